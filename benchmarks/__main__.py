@@ -30,6 +30,7 @@ ALL = (
 LONG = (
     "autoscaling",
     "capacity",
+    "chaos",
     "soak",
     "larger_than_memory",
     "neighbours",

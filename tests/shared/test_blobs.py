@@ -8,27 +8,38 @@ import io
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import obstore
 import pytest
-from obstore.store import MemoryStore, ObjectStore
+from obstore.store import MemoryStore, ObjectStore, S3Store
 
 from shared import blobs
+from tests.support.s3 import bucket
 
 CONTENT = bytes(range(256)) * 50_000
 
 
-@pytest.fixture(params=["folder", "memory"])
+@pytest.fixture(scope="module")
+def in_bucket() -> Iterator[ObjectStore]:
+    with bucket() as store:
+        yield store
+
+
+@pytest.fixture(params=["folder", "memory", pytest.param("s3", marks=pytest.mark.slow)])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> ObjectStore:
-    """A folder, and a store that like S3 has no folders and no files."""
+    """A folder, a store that like S3 has no folders and no files, and a bucket of a server, empty."""
+    if request.param == "s3":
+        kept: ObjectStore = request.getfixturevalue("in_bucket")
+        if old := names(kept):
+            obstore.delete(kept, old)
+        return kept
     return blobs.open_store((tmp_path / "a b").as_uri()) if request.param == "folder" else MemoryStore()
 
 
 def names(store: ObjectStore) -> list[str]:
-    import obstore  # noqa: PLC0415
-
     return sorted(entry["path"] for page in obstore.list(store) for entry in page)
 
 
@@ -125,18 +136,22 @@ def test_parts_of_an_upload_are_joined_and_kept_for_a_day(store: ObjectStore) ->
 
 def test_what_is_uploaded_again_during_a_sweep_stays(store: ObjectStore) -> None:
     blobs.write(store, b"again")
-    listed = _moment_after_all_that_is_there()
+    listed = _moment_after_all_that_is_there(store)
 
     def uploaded_meanwhile(hashes: list[str]) -> set[str]:
         blobs.write(store, b"again")
         return set()
 
     assert blobs.sweep(store, listed, uploaded_meanwhile).deleted == 0
-    assert blobs.sweep(store, _moment_after_all_that_is_there(), lambda hashes: set()).deleted == 1
+    assert blobs.sweep(store, _moment_after_all_that_is_there(store), lambda hashes: set()).deleted == 1
 
 
-def _moment_after_all_that_is_there() -> datetime:
+def _moment_after_all_that_is_there(store: ObjectStore) -> datetime:
     """A moment that what is in the store is older than, and what is written from now on is not."""
+    if isinstance(store, S3Store):  # whose times are whole seconds
+        moment = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=1)
+        time.sleep((moment - datetime.now(UTC)).total_seconds())
+        return moment
     time.sleep(0.01)  # file systems keep times in ticks of a few milliseconds
     moment = datetime.now(UTC)
     time.sleep(0.01)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
-from sqlalchemy import RowMapping, select, text
+from sqlalchemy import ARRAY, RowMapping, Text, any_, bindparam, select, text
 from sqlalchemy.exc import OperationalError
 
 from services.host.environment import python_path
@@ -97,6 +99,17 @@ class Platform:
     def reconciler(self) -> PreforkedProcess:
         return self.start("services.reconciler")
 
+    def gateway(self, port: int) -> PreforkedProcess:
+        """One that listens."""
+        process = self.start("services.gateway", ASSAY_PORT=str(port), ASSAY_HOST="127.0.0.1")
+
+        def listens() -> bool:
+            with socket.socket() as probe:
+                return probe.connect_ex(("127.0.0.1", port)) == 0
+
+        wait_for(listens, 60, "a gateway that listens")
+        return process
+
     def submit(self, code: str = "effect", *, notify: bool = True, **columns: object) -> str:
         [job_id] = self.submit_all([code], notify=notify, **columns)
         return job_id
@@ -118,9 +131,18 @@ class Platform:
             return connection.execute(select(jobs).where(jobs.c.id == job_id)).mappings().one()
 
     def events(self, job_id: str) -> Sequence[RowMapping]:
-        query = select(job_events).where(job_events.c.job_id == job_id).order_by(job_events.c.seq)
+        return self.histories([job_id])[0][1]
+
+    def histories(self, job_ids: Sequence[str]) -> Sequence[tuple[RowMapping, Sequence[RowMapping]]]:
+        """Each job and its events."""
+        wanted = select(jobs).where(jobs.c.id == any_(bindparam("ids", type_=ARRAY(Text))))
+        told = select(job_events).where(job_events.c.job_id == any_(bindparam("ids", type_=ARRAY(Text))))
         with self.engine.connect() as connection:
-            return connection.execute(query).mappings().all()
+            rows = {row["id"]: row for row in connection.execute(wanted, {"ids": job_ids}).mappings()}
+            events = defaultdict[str, list[RowMapping]](list)
+            for event in connection.execute(told.order_by(job_events.c.seq), {"ids": job_ids}).mappings():
+                events[event["job_id"]].append(event)
+        return [(rows[job_id], events[job_id]) for job_id in job_ids]
 
     def wait(self, job_id: str, seconds: float = 30) -> RowMapping:
         self.wait_all([job_id], seconds)
@@ -152,8 +174,8 @@ def check_history(platform: Platform, job_ids: Sequence[str], state: JobState = 
         effects = connection.execute(text("SELECT job_id, count(*) FROM effects GROUP BY job_id")).all()
     assert all(count == 1 for _, count in effects), "an effect came twice"
     counted = {job_id for job_id, _ in effects}
-    for job_id in job_ids:
-        job, events = platform.job(job_id), platform.events(job_id)
+    for job, events in platform.histories(job_ids):
+        job_id = job["id"]
         assert job["state"] == state, (job_id, job["state"], job["error"])
         assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
         assert events[0]["type"] == "job_queued"

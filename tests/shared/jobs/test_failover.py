@@ -18,7 +18,6 @@ from migrations.upgrade import upgrade
 from services.host.postgres import DATABASE, Postgres
 from shared import keys
 from shared.settings import StoreSettings
-from tests.shared.jobs.test_gateway_killed import gateway
 from tests.support.platform import Platform, check_history, wait_for
 from tests.support.ports import free_port
 from tests.support.standby import Standby, either
@@ -60,7 +59,7 @@ def test_a_standby_takes_the_place_of_the_primary(pair: Pair) -> None:
     platform.reconciler()
     platform.ready_worker()
     port = free_port()
-    gateway(platform, port)
+    platform.gateway(port)
     with platform.engine.begin() as connection:
         _, key = keys.create(connection, tenant="t", name="test", scopes=["read", "write"])
     base, over = f"http://127.0.0.1:{port}", Event()

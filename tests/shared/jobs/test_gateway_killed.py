@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
@@ -12,7 +11,6 @@ import httpx2 as httpx
 import pytest
 from sqlalchemy import text
 
-from services.host.prefork import PreforkedProcess
 from shared import keys
 from shared.settings import StoreSettings
 from tests.support.platform import Platform, check_history, wait_for
@@ -28,17 +26,6 @@ def platform(stores: StoreSettings) -> Iterator[Platform]:
     started.stop()
 
 
-def gateway(platform: Platform, port: int) -> PreforkedProcess:
-    process = platform.start("services.gateway", ASSAY_PORT=str(port), ASSAY_HOST="127.0.0.1")
-
-    def answers() -> bool:
-        with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", port)) == 0
-
-    wait_for(answers, 60, "a gateway that listens")
-    return process
-
-
 def answered(submitted: Sequence[Future[str]], least: float) -> bool:
     return sum(each.done() for each in submitted) >= least
 
@@ -51,7 +38,7 @@ def test_no_job_is_lost_or_doubled_when_gateways_are_killed_while_they_submit(pl
     with platform.engine.begin() as connection:
         _, key = keys.create(connection, tenant="t", name="test", scopes=["read", "write"])
     port = free_port()
-    running = [gateway(platform, port)]
+    running = [platform.gateway(port)]
     over = Event()
 
     def submit(number: int) -> str:
@@ -77,7 +64,7 @@ def test_no_job_is_lost_or_doubled_when_gateways_are_killed_while_they_submit(pl
                 wait_for(partial(answered, submitted, share * JOBS), 60)
                 running[-1].kill()
                 running[-1].wait()
-                running.append(gateway(platform, port))
+                running.append(platform.gateway(port))
             ids = [each.result(timeout=60) for each in submitted]
         finally:
             over.set()

@@ -18,7 +18,6 @@ from sqlalchemy import text
 
 from shared import blobs, keys
 from shared.settings import StoreSettings
-from tests.shared.jobs.test_gateway_killed import gateway
 from tests.support.platform import Platform, wait_for
 from tests.support.ports import free_port
 
@@ -53,7 +52,7 @@ def test_half_an_upload_leaves_nothing(platform: Platform, stores: StoreSettings
     folder = Path(stores.blob_url.removeprefix("file://"))
     port, key, files = free_port(), key_of(platform), rows(platform, "files")
     for size in (100_000, 12_000_000, 40_000_000):
-        running = gateway(platform, port)
+        running = platform.gateway(port)
         head = (
             f"POST /v1/files?name=half HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {key}\r\n"
             f"Content-Type: text/csv\r\nContent-Length: {2 * size}\r\n\r\n"
@@ -72,7 +71,7 @@ def test_half_an_upload_leaves_nothing(platform: Platform, stores: StoreSettings
 def test_what_is_refused_while_gateways_are_killed_leaves_nothing(platform: Platform) -> None:
     port, key = free_port(), key_of(platform)
     before = {table: rows(platform, table) for table in ("jobs", "job_events", "conversations", "files")}
-    running, over, answers = [gateway(platform, port)], Event(), count()
+    running, over, answers = [platform.gateway(port)], Event(), count()
     refused: list[int] = []
 
     def submit(number: int) -> None:
@@ -89,7 +88,7 @@ def test_what_is_refused_while_gateways_are_killed_leaves_nothing(platform: Plat
                 wait_for(partial(lambda least: len(refused) >= least, least), 120, f"{least} refusals")
                 running[-1].kill()
                 running[-1].wait()
-                running.append(gateway(platform, port))
+                running.append(platform.gateway(port))
         finally:
             over.set()
         for each in asked:

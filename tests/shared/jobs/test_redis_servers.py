@@ -19,7 +19,6 @@ from services.host.redis import program
 from shared.jobs import notifications
 from shared.redis_urls import client
 from shared.settings import StoreSettings
-from tests.shared.jobs.test_gateway_killed import gateway
 from tests.support.platform import Platform, wait_for
 from tests.support.ports import free_port
 
@@ -57,7 +56,7 @@ def jobs_over(stores: StoreSettings, url: str) -> Iterator[tuple[Platform, str]]
         port = free_port()
         platform.reconciler()
         platform.ready_worker()
-        gateway(platform, port)
+        platform.gateway(port)
         yield platform, f"http://127.0.0.1:{port}"
     finally:
         platform.stop()
