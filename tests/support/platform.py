@@ -58,7 +58,9 @@ def _prefork() -> Prefork:
 class Platform:
     """Workers and reconcilers as processes; jobs are submitted as the gateway does it."""
 
-    def __init__(self, stores: StoreSettings, *, lease_seconds: float = 2.0, concurrency: int = 4) -> None:
+    def __init__(
+        self, stores: StoreSettings, *, lease_seconds: float = 2.0, concurrency: int = 4, grace_seconds: float = 2
+    ) -> None:
         self.stores = stores
         self.engine = connect(stores.database_url, connections=16)
         self.redis = client(stores.redis_url, socket_connect_timeout=1, socket_timeout=2)
@@ -70,7 +72,7 @@ class Platform:
             "BLOB_URL": stores.blob_url,
             "ASSAY_LEASE_SECONDS": str(lease_seconds),
             "ASSAY_CONCURRENCY": str(concurrency),
-            "ASSAY_GRACE_SECONDS": "2",
+            "ASSAY_GRACE_SECONDS": str(grace_seconds),
         }
         with self.engine.begin() as connection:
             connection.execute(text("CREATE TABLE IF NOT EXISTS effects (job_id text)"))
