@@ -17,6 +17,7 @@ from sqlalchemy import (
     Select,
     Table,
     Text,
+    TextClause,
     UniqueConstraint,
     func,
     literal,
@@ -88,6 +89,23 @@ def page(tenant_id: str, limit: int, before: tuple[datetime, str] | None = None)
         at = collections.c.created_at
         query = query.where((at < created_at) | ((at == created_at) & (collections.c.id < last)))
     return query.order_by(collections.c.created_at.desc(), collections.c.id.desc()).limit(limit)
+
+
+def attempts(tenant_id: str, name: str, limit: int, before: tuple[datetime, str] | None = None) -> TextClause:
+    """What searches of the collection have tried, newest first; ``before``: (created_at, id) of the last one seen."""
+    at, id = before or (None, None)
+    return text(
+        """
+        SELECT * FROM (
+            SELECT a.job_id || '-' || a.number AS id, a.job_id, a.number, a.strategy, a.reasoning, a.user_message,
+                   a.queries, a.gain, a.created_at
+            FROM search_attempts a JOIN collections c ON c.id = a.collection_id
+            WHERE c.tenant_id = :tenant AND a.tenant_id = :tenant AND c.name = :name
+        ) AS tried
+        WHERE CAST(:at AS timestamptz) IS NULL OR (created_at, id) < (:at, CAST(:id AS text))
+        ORDER BY created_at DESC, id DESC LIMIT :most
+        """
+    ).bindparams(tenant=tenant_id, name=name, at=at, id=id, most=limit)
 
 
 def drop(tenant_id: str, name: str) -> ReturningInsert[Any]:

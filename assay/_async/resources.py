@@ -260,6 +260,7 @@ class Collections(Noun):
     list = sends(rest.collections)
     get = sends(rest.collection)
     delete = sends(rest.delete_collection)
+    attempts = sends(rest.search_attempts)
 
 
 class Stacks(Noun):

@@ -164,7 +164,7 @@ if TYPE_CHECKING:
     from shared.contracts.keys import KeyInfo, NewKey, NewSession, Session, SessionCode
     from shared.contracts.limits import TenantLimits
     from shared.contracts.operations import Queues, Stats, Workers
-    from shared.contracts.search import Collection
+    from shared.contracts.search import Collection, PastAttempt
     from shared.contracts.webhooks import WebhookSecret
 
 
@@ -299,6 +299,12 @@ def collections(limit: int | None = None, cursor: str | None = None) -> ApiCall[
 
 def collection(name: str) -> ApiCall[Collection]:
     return ApiCall("GET", f"/v1/collections/{segment(name)}", as_model("search.Collection"))
+
+
+def search_attempts(name: str, limit: int | None = None, cursor: str | None = None) -> ApiCall[Page[PastAttempt]]:
+    """What searches of the collection have tried, newest first."""
+    path = f"/v1/collections/{segment(name)}/attempts"
+    return ApiCall("GET", path, as_page("search.PastAttempt"), query={"limit": limit, "cursor": cursor})
 
 
 def delete_collection(name: str) -> ApiCall[None]:

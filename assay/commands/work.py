@@ -130,6 +130,26 @@ def create(name: str, tables: Annotated[str, Parameter(help="FILE or JSON: table
     answer(rest.create_collection(name, spec), lambda made: str(made["name"]))
 
 
+@collection.command(name="attempts")
+def search_attempts(name: str, *, limit: Annotated[int, Parameter(help="1 to 200")] = 20) -> None:
+    """List what searches of a collection have tried, and what each attempt found."""
+    columns = ["job", "attempt", "strategy", "queries", "hits", "new"]
+    answer(
+        rest.search_attempts(name, limit),
+        show.listing(
+            columns,
+            lambda each: [
+                each["job_id"],
+                each["number"],
+                each["strategy"],
+                len(each["queries"]),
+                sum(query["hits"] for query in each["queries"]),
+                each["gain"],
+            ],
+        ),
+    )
+
+
 @collection.command(name="ls")
 def list_collections() -> None:
     """List collections."""

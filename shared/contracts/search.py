@@ -210,6 +210,15 @@ class Attempt(Answer):
     queries: list[ExecutedQuery]
 
 
+class PastAttempt(Attempt):
+    """An attempt of a search that has ended."""
+
+    id: str
+    job_id: str
+    gain: int  #: records that no earlier attempt of the search had found
+    created_at: Time
+
+
 class Thinking(Answer):
     message: str
     strategy: str

@@ -137,6 +137,8 @@ def test_a_search_whose_filter_keeps_everything_out_says_why_and_runs_without_it
     assert "track" not in found["input"].get("filters", {})
     assert [hit["label"] for hit in found["result"]["hits"]["talks"]] == ["exact"] * 4
     expect(why).to_have_count(0)
+    page.get_by_text("What searches tried here").click()
+    expect(page.get_by_text("4 hits, 4 new")).to_be_visible()
 
 
 def test_a_prompt_is_tried_on_the_words_of_a_job(page: Page, console: Console) -> None:

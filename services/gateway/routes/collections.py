@@ -17,7 +17,7 @@ from services.gateway.http.rules import Id
 from services.gateway.routing import routes
 from shared import collections
 from shared.contracts.common import Page
-from shared.contracts.search import DEFAULT_EMBEDDING, CollectionInput, CollectionView
+from shared.contracts.search import DEFAULT_EMBEDDING, CollectionInput, CollectionView, PastAttempt
 from shared.errors import Conflict, NotFound
 
 router = routes("/v1/collections", "Collections")
@@ -52,6 +52,18 @@ async def get_collection(name: Id, caller: CurrentCaller, db: Db, deps: Deps) ->
     """Its tables, how many records they hold, and the thresholds that the last ingest measured."""
     row = await _find(db, caller.tenant, name)
     return Json(collections.view(row, await _default_embedding(deps)))
+
+
+@router.get("/{name}/attempts", summary="List what searches have tried", response_model=Page[PastAttempt])
+async def list_search_attempts(
+    name: Id, caller: CurrentCaller, db: Db, limit: Limit = 50, cursor: Cursor = None
+) -> Response:
+    """The newest first, each with its queries, what they found, and how much of that was new; as long as their jobs
+    are kept."""
+    await _find(db, caller.tenant, name)
+    statement = collections.attempts(caller.tenant, name, limit + 1, read_cursor(cursor))
+    rows = (await db.execute(statement)).mappings().all()
+    return Json(page(rows, limit, dict))
 
 
 @router.delete("/{name}", summary="Delete a collection", status_code=204, response_class=Response)

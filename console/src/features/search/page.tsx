@@ -9,6 +9,7 @@ import { useDraft } from "../../shared/draft";
 import { count } from "../../shared/numbers";
 import { Empty, Failed, Loaded } from "../../shared/states";
 import { useTitle } from "../../shared/title";
+import { PastAttempts } from "./attempts";
 import { Ingest, NewCollection } from "./collections";
 import { EMPTY_PLAN, Plan, type PlannedQuery } from "./plan";
 
@@ -79,6 +80,7 @@ export function Page() {
                   </>
                 )}
                 {run.error === null ? null : <Failed error={run.error} />}
+                {chosen === undefined ? null : <PastAttempts key={chosen.name} collection={chosen.name} />}
                 {chosen === undefined ? null : <Ingest collection={chosen} onDone={() => void collections.refetch()} />}
                 <NewCollection onDone={() => void collections.refetch()} />
               </div>

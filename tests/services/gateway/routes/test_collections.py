@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from typing import Any
 
 import httpx2 as httpx
 import pytest
+from sqlalchemy import text
 
+from shared.contracts.search import PastAttempt
 from tests.services.gateway import workers
 from tests.services.gateway.conftest import Gateway
+from tests.services.gateway.http.test_problems import EXECUTE
 from tests.support.wait import until
 
 TABLES = {
@@ -116,3 +120,29 @@ def test_pages_walk_through_all_collections(gateway: Any) -> None:
             if cursor is None:
                 break
     assert seen == list(reversed(names))
+
+
+def test_what_searches_tried_is_listed_in_pages(gateway: Gateway, client: httpx.Client) -> None:
+    name = client.post("/v1/collections", json=declared()).json()["name"]
+    path = f"/v1/collections/{name}/attempts"
+    assert client.get(path).json() == {"items": [], "next_cursor": None}
+    job = client.post("/v1/jobs", json=EXECUTE).json()["id"]
+    query = {"table": "people", "search_mode": "master", "query_text": "who", "limit": 10, "score_threshold": None}
+    found = {**query, "filters": {}, "hits": 3, "error": None, "ms": 1.5}
+    with gateway.engine.begin() as connection:
+        for number, strategy in enumerate(("initial", "relax", "rewrite"), 1):
+            connection.execute(
+                text(
+                    "INSERT INTO search_attempts SELECT :job, :number, 'acme', id, :strategy, 'why', 'words', "
+                    "CAST(:queries AS jsonb), 2 FROM collections WHERE name = :name"
+                ),
+                {"job": job, "number": number, "strategy": strategy, "queries": json.dumps([found]), "name": name},
+            )
+    first = client.get(f"{path}?limit=2").json()
+    rest = client.get(path, params={"limit": 2, "cursor": first["next_cursor"]}).json()
+    tried = [PastAttempt.model_validate(item) for item in [*first["items"], *rest["items"]]]
+    assert [each.strategy for each in tried] == ["rewrite", "relax", "initial"]
+    assert (tried[0].job_id, tried[0].gain, tried[0].queries[0].hits) == (job, 2, 3)
+    assert rest["next_cursor"] is None
+    with gateway.client_of(gateway.key("strangers")) as stranger:
+        assert stranger.get(path).status_code == 404
