@@ -17,7 +17,7 @@ from shared.plugins import load_plugins
 from shared.settings import JobSettings, PluginSettings, StoreSettings
 
 _ALIVE_SECONDS = 5.0  #: between two signs of life
-CONNECTIONS = 4  #: to the database; a question holds one for a moment
+CONNECTIONS = 3  #: to the database; a question holds one for a moment
 
 
 def main() -> None:

@@ -62,8 +62,8 @@ class Database:
         self._lost_at = -_SILENT_SECONDS  #: when a connection was last found broken
         self._closed = False
         self._late: set[asyncio.Future[Any]] = set()  #: what goes on without a request
-        alone = max(1, connections * 3 // 4)
-        self._places = Places(alone, max(1, connections // 3), alone, self._gives_up)
+        beside = max(1, connections // 3)
+        self._places = Places(connections, beside, max(1, connections - beside), self._gives_up)
         engine = self._engine.sync_engine
         event.listen(engine, "connect", look_for_pooler)
         event.listen(engine, "after_cursor_execute", self._answered)

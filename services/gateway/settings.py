@@ -56,7 +56,7 @@ class HttpSettings(BaseSettings):
     detect_roots: str = Field(
         "", description="Folders, separated by colons, of which detect may read local paths, for keys with admin"
     )
-    database_connections: int = Field(8, ge=1, description="Connections to Postgres for the requests of one gateway")
+    database_connections: int = Field(9, ge=1, description="Connections to Postgres for the requests of one gateway")
     console: bool = Field(True, description="Whether the console is built and served; `off` leaves it out")
     embedded: bool = Field(False, description="Whether all runs on one machine: then detect may read local folders")
 
