@@ -1,4 +1,4 @@
-"""Curves over the length of the queue: ``python -m benchmarks.scale [ROWS]``, a million queued jobs unless told.
+"""Curves over the length of the queue: ``python -m benchmarks scale [--rows ROWS]``, a million queued jobs unless told.
 
 Every statement is measured on an empty queue and on a long one, by the server's own clock for many executions, and
 with the pages that it reads. Rows are copied in with triggers off; their turns and counts are written beside them.
@@ -10,9 +10,10 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event, Thread
 
 from rich.console import Console
 from rich.table import Table
@@ -20,6 +21,8 @@ from sqlalchemy import Connection, Executable, text
 
 from migrations.upgrade import upgrade
 from services.host.postgres import Postgres
+from services.reconciler.retention import Retention
+from shared import blobs
 from shared.contracts.jobs import JobState
 from shared.db import connect
 from shared.jobs import counts, listing, maintenance, queries, statements, submission
@@ -27,17 +30,22 @@ from tests.support.rows import job_row
 
 ROWS = 1_000_000
 _TIMES = 40
+_FINISHED_JOBS = 50_000
 _FILL = """
     INSERT INTO jobs (id, tenant_id, kind, state, input, conversation_id, actor, head, notified_at, labels, last_seq)
     SELECT 'q' || lpad(n::text, 12, '0'), 't' || (n % :tenants), 'execute', 'queued', '{"code": "1"}',
            CASE WHEN n <= :chained THEN 'one' ELSE 'c' || n END, 'k', n > :chained OR n = 1, clock_timestamp(),
-           CASE WHEN n = 77 THEN '{"rare": "yes"}' ELSE '{}' END::jsonb, 1
+           CASE WHEN n = 77 THEN '{"rare": "yes"}' WHEN n % :tenants = 1 THEN '{"one": "in many"}'
+                ELSE '{}' END::jsonb, 1
     FROM generate_series(1, :rows) n
 """
 _FOLLOW = (
     "INSERT INTO job_turns (kind, tenant_id) SELECT DISTINCT kind, tenant_id FROM jobs WHERE state = 'queued'",
     "INSERT INTO job_counts (tenant_id, kind, queued, running) SELECT coalesce(tenant_id, ''), kind, count(*), 0 "
     "FROM jobs WHERE state = 'queued' GROUP BY GROUPING SETS ((tenant_id, kind), (kind))",
+    "INSERT INTO job_marks (tenant_id, mark, created_at, job_id) "
+    "SELECT tenant_id, job_mark('label', key || '=' || value), created_at, id "
+    "FROM jobs CROSS JOIN LATERAL jsonb_each_text(labels) WHERE labels <> '{}'",
 )
 
 
@@ -89,6 +97,32 @@ def complete(connection: Connection) -> float:
     return _timed(connection, statements.complete(row.id, row.fence, JobState.SUCCEEDED, {}, None, [], {}).clause)
 
 
+def heartbeat(connection: Connection) -> float:
+    """Of jobs that run for it: they end afterwards."""
+    jobs = []
+    for _ in range(4):
+        connection.execute(submission.submit(job_row(tenant_id="t1")))
+        jobs.append(connection.execute(statements.claim("execute", "w", 60).clause).one())
+    spent = _timed(connection, statements.heartbeat([job.id for job in jobs], [job.fence for job in jobs], 60))
+    for job in jobs:
+        connection.execute(statements.complete(job.id, job.fence, JobState.SUCCEEDED, {}, None, [], {}).clause)
+    return spent
+
+
+def _hundredth(
+    labels: Sequence[Sequence[tuple[str, str]]] = (), states: Sequence[str] = ()
+) -> Callable[[Connection], float]:
+    """The hundredth page of 20; of an empty table the first."""
+    wanted = listing.JobFilter(labels=labels, states=states)
+
+    def measured(connection: Connection) -> float:
+        seen = connection.execute(listing.page("t1", wanted, 99 * 20)).all()
+        before = (seen[-1].created_at, seen[-1].id) if seen else None
+        return _timed(connection, listing.page("t1", wanted, 20, before))
+
+    return measured
+
+
 def _timed(connection: Connection, statement: Executable) -> float:
     began = time.perf_counter()
     connection.execute(statement).all()
@@ -112,8 +146,51 @@ OPERATIONS: dict[str, Callable[[Connection], float]] = {
     "list: rare state": _reads(lambda: listing.page("t1", listing.JobFilter(states=["dead"]), 20)),
     "list: rare kind": _reads(lambda: listing.page("t1", listing.JobFilter(kinds=["flow"]), 20)),
     "list: rare label": _reads(lambda: listing.page("t77", listing.JobFilter(labels=[[("rare", "yes")]]), 20)),
+    "list: label, hundredth page": _hundredth(labels=[[("one", "in many")]]),
+    "list: state, hundredth page": _hundredth(states=["queued"]),
+    "list: error code": _reads(lambda: listing.page("t1", listing.JobFilter(error_code="odd"), 20)),
+    "heartbeat of 4 jobs": heartbeat,
     "retention, nothing expired": _reads(lambda: maintenance.expired_jobs(30, 1000)),
 }
+
+
+_FINISHED = """
+    INSERT INTO jobs (id, tenant_id, kind, state, input, result, conversation_id, actor, finished_at, labels)
+    SELECT 'f' || lpad(n::text, 12, '0'), 't' || (n % 100), 'execute', 'succeeded', '{"code": "1"}', '{"value": 1}',
+           'f' || n, 'k', clock_timestamp() - interval '31 days', '{"run": "1"}' FROM generate_series(1, :rows) n
+"""
+_STORIES = """
+    INSERT INTO job_events (job_id, seq, type, fence) SELECT id, seq, 'job_started', 1
+    FROM jobs CROSS JOIN generate_series(1, 3) AS seq WHERE state = 'succeeded'
+"""
+
+
+def retention(connection: Connection, jobs: int) -> tuple[float, list[float]]:
+    """Jobs a second that retention deletes, each with 3 events, a conversation and a mark; claims beside it in ms."""
+    fill(connection, 10_000, 100)
+    connection.execute(text(_FINISHED), {"rows": jobs})
+    connection.execute(text("INSERT INTO conversations (id, tenant_id) SELECT conversation_id, tenant_id FROM jobs"))
+    connection.execute(text(_STORIES))
+    connection.execute(text("CHECKPOINT"))
+    engine, done, claims = connection.engine, Event(), list[float]()
+
+    def claim_on() -> None:
+        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as own:
+            while not done.is_set():
+                claims.append(claim(own) * 1000)
+
+    beside = Thread(target=claim_on)
+    beside.start()
+    began = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        Retention(engine, blobs.open_store(Path(folder).as_uri()), 30, 30, 30).delete_expired()
+    spent = time.perf_counter() - began
+    done.set()
+    beside.join()
+    left = connection.execute(
+        text("SELECT count(*) FROM jobs WHERE finished_at < now() - interval '30 days'")
+    ).scalar_one()
+    return (jobs - left) / spent, claims
 
 
 def measure(connection: Connection) -> dict[str, float]:
@@ -127,7 +204,7 @@ def measure(connection: Connection) -> dict[str, float]:
 
 
 def main() -> None:
-    rows = int(sys.argv[1]) if len(sys.argv) > 1 else ROWS
+    rows = int(sys.argv[-1]) if len(sys.argv) > 1 else ROWS
     shapes = {
         "empty": (0, 1, 0),
         f"{rows:,} of 100 tenants": (rows, 100, 0),
@@ -139,10 +216,20 @@ def main() -> None:
         for name, (count, tenants, chained) in shapes.items():
             fill(connection, count, tenants, chained)
             results[name] = measure(connection)
+        fill(connection, 10_000, 100)
+        quiet = [claim(connection) * 1000 for _ in range(_TIMES * 5)]
+        deleted, claims = retention(connection, _FINISHED_JOBS)
     table = Table("median ms", *shapes, title="Statements over the length of the queue")
     for operation in OPERATIONS:
         table.add_row(operation, *(f"{result[operation]:.2f}" for result in results.values()))
-    Console(width=140).print(table)
+    console = Console(width=140)
+    console.print(table)
+    console.print(f"retention: {deleted:,.0f} jobs a second of {_FINISHED_JOBS:,}; claims beside it: {_told(claims)}")
+    console.print(f"claims without it: {_told(quiet)}")
+
+
+def _told(taken: Sequence[float]) -> str:
+    return f"median {statistics.median(taken):.2f} ms, p99 {statistics.quantiles(taken, n=100)[98]:.2f} ms"
 
 
 if __name__ == "__main__":

@@ -41,6 +41,14 @@ _FOLLOW = (
     "SELECT tenant_id, job_mark('label', key || '=' || value), created_at, id FROM jobs, jsonb_each_text(labels) "
     "UNION ALL SELECT tenant_id, job_mark('error', error->>'code'), created_at, id FROM jobs WHERE error IS NOT NULL",
 )
+#: A vacuum while all rows are new, or all are gone, leaves pages and an estimate of no rows.
+_VACUUMED = text(
+    "UPDATE pg_class SET reltuples = 0, relpages = pg_relation_size(oid) / 8192 WHERE relname IN ('jobs', 'job_turns')"
+)
+#: What all indexes have given in this transaction, to triggers too.
+_ENTRIES = text(
+    "SELECT coalesce(sum(pg_stat_get_xact_tuples_returned(indexrelid)), 0)::bigint FROM pg_stat_user_indexes"
+)
 #: How many jobs, how many of ten are one tenant's, and of one conversation.
 _SHAPES = {"few": (200, 0, 0), "many": (100_000, 0, 0), "skewed": (60_000, 9, 5)}
 _LABEL = listing.JobFilter(labels=[[("rare", "yes")]])
@@ -142,3 +150,14 @@ def test_a_heartbeat_changes_no_index(filled: Connection) -> None:
         after = filled.execute(changed).one()
         attempt.rollback()
     assert [now - then for now, then in zip(after, before, strict=True)] == [1, 1]
+
+
+@pytest.mark.slow
+def test_the_triggers_of_a_submit_read_no_index_as_a_whole(filled: Connection) -> None:
+    with filled.begin_nested() as attempt:
+        filled.execute(_VACUUMED)
+        before = filled.execute(_ENTRIES).scalar_one()
+        filled.execute(submission.submit(job_row(tenant_id="t0")))
+        given = filled.execute(_ENTRIES).scalar_one() - before
+        attempt.rollback()
+    assert given < 1_000
