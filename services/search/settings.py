@@ -42,3 +42,5 @@ class QdrantSettings(BaseSettings):
 
     url: str | None = Field(None, description="A Qdrant server; without it the embedded engine is used")
     api_key: str | None = Field(None, description="Key of the Qdrant server")
+    replication_factor: int = Field(1, ge=1, description="Nodes of a Qdrant cluster that hold each new table")
+    shard_number: int = Field(1, ge=1, description="Shards of each new table in a Qdrant cluster")

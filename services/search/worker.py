@@ -59,7 +59,13 @@ def _open(settings: SearchSettings, qdrant: QdrantSettings) -> VectorStore:
     until = time.monotonic() + _HANDOVER_SECONDS
     while True:
         try:
-            return open_store(qdrant.url, settings.home / "search", qdrant.api_key)
+            return open_store(
+                qdrant.url,
+                settings.home / "search",
+                qdrant.api_key,
+                replicas=qdrant.replication_factor,
+                shards=qdrant.shard_number,
+            )
         except SearchStoreUnavailable as fault:
             if time.monotonic() >= until:
                 raise

@@ -38,8 +38,9 @@ _META = "assay_layout"
 class ClientStore:
     """Every bucket is a Qdrant collection; unless ``remote`` (a server), only one call is made at a time."""
 
-    def __init__(self, client: QdrantClient, remote: bool) -> None:
+    def __init__(self, client: QdrantClient, remote: bool, replicas: int = 1, shards: int = 1) -> None:
         self._client = client
+        self._replicas, self._shards = replicas, shards  #: of what is created from now on
         self._remote = remote
         # Local mode is not safe for concurrent writes; a server is.
         self._lock = threading.RLock()
@@ -154,6 +155,8 @@ class ClientStore:
                 vectors_config=dense if layout.size else {},
                 sparse_vectors_config=sparse,
                 metadata=_metadata(layout),
+                replication_factor=self._replicas,
+                shard_number=self._shards,
             )
         )
         self._index(bucket, layout)

@@ -17,7 +17,15 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 
-def open_store(qdrant_url: str | None, folder: Path, api_key: str | None = None, timeout: int = 10) -> VectorStore:
+def open_store(
+    qdrant_url: str | None,
+    folder: Path,
+    api_key: str | None = None,
+    timeout: int = 10,
+    *,
+    replicas: int = 1,
+    shards: int = 1,
+) -> VectorStore:
     """A Qdrant server when there is a URL, else the embedded engine in the folder.
 
     Raises: SearchStoreUnavailable when another process owns the folder.
@@ -33,7 +41,7 @@ def open_store(qdrant_url: str | None, folder: Path, api_key: str | None = None,
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # the client warns of the same
             client = QdrantClient(url=qdrant_url, api_key=api_key, timeout=timeout, check_compatibility=False)
-        return ClientStore(client, remote=True)
+        return ClientStore(client, remote=True, replicas=replicas, shards=shards)
     return EdgeStore(folder)
 
 

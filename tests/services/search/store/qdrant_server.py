@@ -34,6 +34,7 @@ class QdrantServer:
         self.fault: str | None = None  #: ``hang``, ``cut``, ``garbage``, ``proxy``, or a status
         self.indexed: list[tuple[str, Any]] = []  #: (field, schema) as they were asked for
         self.seen: list[tuple[str, str]] = []  #: (method, path)
+        self.spread: list[tuple[int | None, int | None]] = []  #: (replicas, shards) of what was created
         self._api_key = api_key
         self._local = QdrantClient(location=":memory:")
         self._lock = threading.Lock()
@@ -111,8 +112,9 @@ def _exists(_: QdrantServer, local: QdrantClient, name: str) -> object:
     return {"exists": local.collection_exists(name)}
 
 
-def _create(_: QdrantServer, local: QdrantClient, name: str, body: Body) -> object:
+def _create(server: QdrantServer, local: QdrantClient, name: str, body: Body) -> object:
     wanted = models.CreateCollection.model_validate_json(body)
+    server.spread.append((wanted.replication_factor, wanted.shard_number))
     return local.create_collection(
         name, vectors_config=wanted.vectors or {}, sparse_vectors_config=wanted.sparse_vectors, metadata=wanted.metadata
     )

@@ -357,6 +357,14 @@ def test_a_qdrant_server_that_is_down_is_an_outage_not_emptiness() -> None:
     store.close()
 
 
+def test_what_is_created_in_a_cluster_has_the_replicas_and_shards_of_the_settings() -> None:
+    with serving() as server:
+        store = open_store(server.url, Path("/nonexistent"), timeout=60, replicas=2, shards=3)
+        filled(store)
+        store.close()
+    assert server.spread == [(2, 3)]
+
+
 @pytest.fixture(scope="module")
 def wire() -> Iterator[tuple[QdrantServer, VectorStore]]:
     """A filled server behind a key, to be broken and mended."""
