@@ -25,6 +25,7 @@ from tests.console import browser as browsers
 expect.set_options(timeout=45_000)
 
 ROOT = Path(__file__).resolve().parents[2]
+_PRIVATE = {"ASSAY_WEBHOOK_PRIVATE": "true"}  #: webhooks go to this machine only
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ def console(servers_folder: Path) -> Iterator[Console]:
         pytest.skip(f"the console cannot be built here: {built.stderr[-300:]}")
     folder = servers_folder / "console"
     folder.mkdir()
-    shell = Shell(folder, {**plain(), "ASSAY_HOME": str(folder / "home"), "ASSAY_PORT": "0"})
+    shell = Shell(folder, {**plain(), "ASSAY_HOME": str(folder / "home"), "ASSAY_PORT": "0", **_PRIVATE})
     try:
         ran = shell("up", "--demo", "-d")
         assert ran.status == 0, ran.talk

@@ -172,6 +172,18 @@ def test_a_running_job_is_watched_and_cancelled(page: Page, console: Console) ->
     assert console.job(page)["state"] == "cancelled"
 
 
+def test_a_job_shows_its_terms_and_whom_it_told(page: Page, console: Console) -> None:
+    with console.api as api:
+        body = {"kind": "execute", "input": {"language": "python", "code": "1"}, "priority": 7}
+        webhook = {"url": "http://127.0.0.1:9/hook"}
+        job = api.post("/v1/jobs", json={**body, "webhook": webhook}, headers={"Prefer": "wait=60"}).json()
+    page.goto(f"/jobs/{job['id']}?tab=input")
+    expect(page.get_by_role("definition").filter(has_text=re.compile("^7$"))).to_be_visible()
+    told = page.get_by_role("region", name="Webhook")
+    expect(told).to_contain_text("http://127.0.0.1:9/hook")
+    expect(told.get_by_role("button", name="Deliver again").first).to_be_visible()
+
+
 def test_jobs_are_filtered_and_the_filter_survives_going_back(page: Page, console: Console) -> None:
     console.run("execute", language="python", code="1")
     page.goto("/jobs?kind=execute")

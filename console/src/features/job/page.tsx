@@ -8,8 +8,7 @@ import { TERMINAL, type Job, type JobEvent } from "../../api/types";
 import { ResultView } from "../../results";
 import { ModelCalls } from "../../results/models";
 import { attemptsOf, RepairStrip } from "../../results/transform";
-import { Ansi, visible } from "../../shared/ansi";
-import { JsonTree } from "../../shared/json";
+import { visible } from "../../shared/ansi";
 import { LiveTag, StateMark, Tag } from "../../shared/marks";
 import { cost, count } from "../../shared/numbers";
 import { Boundary, Loaded, Loading } from "../../shared/states";
@@ -18,6 +17,8 @@ import { useTitle } from "../../shared/title";
 import { useUrl } from "../../shared/url";
 import { Actions } from "./actions";
 import { EventList } from "./event-list";
+import { Input } from "./input";
+import { Output } from "./output";
 import { Timeline } from "./timeline";
 
 const Replay = lazy(() => import("./replay"));
@@ -93,7 +94,7 @@ function TabBody({ tab, job, events, ended }: { tab: string; job: Job; events: r
   if (tab === "models") return <ModelCalls jobId={job.id} ended={ended} />;
   if (tab === "output") return <Output events={events} />;
   if (tab === "events") return <EventList events={events} />;
-  if (tab === "input") return <JsonTree value={job.input} label="input" />;
+  if (tab === "input") return <Input job={job} />;
   if (job.result === null || job.result === undefined) return <p className="muted">{ended ? "The job ended without a result." : "No result yet."}</p>;
   return <ResultView job={job} />;
 }
@@ -180,15 +181,6 @@ const REMEDIES: Readonly<Record<string, string>> = {
   user_code_failed: "the code was yours; the traceback names its line.",
   no_provider_configured: "set a provider's key on the server.",
 };
-
-function Output({ events }: { events: readonly JobEvent[] }) {
-  const text = events.filter((event) => event.type === "output").map((event) => String(event.text ?? ""));
-  return (
-    <pre className="code wrap" tabIndex={0}>
-      <Ansi text={text.join("")} />
-    </pre>
-  );
-}
 
 function waitingWords(job: Job): string {
   const { reason, position, detail } = job.waiting!;

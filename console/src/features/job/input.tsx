@@ -1,0 +1,99 @@
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { get, post } from "../../api/client";
+import type { components } from "../../api/schema";
+import { TERMINAL, type Job } from "../../api/types";
+import { useSession } from "../../app/shell";
+import { visible } from "../../shared/ansi";
+import { JsonTree } from "../../shared/json";
+import { Tag } from "../../shared/marks";
+import { Failed, Loaded } from "../../shared/states";
+import { took, When } from "../../shared/time";
+
+type Deliveries = components["schemas"]["Deliveries"];
+
+/** What was asked for, under which terms, and who was told of the end. */
+export function Input({ job }: { job: Job }) {
+  return (
+    <div className="stack">
+      <JsonTree value={job.input} label="input" />
+      <dl className="facts">
+        <Fact name="priority">{job.priority}</Fact>
+        <Fact name="budget">{plain(job.budget)}</Fact>
+        <Fact name="changed by the replay">{plain(job.overrides)}</Fact>
+        <Fact name="conversation">
+          {job.conversation_id ? (
+            <Link to="/jobs" search={{ conversation_id: job.conversation_id } as never} className="plain mono">
+              {job.conversation_id}
+            </Link>
+          ) : null}
+        </Fact>
+        <Fact name="batch">
+          {job.batch_id ? (
+            <Link to="/jobs" search={{ batch_id: job.batch_id } as never} className="plain mono">
+              {job.batch_id}
+            </Link>
+          ) : null}
+        </Fact>
+        <Fact name="request">{job.request_id ? <span className="mono">{job.request_id}</span> : null}</Fact>
+        <Fact name="worker">{job.worker_id ? <span className="mono">{job.worker_id}</span> : null}</Fact>
+        <Fact name="workers that it crashed">{job.crashes ? job.crashes : null}</Fact>
+      </dl>
+      <Webhook job={job} />
+    </div>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: ReactNode }) {
+  if (children === null || children === undefined || children === "") return null;
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </>
+  );
+}
+
+function plain(values: Record<string, unknown> | undefined): string {
+  return Object.entries(values ?? {})
+    .filter(([, value]) => value !== null)
+    .map(([name, value]) => `${name} ${visible(String(value))}`)
+    .join(", ");
+}
+
+/** Every attempt to tell the job's webhook, and another one by a click. */
+function Webhook({ job }: { job: Job }) {
+  const path = `/v1/jobs/${job.id}/deliveries`;
+  const ended = TERMINAL.has(job.state);
+  const writes = useSession()?.scopes.includes("write") ?? false;
+  const query = useQuery({ queryKey: ["deliveries", job.id, ended], queryFn: () => get<Deliveries>(path), refetchInterval: (state) => (state.state.data?.pending ? 3000 : false) });
+  const again = useMutation({ mutationFn: (id: string) => post(`${path}/${id}/redeliver`), onSuccess: () => query.refetch() });
+  return (
+    <Loaded query={query} rows={1}>
+      {({ url, pending, next_at, items }) =>
+        url === null ? null : (
+          <section className="panel stack" aria-label="Webhook">
+            <h2>Webhook</h2>
+            <span className="bar">
+              <span className="mono">{visible(url)}</span>
+              {pending ? <Tag tone="warn">another attempt follows</Tag> : null}
+              {next_at ? <When at={next_at} /> : null}
+            </span>
+            {items.map((each) => (
+              <div key={each.id} className="bar">
+                <b>{each.attempt}</b>
+                <Tag tone={each.outcome === "delivered" ? "good" : "bad"}>{each.outcome}</Tag>
+                {each.http_status ?? ""} <span className="muted">{visible(each.detail ?? "")}</span> {took(each.seconds)} <When at={each.at} />
+                <button type="button" className="link" disabled={!writes} title={writes ? undefined : "needs scope write"} onClick={() => again.mutate(each.id)}>
+                  Deliver again
+                </button>
+              </div>
+            ))}
+            {again.error === null ? null : <Failed error={again.error} />}
+          </section>
+        )
+      }
+    </Loaded>
+  );
+}
