@@ -179,13 +179,20 @@ class Groups:
 
 
 def _sweep(root: Path) -> None:
-    """Remove what workers left that were killed; a group in use cannot be removed."""
+    """Remove what killed workers left; a group in use cannot be removed, and others sweep at the same time."""
     for folder in root.glob("assay-*-*"):
         pid = folder.name.split("-")[1]
         if pid.isdigit() and not Path(f"/proc/{pid}").exists():
-            for each in [*(child for child in folder.iterdir() if child.is_dir()), folder]:
+            for each in [*_children(folder), folder]:
                 with contextlib.suppress(OSError):
                     each.rmdir()
+
+
+def _children(folder: Path) -> list[Path]:
+    try:
+        return [child for child in folder.iterdir() if child.is_dir()]
+    except OSError:
+        return []
 
 
 def find_hierarchies(mounts: Path, own: Path) -> list[Hierarchy]:

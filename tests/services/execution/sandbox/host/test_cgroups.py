@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from services.execution.sandbox.host import cgroups
 from services.execution.sandbox.host.cgroups import Group, Hierarchy, find_hierarchies
 
 
@@ -65,3 +67,20 @@ def test_a_group_is_told_its_limits_in_the_words_of_its_version(tmp_path: Path, 
     group.count_anew()
     (folder / "pids.events").write_text("max 4\n")
     assert (group.counted().memory_kills, group.counted().refused_forks) == (0, 1)
+
+
+def test_a_folder_that_another_sweeps_too_is_no_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone, left = tmp_path / "assay-999999991-a", tmp_path / "assay-999999992-b"
+    for folder in (gone / "run", left / "run"):
+        folder.mkdir(parents=True)
+    listed = Path.iterdir
+
+    def removed_first(folder: Path) -> Iterator[Path]:
+        if folder == gone:
+            (gone / "run").rmdir()
+            gone.rmdir()
+        return listed(folder)
+
+    monkeypatch.setattr(Path, "iterdir", removed_first)
+    cgroups._sweep(tmp_path)
+    assert list(tmp_path.glob("*")) == []
