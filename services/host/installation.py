@@ -231,9 +231,9 @@ def _reachable(host: str) -> str:
 
 
 class HostSettings(BaseSettings):
-    """One installation on one machine."""
+    """One installation on one machine; an empty variable is none, or the folder would be the one that one stands in."""
 
-    model_config = SettingsConfigDict(env_prefix="ASSAY_", frozen=True)
+    model_config = SettingsConfigDict(env_prefix="ASSAY_", env_ignore_empty=True, frozen=True)
 
     home: Path = Field(Path(".assay"), description="Data, logs and credentials of this installation")
     host: str = Field("127.0.0.1", description="The address that the gateway listens on")

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from services.host.folder import InstallationFolder
+from services.host.installation import HostSettings
 from services.host.started_with import differences, digests
 
 OURS = {
@@ -33,3 +36,8 @@ def test_differences_are_named_and_equal_settings_are_not(tmp_path: Path) -> Non
     listed = "--script is new, DATABASE_URL is new, GROQ_API_KEY is different, ASSAY_PORT is not set here"
     assert listed in told
     assert "two" not in told
+
+
+def test_an_empty_variable_names_no_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASSAY_HOME", "")
+    assert HostSettings().home == Path(".assay")
