@@ -231,8 +231,9 @@ def _reachable(host: str) -> str:
 
 
 class HostSettings(BaseSettings):
-    """One installation on one machine; an empty variable is none, or the folder would be the one that one stands in."""
+    """One installation on one machine."""
 
+    # An empty ASSAY_HOME is none: the folder would be the one that one stands in.
     model_config = SettingsConfigDict(env_prefix="ASSAY_", env_ignore_empty=True, frozen=True)
 
     home: Path = Field(Path(".assay"), description="Data, logs and credentials of this installation")
