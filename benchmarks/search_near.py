@@ -16,7 +16,7 @@ from benchmarks.search_service import kept_model, search_service
 from benchmarks.search_sets import Asked
 from benchmarks.table import Line
 from services.search.answerability import DOUBTFUL, NEIGHBOURS, answerable
-from services.search.engine import SearchEngine
+from services.search.asked_words import AskedWords
 from services.search.library import OpenTable
 from services.search.store.port import NearestQuery, ScoredPoint, TablePart
 from tests.services.search.service import MemorySearchService
@@ -43,7 +43,6 @@ class _NearMisses:
         self._asked = asked
         info = service.catalog.find("tenant", "c")
         self._tables = {table: service.library.open(info, table) for table in {question.table for question in asked}}
-        self._engine = SearchEngine(service.library, self._tables, {})
 
     def curve(self, name: str) -> Curve:
         pairs = [self._both(question) for question in self._asked]
@@ -61,7 +60,7 @@ class _NearMisses:
 
     def _told(self, table: OpenTable, text: str, points: Sequence[ScoredPoint]) -> float:
         nearest = points[: NEIGHBOURS + 1]
-        share = self._engine.word_shares(table, [nearest[0].id], text)[nearest[0].id]
+        share = AskedWords(self._service.store, table, text).shares([nearest[0].id])[nearest[0].id]
         return answerable(table.thresholds.master, [point.score for point in nearest], share)
 
 

@@ -9,6 +9,7 @@ from pydantic import JsonValue
 
 from services.search import feedback, filters, ranking
 from services.search.answerability import NEIGHBOURS, answerable
+from services.search.asked_words import AskedWords, full_text
 from services.search.embed.port import Vectors
 from services.search.filters import Among, AnyOf, Conditions
 from services.search.library import Library, OpenTable
@@ -25,7 +26,6 @@ _MOST_COUNTED = 10_000
 _SHORTEST_PAIRED = 10  # characters of a profile's facet
 _KEYS = ("record", "name", "fields")
 _FACET_KEYS = (*_KEYS, "facet")
-_TEXT_KEYS = ("name", "text", "facets")
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class SearchEngine:
         if not points:
             return None
         best = point_id(strong[0].id)
-        share = self.word_shares(table, [best], question).get(best, 0.0)
+        share = AskedWords(self._store, table, question).shares([best]).get(best, 0.0)
         return round(answerable(table.thresholds.master, [point.score for point in points], share), 3)
 
     def _texts(self, table: OpenTable, query: Query) -> list[tuple[str, Conditions]]:
@@ -197,24 +197,7 @@ class SearchEngine:
 
     def _weak(self, table: OpenTable, query: Query, cosines: Mapping[str, float | None]) -> set[str]:
         """Points too unlike an answer: by the cosine, or by the words where it is missing or near the threshold."""
-        threshold = self.calibrated(query)
-        needed = {key: 0.5 if cosine is None else threshold.words_needed(cosine) for key, cosine in cosines.items()}
-        uncertain = [key for key, share in needed.items() if 0 < share <= 1]
-        shares = self.word_shares(table, uncertain, query.text) if uncertain else {}
-        return {key for key, share in needed.items() if shares.get(key, 0.0) < share}
-
-    def word_shares(self, table: OpenTable, ids: Sequence[str], text: str) -> dict[str, float]:
-        """The share of the text's words (stop words left out) that each record holds; 1 for a text without any.
-
-        Of a record with fewer words than the text, such as a title: how many of the record's the text holds.
-        """
-        distinct = table.words(TablePart.MASTER).distinct
-        asked = distinct(text)
-        payloads = self._store.payloads(table.bucket(TablePart.MASTER), ids, _TEXT_KEYS)
-        if not asked:
-            return dict.fromkeys(payloads, 1.0)
-        held = {key: distinct(_full_text(payload)) for key, payload in payloads.items()}
-        return {key: len(asked & words) / max(min(len(asked), len(words)), 1) for key, words in held.items()}
+        return AskedWords(self._store, table, query.text).weak(self.calibrated(query), cosines)
 
     def _literal(self, table: OpenTable, query: Query, conditions: Conditions) -> list[Match]:
         """Records that hold every word, best by n-grams; weak matches unless the query holds a code."""
@@ -227,7 +210,7 @@ class SearchEngine:
         literal = {
             point.id: point.score
             for point in points
-            if point.id in payloads and words.literally(query.text, _full_text(payloads[point.id]))
+            if point.id in payloads and words.literally(query.text, full_text(payloads[point.id]))
         }
         vector = self._library.question(table, query.text)
         by_vector = (
@@ -308,13 +291,6 @@ class SearchEngine:
 
 def part_of(query: Query) -> TablePart:
     return TablePart.MASTER if query.mode == "master" else TablePart.FACETS
-
-
-def _full_text(payload: Payload) -> str:
-    """All the text of the record of a master payload."""
-    facets = payload.get("facets")
-    parts = [payload.get("name"), payload.get("text"), *(facets.values() if isinstance(facets, dict) else ())]
-    return "\n".join(str(part) for part in parts)
 
 
 def _match(

@@ -20,6 +20,8 @@ _PROBES = Path(__file__).parent / "probes.txt"
 #: Of the way from unrelated to known answers, where the usual threshold lies: so that at most 5 % of answerable
 #: questions are called weak on the tables of ``benchmarks/golden``, also on those whose records are titles only.
 _USUAL_SHARE = 0.23
+#: Bands between floor and usual threshold, above the latter, in which a record with room for them needs the words.
+_ROOMY_BANDS = 1.5
 _SAMPLE = 64
 _DOMAINS_LEFT_OUT = 2
 
@@ -35,16 +37,20 @@ class Threshold:
         """Where the cosine lies between an unrelated record (0) and a known answer (1); not bounded."""
         return (cosine - self.floor) / max((self.usual - self.floor) / _USUAL_SHARE, 1e-6)
 
-    def words_needed(self, cosine: float) -> float:
+    def words_needed(self, cosine: float, *, roomy: bool = False) -> float:
         """The share of a question's words that a record of that cosine must hold to be a strong hit.
 
-        Half of them at the usual threshold, none twice as far above the floor; 2 (impossible) below the threshold.
-        Near the threshold unrelated and related records of one domain have the same cosines.
+        Half of them at the usual threshold, none twice as far above the floor (``roomy``, of records with room for
+        all of them: 2.5 times); 2 (impossible) below the threshold. There unrelated and related records are alike.
         """
         if cosine < self.usual:
             return 2.0
-        band = self.usual - self.floor
-        return max(1.0 - (cosine - self.floor) / band / 2, 0.0) if band > 0 else 0.0
+        band = (self.usual - self.floor) * (_ROOMY_BANDS if roomy else 1.0)
+        return max(0.5 - (cosine - self.usual) / band / 2, 0.0) if band > 0 else 0.0
+
+    def near(self, cosine: float | None) -> bool:
+        """Whether the words decide too; always where there is no cosine."""
+        return cosine is None or self.words_needed(cosine, roomy=True) > 0
 
 
 @dataclass(frozen=True)

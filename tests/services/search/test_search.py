@@ -509,5 +509,6 @@ def test_near_the_threshold_a_hit_needs_the_words_of_the_question_too(empty: Mem
 def test_far_above_the_threshold_no_words_are_needed() -> None:
     mark = Threshold(floor=0.2, usual=0.3)
     assert [mark.words_needed(cosine) for cosine in (0.3, 0.35, 0.4, 0.9)] == pytest.approx([0.5, 0.25, 0, 0])
+    assert [mark.words_needed(cosine, roomy=True) for cosine in (0.3, 0.375, 0.45)] == pytest.approx([0.5, 0.25, 0])
     assert mark.words_needed(0.29) > 1
     assert Threshold(floor=0.3, usual=0.3).words_needed(0.3) == 0

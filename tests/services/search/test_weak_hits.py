@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from services.search.asked_words import AskedWords
 from services.search.embed.port import Vectors
-from services.search.engine import SearchEngine
 from services.search.points import point_id
+from services.search.thresholds import Threshold
 from shared.contracts.search import Hit, SearchResult
 from tests.services.search.service import HashedWords, MemorySearchService
 
@@ -97,7 +98,7 @@ def test_weak_records_never_push_the_strong_one_out(empty: MemorySearchService) 
     empty.models.embedder = _Synonyms()
     crowd = [{"id": f"w{number}", "name": f"automobile of a car with tyres{number} x{number}"} for number in range(9)]
     empty.ingest("sessions", [*crowd, {"id": "strong", "name": "car engines"}])
-    _set_thresholds(empty, floor=0.5, usual=0.6)
+    _set_thresholds(empty, floor=0.55, usual=0.6)
     many, one = ask(empty, "automobile", limit=10), ask(empty, "automobile", limit=2)
     assert flags(many)[-1] == ("strong", False)
     assert flags(one)[1] == ("strong", False)
@@ -115,8 +116,31 @@ def test_the_threshold_of_a_table_of_titles_is_not_that_of_a_title_with_itself(e
 def test_a_title_need_not_hold_words_that_it_has_no_room_for(empty: MemorySearchService) -> None:
     empty.ingest("sessions", [{"id": "title", "name": "Disk quotas"}, {"id": "other", "name": "Network adapters"}])
     table = empty.library.open(empty.catalog.find("tenant", "c"), "sessions")
-    engine = SearchEngine(empty.library, {"sessions": table}, {})
     ids = {name: point_id(name) for name in ("title", "other")}
-    question = "limit how much of the disk each person may use, by quotas"
-    assert engine.word_shares(table, list(ids.values()), question) == {ids["title"]: 1.0, ids["other"]: 0.0}
-    assert engine.word_shares(table, [ids["title"]], "disk printers")[ids["title"]] == 0.5
+
+    def shares(question: str) -> dict[str, float]:
+        return AskedWords(empty.store, table, question).shares(list(ids.values()))
+
+    asked = shares("limit how much of the disk each person may use, by quotas")
+    assert asked == {ids["title"]: 1.0, ids["other"]: 0.0}
+    assert shares("disk printers")[ids["title"]] == 0.5
+
+
+def test_a_word_that_no_record_holds_weighs_more_than_one_that_another_holds(empty: MemorySearchService) -> None:
+    empty.ingest(
+        "sessions",
+        [
+            {"id": "layers", "name": "layer masks in images"},
+            {"id": "drivers", "name": "printer drivers and their images"},
+        ],
+    )
+    table = empty.library.open(empty.catalog.find("tenant", "c"), "sessions")
+    near = Threshold(floor=0.2, usual=0.3)
+
+    def weak(question: str, cosine: float) -> bool:
+        return bool(AskedWords(empty.store, table, question).weak(near, {point_id("layers"): cosine}))
+
+    assert not weak("layer printer", 0.32)  # one of two
+    assert weak("layer photoshop", 0.32)  # one of four
+    assert not weak("layer photoshop", 0.46)
+    assert weak("layer masks", 0.29)
