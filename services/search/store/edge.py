@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import fcntl
 import json
 import os
@@ -158,6 +159,7 @@ class EdgeStore:
             _guarded(shard.flush)
             if self.count(bucket) >= _INDEX_FROM:
                 _guarded(shard.optimize)
+                _return_memory()
 
     def drop(self, bucket: Bucket) -> None:
         with self._lock:
@@ -248,6 +250,13 @@ def _own(folder: Path) -> int:
             "Stop the other one, or set QDRANT_URL to share a Qdrant server."
         ) from None
     return handle
+
+
+def _return_memory() -> None:
+    """Give back what building an index took; the allocator would keep it for as long as the process lives."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # of glibc; others have none
+    if trim is not None:
+        trim(0)
 
 
 def _guarded(action: Any) -> Any:  # noqa: ANN401 - the engine is untyped
