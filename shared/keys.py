@@ -13,7 +13,7 @@ import secrets
 import string
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import (
@@ -43,6 +43,8 @@ from sqlalchemy.sql.dml import ReturningDelete, ReturningInsert, ReturningUpdate
 from shared.contracts.keys import KeyInfo, Scope
 from shared.db import metadata
 
+#: How exact `last_used_at` is: a write for each request would cost more than it tells.
+USE_NOTED = timedelta(minutes=1)
 _ALPHABET = string.ascii_letters + string.digits
 _SHAPE = re.compile(r"ask_([A-Za-z0-9]{8})_[A-Za-z0-9]{32}")
 
@@ -58,6 +60,7 @@ api_keys = Table(
     Column("expires_at", DateTime(timezone=True)),
     Column("revoked_at", DateTime(timezone=True)),
     Column("parent_id", Text),  # of a session: the key that it was made with
+    Column("last_used_at", DateTime(timezone=True)),  # within a minute
 )
 #: One-time codes that sign in: made with a key, good for a minute, deleted when used.
 session_codes = Table(
@@ -136,6 +139,13 @@ def matches(key: str, kept: bytes) -> bool:
 def valid(id: str, tenant: str | None = None) -> Select[Any]:
     """The key with that id, of the tenant or of any, unless it (or that of its session) is revoked or has expired."""
     return select(api_keys).where(api_keys.c.id == id, *_IS_VALID, *_of(tenant))
+
+
+def used(id: str, tenant: str) -> Update:
+    """Note that the key is used now, unless that was noted less than `USE_NOTED` ago."""
+    now = func.clock_timestamp()
+    stale = api_keys.c.last_used_at.is_(None) | (api_keys.c.last_used_at < now - USE_NOTED)
+    return api_keys.update().where(api_keys.c.id == id, *_of(tenant), stale).values(last_used_at=now)
 
 
 def end_at(id: str, moment: datetime) -> Update:

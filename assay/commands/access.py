@@ -32,7 +32,7 @@ def create_key(
 @keys.command(name="ls")
 def list_keys() -> None:
     """List keys, without the keys themselves."""
-    columns = ["id", "tenant", "name", "scopes", "created", "expires", "revoked"]
+    columns = ["id", "tenant", "name", "scopes", "created", "used", "expires", "revoked"]
     answer(rest.keys(limit=200), show.listing(columns, _key))
 
 
@@ -122,7 +122,7 @@ def audit(
 def _key(key: dict[str, Any]) -> list[object]:
     return [
         key["id"], key["tenant"], key["name"], ",".join(key["scopes"]), show.clock(key["created_at"]),
-        key.get("expires_at"), key.get("revoked_at"),
+        key.get("last_used_at"), key.get("expires_at"), key.get("revoked_at"),
     ]  # fmt: skip
 
 

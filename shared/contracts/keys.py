@@ -47,6 +47,7 @@ class KeyInfo(Answer):
     expires_at: Time | None = None
     revoked_at: Time | None = None
     parent_id: str | None = None  #: of a session: the key that it was made with, and ends with
+    last_used_at: Time | None = None  #: within a minute
 
 
 class NewKey(KeyInfo):

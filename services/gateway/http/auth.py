@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import ipaddress
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, cast
 
 from fastapi import Depends, Request
+from sqlalchemy import text
 
 from services.gateway.database import Database
 from shared import keys
 from shared.contracts.keys import Scope
-from shared.errors import MissingScope, NotAuthenticated, TooManyRequests
+from shared.errors import AssayError, MissingScope, NotAuthenticated, TooManyRequests
 
 #: How long a key that another gateway revoked may still be accepted.
 _CACHE_SECONDS = 1.0
 _CACHE_SIZE = 10_000
+_NOTE_SOON = text("SET LOCAL lock_timeout = '50ms'")  #: whoever changes the key at the moment is not waited for
 
 
 @dataclass(frozen=True)
@@ -120,7 +123,17 @@ class Authenticator:
             self._once_valid.clear()
         self._once_valid[digest] = caller.tenant
         self._cache[digest] = (caller, now + _cache_seconds(row["expires_at"]))
+        await self._note_use(caller, row["last_used_at"])
         return caller
+
+    async def _note_use(self, caller: Caller, noted_at: datetime | None) -> None:
+        """At most once a minute; a request does not fail because of it."""
+        if noted_at is not None and datetime.now(UTC) - noted_at < keys.USE_NOTED:
+            return
+        with suppress(AssayError):
+            async with self._database.write(caller.tenant) as connection:
+                await connection.execute(_NOTE_SOON)
+                await connection.execute(keys.used(caller.key_id, caller.tenant))
 
 
 def _cache_seconds(expires_at: datetime | None) -> float:

@@ -211,6 +211,7 @@ KINDS_OF: Mapping[str, str] = {
     "params": "What the call is given",
     "parentGroupId": "The group that it is in",
     "parent_id": "The key that a session was made with",
+    "last_used_at": "When it was last used, to within a minute",
     "pending": "How many have not ended",
     "perNode": "Colours by the id of the node",
     "plan": "The queries of the search",

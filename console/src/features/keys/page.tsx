@@ -97,6 +97,7 @@ function Table({ keys, own, onDone }: { keys: readonly KeyInfo[]; own: string | 
             <th>Tenant</th>
             <th>Scopes</th>
             <th>Made</th>
+            <th>Last used</th>
             <th>Ends</th>
             <th />
           </tr>
@@ -112,6 +113,7 @@ function Table({ keys, own, onDone }: { keys: readonly KeyInfo[]; own: string | 
               <td>
                 <When at={key.created_at} />
               </td>
+              <td>{key.last_used_at ? <When at={key.last_used_at} /> : "never"}</td>
               <td>{key.revoked_at ? <Tag tone="bad">revoked</Tag> : key.expires_at ? <When at={key.expires_at} /> : "never"}</td>
               <td>
                 {key.revoked_at ? null : (

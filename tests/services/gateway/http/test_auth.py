@@ -66,6 +66,32 @@ def test_keys_are_made_listed_and_revoked(gateway: Gateway, admin: httpx.Client)
     assert admin.get("/v1/keys?tenant=fresh").json()["items"][0]["revoked_at"]
 
 
+def test_a_key_tells_when_it_was_last_used(gateway: Gateway, admin: httpx.Client) -> None:
+    made = admin.post("/v1/keys", json={"tenant": "used", "name": "ci", "scopes": ["read"]}).json()
+    assert made["last_used_at"] is None
+
+    def last_used() -> str | None:
+        return admin.get("/v1/keys?tenant=used").json()["items"][0]["last_used_at"]  # type: ignore[no-any-return]
+
+    with gateway.client_of(made["key"]) as client:
+        assert client.get("/v1/jobs").status_code == 200
+        first = last_used()
+        assert first is not None
+        client.get("/v1/jobs")
+        assert last_used() == first  # less than a minute ago
+        with gateway.engine.begin() as connection:
+            connection.exec_driver_sql("UPDATE api_keys SET last_used_at = last_used_at - interval '2 minutes'")
+        earlier = last_used()
+        until(lambda: client.get("/v1/jobs").status_code == 200 and last_used() != earlier, "a second use")
+
+
+def test_a_key_that_somebody_changes_is_answered_meanwhile(gateway: Gateway, admin: httpx.Client) -> None:
+    made = admin.post("/v1/keys", json={"tenant": "held", "name": "ci", "scopes": ["read"]}).json()
+    with gateway.engine.begin() as connection, gateway.client_of(made["key"]) as client:
+        connection.exec_driver_sql("SELECT id FROM api_keys WHERE tenant_id = 'held' FOR UPDATE")
+        assert client.get("/v1/jobs").status_code == 200
+
+
 def test_a_key_is_rotated_with_an_overlap(gateway: Gateway, admin: httpx.Client) -> None:
     later = (datetime.now(UTC) + timedelta(days=10)).isoformat()
     wanted = {"tenant": "acme", "name": "ci", "scopes": ["read"], "expires_at": later}
