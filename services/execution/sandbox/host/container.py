@@ -86,10 +86,13 @@ class Container:
         pid, uid = sender
         if uid == 0:
             raise SandboxUnavailable("Code would run as this machine's root; the sandbox refuses that.")
-        self._watch = os.pidfd_open(pid)
+        try:
+            self._watch = os.pidfd_open(pid)
+            if self.group is not None:
+                self.group.add(pid)
+        except ProcessLookupError:
+            raise SandboxUnavailable(self._launcher.why("A sandbox died before it was asked anything.")) from None
         self.control.settimeout(None)
-        if self.group is not None:
-            self.group.add(pid)
         self.tell({"t": "go"})
         return pid
 
