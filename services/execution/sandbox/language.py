@@ -142,7 +142,8 @@ class LanguageSpec:
     frames: Literal["mapped", "written"] = "mapped"
     warm: tuple[str, ...] = ()  #: modules that the warm interpreter loads before its first fork
     analysis: Analysis = field(default_factory=Analysis)
-    pooled: int | None = 1  #: containers kept ready; ``None``: as many as the settings say
+    #: Containers kept ready from the first use on; ``None``: as many as the settings say, from the start.
+    pooled: int | None = 1
 
     @property
     def name(self) -> str:

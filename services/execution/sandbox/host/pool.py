@@ -1,12 +1,16 @@
-"""Warm containers, ready before anyone asks: each is used once, and a thread refills and replaces them."""
+"""Warm containers, ready before anyone asks: each is used once, and a thread refills and replaces them.
+
+Those of a language that is kept on demand are ready from its first use on, until nobody has asked for ``max_age``.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from services.execution.sandbox.host.container import Container
@@ -29,10 +33,17 @@ class PoolFill:
 class Pool:
     """``make`` makes one container of a language; it raises SandboxUnavailable, and is asked again a little later."""
 
-    def __init__(self, make: Callable[[str], Container], wanted: Mapping[str, int], max_age: float) -> None:
+    def __init__(
+        self,
+        make: Callable[[str], Container],
+        wanted: Mapping[str, int],
+        max_age: float,
+        on_demand: Collection[str] = (),
+    ) -> None:
         self._make = make
         self._wanted = dict(wanted)
         self._max_age = max_age
+        self._asked: dict[str, float] = dict.fromkeys(on_demand, -math.inf)  #: when each was last asked for
         self._ready: dict[str, deque[Container]] = {language: deque() for language in wanted}
         self._changed = threading.Condition()
         self._used: deque[Container] = deque()
@@ -46,7 +57,7 @@ class Pool:
     @property
     def fill(self) -> PoolFill:
         with self._changed:
-            counts = {language: (len(ready), self._wanted[language]) for language, ready in self._ready.items()}
+            counts = {language: (len(ready), self._wanted_now(language)) for language, ready in self._ready.items()}
             return PoolFill(counts, self._running)
 
     def take(self, language: str) -> Container:
@@ -56,6 +67,8 @@ class Pool:
                 if self._closed:
                     raise SandboxUnavailable("The sandbox is shutting down.")
                 container = self._best(language)
+                if language in self._asked:
+                    self._asked[language] = time.monotonic()
                 self._deferred_until = self._deferred_until or time.monotonic() + _DEFER
                 self._changed.notify_all()
             if container is None:
@@ -147,10 +160,14 @@ class Pool:
         times = [self._deferred_until, None if self._running else self._quiet_from]
         return min([_CHECK_EVERY, *(each - now for each in times if each is not None and each > now)])
 
+    def _wanted_now(self, language: str) -> int:
+        asked = self._asked.get(language)
+        return self._wanted[language] if asked is None or time.monotonic() - asked <= self._max_age else 0
+
     def _lacking(self) -> str | None:
         away = self._prewarming.spec.name if self._prewarming is not None else None
         for language, ready in self._ready.items():
-            if len(ready) + (language == away) < self._wanted[language]:
+            if len(ready) + (language == away) < self._wanted_now(language):
                 return language
         return None
 

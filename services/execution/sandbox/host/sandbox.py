@@ -67,7 +67,9 @@ class Sandbox:
             for name, version in self._languages.items()
             if version is not None
         }
-        self._pool = Pool(self._make_container, wanted, settings.max_age_seconds)
+        # A sandbox of gVisor takes seconds to make: there every language is ready before it is asked for.
+        on_demand = () if settings.runtime == "gvisor" else [name for name in wanted if specs[name].pooled is not None]
+        self._pool = Pool(self._make_container, wanted, settings.max_age_seconds, on_demand)
         # A zygote dies with the thread that started it, so that thread is the one that keeps the pool.
         self._upkeep = threading.Thread(target=self._keep, name="sandbox-upkeep", daemon=True)
         self._upkeep.start()
