@@ -16,6 +16,7 @@ from pydantic import JsonValue
 from services.stacks.cache import Answer, ResultCache, cache_key, engine_version
 from services.stacks.engine import DetectOptions, StackEngine
 from services.stacks.llm.identifier import Identifier, llm_detectors
+from services.stacks.memory import collect_between_jobs
 from services.stacks.outputs.cyclonedx import cyclonedx
 from services.stacks.outputs.dockerfile import dockerfile
 from services.stacks.outputs.sarif import sarif
@@ -106,6 +107,7 @@ class Detect:
         self._forms(context, result)
         if answer.source is not None:
             context.report.form("source", "application/json", answer.source)
+        collect_between_jobs()
         return result
 
     def _answer(self, run: DetectRun) -> Answer:

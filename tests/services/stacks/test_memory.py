@@ -41,3 +41,16 @@ def test_the_worker_collects_rarely_and_never_looks_at_its_tables_again() -> Non
     )
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert told.stdout == "200000 True\n"
+
+
+def test_what_jobs_leave_behind_is_collected_between_them() -> None:
+    program = (
+        "import gc; from services.stacks.memory import collect_between_jobs, collect_rarely; collect_rarely()\n"
+        "class Circle:\n"
+        "    def __init__(self): self.own = self\n"
+        "for _ in range(100_000):\n"
+        "    Circle(); collect_between_jobs()\n"
+        "print(sum(type(each) is Circle for each in gc.get_objects()))"
+    )
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert int(told.stdout) <= 20_000  # 100,000 otherwise
