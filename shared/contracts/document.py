@@ -94,6 +94,7 @@ class Block(Answer):
     instruction_type: str | None = None
     message_original: str | None = None
     message_rendered: str | None = None
+    message_spans: list[tuple[int, int, str]] = []  #: [from, to) of the rendered one, and whose value
     variables: list[BlockVariable] = []
     outputs: list[Display] = []
     model: str | None = None

@@ -124,6 +124,7 @@ class Instructions:
             document.after.blocks[key] = CachedBlock(
                 answers=[CachedAnswer(text=one.text, by=one.by) for one in answers],
                 rendered=block.message_rendered,
+                spans=block.message_spans,
                 variables=block.variables,
                 messages=block.messages,
                 outputs=block.outputs,
@@ -153,7 +154,8 @@ class Instructions:
     ) -> None:
         """Nothing changed: the answers as they were."""
         block.status, block.model = "fresh", cached.model
-        block.message_rendered, block.variables = cached.rendered, list(cached.variables)
+        block.message_rendered, block.message_spans = cached.rendered, list(cached.spans)
+        block.variables = list(cached.variables)
         block.messages = list(cached.messages)
         self.document.after.blocks[key] = cached
         answers = [

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from services.execution.documents.parse.nodes import PromptBlock
 from services.execution.documents.parse.notation import spans_of
 from services.execution.documents.resolve import values
-from services.execution.documents.resolve.renderer import NotRendered, Renderer, Seen
+from services.execution.documents.resolve.renderer import Filled, NotRendered, Renderer, Seen
 from services.execution.documents.run.chunks import Chunks
 from services.execution.sandbox.run import KernelError
 from shared.contracts.document import Block, BlockVariable
@@ -58,8 +58,8 @@ def rendered(chunks: Chunks, block: Block, text: str) -> FilledMessage:
         return seen
 
     try:
-        words, figures = render(document.renderer, text, fetch)
-        images = tuple(ImagePart("image/png", document.kernels.picture(owners[name], name)) for name in figures)
+        filled = render(document.renderer, text, fetch)
+        images = tuple(ImagePart("image/png", document.kernels.picture(owners[name], name)) for name in filled.figures)
     except (NotRendered, KernelError, AssayError) as error:
         if isinstance(error, JobCancelled):
             raise
@@ -73,8 +73,8 @@ def rendered(chunks: Chunks, block: Block, text: str) -> FilledMessage:
             raise NotSent(why) from None
         document.note(block, "warning", "not_rendered", why)
         return FilledMessage(text)
-    block.message_rendered, block.variables = words, variables
-    return FilledMessage(words, images)
+    block.message_rendered, block.message_spans, block.variables = filled.text, list(filled.spans), variables
+    return FilledMessage(filled.text, images)
 
 
 def refuse(chunks: Chunks, block: Block, missing: NotSent) -> None:
@@ -143,19 +143,29 @@ def _without_spans(text: str, mark: str) -> tuple[str, list[str]]:
     return "".join([*parts, text[at:]]), spans
 
 
-def render(renderer: Renderer, text: str, fetch: Fetch) -> tuple[str, list[str]]:
-    """The message with its values, rendered once, and the figures in it; code spans stay as they are.
+def render(renderer: Renderer, text: str, fetch: Fetch) -> Filled:
+    """The message with its values, rendered once; code spans stay as they are.
 
     Raises: NotRendered.
     """
     mark = _mark()
-    source, spans = _without_spans(text, mark)
+    source, code = _without_spans(text, mark)
     with renderer.fork() as fork:
-        rendered, figures = fork.fill(fetch(*fork.names(source)))
-    for number, span in enumerate(spans):
-        rendered = rendered.replace(f"{mark}{number}_", span)
-    # Neither half of a surrogate pair nor NUL is a text to the models' providers.
-    return rendered.encode("utf-8", "replace").decode().replace("\x00", "\u2400"), figures
+        filled = fork.fill(fetch(*fork.names(source)))
+    return _with_code(filled, re.compile(rf"{mark}(\d+)_"), code)
+
+
+def _with_code(filled: Filled, mark: re.Pattern[str], code: Sequence[str]) -> Filled:
+    """The code spans again where their marks stand; places behind them move."""
+    moves = [(each.end(), len(code[int(each[1])]) - len(each[0])) for each in mark.finditer(filled.text)]
+
+    def moved(place: int) -> int:
+        return place + sum(by for end, by in moves if end <= place)
+
+    text = mark.sub(lambda each: code[int(each[1])], filled.text)
+    # Neither half of a surrogate pair nor NUL is a text to the models' providers. Each stays one character.
+    text = text.encode("utf-8", "replace").decode().replace("\x00", "\u2400")
+    return Filled(text, filled.figures, [(moved(start), moved(end), names) for start, end, names in filled.spans])
 
 
 def _mark() -> str:

@@ -8,11 +8,12 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from pydantic import JsonValue
 
@@ -30,6 +31,18 @@ Seen = Mapping[str, JsonValue]  #: a value as the fork gets it
 
 class NotRendered(Exception):
     """Says why a message could not be filled in."""
+
+
+Span = tuple[int, int, str]  #: [from, to) of a text, in characters, and the names whose values stand there
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A message with its values."""
+
+    text: str
+    figures: Sequence[str]
+    spans: Sequence[Span]
 
 
 @dataclass
@@ -51,10 +64,11 @@ class Fork:
         answer = self._ask({"source": source}, _STARTS_WITHIN)
         return _strings(answer.get("names")), _strings(answer.get("whole"))
 
-    def fill(self, values: Mapping[str, Seen]) -> tuple[str, list[str]]:
-        """The text, and the figures in it. Raises: NotRendered."""
-        answer = self._ask({"values": {name: dict(seen) for name, seen in values.items()}}, _ANSWERS_WITHIN)
-        return str(answer["text"]), _strings(answer.get("figures"))
+    def fill(self, values: Mapping[str, Seen]) -> Filled:
+        """Raises: NotRendered."""
+        answer: Any = self._ask({"values": {name: dict(seen) for name, seen in values.items()}}, _ANSWERS_WITHIN)
+        spans = [(int(start), int(end), str(names)) for start, end, names in answer.get("spans", [])]
+        return Filled(str(answer["text"]), _strings(answer.get("figures")), spans)
 
     def _ask(self, message: Mapping[str, object], seconds: float) -> Mapping[str, JsonValue]:
         body = json.dumps(message).encode("utf-8", "replace") + b"\n"

@@ -13,6 +13,7 @@ import os
 import resource
 import signal
 import socket
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -36,6 +37,8 @@ from services.execution.documents.resolve.looks import (
 SOURCE, NAMES = 64_000, 64
 _MEMORY, _SECONDS = 256 << 20, 1.0
 _LONGEST = 1_000_000
+_MOST_PLACES = 500
+_LABEL = "of these names"  #: a filter that no template can name
 _STRING = frozenset(
     ("capitalize", "casefold", "count", "endswith", "find", "index", "isalnum", "isalpha", "isdigit", "islower",
      "isnumeric", "isspace", "istitle", "isupper", "join", "lower", "lstrip", "partition", "removeprefix",
@@ -183,21 +186,68 @@ def serve(made: Environment, connection: socket.socket) -> None:
         send({"error": _described(error)[:500], "type": type(error).__name__})
 
 
+class Places:
+    """Where the values of a template's expressions stand in its text: [from, to, names], in characters."""
+
+    def __init__(self, delimiter: Delimiter) -> None:
+        self.found: list[tuple[int, int, str]] = []
+        self._delimiter = delimiter
+        self._names: str | None = None
+        self._text: Any = None
+
+    def label(self, made: Environment, tree: nodes.Template) -> None:
+        """Let every expression that is written out say its names first."""
+        made.filters[_LABEL] = self._of
+        for output in tree.find_all(nodes.Output):
+            output.nodes = [self._labelled(node) for node in output.nodes]
+        tree.set_environment(made)
+
+    def finalize(self, value: Any) -> Any:
+        self._text = self._delimiter.finalize(value)
+        return self._text
+
+    def add(self, part: str, start: int) -> None:
+        """A part of the text: words of the template, or the value that was just made ready."""
+        if self._names and part and part == self._text and len(self.found) < _MOST_PLACES:
+            self.found.append((start, start + len(part), self._names))
+        self._names = self._text = None
+
+    def _of(self, value: Any, names: str) -> Any:
+        self._names = names
+        return value
+
+    def _labelled(self, node: nodes.Expr) -> nodes.Expr:
+        names = list(dict.fromkeys(name.name for name in _with_children(node)))
+        if not names:
+            return node
+        label = nodes.Const(", ".join(names)[:200], lineno=node.lineno)
+        return nodes.Filter(node, _LABEL, [label], [], None, None, lineno=node.lineno)
+
+
+def _with_children(node: nodes.Expr) -> Iterator[nodes.Name]:
+    if isinstance(node, nodes.Name):
+        yield node
+    yield from node.find_all(nodes.Name)
+
+
 def filled(made: Environment, tree: nodes.Template, source: str, given: str) -> dict[str, Any]:
-    """The text, and the figures in it."""
+    """The text, the figures in it, and where its values stand."""
     delimiter = Delimiter(source + given)
-    made.finalize = delimiter.finalize
+    places = Places(delimiter)
+    places.label(made, tree)
+    made.finalize = places.finalize
     made.filters["data"] = delimiter.wrap
     figures: list[str] = []
     values = {name: value_of(name, seen, figures) for name, seen in json.loads(given)["values"].items()}
     parts: list[str] = []
     size = 0
     for part in compiled(made, tree).generate(values):
+        places.add(part, size)
         size += len(part)
         if size > OUTPUT:
             raise SecurityError(f"it renders to more than {OUTPUT} characters")
         parts.append(part)
-    return {"text": "".join(parts), "figures": figures}
+    return {"text": "".join(parts), "figures": figures, "spans": places.found}
 
 
 def prewarm(made: Environment) -> None:

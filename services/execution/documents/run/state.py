@@ -41,6 +41,7 @@ class CachedBlock(BaseModel):
     whole: bool = True  #: every value is here; if not, the code has to run again to have them
     answers: list[CachedAnswer] = []
     rendered: str | None = None
+    spans: list[tuple[int, int, str]] = []
     model: str | None = None
     value: JsonValue = None  #: of a condition, a loop or an inline expression
 

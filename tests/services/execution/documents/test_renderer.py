@@ -22,7 +22,7 @@ def own() -> Iterator[Renderer]:
 
 
 def said(renderer: Renderer, text: str, value: int = 4) -> str:
-    return render(renderer, text, lambda _names, _whole: {"x": {"kind": "json", "json": value}})[0]
+    return render(renderer, text, lambda _names, _whole: {"x": {"kind": "json", "json": value}}).text
 
 
 def alive(parent: int) -> set[int]:

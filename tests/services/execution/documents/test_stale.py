@@ -22,6 +22,7 @@ def test_with_nothing_changed_nothing_runs_and_no_model_is_asked(jobs: DocumentJ
         assert again.markdown == first.markdown
         assert {one.status for one in again.blocks} == {"fresh"}
         assert block(again, "instruction-1").message_rendered == sent[0]
+        assert [names for *_, names in block(again, "instruction-1").message_spans] != []
         assert [o.text for o in block(again, "chunk-2").outputs] == ["0"]
 
 

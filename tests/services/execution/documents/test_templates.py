@@ -25,7 +25,7 @@ _UNSAFE, _LONG, _MEMORY = "unsafe", "too long", "memory"
 
 
 def rendered(renderer: Renderer, text: str) -> str:
-    return render(renderer, text, lambda _names, _whole: SEEN)[0]
+    return render(renderer, text, lambda _names, _whole: SEEN).text
 
 
 @pytest.mark.parametrize(

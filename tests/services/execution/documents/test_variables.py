@@ -122,3 +122,23 @@ def test_a_hostile_template_ends_and_the_original_is_sent(jobs: DocumentJobs, me
     assert jobs.sent() == [message]
     assert codes(block(result, "instruction-1")) in (["not_rendered"], [])
     assert block(result, "instruction-1").status == "ok"
+
+
+@pytest.mark.parametrize(
+    ("message", "spans"),
+    [
+        ("{{ x }} is `{{ x }}` or {{ y | upper }}!", [("4", "x"), ("HELLO", "y")]),
+        ("é {% for i in [1, 2] %}{{ x * i }},{% endfor %}", [("4", "x, i"), ("8", "x, i")]),
+        ("{% set z %}{{ x }}{% endset %}words {{ z }} {{ 7 }}", [("4", "z")]),
+        ("{% macro m(a) %}<{{ a }}>{% endmacro %}{{ m(y) }}", [("<hello>", "m, y")]),
+        ("`code` and `more` {{ x }}", [("4", "x")]),
+    ],
+)
+def test_a_rendered_message_says_where_each_value_stands(
+    jobs: DocumentJobs, message: str, spans: list[tuple[str, str]]
+) -> None:
+    chunk = python("x = 4\ny = 'hello'")
+    result = jobs.run(f"{chunk}\n::: describe {message} :::\n")
+    told = block(result, "instruction-1")
+    text = told.message_rendered or ""
+    assert [(text[start:end], names) for start, end, names in told.message_spans] == spans
