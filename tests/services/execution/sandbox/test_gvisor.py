@@ -54,6 +54,14 @@ def gvisor() -> Iterator[Sandbox]:
         yield opened
 
 
+def test_nothing_of_it_is_left() -> None:
+    # The first test: the sandbox that the others share makes itself anew at any time.
+    before = children_of(os.getpid())
+    with _opened():
+        assert children_of(os.getpid()) - before
+    assert children_of(os.getpid()) - before == set()
+
+
 def test_every_run_says_that_gvisor_isolated_it(gvisor: Sandbox) -> None:
     with gvisor.run(Run("python", "import os\nos.uname().release", limits=Limits(wall_seconds=60))) as outcome:
         assert outcome.isolation == gvisor.isolation == Isolation("gvisor")
@@ -158,10 +166,3 @@ def test_a_kernel_that_is_not_gvisors_is_refused(tmp_path: Path) -> None:
     fake.chmod(0o755)
     with pytest.raises(SandboxUnavailable, match=r"did not start|not gVisor's"):
         open_sandbox(SandboxSettings(runtime="gvisor", runsc=fake, slots=1))
-
-
-def test_nothing_of_it_is_left() -> None:
-    before = children_of(os.getpid())
-    with _opened():
-        assert children_of(os.getpid()) - before
-    assert children_of(os.getpid()) - before == set()
