@@ -123,6 +123,21 @@ def _hundredth(
     return measured
 
 
+def _look(wanted: listing.JobFilter) -> Callable[[Connection], float]:
+    """One page of what hardly a job fits, and where its look ends."""
+
+    def measured(connection: Connection) -> float:
+        statement = listing.end_of_look("t1", wanted, None)
+        assert statement is not None
+        began = time.perf_counter()
+        row = connection.execute(statement).one_or_none()
+        end = None if row is None else (row.created_at, row.id)
+        connection.execute(listing.page("t1", wanted, 20, None, end)).all()
+        return time.perf_counter() - began
+
+    return measured
+
+
 def _timed(connection: Connection, statement: Executable) -> float:
     began = time.perf_counter()
     connection.execute(statement).all()
@@ -149,6 +164,8 @@ OPERATIONS: dict[str, Callable[[Connection], float]] = {
     "list: label, hundredth page": _hundredth(labels=[[("one", "in many")]]),
     "list: state, hundredth page": _hundredth(states=["queued"]),
     "list: error code": _reads(lambda: listing.page("t1", listing.JobFilter(error_code="odd"), 20)),
+    "list: words of no title": _look(listing.JobFilter(words="nowhere")),
+    "list: common label, rare state": _look(listing.JobFilter(labels=[[("one", "in many")]], states=["dead"])),
     "heartbeat of 4 jobs": heartbeat,
     "retention, nothing expired": _reads(lambda: maintenance.expired_jobs(30, 1000)),
 }
@@ -204,6 +221,8 @@ def measure(connection: Connection) -> dict[str, float]:
 
 
 def main() -> None:
+    from benchmarks import scale_curves  # noqa: PLC0415 - it measures with what is above
+
     rows = int(sys.argv[-1]) if len(sys.argv) > 1 else ROWS
     shapes = {
         "empty": (0, 1, 0),
@@ -219,6 +238,7 @@ def main() -> None:
         fill(connection, 10_000, 100)
         quiet = [claim(connection) * 1000 for _ in range(_TIMES * 5)]
         deleted, claims = retention(connection, _FINISHED_JOBS)
+        panels = scale_curves.measured(connection, rows)
     table = Table("median ms", *shapes, title="Statements over the length of the queue")
     for operation in OPERATIONS:
         table.add_row(operation, *(f"{result[operation]:.2f}" for result in results.values()))
@@ -226,6 +246,7 @@ def main() -> None:
     console.print(table)
     console.print(f"retention: {deleted:,.0f} jobs a second of {_FINISHED_JOBS:,}; claims beside it: {_told(claims)}")
     console.print(f"claims without it: {_told(quiet)}")
+    scale_curves.tell(panels)
 
 
 def _told(taken: Sequence[float]) -> str:

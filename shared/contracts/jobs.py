@@ -185,11 +185,14 @@ class EventPage(Answer):
 
 
 class JobPage(Answer):
-    """One page of jobs; ``total`` when it was asked for, counted up to 10,000."""
+    """One page of jobs; ``total`` when it was asked for, counted up to 10,000 (or among 10,000)."""
 
     items: list[JobView]
     next_cursor: str | None = None
     total: int | None = None
+    looked_back_to: Time | None = Field(
+        None, description="The page is not full, but no older job was looked at yet: `next_cursor` goes on from here"
+    )
 
 
 class JobChanges(Answer):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import (
@@ -18,12 +17,9 @@ from sqlalchemy import (
     TextClause,
     and_,
     bindparam,
-    case,
-    cast,
     exists,
     func,
     literal_column,
-    null,
     or_,
     select,
     text,
@@ -37,13 +33,16 @@ from sqlalchemy.dialects.postgresql import aggregate_order_by
 from shared.contracts.jobs import JobState
 from shared.jobs.marks import marks
 from shared.jobs.tables import jobs
-from shared.kinds import KINDS
+from shared.jobs.titles import title, verdict
 from shared.llm.tables import llm_calls
 
 _HEAVY = ("input", "result")
 #: A count goes no further: nobody looks through more.
 MOST_COUNTED = 10_000
-_TITLE = 120
+#: A page is looked for among so many jobs of its index; few of them may fit, and whoever wants more asks for the next.
+MOST_LOOKED_AT = 2_000
+#: When it was submitted, and its id: where a job stands in the list.
+Place = tuple[datetime, str]
 
 
 @dataclass(frozen=True)
@@ -96,6 +95,13 @@ class JobFilter:
         )
         return [(name, value) for name, value in single if value is not None][:1]
 
+    def is_loose(self) -> bool:
+        """Whether many jobs that the index gives may not be wanted."""
+        if self.words or self.failed_over is False:
+            return True
+        fixed = (self.error_code, self.provider, self.model, self.prompt, self.failed_over, *self.labels)
+        return sum(value is not None for value in fixed) + bool(self.kinds or self.states) > 1
+
     def _of_calls(self) -> list[ColumnElement[bool]]:
         calls = llm_calls.c
         wanted: list[ColumnElement[bool]] = []
@@ -114,16 +120,37 @@ class JobFilter:
 _FAILED_OVER = and_(llm_calls.c.reason == "failover", llm_calls.c.outcome == "ok")
 
 
-def page(tenant: str, wanted: JobFilter, limit: int, before: tuple[datetime, str] | None = None) -> Select[Any]:
-    """Jobs without inputs and results, newest first; ``before``: (created_at, id) of the last one seen."""
+def end_of_look(tenant: str, wanted: JobFilter, before: Place | None, most: int = MOST_LOOKED_AT) -> Select[Any] | None:
+    """Where a look at ``most`` jobs of the index ends: its ``created_at, id``, no row when there are fewer.
+
+    None when the index gives hardly a job that is not wanted, so that a page is full before.
+    """
+    if not wanted.is_loose():
+        return None
+    if named := wanted.marks():
+        parts = [_places_of_mark(tenant, wanted, mark, before) for mark in named]
+    else:
+        of_tenant = jobs.c.tenant_id == tenant
+        indexed = [(of_tenant, *place, *_between(wanted, jobs, before)) for place in _places(wanted)]
+        parts = [_newest(select(jobs.c.created_at, jobs.c.id).where(*fixed), jobs) for fixed in indexed]
+    skipped = max(most // len(parts), 1) - 1
+    ends = union_all(*[select(part.offset(_literal(skipped)).limit(_literal(1)).subquery()) for part in parts])
+    last = ends.subquery()
+    return select(last).order_by(last.c.created_at.desc(), last.c.id.desc()).limit(_literal(1))
+
+
+def page(
+    tenant: str, wanted: JobFilter, limit: int, before: Place | None = None, end: Place | None = None
+) -> Select[Any]:
+    """Jobs without inputs and results, newest first; ``before``: the last one seen, ``end``: the last to look at."""
     columns = [column for column in jobs.c if column.name not in _HEAVY]
-    query = select(*columns, title().label("title"), _VERDICT.label("verdict"))
-    ordered = query.order_by(jobs.c.created_at.desc(), jobs.c.id.desc()).limit(_literal(limit))
+    query = select(*columns, title().label("title"), verdict().label("verdict"))
+    ordered = _newest(query, jobs).limit(_literal(limit))
     places = _places(wanted)
     if not wanted.marks() and len(places) == 1:
-        return ordered.where(*wanted.conditions(tenant), *places[0], *_between(wanted, jobs, before))
+        return ordered.where(*wanted.conditions(tenant), *places[0], *_between(wanted, jobs, before, end))
     # An array, so that the rows are found by their ids whatever the statistics say.
-    return ordered.where(jobs.c.id == func.any(func.array(_ids(tenant, wanted, limit, before).scalar_subquery())))
+    return ordered.where(jobs.c.id == func.any(func.array(_ids(tenant, wanted, limit, before, end).scalar_subquery())))
 
 
 def changed(tenant: str, since: datetime, limit: int) -> Select[Any]:
@@ -147,44 +174,62 @@ def changed(tenant: str, since: datetime, limit: int) -> Select[Any]:
     each = union_all(*[select(part.subquery()) for part in parts]).subquery()
     latest = select(each.c.id, func.max(each.c.at).label("changed_at")).group_by(each.c.id).subquery()
     columns = [column for column in jobs.c if column.name not in _HEAVY]
-    query = select(*columns, title().label("title"), _VERDICT.label("verdict"), latest.c.changed_at)
+    query = select(*columns, title().label("title"), verdict().label("verdict"), latest.c.changed_at)
     return query.join(latest, latest.c.id == jobs.c.id).order_by(latest.c.changed_at, jobs.c.id).limit(_literal(limit))
 
 
-def total(tenant: str, wanted: JobFilter) -> Select[Any]:
-    """How many there are, counted no further than ``MOST_COUNTED``."""
-    counted = _ids(tenant, wanted, MOST_COUNTED).subquery()
+def total(tenant: str, wanted: JobFilter, end: Place | None = None) -> Select[Any]:
+    """How many there are, counted no further than ``MOST_COUNTED`` and ``end``."""
+    counted = _ids(tenant, wanted, MOST_COUNTED, end=end).subquery()
     return select(func.least(func.count(), MOST_COUNTED)).select_from(counted)
 
 
-def _ids(tenant: str, wanted: JobFilter, limit: int, before: tuple[datetime, str] | None = None) -> CompoundSelect[Any]:
+def _ids(
+    tenant: str, wanted: JobFilter, limit: int, before: Place | None = None, end: Place | None = None
+) -> CompoundSelect[Any]:
     """The ids of the newest of each mark or place, in the order of its index: together they would have to be sorted."""
     if named := wanted.marks():
-        parts = [_marked(tenant, wanted, mark, before) for mark in named]
+        parts = [_marked(tenant, wanted, mark, before, end) for mark in named]
     else:
-        conditions = [*wanted.conditions(tenant), *_between(wanted, jobs, before)]
-        newest = (jobs.c.created_at.desc(), jobs.c.id.desc())
-        parts = [select(jobs.c.id).where(*conditions, *place).order_by(*newest) for place in _places(wanted)]
+        conditions = [*wanted.conditions(tenant), *_between(wanted, jobs, before, end)]
+        parts = [_newest(select(jobs.c.id).where(*conditions, *place), jobs) for place in _places(wanted)]
     return union(*[select(part.limit(_literal(limit)).subquery().c.id) for part in parts])
 
 
-def _marked(tenant: str, wanted: JobFilter, mark: tuple[str, str], before: tuple[datetime, str] | None) -> Select[Any]:
+def _marked(
+    tenant: str, wanted: JobFilter, mark: tuple[str, str], before: Place | None, end: Place | None
+) -> Select[Any]:
     """The ids of the jobs with the mark, newest first; with OFFSET, each mark looks for its job, never the reverse."""
     kept = [jobs.c.kind.in_(wanted.kinds)] if wanted.kinds else []
     kept += [jobs.c.state.in_(wanted.states)] if wanted.states else []
     of_mark = select(jobs.c.id).where(jobs.c.id == marks.c.job_id, *wanted.conditions(tenant), *kept)
     job = of_mark.offset(_literal(0)).lateral()
-    return (
-        select(job.c.id)
-        .select_from(marks.join(job, true()))
-        .where(marks.c.tenant_id == tenant, marks.c.mark == func.job_mark(*mark), *_between(wanted, marks, before))
-        .order_by(marks.c.created_at.desc(), marks.c.job_id.desc())
-    )
+    found = select(job.c.id).select_from(marks.join(job, true()))
+    return _newest(found.where(*_has(tenant, mark), *_between(wanted, marks, before, end)), marks)
 
 
-def _between(wanted: JobFilter, rows: Table, before: tuple[datetime, str] | None) -> list[ColumnElement[bool]]:
+def _places_of_mark(tenant: str, wanted: JobFilter, mark: tuple[str, str], before: Place | None) -> Select[Any]:
+    places = select(marks.c.created_at, marks.c.job_id.label("id"))
+    return _newest(places.where(*_has(tenant, mark), *_between(wanted, marks, before)), marks)
+
+
+def _has(tenant: str, mark: tuple[str, str]) -> list[ColumnElement[bool]]:
+    return [marks.c.tenant_id == tenant, marks.c.mark == func.job_mark(*mark)]
+
+
+def _newest(query: Select[Any], rows: Table) -> Select[Any]:
+    return query.order_by(rows.c.created_at.desc(), _id_in(rows).desc())
+
+
+def _id_in(rows: Table) -> ColumnElement[str]:
+    return rows.c.id if rows is jobs else rows.c.job_id
+
+
+def _between(
+    wanted: JobFilter, rows: Table, before: Place | None, end: Place | None = None
+) -> list[ColumnElement[bool]]:
     """The conditions on when the job was submitted, on columns that are in the index of ``rows``."""
-    created_at, id = rows.c.created_at, rows.c.id if rows is jobs else rows.c.job_id
+    created_at, id = rows.c.created_at, _id_in(rows)
     conditions: list[ColumnElement[bool]] = []
     if wanted.created_after is not None:
         conditions.append(created_at > wanted.created_after)
@@ -192,6 +237,8 @@ def _between(wanted: JobFilter, rows: Table, before: tuple[datetime, str] | None
         conditions.append(created_at < wanted.created_before)
     if before is not None:
         conditions.append(tuple_(created_at, id) < tuple_(before[0], before[1]))
+    if end is not None:
+        conditions.append(tuple_(created_at, id) >= tuple_(end[0], end[1]))
     return conditions
 
 
@@ -230,33 +277,6 @@ def of_conversations(tenant: str, ids: Sequence[str]) -> Select[Any]:
         .where(jobs.c.tenant_id == tenant, jobs.c.conversation_id.in_(ids))
         .group_by(jobs.c.conversation_id)
     )
-
-
-def title() -> ColumnElement[str]:
-    """The first line of what the job was about, as its kind says."""
-    return _title(tuple((kind.name, tuple(kind.title)) for kind in KINDS.values() if kind.title))
-
-
-@lru_cache(maxsize=8)
-def _title(told: tuple[tuple[str, tuple[str, ...]], ...]) -> ColumnElement[str]:
-    """Of kinds and the paths that tell it; made once, as making it takes longer than the query."""
-    said = case(*[(jobs.c.kind == kind, _said(paths)) for kind, paths in told], else_=null())
-    line = func.split_part(func.btrim(cast(said, Text), " \t\r\n"), "\n", 1)
-    return func.left(line, _TITLE)
-
-
-def _said(paths: Sequence[str]) -> ColumnElement[str]:
-    return func.coalesce(*[jobs.c.input[tuple(path.split("."))].astext for path in paths], "")
-
-
-def _verdict() -> ColumnElement[str]:
-    """How the result calls itself: a verdict, a status, or whether it succeeded."""
-    result = jobs.c.result
-    success = case((result["success"].astext == "false", "failed"), (result["success"].astext == "true", "ok"))
-    return func.coalesce(result["verdict"].astext, result["status"].astext, success)
-
-
-_VERDICT = _verdict()
 
 
 def _called(condition: ColumnElement[bool]) -> ColumnElement[bool]:

@@ -20,17 +20,19 @@ from services.gateway.http.rules import EndpointRules
 from services.gateway.jobs import checks
 from services.gateway.jobs.replay import replayed
 from services.gateway.jobs.submit import Row, new_id, notify
-from services.gateway.routes.job_list import JobWhere
+from services.gateway.routes.job_list import JobWhere, end_of_look
 from services.gateway.routing import routes
 from services.gateway.streams.waits import find
 from shared.contracts.common import Request as Strict
 from shared.contracts.jobs import BulkOutcome, BulkOutcomes, JobState, ReplayInput
 from shared.errors import AssayError, JobFinished
 from shared.jobs import listing, statements, submission
+from shared.jobs.listing import Place
 
 router = routes("/v1/jobs", "Jobs")
 
 _MOST = 1000
+_LOOK = 10_000  #: jobs that one statement goes through
 _ALIVE = [JobState.QUEUED, JobState.RUNNING]
 JobId = Annotated[str, Field(min_length=1, max_length=64)]
 
@@ -93,8 +95,15 @@ async def _ids(db: AsyncConnection, tenant: str, body: BulkInput) -> tuple[Seque
     if body.ids is not None:
         return list(dict.fromkeys(body.ids)), False
     assert body.filter is not None
-    rows = (await db.execute(listing.page(tenant, body.filter.wanted(), _MOST + 1))).mappings().all()
-    return [str(row["id"]) for row in rows[:_MOST]], len(rows) > _MOST
+    wanted, ids = body.filter.wanted(), list[str]()
+    end: Place | None = None
+    while len(ids) <= _MOST:
+        before, end = end, await end_of_look(db, tenant, wanted, end, _LOOK)
+        rows = (await db.execute(listing.page(tenant, wanted, _MOST + 1 - len(ids), before, end))).mappings()
+        ids += [str(row["id"]) for row in rows]
+        if end is None:
+            break
+    return ids[:_MOST], len(ids) > _MOST
 
 
 async def _cancelled(db: AsyncConnection, unit: Unit, deps: Dependencies, tenant: str, id: str) -> BulkOutcome:

@@ -7,16 +7,17 @@ from typing import Annotated
 from fastapi import Query, Response
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticKnownError
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.database import Db
 from services.gateway.dependencies import Deps
 from services.gateway.http.auth import CurrentCaller
-from services.gateway.http.responses import Json, page, read_cursor
+from services.gateway.http.responses import Json, cursor_after, page, read_cursor
 from services.gateway.jobs import items
 from services.gateway.routing import routes
 from shared.contracts.jobs import JobKind, JobPage, JobState
 from shared.jobs import listing
-from shared.jobs.listing import JobFilter
+from shared.jobs.listing import JobFilter, Place
 from shared.kinds import KINDS
 
 router = routes("/v1/jobs", "Jobs")
@@ -106,12 +107,29 @@ class JobQuery(JobWhere):
 
 @router.get("", summary="List jobs, newest first", response_model=JobPage)
 async def list_jobs(caller: CurrentCaller, db: Db, deps: Deps, query: Annotated[JobQuery, Query()]) -> Response:
-    """Items have neither `input` nor `result`, but `title`, `turns`, `served`, `failed_over` and `verdict`."""
-    wanted = query.wanted()
-    statement = listing.page(caller.tenant, wanted, query.limit + 1, read_cursor(query.cursor))
+    """Items have neither `input` nor `result`, but `title`, `turns`, `served`, `failed_over` and `verdict`.
+
+    Of a filter that most jobs do not fit, a page looks at 2,000 jobs and says how far it came (`looked_back_to`); it
+    may then be short or empty, and its `next_cursor` goes on from there.
+    """
+    wanted, before = query.wanted(), read_cursor(query.cursor)
+    end = await end_of_look(db, caller.tenant, wanted, before)
+    statement = listing.page(caller.tenant, wanted, query.limit + 1, before, end)
     rows = (await db.execute(statement)).mappings().all()
     view = await items.viewing(db, deps, caller.tenant, rows)
     answer = page(rows, query.limit, view)
+    if end is not None and answer["next_cursor"] is None:
+        answer |= {"next_cursor": cursor_after(*end), "looked_back_to": end[0]}
     if query.total:
-        answer["total"] = (await db.execute(listing.total(caller.tenant, wanted))).scalar_one()
+        last = await end_of_look(db, caller.tenant, wanted, None, listing.MOST_COUNTED)
+        answer["total"] = (await db.execute(listing.total(caller.tenant, wanted, last))).scalar_one()
     return Json(answer)
+
+
+async def end_of_look(
+    db: AsyncConnection, tenant: str, wanted: JobFilter, before: Place | None, most: int = listing.MOST_LOOKED_AT
+) -> Place | None:
+    """The last job that a page is looked for at; None when all may be looked at."""
+    statement = listing.end_of_look(tenant, wanted, before, most)
+    row = None if statement is None else (await db.execute(statement)).one_or_none()
+    return None if row is None else (row.created_at, row.id)

@@ -82,6 +82,14 @@ _HOT: Mapping[str, tuple[Callable[[], Executable], int]] = {
     "expired keys": (lambda: maintenance.expired_idempotency_keys(24, 1000), 20),
 }
 
+#: Filters that few jobs fit: a look at 2,000 of them, each with its row and the calls of it.
+_LOOSE = {
+    "words of a title": listing.JobFilter(words="nowhere"),
+    "not failed over": listing.JobFilter(failed_over=False, states=["dead", "queued"], words="nowhere"),
+    "common label, rare state": listing.JobFilter(labels=[[("all", "yes")]], states=["dead"]),
+}
+_MOST_PAGES_OF_A_LOOK = 16_000
+
 
 @pytest.fixture(scope="module", params=_SHAPES)
 def filled(database_url: str, request: pytest.FixtureRequest) -> Iterator[Connection]:
@@ -113,6 +121,19 @@ def test_no_statistics_make_a_statement_read_more(filled: Connection) -> None:
     told = {name: (stale[name], fresh[name], most) for name, (_, most) in _HOT.items()}
     assert {name: pages for name, pages in told.items() if max(pages[:2]) > pages[2]} == {}
     assert {name: pages for name, pages in told.items() if pages[0] > 3 * max(pages[1], 40)} == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", _LOOSE)
+def test_a_look_at_jobs_of_which_few_fit_has_an_end(filled: Connection, name: str) -> None:
+    for _ in range(2):
+        statement = listing.end_of_look("t0", _LOOSE[name], None)
+        assert statement is not None
+        row = filled.execute(statement).one_or_none()
+        end = None if row is None else (row.created_at, row.id)
+        pages = _pages(filled, listing.page("t0", _LOOSE[name], 20, None, end))
+        assert (_pages(filled, statement) < 3_000, pages < _MOST_PAGES_OF_A_LOOK) == (True, True), pages
+        filled.execute(text(f"ANALYZE {_TABLES}"))  # with true statistics too
 
 
 def _pages(connection: Connection, statement: Executable) -> int:

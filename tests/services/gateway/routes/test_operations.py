@@ -8,8 +8,9 @@ from typing import Any
 
 import httpx2 as httpx
 import pytest
-from sqlalchemy import insert
+from sqlalchemy import insert, text
 
+from shared.jobs.listing import MOST_LOOKED_AT
 from shared.llm.tables import llm_calls
 from tests.services.gateway.conftest import Gateway
 from tests.services.gateway.workers import advertise, claim, complete, retire
@@ -143,3 +144,42 @@ def test_sums_are_of_the_own_tenant_and_of_a_bounded_time(worked: Worked, admin:
     long_ago = (datetime.now(UTC) - timedelta(days=400)).isoformat()
     assert client.get("/v1/stats", params={"bucket": "hour", "from": long_ago}).status_code == 422
     assert client.get("/v1/stats", params={"from": "2126-01-01T00:00:00Z"}).status_code == 422
+
+
+def test_settings_are_told_with_their_source_and_without_secrets(gateway: Gateway) -> None:
+    with gateway.client("settings", "read", "write") as client:
+        assert client.get("/v1/settings").status_code == 403
+    with gateway.client("settings", "admin") as admin:
+        answer = admin.get("/v1/settings")
+    told = {each["name"]: each for each in answer.json()["items"]}
+    lease = told["ASSAY_LEASE_SECONDS"]
+    assert (lease["value"], lease["told"], lease["source"]) == (gateway.settings.jobs.lease_seconds, True, "default")
+    address = told["DATABASE_URL"]
+    assert (address["value"], address["told"], address["source"]) == (None, False, "environment")
+    assert told["ASSAY_COMPATIBILITY_KEY"]["told"] is False
+    stores = gateway.settings.stores
+    assert not any(place in answer.text for place in (stores.database_url, stores.redis_url, stores.blob_url))
+
+
+_PAST = text(
+    "INSERT INTO jobs (id, tenant_id, kind, state, input, conversation_id, actor, created_at, finished_at) "
+    "SELECT :tenant || lpad(n::text, 5, '0'), :tenant, 'execute', 'succeeded', "
+    "jsonb_build_object('code', CASE n WHEN 3 THEN 'the needle' ELSE 'hay' END), :tenant || n, 'k', "
+    "timestamptz '2026-01-01' + n * interval '1 minute', clock_timestamp() FROM generate_series(1, :count) n"
+)
+
+
+@pytest.mark.slow
+def test_a_list_that_few_jobs_fit_is_looked_for_piece_by_piece(gateway: Gateway) -> None:
+    count = MOST_LOOKED_AT + 100
+    with gateway.client("haystack") as client, gateway.engine.begin() as connection:
+        connection.execute(_PAST, {"tenant": "haystack", "count": count})
+        connection.commit()
+        query: dict[str, str] = {"q": "needle"}
+        first = client.get("/v1/jobs", params=query).json()
+        assert (first["items"], first["looked_back_to"]) == ([], "2026-01-01T01:41:00Z")
+        last = client.get("/v1/jobs", params={**query, "cursor": first["next_cursor"], "total": "true"}).json()
+        assert [job["title"] for job in last["items"]] == ["the needle"]
+        assert (last["next_cursor"], last["total"], "looked_back_to" in last) == (None, 1, False)
+        bulk = client.post("/v1/jobs/cancel", json={"filter": {"q": "needle", "state": ["succeeded"]}}).json()
+        assert ([each["code"] for each in bulk["items"]], bulk["more"]) == (["job_finished"], False)

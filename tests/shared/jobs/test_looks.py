@@ -1,0 +1,109 @@
+"""A list whose filter few jobs fit is looked for piece by piece: no piece is long, and none misses a job."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pytest
+from sqlalchemy import Connection, text
+
+from shared.db import connect
+from shared.jobs import listing
+from shared.jobs.listing import JobFilter, Place
+
+_ROWS = 150
+_FILL = """
+    INSERT INTO jobs (id, tenant_id, kind, state, input, conversation_id, actor, labels, created_at)
+    SELECT 'l' || lpad(n::text, 4, '0'), CASE WHEN n % 3 = 0 THEN 'other' ELSE 'looker' END,
+           CASE WHEN n % 2 = 0 THEN 'execute' ELSE 'transform' END,
+           CASE WHEN n % 5 = 0 THEN 'failed' ELSE 'succeeded' END,
+           jsonb_build_object('code', 'job ' || n, 'task', 'job ' || n), 'c' || n, 'k',
+           CASE WHEN n % 7 = 0 THEN '{"all": "yes", "odd": "yes"}' ELSE '{"all": "yes"}' END::jsonb,
+           timestamptz '2026-01-01' + (n / 4) * interval '1 second'
+    FROM generate_series(1, :rows) n
+"""
+_MARKS = """
+    INSERT INTO job_marks (tenant_id, mark, created_at, job_id)
+    SELECT tenant_id, job_mark('label', key || '=' || value), created_at, id FROM jobs, jsonb_each_text(labels)
+"""
+_ALL, _ODD = [("all", "yes")], [("odd", "yes")]
+_FILTERS: dict[str, tuple[JobFilter, str]] = {
+    "words": (JobFilter(words="b 10"), "input->>'code' LIKE '%b 10%'"),
+    "words of kinds": (
+        JobFilter(words="3", kinds=["execute", "transform"], states=["failed", "succeeded"]),
+        "input->>'code' LIKE '%3%'",
+    ),
+    "not failed over": (JobFilter(failed_over=False), "true"),
+    "a common label and a state": (JobFilter(labels=[_ALL], states=["failed"]), "state = 'failed'"),
+    "two labels": (JobFilter(labels=[_ALL, _ODD]), "labels ? 'odd'"),
+    "either label, of a kind": (JobFilter(labels=[[*_ODD, *_ALL]], kinds=["execute"]), "kind = 'execute'"),
+    "nothing": (JobFilter(words="nowhere"), "false"),
+}
+
+
+@pytest.fixture(scope="module")
+def filled(database_url: str) -> Iterator[Connection]:
+    engine = connect(database_url)
+    with engine.connect() as connection:
+        connection.execute(text("DELETE FROM jobs"))
+        connection.execute(text("ALTER TABLE jobs DISABLE TRIGGER USER"))
+        connection.execute(text(_FILL), {"rows": _ROWS})
+        connection.execute(text("ALTER TABLE jobs ENABLE TRIGGER USER"))
+        connection.execute(text(_MARKS))
+        yield connection  # rolled back
+    engine.dispose()
+
+
+@pytest.mark.parametrize("name", _FILTERS)
+@pytest.mark.parametrize("most", [1, 7, 40, 1000])
+def test_the_pieces_together_are_the_list(filled: Connection, name: str, most: int) -> None:
+    wanted, condition = _FILTERS[name]
+    asked = text(f"SELECT id FROM jobs WHERE tenant_id = 'looker' AND {condition} ORDER BY created_at DESC, id DESC")
+    assert list(_looked(filled, wanted, most)) == list(filled.execute(asked).scalars())
+
+
+def _looked(connection: Connection, wanted: JobFilter, most: int, limit: int = 4) -> Iterator[str]:
+    before: Place | None = None
+    while True:
+        end = _end(connection, wanted, before, most)
+        rows = connection.execute(listing.page("looker", wanted, limit, before, end)).all()
+        yield from (row.id for row in rows)
+        if len(rows) == limit:
+            before = rows[-1].created_at, rows[-1].id
+        elif end is None:
+            return
+        else:
+            before = end
+
+
+def _end(connection: Connection, wanted: JobFilter, before: Place | None, most: int) -> Place | None:
+    statement = listing.end_of_look("looker", wanted, before, most)
+    row = None if statement is None else connection.execute(statement).one_or_none()
+    return None if row is None else (row.created_at, row.id)
+
+
+def test_a_piece_is_no_longer_than_it_may_be(filled: Connection) -> None:
+    wanted = JobFilter(words="job")
+    end = _end(filled, wanted, None, 40)
+    assert len(filled.execute(listing.page("looker", wanted, 1000, None, end)).all()) == 40
+    assert filled.execute(listing.total("looker", wanted, end)).scalar_one() == 40
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        JobFilter(),
+        JobFilter(states=["dead"]),
+        JobFilter(kinds=["flow"]),
+        JobFilter(labels=[_ALL]),
+        JobFilter(model="m"),
+    ],
+    ids=["all", "a state", "a kind", "a label", "a model"],
+)
+def test_a_list_in_the_order_of_its_index_is_read_at_once(wanted: JobFilter) -> None:
+    assert listing.end_of_look("looker", wanted, None) is None
+
+
+def test_a_look_has_an_end_only_where_more_follow(filled: Connection) -> None:
+    ends: Sequence[Place | None] = [_end(filled, JobFilter(words="x"), None, most) for most in (99, 100, 101)]
+    assert [end is None for end in ends] == [False, False, True]
