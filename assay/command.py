@@ -90,6 +90,7 @@ def build() -> App:
     app.command("assay.commands.mcp:mcp", help="Serve Assay as tools of an agent, on standard input and output.")
     app.command("assay.commands.operate:queues", help="What waits and what runs, by kind of job.")
     app.command("assay.commands.operate:workers", help="The workers of the last ten minutes.")
+    app.command("assay.commands.operate:settings", help="The gateway's settings, and where each comes from.")
     app.command("assay.commands.operate:stats", help="Add up jobs and model calls.")
     app.command("assay.commands.top:top", help="Watch queues, workers, providers and tenants. Ctrl-C ends it.")
     app.command("assay.commands.listen:listen", help="Bring webhooks to a server on this machine, for development.")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from shared.contracts.execute import ExecuteResult
     from shared.contracts.flow import FlowResult
     from shared.contracts.models import Providers
-    from shared.contracts.operations import Queues, Stats, Workers
+    from shared.contracts.operations import Queues, SettingStates, Stats, Workers
     from shared.contracts.search import IngestResult, SearchResult
     from shared.contracts.transform import TransformResult
 
@@ -177,6 +177,9 @@ class AsyncClient:
 
     async def workers(self) -> Workers:
         return await self.send(rest.workers())
+
+    async def settings(self) -> SettingStates:
+        return await self.send(rest.settings())
 
     async def stats(
         self, by: str = "kind", bucket: str = "day", since: str | None = None, until: str | None = None

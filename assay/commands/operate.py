@@ -1,4 +1,4 @@
-"""`assay queues`, `assay workers`, `assay stats`: what waits, who works, and what it came to."""
+"""`assay queues`, `workers`, `settings` and `stats`: what waits, who works, with what, and what it came to."""
 
 from __future__ import annotations
 
@@ -25,6 +25,23 @@ def workers() -> int:
     names = ["service", "id", "alive", "concurrency", "running", "version", "seen_at"]
     _table(current().client.fetch(rest.workers()), names)
     return 0
+
+
+def settings() -> int:
+    """The gateway's settings, and where each comes from."""
+
+    def text(page: Any) -> str:
+        rows = [
+            [each["name"], each["value"] if each["told"] else "(not told)", each["source"]] for each in page["items"]
+        ]
+        return show.table(["name", "value", "source"], rows)
+
+    current().show(current().client.fetch(rest.settings()), text)
+    return 0
+
+
+def _told(setting: Any) -> Any:
+    return setting["value"] if setting["told"] else "(not told)"
 
 
 def stats(

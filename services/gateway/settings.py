@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
 
 from pydantic import Field
+from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from shared.contracts.operations import SettingState
 from shared.flows.settings import FlowSettings
 from shared.llm.settings import CallSettings, ProviderSettings
 from shared.settings import JobSettings, StoreSettings
@@ -89,3 +92,29 @@ class Settings:
     providers: ProviderSettings = field(default_factory=partial(ProviderSettings))
     calls: CallSettings = field(default_factory=partial(CallSettings))
     flows: FlowSettings = field(default_factory=partial(FlowSettings))
+
+
+#: Text that holds no secret and no place of the machine. All other text may: of it only the source is told.
+_PLAIN_TEXT = frozenset({"host", "trusted_proxies", "cors_origins", "compatibility_hosts"})
+
+
+def effective(settings: Settings) -> Iterator[SettingState]:
+    """Those of the settings classes that the gateway has, in their order."""
+    for group in fields(settings):
+        owner = getattr(settings, group.name)
+        if isinstance(owner, BaseSettings):
+            prefix = owner.model_config.get("env_prefix", "")
+            for name, each in type(owner).model_fields.items():
+                yield _state(owner, name, f"{prefix}{name}".upper(), each)
+
+
+def _state(owner: BaseSettings, name: str, variable: str, described: FieldInfo) -> SettingState:
+    value = getattr(owner, name)
+    told = isinstance(value, (bool, int, float)) or value is None or name in _PLAIN_TEXT
+    return SettingState(
+        name=variable,
+        value=value if told else None,
+        told=told,
+        source="environment" if name in owner.model_fields_set else "default",
+        description=described.description or "",
+    )

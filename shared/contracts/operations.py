@@ -69,3 +69,15 @@ class Stats(Answer):
     since: Time
     until: Time
     items: list[StatsRow]
+
+
+class SettingState(Answer):
+    name: str  #: the environment variable
+    value: str | int | float | bool | None = None  #: null where none is set, and where it is not told
+    told: bool = True  #: whether the value is told; addresses, keys and folders are not
+    source: Literal["environment", "default"]
+    description: str
+
+
+class SettingStates(Answer):
+    items: list[SettingState]

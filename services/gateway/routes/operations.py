@@ -13,7 +13,17 @@ from services.gateway.dependencies import Deps
 from services.gateway.http.auth import CurrentCaller
 from services.gateway.http.rules import EndpointRules
 from services.gateway.routing import routes
-from shared.contracts.operations import Grouping, Queues, QueueState, Stats, StatsRow, WorkerInfo, Workers
+from services.gateway.settings import effective
+from shared.contracts.operations import (
+    Grouping,
+    Queues,
+    QueueState,
+    SettingStates,
+    Stats,
+    StatsRow,
+    WorkerInfo,
+    Workers,
+)
 from shared.errors import InvalidRequest, MissingScope
 from shared.jobs import statistics
 from shared.kinds import KINDS
@@ -46,6 +56,13 @@ async def list_workers(caller: CurrentCaller, db: Db) -> Workers:
     """Those that have reported within the last ten minutes; `alive` within six seconds."""
     rows = (await db.execute(statistics.recent_workers())).mappings().all()
     return Workers(items=[WorkerInfo.model_validate(dict(row)) for row in rows])
+
+
+@router.get("/settings", summary="See the gateway's settings")
+@EndpointRules(scope="admin")
+async def list_settings(caller: CurrentCaller, deps: Deps) -> SettingStates:
+    """Each with where it comes from. The values of addresses, keys and folders are not told. A worker has its own."""
+    return SettingStates(items=list(effective(deps.settings)))
 
 
 @router.get("/stats", summary="Add up jobs and model calls")

@@ -10,6 +10,7 @@ import { Tag } from "../../shared/marks";
 import { Loaded } from "../../shared/states";
 import { When } from "../../shared/time";
 import { useTitle } from "../../shared/title";
+import { Effective, Needs } from "./effective";
 
 const REMEDIES: Readonly<Record<string, string>> = {
   needs_provider: "Set a provider's key on the server (GROQ_API_KEY, CEREBRAS_API_KEY, ANTHROPIC_API_KEY or OPENAI_API_KEY) and start it again.",
@@ -59,6 +60,7 @@ export function Page() {
           </Loaded>
         </section>
         <div className="stack">
+          <Needs />
           <section className="panel" aria-label="Providers">
             <h2>Providers' keys</h2>
             <Loaded query={providers}>
@@ -100,6 +102,7 @@ export function Page() {
             />
           </section>
         </div>
+        {session?.scopes.includes("admin") ? <Effective /> : null}
       </div>
     </>
   );
