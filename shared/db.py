@@ -32,6 +32,7 @@ CONNECT = {
     "keepalives_idle": 5,
     "keepalives_interval": 2,
     "keepalives_count": 2,
+    "tcp_user_timeout": 9_000,  # ms: keepalives do not run while a statement that was sent is not acknowledged
 }
 
 _SHARED = "shares_sessions"

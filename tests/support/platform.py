@@ -65,7 +65,7 @@ class Platform:
         self.engine = connect(stores.database_url, connections=16)
         self.redis = client(stores.redis_url, socket_connect_timeout=1, socket_timeout=2)
         self.processes: list[PreforkedProcess] = []
-        self._environment = {
+        self.environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")},
             "DATABASE_URL": stores.database_url,
             "REDIS_URL": stores.redis_url,
@@ -78,7 +78,7 @@ class Platform:
             connection.execute(text("CREATE TABLE IF NOT EXISTS effects (job_id text)"))
 
     def start(self, module: str, **variables: str) -> PreforkedProcess:
-        process = spawn(module, {**self._environment, **variables})
+        process = spawn(module, {**self.environment, **variables})
         self.processes.append(process)
         return process
 
