@@ -5,6 +5,11 @@ import { spans, visible } from "../src/shared/ansi";
 import { headOf, safeCell } from "../src/shared/csv";
 import { changes } from "../src/shared/diff";
 import { cost } from "../src/shared/numbers";
+import { stamp } from "../src/shared/time";
+import { longestOf, stripOf } from "../src/features/jobs/strip";
+import type { FlowView, Job, TransformResult } from "../src/api/types";
+import { drawn } from "../src/features/flow/graph";
+import { originsOf, told } from "../src/results/origins";
 
 const event = (seq: number, type: string, at: number, more: object = {}) => ({
   type,
@@ -104,5 +109,51 @@ describe("timeline", () => {
     expect(zoomed([12.5, 62.5], 25, 4, 100)).toBeNull();
     expect(moved([10, 20], -5, 100)).toEqual([0, 10]);
     expect(moved([10, 20], 50, 100)).toEqual([90, 100]);
+  });
+});
+
+describe("times", () => {
+  test("a moment is told without the year that it is, and with the year that it was", () => {
+    const at = new Date("2026-03-04T05:06:07Z");
+    expect(stamp(at, "UTC", new Date("2026-12-01T00:00:00Z"))).toBe("03-04 05:06:07Z");
+    expect(stamp(at, "UTC", new Date("2027-01-01T00:00:00Z"))).toBe("2026-03-04 05:06:07Z");
+  });
+  test("a job's strip is its part of the slowest, and a job that runs has none", () => {
+    const job = (started: number, finished: number | null): Job =>
+      ({ created_at: new Date(0).toISOString(), started_at: new Date(started).toISOString(), finished_at: finished === null ? null : new Date(finished).toISOString() }) as Job;
+    const longest = longestOf({ items: [job(1000, 4000), job(2000, 10_000), job(500, null)] });
+    expect(longest).toBe(10);
+    expect(stripOf(job(1000, 4000), longest).style).toEqual({ "--waited": "10.0%", "--done": "40.0%" });
+    expect(stripOf(job(500, null), longest)).toEqual({});
+  });
+});
+
+describe("origins", () => {
+  const result = {
+    code: "# total of amounts\nresult = data.rename(columns={'amt': 'amount'})\nresult['total'] = result['amount'] * 2\nsubtotal = 1",
+    table: { columns: [{ name: "city", type: "string" }, { name: "amount", type: "float" }, { name: "total", type: "float" }] },
+    inputs: [{ name: "data", columns: [{ name: "city", type: "string" }, { name: "amt", type: "int" }] }],
+    effect: { columns: { renamed: { amt: "amount" } }, sums: { amount: [3, 4] }, nulls: {} },
+  } as unknown as TransformResult;
+  test("a column tells its input, what became of it, and the lines that name it", () => {
+    expect(originsOf(result).map(told)).toEqual(["from data.city", "from data.amt (int to float, sum 3 to 4); line 2, 3", "made by the code; line 3"]);
+  });
+});
+
+describe("groups of a flow", () => {
+  const node = (id: string, more: object = {}) => ({ id, position: { x: 0, y: 0 }, data: { label: id }, ...more });
+  const flow = (folded: boolean): FlowView => {
+    const inside = { parentGroupId: "g", hidden: folded };
+    const nodes = [node("a", inside), node("b", { ...inside, position: { x: 300, y: 0 } }), node("c"), node("g", { type: "group", isCollapsed: folded })];
+    return { nodes, edges: [{ id: "ab", source: "a", target: "b" }, { id: "bc", source: "b", target: "c" }], settings: {} } as unknown as FlowView;
+  };
+  test("a folded one stands for its members, and the edges among them are gone", () => {
+    const { nodes, edges } = drawn(flow(true), []);
+    expect(nodes.filter((each) => !each.hidden).map((each) => each.id)).toEqual(["c", "g"]);
+    expect(edges.map((edge) => [edge.source, edge.target])).toEqual([["g", "c"]]);
+  });
+  test("an open one is a frame around them", () => {
+    const frame = drawn(flow(false), []).nodes.find((each) => each.id === "g")!;
+    expect([frame.position, frame.width, frame.height, frame.zIndex]).toEqual([{ x: -24, y: -48 }, 520, 120, -1]);
   });
 });

@@ -64,6 +64,24 @@ def test_a_flow_is_edited_by_keys_alone(page: Page, console: Console, flow: str)
     assert sorted(saved()) == ["Cart", "Refund"]
 
 
+def test_a_group_is_folded_and_unfolded_on_the_canvas(page: Page, console: Console, flow: str) -> None:
+    with console.api as api:
+        nodes = [node["id"] for node in api.get(f"/v1/flows/{flow}").json()["nodes"]]
+        calls = [{"name": "createGroup", "params": {"memberIds": nodes, "label": "Shop"}}]
+        assert api.post(f"/v1/flows/{flow}/operations", json={"tool_calls": calls}).json()["success"]
+    page.goto(f"/flows/{flow}")
+    boxes = page.locator(".react-flow__node")
+    expect(boxes).to_have_count(1)
+    page.get_by_role("button", name="Unfold Shop").press("Enter")
+    expect(boxes).to_have_count(3)
+    expect(page.locator(".react-flow__edge")).to_have_count(1)
+    page.get_by_role("button", name="Fold Shop").click()
+    expect(boxes).to_have_count(1)
+    with console.api as api:
+        saved = api.get(f"/v1/flows/{flow}").json()["nodes"]
+    assert sorted(node.get("hidden", False) for node in saved) == [False, True, True]
+
+
 def _tab_to(page: Page, condition: str) -> None:
     """Press Tab until what has the focus fulfils the condition."""
     for _ in range(120):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Literal
 
 import httpx2 as httpx
 import pytest
@@ -17,8 +18,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(240), pytest.mark.xdist_grou
 TASK = "One row per month: the mean adjusted close, the number of trading days, and the total volume"
 PLACES = [
     "/", "/jobs", "/transform", "/run", "/documents", "/search", "/flows", "/detect", "/prompts", "/models", "/queues",
-    "/usage", "/keys", "/settings", "/evaluations", "/prompts/execution.transform",
+    "/usage", "/keys", "/settings", "/evaluations", "/conversations", "/prompts/execution.transform",
 ]  # fmt: skip
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 AXE = {"runOnly": ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa"]}
 
 
@@ -87,6 +89,14 @@ def test_a_transform_shows_what_failed_what_was_changed_and_what_it_did(
     expect(second.locator(".ln.del")).to_contain_text('("Adj Close", "mean")')
     expect(second.locator(".ln.add").first).to_contain_text('("Adj. Close*", "mean")')
     expect(page.get_by_label("Attempt 1", exact=True).locator(".ln.mark")).to_contain_text("Adj Close")
+    page.get_by_role("tab", name="Result").click()
+    page.get_by_text("Where the columns come from").click()
+    origins = page.get_by_role("region", name="Where the columns come from")
+    expect(origins).to_contain_text("made by the code")
+    expect(origins).to_contain_text("Adj. Close*")
+    expect(page.get_by_role("region", name="The result").get_by_role("columnheader").first).to_have_attribute(
+        "title", re.compile("made by the code|from data")
+    )
     page.get_by_role("tab", name="Models").click()
     expect(page.locator(".trail").first).to_contain_text("cerebras ok")
     expect(page.get_by_label("Every model call")).to_contain_text("execution.transform v1")
@@ -189,6 +199,7 @@ def test_jobs_are_filtered_and_the_filter_survives_going_back(page: Page, consol
     page.goto("/jobs?kind=execute")
     rows = page.locator("[data-row]")
     expect(rows.first).to_contain_text("execute")
+    expect(page.locator(".strip[title^='waited']").first).to_be_visible()
     assert all("execute" in row for row in rows.all_inner_texts())
     rows.first.get_by_role("link").click()
     expect(page).to_have_url(re.compile("/jobs/"))
@@ -224,16 +235,19 @@ def test_a_read_only_key_sees_everything_and_changes_nothing(console: Console, v
         assert reader.post(f"/v1/jobs/{repaired}/replay").status_code == 403
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_page_is_accessible(visit: Visit, repaired: str, scheme: str) -> None:
-    tab = visit(scheme=scheme).tab()
+@pytest.mark.parametrize("part", [0, 1])
+def test_every_page_is_accessible_light_and_dark(visit: Visit, repaired: str, part: int) -> None:
+    tab = visit().tab()
     tabs = [f"/jobs/{repaired}?tab={name}" for name in ("result", "attempts", "models", "events", "input")]
-    for path in [*PLACES, *tabs, f"/transform?job={repaired}"]:
+    for path in [*PLACES, *tabs, f"/transform?job={repaired}"][part::2]:
         tab.goto(path)
         settled(tab)
         expect(tab.locator("[aria-busy=true]")).to_have_count(0)
-        found = Axe().run(tab, options=AXE)
-        assert found.violations_count == 0, f"{path}: {found.generate_report()}"
+        for scheme in SCHEMES:
+            tab.emulate_media(color_scheme=scheme)
+            expect(tab.locator(f"html[data-mantine-color-scheme={scheme}]")).to_be_attached()
+            found = Axe().run(tab, options=AXE)
+            assert found.violations_count == 0, f"{path}, {scheme}: {found.generate_report()}"
 
 
 @pytest.mark.parametrize("width", [360, 720])
@@ -241,5 +255,27 @@ def test_no_page_is_wider_than_a_phone(visit: Visit, repaired: str, width: int) 
     tab = visit(width=width).tab()
     for path in [*PLACES, f"/jobs/{repaired}", f"/jobs/{repaired}?tab=attempts", f"/transform?job={repaired}"]:
         tab.goto(path)
-        settled(tab)
+        expect(tab.locator("h1").first).to_be_visible()
+        expect(tab.locator("[aria-busy=true]")).to_have_count(0)
         assert tab.evaluate("document.documentElement.scrollWidth") <= width, path
+
+
+def test_a_conversation_shows_what_was_said_and_opens_its_jobs(page: Page, console: Console, repaired: str) -> None:
+    page.goto(f"/jobs/{repaired}?tab=input")
+    page.locator("a[href*='conversations?id=']").click()
+    turns = page.get_by_role("region", name="Turns")
+    expect(turns.get_by_text("Asked", exact=True)).to_be_visible()
+    expect(turns.locator("pre").first).to_contain_text(TASK)
+    expect(page.locator("tr[aria-current=true]")).to_contain_text("transform")
+    turns.get_by_role("link", name="Open in its workbench").click()
+    expect(page).to_have_url(re.compile(f"/transform\\?job={repaired}"))
+
+
+def test_one_switch_changes_how_all_times_are_written(page: Page, console: Console, repaired: str) -> None:
+    page.goto("/jobs")
+    expect(page.locator("time").first).to_contain_text("ago")
+    page.locator("header").get_by_role("button").last.click()
+    page.get_by_role("menuitem", name="UTC").click()
+    expect(page.locator("time").first).to_have_text(re.compile(r"^\d\d-\d\d \d\d:\d\d:\d\dZ$"))
+    page.goto("/conversations")
+    expect(page.locator("time").first).to_contain_text("Z")

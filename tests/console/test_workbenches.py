@@ -138,6 +138,7 @@ def test_a_past_job_opens_in_its_workbench(
 
 def test_a_chain_is_reordered_by_keys(page: Page, console: Console) -> None:
     page.goto("/models")
+    expect(page.get_by_role("img", name=re.compile(r"^[\d,]+ calls; .*p95")).first).to_be_visible()
     role = page.get_by_label("Role flows.edit")
     first = role.get_by_role("listitem").first
     before = first.inner_text()
@@ -228,3 +229,13 @@ def test_an_uploaded_file_shows_its_columns_and_a_long_result_all_its_rows(page:
     expect(table.get_by_role("row").nth(1)).to_contain_text("299Oslo")
     page.get_by_role("button", name="Next").click()
     expect(page.get_by_text("101 to 200 of 300 rows")).to_be_visible()
+
+
+def test_an_operator_sees_what_the_server_needs_and_which_settings_it_has(page: Page) -> None:
+    page.goto("/settings")
+    expect(page.get_by_role("region", name="What the server needs")).to_contain_text("postgres")
+    settings = page.get_by_role("region", name="The gateway's settings")
+    expect(settings.get_by_role("row", name=re.compile("^DATABASE_URL"))).to_contain_text("not told")
+    expect(settings.get_by_role("row", name=re.compile("^ASSAY_BODY_BYTES"))).to_have_count(0)
+    settings.get_by_role("button", name="With the defaults").click()
+    expect(settings.get_by_role("row", name=re.compile("^ASSAY_BODY_BYTES"))).to_contain_text("default")

@@ -1,6 +1,6 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import { get, type Query } from "./client";
-import { TERMINAL, type Job, type LlmCall, type Page } from "./types";
+import { TERMINAL, type Job, type JobPage, type LlmCall } from "./types";
 
 /** A job; asked again now and then while it has not ended, besides what its events tell. */
 export const jobQuery = (id: string) =>
@@ -22,6 +22,6 @@ export function useJob(id: string) {
   return useQuery(jobQuery(id));
 }
 
-export function jobsPage(query: Query, signal?: AbortSignal): Promise<Page<Job>> {
-  return get<Page<Job>>("/v1/jobs", query, signal);
+export function jobsPage(query: Query, signal?: AbortSignal): Promise<JobPage> {
+  return get<JobPage>("/v1/jobs", query, signal);
 }

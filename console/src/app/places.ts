@@ -8,6 +8,7 @@ export const PLACES = [
   { group: "Work", name: "Flows", path: "/flows", key: "f" },
   { group: "Work", name: "Detect", path: "/detect", key: "e" },
   { group: "Work", name: "Run", path: "/run", key: "r" },
+  { group: "Work", name: "Conversations", path: "/conversations", key: "c" },
   { group: "Tune", name: "Prompts", path: "/prompts", key: "p" },
   { group: "Tune", name: "Models", path: "/models", key: "m" },
   { group: "Tune", name: "Evaluations", path: "/evaluations", key: "v" },

@@ -31,6 +31,7 @@ const routes = root.addChildren([
   place("/models", () => import("../features/models/page")),
   place("/evaluations", () => import("../features/evaluations/page")),
   place("/evaluations/$id", () => import("../features/evaluation/page")),
+  place("/conversations", () => import("../features/conversations/page")),
   place("/queues", () => import("../features/queues/page")),
   place("/usage", () => import("../features/usage/page")),
   place("/keys", () => import("../features/keys/page")),

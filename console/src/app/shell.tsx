@@ -6,6 +6,7 @@ import { get, remove } from "../api/client";
 import { forgetKey } from "../api/session";
 import type { Capabilities, Session } from "../api/types";
 import { Boundary, Empty } from "../shared/states";
+import { TIMES, useTimes } from "../shared/time";
 import { useTitle } from "../shared/title";
 import { useKeys } from "./keys";
 import mark from "./mark.svg";
@@ -100,6 +101,7 @@ function InstallationState() {
 
 function Account({ session }: { session: Session | undefined }) {
   const { colorScheme, setColorScheme } = useMantineColorScheme();
+  const [times, setTimes] = useTimes();
   const navigate = useNavigate();
   const leave = async (): Promise<void> => {
     await remove("/v1/session").catch(() => undefined); // a pasted key is no session: it is only forgotten
@@ -122,6 +124,14 @@ function Account({ session }: { session: Session | undefined }) {
           <Menu.Item key={scheme} onClick={() => setColorScheme(scheme)}>
             {scheme === "auto" ? "As the system" : scheme === "light" ? "Light" : "Dark"}
             {colorScheme === scheme ? " ✓" : ""}
+          </Menu.Item>
+        ))}
+        <Menu.Divider />
+        <Menu.Label>Times</Menu.Label>
+        {TIMES.map((each) => (
+          <Menu.Item key={each} onClick={() => setTimes(each)}>
+            {each === "ago" ? "How long ago" : each === "local" ? "Of this machine" : "UTC"}
+            {times === each ? " ✓" : ""}
           </Menu.Item>
         ))}
         <Menu.Divider />

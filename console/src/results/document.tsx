@@ -71,6 +71,7 @@ function BlockView({ block, onLine }: { block: Block; onLine?: (line: number) =>
         <div>
           <h3>What was sent, beside what was written</h3>
           <Diff before={block.message_original ?? ""} after={block.message_rendered} />
+          <Places text={block.message_rendered} spans={block.message_spans ?? []} />
         </div>
       )}
       <Variables block={block} />
@@ -83,6 +84,25 @@ function BlockView({ block, onLine }: { block: Block; onLine?: (line: number) =>
         </p>
       ))}
     </section>
+  );
+}
+
+/** The message with a mark on each value that the document's code made; the rest are the author's words. */
+function Places({ text, spans }: { text: string; spans: readonly unknown[][] }) {
+  const characters = Array.from(text); // places are in characters, of which JavaScript counts some twice
+  const part = (from: number, to?: number): string => visible(characters.slice(from, to).join(""));
+  if (spans.length === 0) return null;
+  const starts = spans as [number, number, string][];
+  return (
+    <p className="wrapped" aria-label="Where values stand">
+      {starts.map(([from, to, name], index) => (
+        <span key={index}>
+          {part(starts[index - 1]?.[1] ?? 0, from)}
+          <mark title={name}>{part(from, to)}</mark>
+        </span>
+      ))}
+      {part(starts[starts.length - 1]![1])}
+    </p>
   );
 }
 

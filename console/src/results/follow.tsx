@@ -34,7 +34,8 @@ function Followed({ job, children }: { job: Job; children: (job: Job, events: re
         <LiveTag liveness={liveness} />
         {TERMINAL.has(job.state) ? (
           <span className="muted">
-            {took(between(job.started_at, job.finished_at))}, {cost(job.usage?.cost_usd)}
+            {took(between(job.started_at, job.finished_at))}
+            {job.usage?.llm_calls ? `, ${cost(job.usage.cost_usd)}` : null}
           </span>
         ) : (
           <>

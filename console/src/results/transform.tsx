@@ -9,9 +9,12 @@ import { took } from "../shared/time";
 import { visible } from "../shared/ansi";
 import { assertable } from "./assertions";
 import { Checks } from "./checks";
+import { originsOf, told, type Origin } from "./origins";
 
 /** What a transform gave: the table or plot, what it did to the data, and what holds of it. */
 export function TransformResultView({ result, onAssert }: { result: TransformResult; onAssert?: (text: string) => void }) {
+  const origins = originsOf(result);
+  const hints = new Map(origins.map((origin) => [origin.column, visible(told(origin))]));
   return (
     <div className="stack">
       {result.status === "best_so_far" ? <p className="callout warn">The budget was spent: this is the best result so far, not a confirmed one.</p> : null}
@@ -21,10 +24,11 @@ export function TransformResultView({ result, onAssert }: { result: TransformRes
       {result.table ? (
         <>
           {result.table.file_id && result.table.row_count > result.table.rows.length ? (
-            <FileTable label="The result" fileId={result.table.file_id} />
+            <FileTable label="The result" fileId={result.table.file_id} hints={hints} />
           ) : (
-            <DataTable label="The result" columns={result.table.columns} rows={result.table.rows as unknown[][]} total={result.table.row_count} />
+            <DataTable label="The result" columns={result.table.columns} rows={result.table.rows as unknown[][]} total={result.table.row_count} hints={hints} />
           )}
+          <Origins origins={origins} />
           {result.table.file_id ? (
             <span>
               <DownloadFile fileId={result.table.file_id} name="result.parquet" />
@@ -91,6 +95,36 @@ export function EffectView({ effect, result, onAssert }: { effect: Effect; resul
   );
 }
 
+/** The same as the titles of the columns tell, for who has no pointer. */
+function Origins({ origins }: { origins: readonly Origin[] }) {
+  return (
+    <details>
+      <summary>Where the columns come from</summary>
+      <div className="scroll" tabIndex={0} role="region" aria-label="Where the columns come from">
+        <table className="grid-table wide wrap">
+          <tbody>
+            {origins.map((origin) => (
+              <tr key={origin.column}>
+                <th scope="row" className="mono">
+                  {visible(origin.column)}
+                </th>
+                <td>{visible(told({ ...origin, lines: [] }))}</td>
+                <td className="mono">
+                  {origin.lines.map((line) => (
+                    <div key={line.number}>
+                      <span className="muted">{line.number}</span> {visible(line.text)}
+                    </div>
+                  ))}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </details>
+  );
+}
+
 /** Which cells of which table each message to a model held. */
 function Sent({ result }: { result: TransformResult }) {
   const audit = result.audit ?? [];
@@ -151,7 +185,7 @@ export function RepairStrip({ attempts }: { attempts: readonly Iteration[] }) {
             ) : (
               <Diff before={before.code} after={attempt.code} marked={lineOfError(before)} />
             )}
-            <pre className={`mono wrapped ${attempt.outcome === "result" ? "muted" : "bad"}`}>{visible(attempt.message)}</pre>
+            <pre className={`mono wrapped ${attempt.outcome === "result" ? "muted" : "bad"}`}>{visible(pinned(attempts, index) ? attempt.message.split("\n")[0]! : attempt.message)}</pre>
             {(attempt.assertions ?? []).map((check) => (
               <div key={check.text} className={`check ${check.holds ? "good" : "bad"}`}>
                 <span>{check.holds ? "✓" : "✗"}</span>
@@ -171,6 +205,11 @@ export function RepairStrip({ attempts }: { attempts: readonly Iteration[] }) {
       })}
     </div>
   );
+}
+
+/** Whether the next attempt shows this one's message whole, above what it changed. */
+function pinned(attempts: readonly Iteration[], index: number): boolean {
+  return index + 1 < attempts.length && attempts[index]!.outcome !== "result";
 }
 
 /** The line of the code that the error names. */

@@ -55,11 +55,11 @@ function near(lines: readonly { sign: string }[], index: number): boolean {
 
 function CodeFrame({ copy, children }: { copy: string; children: React.ReactNode }) {
   return (
-    <div className="tight">
+    <div className="tight code-frame">
       {children}
       <CopyButton value={copy}>
         {({ copied, copy: doCopy }) => (
-          <span>
+          <span className="copy">
             <Button variant="subtle" size="compact-xs" onClick={doCopy}>
               {copied ? "Copied" : "Copy"}
             </Button>

@@ -10,7 +10,7 @@ import { Failed, Loading } from "./states";
 const PAGE = 100;
 
 /** A file that is a table, page by page as the server reads it; a click on a column's name sorts by it. */
-export function FileTable({ fileId, label }: { fileId: string; label: string }) {
+export function FileTable({ fileId, label, hints }: { fileId: string; label: string; hints?: ReadonlyMap<string, string> }) {
   const [offset, setOffset] = useState(0);
   const [sort, setSort] = useState<string | null>(null);
   const { data, error, isFetching, refetch } = useQuery({
@@ -33,7 +33,7 @@ export function FileTable({ fileId, label }: { fileId: string; label: string }) 
             <tr>
               {data.columns.map((column) => (
                 <th key={column.name} scope="col" aria-sort={sort === column.name ? "ascending" : sort === `-${column.name}` ? "descending" : undefined}>
-                  <button type="button" className="link" onClick={() => by(column.name)} title="Sort by it">
+                  <button type="button" className="link" onClick={() => by(column.name)} title={`Sort by it\n${hints?.get(column.name) ?? ""}`.trim()}>
                     {visible(column.name)} {sort === column.name ? "↑" : sort === `-${column.name}` ? "↓" : ""}
                   </button>{" "}
                   <span className="muted">{column.type}</span>
@@ -45,7 +45,7 @@ export function FileTable({ fileId, label }: { fileId: string; label: string }) 
             {data.rows.map((row, index) => (
               <tr key={index}>
                 {row.map((value, place) => (
-                  <td key={place}>{value === null ? <span className="muted">null</span> : visible(cell(value).slice(0, 500))}</td>
+                  <td key={place} title={hints?.get(data.columns[place]?.name ?? "")}>{value === null ? <span className="muted">null</span> : visible(cell(value).slice(0, 500))}</td>
                 ))}
               </tr>
             ))}

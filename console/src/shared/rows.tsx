@@ -33,7 +33,10 @@ export function Rows<T>({ items, titles, columns, idOf, cells, label, chosen, on
   useRowKeys(scroller, items.map(idOf), (index) => virtual.scrollToIndex(index), onOpen, onPick);
   const click = (event: React.MouseEvent): void => {
     const picked = (event.target as HTMLElement).closest<HTMLElement>("[data-pick]")?.dataset.pick;
-    if (picked !== undefined) onPick?.(picked);
+    if (picked !== undefined) {
+      onPick?.(picked);
+      return;
+    }
     if ((event.target as HTMLElement).closest("a, button, input") !== null) return;
     const id = (event.target as HTMLElement).closest<HTMLElement>("[data-row]")?.dataset.row;
     if (id !== undefined) onOpen(id);

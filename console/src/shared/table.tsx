@@ -12,10 +12,12 @@ interface Props {
   total?: number;
   mark?: CellMark;
   label: string;
+  /** What to tell of a column, by its name. */
+  hints?: ReadonlyMap<string, string>;
 }
 
 /** A result's first rows; the whole is a file. Cells are text, cut where they are long. */
-export function DataTable({ columns, rows, total, mark, label }: Props) {
+export function DataTable({ columns, rows, total, mark, label, hints }: Props) {
   return (
     <div className="tight">
       <div className="scroll" tabIndex={0} role="region" aria-label={label}>
@@ -23,7 +25,7 @@ export function DataTable({ columns, rows, total, mark, label }: Props) {
           <thead>
             <tr>
               {columns.map((column) => (
-                <th key={column.name} scope="col" className={NUMERIC.has(column.type ?? "") ? "num" : ""} title={column.type}>
+                <th key={column.name} scope="col" className={NUMERIC.has(column.type ?? "") ? "num" : ""} title={hints?.get(column.name) ?? column.type}>
                   {visible(column.name)}
                   {column.type === undefined ? null : <span className="muted"> {column.type}</span>}
                 </th>
@@ -34,7 +36,7 @@ export function DataTable({ columns, rows, total, mark, label }: Props) {
             {rows.map((row, index) => (
               <tr key={index}>
                 {row.map((value, place) => (
-                  <td key={place} className={`${NUMERIC.has(columns[place]?.type ?? "") ? "num" : ""} ${mark?.(index, place) ?? ""}`}>
+                  <td key={place} className={`${NUMERIC.has(columns[place]?.type ?? "") ? "num" : ""} ${mark?.(index, place) ?? ""}`} title={hints?.get(columns[place]?.name ?? "")}>
                     {value === null ? <span className="muted">null</span> : visible(cell(value).slice(0, MOST_CHARACTERS))}
                   </td>
                 ))}

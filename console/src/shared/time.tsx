@@ -1,4 +1,4 @@
-import { useEffect, useState } from "react";
+import { useEffect, useState, useSyncExternalStore } from "react";
 
 const STEPS: readonly [seconds: number, unit: Intl.RelativeTimeFormatUnit][] = [
   [86_400, "day"],
@@ -8,17 +8,56 @@ const STEPS: readonly [seconds: number, unit: Intl.RelativeTimeFormatUnit][] = [
 ];
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "short" });
 
-/** "3 min. ago", with the local and the universal time behind it. */
+/** How all times are written: "3 min. ago", of this machine's zone, or of UTC. */
+export const TIMES = ["ago", "local", "UTC"] as const;
+export type Times = (typeof TIMES)[number];
+const KEPT = "assay.times";
+const CHANGED = "assay-times";
+
+/** The one switch for all times of the console; this browser keeps it, and its other tabs follow. */
+export function useTimes(): [Times, (times: Times) => void] {
+  const times = useSyncExternalStore(watchTimes, readTimes);
+  const choose = (chosen: Times): void => {
+    localStorage.setItem(KEPT, chosen);
+    window.dispatchEvent(new Event(CHANGED));
+  };
+  return [times, choose];
+}
+
+function readTimes(): Times {
+  return TIMES.find((each) => each === localStorage.getItem(KEPT)) ?? "ago";
+}
+
+function watchTimes(changed: () => void): () => void {
+  const events = [CHANGED, "storage"];
+  events.forEach((name) => window.addEventListener(name, changed));
+  return () => events.forEach((name) => window.removeEventListener(name, changed));
+}
+
+/** A moment as the switch says, with the local and the universal time behind it. */
 export function When({ at }: { at: string | null | undefined }) {
-  const now = useNow(at ? 15_000 : 0);
+  const [times] = useTimes();
+  const now = useNow(at && times === "ago" ? 15_000 : 0);
   if (!at) return <span className="muted">–</span>;
   const moment = new Date(at);
   const local = moment.toLocaleString(undefined, { timeZoneName: "short" });
   return (
     <time dateTime={at} title={`${local}\n${at}`}>
-      {ago((moment.getTime() - now) / 1000)}
+      {times === "ago" ? ago((moment.getTime() - now) / 1000) : stamp(moment, times)}
     </time>
   );
+}
+
+/** "11-24 01:55:07", the year before it when it is not this one, a Z behind it when it is UTC. */
+export function stamp(moment: Date, times: "local" | "UTC", now = new Date()): string {
+  const text = written(moment, times);
+  const year = written(now, times).slice(0, 5);
+  return `${text.startsWith(year) ? text.slice(5) : text}${times === "UTC" ? "Z" : ""}`;
+}
+
+function written(moment: Date, times: "local" | "UTC"): string {
+  const shifted = times === "UTC" ? moment : new Date(moment.getTime() - moment.getTimezoneOffset() * 60_000);
+  return shifted.toISOString().slice(0, 19).replace("T", " ");
 }
 
 export function ago(seconds: number): string {

@@ -1,9 +1,8 @@
 import "@xyflow/react/dist/base.css";
 import { Background, Controls, Handle, Panel, Position, ReactFlow, useEdgesState, useNodesState, type Edge, type Node, type NodeChange, type NodeProps, type XYPosition } from "@xyflow/react";
-import { useEffect, useRef } from "react";
+import { createContext, lazy, Suspense, useContext, useEffect, useRef } from "react";
 import { visible } from "../../shared/ansi";
 import { SIGNS, type Mark } from "./graph";
-import { Minimap } from "./minimap";
 
 interface Props {
   nodes: Node[];
@@ -13,14 +12,17 @@ interface Props {
   onConnect: (source: string, target: string) => void;
   onRemove: (nodes: string[], edges: string[]) => void;
   onChoose: (id: string | null) => void;
+  onFold: (groupId: string, expand: boolean) => void;
 }
 
+const Minimap = lazy(() => import("./minimap"));
+const Fold = createContext<Props["onFold"] | null>(null);
 const TYPES = { box: Box };
 const SETTLED_MS = 400;
 const WORTH_A_MAP = 12;
 
 /** The diagram. Only what is in sight is drawn; the keyboard reaches every node (Tab), moves it (arrows) and deletes it. */
-export default function Canvas({ nodes, edges, editable, onMove, onConnect, onRemove, onChoose }: Props) {
+export default function Canvas({ nodes, edges, editable, onMove, onConnect, onRemove, onChoose, onFold }: Props) {
   const [shown, setShown, changeNodes] = useNodesState(nodes);
   const [lines, setLines, changeEdges] = useEdgesState(edges);
   useEffect(
@@ -47,6 +49,7 @@ export default function Canvas({ nodes, edges, editable, onMove, onConnect, onRe
   };
   return (
     <div className="canvas">
+      <Fold value={editable ? onFold : null}>
       <ReactFlow
         nodes={shown}
         edges={lines}
@@ -69,18 +72,27 @@ export default function Canvas({ nodes, edges, editable, onMove, onConnect, onRe
         <Controls showInteractive={false} />
         {nodes.length > WORTH_A_MAP ? (
           <Panel position="bottom-right" className="minimap-place">
-            <Minimap nodes={shown} />
+            <Suspense>
+              <Minimap nodes={shown} />
+            </Suspense>
           </Panel>
         ) : null}
       </ReactFlow>
+      </Fold>
     </div>
   );
 }
 
-function Box({ data }: NodeProps<Node<{ label: string; mark: Mark; group: boolean }>>) {
+function Box({ id, data }: NodeProps<Node<{ label: string; mark: Mark; group: boolean; open: boolean }>>) {
+  const fold = useContext(Fold);
   return (
-    <div className={`node ${data.mark} ${data.group ? "group" : ""}`}>
+    <div className={`node ${data.mark} ${data.group ? "group" : ""} ${data.open ? "open" : ""}`}>
       <Handle type="target" position={Position.Left} />
+      {data.group ? (
+        <button type="button" className="fold nodrag" disabled={fold === null} aria-expanded={data.open} aria-label={`${data.open ? "Fold" : "Unfold"} ${data.label}`} onClick={() => fold?.(id, !data.open)}>
+          {data.open ? "▾" : "▸"}
+        </button>
+      ) : null}
       {SIGNS[data.mark]}
       {visible(data.label)}
       <Handle type="source" position={Position.Right} />

@@ -9,6 +9,8 @@ export interface FlowNode {
   position: { x: number; y: number };
   data: { label?: string; description?: string | null };
   hidden?: boolean | null;
+  parentGroupId?: string | null;
+  isCollapsed?: boolean | null;
 }
 
 export interface FlowEdge {
@@ -42,24 +44,74 @@ export function drawn(flow: FlowView, operations: readonly Operation[]): { nodes
   const marks = new Map(operations.map((each) => [`${each.kind} ${each.id}`, each]));
   const added = (kind: string): unknown[] => operations.filter((each) => each.op === "add" && each.kind === kind && each.value !== undefined).map((each) => each.value);
   const size = sizeOf(flow);
-  const nodes = [...nodesOf(flow), ...(added("node") as FlowNode[])].filter(once()).map((node) => {
+  const all = [...nodesOf(flow), ...(added("node") as FlowNode[])].filter(once());
+  const places = new Map(all.map((node) => [node.id, node]));
+  const frames = framesOf(all, size);
+  const nodes = all.map((node) => {
     const change = marks.get(`node ${node.id}`);
     const mark = markOf(change);
     const set = (change?.set ?? {}) as Partial<FlowNode>;
+    const frame = frames.get(node.id);
+    const box = frame === undefined ? size : { width: frame.width, height: frame.height };
     return {
       id: node.id,
       type: "box",
-      position: set.position ?? node.position,
-      data: { label: set.data?.label ?? node.data?.label ?? node.id, mark, group: node.type === "group" },
+      position: frame === undefined ? (set.position ?? node.position) : { x: frame.x, y: frame.y },
+      data: { label: set.data?.label ?? node.data?.label ?? node.id, mark, group: isGroup(node), open: frame !== undefined },
       hidden: node.hidden === true,
-      ...size,
-      measured: size,
+      ...box,
+      measured: box,
+      ...(frame === undefined ? {} : { zIndex: -1, draggable: false }),
       ariaLabel: `${SIGNS[mark]}${node.data?.label ?? node.id}`,
     } satisfies Node;
   });
-  const known = new Set(nodes.map((node) => node.id));
-  const edges = [...edgesOf(flow), ...(added("edge") as FlowEdge[])].filter(once()).filter((edge) => known.has(edge.source) && known.has(edge.target));
-  return { nodes, edges: edges.map((edge) => ({ id: edge.id, source: edge.source, target: edge.target, label: edge.data?.label ?? undefined, className: markOf(marks.get(`edge ${edge.id}`)) })) };
+  const edges = [...edgesOf(flow), ...(added("edge") as FlowEdge[])].filter(once()).flatMap((edge) => {
+    const [source, target] = [shownFor(places, edge.source), shownFor(places, edge.target)];
+    if (source === undefined || target === undefined || (source === target && edge.source !== edge.target)) return [];
+    return [{ id: edge.id, source, target, label: edge.data?.label ?? undefined, className: markOf(marks.get(`edge ${edge.id}`)) }];
+  });
+  return { nodes, edges };
+}
+
+function isGroup(node: FlowNode): boolean {
+  return node.type === "group" || typeof node.isCollapsed === "boolean";
+}
+
+/** What stands for a node: itself, or the folded group that hides it. */
+function shownFor(nodes: ReadonlyMap<string, FlowNode>, id: string): string | undefined {
+  const seen = new Set<string>();
+  let node = nodes.get(id);
+  while (node?.hidden === true && !seen.has(node.id)) {
+    seen.add(node.id);
+    node = nodes.get(node.parentGroupId ?? "");
+  }
+  return node?.hidden === true ? undefined : node?.id;
+}
+
+interface Box {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+const PADDING = 24;
+
+/** Around the members of every group that is open; a group within it counts with its own frame. */
+function framesOf(nodes: readonly FlowNode[], size: { width: number; height: number }): Map<string, Box> {
+  const members = new Map<string, FlowNode[]>();
+  for (const node of nodes) if (node.parentGroupId && node.hidden !== true) members.set(node.parentGroupId, [...(members.get(node.parentGroupId) ?? []), node]);
+  const frames = new Map<string, Box>();
+  const boxOf = (node: FlowNode, around: readonly string[]): Box => {
+    const inside = members.get(node.id) ?? [];
+    if (inside.length === 0 || around.includes(node.id)) return { ...node.position, ...size };
+    const boxes = inside.map((member) => boxOf(member, [...around, node.id]));
+    const [x, y] = [Math.min(...boxes.map((box) => box.x)) - PADDING, Math.min(...boxes.map((box) => box.y)) - 2 * PADDING];
+    const [right, bottom] = [Math.max(...boxes.map((box) => box.x + box.width)), Math.max(...boxes.map((box) => box.y + box.height))];
+    return { x, y, width: right + PADDING - x, height: bottom + PADDING - y };
+  };
+  for (const node of nodes) if (members.has(node.id) && isGroup(node)) frames.set(node.id, boxOf(node, []));
+  return frames;
 }
 
 function sizeOf(flow: FlowView): { width: number; height: number } {

@@ -12,12 +12,12 @@ interface Box {
 }
 
 /** Every node as a dot on one canvas, with the part in sight framed; a click goes there. The library's own has an element for each node. */
-export function Minimap({ nodes }: { nodes: readonly Node[] }) {
+export default function Minimap({ nodes }: { nodes: readonly Node[] }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const { setCenter, getZoom } = useReactFlow();
   const [x, y, zoom] = useStore((state) => state.transform);
   const [width, height] = [useStore((state) => state.width), useStore((state) => state.height)];
-  const boxes = useMemo(() => nodes.filter((node) => node.parentId === undefined).map(boxOf), [nodes]);
+  const boxes = useMemo(() => nodes.filter((node) => node.hidden !== true && node.data.open !== true).map(boxOf), [nodes]);
   const whole = useMemo(() => bounds(boxes), [boxes]);
   const scale = Math.min(WIDTH / whole.width, HEIGHT / whole.height);
   // In the middle of the map: a diagram of one row would lie on its edge.

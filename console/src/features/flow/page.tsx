@@ -112,6 +112,7 @@ function Flow({ flow }: { flow: FlowView }) {
               onConnect={(sourceNodeId, targetNodeId) => call("addEdge", { sourceNodeId, targetNodeId })}
               onRemove={(gone, cut) => edit.mutate([...gone.map((nodeId) => ({ name: "deleteNode", params: { nodeId } })), ...(gone.length > 0 ? [] : cut.map((edgeId) => ({ name: "deleteEdge", params: { edgeId } })))])}
               onChoose={setChosen}
+              onFold={(groupId, expand) => call("toggleGroupExpansion", { groupId, expand })}
             />
           </Suspense>
           <Hand flow={flow} chosen={chosen} disabled={!editable} call={call} />

@@ -24,7 +24,7 @@ export function Input({ job }: { job: Job }) {
         <Fact name="changed by the replay">{plain(job.overrides)}</Fact>
         <Fact name="conversation">
           {job.conversation_id ? (
-            <Link to="/jobs" search={{ conversation_id: job.conversation_id } as never} className="plain mono">
+            <Link to="/conversations" search={{ id: job.conversation_id } as never} className="plain mono">
               {job.conversation_id}
             </Link>
           ) : null}

@@ -1,7 +1,7 @@
 import { Button } from "@mantine/core";
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
-import { useCallback, useRef, useState } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
 import { patch, useLiveJobs, useRefresh } from "../../api/live";
 import { jobsPage } from "../../api/queries";
 import type { Job } from "../../api/types";
@@ -16,9 +16,10 @@ import { useTitle } from "../../shared/title";
 import { useUrl } from "../../shared/url";
 import { chosen, Filters, fits, queryOf } from "./filters";
 import { Selection } from "./selection";
+import { longestOf, stripOf } from "./strip";
 
-const COLUMNS = "24px 100px 80px minmax(140px, 1fr) minmax(0, 190px) 48px 104px 76px 76px";
-const NARROW = "24px 100px 72px minmax(60px, 1fr)";
+const COLUMNS = "24px 100px 80px minmax(140px, 1fr) minmax(0, 190px) 48px 112px 84px 76px";
+const NARROW = "24px 100px minmax(60px, 1fr)"; // kind, age and seconds stand below the title
 
 export function Page() {
   useTitle("Jobs");
@@ -76,7 +77,10 @@ export function Page() {
       <Loaded query={query} rows={14}>
         {(data) => {
           const items = data.pages.flatMap((page) => page.items);
+          const back = data.pages[data.pages.length - 1]?.looked_back_to;
+          if (items.length === 0 && back) return <LooksOn back={back} more={more} />;
           if (items.length === 0) return <Nothing filtered={filtered} clear={clear} />;
+          const longest = Math.max(...data.pages.map(longestOf));
           const chosenJobs = items.filter((job) => picked.has(job.id));
           return (
             <div className="stack">
@@ -94,7 +98,7 @@ export function Page() {
               columns={narrow ? NARROW : COLUMNS}
               titles={<Titles narrow={narrow} />}
               idOf={(job) => job.id}
-              cells={(job) => <Cells job={job} narrow={narrow} picked={picked.has(job.id)} />}
+              cells={(job) => <Cells job={job} narrow={narrow} picked={picked.has(job.id)} longest={longest} />}
               onOpen={open}
               onEnd={more}
               onPick={pick}
@@ -112,7 +116,7 @@ const GOOD: ReadonlySet<string> = new Set(["ok", "done", "found"]);
 const NUMBERS = new Set(["Turns", "Took", "Cost"]);
 
 function Titles({ narrow }: { narrow: boolean }) {
-  const names = ["", "State", "Kind", "What", ...(narrow ? [] : ["Model", "Turns", "When", "Took", "Cost"])];
+  const names = ["", "State", ...(narrow ? ["What"] : ["Kind", "What", "Model", "Turns", "When", "Took", "Cost"])];
   return (
     <>
       {names.map((name) => (
@@ -124,23 +128,28 @@ function Titles({ narrow }: { narrow: boolean }) {
   );
 }
 
-function Cells({ job, narrow, picked }: { job: Job; narrow: boolean; picked: boolean }) {
+function Cells({ job, narrow, picked, longest }: { job: Job; narrow: boolean; picked: boolean; longest: number }) {
   const said = job.error?.detail ?? "";
   return (
     <>
-      <span role="cell">
-        <input type="checkbox" className="pick" data-pick={job.id} checked={picked} readOnly aria-label={`Choose ${job.id}`} />
+      <span role="cell" data-pick={job.id}>
+        <input type="checkbox" className="pick" checked={picked} readOnly aria-label={`Choose ${job.id}`} />
       </span>
       <span role="cell">
         <StateMark state={job.state} />
       </span>
-      <span role="cell">{job.kind}</span>
+      {narrow ? null : <span role="cell">{job.kind}</span>}
       <span role="cell">
         <Link to="/jobs/$id" params={{ id: job.id }} className="plain">
           {visible(job.title ?? `${job.kind} ${job.id.slice(0, 8)}`)}
         </Link>
         {said === "" ? null : <span className="bad"> {visible(said)}</span>}
         {job.verdict && !GOOD.has(job.verdict) && said === "" ? <span className="warn"> {job.verdict.replaceAll("_", " ")}</span> : null}
+        {narrow ? (
+          <div className="muted">
+            {job.kind}, <When at={job.created_at} />, {took(between(job.started_at, job.finished_at))}
+          </div>
+        ) : null}
       </span>
       {narrow ? null : (
         <>
@@ -154,7 +163,7 @@ function Cells({ job, narrow, picked }: { job: Job; narrow: boolean; picked: boo
           <span role="cell">
             <When at={job.created_at} />
           </span>
-          <span role="cell" className="num">
+          <span role="cell" className="num strip" {...stripOf(job, longest)}>
             {took(between(job.started_at, job.finished_at))}
           </span>
           <span role="cell" className="num">
@@ -163,6 +172,18 @@ function Cells({ job, narrow, picked }: { job: Job; narrow: boolean; picked: boo
         </>
       )}
     </>
+  );
+}
+
+/** A look through jobs of which few fit the filter goes on by itself, and says how far it came. */
+function LooksOn({ back, more }: { back: string; more: () => void }) {
+  useEffect(more, [more]);
+  return (
+    <Empty title="Looking through older jobs">
+      <span role="status">
+        None so far that fits the filter, back to <When at={back} />.
+      </span>
+    </Empty>
   );
 }
 

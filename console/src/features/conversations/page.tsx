@@ -1,0 +1,84 @@
+import { Button } from "@mantine/core";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { get } from "../../api/client";
+import type { ConversationSummary, Page as PageOf } from "../../api/types";
+import { visible } from "../../shared/ansi";
+import { Empty, Loaded } from "../../shared/states";
+import { When } from "../../shared/time";
+import { useTitle } from "../../shared/title";
+import { useUrl } from "../../shared/url";
+import { Turns } from "./turns";
+
+/** All conversations beside the turns of the one that is chosen (`?id=`). */
+export function Page() {
+  useTitle("Conversations");
+  const [url, change] = useUrl();
+  const query = useInfiniteQuery({
+    queryKey: ["conversations"],
+    queryFn: ({ pageParam }) => get<PageOf<ConversationSummary>>("/v1/conversations", { limit: 50, cursor: pageParam }),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next_cursor,
+  });
+  return (
+    <>
+      <div className="head">
+        <h1>Conversations</h1>
+        <span className="muted">jobs that build on what was said before</span>
+      </div>
+      <div className="cols">
+        <Loaded query={query}>
+          {(data) => {
+            const items = data.pages.flatMap((page) => page.items);
+            if (items.length === 0) return <Empty title="No conversation yet">Each job begins one; a follow-up in Transform or Flows goes on with it.</Empty>;
+            return (
+              <section className="stack" aria-label="All conversations">
+                <List items={items} chosen={url.id} choose={(id) => change({ id })} />
+                {query.hasNextPage ? (
+                  <span>
+                    <Button variant="default" loading={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
+                      Older ones
+                    </Button>
+                  </span>
+                ) : null}
+              </section>
+            );
+          }}
+        </Loaded>
+        {url.id === undefined ? <Empty title="Choose a conversation">Its turns stand here, each with its job.</Empty> : <Turns key={url.id} id={url.id} onGone={() => change({ id: null })} />}
+      </div>
+    </>
+  );
+}
+
+function List({ items, chosen, choose }: { items: readonly ConversationSummary[]; chosen: string | undefined; choose: (id: string) => void }) {
+  return (
+    <div className="scroll tall" tabIndex={0} role="region" aria-label="Conversations, newest first">
+      <table className="grid-table wide">
+        <thead>
+          <tr>
+            <th>Begun with</th>
+            <th>Kinds</th>
+            <th className="num">Messages</th>
+            <th>Last</th>
+          </tr>
+        </thead>
+        <tbody>
+          {items.map((each) => (
+            <tr key={each.id} aria-current={each.id === chosen ? "true" : undefined}>
+              <td>
+                <button type="button" className="link" onClick={() => choose(each.id)}>
+                  {visible(each.title ?? each.id)}
+                </button>
+              </td>
+              <td>{(each.kinds ?? []).join(", ")}</td>
+              <td className="num">{each.messages_count}</td>
+              <td>
+                <When at={each.updated_at} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
