@@ -217,6 +217,104 @@ BEGIN
 END $$
 """
 
+#: Up to ``most`` jobs of a tenant that may be claimed, locked. It runs under the settings of its caller.
+SOME_TO_CLAIM = f"""
+CREATE OR REPLACE FUNCTION jobs_to_claim(wanted text, tenant text, cap bigint, most bigint) RETURNS text[]
+LANGUAGE plpgsql AS $$
+DECLARE
+    chosen text[];
+BEGIN
+    IF cap > 0 THEN
+        most := least(most, cap - (SELECT count(*) FROM jobs r WHERE r.state = 'running' AND r.tenant_id = tenant
+                                   AND r.kind = wanted));
+    END IF;
+    SELECT array_agg(id) INTO chosen FROM (
+        SELECT j.id FROM jobs j
+        WHERE {_HEADS} AND j.kind = wanted AND j.tenant_id = tenant AND j.run_at <= clock_timestamp()
+          AND NOT EXISTS (SELECT 1 FROM jobs r WHERE r.state = 'running' AND r.tenant_id = j.tenant_id
+                          AND r.conversation_id = j.conversation_id)
+        ORDER BY j.priority DESC, j.id LIMIT greatest(most, 0) FOR NO KEY UPDATE OF j SKIP LOCKED) AS claimable;
+    RETURN coalesce(chosen, '{{}}');
+END $$
+"""
+
+# As claim_job, for as many jobs as there are digests. A tenant is served until its turn is behind the next one's. When
+# it is the turn of one again that was served before, the call ends: whoever asked calls again, and the order is right.
+CLAIM_SOME = f"""
+CREATE OR REPLACE FUNCTION claim_jobs(wanted text, worker text, lease double precision, cap bigint, digests text[])
+RETURNS SETOF jobs LANGUAGE plpgsql {_BY_INDEX}
+SET enable_sort = off AS $$
+DECLARE
+    place record;
+    most bigint;
+    share double precision;
+    following double precision;
+    served double precision;
+    picked text[];
+    chosen text[] := '{{}}';
+    busy text[] := '{{}}';
+    holds boolean := false;
+    free bigint := cardinality(digests);
+BEGIN
+    FOR place IN
+        SELECT t.tenant_id, t.turn FROM job_turns t WHERE t.kind = wanted AND t.ready ORDER BY t.turn, t.tenant_id
+    LOOP
+        EXIT WHEN served < place.turn;
+        PERFORM 1 FROM job_turns t WHERE t.kind = wanted AND t.tenant_id = place.tenant_id AND t.ready
+            FOR NO KEY UPDATE SKIP LOCKED;
+        IF NOT FOUND THEN
+            busy := busy || place.tenant_id;
+            CONTINUE;
+        END IF;
+        holds := true;
+        SELECT l.running_jobs, 1.0 / greatest(coalesce(l.weight, 1), 1) INTO most, share
+        FROM tenant_limits l WHERE l.tenant_id = place.tenant_id;
+        share := coalesce(share, 1);
+        following := NULL;
+        IF free > 1 THEN
+            SELECT t.turn INTO following FROM job_turns t WHERE t.kind = wanted AND t.ready
+                AND (t.turn, t.tenant_id) > (place.turn, place.tenant_id) ORDER BY t.turn, t.tenant_id LIMIT 1;
+        END IF;
+        picked := jobs_to_claim(wanted, place.tenant_id, coalesce(most, cap),
+                              least(free, floor((least(following, served) - place.turn) / share)::bigint + 1));
+        IF picked <> '{{}}' THEN
+            UPDATE job_turns t SET turn = t.turn + share * cardinality(picked)
+            WHERE t.kind = wanted AND t.tenant_id = place.tenant_id;
+            chosen := chosen || picked;
+            free := free - cardinality(picked);
+            EXIT WHEN free = 0;
+            served := least(served, place.turn + share * cardinality(picked));
+            CONTINUE;
+        END IF;
+        PERFORM 1 FROM job_turns t WHERE t.kind = wanted AND t.tenant_id = place.tenant_id AND t.ready
+            FOR UPDATE SKIP LOCKED;
+        CONTINUE WHEN NOT FOUND;
+        PERFORM 1 FROM jobs j WHERE {_HEADS} AND j.kind = wanted AND j.tenant_id = place.tenant_id
+            ORDER BY j.priority DESC, j.id LIMIT 1;
+        IF NOT FOUND THEN
+            UPDATE job_turns t SET ready = false WHERE t.kind = wanted AND t.tenant_id = place.tenant_id;
+        END IF;
+    END LOOP;
+    IF chosen = '{{}}' THEN
+        FOR place IN SELECT unnest(busy) AS tenant_id LOOP
+            SELECT l.running_jobs INTO most FROM tenant_limits l WHERE l.tenant_id = place.tenant_id;
+            IF coalesce(most, cap) > 0 THEN
+                CONTINUE WHEN holds;
+                PERFORM 1 FROM job_turns t WHERE t.kind = wanted AND t.tenant_id = place.tenant_id FOR NO KEY UPDATE;
+                holds := true;
+            END IF;
+            chosen := jobs_to_claim(wanted, place.tenant_id, coalesce(most, cap), free);
+            EXIT WHEN chosen <> '{{}}';
+        END LOOP;
+    END IF;
+    IF chosen = '{{}}' THEN RETURN; END IF;
+    RETURN QUERY UPDATE jobs j SET state = 'running', attempt = j.attempt + 1, fence = j.fence + 1, worker_id = worker,
+        lease_until = clock_timestamp() + make_interval(secs => lease), started_at = clock_timestamp(),
+        last_seq = j.last_seq + 1, model_digest = digests[array_position(chosen, j.id)], alone = false
+    WHERE j.id = ANY(chosen) RETURNING j.*;
+END $$
+"""
+
 #: The first 10,000 queued jobs of a kind and tenant, and how many go before each.
 PLACES = f"""
 CREATE FUNCTION job_places(wanted text, tenant text) RETURNS TABLE (id text, ahead bigint) LANGUAGE sql STABLE

@@ -40,10 +40,6 @@ def settings() -> int:
     return 0
 
 
-def _told(setting: Any) -> Any:
-    return setting["value"] if setting["told"] else "(not told)"
-
-
 def stats(
     *,
     by: _Grouping = "kind",

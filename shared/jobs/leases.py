@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 import structlog
@@ -18,6 +19,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from shared.jobs import driver, statements
+from shared.jobs.combined import CombinedCalls
 from shared.jobs.statements import Statement
 
 log = structlog.get_logger(__name__)
@@ -27,6 +29,7 @@ T = TypeVar("T")
 KILL_AFTER_SECONDS = 4.0
 #: Often enough that a cancellation is noticed within a second.
 _MOST_SECONDS_BETWEEN = 0.7
+_MOST_TOGETHER = 50
 _PAUSES = (0.05, 0.1, 0.2, 0.5, 1.0)
 
 
@@ -138,10 +141,18 @@ class LeasedWriter:
         self.engine = engine
         #: For statements that are atomic by themselves: one round trip instead of three.
         self.autocommit = engine.execution_options(isolation_level="AUTOCOMMIT")
+        self._together = CombinedCalls(partial(driver.first_rows, self.autocommit), _MOST_TOGETHER)
 
     def write(self, statement: Statement, lease: Lease) -> Mapping[str, Any] | None:
         """Execute one statement, which is atomic by itself; its first row by column, or None without one."""
         return self._until_written(lambda: driver.first_row(self.autocommit, statement), lease)
+
+    def end(self, statement: Statement, lease: Lease) -> Mapping[str, Any] | None:
+        """As ``write``, for the one statement that ends jobs: those that end at the same moment share a transaction."""
+        try:
+            return self._together(statement)
+        except SQLAlchemyError:  # nothing is written: by itself each job has only its own faults
+            return self.write(statement, lease)
 
     def transact(self, work: Callable[[Connection], T], lease: Lease) -> T:
         """Run ``work`` in one transaction, again from the start when the connection broke.

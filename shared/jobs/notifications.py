@@ -87,9 +87,9 @@ def notify(redis: Redis, kind: str, *job_ids: str) -> bool:
     return True
 
 
-def take(redis: Redis, kind: str) -> bool:
-    """Take a notification off the queue without waiting; False when there is none, or Redis does not answer."""
+def take(redis: Redis, kind: str, most: int) -> int:
+    """Take up to so many notifications off the queue without waiting; 0 when there is none, or Redis is away."""
     try:
-        return redis.rpop(queue_name(kind)) is not None
+        return len(redis.rpop(queue_name(kind), most) or ())
     except RedisError:
-        return False
+        return 0

@@ -25,7 +25,8 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from shared import tracing
 from shared.contracts.jobs import JobState
 from shared.errors import AssayError, InternalError, JobCancelled
-from shared.jobs import driver, metrics, statements
+from shared.jobs import metrics, statements
+from shared.jobs.claims import Claims
 from shared.jobs.driver import Values
 from shared.jobs.ended import Ended, as_json, explained, failed
 from shared.jobs.files import JobFiles
@@ -36,7 +37,6 @@ from shared.jobs.leases import Lease, LeasedWriter, LeaseLost, Leases
 from shared.jobs.notifier import Notifier
 from shared.jobs.report import JobReport
 from shared.jobs.storage import StorageQuota
-from shared.llm.brokered import digest_of
 from shared.llm.chat import Prompts, Provider
 from shared.loop import Budget
 
@@ -93,22 +93,23 @@ class Runner:
         self._writer = LeasedWriter(stores.engine)
         self._notifier = Notifier(stores.redis)
         self._gate = Gate()
-        self._lease_seconds = lease_seconds
+        self._claims = Claims(self._writer.autocommit, stores.redis, self.id, lease_seconds, tenant_running)
         self._tenant_running = tenant_running
         self._tenant_storage = tenant_storage
         self._default_seconds = default_seconds
         self.leases = Leases(stores.engine, lease_seconds, overdue=self._end_overdue, on_heartbeat=on_heartbeat)
 
-    def answer(self, kind: str) -> bool:
-        """Answer a notification: claim the next job of the kind and run it; False when there was none."""
+    def answer(self, kind: str, *, notified: bool = True) -> bool:
+        """Claim the next job of a kind and run it; False when there was none.
+
+        Without a notification one is taken off the queue first; False too when there was none.
+        """
         with self._gate.beside():
-            secret = secrets.token_urlsafe(24)
-            statement = statements.claim(kind, self.id, self._lease_seconds, self._tenant_running, digest_of(secret))
-            with metrics.job_claim_seconds.labels(kind).time():
-                row = driver.first_row(self._writer.autocommit, statement)
-            if row is None:
+            claimed = self._claims.next(kind, notified=notified)
+            if claimed is None:
                 return False
-            lease = self.leases.hold(row["id"], row["fence"], f"{row['id']}.{secret}")
+            row = claimed.row
+            lease = self.leases.hold(row["id"], row["fence"], f"{row['id']}.{claimed.secret}")
             with structlog.contextvars.bound_contextvars(
                 job_id=row["id"],
                 attempt=row["attempt"],
@@ -228,7 +229,7 @@ class Runner:
             self._tenant_running,
         )
         if not report.outlives:
-            return self._writer.write(statement, lease)
+            return self._writer.end(statement, lease)
 
         def write(connection: Connection) -> Values | None:
             done = connection.execute(statement.clause).mappings().one_or_none()

@@ -63,21 +63,22 @@ def prepared(statement: str, names: tuple[str, ...]) -> TextClause:
 
 
 def claim(
-    kind: str, worker_id: str, lease_seconds: float, tenant_running: int = 0, model_digest: str | None = None
+    kind: str, worker_id: str, lease_seconds: float, tenant_running: int = 0, *model_digests: str | None
 ) -> Statement:
-    """Move the next job of a kind from queued to running under a lease; no row when nothing can be claimed.
+    """Move the next jobs of a kind from queued to running under a lease; no row when nothing can be claimed.
 
-    The notification says only that there is work. Which job is next is decided here (``claim_job``, a function of the
+    The notification says only that there is work. Which job is next is decided here (``claim_jobs``, a function of the
     database): of the tenant whose turn it is (start-time fair queueing by the tenants' weights), in it the highest
     priority, then the oldest. So a long queue of one tenant delays another by one job at the most. Jobs of one
     conversation run one after the other. ``tenant_running`` caps a tenant's running jobs (0: no cap) unless
-    ``tenant_limits`` has a cap of its own for it. ``model_digest`` is of the secret with which this run asks the broker
-    (see ``asking_run``).
+    ``tenant_limits`` has a cap of its own for it. ``model_digests`` are of the secrets with which the runs ask the
+    broker (see ``asking_run``): up to as many jobs are claimed (one without any), and fewer where it is the turn of a
+    tenant again that was just served: call again then.
     """
     return _statement(
         """
         WITH job AS MATERIALIZED (
-            SELECT * FROM claim_job(:kind, :worker_id, :lease, :cap, :digest)
+            SELECT * FROM claim_jobs(:kind, :worker_id, :lease, :cap, CAST(:digests AS text[]))
         ), event AS (
             INSERT INTO job_events (job_id, seq, type, fence, data)
             SELECT id, last_seq, 'job_started', fence, jsonb_strip_nulls(jsonb_build_object(
@@ -88,14 +89,14 @@ def claim(
             FROM job
         )
         SELECT id, tenant_id, kind, state, input, budget, overrides, conversation_id, actor, labels,
-            attempt, fence, last_seq, lease_until, run_at, started_at, request_id, trace_context, suspect
+            attempt, fence, last_seq, lease_until, run_at, started_at, request_id, trace_context, suspect, model_digest
         FROM job
         """,
         kind=kind,
         worker_id=worker_id,
         lease=lease_seconds,
         cap=tenant_running,
-        digest=model_digest,
+        digests=list(model_digests or (None,)),
     )
 
 

@@ -24,7 +24,7 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from shared import VERSION, blobs, db, logs, tracing
-from shared.jobs import metrics, notifications, statements
+from shared.jobs import metrics, statements
 from shared.jobs.celery_app import arguments, celery_app
 from shared.jobs.job import Capability
 from shared.jobs.models import open_models
@@ -136,12 +136,9 @@ class Worker:
         until = time.monotonic() + _DRAIN_SECONDS
         try:
             self.runner.answer(kind)
-            while (
-                time.monotonic() < until
-                and not self._stopping.is_set()
-                and notifications.take(self._stores.redis, kind)
-            ):
-                self.runner.answer(kind)
+            while time.monotonic() < until and not self._stopping.is_set():
+                if not self.runner.answer(kind, notified=False):
+                    break
         except SQLAlchemyError as fault:
             # The notification is used up, but the job still waits: the reconciler notifies again when Postgres is back.
             log.warning("notification_not_answered", kind=kind, reason=type(fault).__name__)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from threading import Event, Thread
 
 import pytest
-from sqlalchemy import Connection, Engine, create_engine
+from sqlalchemy import Connection, Engine, create_engine, text
 
+from shared.contracts.jobs import JobState
 from shared.db import connect
 from shared.jobs import statements, submission
 from shared.jobs.leases import Lease, LeasedWriter, LeaseLost, Leases
@@ -81,6 +83,29 @@ def test_a_write_is_tried_again_until_its_lease_is_lost() -> None:
     lease.lost.set()
     thread.join(30)
     assert ended.is_set()
+
+
+@pytest.mark.slow
+def test_jobs_that_end_together_do_not_wait_for_one_whose_row_is_held(engine: Engine) -> None:
+    first, held, other = (claimed(engine) for _ in range(3))
+    writer = LeasedWriter(connect(engine.url.render_as_string(hide_password=False), 4))
+
+    def end(lease: Lease) -> str:
+        done = writer.end(statements.complete(lease.job_id, lease.fence, JobState.SUCCEEDED, {}, None, [], {}), lease)
+        return "" if done is None else str(done["state"])
+
+    with ThreadPoolExecutor(3) as threads, engine.connect() as connection:
+        connection.execute(
+            text("SELECT 1 FROM jobs WHERE id = ANY(:ids) FOR UPDATE"), {"ids": [first.job_id, held.job_id]}
+        )
+        begun = threads.submit(end, first)  # waits, so that the others come meanwhile
+        together = [threads.submit(end, each) for each in (held, other)]
+        assert together[1].result(60) == "succeeded"
+        assert not begun.done()
+        assert not together[0].done()
+        connection.rollback()
+        assert [each.result(60) for each in (begun, together[0])] == ["succeeded"] * 2
+    writer.engine.dispose()
 
 
 def test_a_transaction_that_fails_by_its_own_fault_is_not_tried_again(engine: Engine) -> None:

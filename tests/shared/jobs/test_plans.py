@@ -57,8 +57,9 @@ _RUNNING = ("q000000002", "q000000003")
 _HOT: Mapping[str, tuple[Callable[[], Executable], int]] = {
     "submit": (lambda: submission.submit(job_row(tenant_id="t0")), 200),
     "claim": (lambda: statements.claim("execute", "w", 60).clause, 400),
+    "claim of 16": (lambda: statements.claim("execute", "w", 60, 0, *[None] * 16).clause, 2_000),
     "heartbeat": (lambda: statements.heartbeat(_RUNNING, (0, 0), 60), 80),
-    "event": (lambda: statements.append_event(_RUNNING[0], 0, "turn_taken", {}).clause, 40),
+    "event": (lambda: statements.append_event(_RUNNING[0], 0, "turn_taken", {}).clause, 60),
     "complete": (
         lambda: statements.complete(_RUNNING[0], 0, JobState.SUCCEEDED, {}, None, [], {}).clause,
         120,
@@ -109,6 +110,9 @@ def filled(database_url: str, request: pytest.FixtureRequest) -> Iterator[Connec
             submission.submit(job_row(kind="flow"))
         )  # these read the catalogue, once for each connection
         connection.execute(statements.claim("flow", "w", 60).clause)
+        with connection.begin_nested() as attempt:  # and set the hint bits of what was just written
+            connection.execute(statements.claim("execute", "w", 60, 0, *[None] * 16).clause)
+            attempt.rollback()
         yield connection  # rolled back
     engine.dispose()
 

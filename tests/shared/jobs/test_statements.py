@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 import pytest
@@ -254,3 +255,48 @@ def test_a_tenant_that_was_idle_does_not_catch_up(connection: Connection) -> Non
         submit(connection, "idle")
     rows = [claim(connection) for _ in range(6)]
     assert sorted(row["tenant_id"] for row in rows if row is not None) == ["busy"] * 3 + ["idle"] * 3
+
+
+def claim_some(connection: Connection, most: int, cap: int = 0) -> list[str]:
+    """The tenants of the jobs of one statement."""
+    claimed = connection.execute(statements.claim("execute", "w", 10, cap, *map(str, range(most))).clause).all()
+    assert len({row.model_digest for row in claimed}) == len(claimed)
+    return sorted(row.tenant_id for row in claimed)
+
+
+def test_several_jobs_are_claimed_at_once_and_never_more_than_may_be(connection: Connection) -> None:
+    first, *_ = [submit(connection, conversation="c") for _ in range(2)]
+    others = [submit(connection, priority=4) for _ in range(3)]
+    rows = connection.execute(statements.claim("execute", "w", 10, 0, "x", "y", "z").clause).all()
+    assert {row.id for row in rows} == {first, *others[:2]}, "one of a conversation; else by priority, then age"
+    assert {row.model_digest for row in rows} == {"x", "y", "z"}
+    assert all(types(connection, row.id) == ["job_queued", "job_started"] for row in rows)
+    assert claim_some(connection, 3) == ["a"]
+    assert claim_some(connection, 3) == []
+
+
+def test_a_cap_holds_for_several_at_once_too(connection: Connection) -> None:
+    for tenant in "aaaabb":
+        submit(connection, tenant)
+    claimed = []
+    while some := claim_some(connection, 6, cap=3):
+        claimed += some
+    assert Counter(claimed) == {"a": 3, "b": 2}
+
+
+def test_several_at_once_are_shared_as_they_are_one_by_one(connection: Connection) -> None:
+    connection.execute(text("INSERT INTO tenant_limits (tenant_id, weight) VALUES ('heavy', 3)"))
+    for tenant in ("heavy", "light", "slight"):
+        for _ in range(40):
+            submit(connection, tenant)
+    shares: Counter[str] = Counter()
+    for most in (1, 7, 2, 9, 4, 5, 12, 10):
+        wanted = most
+        while wanted:
+            some = claim_some(connection, wanted)
+            assert some
+            shares.update(some)
+            wanted -= len(some)
+        total = shares.total()
+        assert abs(shares["heavy"] - total * 3 / 5) <= 2, shares
+        assert abs(shares["light"] - shares["slight"]) <= 1, shares

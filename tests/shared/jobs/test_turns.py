@@ -6,9 +6,10 @@ import random
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
-from sqlalchemy import Connection, Engine, text
+from sqlalchemy import Connection, Engine, Row, text
 
 from shared.contracts.jobs import JobState
 from shared.db import connect
@@ -45,21 +46,30 @@ class Crowd:
         idle = 0
         while idle < _LOOKS or not self.submitted.is_set():
             with self._engine.connect() as connection:
-                idle = 0 if self._run_one(connection, f"w{worker}") else idle + 1
+                idle = 0 if self._run_some(connection, f"w{worker}", most=1 + worker % 3) else idle + 1
 
-    def _run_one(self, connection: Connection, worker: str) -> bool:
-        row = connection.execute(statements.claim("execute", worker, 60, self._cap).clause).one_or_none()
-        if row is None:
-            return False
-        places = {("conversation", row.conversation_id): 1, ("tenant", row.tenant_id): self._cap or _AT_ONCE}
+    def _run_some(self, connection: Connection, worker: str, most: int) -> bool:
+        rows = connection.execute(statements.claim("execute", worker, 60, self._cap, *[None] * most).clause).all()
+        for row in rows:
+            self._begin(row)
+        for row in rows:
+            self._end(connection, row)
+        return bool(rows)
+
+    def _places(self, row: Row[Any]) -> dict[tuple[str, str], int]:
+        return {("conversation", row.conversation_id): 1, ("tenant", row.tenant_id): self._cap or _JOBS}
+
+    def _begin(self, row: Row[Any]) -> None:
+        places = self._places(row)
         with self._guard:
             self.runs[row.id] += 1
             self._running.update(places.keys())
             self.faults += [f"{place} has too many" for place, most in places.items() if self._running[place] > most]
+
+    def _end(self, connection: Connection, row: Row[Any]) -> None:
         with self._guard:
-            self._running.subtract(places.keys())
+            self._running.subtract(self._places(row).keys())
         connection.execute(statements.complete(row.id, row.fence, JobState.SUCCEEDED, {}, None, [], {}).clause)
-        return True
 
 
 @pytest.mark.slow

@@ -1,0 +1,65 @@
+"""What the threads of one worker claim: of each kind in one statement for all that are free at that moment."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from redis import Redis
+from sqlalchemy import Engine
+
+from shared.jobs import driver, metrics, notifications, statements
+from shared.jobs.combined import CombinedCalls
+from shared.jobs.driver import Values
+from shared.llm.brokered import digest_of
+
+_MOST = 50
+
+
+@dataclass(frozen=True)
+class Claimed:
+    """A job that is running under a lease from now on."""
+
+    row: Values
+    secret: str = field(repr=False)  #: lets the broker ask models for this run
+
+
+class Claims:
+    """Claims for one worker. Safe to call from many threads."""
+
+    def __init__(self, engine: Engine, redis: Redis, worker_id: str, lease_seconds: float, tenant_running: int) -> None:
+        self._engine = engine
+        self._redis = redis
+        self._worker_id = worker_id
+        self._lease_seconds = lease_seconds
+        self._tenant_running = tenant_running
+        self._of_kind: dict[str, CombinedCalls[bool, Claimed | None]] = {}
+
+    def next(self, kind: str, *, notified: bool = True) -> Claimed | None:
+        """Claim the next job of a kind; None when there is none.
+
+        Without a notification one is taken off the queue first, and None means too that there was none.
+
+        Raises: SQLAlchemyError.
+        """
+        with metrics.job_claim_seconds.labels(kind).time():
+            if kind not in self._of_kind:
+                self._of_kind.setdefault(kind, CombinedCalls(partial(self._claim, kind), _MOST))
+            return self._of_kind[kind](notified)
+
+    def _claim(self, kind: str, notified: Sequence[bool]) -> Sequence[Claimed | None]:
+        wanted = sum(notified)
+        if wanted < len(notified):
+            wanted += notifications.take(self._redis, kind, len(notified) - wanted)
+        claimed: list[Claimed | None] = []
+        while len(claimed) < wanted and (some := self._claim_some(kind, wanted - len(claimed))):
+            claimed += some
+        return [*claimed, *[None] * (len(notified) - len(claimed))]
+
+    def _claim_some(self, kind: str, most: int) -> Sequence[Claimed]:
+        """Those whose turn it is; there may be more where it is another's turn after them."""
+        given = {digest_of(secret): secret for secret in (secrets.token_urlsafe(24) for _ in range(most))}
+        statement = statements.claim(kind, self._worker_id, self._lease_seconds, self._tenant_running, *given)
+        return [Claimed(row, given[row["model_digest"]]) for row in driver.all_rows(self._engine, statement)]
