@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import shutil
 import subprocess
 import sys
-import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ import pytest
 
 from shared import VERSION
 from tests.assay.terminal import ROOT, Shell, plain
+from tests.support.older import unpack
 from tests.support.wait import until
 
 pytestmark = [pytest.mark.slow(seconds=20), pytest.mark.timeout(300)]
@@ -29,7 +28,7 @@ def older(servers_folder: Path) -> Iterator[Shell]:
     """A terminal beside a running installation of the older version."""
     code = servers_folder / "older"
     code.mkdir()
-    _unpack(code)
+    unpack(code, _COMMIT)
     env = {
         **plain(),
         "PYTHONPATH": str(code),
@@ -70,17 +69,6 @@ def test_jobs_of_an_older_version_end_in_this_one(older: Shell) -> None:
         listed = [each["id"] for each in client.get("/v1/jobs?limit=100").raise_for_status().json()["items"]]
         assert sorted(listed) == sorted(ended + left)
         assert client.get(f"/v1/files/{file}/content").raise_for_status().content == b"kept"
-
-
-def _unpack(folder: Path) -> None:
-    """The older code, or a skip."""
-    command = ["git", "-C", str(ROOT), "archive", "--format=tar", _COMMIT, "assay", "migrations", "services", "shared"]
-    try:
-        archive = subprocess.run(command, capture_output=True, check=True).stdout
-    except (OSError, subprocess.CalledProcessError):
-        pytest.skip(f"the history of this checkout does not reach back to {_COMMIT}")
-    with tarfile.open(fileobj=io.BytesIO(archive)) as files:
-        files.extractall(folder, filter="data")
 
 
 def _older(shell: Shell, *words: str) -> None:

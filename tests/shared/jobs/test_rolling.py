@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-import itertools
+import os
+import shutil
 import signal
+import subprocess
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from threading import Event, Lock
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
 
 import httpx2 as httpx
+import psycopg
 import pytest
+from sqlalchemy import text
 
-from services.host.prefork import PreforkedProcess
-from shared import keys
+from migrations.upgrade import upgrade
+from services.host.postgres import DATABASE, Postgres
 from shared.settings import StoreSettings
+from tests.support import older
 from tests.support.platform import Platform, check_history, wait_for
-from tests.support.ports import free_port
+from tests.support.serving import Serving, clients
 
 pytestmark = [pytest.mark.slow(seconds=20), pytest.mark.timeout(300)]
+
+_LANDED = "8d3a582684d7"  #: what was on main last, of 2026-11-23; take a newer one when libraries part
+_MORE = 20
 
 
 @pytest.fixture
@@ -27,72 +36,112 @@ def platform(stores: StoreSettings) -> Iterator[Platform]:
     started.stop()
 
 
-class Serving:
-    """The gateways that requests are sent to, as a load balancer knows them."""
-
-    def __init__(self, platform: Platform) -> None:
-        self._platform = platform
-        self._lock, self._turn = Lock(), itertools.count()
-        self._gateways: list[tuple[int, PreforkedProcess]] = []
-
-    def add(self) -> None:
-        port = free_port()
-        process = self._platform.gateway(port)
-        with self._lock:
-            self._gateways.append((port, process))
-
-    def replace_oldest(self) -> None:
-        """A new one serves; the old one gets no more requests, and ends when it has answered those it has."""
-        self.add()
-        with self._lock:
-            _, old = self._gateways.pop(0)
-        Event().wait(0.5)
-        old.send_signal(signal.SIGTERM)
-        assert old.wait(30) in (0, -signal.SIGTERM)  # uvicorn ends by the signal that asked it to
-
-    def url(self) -> str:
-        with self._lock:
-            port, _ = self._gateways[next(self._turn) % len(self._gateways)]
-        return f"http://127.0.0.1:{port}"
-
-
 def test_processes_are_replaced_one_by_one(platform: Platform) -> None:
     workers = [platform.ready_worker(), platform.worker()]
     reconciler = platform.reconciler()
-    serving = Serving(platform)
-    serving.add()
-    serving.add()
-    with platform.engine.begin() as connection:
-        _, key = keys.create(connection, tenant="t", name="test", scopes=["read", "write"])
-    headers, over, ids = {"Authorization": f"Bearer {key}"}, Event(), list[str]()
+    serving = Serving()
+    serving.add(platform.gateway)
+    serving.add(platform.gateway)
+    with clients(platform, serving) as at_work:
+        for _ in range(2):
+            serving.replace_oldest(platform.gateway)
+        for old in workers:
+            platform.ready_worker()
+            old.send_signal(signal.SIGTERM)
+            assert old.wait(30) == 0
+        platform.reconciler()
+        reconciler.send_signal(signal.SIGTERM)
+        assert reconciler.wait(30) == 0
+        _go_on(at_work.ids)
+    platform.wait_all(at_work.ids)
+    check_history(platform, at_work.ids)
+    assert {platform.job(id)["attempt"] for id in at_work.ids} == {1}
 
-    def submit() -> None:
-        body = {"kind": "execute", "input": {"language": "python", "code": "effect sleep 0.05"}}
-        while not over.is_set():
-            answer = httpx.post(f"{serving.url()}/v1/jobs", json=body, headers=headers, timeout=30)
-            assert answer.status_code == 202, answer.text
-            ids.append(answer.json()["id"])
-            done = httpx.get(f"{serving.url()}/v1/jobs/{ids[-1]}", headers=headers | {"Prefer": "wait=5"}, timeout=30)
-            assert done.status_code == 200, done.text
 
-    with ThreadPoolExecutor(4) as clients:
-        running = [clients.submit(submit) for _ in range(4)]
-        try:
-            for _ in range(2):
-                serving.replace_oldest()
-            for old in workers:
-                platform.ready_worker()
-                old.send_signal(signal.SIGTERM)
-                assert old.wait(30) == 0
-            platform.reconciler()
-            reconciler.send_signal(signal.SIGTERM)
-            assert reconciler.wait(30) == 0
-            more = len(ids) + 20
-            wait_for(lambda: len(ids) > more or any(each.done() for each in running), 60, "work goes on")
-        finally:
-            over.set()
-        for each in running:
-            each.result(60)
-    platform.wait_all(ids)
-    check_history(platform, ids)
-    assert {platform.job(id)["attempt"] for id in ids} == {1}
+def _go_on(ids: list[str]) -> None:
+    more = len(ids) + _MORE
+    wait_for(lambda: len(ids) > more, 60, "work goes on")
+
+
+class Landed:
+    """A platform whose tables and processes are of the commit that landed last, until they are replaced."""
+
+    def __init__(self, code: Path, stores: StoreSettings, held: ExitStack) -> None:
+        self._code = code
+        self._held = held
+        environment = {**os.environ, "DATABASE_URL": stores.database_url}
+        assert older.start(code, "migrations", environment).wait(120) == 0
+        self.platform = Platform(stores, lease_seconds=30, grace_seconds=20)
+        held.callback(self.platform.stop)
+
+    def start(self, module: str, **variables: str) -> subprocess.Popen[bytes]:
+        process = older.start(self._code, module, {**self.platform.environment, **variables})
+        self._held.callback(process.wait)
+        self._held.callback(process.kill)
+        return process
+
+    def gateway(self, port: int) -> subprocess.Popen[bytes]:
+        """One that is ready."""
+        process = self.start("services.gateway", ASSAY_PORT=str(port), ASSAY_HOST="127.0.0.1")
+        wait_for(partial(_answers, f"http://127.0.0.1:{port}/healthz"), 60, "a gateway of the version before")
+        return process
+
+    def ready_worker(self) -> subprocess.Popen[bytes]:
+        worker = self.start("tests.support.worker_process")
+        said = text("SELECT 1 FROM workers WHERE split_part(id, ':', 2) = :pid")
+
+        def listens() -> bool:
+            with self.platform.engine.connect() as connection:
+                return connection.execute(said, {"pid": str(worker.pid)}).first() is not None
+
+        wait_for(listens, 60, "a worker of the version before")
+        return worker
+
+
+def _answers(url: str) -> bool:
+    try:
+        return httpx.get(url).status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+@pytest.fixture
+def landed(servers_folder: Path, redis_url: str) -> Iterator[Landed]:
+    code = servers_folder / "landed"
+    code.mkdir()
+    older.unpack(code, _LANDED, "tests/__init__.py", "tests/support")
+    with ExitStack() as held:
+        held.callback(shutil.rmtree, code)
+        postgres = held.enter_context(Postgres(servers_folder / "landed-p", durable=False))
+        with psycopg.connect(postgres.url_of("postgres"), autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {DATABASE}".encode())
+        blobs = (servers_folder / "landed-b").as_uri()
+        yield Landed(code, StoreSettings(database_url=postgres.url, redis_url=redis_url, blob_url=blobs), held)
+
+
+def test_the_version_before_is_replaced_under_load(landed: Landed) -> None:
+    """As Kubernetes does it: the tables first, under the old processes; then two gateways and the workers, in turn."""
+    platform = landed.platform
+    workers = [landed.ready_worker(), landed.ready_worker()]
+    reconciler = landed.start("services.reconciler")
+    serving = Serving()
+    serving.add(landed.gateway)
+    serving.add(landed.gateway)
+    with clients(platform, serving) as at_work:
+        _go_on(at_work.ids)
+        upgrade(platform.stores.database_url)
+        _go_on(at_work.ids)
+        platform.ready_worker()
+        serving.replace_oldest(platform.gateway)
+        _go_on(at_work.ids)  # both versions side by side
+        workers.pop().send_signal(signal.SIGTERM)
+        serving.replace_oldest(platform.gateway)
+        platform.reconciler()
+        reconciler.send_signal(signal.SIGTERM)
+        last = workers.pop()
+        last.send_signal(signal.SIGTERM)
+        assert last.wait(30) == 0
+        _go_on(at_work.ids)
+    platform.wait_all(at_work.ids)
+    check_history(platform, at_work.ids)
+    assert {platform.job(id)["attempt"] for id in at_work.ids} == {1}

@@ -1,0 +1,91 @@
+"""Gateways as a load balancer knows them, and clients that never cease."""
+
+from __future__ import annotations
+
+import itertools
+import signal
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from threading import Event, Lock
+from typing import Protocol
+
+import httpx2 as httpx
+
+from shared import keys
+from tests.support.platform import Platform
+from tests.support.ports import free_port
+
+
+class Process(Protocol):
+    def send_signal(self, sig: int, /) -> None: ...
+    def wait(self, timeout: float | None = None) -> int: ...
+
+
+Start = Callable[[int], Process]  #: a gateway that listens on this port
+
+
+class Serving:
+    """The gateways that requests are sent to, in turn."""
+
+    def __init__(self) -> None:
+        self._lock, self._turn = Lock(), itertools.count()
+        self._gateways: list[tuple[int, Process]] = []
+
+    def add(self, start: Start) -> None:
+        port = free_port()
+        process = start(port)
+        with self._lock:
+            self._gateways.append((port, process))
+
+    def replace_oldest(self, start: Start) -> None:
+        """A new one serves; the old one gets no more requests, and ends when it has answered those it has."""
+        self.add(start)
+        with self._lock:
+            _, old = self._gateways.pop(0)
+        Event().wait(0.5)
+        old.send_signal(signal.SIGTERM)
+        assert old.wait(30) in (0, -signal.SIGTERM)  # uvicorn ends by the signal that asked it to
+
+    def url(self) -> str:
+        with self._lock:
+            port, _ = self._gateways[next(self._turn) % len(self._gateways)]
+        return f"http://127.0.0.1:{port}"
+
+
+class Clients:
+    """What clients that submit a job and wait for it, again and again, have submitted."""
+
+    def __init__(self, serving: Serving, key: str) -> None:
+        self.ids: list[str] = []
+        self.over = Event()
+        self._serving = serving
+        self._headers = {"Authorization": f"Bearer {key}"}
+
+    def submit(self) -> None:
+        body = {"kind": "execute", "input": {"language": "python", "code": "effect sleep 0.05"}}
+        while not self.over.is_set():
+            url = f"{self._serving.url()}/v1/jobs"
+            answer = httpx.post(url, json=body, headers=self._headers, timeout=30)
+            assert answer.status_code == 202, answer.text
+            id = answer.json()["id"]
+            self.ids.append(id)
+            waited = self._headers | {"Prefer": "wait=5"}
+            done = httpx.get(f"{self._serving.url()}/v1/jobs/{id}", headers=waited, timeout=30)
+            assert done.status_code == 200, done.text
+
+
+@contextmanager
+def clients(platform: Platform, serving: Serving, count: int = 4) -> Iterator[Clients]:
+    """Clients at work while one is inside; raises what any of them met with."""
+    with platform.engine.begin() as connection:
+        _, key = keys.create(connection, tenant="t", name="test", scopes=["read", "write"])
+    at_work = Clients(serving, key)
+    with ThreadPoolExecutor(count) as threads:
+        running = [threads.submit(at_work.submit) for _ in range(count)]
+        try:
+            yield at_work
+        finally:
+            at_work.over.set()
+        for each in running:
+            each.result(60)
