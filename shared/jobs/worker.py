@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 import warnings
+from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
@@ -39,8 +40,8 @@ log = structlog.get_logger(__name__)
 
 #: How often a worker advertises itself; the gateway counts it as alive for three times as long.
 ADVERTISE_SECONDS = 2.0
-#: How long a thread goes on with notifications of one kind before it is free for any kind.
-_DRAIN_SECONDS = 0.1
+#: How long the queue of a kind that was found empty is not looked at again by threads that have other work.
+_EMPTY_SECONDS = 0.05
 Facts = Callable[[], Mapping[str, JsonValue]]
 
 
@@ -63,6 +64,7 @@ class Worker:
         self._listening = threading.Event()
         self._stopping = threading.Event()
         self._poller: Poller | None = None
+        self._empty_until: dict[str, float] = {}
         self.runner = Runner(
             stores,
             settings.lease_seconds,
@@ -129,19 +131,30 @@ class Worker:
         self._stopped()
 
     def _answer(self, kind: str) -> None:
-        """Answer a notification, and for a moment those behind it: taking the next one here costs a tenth of Celery.
+        """Answer a notification, and then those that wait: to be handed one by Celery costs more than most jobs do.
 
-        After the moment Celery decides again, so that a long queue of one kind does not keep the threads from another.
+        The kinds take turns, so that a long queue of one does not keep the threads from another.
         """
-        until = time.monotonic() + _DRAIN_SECONDS
         try:
             self.runner.answer(kind)
-            while time.monotonic() < until and not self._stopping.is_set():
-                if not self.runner.answer(kind, notified=False):
-                    break
+            kinds = deque(sorted(self.runner.served))
+            kinds.rotate(-kinds.index(kind) - 1)
+            without = 0
+            while without < len(kinds) and not self._stopping.is_set():
+                without = 0 if self._answer_another(kinds[0]) else without + 1
+                kinds.rotate(-1)
         except SQLAlchemyError as fault:
             # The notification is used up, but the job still waits: the reconciler notifies again when Postgres is back.
             log.warning("notification_not_answered", kind=kind, reason=type(fault).__name__)
+
+    def _answer_another(self, kind: str) -> bool:
+        """Take a notification of the kind off its queue and answer it; False when there was none just now."""
+        if time.monotonic() < self._empty_until.get(kind, 0.0):
+            return False
+        answered = self.runner.answer(kind, notified=False)
+        if not answered:
+            self._empty_until[kind] = time.monotonic() + _EMPTY_SECONDS
+        return answered
 
     def _advertise_now_and_then(self) -> None:
         now = time.monotonic()

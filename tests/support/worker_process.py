@@ -99,6 +99,8 @@ def main() -> None:
     connected = Stores(db.connect(stores.database_url), redis, blobs.open_store(stores.blob_url), NoModels())
     worker = Worker("execution", connected, settings, stores.redis_url, version="test")
     worker.serve("execute", obey)
+    if "ALSO_TRANSFORMS" in os.environ:
+        worker.serve("transform", lambda context, request: Result(said="done"))
     worker.run()
 
 

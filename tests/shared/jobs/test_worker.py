@@ -12,10 +12,11 @@ import pytest
 from sqlalchemy import text
 
 from shared import conversations
-from shared.jobs import statements
+from shared.jobs import notifications, statements, submission
 from shared.jobs.leases import KILL_AFTER_SECONDS
 from shared.settings import StoreSettings
 from tests.support.platform import Platform, wait_for
+from tests.support.rows import job_row
 
 
 @pytest.fixture(scope="module")
@@ -132,3 +133,22 @@ def test_ten_thousand_jobs_of_one_tenant_do_not_delay_anothers(platform: Platfor
         ).scalar_one()
         connection.execute(text("DELETE FROM jobs WHERE tenant_id = 'flood' AND state = 'queued'"))
     assert between <= 2 * 4  # two rounds of the worker's four threads
+
+
+@pytest.mark.slow
+def test_a_long_queue_of_one_kind_does_not_keep_the_threads_from_another(platform: Platform) -> None:
+    worker = platform.start("tests.support.worker_process", ALSO_TRANSFORMS="yes")
+    try:
+        long = platform.submit_all(["sleep 0.05"] * 400)
+        wait_for(lambda: platform.ended(long) > 8, 60, "its threads are at it")
+        row = job_row(kind="transform", input={"task": "anything"})
+        with platform.engine.begin() as connection:
+            connection.execute(submission.submit(row))
+        other = str(row["id"])
+        notifications.notify(platform.redis, "transform", other)
+        platform.wait_all([other], 120)
+        assert platform.ended(long) < 300
+        platform.wait_all(long, 120)
+    finally:
+        worker.kill()
+        worker.wait()

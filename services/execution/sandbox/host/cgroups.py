@@ -41,12 +41,12 @@ class Group:
     def __init__(self, hierarchies: tuple[Hierarchy, ...], name: str) -> None:
         """Raises: OSError."""
         self._hierarchies = hierarchies
-        self._folders = {each.controller: each.root / name for each in hierarchies}
+        self._folders = {each.controller: f"{each.root}/{name}" for each in hierarchies}
         self._limited: tuple[int, int] | None = None
         self._earlier = Counted()
         self._open: dict[str, int] = {}
         for folder in dict.fromkeys(self._folders.values()):
-            folder.mkdir()
+            os.mkdir(folder)
 
     @property
     def counts_memory(self) -> bool:
@@ -59,7 +59,7 @@ class Group:
     def add(self, pid: int) -> None:
         """Put a process, and with it all its later children, under the limits. Raises: OSError."""
         for folder in dict.fromkeys(self._folders.values()):
-            (folder / "cgroup.procs").write_text(str(pid))
+            _write(f"{folder}/cgroup.procs", str(pid))
 
     def limit(self, memory_mb: int, tasks: int) -> None:
         """Raises: OSError."""
@@ -70,17 +70,17 @@ class Group:
         for hierarchy in self._hierarchies:
             folder = self._folders[hierarchy.controller]
             if hierarchy.controller == "pids":
-                (folder / "pids.max").write_text(str(tasks))
+                _write(f"{folder}/pids.max", str(tasks))
             elif hierarchy.version == 2:
-                (folder / "memory.max").write_text(str(memory_mb << 20))
-                _write_if_there(folder / "memory.swap.max", "0")
+                _write(f"{folder}/memory.max", str(memory_mb << 20))
+                _write_if_there(f"{folder}/memory.swap.max", "0")
             else:
                 # Memory may at no time be allowed more than memory and swap together.
                 if higher:
-                    _write_if_there(folder / "memory.memsw.limit_in_bytes", str(memory_mb << 20))
-                (folder / "memory.limit_in_bytes").write_text(str(memory_mb << 20))
+                    _write_if_there(f"{folder}/memory.memsw.limit_in_bytes", str(memory_mb << 20))
+                _write(f"{folder}/memory.limit_in_bytes", str(memory_mb << 20))
                 if not higher:
-                    _write_if_there(folder / "memory.memsw.limit_in_bytes", str(memory_mb << 20))
+                    _write_if_there(f"{folder}/memory.memsw.limit_in_bytes", str(memory_mb << 20))
 
     def count_anew(self) -> None:
         """What was counted until now is an earlier call's."""
@@ -105,7 +105,7 @@ class Group:
         """A number of one of the kernel's files, which stays open: it is read twice for each call of a session."""
         with contextlib.suppress(OSError, ValueError):
             if name not in self._open:
-                self._open[name] = os.open(self._folders[hierarchy.controller] / name, os.O_RDONLY | os.O_CLOEXEC)
+                self._open[name] = os.open(f"{self._folders[hierarchy.controller]}/{name}", os.O_RDONLY | os.O_CLOEXEC)
             for line in os.pread(self._open[name], 4096, 0).splitlines():
                 key, _, value = line.partition(b" ")
                 if key == field:
@@ -118,17 +118,30 @@ class Group:
             os.close(self._open.popitem()[1])
         deadline = time.monotonic() + _GONE_WITHIN
         for folder in dict.fromkeys(self._folders.values()):
-            while folder.exists() and time.monotonic() < deadline:
+            while time.monotonic() < deadline:
                 try:
-                    folder.rmdir()
+                    os.rmdir(folder)
+                except FileNotFoundError:
+                    pass
                 except OSError:
-                    _write_if_there(folder / "cgroup.kill", "1")
+                    _write_if_there(f"{folder}/cgroup.kill", "1")
                     time.sleep(0.005)
+                    continue
+                break
 
 
-def _write_if_there(path: Path, text: str) -> None:
+def _write(path: str, text: str) -> None:
+    """One of the kernel's files: plain calls, as each sandbox writes a few of them. Raises: OSError."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC)
+    try:
+        os.write(descriptor, text.encode())
+    finally:
+        os.close(descriptor)
+
+
+def _write_if_there(path: str, text: str) -> None:
     with contextlib.suppress(OSError):
-        path.write_text(text)
+        _write(path, text)
 
 
 class Groups:
