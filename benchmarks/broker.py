@@ -86,7 +86,7 @@ def _job(engine: Engine, redis: RedisClient, access: ModelAccess) -> list[float]
         claim = statements.claim("transform", "benchmark", 60, 0, digest_of(secret)).clause
         claimed = connection.execute(claim).mappings().one()
     job = claimed_job(claimed)
-    lease = Lease(job.id, job.fence, f"{job.id}.{secret}")
+    lease = Lease(statements.Held.of(job), f"{job.id}.{secret}")
     models, _ = access.for_job(job, Budget(seconds=60), JobReport(LeasedWriter(engine), Notifier(redis), lease), {})
     return [_call(models, number) for number in range(1, CALLS + 1)]
 

@@ -83,7 +83,7 @@ def claim(connection: Connection) -> float:
     began = time.perf_counter()
     row = connection.execute(statements.claim("execute", "w", 60).clause).one()
     spent = time.perf_counter() - began
-    connection.execute(statements.complete(row.id, row.fence, JobState.SUCCEEDED, {}, None, [], {}).clause)
+    connection.execute(statements.complete(statements.Held.of(row), JobState.SUCCEEDED, {}, None, [], {}).clause)
     return spent
 
 
@@ -94,7 +94,7 @@ def submit(connection: Connection) -> float:
 def complete(connection: Connection) -> float:
     connection.execute(submission.submit(job_row(tenant_id="t1")))
     row = connection.execute(statements.claim("execute", "w", 60).clause).one()
-    return _timed(connection, statements.complete(row.id, row.fence, JobState.SUCCEEDED, {}, None, [], {}).clause)
+    return _timed(connection, statements.complete(statements.Held.of(row), JobState.SUCCEEDED, {}, None, [], {}).clause)
 
 
 def heartbeat(connection: Connection) -> float:
@@ -103,9 +103,9 @@ def heartbeat(connection: Connection) -> float:
     for _ in range(4):
         connection.execute(submission.submit(job_row(tenant_id="t1")))
         jobs.append(connection.execute(statements.claim("execute", "w", 60).clause).one())
-    spent = _timed(connection, statements.heartbeat([job.id for job in jobs], [job.fence for job in jobs], 60))
+    spent = _timed(connection, statements.heartbeat([statements.Held.of(job) for job in jobs], 60))
     for job in jobs:
-        connection.execute(statements.complete(job.id, job.fence, JobState.SUCCEEDED, {}, None, [], {}).clause)
+        connection.execute(statements.complete(statements.Held.of(job), JobState.SUCCEEDED, {}, None, [], {}).clause)
     return spent
 
 

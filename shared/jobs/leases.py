@@ -20,7 +20,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from shared.jobs import driver, statements
 from shared.jobs.combined import CombinedCalls
-from shared.jobs.statements import Statement
+from shared.jobs.statements import Held, Statement
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
@@ -41,12 +41,15 @@ class LeaseLost(Exception):
 class Lease:
     """A job that this worker runs."""
 
-    job_id: str
-    fence: int
+    held: Held
     model_token: str = field(default="", repr=False)  #: lets the broker ask models for this run
     cancelled: threading.Event = field(default_factory=threading.Event)  #: the capability should stop
     lost: threading.Event = field(default_factory=threading.Event)  #: another worker may have it: write nothing
     cancel_noticed_at: float | None = None  #: when this worker noticed the cancellation (monotonic)
+
+    @property
+    def job_id(self) -> str:
+        return self.held.id
 
 
 class Leases:
@@ -78,10 +81,10 @@ class Leases:
         self._stop.set()
         self._thread.join(timeout=5)
 
-    def hold(self, job_id: str, fence: int, model_token: str = "") -> Lease:
-        lease = Lease(job_id, fence, model_token)
+    def hold(self, lease: Lease) -> Lease:
+        """Renew it from now on."""
         with self._lock:
-            self._held[job_id] = lease
+            self._held[lease.job_id] = lease
         return lease
 
     def release(self, lease: Lease) -> None:
@@ -109,7 +112,7 @@ class Leases:
     def _renew(self, jobs: Sequence[Lease]) -> None:
         if not jobs:
             return
-        statement = statements.heartbeat([job.job_id for job in jobs], [job.fence for job in jobs], self._lease_seconds)
+        statement = statements.heartbeat([job.held for job in jobs], self._lease_seconds)
         with self._engine.begin() as connection:
             alive: Mapping[str, object] = {row.id: row.cancel_requested_at for row in connection.execute(statement)}
         now = time.monotonic()

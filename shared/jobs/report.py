@@ -52,7 +52,7 @@ class JobReport:
     earlier_runs: bool = False  #: whether an earlier run of this job may have called models
 
     def event(self, type: str, **data: JsonValue) -> None:
-        statement = statements.append_event(self.lease.job_id, self.lease.fence, type, event_data(data))
+        statement = statements.append_event(self.lease.held, type, event_data(data))
         if self.writer.write(statement, self.lease) is None:
             # Fenced off: another worker has the job, or it was ended. This run is over.
             self.lease.lost.set()
@@ -108,7 +108,7 @@ class JobReport:
         for effect in self.effects:
             if corrected := effect(connection):
                 fields = cast("Mapping[str, JsonValue]", storable(dict(corrected)))
-                connection.execute(statements.correct_result(self.lease.job_id, self.lease.fence, fields))
+                connection.execute(statements.correct_result(self.lease.held, fields))
         if self.forms:
             connection.execute(statements.add_forms(self.lease.job_id, self.forms))
         for pair in self.pairs:

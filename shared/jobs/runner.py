@@ -36,6 +36,7 @@ from shared.jobs.job import Capability, Context, Job
 from shared.jobs.leases import Lease, LeasedWriter, LeaseLost, Leases
 from shared.jobs.notifier import Notifier
 from shared.jobs.report import JobReport
+from shared.jobs.statements import Held
 from shared.jobs.storage import StorageQuota
 from shared.llm.chat import Prompts, Provider
 from shared.loop import Budget
@@ -109,7 +110,8 @@ class Runner:
             if claimed is None:
                 return False
             row = claimed.row
-            lease = self.leases.hold(row["id"], row["fence"], f"{row['id']}.{claimed.secret}")
+            lease = Lease(Held(row["tenant_id"], row["id"], row["fence"]), f"{row['id']}.{claimed.secret}")
+            self.leases.hold(lease)
             with structlog.contextvars.bound_contextvars(
                 job_id=row["id"],
                 attempt=row["attempt"],
@@ -135,7 +137,7 @@ class Runner:
                 return
             if not free:
                 self._complete(row, lease, self._report(lease), Ended(JobState.CANCELLED))
-            elif self._writer.write(statements.begin_alone(lease.job_id, lease.fence), lease) is not None:
+            elif self._writer.write(statements.begin_alone(lease.held), lease) is not None:
                 log.info("runs_alone")
                 self._run(row, lease)
 
@@ -153,7 +155,7 @@ class Runner:
         except (OperationalError, PoolTimeout) as fault:
             # Postgres went away under the run. That is not the job's fault: it starts again when Postgres is back.
             log.warning("run_interrupted", reason=type(fault).__name__)
-            self._writer.write(statements.hand_back(lease.job_id, lease.fence), lease)
+            self._writer.write(statements.hand_back(lease.held), lease)
             return
         self._complete(row, lease, report, ended)
 
@@ -219,8 +221,7 @@ class Runner:
 
     def _write(self, row: Values, lease: Lease, report: JobReport, ended: Ended) -> Values | None:
         statement = statements.complete(
-            lease.job_id,
-            lease.fence,
+            lease.held,
             ended.state,
             ended.result,
             ended.error,
@@ -241,7 +242,7 @@ class Runner:
 
     def _end_overdue(self, lease: Lease) -> None:
         """End a cancelled job that does not stop; its late write will be refused."""
-        statement = statements.complete(lease.job_id, lease.fence, JobState.CANCELLED, None, None, [], {})
+        statement = statements.complete(lease.held, JobState.CANCELLED, None, None, [], {})
         with self._stores.engine.begin() as connection:
             connection.execute(statement.clause)
         self._notifier.event(lease.job_id, ended=True)
@@ -252,7 +253,7 @@ class Runner:
         """Queue again what still runs, for another worker; the runs here are cancelled."""
         for lease in self.leases.all():
             with suppress(SQLAlchemyError), self._stores.engine.begin() as connection:
-                if connection.execute(statements.hand_back(lease.job_id, lease.fence).clause).first() is not None:
+                if connection.execute(statements.hand_back(lease.held).clause).first() is not None:
                     log.warning("handed_back", job_id=lease.job_id)
             lease.lost.set()
             lease.cancelled.set()

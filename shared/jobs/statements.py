@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import JsonValue
 from sqlalchemy import ARRAY, BigInteger, Double, Executable, Text, TextClause, bindparam, text
@@ -40,6 +40,18 @@ class Statement:
     @property
     def clause(self) -> TextClause:
         return self.prepared.bindparams(**self.values)
+
+
+class Held(NamedTuple):
+    """A running job, and the fence under which somebody has it."""
+
+    tenant_id: str
+    id: str
+    fence: int
+
+    @classmethod
+    def of(cls, row: Any) -> Held:  # noqa: ANN401 - a row or a job
+        return cls(row.tenant_id, row.id, row.fence)
 
 
 def sql(statement: str, **values: object) -> TextClause:
@@ -115,24 +127,28 @@ def asking_run(job_id: str, model_digest: str) -> TextClause:
     )
 
 
-def begin_alone(job_id: str, fence: int) -> Statement:
+def begin_alone(held: Held) -> Statement:
     """Record that a running job is the only one of its worker from now on; no row when it is fenced off."""
     return _statement(
-        "UPDATE jobs SET alone = true WHERE id = :id AND fence = :fence AND state = 'running' RETURNING id",
-        id=job_id,
-        fence=fence,
+        "UPDATE jobs SET alone = true "
+        "WHERE id = :id AND tenant_id = :tenant AND fence = :fence AND state = 'running' RETURNING id",
+        id=held.id,
+        tenant=held.tenant_id,
+        fence=held.fence,
     )
 
 
-def heartbeat(ids: Sequence[str], fences: Sequence[int], lease_seconds: float) -> TextClause:
+def heartbeat(held: Sequence[Held], lease_seconds: float) -> TextClause:
     """Renew the leases of a worker's jobs; a job whose id does not come back is fenced off and must stop."""
+    tenants, ids, fences = zip(*held, strict=True)
     return sql(
         """
         UPDATE jobs j SET lease_until = clock_timestamp() + make_interval(secs => :lease)
-        FROM unnest(:ids, :fences) AS held(id, fence)
-        WHERE j.id = held.id AND j.fence = held.fence AND j.state = 'running'
+        FROM unnest(:tenants, :ids, :fences) AS held(tenant_id, id, fence)
+        WHERE j.id = held.id AND j.tenant_id = held.tenant_id AND j.fence = held.fence AND j.state = 'running'
         RETURNING j.id, j.cancel_requested_at
         """,
+        texts__tenants=list(tenants),
         texts__ids=list(ids),
         numbers__fences=list(fences),
         lease=lease_seconds,
@@ -140,8 +156,7 @@ def heartbeat(ids: Sequence[str], fences: Sequence[int], lease_seconds: float) -
 
 
 def complete(
-    job_id: str,
-    fence: int,
+    held: Held,
     state: JobState,
     result: Mapping[str, JsonValue] | None,
     error: Mapping[str, JsonValue] | None,
@@ -166,7 +181,7 @@ def complete(
                 stored_bytes = stored_bytes + CASE WHEN cancel_requested_at IS NULL
                     THEN coalesce(pg_column_size(CAST(:result AS jsonb)), 0) ELSE 0 END,
                 lease_until = NULL, finished_at = clock_timestamp(), last_seq = last_seq + 1
-            WHERE id = :id AND fence = :fence AND state = 'running'
+            WHERE id = :id AND tenant_id = :tenant AND fence = :fence AND state = 'running'
             RETURNING id, tenant_id, kind, state, last_seq, fence, error, conversation_id
         ), event AS (
             INSERT INTO job_events (job_id, seq, type, fence, data)
@@ -175,16 +190,17 @@ def complete(
             FROM job
         )
         SELECT id, state, last_seq, coalesce((
-            SELECT kind FROM jobs WHERE conversation_id = job.conversation_id AND id > job.id AND state = 'queued'
-            ORDER BY id LIMIT 1), CASE WHEN most > 0 AND most <= (
+            SELECT kind FROM jobs WHERE tenant_id = job.tenant_id AND conversation_id = job.conversation_id
+              AND id > job.id AND state = 'queued' ORDER BY id LIMIT 1), CASE WHEN most > 0 AND most <= (
                 SELECT count(*) FROM jobs r  -- as they were before this statement
                 WHERE r.state = 'running' AND r.tenant_id = job.tenant_id AND r.kind = job.kind) THEN kind END
         ) AS next_kind
         FROM job CROSS JOIN LATERAL (SELECT coalesce((
             SELECT running_jobs FROM tenant_limits l WHERE l.tenant_id = job.tenant_id), :cap) AS most) AS capped
         """,
-        id=job_id,
-        fence=fence,
+        id=held.id,
+        tenant=held.tenant_id,
+        fence=held.fence,
         cap=tenant_running,
         state=str(state),
         json__result=result,
@@ -194,41 +210,46 @@ def complete(
     )
 
 
-def correct_result(job_id: str, fence: int, fields: Mapping[str, JsonValue]) -> TextClause:
+def correct_result(held: Held, fields: Mapping[str, JsonValue]) -> TextClause:
     """Put other values into the result that ``complete`` has just written, in the same transaction."""
     return sql(
-        "UPDATE jobs SET result = result || CAST(:fields AS jsonb) WHERE id = :id AND fence = :fence",
-        id=job_id,
-        fence=fence,
+        "UPDATE jobs SET result = result || CAST(:fields AS jsonb) "
+        "WHERE id = :id AND tenant_id = :tenant AND fence = :fence",
+        id=held.id,
+        tenant=held.tenant_id,
+        fence=held.fence,
         json__fields=fields,
     )
 
 
-def hand_back(job_id: str, fence: int) -> Statement:
+def hand_back(held: Held) -> Statement:
     """Queue a running job again because its worker is stopping; that is no crash."""
     return _statement(
         """
         UPDATE jobs SET state = 'queued', lease_until = NULL, notified_at = NULL, alone = false
-        WHERE id = :id AND fence = :fence AND state = 'running' RETURNING kind
+        WHERE id = :id AND tenant_id = :tenant AND fence = :fence AND state = 'running' RETURNING kind
         """,
-        id=job_id,
-        fence=fence,
+        id=held.id,
+        tenant=held.tenant_id,
+        fence=held.fence,
     )
 
 
-def append_event(job_id: str, fence: int, type: str, data: Mapping[str, JsonValue]) -> Statement:
+def append_event(held: Held, type: str, data: Mapping[str, JsonValue]) -> Statement:
     """Append one event of a running job; no row when it is fenced off."""
     return _statement(
         """
         WITH job AS (
-            UPDATE jobs SET last_seq = last_seq + 1 WHERE id = :id AND fence = :fence AND state = 'running'
+            UPDATE jobs SET last_seq = last_seq + 1
+            WHERE id = :id AND tenant_id = :tenant AND fence = :fence AND state = 'running'
             RETURNING id, last_seq, fence
         )
         INSERT INTO job_events (job_id, seq, type, fence, data)
         SELECT id, last_seq, :type, fence, CAST(:data AS jsonb) FROM job RETURNING seq
         """,
-        id=job_id,
-        fence=fence,
+        id=held.id,
+        tenant=held.tenant_id,
+        fence=held.fence,
         type=type,
         json__data=data,
     )

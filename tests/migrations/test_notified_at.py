@@ -93,6 +93,6 @@ def test_what_this_version_writes_is_read_by_the_previous_one(engine: Engine) ->
     assert lost(engine) == ([], [])
     with engine.begin() as connection:
         claimed = connection.execute(statements.claim("execute", "w", 10).clause).one()
-        connection.execute(statements.hand_back(claimed.id, claimed.fence).clause)
+        connection.execute(statements.hand_back(statements.Held.of(claimed)).clause)
     assert agree(engine, claimed.id)
     assert lost(engine) == ([claimed.id], [claimed.id])

@@ -81,7 +81,7 @@ class Broker:
             statement = statements.claim(kind, "worker", 60, 0, digest_of(secret)).clause
             claimed = connection.execute(statement).mappings().one()
         job = claimed_job(claimed)
-        lease = Lease(job.id, job.fence, f"{job.id}.{secret}")
+        lease = Lease(statements.Held.of(job), f"{job.id}.{secret}")
         report, budget = KeptReport(LeasedWriter(self.engine), Notifier(self.redis), lease), Budget()
         access = BrokeredJobModels(self.client, PromptRegistry(None)) if brokered else JobModels(self.layer)
         models, _ = access.for_job(job, budget, report, claimed["overrides"])
@@ -89,7 +89,7 @@ class Broker:
 
     def end(self, run: Run) -> None:
         with self.engine.begin() as connection:
-            end = statements.complete(run.job.id, run.job.fence, JobState.SUCCEEDED, {}, None, [], {}).clause
+            end = statements.complete(statements.Held.of(run.job), JobState.SUCCEEDED, {}, None, [], {}).clause
             connection.execute(end)
 
     def ledger(self, run: Run) -> list[tuple[Any, ...]]:

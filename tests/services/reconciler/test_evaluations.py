@@ -59,7 +59,9 @@ def finish(
     result = {"verdict": "ok", "stdout": stdout} if state is JobState.SUCCEEDED else None
     with engine.begin() as connection:
         while job := connection.execute(job_statements.claim("execute", "w", 60).clause).one_or_none():
-            done = job_statements.complete(job.id, job.fence, state, result, None, [], usage or {"llm_calls": 0}).clause
+            done = job_statements.complete(
+                job_statements.Held.of(job), state, result, None, [], usage or {"llm_calls": 0}
+            ).clause
             connection.execute(done)
             count += 1
     return count

@@ -71,7 +71,9 @@ def finish(engine: Engine, usage: Json = _ASKED, table: Json = _TABLE, kind: str
     count = 0
     with engine.begin() as connection:
         while job := connection.execute(job_statements.claim(kind, "w", 60).clause).one_or_none():
-            done = job_statements.complete(job.id, job.fence, JobState.SUCCEEDED, {"table": table}, None, [], usage)
+            done = job_statements.complete(
+                job_statements.Held.of(job), JobState.SUCCEEDED, {"table": table}, None, [], usage
+            )
             connection.execute(done.clause)
             count += 1
     return count

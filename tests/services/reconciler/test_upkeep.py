@@ -43,7 +43,7 @@ def test_counts_follow_a_job_through_its_states(engine: Engine) -> None:
         row = connection.execute(statements.claim("execute", "w", 10).clause).one()
     assert queued(engine)[2] == {"execute": (2, 1)}
     with engine.begin() as connection:
-        connection.execute(statements.complete(row.id, row.fence, JobState.SUCCEEDED, {}, None, [], {}).clause)
+        connection.execute(statements.complete(statements.Held.of(row), JobState.SUCCEEDED, {}, None, [], {}).clause)
     upkeep.add_up()
     assert queued(engine)[2] == {"execute": (2, 0)}
     assert queued(engine)[1] == 2

@@ -13,6 +13,7 @@ from shared.contracts.jobs import JobState
 from shared.db import connect
 from shared.jobs import statements, submission
 from shared.jobs.leases import Lease, LeasedWriter, LeaseLost, Leases
+from shared.jobs.statements import Held
 from tests.support.rows import job_row
 from tests.support.wait import until
 
@@ -29,7 +30,7 @@ def claimed(engine: Engine) -> Lease:
     with engine.begin() as connection:
         connection.execute(submission.submit(job_row()))
         row = connection.execute(statements.claim("execute", "w", 60).clause).one()
-    return Lease(row.id, row.fence)
+    return Lease(Held.of(row))
 
 
 @pytest.fixture
@@ -45,8 +46,8 @@ def leases(engine: Engine) -> Iterator[tuple[Leases, list[str]]]:
 @pytest.mark.slow
 def test_a_lease_whose_fence_moved_on_is_lost(engine: Engine, leases: tuple[Leases, list[str]]) -> None:
     job = claimed(engine)
-    kept, lost = claimed(engine), leases[0].hold(job.job_id, job.fence - 1)
-    still = leases[0].hold(kept.job_id, kept.fence)
+    kept, lost = claimed(engine), leases[0].hold(Lease(job.held._replace(fence=job.held.fence - 1)))
+    still = leases[0].hold(kept)
     until(lost.lost.is_set, "the heartbeat notices it")
     assert lost.cancelled.is_set()
     assert not still.lost.is_set()
@@ -58,7 +59,7 @@ def test_a_cancellation_reaches_the_lease_and_a_released_job_is_not_overdue(
     engine: Engine, leases: tuple[Leases, list[str]]
 ) -> None:
     job = claimed(engine)
-    lease = leases[0].hold(job.job_id, job.fence)
+    lease = leases[0].hold(job)
     with engine.begin() as connection:
         connection.execute(statements.cancel(job.job_id, "t"))
     until(lease.cancelled.is_set, "the heartbeat notices it")
@@ -69,12 +70,12 @@ def test_a_cancellation_reaches_the_lease_and_a_released_job_is_not_overdue(
 
 def test_a_write_is_tried_again_until_its_lease_is_lost() -> None:
     unreachable = create_engine("postgresql+psycopg://nobody@127.0.0.1:1/none?connect_timeout=1")
-    writer, lease = LeasedWriter(unreachable), Lease("job", 1)
+    writer, lease = LeasedWriter(unreachable), Lease(Held("t", "job", 1))
     ended = Event()
 
     def write() -> None:
         with pytest.raises(LeaseLost):
-            writer.write(statements.begin_alone("job", 1), lease)
+            writer.write(statements.begin_alone(lease.held), lease)
         ended.set()
 
     thread = Thread(target=write)
@@ -91,7 +92,7 @@ def test_jobs_that_end_together_do_not_wait_for_one_whose_row_is_held(engine: En
     writer = LeasedWriter(connect(engine.url.render_as_string(hide_password=False), 4))
 
     def end(lease: Lease) -> str:
-        done = writer.end(statements.complete(lease.job_id, lease.fence, JobState.SUCCEEDED, {}, None, [], {}), lease)
+        done = writer.end(statements.complete(lease.held, JobState.SUCCEEDED, {}, None, [], {}), lease)
         return "" if done is None else str(done["state"])
 
     with ThreadPoolExecutor(3) as threads, engine.connect() as connection:
@@ -116,5 +117,5 @@ def test_a_transaction_that_fails_by_its_own_fault_is_not_tried_again(engine: En
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        LeasedWriter(engine).transact(work, Lease("job", 1))
+        LeasedWriter(engine).transact(work, Lease(Held("t", "job", 1)))
     assert runs == [1]

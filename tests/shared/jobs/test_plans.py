@@ -18,13 +18,15 @@ from sqlalchemy.dialects import postgresql
 from shared.contracts.jobs import JobState
 from shared.db import connect
 from shared.jobs import counts, listing, maintenance, queries, statements, submission
+from shared.jobs.statements import Held
 from tests.support.rows import job_row
 
 _TABLES = "jobs, job_turns, job_counts, job_deltas, job_events, job_marks, conversations"
 _FILL = """
     INSERT INTO jobs (id, tenant_id, kind, state, input, conversation_id, actor, head, labels, last_seq, created_at,
                       worker_id, lease_until, finished_at, error)
-    SELECT 'q' || lpad(n::text, 9, '0'), CASE WHEN n % 10 < :skew THEN 't0' ELSE 't' || (n % 500) END, 'execute',
+    SELECT 'q' || lpad(n::text, 9, '0'), CASE WHEN n % 10 < :skew OR n < 4 THEN 't0' ELSE 't' || (n % 500) END,
+           'execute',
            CASE WHEN n % 4 = 1 THEN 'succeeded' WHEN n <= 16 THEN 'running' ELSE 'queued' END, '{"code": "1"}',
            CASE WHEN n % 10 < :chained THEN 'one' ELSE 'c' || n END, 'k', n % 10 >= :chained OR n = 10,
            CASE WHEN n % 1000 = 0 THEN '{"rare": "yes", "all": "yes"}' ELSE '{"all": "yes"}' END::jsonb, 1,
@@ -52,16 +54,16 @@ _ENTRIES = text(
 #: How many jobs, how many of ten are one tenant's, and of one conversation.
 _SHAPES = {"few": (200, 0, 0), "many": (100_000, 0, 0), "skewed": (60_000, 9, 5)}
 _LABEL = listing.JobFilter(labels=[[("rare", "yes")]])
-_RUNNING = ("q000000002", "q000000003")
+_RUNNING = (Held("t0", "q000000002", 0), Held("t0", "q000000003", 0))
 #: Each with the pages that it may read: those of an index from its root down, and of the rows that it gives or writes.
 _HOT: Mapping[str, tuple[Callable[[], Executable], int]] = {
     "submit": (lambda: submission.submit(job_row(tenant_id="t0")), 200),
     "claim": (lambda: statements.claim("execute", "w", 60).clause, 400),
     "claim of 16": (lambda: statements.claim("execute", "w", 60, 0, *[None] * 16).clause, 2_000),
-    "heartbeat": (lambda: statements.heartbeat(_RUNNING, (0, 0), 60), 80),
-    "event": (lambda: statements.append_event(_RUNNING[0], 0, "turn_taken", {}).clause, 60),
+    "heartbeat": (lambda: statements.heartbeat(_RUNNING, 60), 80),
+    "event": (lambda: statements.append_event(_RUNNING[0], "turn_taken", {}).clause, 60),
     "complete": (
-        lambda: statements.complete(_RUNNING[0], 0, JobState.SUCCEEDED, {}, None, [], {}).clause,
+        lambda: statements.complete(_RUNNING[0], JobState.SUCCEEDED, {}, None, [], {}).clause,
         120,
     ),
     "cancel": (lambda: statements.cancel("q000000020", "t0"), 120),
@@ -171,7 +173,7 @@ def test_a_heartbeat_changes_no_index(filled: Connection) -> None:
         filled.execute(submission.submit(job_row(tenant_id="fresh", kind="flow")))
         job = filled.execute(statements.claim("flow", "w", 60).clause).one()
         before = filled.execute(changed).one()
-        assert filled.execute(statements.heartbeat([job.id], [job.fence], 60)).one().id == job.id
+        assert filled.execute(statements.heartbeat([Held.of(job)], 60)).one().id == job.id
         after = filled.execute(changed).one()
         attempt.rollback()
     assert [now - then for now, then in zip(after, before, strict=True)] == [1, 1]

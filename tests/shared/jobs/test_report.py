@@ -35,13 +35,14 @@ def test_a_run_after_a_crash_counts_what_the_dead_one_asked(
         """A run that asks so many times, and then writes no end: as if its worker had died."""
         with engine.begin() as connection:
             claimed = connection.execute(statements.claim("transform", "worker", 10, 0).clause).mappings().one()
-        job, fence = claimed_job(claimed), claimed["fence"]
-        report = JobReport(LeasedWriter(engine), Notifier(redis), Lease(job.id, fence))
+        job = claimed_job(claimed)
+        held = statements.Held.of(job)
+        report = JobReport(LeasedWriter(engine), Notifier(redis), Lease(held))
         provider, _ = JobModels(llm).for_job(job, Budget(), report, {})
         for _ in range(times):
             provider.complete(ChatRequest("execution.transform", HELLO))
         with engine.begin() as connection:
-            connection.execute(statements.hand_back(job.id, fence).clause)
+            connection.execute(statements.hand_back(held).clause)
         return report
 
     with closing(redis), layer(scripted_llm, ("groq",), engine) as llm:

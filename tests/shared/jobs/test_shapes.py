@@ -34,13 +34,14 @@ _OF_ONE_TENANT: Mapping[str, Callable[[], Executable]] = {
     "total": lambda: listing.total("t", listing.JobFilter(error_code="x", kinds=["flow"])),
     "calls": lambda: ledger.calls_of("t", "j"),
 }
-#: A worker knows the job by its primary key, and holds it by its fence.
+_HELD = statements.Held("t", "j", 1)
+#: A worker knows the job by tenant and primary key, and holds it by its fence.
 _BY_KEY: Mapping[str, Callable[[], Executable]] = {
-    "event": lambda: statements.append_event("j", 1, "thinking", {}).clause,
-    "heartbeat": lambda: statements.heartbeat(["j"], [1], 60),
-    "hand back": lambda: statements.hand_back("j", 1).clause,
-    "alone": lambda: statements.begin_alone("j", 1).clause,
-    "complete": lambda: statements.complete("j", 1, JobState.SUCCEEDED, {}, None, [], {}).clause,
+    "event": lambda: statements.append_event(_HELD, "thinking", {}).clause,
+    "heartbeat": lambda: statements.heartbeat([_HELD], 60),
+    "hand back": lambda: statements.hand_back(_HELD).clause,
+    "alone": lambda: statements.begin_alone(_HELD).clause,
+    "complete": lambda: statements.complete(_HELD, JobState.SUCCEEDED, {}, None, [], {}).clause,
 }
 _TENANT = re.compile(
     r"tenant_id\s*=\s*\(?%\(|INSERT INTO jobs \(id, tenant_id|\(tenant_id, key|job_places\([^)]*%\(tenant"
@@ -60,6 +61,7 @@ def test_a_statement_of_a_request_names_its_tenant(name: str) -> None:
 def test_a_statement_of_a_run_finds_its_job_by_key_and_fence(name: str) -> None:
     told = _text(_BY_KEY[name]())
     assert re.search(r"\bid = (%\(id\)s|held\.id)", told)
+    assert re.search(r"\btenant_id = (%\(tenant\)s|held\.tenant_id)", told)
     assert re.search(r"\bfence = (%\(fence\)s|held\.fence)", told)
     joined = re.findall(r"\bFROM (\w+)", told)
     assert set(joined) <= {"job", "jobs", "unnest", "tenant_limits"}, "no join that crosses tenants"

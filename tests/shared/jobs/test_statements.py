@@ -42,10 +42,14 @@ def order(connection: Connection, cap: int = 0) -> list[str]:
     return claimed
 
 
+def held(row: RowMapping) -> statements.Held:
+    return statements.Held(row["tenant_id"], row["id"], row["fence"])
+
+
 def end(
     connection: Connection, row: RowMapping, state: JobState = JobState.SUCCEEDED, cap: int = 0
 ) -> RowMapping | None:
-    statement = statements.complete(row["id"], row["fence"], state, {"x": 1}, None, ["look out"], {}, cap).clause
+    statement = statements.complete(held(row), state, {"x": 1}, None, ["look out"], {}, cap).clause
     return connection.execute(statement).mappings().one_or_none()
 
 
@@ -127,13 +131,13 @@ def test_a_write_under_an_old_fence_changes_nothing(connection: Connection) -> N
     job_id = submit(connection)
     old = claim(connection)
     assert old is not None
-    connection.execute(statements.hand_back(job_id, old["fence"]).clause)
+    connection.execute(statements.hand_back(held(old)).clause)
     new = claim(connection)
     assert new is not None
     assert new["fence"] == old["fence"] + 1
     assert end(connection, old) is None
-    assert connection.execute(statements.append_event(job_id, old["fence"], "thinking", {}).clause).first() is None
-    assert connection.execute(statements.heartbeat([job_id], [old["fence"]], 10)).all() == []
+    assert connection.execute(statements.append_event(held(old), "thinking", {}).clause).first() is None
+    assert connection.execute(statements.heartbeat([held(old)], 10)).all() == []
     assert end(connection, new) is not None
     assert types(connection, job_id) == ["job_queued", "job_started", "job_started", "job_succeeded"]
 
@@ -152,7 +156,7 @@ def test_a_running_job_hears_of_its_cancellation_and_no_late_result_wins(connect
     row = claim(connection)
     assert row is not None
     assert connection.execute(statements.cancel(job_id, "a")).mappings().one()["state"] == "running"
-    assert connection.execute(statements.heartbeat([job_id], [row["fence"]], 10)).one().cancel_requested_at
+    assert connection.execute(statements.heartbeat([held(row)], 10)).one().cancel_requested_at
     done = end(connection, row)
     assert done is not None
     assert done["state"] == "cancelled"
@@ -195,7 +199,7 @@ def test_of_several_jobs_of_a_dead_worker_none_is_blamed_until_one_kills_a_worke
     assert reclaimed() == dict.fromkeys(jobs, ("queued", 0, True))
     rows = [claim(connection) for _ in jobs]  # two of them wait for the third, which is told that it is alone
     first = next(row for row in rows if row is not None and row["id"] == jobs[0])
-    assert connection.execute(statements.begin_alone(first["id"], first["fence"]).clause).first() is not None
+    assert connection.execute(statements.begin_alone(held(first)).clause).first() is not None
     assert reclaimed() == {**dict.fromkeys(jobs, ("queued", 0, True)), jobs[0]: ("queued", 1, True)}
 
 

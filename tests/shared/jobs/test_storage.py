@@ -84,7 +84,9 @@ def test_inputs_and_results_count_until_their_job_is_deleted(engine: Engine) -> 
         of_input = stored(connection)
         assert 50_000 <= of_input < 51_000
         connection.execute(update(jobs).where(jobs.c.id == job_id).values(state="running", fence=1))
-        done = statements.complete(job_id, 1, JobState.SUCCEEDED, {"text": "y" * 80_000}, None, [], {})
+        done = statements.complete(
+            statements.Held("storage-jobs", job_id, 1), JobState.SUCCEEDED, {"text": "y" * 80_000}, None, [], {}
+        )
         connection.execute(done.clause)
         assert 130_000 <= stored(connection) < 132_000
         connection.execute(delete(jobs).where(jobs.c.id == job_id))

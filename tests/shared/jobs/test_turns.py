@@ -69,7 +69,7 @@ class Crowd:
     def _end(self, connection: Connection, row: Row[Any]) -> None:
         with self._guard:
             self._running.subtract(self._places(row).keys())
-        connection.execute(statements.complete(row.id, row.fence, JobState.SUCCEEDED, {}, None, [], {}).clause)
+        connection.execute(statements.complete(statements.Held.of(row), JobState.SUCCEEDED, {}, None, [], {}).clause)
 
 
 @pytest.mark.slow
