@@ -10,6 +10,8 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from migrations import partitions
+
 if TYPE_CHECKING:  # the supervisor reads the table too, and stays small
     from sqlalchemy import Connection
 
@@ -109,7 +111,7 @@ _OF_SERVICES: Mapping[str, Grants] = {
         "idempotency_keys": (_READ, _REMOVE),
         "job_counts": (_READ, _ADD, _CHANGE),
         "job_deltas": (_READ, _ADD, _REMOVE),
-        "job_events": (_READ, _ADD),
+        "job_events": (_READ, _ADD, _REMOVE),
         "job_turns": (_READ,),
         "jobs": (_READ, _ADD, _CHANGE, _REMOVE),
         "llm_calls": (_READ, _REMOVE),
@@ -142,7 +144,11 @@ def apply(connection: Connection) -> None:
     if not connection.exec_driver_sql(may).scalar():
         log.warning("no role is made: the user that migrates may not create roles")
         return
-    named_here = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
+    # Partitions are used through their table alone: no role gets a right to one.
+    named_here = """
+        SELECT relname FROM pg_class WHERE relkind IN ('r', 'p') AND NOT relispartition
+          AND relnamespace = current_schema()::regnamespace
+    """
     tables = set(connection.exec_driver_sql(named_here).scalars())
     unnamed = tables - _RETIRED - {table for grants in SERVICES.values() for table in grants}
     _run(connection, "REVOKE CREATE ON SCHEMA public FROM PUBLIC")  # as PostgreSQL 15 and newer begin
@@ -157,9 +163,9 @@ def apply(connection: Connection) -> None:
             named = sorted(table for table, statements in wanted.items() if statement in statements and table in tables)
             if named:
                 _run(connection, f"GRANT {statement} ON {', '.join(named)} TO {role}")
-    function = "assay_delete_tenant(text, integer)"
-    if connection.exec_driver_sql("SELECT to_regprocedure(%s)", (function,)).scalar() is not None:
-        _run(connection, f"GRANT EXECUTE ON FUNCTION {function} TO {PREFIX}reconciler")
+    for function in ("assay_delete_tenant(text, integer)", *partitions.CALLED):
+        if connection.exec_driver_sql("SELECT to_regprocedure(%s)", (function,)).scalar() is not None:
+            _run(connection, f"GRANT EXECUTE ON FUNCTION {function} TO {PREFIX}reconciler")
     _guard(connection)
 
 
@@ -178,8 +184,8 @@ def _guard(connection: Connection) -> None:
     """
     unguarded = """
         SELECT a.attrelid::regclass::text FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
-        WHERE a.attname = 'tenant_id' AND c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace
-          AND NOT c.relrowsecurity
+        WHERE a.attname = 'tenant_id' AND c.relkind IN ('r', 'p')
+          AND c.relnamespace = current_schema()::regnamespace AND NOT c.relrowsecurity
     """
     for table in sorted(set(connection.exec_driver_sql(unguarded).scalars()) - _UNGUARDED):
         _run(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from types import MappingProxyType
 
@@ -22,14 +23,15 @@ def upgrade(url: str, revision: str = "head", passwords: Mapping[str, str] = Map
     from alembic import command  # noqa: PLC0415 - half a second that a current database does not need
     from alembic.config import Config  # noqa: PLC0415
 
-    from migrations import roles  # noqa: PLC0415
+    from migrations import online, roles  # noqa: PLC0415
     from shared.db import connect  # noqa: PLC0415
 
     config = Config()
     config.set_main_option("script_location", str(HERE).replace("%", "%%"))
     engine = connect(url)
+    partitions = online.events_looked_through(url) if revision in ("head", "0056") else nullcontext()
     try:
-        with engine.begin() as connection:
+        with partitions, engine.begin() as connection:
             # An index on a large table may take longer than any request may.
             connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
             config.attributes["connection"] = connection

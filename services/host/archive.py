@@ -39,8 +39,12 @@ class Manifest(BaseModel):
 
 def tables_in_order(connection: Connection[Any]) -> list[str]:
     """Every table of ours, those that others refer to first."""
-    names = [
-        row[0] for row in connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1")
+    names = [  # rows of a partition are its table's
+        row[0]
+        for row in connection.execute(
+            "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace"
+            " AND relkind IN ('r', 'p') AND NOT relispartition ORDER BY 1"
+        )
     ]
     references = connection.execute(
         "SELECT conrelid::regclass::text, confrelid::regclass::text FROM pg_constraint WHERE contype = 'f'"
@@ -69,8 +73,15 @@ def columns_of(connection: Connection[Any], table: str) -> list[str]:
     return [row[0] for row in rows]
 
 
-def copy_statement(table: str, columns: Sequence[str], direction: str) -> sql.Composed:
-    """``COPY table (columns) TO STDOUT`` or ``FROM STDIN``."""
-    return sql.SQL("COPY {} ({}) {}").format(
-        sql.Identifier(table), sql.SQL(", ").join(map(sql.Identifier, columns)), sql.SQL(direction)
-    )
+def copy_out(table: str, columns: Sequence[str]) -> sql.Composed:
+    """``COPY (SELECT columns FROM table) TO STDOUT``: of a table with partitions it takes a query."""
+    return sql.SQL("COPY (SELECT {} FROM {}) TO STDOUT").format(_names(columns), sql.Identifier(table))
+
+
+def copy_in(table: str, columns: Sequence[str]) -> sql.Composed:
+    """``COPY table (columns) FROM STDIN``."""
+    return sql.SQL("COPY {} ({}) FROM STDIN").format(sql.Identifier(table), _names(columns))
+
+
+def _names(columns: Sequence[str]) -> sql.Composed:
+    return sql.SQL(", ").join(map(sql.Identifier, columns))

@@ -31,7 +31,7 @@ from services.host.archive import (
     BackupTable,
     Manifest,
     columns_of,
-    copy_statement,
+    copy_out,
     tables_in_order,
 )
 from services.host.folder import InstallationFolder, current_status
@@ -124,7 +124,7 @@ def _add_table(archive: tarfile.TarFile, connection: psycopg.Connection[Any], na
     columns = columns_of(connection, name)
     with tempfile.TemporaryFile() as text:
         with connection.cursor() as cursor:
-            with cursor.copy(copy_statement(name, columns, "TO STDOUT")) as copy:
+            with cursor.copy(copy_out(name, columns)) as copy:
                 for chunk in copy:
                     text.write(chunk)
             rows = cursor.rowcount

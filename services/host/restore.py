@@ -16,7 +16,7 @@ from psycopg import sql
 from pydantic import ValidationError
 
 from migrations.upgrade import upgrade
-from services.host.archive import BLOBS, FORMAT, MANIFEST, SEARCH, TABLES, Manifest, copy_statement
+from services.host.archive import BLOBS, FORMAT, MANIFEST, SEARCH, TABLES, Manifest, copy_in
 from services.host.bootstrap import create_database
 from services.host.folder import InstallationFolder
 from shared import blobs
@@ -107,7 +107,7 @@ def _read_members(
             _read_file(folder, member, content)
         elif kind == TABLES and content is not None and name in tables:
             with connection.cursor() as cursor:
-                with cursor.copy(copy_statement(name, tables[name].columns, "FROM STDIN")) as copy:
+                with cursor.copy(copy_in(name, tables[name].columns)) as copy:
                     while chunk := content.read(_CHUNK):
                         copy.write(chunk)
                 if cursor.rowcount != tables[name].rows:

@@ -8,6 +8,7 @@ from threading import Event
 from prometheus_client import start_http_server
 
 from services.reconciler.evaluations import advance_all
+from services.reconciler.partitions import add_days
 from services.reconciler.reconciler import PeriodicTask, Reconciler
 from services.reconciler.recovery import notify_again, reclaim_expired
 from services.reconciler.retention import Retention, delete_tenants
@@ -40,6 +41,7 @@ def main() -> None:
             PeriodicTask("shadows", 1.0, lambda: sample_all(engine)),
             PeriodicTask("webhooks", 1.0, webhooks.deliver_due),
             PeriodicTask("tenants", 5.0, lambda: delete_tenants(engine)),
+            PeriodicTask("partitions", 60.0, lambda: add_days(engine)),
             PeriodicTask("retention", 60.0, retention.delete_expired),
         ],
         settings.say_ready,

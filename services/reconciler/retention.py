@@ -2,6 +2,7 @@
 
 Each batch is a transaction of its own, so that nothing is held for long, and batches follow until nothing is left
 (as River deletes, 10,000 rows at a time): a bound per round would be a bound of the jobs that an installation can take.
+Events of jobs are not deleted: the partition of their day is dropped when its last job is gone (``PastDays``).
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ import structlog
 from obstore.store import ObjectStore
 from sqlalchemy import Connection, Engine, delete, func, select
 
+from services.reconciler.partitions import PastDays
 from shared import blobs
 from shared.blobs import files
-from shared.jobs import deletion, maintenance
+from shared.jobs import deletion, maintenance, partitions
 from shared.jobs.tables import workers
 
 log = structlog.get_logger(__name__)
@@ -27,6 +29,8 @@ _BATCH = 2_000
 #: A round ends after this, so that every kind of row has its turn; the next follows within a minute.
 _MOST_ROWS = 5_000  #: of each table of a tenant that is deleted, in one statement
 _MOST_SECONDS = 45.0
+#: With a shorter retention events are deleted with their jobs: a day more would be too long.
+_LEAST_DAYS_FOR_DROPS = 7
 #: A blob may be written before the row that refers to it: younger ones are left alone.
 _BLOB_GRACE = timedelta(hours=1)
 #: A store with more blobs is swept a 256th in each round.
@@ -47,11 +51,13 @@ class Retention:
         self._upload_days = upload_days
         self._text_days = text_days
         self._looked_through = {"files": "", "llm_calls": ""}  #: up to which job, for rows without one
+        self._past_days = PastDays(engine, retention_days)
         self._shard: int | None = None  #: of blobs, the next one; None while the store is small
 
     def delete_expired(self) -> None:
         """One round."""
         jobs = self._until_empty(self._expired_jobs)
+        self._past_days.drop()
         uploads = self._until_empty(self._expired_uploads)
         self._until_empty(self._expired_keys)
         self._until_empty(self._expired_texts)
@@ -74,6 +80,8 @@ class Retention:
                 return deleted
 
     def _expired_jobs(self, connection: Connection) -> int:
+        if self._retention_days >= _LEAST_DAYS_FOR_DROPS:
+            connection.execute(partitions.leave_events())
         expired = connection.execute(maintenance.expired_jobs(self._retention_days, _BATCH)).all()
         # Every job has a conversation, and most of them stay empty: an empty one is deleted with its last job.
         connection.execute(maintenance.orphaned_conversations([job.conversation_id for job in expired]))

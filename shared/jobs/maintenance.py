@@ -61,7 +61,10 @@ _AGE = "statement_timestamp() - make_interval(secs => :seconds)"
 
 
 def expired_jobs(retention_days: float, limit: int) -> TextClause:
-    """Delete finished jobs that are past their retention, with their events, forms, files and model calls."""
+    """Delete finished jobs that are past their retention, with their forms, files and model calls.
+
+    And with their events, unless ``partitions.leave_events`` came before.
+    """
     return sql(
         f"""
         WITH job AS (

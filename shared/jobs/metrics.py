@@ -38,6 +38,7 @@ reconciler_task_failures = Counter("reconciler_task_failures_total", "Rounds of 
 reconciler_task_last_success = Gauge(
     "reconciler_task_last_success_timestamp_seconds", "When a periodic task last came to its end", ["task"]
 )
+job_event_days_ahead = Gauge("job_event_days_ahead", "Days after today that have a partition for events of their jobs")
 
 
 def watch_connections(engine: Engine, registry: CollectorRegistry = REGISTRY) -> None:

@@ -11,6 +11,7 @@ from sqlalchemy import (
     BigInteger,
     ColumnElement,
     RowMapping,
+    ScalarSelect,
     Select,
     Text,
     TextClause,
@@ -31,18 +32,6 @@ from shared.jobs.tables import job_events, job_forms, jobs, workers
 from shared.keys import api_keys
 
 _HEAVY = ("input", "result")
-#: Where the code of the job's latest run runs or ran, as the worker found out when it started; else null.
-_ISOLATION = (
-    select(job_events.c.data["isolation"])
-    .where(
-        job_events.c.job_id == jobs.c.id,
-        job_events.c.type == "job_started",
-        job_events.c.data["attempt"].as_integer() == jobs.c.attempt,
-    )
-    .order_by(job_events.c.seq)
-    .limit(1)
-    .scalar_subquery()
-)
 #: How many jobs before a queued one are counted at most.
 MOST_AHEAD = 10_000
 Row = Mapping[str, Any] | RowMapping
@@ -62,8 +51,23 @@ def find(job_id: str, tenant: str) -> Select[Any]:
     """The job, with input and result as JSON texts: whoever only passes them on need not read and write them."""
     columns = [cast(each, Text).label(each.name) if each.name in _HEAVY else each for each in jobs.c]
     actor = select(api_keys.c.name).where(api_keys.c.id == jobs.c.actor, api_keys.c.tenant_id == tenant)
-    told = (_ISOLATION.label("isolation"), actor.scalar_subquery().label("actor_name"))
+    told = (_isolation(job_id).label("isolation"), actor.scalar_subquery().label("actor_name"))
     return select(*columns, *told).where(jobs.c.id == job_id, jobs.c.tenant_id == tenant)
+
+
+def _isolation(job_id: str) -> ScalarSelect[Any]:
+    """Where the code of the job's latest run runs or ran, as the worker found out when it started; else null."""
+    return (
+        select(job_events.c.data["isolation"])
+        .where(
+            job_events.c.job_id == job_id,  # not the id of the row: a value leaves one partition to be opened
+            job_events.c.type == "job_started",
+            job_events.c.data["attempt"].as_integer() == jobs.c.attempt,
+        )
+        .order_by(job_events.c.seq)
+        .limit(1)
+        .scalar_subquery()
+    )
 
 
 def batch_jobs(batch_id: str, tenant: str, limit: int) -> Select[Any]:
@@ -148,7 +152,7 @@ def events_after(job_id: str, tenant: str, seq: int, limit: int, types: Sequence
         SELECT j.state, e.seq, e.type, e.at, e.data
         FROM jobs j LEFT JOIN LATERAL (
             SELECT seq, type, at, data FROM job_events
-            WHERE job_id = j.id AND seq > :seq AND (:every OR type = ANY(CAST(:types AS text[])))
+            WHERE job_id = :id AND seq > :seq AND (:every OR type = ANY(CAST(:types AS text[])))
             ORDER BY seq LIMIT :most
         ) AS e ON true
         WHERE j.id = :id AND j.tenant_id = :tenant ORDER BY e.seq

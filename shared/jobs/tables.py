@@ -146,15 +146,18 @@ Index(
     postgresql_where=text("webhook IS NOT NULL AND NOT webhook_done AND finished_at IS NOT NULL"),
 )
 
+#: A partition holds the events of the jobs of a day, which their ids tell (``migrations.partitions``): a statement
+#: that names the job, or a range of jobs, uses one. A trigger of ``jobs`` deletes them with their job.
 job_events = Table(
     "job_events",
     metadata,
-    Column("job_id", Text, ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True),
+    Column("job_id", Text, primary_key=True),
     Column("seq", Integer, primary_key=True),
     Column("type", Text, nullable=False),
     Column("fence", BigInteger, nullable=False),  # under which the event was written: the history checker reads it
     time_column("at", default=True),
     _json("data", "{}"),
+    postgresql_partition_by="RANGE (job_id)",
 )
 
 job_forms = Table(

@@ -1,0 +1,301 @@
+"""What a partition for each day of events costs and gives: ``python -m benchmarks.retention [JOBS]``.
+
+First, statements of every job on the plain table of before (revision 0054), with one partition and with 47:
+milliseconds, and how many tables and indexes of events one execution locks. Then, retention of two days of jobs (JOBS
+each, 200,000 unless told) between others, while jobs are submitted, claimed and completed: by rows, and by days.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event, Thread
+
+import structlog
+from rich.console import Console
+from rich.table import Table
+from sqlalchemy import Connection, Engine, Executable, text
+
+from migrations.upgrade import upgrade
+from services.host.postgres import Postgres
+from services.reconciler.partitions import PastDays
+from shared.contracts.jobs import JobState
+from shared.db import connect
+from shared.jobs import deletion, maintenance, partitions, queries, statements, submission
+from tests.support.event_days import split_into_days
+from tests.support.rows import job_row
+
+JOBS = 200_000
+_DAYS = 39  #: before today
+_EVENTS = 4  #: of each job
+_ROUNDS, _TIMES = 10, 40
+_RETENTION_DAYS = 30
+_BATCH = 2_000  #: as of the retention
+_BEFORE = "0054"
+_SHAPES = ("plain table", "one partition", f"{_DAYS + 8} partitions")
+#: Jobs that were submitted evenly over a day, and ended a second later; their events, conversation and mark.
+_FILL = """
+    INSERT INTO jobs (id, tenant_id, kind, state, input, result, conversation_id, actor, created_at, finished_at,
+                      last_seq, labels)
+    SELECT id, 't' || n % 100, 'execute', 'succeeded', '{{"code": "1"}}', '{{"value": 1}}', id, 'k', at,
+           at + interval '1 second', {events}, '{{"run": "1"}}'
+    FROM generate_series(1, :jobs) AS n CROSS JOIN LATERAL (
+        SELECT date_trunc('day', now(), 'UTC') - make_interval(hours => 24 * :days) + n * interval '1 day' / (:jobs + 1)
+            AS at) AS submitted
+    CROSS JOIN LATERAL (SELECT {id_at} || '-7000-8000-' || lpad(n::text, 12, '0') AS id) AS named
+"""
+_ID_AT = (
+    "left(lpad(to_hex(floor(extract(epoch FROM at) * 1000)::bigint), 12, '0'), 8) || '-' || "
+    "right(lpad(to_hex(floor(extract(epoch FROM at) * 1000)::bigint), 12, '0'), 4)"
+)
+_FOLLOW = (
+    "INSERT INTO job_events (job_id, seq, type, fence, data) SELECT id, seq, 'turn_taken', 1, '{\"attempt\": 1}' "
+    f"FROM jobs CROSS JOIN generate_series(1, {_EVENTS}) AS seq WHERE state = 'succeeded'",
+    "INSERT INTO conversations (id, tenant_id) SELECT conversation_id, tenant_id FROM jobs",
+    "INSERT INTO job_marks (tenant_id, mark, created_at, job_id) "
+    "SELECT tenant_id, job_mark('label', 'run=1'), created_at, id FROM jobs",
+)
+_SIZES = text(
+    """
+    SELECT coalesce(sum(pg_table_size(c.oid)), 0)::bigint, coalesce(sum(pg_indexes_size(c.oid)), 0)::bigint
+    FROM pg_class c WHERE c.relkind = 'r' AND c.relname LIKE 'job_events%'
+    """
+)
+_LOCKS = text(
+    "SELECT count(*) FROM pg_locks l JOIN pg_class c ON c.oid = l.relation "
+    "WHERE l.pid = pg_backend_pid() AND (c.relname LIKE 'job_events%' OR c.relname LIKE 'pk_job_events%')"
+)
+
+
+@dataclass
+class Job:
+    """The one that the statements of a round are about."""
+
+    id: str
+    fence: int = 0
+
+
+@dataclass
+class Beside:
+    """Milliseconds of what ran while retention did."""
+
+    claims: list[float] = field(default_factory=list)
+    submits: list[float] = field(default_factory=list)
+
+
+@contextmanager
+def engine_of(server: Postgres, shape: str) -> Iterator[Engine]:
+    name = f"days_{_SHAPES.index(shape)}_{time.monotonic_ns()}"
+    admin = connect(server.url_of("postgres")).execution_options(isolation_level="AUTOCOMMIT")
+    with admin.connect() as connection:
+        connection.exec_driver_sql(f"CREATE DATABASE {name}")
+    upgrade(server.url_of(name), _BEFORE if shape == _SHAPES[0] else "head")
+    engine = connect(server.url_of(name))
+    with engine.begin() as connection:
+        if shape == _SHAPES[1]:
+            connection.execute(
+                text(
+                    "DO $$ DECLARE name text; BEGIN FOR name IN SELECT p.name FROM job_event_partitions() p "
+                    "WHERE p.from_id IS NOT NULL LOOP EXECUTE format('DROP TABLE %I', name); END LOOP; END $$"
+                )
+            )
+        elif shape == _SHAPES[2]:
+            split_into_days(connection, _DAYS)
+    yield engine
+    engine.dispose()
+    with admin.connect() as connection:
+        connection.exec_driver_sql(f"DROP DATABASE {name} WITH (FORCE)")
+    admin.dispose()
+
+
+#: In the order of a job's life.
+_STATEMENTS: dict[str, Callable[[Job], Executable]] = {
+    "submit": lambda job: submission.submit(job_row(id=job.id)),
+    "claim": lambda job: statements.claim("execute", "w", 60).clause,
+    "event": lambda job: statements.append_event(job.id, job.fence, "turn_taken", {}).clause,
+    "complete": lambda job: statements.complete(job.id, job.fence, JobState.SUCCEEDED, {}, None, [], {}).clause,
+    "events of a job": lambda job: queries.events_after(job.id, "t", 0, 100),
+    "a job": lambda job: queries.find(job.id, "t"),
+    "deletion of a job": lambda job: deletion.delete_job(job.id, "t"),
+}
+
+
+def _execute(connection: Connection, name: str, job: Job) -> float:
+    """Milliseconds."""
+    statement = _STATEMENTS[name](job)
+    began = time.perf_counter()
+    row = connection.execute(statement).first()
+    spent = (time.perf_counter() - began) * 1000
+    assert row is not None, name
+    if name == "claim":
+        job.id, job.fence = row.id, row.fence
+    return spent
+
+
+def measure(connection: Connection) -> dict[str, list[float]]:
+    """Milliseconds of each operation over some jobs."""
+    taken: dict[str, list[float]] = {name: [] for name in _STATEMENTS}
+    for _ in range(_TIMES):
+        job = Job(str(job_row()["id"]))
+        for name, each in taken.items():
+            each.append(_execute(connection, name, job))
+    return taken
+
+
+def locks(engine: Engine) -> dict[str, int]:
+    """How many tables and indexes of events each operation locks, once its statement is prepared."""
+    most = dict.fromkeys(_STATEMENTS, 0)
+    with engine.connect() as connection:
+        for _ in range(8):  # psycopg prepares a statement when it comes for the sixth time
+            job = Job(str(job_row()["id"]))
+            for name, statement in _STATEMENTS.items():
+                row = connection.execute(statement(job)).first()
+                if name == "claim" and row is not None:
+                    job.id, job.fence = row.id, row.fence
+                most[name] = int(connection.execute(_LOCKS).scalar_one())
+                connection.commit()  # a rollback would have psycopg forget what is prepared
+    return most
+
+
+def compare(server: Postgres, console: Console) -> None:
+    results: dict[str, dict[str, list[float]]] = {shape: {name: [] for name in _STATEMENTS} for shape in _SHAPES}
+    with ExitStack() as opened:
+        engines = {shape: opened.enter_context(engine_of(server, shape)) for shape in _SHAPES}
+        connections = {
+            shape: opened.enter_context(engine.execution_options(isolation_level="AUTOCOMMIT").connect())
+            for shape, engine in engines.items()
+        }
+        for number in range(_ROUNDS + 1):
+            for shape, connection in connections.items():
+                taken = measure(connection)
+                if number:  # the first warms up
+                    for name, each in taken.items():
+                        results[shape][name] += each
+        held = {shape: locks(engine) for shape, engine in engines.items()}
+    table = Table("median ms (locks of events)", *_SHAPES, "ratio", title="Statements over partitions of events")
+    for name in _STATEMENTS:
+        medians = {shape: statistics.median(results[shape][name]) for shape in _SHAPES}
+        cells = [f"{medians[shape]:.3f} ({held[shape][name]})" for shape in _SHAPES]
+        table.add_row(name, *cells, f"{medians[_SHAPES[2]] / medians[_SHAPES[0]]:.2f}")
+    console.print(table)
+
+
+def fill(connection: Connection, jobs: int, days: Sequence[int]) -> None:
+    connection.execute(text("SET statement_timeout = 0"))
+    connection.execute(text("ALTER TABLE jobs DISABLE TRIGGER USER"))
+    for number in days:
+        connection.execute(text(_FILL.format(id_at=_ID_AT, events=_EVENTS)), {"jobs": jobs, "days": number})
+    connection.execute(text("ALTER TABLE jobs ENABLE TRIGGER USER"))
+    for statement in _FOLLOW:
+        connection.execute(text(statement))
+    for table in ("jobs", "job_events", "job_marks", "conversations"):
+        connection.execute(text(f"VACUUM ANALYZE {table}"))
+    connection.execute(text("CHECKPOINT"))
+
+
+@contextmanager
+def busy(engine: Engine) -> Iterator[Beside]:
+    """Jobs are submitted, claimed and completed meanwhile."""
+    done, beside = Event(), Beside()
+
+    def work() -> None:
+        with engine.execution_options(isolation_level="AUTOCOMMIT").connect() as own:
+            while not done.is_set():
+                job = Job(str(job_row()["id"]))
+                beside.submits.append(_execute(own, "submit", job))
+                beside.claims.append(_execute(own, "claim", job))
+                _execute(own, "complete", job)
+
+    worker = Thread(target=work)
+    worker.start()
+    try:
+        yield beside
+    finally:
+        done.set()
+        worker.join()
+
+
+def retain(server: Postgres, shape: str, jobs: int, table: Table) -> None:
+    """Retention of the two days that are past it, of four that are there."""
+    with (
+        engine_of(server, shape) as engine,
+        engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection,
+    ):
+        fill(connection, jobs, (_RETENTION_DAYS + 3, _RETENTION_DAYS + 2, _RETENTION_DAYS - 1, 1))
+        rows, indexes = connection.execute(_SIZES).one()
+        wal = "SELECT pg_current_wal_lsn() - '0/0'"
+        with busy(engine) as quiet:
+            Event().wait(5)
+        start = connection.execute(text(wal)).scalar_one()
+        with busy(engine) as beside:
+            spent = _delete(engine, by_rows=shape == _SHAPES[0])
+        written = connection.execute(text(wal)).scalar_one() - start
+        drop = 0.0
+        if shape != _SHAPES[0]:
+            with busy(engine) as dropping:
+                began = time.perf_counter()
+                PastDays(engine, _RETENTION_DAYS).drop()
+                drop = time.perf_counter() - began
+            beside.claims += dropping.claims
+            beside.submits += dropping.submits
+        after, indexes_after = connection.execute(_SIZES).one()
+        began = time.perf_counter()
+        connection.execute(text("VACUUM job_events"))
+        vacuum = time.perf_counter() - began
+    table.add_row(
+        shape,
+        f"{2 * jobs / spent:,.0f}",
+        f"{drop:.2f}",
+        *(_told(each) for each in (quiet.claims, beside.claims, beside.submits)),
+        f"{rows / 1e6:.0f} + {indexes / 1e6:.0f}",
+        f"{after / 1e6:.0f} + {indexes_after / 1e6:.0f}",
+        f"{float(written) / (2 * jobs):,.0f}",
+        f"{vacuum:.1f}",
+    )
+
+
+def _delete(engine: Engine, by_rows: bool) -> float:
+    """Seconds until every expired job is gone, as ``Retention`` does it; ``by_rows`` with its events."""
+    began = time.perf_counter()
+    while True:
+        with engine.begin() as connection:
+            if not by_rows:
+                connection.execute(partitions.leave_events())
+            expired = connection.execute(maintenance.expired_jobs(_RETENTION_DAYS, _BATCH)).all()
+            connection.execute(maintenance.orphaned_conversations([job.conversation_id for job in expired]))
+        if len(expired) < _BATCH:
+            return time.perf_counter() - began
+
+
+def _told(taken: Sequence[float]) -> str:
+    quantiles = statistics.quantiles(taken, n=100)
+    return f"{statistics.median(taken):.2f} / {quantiles[98]:.1f} / {max(taken):.0f}"
+
+
+def main() -> None:
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(40))
+    jobs = int(sys.argv[-1]) if len(sys.argv) > 1 else JOBS
+    console = Console(width=170)
+    with tempfile.TemporaryDirectory(prefix="assay-retention-") as folder:
+        Path(folder).chmod(0o755)
+        with Postgres(Path(folder) / "postgres") as server:
+            compare(server, console)
+            table = Table(
+                *("events in", "jobs/s", "drop s", "claim before", "claim beside", "submit beside"),
+                *("MB before", "MB after", "WAL B/job", "vacuum s"),
+                title=f"Retention of {2 * jobs:,} of {4 * jobs:,} jobs with {_EVENTS} events each",
+                caption="claim and submit: median / p99 / most, ms; MB of events: rows + indexes",
+            )
+            for shape in (_SHAPES[0], _SHAPES[2]):
+                retain(server, shape, jobs, table)
+            console.print(table)
+
+
+if __name__ == "__main__":
+    main()
