@@ -108,7 +108,7 @@ _OF_SERVICES: Mapping[str, Grants] = {
         "evaluations": (_READ, _ADD, _CHANGE),
         "files": (_READ, _REMOVE),
         "flows": (_READ,),
-        "idempotency_keys": (_READ, _REMOVE),
+        "idempotency_keys": (_READ, _CHANGE, _REMOVE),  # FOR UPDATE, which passes over those in use
         "job_counts": (_READ, _ADD, _CHANGE),
         "job_deltas": (_READ, _ADD, _REMOVE),
         "job_events": (_READ, _ADD, _REMOVE),

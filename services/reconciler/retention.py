@@ -29,8 +29,8 @@ _BATCH = 2_000
 #: A round ends after this, so that every kind of row has its turn; the next follows within a minute.
 _MOST_ROWS = 5_000  #: of each table of a tenant that is deleted, in one statement
 _MOST_SECONDS = 45.0
-#: With a shorter retention events are deleted with their jobs: a day more would be too long.
-_LEAST_DAYS_FOR_DROPS = 7
+#: With a shorter retention events are deleted with their jobs: a day more would be a multiple of it.
+_LEAST_DAYS_FOR_DROPS = 1
 #: A blob may be written before the row that refers to it: younger ones are left alone.
 _BLOB_GRACE = timedelta(hours=1)
 #: A store with more blobs is swept a 256th in each round.

@@ -81,6 +81,8 @@ def test_a_backup_is_restored_into_a_fresh_installation(shell: Shell, servers_fo
         started = fresh("up", "-d")
         assert started.status == 0, started.talk
         assert fresh("jobs", "get", job["id"], "--json").json["result"] == job["result"]
+        told = [each("jobs", "events", job["id"], "--json").json for each in (shell, fresh)]
+        assert told[0] == told[1] != []
         assert fresh("files", "get", uploaded["id"], "-").out == data.read_text()
         found = asked(fresh, "search", "who speaks about databases?", "-c", "kept")
         assert [hit["id"] for hit in found["hits"]["talks"]][:1] == ["pg"]

@@ -8,8 +8,10 @@ from threading import Thread
 
 import pytest
 from sqlalchemy import Connection, Engine, text
+from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError
 
+from migrations import roles
 from services.reconciler.partitions import PastDays, add_days
 from services.reconciler.retention import Retention
 from shared import blobs
@@ -181,10 +183,10 @@ def test_events_outside_of_days_go_with_their_job(engine: Engine, tmp_path: Path
 
 def test_a_short_retention_deletes_events_with_their_jobs(engine: Engine, tmp_path: Path) -> None:
     with engine.begin() as connection:
-        add_job(connection, id_on(connection, 0), 3)
+        add_job(connection, id_on(connection, 0), 0.6)
         kept = id_on(connection, 0, 1)
-        add_job(connection, kept, 1)
-    retain(engine, tmp_path, days=2)
+        add_job(connection, kept, 0.4)
+    retain(engine, tmp_path, days=0.5)
     assert jobs_with_events(engine) == {kept}
 
 
@@ -220,3 +222,22 @@ def test_only_days_that_are_over_and_empty_can_be_dropped(engine: Engine) -> Non
         for name in (*names, "jobs", "job_events", "job_events_default", "job_events_19700101", "x; DROP TABLE jobs"):
             assert not connection.execute(partitions.drop(name)).scalar_one(), name
         assert connection.execute(partitions.drop(partition_on(connection, 34))).scalar_one()
+
+
+def test_the_role_of_the_reconciler_may_do_all_of_it(engine: Engine, database_url: str, tmp_path: Path) -> None:
+    with engine.begin() as connection:
+        split_again(connection, dropped_days(engine))
+        roles.allow_login(connection, {"reconciler": "secret"})
+        late, gone = (id_on(connection, 37, number) for number in (1, 2))
+        add_job(connection, late, 3)
+        add_job(connection, gone, 36)
+    login = make_url(database_url).set(username="assay_reconciler", password="secret")
+    own = connect(login.render_as_string(hide_password=False))
+    try:
+        add_days(own)
+        retain(own, tmp_path)
+    finally:
+        own.dispose()
+    assert jobs_with_events(engine) == {late}
+    assert {38, 36} <= set(dropped_days(engine))
+    assert 37 not in dropped_days(engine)
