@@ -17,7 +17,7 @@ from sqlalchemy.dialects import postgresql
 
 from shared.contracts.jobs import JobState
 from shared.db import connect
-from shared.jobs import counts, listing, maintenance, queries, statements, submission
+from shared.jobs import counts, deletion, listing, maintenance, queries, statements, submission
 from shared.jobs.statements import Held
 from tests.support.rows import job_row
 
@@ -51,8 +51,16 @@ _VACUUMED = text(
 _ENTRIES = text(
     "SELECT coalesce(sum(pg_stat_get_xact_tuples_returned(indexrelid)), 0)::bigint FROM pg_stat_user_indexes"
 )
-#: How many jobs, how many of ten are one tenant's, and of one conversation.
-_SHAPES = {"few": (200, 0, 0), "many": (100_000, 0, 0), "skewed": (60_000, 9, 5)}
+#: How many jobs, how many of ten are one tenant's, and of one conversation; and into how many partitions events go.
+_SHAPES = {
+    "few": (200, 0, 0, 0),
+    "many": (100_000, 0, 0, 0),
+    "skewed": (60_000, 9, 5, 0),
+    "of 40 days": (100_000, 0, 0, 40),
+}
+_PARTITION = """
+    CREATE TABLE job_events_q{number} PARTITION OF job_events FOR VALUES FROM ('q{first:09}') TO ('q{past:09}')
+"""
 _LABEL = listing.JobFilter(labels=[[("rare", "yes")]])
 _RUNNING = (Held("t0", "q000000002", 0), Held("t0", "q000000003", 0))
 #: Each with the pages that it may read: those of an index from its root down, and of the rows that it gives or writes.
@@ -74,6 +82,8 @@ _HOT: Mapping[str, tuple[Callable[[], Executable], int]] = {
     "depth": (counts.depth, 40),
     "places": (lambda: queries.queue_positions("t3", ["q000000503"]), 600),
     "events": (lambda: queries.events_after("q000000503", "t3", 0, 100), 20),
+    "a job": (lambda: queries.find("q000000503", "t3"), 30),
+    "deletion": (lambda: deletion.delete_job("q000000005", "t5"), 250),
     "progress of 50": (lambda: queries.progressed({f"q{number:09}": 0 for number in range(1, 51)}), 250),
     "newest": (lambda: listing.page("t0", listing.JobFilter(), 20), 60),
     "rare state": (lambda: listing.page("t0", listing.JobFilter(states=["dead"]), 20), 20),
@@ -97,10 +107,13 @@ _MOST_PAGES_OF_A_LOOK = 16_000
 @pytest.fixture(scope="module", params=_SHAPES)
 def filled(database_url: str, request: pytest.FixtureRequest) -> Iterator[Connection]:
     """Full tables with the statistics of empty ones."""
-    rows, skew, chained = _SHAPES[request.param]
+    rows, skew, chained, days = _SHAPES[request.param]
     engine = connect(database_url)
     with engine.connect() as connection:
         connection.execute(text("TRUNCATE jobs, conversations CASCADE"))
+        for number in range(days):
+            first, past = (each * (rows // days + 1) for each in (number, number + 1))
+            connection.execute(text(_PARTITION.format(number=number, first=first, past=past)))
         connection.execute(text(f"ANALYZE {_TABLES}"))
         connection.execute(text("ALTER TABLE jobs DISABLE TRIGGER USER"))
         connection.execute(text(_FILL), {"rows": rows, "skew": skew, "chained": chained})
