@@ -34,6 +34,7 @@ LONG = (
     "soak",
     "larger_than_memory",
     "neighbours",
+    "retention",
     "scale",
     "slot_jobs",
     "streams",

@@ -236,14 +236,7 @@ def retain(server: Postgres, shape: str, jobs: int, table: Table) -> None:
         with busy(engine) as beside:
             spent = _delete(engine, by_rows=shape == _SHAPES[0])
         written = connection.execute(text(wal)).scalar_one() - start
-        drop = 0.0
-        if shape != _SHAPES[0]:
-            with busy(engine) as dropping:
-                began = time.perf_counter()
-                PastDays(engine, _RETENTION_DAYS).drop()
-                drop = time.perf_counter() - began
-            beside.claims += dropping.claims
-            beside.submits += dropping.submits
+        drop, dropping = ("", Beside()) if shape == _SHAPES[0] else _drop(engine)
         after, indexes_after = connection.execute(_SIZES).one()
         began = time.perf_counter()
         connection.execute(text("VACUUM job_events"))
@@ -251,8 +244,9 @@ def retain(server: Postgres, shape: str, jobs: int, table: Table) -> None:
     table.add_row(
         shape,
         f"{2 * jobs / spent:,.0f}",
-        f"{drop:.2f}",
         *(_told(each) for each in (quiet.claims, beside.claims, beside.submits)),
+        drop,
+        _told(dropping.claims),
         f"{rows / 1e6:.0f} + {indexes / 1e6:.0f}",
         f"{after / 1e6:.0f} + {indexes_after / 1e6:.0f}",
         f"{float(written) / (2 * jobs):,.0f}",
@@ -273,7 +267,20 @@ def _delete(engine: Engine, by_rows: bool) -> float:
             return time.perf_counter() - began
 
 
+def _drop(engine: Engine) -> tuple[str, Beside]:
+    """Seconds of dropping all past days, and how many those were."""
+    count = text("SELECT count(*) FROM job_event_partitions()")
+    with engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection, busy(engine) as beside:
+        before = connection.execute(count).scalar_one()
+        began = time.perf_counter()
+        PastDays(engine, _RETENTION_DAYS).drop()
+        spent = time.perf_counter() - began
+        return f"{spent:.2f} ({before - connection.execute(count).scalar_one()})", beside
+
+
 def _told(taken: Sequence[float]) -> str:
+    if len(taken) < 2:
+        return ""
     quantiles = statistics.quantiles(taken, n=100)
     return f"{statistics.median(taken):.2f} / {quantiles[98]:.1f} / {max(taken):.0f}"
 
@@ -287,8 +294,8 @@ def main() -> None:
         with Postgres(Path(folder) / "postgres") as server:
             compare(server, console)
             table = Table(
-                *("events in", "jobs/s", "drop s", "claim before", "claim beside", "submit beside"),
-                *("MB before", "MB after", "WAL B/job", "vacuum s"),
+                *("events in", "jobs/s", "claim before", "claim beside", "submit beside"),
+                *("drop s (of)", "claim beside drops", "MB before", "MB after", "WAL B/job", "vacuum s"),
                 title=f"Retention of {2 * jobs:,} of {4 * jobs:,} jobs with {_EVENTS} events each",
                 caption="claim and submit: median / p99 / most, ms; MB of events: rows + indexes",
             )
