@@ -1,6 +1,6 @@
 """What a partition for each day of events costs and gives: ``python -m benchmarks.retention [JOBS]``.
 
-First, statements of every job on the plain table of before (revision 0054), with one partition and with 47:
+First, statements of every job on the plain table of before (revision 0055), with one partition and with 47:
 milliseconds, and how many tables and indexes of events one execution locks. Then, retention of two days of jobs (JOBS
 each, 200,000 unless told) between others, while jobs are submitted, claimed and completed: by rows, and by days.
 """
@@ -37,7 +37,7 @@ _EVENTS = 4  #: of each job
 _ROUNDS, _TIMES = 10, 40
 _RETENTION_DAYS = 30
 _BATCH = 2_000  #: as of the retention
-_BEFORE = "0054"
+_BEFORE = "0055"
 _SHAPES = ("plain table", "one partition", f"{_DAYS + 8} partitions")
 #: Jobs that were submitted evenly over a day, and ended a second later; their events, conversation and mark.
 _FILL = """
