@@ -32,13 +32,13 @@ def events_looked_through(url: str) -> Iterator[None]:
             return
         connection.execute("SET statement_timeout = 0")
         connection.execute("SET timezone = 'UTC'")
-        connection.execute("SET lock_timeout = '200ms'")
+        connection.execute("SET lock_timeout = '100ms'")
         _constrain(connection)
     try:
         yield
     except BaseException:
         with psycopg.connect(url, connect_timeout=5, autocommit=True) as connection:
-            connection.execute("SET lock_timeout = '200ms'")
+            connection.execute("SET lock_timeout = '100ms'")
             _free(connection)
         raise
 

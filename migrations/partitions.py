@@ -12,7 +12,8 @@ from __future__ import annotations
 _OWNERS = "LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp SET timezone = 'UTC'"
 _BY_INDEX = "SET enable_seqscan = off SET enable_bitmapscan = off"
 _JOINED_BY_INDEX = f"{_BY_INDEX} SET enable_hashjoin = off SET enable_mergejoin = off"
-_BRIEFLY = "SET lock_timeout = '200ms'"
+#: Less than what calls that workers make together wait (``shared.jobs.driver``): they are held up, and do not fail.
+_BRIEFLY = "SET lock_timeout = '100ms'"
 _DAY = "interval '1 day'"
 
 #: The lowest id that a job may have which is submitted at a moment: UUIDv7 begins with milliseconds since 1970.

@@ -24,7 +24,7 @@ depends_on = None
 _LOCK = """
 DO $$
 BEGIN
-    PERFORM set_config('lock_timeout', '200ms', true);
+    PERFORM set_config('lock_timeout', '100ms', true);
     FOR attempt IN 1 .. 600 LOOP
         BEGIN
             LOCK TABLE jobs, job_events IN ACCESS EXCLUSIVE MODE;
