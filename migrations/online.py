@@ -1,7 +1,7 @@
 """What a revision needs that takes long, done beforehand while everything runs: each step a transaction of its own.
 
-A revision runs in one transaction with all others: what it locks stays locked until the end of it. An attempt that
-fails here, or is left out, costs no more than that the revision takes longer.
+A revision runs in one transaction with all others: what it locks stays locked until the end of it. Whoever leaves
+this out, as ``alembic upgrade`` does, has the same tables afterwards; the revision takes longer.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from psycopg import sql
 
 from migrations.partitions import BEFORE
 
+#: Held by a session; that of ``migrations.env`` is held by the transaction.
+_LOCK = 0x41535342
 _TRIES = 300
 #: Until then the upgrade has to be over, or begun again: ids of jobs of later days are refused meanwhile.
 _DAYS = 8
@@ -27,20 +29,20 @@ def events_looked_through(url: str) -> Iterator[None]:
     The constraint that says so is taken away when the upgrade fails. Raises: psycopg.Error.
     """
     with psycopg.connect(url, connect_timeout=5, autocommit=True) as connection:
+        connection.execute("SET statement_timeout = 0")
+        connection.execute("SET timezone = 'UTC'")
+        # Until the upgrade is over: what is a plain table now must not become another one's partitioned table.
+        connection.execute("SELECT pg_advisory_lock(%s)", (_LOCK,))
+        connection.execute("SET lock_timeout = '100ms'")
         if not _is_plain(connection):
             yield
             return
-        connection.execute("SET statement_timeout = 0")
-        connection.execute("SET timezone = 'UTC'")
-        connection.execute("SET lock_timeout = '100ms'")
-        _constrain(connection)
-    try:
-        yield
-    except BaseException:
-        with psycopg.connect(url, connect_timeout=5, autocommit=True) as connection:
-            connection.execute("SET lock_timeout = '100ms'")
+        try:
+            _constrain(connection)
+            yield
+        except BaseException:
             _free(connection)
-        raise
+            raise
 
 
 def _is_plain(connection: psycopg.Connection[tuple[object, ...]]) -> bool:
@@ -56,7 +58,7 @@ def _constrain(connection: psycopg.Connection[tuple[object, ...]]) -> None:
     _free(connection, keep=BEFORE + day)
     name = sql.Identifier(BEFORE + day)
     adding = sql.SQL("ALTER TABLE job_events ADD CONSTRAINT {} CHECK (job_id < {}) NOT VALID")
-    with suppress(psycopg.errors.DuplicateObject):  # another one migrates too, or began to, today
+    with suppress(psycopg.errors.DuplicateObject):  # of an attempt that was killed today
         _insist(connection, adding.format(name, sql.Literal(past)))
     # Reads all rows; everybody may write meanwhile.
     _insist(connection, sql.SQL("ALTER TABLE job_events VALIDATE CONSTRAINT {}").format(name))

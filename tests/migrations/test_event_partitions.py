@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from threading import Event, Thread
 
@@ -111,7 +112,7 @@ def test_the_first_partition_reaches_beyond_the_upgrade_and_days_follow(url: str
             assert len(constraints(connection)) == 1
             validated = "SELECT convalidated FROM pg_constraint WHERE conname = :name"
             assert connection.execute(text(validated), {"name": constraints(connection)[0]}).scalar_one()
-            upgrade(url, "0056")
+        upgrade(url, "0056")
         bounds = connection.execute(text("SELECT name, from_id FROM job_event_partitions()")).all()
         assert bounds == [("job_events_first", None)]  # of eight days: later ones are added when it is time
         assert partitions(connection) == {"job_events_first", "job_events_default"}
@@ -145,6 +146,18 @@ def test_an_upgrade_that_fails_leaves_no_constraint_behind(url: str) -> None:
             fail_between(url, seen, connection)
         assert (len(seen), seen[:1] == [f"{BEFORE}20200101"]) == (1, False), "one of an attempt long ago is replaced"
         assert constraints(connection) == []
+
+
+def test_several_that_migrate_at_once_take_turns(url: str) -> None:
+    with opened(url) as engine:
+        with engine.begin() as connection:
+            write(connection, str(uuid7()))
+        with ThreadPoolExecutor(3) as migrations:
+            for each in [migrations.submit(upgrade, url) for _ in range(3)]:
+                each.result(60)
+        with engine.connect() as connection:
+            assert constraints(connection) == []
+            assert len(places(connection)) == 1
 
 
 def test_the_table_is_waited_for_and_nobody_is_held_up(url: str) -> None:
