@@ -92,6 +92,19 @@ def test_a_day_of_which_the_default_partition_has_events_stays_in_it(engine: Eng
         connection.rollback()
 
 
+def test_days_that_a_clock_ahead_has_added_are_no_hindrance_later(engine: Engine) -> None:
+    add_days(engine)
+    with engine.connect() as connection:
+        name, between = partition_on(connection, -5), partition_on(connection, -4)
+        for each in (partition_on(connection, -7), partition_on(connection, -6), between):
+            connection.execute(text(f"DROP TABLE {each}"))
+        assert connection.execute(partitions.days_ahead()).scalar_one() == 3
+        assert connection.execute(partitions.add_days()).scalar_one() == 3
+        assert {name, between} <= there(connection)
+        assert connection.execute(partitions.days_ahead()).scalar_one() == 7
+        connection.rollback()
+
+
 def test_whoever_adds_while_another_does_tries_again_later(engine: Engine) -> None:
     with engine.begin() as other:
         other.execute(text("LOCK TABLE ONLY job_events IN SHARE UPDATE EXCLUSIVE MODE"))

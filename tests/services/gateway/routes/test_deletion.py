@@ -53,6 +53,8 @@ def test_a_tenant_is_deleted_with_all_that_belongs_to_it(gateway: Gateway) -> No
             for table in tables
         }
         assert {table for table, count in counts.items() if count} == set()
+        events = "SELECT count(*) - count(j.id), count(j.id) FROM job_events e LEFT JOIN jobs j ON j.id = e.job_id"
+        assert connection.execute(text(events)).one() == (0, 1)  # that of the other tenant's job is there
         assert connection.execute(text("SELECT count(*) FROM tenant_deletions")).scalar() == 0
         with pytest.raises(Exception, match="has not been requested"):
             connection.execute(text("SELECT assay_delete_tenant('kept', 10)"))
