@@ -29,6 +29,7 @@ ALL = (
 #: Only when it is named: they take minutes, or need a browser.
 LONG = (
     "autoscaling",
+    "call_partitions",
     "capacity",
     "chaos",
     "soak",
