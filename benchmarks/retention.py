@@ -124,8 +124,8 @@ def engine_of(server: Postgres, shape: str) -> Iterator[Engine]:
 _STATEMENTS: dict[str, Callable[[Job], Executable]] = {
     "submit": lambda job: submission.submit(job_row(id=job.id)),
     "claim": lambda job: statements.claim("execute", "w", 60).clause,
-    "event": lambda job: statements.append_event(job.id, job.fence, "turn_taken", {}).clause,
-    "complete": lambda job: statements.complete(job.id, job.fence, JobState.SUCCEEDED, {}, None, [], {}).clause,
+    "event": lambda job: statements.append_event(statements.Held.of(job), "turn_taken", {}).clause,
+    "complete": lambda job: statements.complete(statements.Held.of(job), JobState.SUCCEEDED, {}, None, [], {}).clause,
     "events of a job": lambda job: queries.events_after(job.id, "t", 0, 100),
     "a job": lambda job: queries.find(job.id, "t"),
     "deletion of a job": lambda job: deletion.delete_job(job.id, "t"),
