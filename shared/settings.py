@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from pydantic import Field, ValidationError
+from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 #: With this status a process ends whose settings do not fit (EX_CONFIG of sysexits.h): starting it again is no use.
 WRONG_SETTINGS = 78
+
+
+def run(main: Callable[[], object]) -> None:
+    """Be that process; settings that do not fit end it with a status of their own and one line that names them."""
+    try:
+        main()
+    except ValidationError as error:
+        reason = explained(error)
+        if reason is None:
+            raise
+        sys.stderr.write(f"{reason}. What each setting is for: docs/settings.md\n")
+        sys.exit(WRONG_SETTINGS)
 
 
 def explained(error: ValidationError) -> str | None:
@@ -19,9 +33,17 @@ def explained(error: ValidationError) -> str | None:
     if owner is None:
         return None
     prefix = owner.model_config.get("env_prefix", "")
-    return "; ".join(
-        f"{prefix}{'_'.join(map(str, each['loc']))}".upper() + f": {each['msg']}" for each in error.errors()
-    )
+    return "; ".join(_fault(owner, prefix, each) for each in error.errors())
+
+
+def _fault(owner: type[BaseSettings], prefix: str, error: ErrorDetails) -> str:
+    name = "_".join(map(str, error["loc"]))
+    variable = f"{prefix}{name}".upper()
+    if error["type"] != "missing":
+        return f"{variable}: {error['msg']}"
+    field = owner.model_fields.get(name)
+    meaning = f" ({field.description})" if field and field.description else ""
+    return f"{variable} has to be set{meaning}"
 
 
 def _subclasses(parent: type[BaseSettings]) -> Iterator[type[BaseSettings]]:

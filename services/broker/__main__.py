@@ -14,7 +14,7 @@ from shared.llm.brokered import BrokerSettings, address_of
 from shared.llm.layer import LlmLayer
 from shared.llm.settings import CallSettings, ProviderSettings
 from shared.plugins import load_plugins
-from shared.settings import JobSettings, PluginSettings, StoreSettings
+from shared.settings import JobSettings, PluginSettings, StoreSettings, run
 
 _ALIVE_SECONDS = 5.0  #: between two signs of life
 CONNECTIONS = 3  #: to the database; a question holds one for a moment
@@ -52,4 +52,4 @@ def _load(layer: LlmLayer) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

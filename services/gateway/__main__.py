@@ -14,7 +14,7 @@ from services.gateway.app import GatewayServer
 from services.gateway.settings import Settings
 from shared import logs, tracing
 from shared.plugins import load_plugins
-from shared.settings import PluginSettings
+from shared.settings import PluginSettings, run
 
 #: A tenth of Python's own: a request lets go some twenty times.
 _SWITCH_SECONDS = 0.0005
@@ -51,4 +51,4 @@ def _behind_another(socket: str) -> GatewayServer:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -67,18 +67,9 @@ def main() -> None:
 
 def run(module: str) -> None:
     """Be that program; settings that do not fit end it with a status of their own and one line in its log."""
-    from pydantic import ValidationError  # noqa: PLC0415 - imported before by what is common
+    from shared import settings  # noqa: PLC0415 - imported before by what is common
 
-    from shared.settings import WRONG_SETTINGS, explained  # noqa: PLC0415
-
-    try:
-        runpy.run_module(module, run_name="__main__", alter_sys=True)
-    except ValidationError as error:
-        reason = explained(error)
-        if reason is None:
-            raise
-        sys.stderr.write(f"{reason}\n")
-        sys.exit(WRONG_SETTINGS)
+    settings.run(lambda: runpy.run_module(module, run_name="__main__", alter_sys=True))
 
 
 def import_common() -> None:

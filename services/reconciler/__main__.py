@@ -19,7 +19,7 @@ from shared import blobs, db, logs
 from shared.jobs import metrics
 from shared.plugins import load_plugins
 from shared.redis_urls import client
-from shared.settings import JobSettings, PluginSettings, StoreSettings
+from shared.settings import JobSettings, PluginSettings, StoreSettings, run
 
 
 def main() -> None:
@@ -56,4 +56,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -1,6 +1,7 @@
 """``python -m services.stacks``: the worker process."""
 
 from services.stacks.worker import main
+from shared.settings import run
 
 if __name__ == "__main__":
-    main()
+    run(main)
