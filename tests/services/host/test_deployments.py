@@ -151,6 +151,7 @@ def test_every_container_is_confined_and_watched(name: str) -> None:
         assert service["user"] not in ("root", "0", "0:0")
     assert service["deploy"]["resources"]["limits"].keys() == {"memory", "cpus"}
     assert service["healthcheck"].get("disable") is (True if name == "migrate" else None)
+    assert service["logging"]["options"].keys() == {"max-size", "max-file"}
     assert service["image"].rpartition(":")[2] not in ("", "latest")
 
 
