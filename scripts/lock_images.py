@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 IMAGES: Mapping[str, Sequence[str]] = MappingProxyType(
     {
         image.removeprefix("assay-"): [process.extra for process in PROCESSES if process.image == image]
-        for image in ("assay", "assay-execution")
+        for image in sorted({process.image for process in PROCESSES})
     }
 )
 

@@ -13,7 +13,7 @@ class Process:
     models: Literal["keys", "broker", "none"]  #: asks them with the providers' keys, through the broker, or not at all
     memory_mb: int
     cpus: float
-    image: Literal["assay", "assay-execution"] = "assay"
+    image: Literal["assay", "assay-search", "assay-execution"] = "assay"
     readiness: Literal["http", "file"] = "file"  #: GET /readyz, or the file named by ASSAY_READY_FILE exists
     replicas: int = 1
     grace_seconds: int = 35  #: between SIGTERM and SIGKILL; longer than a worker's own soft stop
@@ -43,7 +43,7 @@ PROCESSES: Sequence[Process] = (
     Process("broker", models="keys", memory_mb=512, cpus=0.5, needs="flows"),
     # Its sandboxes run inside the container, so their memory counts here.
     Process("execution", models="broker", memory_mb=4096, cpus=2, image="assay-execution"),
-    Process("search", models="keys", memory_mb=2048, cpus=1),
+    Process("search", models="keys", memory_mb=2048, cpus=1, image="assay-search"),
     Process("flows", models="keys", memory_mb=512, cpus=0.5),
     Process("stacks", models="keys", memory_mb=1024, cpus=1),
     Process("reconciler", models="none", memory_mb=256, cpus=0.25, grace_seconds=15),

@@ -24,7 +24,7 @@ def copy(tmp_path: Path) -> Path:
 
 def test_every_image_is_named_by_its_digest_wherever_it_stands(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = {name_of(reference) for file in files(copy) for reference in references(file)}
-    assert names == {"assay", "assay-execution", "postgres", "redis", "qdrant/qdrant", "python"}
+    assert names == {"assay", "assay-execution", "assay-search", "postgres", "redis", "qdrant/qdrant", "python"}
     assert main([], copy) == 1
     assert "postgres:18-bookworm: by a tag" in capsys.readouterr().out
     assert main([f"{name}=registry.example:5000/{name}@{_DIGEST}" for name in names], copy) == 0
