@@ -49,7 +49,6 @@ class EdgeStore:
     """Every bucket under ``folder``, which only one process may use at a time."""
 
     def __init__(self, folder: Path, most_open: int = _MOST_OPEN) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
         self._owner = _own(folder)
         self._most_open = most_open
@@ -239,8 +238,18 @@ def _config(layout: Layout) -> edge.EdgeConfig:
 
 
 def _own(folder: Path) -> int:
-    """Hold the folder's lock until the process ends, even by a crash."""
-    handle = os.open(folder / "owner.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    """Make the folder, and hold its lock until the process ends, even by a crash.
+
+    Raises: SearchStoreUnavailable while another process holds it, or when nothing can be written there.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder / "owner.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as fault:
+        raise SearchStoreUnavailable(
+            f"the folder of the embedded search store cannot be written ({fault.strerror}). "
+            "Set ASSAY_HOME to a folder that can be and that stays, or set QDRANT_URL to use a Qdrant server."
+        ) from None
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

@@ -347,6 +347,14 @@ def test_a_second_process_on_the_embedded_store_is_told_so(tmp_path: Path) -> No
     assert "QDRANT_URL" in second.stderr
 
 
+def test_a_folder_that_cannot_be_written_is_an_outage_that_names_the_settings(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    with pytest.raises(SearchStoreUnavailable, match=r"cannot be written .*ASSAY_HOME .*QDRANT_URL") as refusal:
+        EdgeStore(file / "search")
+    assert str(tmp_path) not in str(refusal.value)
+
+
 def test_a_qdrant_server_that_is_down_is_an_outage_not_emptiness() -> None:
     store = open_store("http://127.0.0.1:9", Path("/nonexistent"))
     for call in (lambda: store.count(BUCKET), lambda: store.layout(BUCKET), store.buckets):
