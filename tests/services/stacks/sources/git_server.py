@@ -21,11 +21,12 @@ class GitServer:
     root: Path
     port: int
     ca_file: Path
+    host: str = "127.0.0.1"
     redirect: str | None = None
     requests: list[str] = field(default_factory=list)
 
     def url(self, name: str) -> str:
-        return f"https://127.0.0.1:{self.port}/{name}/.git"
+        return f"https://{self.host}:{self.port}/{name}/.git"
 
 
 def git(folder: Path, *arguments: str, stdin: str | None = None) -> str:
@@ -57,21 +58,22 @@ def new_repository(root: Path, name: str) -> Path:
     return folder
 
 
-def certificate(folder: Path) -> tuple[Path, Path]:
+def certificate(folder: Path, host: str = "localhost") -> tuple[Path, Path]:
     key, certificate = folder / "key.pem", folder / "certificate.pem"
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost", "-addext",
-         "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", str(key), "-out", str(certificate)],
+         f"subjectAltName=DNS:{host},IP:127.0.0.1", "-keyout", str(key), "-out", str(certificate)],
         check=True, capture_output=True,
     )  # fmt: skip
     return key, certificate
 
 
 @contextmanager
-def git_server(folder: Path) -> Iterator[GitServer]:
+def git_server(folder: Path, address: str = "127.0.0.1", host: str | None = None) -> Iterator[GitServer]:
+    """``host`` is the name that URLs have for the address."""
     root = folder / "repositories"
     root.mkdir()
-    key, public = certificate(folder)
+    key, public = certificate(folder, host or "localhost")
     backend = (
         Path(subprocess.run(["git", "--exec-path"], check=True, capture_output=True, text=True).stdout.strip())
         / "git-http-backend"
@@ -123,11 +125,11 @@ def git_server(folder: Path) -> Iterator[GitServer]:
         def log_message(self, format: str, *args: object) -> None:
             return
 
-    listener = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    listener = ThreadingHTTPServer((address, 0), Handler)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(public, key)
     listener.socket = context.wrap_socket(listener.socket, server_side=True)
-    server = GitServer(root, listener.server_address[1], public)
+    server = GitServer(root, listener.server_address[1], public, host or address)
     thread = threading.Thread(target=listener.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
     try:
