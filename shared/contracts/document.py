@@ -89,7 +89,8 @@ class Block(Answer):
     id: str
     kind: BlockKind
     lines: tuple[int, int]
-    status: Literal["ok", "error", "skipped", "fresh"]
+    #: ``stale``: nothing was to run, and since the earlier job this block would have to.
+    status: Literal["ok", "error", "skipped", "fresh", "stale"]
     language: str | None = None
     instruction_type: str | None = None
     message_original: str | None = None

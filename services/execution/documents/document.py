@@ -20,6 +20,7 @@ from services.execution.documents.parse.reader import parse
 from services.execution.documents.resolve.renderer import Renderer
 from services.execution.documents.run import state
 from services.execution.documents.run.chunks import Chunks
+from services.execution.documents.run.compared import compared
 from services.execution.documents.run.deferred import DeferredBlocks
 from services.execution.documents.run.kernels import Kernels
 from services.execution.documents.run.running import RunningDocument
@@ -27,7 +28,7 @@ from services.execution.documents.walk import Walk
 from services.execution.inputs import fetch_files
 from services.execution.sandbox.host.sandbox import Sandbox
 from services.execution.sandbox.values import plain
-from shared.contracts.document import DocumentFile, DocumentInput, DocumentResult, Estimate
+from shared.contracts.document import Block, DocumentFile, DocumentInput, DocumentResult, Estimate
 from shared.contracts.execute import InputFile
 from shared.declarations.documents import parameter_faults, parameters_schema
 from shared.errors import InvalidRequest, SourceTooLarge
@@ -51,7 +52,7 @@ class Documents:
         request = request.model_copy(update={"flavour": request.flavour or recognised(markdown)})
         tree = parse(markdown, request.notation)
         if request.execute == "none":
-            return _untouched(context, request, tree)
+            return self._looked_at(context, request, tree)
         if request.file_id is not None and (faults := parameter_faults(markdown, request.parameters)):
             errors: list[tuple[list[str | int], str]] = [
                 (["body", "input", "parameters", name], fault) for name, fault in faults.items()
@@ -77,14 +78,7 @@ class Documents:
             document.warn("The earlier job has left nothing to build on: everything ran.")
         for _, note in tree.notes:
             document.warn(note.text)
-        for name, value in request.parameters.items():
-            document.set_value(name, value)
-        if request.notation == "quarto":
-            document.set_value("params", _params(tree, request))
-        chunks = Chunks(document, DeferredBlocks(document, folder))
-        instructions = Instructions(document, chunks, tree)
-        included = IncludedFiles(chunks, kernels.files)
-        Walk(document, chunks, instructions, included, given=request.parameters).run(tree.content)
+        instructions, included = _walked(document, tree, folder)
         written = tree.source if request.dry_run else instructions.markdown()
         standing = tree if written == tree.source else parse(written, request.notation)
         html = page(document, standing) if not request.dry_run else None
@@ -102,6 +96,27 @@ class Documents:
             parameters_schema=parameters_schema(tree.source),
             state_file_id=state.save(context, document.after),
             files=[] if request.dry_run else _files(context, included.read),
+        )
+
+    def _looked_at(self, context: Context, request: DocumentInput, tree: DocumentTree) -> DocumentResult:
+        """Nothing runs: the blocks, what would go wrong, and which of them an earlier job's values are too old for."""
+        check = DocumentCheck(context, request, tree)
+        if request.previous_job_id is None:
+            return _untouched(context, check, check.blocks(), check.warnings())
+        before = state.load(context, request.previous_job_id)
+        with self._sandbox.scratch() as folder:
+            files = fetch_files(context.files, request.files, folder)
+            kernels = Kernels(self._sandbox, context.budget, files, context.cancelled)  # which starts none
+            environment = self._environment(context, request, files)
+            document = RunningDocument(context, request, kernels, self._renderer, before, environment, looks=True)
+            _walked(document, tree, folder)
+        blocks, warnings = compared(check.blocks(), document), check.warnings()
+        if before is None:
+            return _untouched(context, check, blocks, [*warnings, "The earlier job has left nothing to compare with."])
+        result = _untouched(context, check, blocks, warnings)
+        # The next job may build on this one as it would have on the earlier.
+        return result.model_copy(
+            update={"variables": _variables(document), "state_file_id": state.save(context, before)}
         )
 
     def _environment(self, context: Context, request: DocumentInput, files: Mapping[str, Path]) -> str:
@@ -142,18 +157,31 @@ def _read(context: Context, request: DocumentInput) -> str:
         raise InvalidRequest("the document is no text in UTF-8", [(["input", "file_id"], "no text in UTF-8")]) from None
 
 
-def _untouched(context: Context, request: DocumentInput, tree: DocumentTree) -> DocumentResult:
-    """Nothing runs: the document as it came, with its blocks and what would go wrong."""
-    check = DocumentCheck(context, request, tree)
-    saved = context.files.save("document.md", tree.source.encode(), "text/markdown")
+def _walked(document: RunningDocument, tree: DocumentTree, folder: Path) -> tuple[Instructions, IncludedFiles]:
+    """Every block in its turn, with the values that the request gives."""
+    request = document.request
+    for name, value in request.parameters.items():
+        document.set_value(name, value)
+    if request.notation == "quarto":
+        document.set_value("params", _params(tree, request))
+    chunks = Chunks(document, DeferredBlocks(document, folder))
+    instructions = Instructions(document, chunks, tree)
+    included = IncludedFiles(chunks, document.kernels.files)
+    Walk(document, chunks, instructions, included, given=request.parameters).run(tree.content)
+    return instructions, included
+
+
+def _untouched(context: Context, check: DocumentCheck, blocks: list[Block], warnings: list[str]) -> DocumentResult:
+    """The document as it came."""
+    source = check.tree.source
     return DocumentResult(
-        markdown=tree.source,
-        file_id=saved.id,
+        markdown=source,
+        file_id=context.files.save("document.md", source.encode(), "text/markdown").id,
         html_file_id=None,
-        blocks=check.blocks(),
+        blocks=blocks,
         variables={},
-        warnings=check.warnings(),
-        parameters_schema=parameters_schema(tree.source),
+        warnings=warnings,
+        parameters_schema=parameters_schema(source),
     )
 
 

@@ -143,6 +143,8 @@ class Walk:
         block.digest = key
         if self.document.cached(key) is not None:
             block.status = "fresh"
+        elif self.document.looks:
+            self.document.leave_stale(block, key)
         self.document.after.blocks.setdefault(key, CachedBlock())
 
     @_visit.register
@@ -150,12 +152,16 @@ class Walk:
         document, began = self.document, time.monotonic()
         block = document.begin(node)
         taken: Clause | None = None
-        for clause in [] if node.broken else node.clauses:
+        for number, clause in enumerate([] if node.broken else node.clauses):
             if clause.kind == "else":
                 taken = clause
                 break
             block.language = clause.language or self.chunks.last
             value = self.chunks.value(block, clause.language, clause.expression, plain=True)
+            if block.status == "stale":
+                self._leave(node.clauses[:number], None)
+                self._undecided(node.clauses[number:])
+                return
             if block.status in ("error", "skipped"):
                 break
             if value:
@@ -165,6 +171,13 @@ class Walk:
         document.end(block, began)
         if taken is not None:
             self.run(taken.content)
+
+    def _undecided(self, clauses: Sequence[Clause]) -> None:
+        """What a condition that did not run would choose is not known: any of it would have to run."""
+        self.document.undecided += 1
+        for clause in clauses:
+            self.run(clause.content)
+        self.document.undecided -= 1
 
     def _leave(self, clauses: Sequence[Clause], taken: Clause | None) -> None:
         """Blocks of the clauses that were not taken; in a loop another turn may take them."""
@@ -186,6 +199,10 @@ class Walk:
         if not node.broken:
             block.language = node.clauses[0].language or self.chunks.last
             value = self.chunks.value(block, node.clauses[0].language, node.clauses[0].expression, plain=True)
+            if block.status == "stale":
+                document.leave_stale(block, block.id, [node.name])
+                self._undecided(node.clauses)
+                return
             items = _items(value)
         if len(items) > _MOST_TURNS:
             document.note(
@@ -237,7 +254,7 @@ class Walk:
                 values[name] = argument.value
                 continue
             values[name] = self.chunks.value(block, node.language, argument.code, plain=True)
-            if block.status in ("error", "skipped"):
+            if block.status in ("error", "skipped", "stale"):
                 return None
         block.status = "ok"
         return values

@@ -104,9 +104,7 @@ class Instructions:
         if cached is not None:
             self._reuse(block, node, key, cached, schema)
             return
-        if document.spent:
-            text = f"The budget of {document.spent} was spent: this block was not asked."
-            document.skip(block, "warning", "budget_spent", text)
+        if not self._may_ask(block, node, key):
             return
         message = messages.rendered(self.chunks, block, node.message)
         request = self._request(node, message, content, models, system, schema)
@@ -130,6 +128,17 @@ class Instructions:
                 outputs=block.outputs,
                 model=block.model,
             )
+
+    def _may_ask(self, block: Block, node: Instruction, key: str) -> bool:
+        document = self.document
+        if document.looks:
+            document.leave_stale(block, key, [node.options["as"]] if node.options.get("as") else [])
+        elif document.spent:
+            text = f"The budget of {document.spent} was spent: this block was not asked."
+            document.skip(block, "warning", "budget_spent", text)
+        else:
+            return True
+        return False
 
     def _cached(self, key: str) -> CachedBlock | None:
         """What was answered before, unless that message went out without its values and no longer may."""

@@ -12,6 +12,7 @@ from services.execution.documents.parse.notation import spans_of
 from services.execution.documents.resolve import values
 from services.execution.documents.resolve.renderer import Filled, NotRendered, Renderer, Seen
 from services.execution.documents.run.chunks import Chunks
+from services.execution.documents.run.state import CachedBlock, digest
 from services.execution.sandbox.run import KernelError
 from shared.contracts.document import Block, BlockVariable
 from shared.declarations.documents import front_matter
@@ -96,13 +97,35 @@ def define_prompt(chunks: Chunks, block: Block, node: PromptBlock) -> None:
     if not node.message:
         chunks.document.note(block, "warning", "empty_message", "The prompt has no words.")
         return
+    document = chunks.document
+    key = document.numbered(document.digest_of("prompt", uses(node.message), node.message))
+    block.digest = key
     try:
-        text = rendered(chunks, block, node.message).text
+        text = _prompt(chunks, block, node.message, key)
     except NotSent as missing:
         refuse(chunks, block, missing)
         return
     if node.name:
-        chunks.document.prompts[node.name] = text
+        document.prompts[node.name] = text
+
+
+def _prompt(chunks: Chunks, block: Block, message: str, key: str) -> str:
+    """The words of a prompt with their values, from the earlier job when nothing changed. Raises: NotSent."""
+    document = chunks.document
+    if (cached := document.cached(key)) is not None and cached.rendered is not None:
+        block.status = "fresh"
+        if asks(message):
+            block.message_rendered, block.message_spans = cached.rendered, list(cached.spans)
+            block.variables = list(cached.variables)
+        document.after.blocks[key] = cached
+        return cached.rendered
+    if document.looks:
+        document.leave_stale(block, key)
+        return digest("stale", key) if asks(message) else message
+    text = rendered(chunks, block, message).text
+    if block.message_rendered is not None or not asks(message):
+        document.after.blocks[key] = CachedBlock(rendered=text, spans=block.message_spans, variables=block.variables)
+    return text
 
 
 def system_prompt(chunks: Chunks, block: Block, name: str | None) -> str:

@@ -91,6 +91,10 @@ class Chunks:
         block.digest = key
         if (cached := document.cached(key)) is not None:
             self._reuse(block, language, code, names, key, cached)
+        elif document.looks:
+            for name in names.sets:
+                self.deferred.forget(name)
+            document.leave_stale(block, key, names.sets)
         else:
             self._executed(block, language, code, names, key, first=again is None)
 
@@ -195,6 +199,9 @@ class Chunks:
             block.status = "fresh"
             document.after.blocks[key] = cached
             return cached.value
+        if document.looks:
+            document.leave_stale(block, key)
+            return None
         try:
             self.deferred.restore(uses)
             self._share(block, language, uses)

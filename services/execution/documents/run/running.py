@@ -31,6 +31,7 @@ class RunningDocument:
     renderer: Renderer
     before: DocumentState | None
     environment: str  #: digest of the files and languages, part of every chunk's
+    looks: bool = False  #: nothing runs and no model is asked: what would have to is stale
     after: DocumentState = field(default_factory=DocumentState)
     blocks: dict[str, Block] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
@@ -46,6 +47,8 @@ class RunningDocument:
     prompts: dict[str, str] = field(default_factory=dict)
     prefix: str = ""  #: of the ids within an include
     line: int | None = None  #: of the include, for everything within
+    undecided: int = 0  #: conditions around that did not run: all that they may choose is stale
+    stale: set[str] = field(default_factory=set)  #: blocks, in a loop also when only one turn of it is
     _reports_until: int = _REPORTED_SKIPPED  #: so many blocks have events, whether they ran or not
 
     def check(self) -> None:
@@ -76,9 +79,11 @@ class RunningDocument:
 
     def _reports(self) -> bool:
         """Once the budget is spent, thousands of blocks may be skipped in a moment: the result names them all."""
-        return self.spent is None or len(self.blocks) <= self._reports_until
+        return not self.looks and (self.spent is None or len(self.blocks) <= self._reports_until)
 
     def end(self, block: Block, began: float) -> None:
+        if self.looks:
+            return
         block.seconds = round(block.seconds + time.monotonic() - began, 4)
         if self.spent is None:
             self._reports_until = len(self.blocks) + _REPORTED_SKIPPED
@@ -116,7 +121,15 @@ class RunningDocument:
         return key if count == 1 else digest(key, count)
 
     def cached(self, key: str) -> CachedBlock | None:
-        return self.before.blocks.get(key) if self.before is not None else None
+        return self.before.blocks.get(key) if self.before is not None and not self.undecided else None
+
+    def leave_stale(self, block: Block, key: str, sets: Iterable[str] = ()) -> None:
+        """The block would have to run; whatever uses the names that it sets would, too."""
+        block.status = "stale"
+        self.stale.add(block.id)
+        for name in sets:
+            self.digests[name] = digest("stale", key)
+            self.broken.pop(name, None)
 
     def set_value(self, name: str, value: JsonValue) -> None:
         self.kernels.set_own(name, value)

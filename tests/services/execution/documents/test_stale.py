@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.services.execution.documents.support import DocumentJobs, block, python
+from tests.services.execution.documents.support import DocumentJobs, block, codes, python
 
 TEXT = (
     python("import random\nimport math\nx = random.random()")
@@ -85,3 +85,78 @@ def test_blocks_that_are_alike_keep_each_its_own(jobs: DocumentJobs) -> None:
     assert {one.status for one in again.blocks} == {"fresh"}
     assert [[output.text for output in one.outputs] for one in again.blocks] == shown
     assert again.variables == first.variables
+
+
+def test_a_look_marks_what_would_have_to_run_and_runs_nothing(jobs: DocumentJobs) -> None:
+    text = python("a = 1") + python("b = a + 1") + python("c = 5") + "::: describe {{ b }} :::\n\n`c`{python exec}\n"
+    first = jobs.run(text)
+    jobs.keep("one", first)
+    same = jobs.run(first.markdown, previous_job_id="one", execute="none", answer="never")
+    assert [one.status for one in same.blocks if one.kind != "suggestion"] == ["fresh"] * 5
+    assert block(same, "instruction-1").message_rendered == "2"
+    assert block(same, "expression-1").outputs[0].text == "5"
+    changed = first.markdown.replace("a = 1", "a = 7")
+    look = jobs.run(changed, previous_job_id="one", execute="none", answer="never")
+    assert [one.status for one in look.blocks if one.kind != "suggestion"] == [
+        *("stale", "stale", "fresh", "stale", "fresh")
+    ]
+    assert (jobs.sent(), jobs.report.events, look.markdown, look.html_file_id) == ([], [], changed, None)
+    assert look.variables == {"c": 5}
+
+
+def test_a_job_builds_on_a_look_as_on_the_job_that_was_looked_at(jobs: DocumentJobs) -> None:
+    jobs.keep("one", jobs.run(TEXT))
+    jobs.keep("look", jobs.run(TEXT, previous_job_id="one", execute="none"))
+    again = jobs.run(TEXT, previous_job_id="look", answer="never")
+    assert {one.status for one in again.blocks} == {"fresh"}
+    assert jobs.sent() == []
+
+
+def test_what_a_look_calls_stale_is_what_the_run_then_runs(jobs: DocumentJobs) -> None:
+    text = (
+        "&[n]{int def=2}\n\n"
+        + python("many = n > 1")
+        + "::: if many\n\n"
+        + python("kind = 'many'")
+        + "::: else\n\n"
+        + python("kind = 'few'")
+        + ":::\n\n::: for i in range(n)\n\n"
+        + python("i * 2")
+        + ":::\n\n"
+        + python("print(kind)")
+        + python("other = 1")
+        + "::: prompt @tone Speak of {{ kind }} :::\n\n::: describe @tone {{ other }} :::\n"
+    )
+    jobs.keep("one", jobs.run(text))
+    same = jobs.run(text, previous_job_id="one", execute="none")
+    assert {one.status for one in same.blocks} == {"fresh", "skipped"}
+    for parameters in ({"n": 3}, {"n": 1}):
+        look = jobs.run(text, previous_job_id="one", execute="none", parameters=parameters)
+        run = jobs.run(text, previous_job_id="one", parameters=parameters)
+        stale = {one.id for one in look.blocks if one.status == "stale"}
+        assert {one.id for one in run.blocks if one.status not in ("fresh", "skipped")} <= stale
+        assert block(look, "chunk-6").status == "fresh"
+
+
+def test_what_would_go_wrong_is_an_error_also_in_a_look_at_what_is_stale(jobs: DocumentJobs) -> None:
+    text = python("x = 1") + python("y = 2")
+    jobs.keep("one", jobs.run(text))
+    look = jobs.run(text.replace("y = 2", "y = = 2"), previous_job_id="one", execute="none")
+    assert [(one.status, codes(one)) for one in look.blocks] == [("fresh", []), ("error", ["syntax_error"])]
+
+
+def test_without_anything_to_compare_with_everything_is_stale(jobs: DocumentJobs) -> None:
+    look = jobs.run(TEXT, previous_job_id="gone", execute="none")
+    assert {one.status for one in look.blocks} == {"stale"}
+    assert look.warnings == ["The earlier job has left nothing to compare with."]
+
+
+def test_blocks_of_an_included_file_are_looked_at_within_it(jobs: DocumentJobs) -> None:
+    part = jobs.files.save("part.md", python("z = 4").encode(), "text/markdown")
+    files = [{"id": part.id, "path": "part.md"}]
+    text = "::: include part.md\n\n" + python("z + 1")
+    jobs.keep("one", jobs.run(text, files=files))
+    look = jobs.run(text, files=files, previous_job_id="one", execute="none")
+    assert [(one.id, one.status) for one in look.blocks] == [
+        *(("include-1", "fresh"), ("include-1/chunk-1", "fresh"), ("chunk-1", "fresh"))
+    ]
