@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from shared.contracts.execute import ExecuteResult
     from shared.contracts.flow import FlowResult
     from shared.contracts.models import Providers
-    from shared.contracts.operations import Queues, SettingStates, Stats, Workers
+    from shared.contracts.operations import Doctor, Queues, SettingStates, Stats, Workers
     from shared.contracts.search import IngestResult, SearchResult
     from shared.contracts.transform import TransformResult
 
@@ -178,6 +178,10 @@ class Client:
 
     def settings(self) -> SettingStates:
         return self.send(rest.settings())
+
+    def doctor(self) -> Doctor:
+        """What the server checks of itself; for keys with admin."""
+        return self.send(rest.doctor())
 
     def stats(self, by: str = "kind", bucket: str = "day", since: str | None = None, until: str | None = None) -> Stats:
         """Sums of jobs and model calls, by kind, model, prompt and so on."""

@@ -163,7 +163,7 @@ if TYPE_CHECKING:
     from shared.contracts.conversations import Conversation, ConversationSummary
     from shared.contracts.keys import KeyInfo, NewKey, NewSession, Session, SessionCode
     from shared.contracts.limits import TenantLimits
-    from shared.contracts.operations import Queues, SettingStates, Stats, Workers
+    from shared.contracts.operations import Doctor, Queues, SettingStates, Stats, Workers
     from shared.contracts.search import Collection, PastAttempt
     from shared.contracts.webhooks import WebhookSecret
 
@@ -242,6 +242,10 @@ def workers() -> ApiCall[Workers]:
 
 def settings() -> ApiCall[SettingStates]:
     return ApiCall("GET", "/v1/settings", as_model("operations.SettingStates"))
+
+
+def doctor() -> ApiCall[Doctor]:
+    return ApiCall("GET", "/v1/doctor", as_model("operations.Doctor"))
 
 
 def stats(by: str = "kind", bucket: str = "day", since: str | None = None, until: str | None = None) -> ApiCall[Stats]:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from assay import Client
 
 
+_OF_SERVER = frozenset({"schema", "clock", "connections", "disk", "version"})  #: the rest is looked at from here
+
+
 @dataclass(frozen=True)
 class Check:
     what: str
@@ -85,12 +88,25 @@ def _checks(session: CommandLine) -> Iterator[Check]:
     yield from _scripted(home)
     for provider in providers["items"]:
         yield _provider(provider, providers["items"])
+    yield from _of_server(client)
     try:
         named = client.fetch(rest.endpoints())["items"]
     except APIError:  # for administrators only
         return
     for endpoint in filter(_is_server, named):  # vendors are told as providers
         yield _endpoint(client, endpoint["name"])
+
+
+def _of_server(client: Client) -> Iterator[Check]:
+    """What only the server sees, where it tells: to administrators, and from this version on."""
+    try:
+        told = client.fetch(rest.doctor())["items"]
+    except APIError:
+        return
+    for check in told:
+        if check["name"] in _OF_SERVER:
+            name = f"server's {check['name']}"
+            yield Check(name, check["ok"], check["finding"], check.get("remedy") or "", check["grave"])
 
 
 def _is_server(endpoint: dict[str, Any]) -> bool:

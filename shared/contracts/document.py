@@ -81,6 +81,7 @@ class BlockVariable(Answer):
     bytes: int
     truncated: bool
     sha256: str
+    block: str | None = None  #: that set it
 
 
 class Block(Answer):

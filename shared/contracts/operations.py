@@ -81,3 +81,18 @@ class SettingState(Answer):
 
 class SettingStates(Answer):
     items: list[SettingState]
+
+
+class DoctorCheck(Answer):
+    name: str  #: `postgres`, `schema`, `clock`, `worker KIND`, `provider NAME` ...
+    ok: bool  #: whether all is well
+    finding: str  #: what was seen
+    remedy: str | None = None  #: what to do; null where all is well
+    grave: bool = True  #: an installation without it is broken, not merely smaller
+
+
+class Doctor(Answer):
+    version: str  #: of the gateway
+    python: str  #: its version, of the gateway
+    started_at: Time  #: this gateway process
+    items: list[DoctorCheck]

@@ -29,6 +29,7 @@ export type Models = Schemas["Models"];
 export type Link = Schemas["Link"];
 export type ProviderState = Schemas["ProviderState"];
 export type Readiness = Schemas["Readiness"];
+export type Doctor = Schemas["Doctor"];
 export type SettingState = Schemas["SettingState"];
 export type KeyInfo = Schemas["KeyInfo"];
 export type Session = Schemas["Session"];

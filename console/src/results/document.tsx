@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { blobOf } from "../api/client";
 import type { DocumentResult } from "../api/types";
 import { visible } from "../shared/ansi";
+import { DownloadFile } from "../shared/blob";
 import { Diff } from "../shared/code";
 import { SafeHtml } from "../shared/html";
 import { Tag } from "../shared/marks";
@@ -20,6 +21,13 @@ interface Props {
 
 /** The page, and below it every block: what it rendered, from which variables, and what came of it. */
 export function DocumentResultView({ result, onLine }: Props) {
+  const onBlock = (id: string): void => {
+    const block = result.blocks.find((each) => each.id === id);
+    if (block !== undefined && onLine !== undefined) onLine(block.lines[0]);
+    const place = document.getElementById(`block-${id}`);
+    place?.scrollIntoView({ block: "nearest" });
+    if (onLine === undefined) place?.focus();
+  };
   return (
     <div className="stack">
       {result.estimate ? (
@@ -32,9 +40,16 @@ export function DocumentResultView({ result, onLine }: Props) {
           {visible(warning)}
         </p>
       ))}
-      {result.html_file_id ? <PageOfDocument fileId={result.html_file_id} /> : null}
+      {result.html_file_id ? (
+        <>
+          <PageOfDocument fileId={result.html_file_id} />
+          <span className="bar">
+            <DownloadFile fileId={result.html_file_id} name="document.html" />
+          </span>
+        </>
+      ) : null}
       {result.blocks.map((block) => (
-        <BlockView key={block.id} block={block} onLine={onLine} />
+        <BlockView key={block.id} block={block} onLine={onLine} onBlock={onBlock} />
       ))}
     </div>
   );
@@ -45,10 +60,10 @@ function PageOfDocument({ fileId }: { fileId: string }) {
   return <Loaded query={query}>{(html) => <SafeHtml html={html} title="The document as a page" height={520} />}</Loaded>;
 }
 
-function BlockView({ block, onLine }: { block: Block; onLine?: (line: number) => void }) {
+function BlockView({ block, onLine, onBlock }: { block: Block; onLine?: (line: number) => void; onBlock: (id: string) => void }) {
   const [from, to] = block.lines;
   return (
-    <section className="panel stack" aria-label={`Block at line ${from}`}>
+    <section className="panel stack" aria-label={`Block at line ${from}`} id={`block-${block.id}`} tabIndex={-1}>
       <div className="bar">
         <Tag tone={TONES[block.status] ?? ""}>
           {SIGNS[block.status]} {block.status}
@@ -71,10 +86,10 @@ function BlockView({ block, onLine }: { block: Block; onLine?: (line: number) =>
         <div>
           <h3>What was sent, beside what was written</h3>
           <Diff before={block.message_original ?? ""} after={block.message_rendered} />
-          <Places text={block.message_rendered} spans={block.message_spans ?? []} />
+          <Places block={block} onBlock={onBlock} />
         </div>
       )}
-      <Variables block={block} />
+      <Variables block={block} onBlock={onBlock} />
       {(block.outputs ?? []).map((output, index) => (
         <DisplayView key={index} display={output} />
       ))}
@@ -87,27 +102,40 @@ function BlockView({ block, onLine }: { block: Block; onLine?: (line: number) =>
   );
 }
 
-/** The message with a mark on each value that the document's code made; the rest are the author's words. */
-function Places({ text, spans }: { text: string; spans: readonly unknown[][] }) {
-  const characters = Array.from(text); // places are in characters, of which JavaScript counts some twice
-  const part = (from: number, to?: number): string => visible(characters.slice(from, to).join(""));
+/** The message with each value underlined that the document's code made; the rest are the author's words. */
+function Places({ block, onBlock }: { block: Block; onBlock: (id: string) => void }) {
+  const spans = (block.message_spans ?? []) as unknown as [number, number, string][];
   if (spans.length === 0) return null;
-  const starts = spans as [number, number, string][];
+  const characters = Array.from(block.message_rendered ?? ""); // places are in characters, of which JavaScript counts some twice
+  const part = (from: number, to?: number): string => visible(characters.slice(from, to).join(""));
   return (
     <p className="wrapped" aria-label="Where values stand">
-      {starts.map(([from, to, name], index) => (
-        <span key={index}>
-          {part(starts[index - 1]?.[1] ?? 0, from)}
-          <mark title={name}>{part(from, to)}</mark>
-        </span>
-      ))}
-      {part(starts[starts.length - 1]![1])}
+      {spans.map(([from, to, name], index) => {
+        const variable = (block.variables ?? []).find((each) => each.name === name.split(/[.[ ,]/)[0]);
+        const maker = variable?.block;
+        return (
+          <span key={index}>
+            {part(spans[index - 1]?.[1] ?? 0, from)}
+            <button type="button" className="value" title={told(name, variable)} disabled={!maker} onClick={() => maker && onBlock(maker)}>
+              {part(from, to)}
+            </button>
+          </span>
+        );
+      })}
+      {part(spans[spans.length - 1]![1])}
     </p>
   );
 }
 
+function told(name: string, variable: NonNullable<Block["variables"]>[number] | undefined): string {
+  if (variable === undefined) return name;
+  const { kernel, type, block, sha256, truncated } = variable;
+  const parts = [name, kernel, type, `${bytes(variable.bytes)}${truncated ? ", cut" : ""}`, `SHA-256 ${sha256.slice(0, 12)}`, block ? `made by ${block}` : "given by the request"];
+  return visible(parts.join(" · "));
+}
+
 /** Where each value in a message came from, and whether it was cut. */
-function Variables({ block }: { block: Block }) {
+function Variables({ block, onBlock }: { block: Block; onBlock: (id: string) => void }) {
   const variables = block.variables ?? [];
   if (variables.length === 0) return null;
   return (
@@ -120,6 +148,7 @@ function Variables({ block }: { block: Block }) {
             <th>Type</th>
             <th className="num">Size</th>
             <th>SHA-256</th>
+            <th>Made by</th>
           </tr>
         </thead>
         <tbody>
@@ -132,6 +161,15 @@ function Variables({ block }: { block: Block }) {
                 {bytes(variable.bytes)} {variable.truncated ? <Tag tone="warn">cut</Tag> : null}
               </td>
               <td className="mono muted">{variable.sha256.slice(0, 12)}</td>
+              <td>
+                {variable.block ? (
+                  <button type="button" className="link" onClick={() => onBlock(variable.block!)}>
+                    {variable.block}
+                  </button>
+                ) : (
+                  <span className="muted">the request</span>
+                )}
+              </td>
             </tr>
           ))}
         </tbody>

@@ -1,10 +1,11 @@
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { defineLanguageFacet, HighlightStyle, Language, LanguageSupport, StreamLanguage, syntaxHighlighting, type StreamParser } from "@codemirror/language";
-import { Compartment, EditorState, type Extension } from "@codemirror/state";
-import { EditorView, keymap, lineNumbers } from "@codemirror/view";
+import { Compartment, EditorState, RangeSet, StateEffect, StateField, type Extension } from "@codemirror/state";
+import { EditorView, gutter, GutterMarker, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
-import { useEffect, useRef } from "react";
+import { useEffect, useImperativeHandle, useRef, type Ref } from "react";
 import { nonce } from "../app/theme";
+import type { EditorHandle, LineMark } from "./editor";
 
 // Each is a file of its own: most pages need one. Not the packages lang-python and its like: each brings a grammar, a parser and
 // completion, a third of the editor's size, for colours that these tokenizers give as well.
@@ -49,9 +50,43 @@ interface Props {
   language: string;
   label: string;
   minHeight?: number;
+  marks?: readonly LineMark[];
+  handle?: Ref<EditorHandle>;
 }
 
-export default function Editor({ value, onChange, language, label, minHeight = 160 }: Props) {
+const setMarks = StateEffect.define<readonly LineMark[]>();
+
+class Mark extends GutterMarker {
+  constructor(private readonly mark: LineMark) {
+    super();
+  }
+  override eq(other: Mark): boolean {
+    return other.mark.sign === this.mark.sign && other.mark.title === this.mark.title;
+  }
+  override toDOM(): Node {
+    const sign = document.createElement("span");
+    sign.className = `line-mark ${this.mark.tone}`;
+    sign.textContent = this.mark.sign;
+    sign.title = this.mark.title;
+    return sign;
+  }
+}
+
+const marked = StateField.define<RangeSet<GutterMarker>>({
+  create: () => RangeSet.empty,
+  update: (before, transaction) => {
+    const asked = transaction.effects.find((effect) => effect.is(setMarks));
+    if (asked === undefined) return before.map(transaction.changes);
+    const { doc } = transaction.state;
+    const there = (asked.value as readonly LineMark[]).filter(({ line }) => line >= 1 && line <= doc.lines);
+    return RangeSet.of(
+      there.map((mark) => new Mark(mark).range(doc.line(mark.line).from)),
+      true,
+    );
+  },
+});
+
+export default function Editor({ value, onChange, language, label, minHeight = 160, marks, handle }: Props) {
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(null);
   const told = useRef(onChange);
@@ -63,6 +98,7 @@ export default function Editor({ value, onChange, language, label, minHeight = 1
       state: EditorState.create({
         doc: value,
         extensions: [
+          marks === undefined ? [] : [marked, gutter({ class: "cm-marks", markers: (shown) => shown.state.field(marked) })],
           lineNumbers(),
           history(),
           keymap.of([...defaultKeymap, ...historyKeymap, indentWithTab]),
@@ -95,5 +131,17 @@ export default function Editor({ value, onChange, language, label, minHeight = 1
     const now = view.current?.state.doc.toString();
     if (now !== undefined && now !== value) view.current!.dispatch({ changes: { from: 0, to: now.length, insert: value } });
   }, [value]);
+  useEffect(() => {
+    if (marks !== undefined) view.current?.dispatch({ effects: setMarks.of(marks) });
+  }, [marks]);
+  useImperativeHandle(handle, () => ({
+    goTo: (line) => {
+      const shown = view.current;
+      if (shown === null) return;
+      const at = shown.state.doc.line(Math.min(Math.max(line, 1), shown.state.doc.lines)).from;
+      shown.dispatch({ selection: { anchor: at }, effects: EditorView.scrollIntoView(at, { y: "center" }) });
+      shown.focus();
+    },
+  }));
   return <div ref={host} className="editor" />;
 }

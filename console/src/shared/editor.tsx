@@ -1,6 +1,19 @@
-import { lazy, Suspense } from "react";
+import { lazy, Suspense, type Ref } from "react";
 
 const Editor = lazy(() => import("./codemirror"));
+
+/** A sign before a line (from 1); a screen reader hears `title`. */
+export interface LineMark {
+  line: number;
+  sign: string;
+  tone: string;
+  title: string;
+}
+
+/** What the page around an editor may ask of it. */
+export interface EditorHandle {
+  goTo: (line: number) => void;
+}
 
 interface Props {
   value: string;
@@ -8,6 +21,9 @@ interface Props {
   language: string;
   label: string;
   minHeight?: number;
+  /** They move with their lines while one types. */
+  marks?: readonly LineMark[];
+  handle?: Ref<EditorHandle>;
 }
 
 /** An editor for code and Markdown; its parts are loaded when the first one is shown. */

@@ -133,7 +133,7 @@ class Walk:
         except ValueError as error:
             document.note(block, "error", "bad_parameter", f"Parameter {declared.name}: {error}.")
         else:
-            document.set_value(declared.name, value)
+            document.set_value(declared.name, value, by=block.id)
             self._mark_fresh(block, "parameter", declared.name, value)
         document.end(block, began)
 
@@ -216,7 +216,7 @@ class Walk:
         for item in items:
             if self.total[0] > MOST_BLOCKS:
                 break
-            document.set_value(node.name, item)
+            document.set_value(node.name, item, by=block.id)
             self.run(node.clauses[0].content)
 
     @_visit.register
@@ -235,7 +235,7 @@ class Walk:
         self._mark_fresh(block, "include", path, unanswered(instructions.tree), arguments)
         document.end(block, began)
         for name, value in arguments.items():
-            document.set_value(name, value)
+            document.set_value(name, value, by=block.id)
         for number, note in instructions.tree.notes:
             document.warn(f"{path}, line {number + 1}: {note.text}")
         outer = (document.prefix, document.line)

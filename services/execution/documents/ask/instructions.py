@@ -164,7 +164,7 @@ class Instructions:
         """Nothing changed: the answers as they were."""
         block.status, block.model = "fresh", cached.model
         block.message_rendered, block.message_spans = cached.rendered, list(cached.spans)
-        block.variables = list(cached.variables)
+        block.variables = self.document.placed(cached.variables)
         block.messages = list(cached.messages)
         self.document.after.blocks[key] = cached
         answers = [
@@ -181,7 +181,7 @@ class Instructions:
     def _add_answers(self, node: Instruction, answers: Sequence[ModelAnswer], *, changed: bool) -> None:
         name = node.options.get("as")
         if name and answers:
-            self.document.set_value(name, answers[0].value)
+            self.document.set_value(name, answers[0].value, by=node.id)
         answered = self.answered.setdefault(node.id, Answered(node))
         answered.answers += answers
         answered.changed = answered.changed or changed

@@ -54,7 +54,8 @@ def rendered(chunks: Chunks, block: Block, text: str) -> FilledMessage:
         available = [name for name in names if name not in document.broken]
         for name, (kernel, look) in document.kernels.find(available, whole).items():
             seen[name] = values.template_value(look, kernel)
-            variables.append(values.variable_of(name, kernel, look, seen[name]))
+            made = values.variable_of(name, kernel, look, seen[name])
+            variables.append(made.model_copy(update={"block": document.maker_of(name)}))
             owners[name] = kernel
         return seen
 
@@ -116,7 +117,7 @@ def _prompt(chunks: Chunks, block: Block, message: str, key: str) -> str:
         block.status = "fresh"
         if asks(message):
             block.message_rendered, block.message_spans = cached.rendered, list(cached.spans)
-            block.variables = list(cached.variables)
+            block.variables = chunks.document.placed(cached.variables)
         document.after.blocks[key] = cached
         return cached.rendered
     if document.looks:

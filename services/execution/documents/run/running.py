@@ -13,7 +13,7 @@ from services.execution.documents.parse.nodes import Assertion, DocumentNode, Le
 from services.execution.documents.resolve.renderer import Renderer
 from services.execution.documents.run.kernels import Kernels
 from services.execution.documents.run.state import CachedBlock, DocumentState, digest
-from shared.contracts.document import Block, BlockKind, BlockMessage, DocumentInput
+from shared.contracts.document import Block, BlockKind, BlockMessage, BlockVariable, DocumentInput
 from shared.errors import JobCancelled
 from shared.jobs.job import Context
 from shared.loop import BudgetSpent
@@ -49,6 +49,7 @@ class RunningDocument:
     line: int | None = None  #: of the include, for everything within
     undecided: int = 0  #: conditions around that did not run: all that they may choose is stale
     stale: set[str] = field(default_factory=set)  #: blocks, in a loop also when only one turn of it is
+    _makers: dict[str, str | None] = field(default_factory=dict)  #: of parameters, loop variables and answers
     _reports_until: int = _REPORTED_SKIPPED  #: so many blocks have events, whether they ran or not
 
     def check(self) -> None:
@@ -131,10 +132,22 @@ class RunningDocument:
             self.digests[name] = digest("stale", key)
             self.broken.pop(name, None)
 
-    def set_value(self, name: str, value: JsonValue) -> None:
+    def set_value(self, name: str, value: JsonValue, by: str | None = None) -> None:
+        """``by``: the block that sets it; none where the request gives it."""
         self.kernels.set_own(name, value)
         self.digests[name] = digest("value", value)
+        self._makers[name] = by
         self.broken.pop(name, None)
+
+    def maker_of(self, name: str) -> str | None:
+        """The block that set the name last."""
+        key = self.digests.get(name)
+        made = (block.id for block in self.blocks.values() if block.digest == key and key is not None)
+        return next(made, self._makers.get(name))
+
+    def placed(self, variables: Iterable[BlockVariable]) -> list[BlockVariable]:
+        """Variables of an earlier job, whose blocks may have other ids by now."""
+        return [each.model_copy(update={"block": self.maker_of(each.name)}) for each in variables]
 
     def unset(self, name: str, identity: str) -> None:
         """A block that failed has not set its name."""

@@ -142,3 +142,18 @@ def test_a_rendered_message_says_where_each_value_stands(
     told = block(result, "instruction-1")
     text = told.message_rendered or ""
     assert [(text[start:end], names) for start, end, names in told.message_spans] == spans
+
+
+def test_each_variable_of_a_message_says_which_block_set_it(jobs: DocumentJobs) -> None:
+    text = (
+        "&[n]{int def=3}\n\n"
+        + python("x = n + 1")
+        + "::: describe as=told {{ x }} :::\n\n::: describe {{ n }} {{ x }} {{ told }} :::\n"
+    )
+    first = jobs.run(text)
+    wanted = {"n": "parameter-1", "x": "chunk-1", "told": "instruction-1"}
+    assert {one.name: one.block for one in block(first, "instruction-2").variables} == wanted
+    jobs.keep("one", first)
+    again = jobs.run(python("0") + text, previous_job_id="one")
+    told = block(again, "instruction-2")
+    assert (told.status, {one.name: one.block for one in told.variables}) == ("fresh", {**wanted, "x": "chunk-2"})

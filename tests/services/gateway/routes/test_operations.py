@@ -161,6 +161,43 @@ def test_settings_are_told_with_their_source_and_without_secrets(gateway: Gatewa
     assert not any(place in answer.text for place in (stores.database_url, stores.redis_url, stores.blob_url))
 
 
+def test_the_doctor_tells_what_is_well_and_what_to_do_about_the_rest(gateway: Gateway) -> None:
+    with gateway.client("doctor", "read", "write") as client:
+        assert client.get("/v1/doctor").status_code == 403
+    advertise(gateway.engine, "execute")
+    try:
+        with gateway.client("doctor", "admin") as admin:
+            answer = admin.get("/v1/doctor")
+    finally:
+        retire(gateway.engine)
+    checks = {each["name"]: each for each in answer.json()["items"]}
+    for name in ("postgres", "redis", "schema", "clock", "connections", "worker execute"):
+        assert (checks[name]["ok"], checks[name]["remedy"]) == (True, None), checks[name]
+    search = checks["worker search"]
+    assert (search["ok"], search["grave"]) == (False, True)
+    assert search["finding"] == "No worker that serves search jobs is running."
+    assert search["remedy"].startswith("Start its worker")
+    stores = gateway.settings.stores
+    assert not any(place in answer.text for place in (stores.database_url, stores.redis_url, stores.blob_url))
+
+
+def test_the_doctor_sees_tables_of_another_revision(gateway: Gateway) -> None:
+    with gateway.engine.begin() as connection:
+        newest = connection.execute(text("SELECT version_num FROM alembic_version")).scalar_one()
+        connection.execute(text("UPDATE alembic_version SET version_num = '0001'"))
+        connection.commit()
+    try:
+        with gateway.client("doctor", "admin") as admin:
+            checks = {each["name"]: each for each in admin.get("/v1/doctor").json()["items"]}
+    finally:
+        with gateway.engine.begin() as connection:
+            connection.execute(text("UPDATE alembic_version SET version_num = :newest"), {"newest": newest})
+            connection.commit()
+    assert checks["schema"]["ok"] is False
+    assert checks["schema"]["finding"] == f"revision 0001; this version has {newest}"
+    assert "python -m migrations" in checks["schema"]["remedy"]
+
+
 _PAST = text(
     "INSERT INTO jobs (id, tenant_id, kind, state, input, conversation_id, actor, created_at, finished_at) "
     "SELECT :tenant || lpad(n::text, 5, '0'), :tenant, 'execute', 'succeeded', "

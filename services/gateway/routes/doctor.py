@@ -1,0 +1,170 @@
+"""What the gateway can check of its installation, each check with what to do: the server's part of `assay doctor`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+import time
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from urllib.parse import unquote, urlsplit
+
+from sqlalchemy import text
+
+from migrations.upgrade import heads
+from services.gateway.dependencies import Dependencies, Deps
+from services.gateway.http.auth import CurrentCaller
+from services.gateway.http.rules import EndpointRules
+from services.gateway.routes.capabilities import isolation_of
+from services.gateway.routing import routes
+from services.gateway.workers import LiveWorker
+from shared import VERSION
+from shared.contracts.models import ProviderState
+from shared.contracts.operations import Doctor, DoctorCheck
+from shared.kinds import KINDS
+
+router = routes("/v1", "Operations")
+
+_STARTED_AT = datetime.now(UTC)
+_MOST_DRIFT_SECONDS = 1.0
+_LEAST_FREE_BYTES = 1_000_000_000
+_FULL = 0.9  #: of Postgres' connections
+_ASK = text(
+    "SELECT array(SELECT version_num FROM alembic_version) AS revisions, extract(epoch FROM clock_timestamp()) AS now, "
+    "(SELECT sum(numbackends) FROM pg_stat_database) AS connections, "
+    "current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int AS most"
+)
+_REMEDIES = {
+    "postgres": "Look at its log and its disk; nothing is lost, and jobs go on once it answers.",
+    "redis": "Start it again: nothing is lost with it, and the reconciler sends what was missed.",
+    "files": "Free some space, or move the files to a larger disk or a bucket (BLOB_URL).",
+    "qdrant": "Start it again, or look whether QDRANT_URL is right.",
+}
+
+
+@router.get("/doctor", summary="Check the installation")
+@EndpointRules(scope="admin")
+async def check_installation(caller: CurrentCaller, deps: Deps) -> Doctor:
+    """What the gateway can see of the servers that it needs, the tables, the clocks, the disk, the workers of each kind
+    and the providers of models; of what is not well, what to do. It only looks."""
+    workers = await deps.workforce.all()
+    items = [
+        *await _dependencies(deps),
+        *await _record(deps),
+        *_disk(deps.settings.stores.blob_url),
+        *_workers(deps, workers),
+        _isolation(workers),
+        *_providers(await deps.llm.ask(deps.llm.layer.providers)),
+    ]
+    return Doctor(version=VERSION, python=platform.python_version(), started_at=_STARTED_AT, items=items)
+
+
+async def _dependencies(deps: Dependencies) -> list[DoctorCheck]:
+    states = await deps.health.states()
+    return [
+        DoctorCheck(
+            name=name,
+            ok=state.state == "ok",
+            finding=state.reason or "answers",
+            remedy=None if state.state == "ok" else _REMEDIES[name],
+        )
+        for name, state in states.items()
+    ]
+
+
+async def _record(deps: Dependencies) -> list[DoctorCheck]:
+    """The revision of the tables, the database's clock beside this machine's, and its connections."""
+    async with deps.database.read() as connection:
+        before = time.time()
+        row = (await connection.execute(_ASK)).one()
+        drift = float(row.now) - (before + time.time()) / 2
+    return [
+        _revision(set(row.revisions), await asyncio.to_thread(heads)),
+        _check(
+            "clock",
+            abs(drift) <= _MOST_DRIFT_SECONDS,
+            f"{abs(drift):.2f} s {'ahead of' if drift > 0 else 'behind'} the gateway's, at Postgres",
+            "Let NTP set the clocks of both machines: leases and ages are of the database's clock.",
+            grave=False,
+        ),
+        _check(
+            "connections",
+            row.connections < _FULL * row.most,
+            f"{row.connections} of {row.most} of Postgres are in use",
+            "Raise max_connections of Postgres, put a pooler before it, or run fewer processes.",
+            grave=False,
+        ),
+    ]
+
+
+def _revision(there: set[str], newest: set[str]) -> DoctorCheck:
+    return _check(
+        "schema",
+        there == newest,
+        f"revision {', '.join(sorted(there)) or 'none'}"
+        + ("" if there == newest else f"; this version has {', '.join(sorted(newest))}"),
+        "Run `python -m migrations` of the newest version that runs here; an older one works beside it meanwhile.",
+        grave=False,
+    )
+
+
+def _disk(blob_url: str) -> Iterator[DoctorCheck]:
+    """Of the files, where they are in a folder; a bucket's owner watches it."""
+    parts = urlsplit(blob_url)
+    if parts.scheme != "file":
+        return
+    try:
+        disk = os.statvfs(unquote(parts.path))
+    except OSError:  # which `files` tells
+        return
+    free = disk.f_bavail * disk.f_frsize
+    yield _check(
+        "disk",
+        free >= _LEAST_FREE_BYTES,
+        f"{free / 1e9:.1f} GB free for files",
+        "Free some space: uploads and results are refused when it is full, and Postgres stops if it shares the disk.",
+        grave=False,
+    )
+
+
+def _workers(deps: Dependencies, workers: Sequence[LiveWorker]) -> Iterator[DoctorCheck]:
+    for kind in KINDS:
+        count = sum(kind in worker.kinds for worker in workers)
+        remedy = "Start its worker: `assay status` says which process does not run, and its log says why."
+        yield _check(f"worker {kind}", count > 0, f"{count} alive" if count else deps.workforce.absence(kind), remedy)
+    others = sorted({f"{worker.service} {worker.version}" for worker in workers if worker.version != VERSION})
+    yield _check(
+        "version",
+        not others,
+        f"all of {VERSION}" if not others else f"the gateway is {VERSION}; {', '.join(others)}",
+        "Bring all to one version once the rollout is over; neighbouring versions work together meanwhile.",
+        grave=False,
+    )
+
+
+def _isolation(workers: Sequence[LiveWorker]) -> DoctorCheck:
+    isolation = isolation_of(workers)
+    finding = f"{isolation.tier}, at least {isolation.minimum}"
+    return _check("isolation", isolation.tier != "none", finding, "No code runs: the execution worker's log says why.")
+
+
+def _providers(providers: Sequence[ProviderState]) -> Iterator[DoctorCheck]:
+    """Those that have a key; without any, that there is none."""
+    configured = [provider for provider in providers if provider.configured]
+    if not configured:
+        remedy = "Set the key of one (GROQ_API_KEY, CEREBRAS_API_KEY, ANTHROPIC_API_KEY, OPENAI_API_KEY ...)."
+        yield _check("providers", False, "none has a key: what needs a model is refused", remedy, grave=False)
+    for provider in configured:
+        well = provider.state in ("closed", "half_open") and provider.reachable is not False
+        finding: str = "asked when it is needed" if well else provider.state
+        if provider.reachable is False:
+            finding = "did not answer when it was looked at"
+        if provider.last_error:
+            finding += f": {provider.last_error}"
+        remedy = "Others of the chain answer meanwhile; Models tells what each has answered, and asks it again."
+        yield _check(f"provider {provider.name}", well, finding, remedy, grave=False)
+
+
+def _check(name: str, ok: bool, finding: str, remedy: str, *, grave: bool = True) -> DoctorCheck:
+    return DoctorCheck(name=name, ok=ok, finding=finding, remedy=None if ok else remedy, grave=grave)
