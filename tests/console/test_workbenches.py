@@ -112,10 +112,39 @@ def test_a_document_runs_and_shows_where_its_values_come_from(page: Page, consol
     page.get_by_role("button", name="Run what is stale").click()
     frame = page.frame_locator("iframe[title='The document as a page']")
     expect(frame.get_by_text("The total is 6.")).to_be_visible()
-    expect(page.get_by_label("State of the blocks")).to_contain_text("✓")
+    marks = page.locator(".cm-marks")
+    expect(marks).to_contain_text("✓")
+    page.get_by_role("button", name="What is stale?").click()
+    expect(page.get_by_text("Nothing would have to run.")).to_be_visible()
+    expect(marks.get_by_title("chunk: fresh")).to_be_visible()
+    ran = console.job(page)["id"]
+    page.locator(".cm-line").filter(has_text="numbers = [3, 1, 2]").click()
+    page.keyboard.press("End")
+    page.keyboard.type(" + [4]")
+    page.get_by_role("button", name="What is stale?").click()
+    expect(page.get_by_text("2 of 2 blocks would have to run.")).to_be_visible()
+    expect(marks.get_by_title("chunk: stale")).to_be_visible()
+    assert console.job(page)["id"] == ran, "a look leaves the page where it was"
     page.get_by_role("button", name="Run what is stale").click()
-    expect(page.get_by_label("State of the blocks")).to_contain_text("=")
-    assert "fresh" in {block["status"] for block in console.job(page)["result"]["blocks"]}
+    expect(frame.get_by_text("The total is 10.")).to_be_visible()
+    page.get_by_text("What differs from the last run").click()
+    expect(page.get_by_label("Differences").first).to_contain_text("put out: 10")
+
+
+def test_a_value_leads_to_its_block_and_an_answer_is_edited_before_it_is_taken(page: Page, console: Console) -> None:
+    text = "# Prices\n\n```python exec\nmean = 4.5\n```\n\n::: describe The mean is {{ mean }} :::\n"
+    job = console.run("document", markdown=text)
+    page.goto(f"/documents?job={job['id']}")
+    value = page.get_by_label("Where values stand").get_by_role("button", name="4.5")
+    expect(value).to_have_attribute("title", re.compile("mean · python · float .* made by chunk-1$"))
+    value.click()
+    expect(page.locator(".cm-activeLine, .cm-focused").first).to_be_visible()
+    answers = page.get_by_role("region", name="Answers")
+    answers.get_by_role("button", name="Edit").click()
+    answers.get_by_label("The answer").fill("The mean of the prices is 4.5.")
+    answers.get_by_role("button", name="Accept as edited").click()
+    expect(page.locator(".cm-content")).to_contain_text("The mean of the prices is 4.5.")
+    expect(answers.get_by_role("button", name="Reject")).to_have_count(0)
 
 
 @pytest.mark.parametrize(
@@ -233,7 +262,9 @@ def test_an_uploaded_file_shows_its_columns_and_a_long_result_all_its_rows(page:
 
 def test_an_operator_sees_what_the_server_needs_and_which_settings_it_has(page: Page) -> None:
     page.goto("/settings")
-    expect(page.get_by_role("region", name="What the server needs")).to_contain_text("postgres")
+    checks = page.get_by_role("region", name="Checks")
+    expect(checks).to_contain_text("worker search")
+    expect(checks).to_contain_text("revision")
     settings = page.get_by_role("region", name="The gateway's settings")
     expect(settings.get_by_role("row", name=re.compile("^DATABASE_URL"))).to_contain_text("not told")
     expect(settings.get_by_role("row", name=re.compile("^ASSAY_BODY_BYTES"))).to_have_count(0)

@@ -1,20 +1,21 @@
 import { Button, Select } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
+import { useMemo, useRef } from "react";
 import { post } from "../../api/client";
 import type { DocumentResult, Job } from "../../api/types";
 import { ResultView } from "../../results";
-import { SIGNS, TONES } from "../../results/blocks";
 import { JobSide, useWorkbenchJob } from "../../results/workbench";
-import { Diff } from "../../shared/code";
 import { useDraft } from "../../shared/draft";
-import { CodeEditor } from "../../shared/editor";
+import { CodeEditor, type EditorHandle } from "../../shared/editor";
 import { download } from "../../shared/json";
-import { Tag } from "../../shared/marks";
 import { Failed } from "../../shared/states";
 import { FileDrop, type Uploaded } from "../../shared/upload";
 import { useTitle } from "../../shared/title";
+import { useUrl } from "../../shared/url";
+import { Answers } from "./answers";
 import { Parameters } from "./parameters";
-import { acceptable, decided } from "./suggestions";
+import { SinceLastRun } from "./since";
+import { LookBar, marksOf, useLook } from "./stale";
 
 interface Draft {
   markdown: string;
@@ -39,9 +40,18 @@ export function Page() {
   });
   const run = useMutation({
     mutationFn: (more: { execute?: "stale" | "all"; dry_run?: boolean }) => post<Job>("/v1/jobs", { kind: "document", input: { ...inputOf(draft), ...more, ...(past?.state === "succeeded" ? { previous_job_id: past.id } : {}) } }),
-    onSuccess: (job) => show(job, { before: id ?? null }),
+    onSuccess: (job) => {
+      look.forget();
+      show(job, { before: id ?? null });
+    },
   });
   const result = (past?.result ?? null) as unknown as DocumentResult | null;
+  const [url] = useUrl();
+  const editor = useRef<EditorHandle>(null);
+  const goTo = (line: number): void => editor.current?.goTo(line);
+  const look = useLook(inputOf(draft), past?.state === "succeeded" ? past : undefined);
+  const blocks = look.blocks ?? result?.blocks;
+  const marks = useMemo(() => marksOf(blocks ?? []), [blocks]);
   return (
     <>
       <div className="head">
@@ -66,8 +76,8 @@ export function Page() {
             </Button>
           </div>
           {run.error === null ? null : <Failed error={run.error} />}
-          <CodeEditor label="Markdown" language="markdown" value={draft.markdown} onChange={(markdown) => setDraft((now) => ({ ...now, markdown }))} minHeight={420} />
-          {result === null ? null : <Gutter result={result} />}
+          <CodeEditor label="Markdown" language="markdown" value={draft.markdown} onChange={(markdown) => setDraft((now) => ({ ...now, markdown }))} minHeight={420} marks={marks} handle={editor} />
+          <LookBar look={look} disabled={past?.state !== "succeeded"} onLine={goTo} />
           <Parameters schema={result?.parameters_schema} values={draft.parameters} onChange={(parameters) => setDraft({ ...draft, parameters })} />
           <FileDrop label="Add files" files={draft.files} onChange={(files) => setDraft({ ...draft, files })} />
         </div>
@@ -75,8 +85,9 @@ export function Page() {
           {(job) =>
             job.result && job.kind === "document" ? (
               <>
-                <Answers draft={draft.markdown} result={job.result as unknown as DocumentResult} onTake={(markdown) => setDraft((now) => ({ ...now, markdown }))} />
-                <ResultView job={job} />
+                <Answers key={job.id} draft={draft.markdown} answered={(job.result as unknown as DocumentResult).markdown} onTake={(markdown) => setDraft((now) => ({ ...now, markdown }))} />
+                <SinceLastRun before={url.before} job={job} />
+                <ResultView job={job} onLine={goTo} />
               </>
             ) : null
           }
@@ -93,48 +104,4 @@ function inputOf(draft: Draft): Record<string, unknown> {
       .map(([name, value]) => [name, /^(-?\d+(\.\d+)?|true|false)$/.test(value) ? (JSON.parse(value) as unknown) : value]),
   );
   return { markdown: draft.markdown, flavour: draft.flavour, files: draft.files.map((file) => ({ id: file.id, path: file.name })), parameters };
-}
-
-/** The blocks in order of their lines, each with its state as sign and word. */
-function Gutter({ result }: { result: DocumentResult }) {
-  return (
-    <div className="bar" aria-label="State of the blocks">
-      {result.blocks.map((block) => (
-        <Tag key={block.id} tone={TONES[block.status] ?? ""} title={`${block.kind}, ${block.status}`}>
-          {block.lines[0]} {SIGNS[block.status]}
-        </Tag>
-      ))}
-    </div>
-  );
-}
-
-/** The document with the answers in it: taken whole, or one after the other. */
-function Answers({ draft, result, onTake }: { draft: string; result: DocumentResult; onTake: (markdown: string) => void }) {
-  if (result.markdown === draft) return null;
-  const suggestions = acceptable(result.markdown);
-  return (
-    <section className="panel stack" aria-label="Answers">
-      <div className="head">
-        <h3>{suggestions.length === 1 ? "One answer" : `${suggestions.length} answers`}</h3>
-        <span className="spacer" />
-        <Button variant="default" onClick={() => onTake(result.markdown)}>
-          Take the document with them
-        </Button>
-      </div>
-      {suggestions.map((suggestion, index) => (
-        <div key={index} className="callout tight">
-          <pre className="wrapped">{suggestion.text}</pre>
-          <span className="bar">
-            <Button variant="default" onClick={() => onTake(decided(result.markdown, index, true))}>
-              Accept
-            </Button>
-            <Button variant="default" onClick={() => onTake(decided(result.markdown, index, false))}>
-              Reject
-            </Button>
-          </span>
-        </div>
-      ))}
-      <Diff before={draft} after={result.markdown} />
-    </section>
-  );
 }

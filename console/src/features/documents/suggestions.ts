@@ -21,11 +21,11 @@ export function acceptable(markdown: string): Suggestion[] {
   return found;
 }
 
-/** The document in which one answer stands as plain text, or is gone. */
-export function decided(markdown: string, index: number, accept: boolean): string {
+/** The document in which words stand in the place of one answer, or nothing. */
+export function decided(markdown: string, index: number, words: string | null): string {
   const suggestion = acceptable(markdown)[index];
   if (suggestion === undefined) return markdown;
   const lines = markdown.split("\n");
-  lines.splice(suggestion.from, suggestion.to - suggestion.from + 1, ...(accept ? suggestion.text.split("\n") : []));
+  lines.splice(suggestion.from, suggestion.to - suggestion.from + 1, ...(words === null ? [] : words.split("\n")));
   return lines.join("\n");
 }

@@ -1,34 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { get } from "../../api/client";
-import type { Readiness, SettingState } from "../../api/types";
+import type { SettingState } from "../../api/types";
 import { visible } from "../../shared/ansi";
-import { Tag } from "../../shared/marks";
 import { Loaded } from "../../shared/states";
-
-/** Whether what the server needs answers: what `assay doctor` looks at too. */
-export function Needs() {
-  const ready = useQuery({ queryKey: ["ready"], queryFn: () => get<Readiness>("/readyz"), refetchInterval: 10_000 });
-  return (
-    <section className="panel" aria-label="What the server needs">
-      <h2>What the server needs</h2>
-      <Loaded query={ready}>
-        {({ dependencies }) => (
-          <dl className="facts">
-            {Object.entries(dependencies).map(([name, { state, reason }]) => (
-              <div key={name} style={{ display: "contents" }}>
-                <dt>{name}</dt>
-                <dd>
-                  <Tag tone={state === "ok" ? "good" : "bad"}>{state === "ok" ? "answers" : state}</Tag> {visible(reason ?? "")}
-                </dd>
-              </div>
-            ))}
-          </dl>
-        )}
-      </Loaded>
-    </section>
-  );
-}
 
 /** The gateway's settings: those that the environment sets, or all of them. */
 export function Effective() {

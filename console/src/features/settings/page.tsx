@@ -10,7 +10,8 @@ import { Tag } from "../../shared/marks";
 import { Loaded } from "../../shared/states";
 import { When } from "../../shared/time";
 import { useTitle } from "../../shared/title";
-import { Effective, Needs } from "./effective";
+import { Checks, Needs } from "./checks";
+import { Effective } from "./effective";
 
 const REMEDIES: Readonly<Record<string, string>> = {
   needs_provider: "Set a provider's key on the server (GROQ_API_KEY, CEREBRAS_API_KEY, ANTHROPIC_API_KEY or OPENAI_API_KEY) and start it again.",
@@ -60,7 +61,7 @@ export function Page() {
           </Loaded>
         </section>
         <div className="stack">
-          <Needs />
+          {session?.scopes.includes("admin") ? <Checks /> : <Needs />}
           <section className="panel" aria-label="Providers">
             <h2>Providers' keys</h2>
             <Loaded query={providers}>

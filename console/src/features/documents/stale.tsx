@@ -1,0 +1,70 @@
+import { Button } from "@mantine/core";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
+import { post } from "../../api/client";
+import { jobQuery } from "../../api/queries";
+import { TERMINAL, type DocumentResult, type Job } from "../../api/types";
+import { SIGNS, TONES } from "../../results/blocks";
+import type { LineMark } from "../../shared/editor";
+import { Failed } from "../../shared/states";
+
+type Blocks = DocumentResult["blocks"];
+
+/** The state of each block as a sign before its first line; of blocks that begin in one line the worst. */
+export function marksOf(blocks: Blocks): LineMark[] {
+  const order = ["skipped", "fresh", "ok", "stale", "error"];
+  const byLine = new Map<number, Blocks[number]>();
+  for (const block of blocks) {
+    const [line] = block.lines;
+    const there = byLine.get(line);
+    if (there === undefined || order.indexOf(block.status) > order.indexOf(there.status)) byLine.set(line, block);
+  }
+  return [...byLine].map(([line, block]) => ({ line, sign: SIGNS[block.status] ?? "", tone: TONES[block.status] ?? "", title: `${block.instruction_type ?? block.kind}: ${block.status}` }));
+}
+
+interface Look {
+  /** Of the last look, once it has ended. */
+  blocks: Blocks | undefined;
+  isPending: boolean;
+  error: unknown;
+  ask: () => void;
+  forget: () => void;
+}
+
+/** Asks which blocks would have to run again; nothing runs, and no model is asked. */
+export function useLook(input: Record<string, unknown>, previous: Job | undefined): Look {
+  const look = useMutation({ mutationFn: () => post<Job>("/v1/jobs", { kind: "document", input: { ...input, execute: "none", previous_job_id: previous?.id } }, { Prefer: "wait=30" }) });
+  const held = look.data?.state === "succeeded";
+  const later = useQuery({ ...jobQuery(look.data?.id ?? ""), enabled: look.data !== undefined && !held }).data;
+  const job = held ? look.data : later;
+  const ended = job?.state === "succeeded";
+  const blocks = useMemo(() => (ended ? (job.result as unknown as DocumentResult).blocks : undefined), [ended, job]);
+  return { blocks, isPending: look.isPending || (look.data !== undefined && !ended && !TERMINAL.has(job?.state ?? "queued")), error: look.error, ask: () => look.mutate(), forget: () => look.reset() };
+}
+
+/** The button, and what was seen: so many blocks of so many. */
+export function LookBar({ look, disabled, onLine }: { look: Look; disabled: boolean; onLine: (line: number) => void }) {
+  const stale = (look.blocks ?? []).filter((block) => block.status === "stale");
+  const faults = (look.blocks ?? []).filter((block) => block.status === "error");
+  return (
+    <>
+      <div className="bar" aria-live="polite">
+        <Button variant="default" disabled={disabled} loading={look.isPending} title={disabled ? "Run it once: then there is something to compare with" : undefined} onClick={look.ask}>
+          What is stale?
+        </Button>
+        {look.blocks === undefined ? null : (
+          <span>
+            {stale.length === 0 ? "Nothing would have to run" : `${stale.length} of ${look.blocks.length} blocks would have to run`}
+            {faults.length === 0 ? "." : `; ${faults.length} cannot.`}
+          </span>
+        )}
+        {[...faults, ...stale].slice(0, 20).map((block) => (
+          <button key={block.id} type="button" className="link" title={`${block.kind}: ${block.status}`} onClick={() => onLine(block.lines[0])}>
+            {SIGNS[block.status]} line {block.lines[0]}
+          </button>
+        ))}
+      </div>
+      {look.error === null ? null : <Failed error={look.error as Error} />}
+    </>
+  );
+}

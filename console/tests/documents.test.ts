@@ -1,0 +1,34 @@
+import { describe, expect, it } from "vitest";
+import { marksOf } from "../src/features/documents/stale";
+import { acceptable, decided } from "../src/features/documents/suggestions";
+
+const ANSWERED = "Before.\n\n::: describe it :::\n\n::: suggest {by=a}\nOne.\n:::\n\n::: suggest {by=b}\nTwo.\nThree.\n:::\n\nAfter.\n";
+
+describe("answers of models in a document", () => {
+  it("are found in their order, with their words", () => {
+    expect(acceptable(ANSWERED).map(({ text }) => text)).toEqual(["One.", "Two.\nThree."]);
+  });
+
+  it("are decided one after the other, and the first decision stands", () => {
+    const first = decided(ANSWERED, 0, "One, edited.");
+    const both = decided(first, 0, null);
+    expect(both).toContain("One, edited.");
+    expect(both).not.toContain("Two.");
+    expect(acceptable(both)).toEqual([]);
+  });
+
+  it("leave the document alone when there is no such answer", () => {
+    expect(decided(ANSWERED, 7, null)).toBe(ANSWERED);
+  });
+});
+
+describe("marks of blocks", () => {
+  it("stand at first lines, and of two in one line the worse is shown", () => {
+    const block = (line: number, status: string): unknown => ({ id: String(line), kind: "chunk", lines: [line, line], status });
+    const marks = marksOf([block(1, "fresh"), block(1, "stale"), block(4, "ok")] as Parameters<typeof marksOf>[0]);
+    expect(marks.map(({ line, sign, title }) => [line, sign, title])).toEqual([
+      [1, "~", "chunk: stale"],
+      [4, "✓", "chunk: ok"],
+    ]);
+  });
+});
