@@ -18,7 +18,7 @@ from shared.contracts.document import DocumentInput, DocumentResult
 from shared.contracts.execute import ExecuteInput, ExecuteResult
 from shared.contracts.flow import FlowInput, FlowResult
 from shared.contracts.jobs import JobRequest
-from shared.contracts.search import IngestInput, IngestResult, SearchInput, SearchResult
+from shared.contracts.search import IngestInput, IngestResult, RecordsInput, RecordsResult, SearchInput, SearchResult
 from shared.contracts.transform import TransformInput, TransformResult
 from shared.specs import SpecTable
 
@@ -161,6 +161,15 @@ KINDS: SpecTable[KindSpec[Any]] = SpecTable(
                 },
             ),
             large_body=True,
+        ),
+        KindSpec(
+            name="records",
+            input=RecordsInput,
+            result=RecordsResult,
+            service="search",
+            command="collection records",
+            title=("collection",),
+            example=Example("Read what a table holds", {"collection": "conference", "table": "sessions"}),
         ),
         KindSpec(
             name="flow",

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from shared.contracts.flow import FlowResult
     from shared.contracts.models import Providers
     from shared.contracts.operations import Doctor, Queues, SettingStates, Stats, Workers
-    from shared.contracts.search import IngestResult, SearchResult
+    from shared.contracts.search import IngestResult, RecordsResult, SearchResult
     from shared.contracts.transform import TransformResult
 
 
@@ -144,6 +144,16 @@ class AsyncClient:
         **fields: Any,
     ) -> AsyncJob[IngestResult]:
         return await self.submit("ingest", {"collection": collection, "table": table, **fields}, submit)
+
+    async def records(
+        self,
+        collection: str,
+        table: str,
+        submit: jobs.SubmitOptions | None = None,
+        **fields: Any,
+    ) -> AsyncJob[RecordsResult]:
+        """A page of what a table holds; ``after`` is the ``next`` of the page before."""
+        return await self.submit("records", {"collection": collection, "table": table, **fields}, submit)
 
     async def document(self, submit: jobs.SubmitOptions | None = None, **fields: Any) -> AsyncJob[DocumentResult]:
         return await self.submit("document", fields, submit)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from shared.contracts.flow import FlowResult
     from shared.contracts.models import Providers
     from shared.contracts.operations import Doctor, Queues, SettingStates, Stats, Workers
-    from shared.contracts.search import IngestResult, SearchResult
+    from shared.contracts.search import IngestResult, RecordsResult, SearchResult
     from shared.contracts.transform import TransformResult
 
 
@@ -142,6 +142,16 @@ class Client:
         **fields: Any,
     ) -> Job[IngestResult]:
         return self.submit("ingest", {"collection": collection, "table": table, **fields}, submit)
+
+    def records(
+        self,
+        collection: str,
+        table: str,
+        submit: jobs.SubmitOptions | None = None,
+        **fields: Any,
+    ) -> Job[RecordsResult]:
+        """A page of what a table holds; ``after`` is the ``next`` of the page before."""
+        return self.submit("records", {"collection": collection, "table": table, **fields}, submit)
 
     def document(self, submit: jobs.SubmitOptions | None = None, **fields: Any) -> Job[DocumentResult]:
         return self.submit("document", fields, submit)

@@ -150,6 +150,33 @@ def search_attempts(name: str, *, limit: Annotated[int, Parameter(help="1 to 200
     )
 
 
+@collection.command(name="records")
+def list_records(
+    name: str,
+    table: str,
+    *,
+    after: Annotated[str | None, Parameter(help="`next` of the page before")] = None,
+    limit: Annotated[int, Parameter(help="1 to 200")] = 50,
+    sending: Sending = _PLAIN,
+) -> int:
+    """List what a table of a collection holds."""
+
+    def tell(session: CommandLine, job: dict[str, Any]) -> None:
+        result = job["result"]
+        rows = [
+            [each["id"], each["name"], _line(each["text"]), json.dumps(each["fields"])] for each in result["records"]
+        ]
+        session.out(show.table(["id", "name", "text", "fields"], rows))
+        if result["next"] is not None:
+            session.warn(f"{len(rows)} of {result['total']:,} records; more: --after {result['next']}")
+
+    return run("records", given(collection=name, table=table, after=after, limit=limit), sending, tell)
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())[:80]
+
+
 @collection.command(name="ls")
 def list_collections() -> None:
     """List collections."""

@@ -148,7 +148,7 @@ class GetJob(Arguments):
 
 
 class ListJobs(Arguments):
-    kind: Literal["execute", "transform", "document", "search", "ingest", "flow", "detect"] | None = None
+    kind: Literal["execute", "transform", "document", "search", "ingest", "records", "flow", "detect"] | None = None
     state: JobState | None = None
     mine: Annotated[bool, Field(description="Only jobs that were begun through these tools")] = False
     limit: Annotated[int, Field(ge=1, le=MOST_PAGE)] = 20

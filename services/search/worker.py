@@ -1,4 +1,4 @@
-"""The search worker: search and ingest, on one store."""
+"""The search worker: search, ingest and the reading of records, on one store."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from services.search.search import Search
 from services.search.settings import EmbeddingServer, QdrantSettings, SearchSettings
 from services.search.store.open import open_store
 from services.search.store.port import VectorStore
+from services.search.stored import Stored
 from shared.errors import AssayError, SearchStoreUnavailable
 from shared.jobs.worker import Worker, open_worker
 from shared.plugins import load_plugins
@@ -48,6 +49,7 @@ def main() -> None:
     threading.Thread(target=_warm_up, args=(library, catalog, worker), name="warm-up", daemon=True).start()
     worker.serve("search", Search(library))
     worker.serve("ingest", Ingest(library))
+    worker.serve("records", Stored(library))
     try:
         worker.run()
     finally:

@@ -138,6 +138,30 @@ class IngestResult(Answer):
     thresholds: dict[str, float]
 
 
+class RecordsInput(Request):
+    """A page of what a table holds, in the order of the store, which no ingest of other records changes."""
+
+    collection: Annotated[Name, Reference("collection")]
+    table: Name
+    after: Annotated[str, Field(pattern=r"^[0-9a-f-]{36}$")] | None = None  #: `next` of the page before
+    limit: Annotated[int, Field(ge=1, le=200)] = 50
+
+
+class StoredRecord(Answer):
+    id: str
+    name: str
+    text: str
+    facets: dict[str, str]
+    fields: dict[str, JsonValue]
+    cut: bool  #: whether text or facets are longer than what is told of them
+
+
+class RecordsResult(Answer):
+    records: list[StoredRecord]
+    total: int  #: records of the table
+    next: str | None  #: where the next page begins; null after the last
+
+
 class PlannedQuery(Request):
     table: Name
     search_mode: Literal["faceted", "master"] = "faceted"

@@ -157,6 +157,14 @@ def test_a_search_whose_filter_keeps_everything_out_says_why_and_runs_without_it
     expect(why).to_have_count(0)
     page.get_by_text("What searches tried here").click()
     expect(page.get_by_text("4 hits, 4 new")).to_be_visible()
+    page.get_by_text("Records", exact=True).click()
+    records = page.get_by_role("region", name="Records of the table")
+    expect(records.locator("tbody tr")).to_have_count(4)
+    expect(records).to_contain_text("Tuning a Postgres vacuum")
+    expect(page.get_by_text("1 to 4 of 4")).to_be_visible()
+    listed = console.shell("collection", "records", sessions, "talks", "--limit", "3")
+    assert (listed.status, listed.out.count("Tuning a Postgres vacuum")) == (0, 3), listed.talk
+    assert "3 of 4 records; more: --after" in listed.talk
 
 
 def test_a_prompt_is_tried_on_the_words_of_a_job(page: Page, console: Console) -> None:

@@ -13,6 +13,7 @@ export type Effect = Schemas["Effect"];
 export type ExecuteResult = Schemas["ExecuteResult"];
 export type DocumentResult = Schemas["DocumentResult"];
 export type SearchResult = Schemas["SearchResult"];
+export type RecordsResult = Schemas["RecordsResult"];
 export type IngestResult = Schemas["IngestResult"];
 export type DetectResult = Schemas["DetectResult"];
 export type FlowResult = Schemas["FlowResult"];

@@ -96,15 +96,18 @@ class ClientStore:
         rows = [record.vector["dense"] for record in records if isinstance(record.vector, dict) and record.vector]
         return np.array(rows, dtype=np.float32)
 
-    def every_payload(self, bucket: Bucket) -> Iterator[list[Payload]]:
-        offset: Any = None
+    def page(self, bucket: Bucket, after: str | None, limit: int) -> tuple[list[Payload], str | None]:
         none: tuple[list[models.Record], Any] = ([], None)
+        records, offset = self._or_empty(
+            lambda: self._client.scroll(_name(bucket), limit=limit, offset=after, with_payload=True), none
+        )
+        return [record.payload or {} for record in records], None if offset is None else str(offset)
+
+    def every_payload(self, bucket: Bucket) -> Iterator[list[Payload]]:
+        offset: str | None = None
         while True:
-            records, offset = self._or_empty(
-                lambda: self._client.scroll(_name(bucket), limit=_PAGE, offset=offset, with_payload=True),  # noqa: B023
-                none,
-            )
-            yield [record.payload or {} for record in records]
+            payloads, offset = self.page(bucket, offset, _PAGE)
+            yield payloads
             if offset is None:
                 return
 

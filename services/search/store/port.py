@@ -146,6 +146,10 @@ class VectorStore(Protocol):
         """The dense vectors of the points that exist and have one, in any order: [points, size]."""
         ...
 
+    def page(self, bucket: Bucket, after: str | None, limit: int) -> tuple[list[Payload], str | None]:
+        """Whole payloads in the order of their points, from that point on, and the point that follows them."""
+        ...
+
     def every_payload(self, bucket: Bucket) -> Iterator[list[Payload]]:
         """Every payload in pages."""
         ...

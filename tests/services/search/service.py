@@ -21,7 +21,16 @@ from services.search.library import Library
 from services.search.search import Search
 from services.search.settings import SearchSettings
 from services.search.store.port import VectorStore
-from shared.contracts.search import IngestInput, IngestResult, SearchInput, SearchResult, TableSpec
+from services.search.stored import Stored
+from shared.contracts.search import (
+    IngestInput,
+    IngestResult,
+    RecordsInput,
+    RecordsResult,
+    SearchInput,
+    SearchResult,
+    TableSpec,
+)
 from shared.errors import UnknownCollection
 from tests.support.context import MemoryContext
 
@@ -139,6 +148,10 @@ class MemorySearchService:
         result = self._ingest(held.context("ingest"), wanted)
         _complete(held)
         return result
+
+    def records(self, table: str, **more: Any) -> RecordsResult:
+        wanted = RecordsInput.model_validate({"collection": "c", "table": table, **more})
+        return Stored(self.library)(MemoryContext().context("records"), wanted)
 
     def search(self, question: str, job: MemoryContext | None = None, **more: Any) -> SearchResult:
         wanted = SearchInput.model_validate({"collection": "c", "question": question, **more})

@@ -3,7 +3,7 @@ import { useState } from "react";
 import type { Query } from "../../api/client";
 import { visible } from "../../shared/ansi";
 
-export const KINDS = ["execute", "transform", "document", "search", "ingest", "flow", "detect"];
+export const KINDS = ["execute", "transform", "document", "search", "ingest", "records", "flow", "detect"];
 const STATES = ["queued", "running", "succeeded", "failed", "cancelled", "dead"];
 const SINCE = [
   { value: "1", label: "last hour" },

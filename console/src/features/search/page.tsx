@@ -11,6 +11,7 @@ import { Empty, Failed, Loaded } from "../../shared/states";
 import { useTitle } from "../../shared/title";
 import { PastAttempts } from "./attempts";
 import { Ingest, NewCollection } from "./collections";
+import { Records } from "./records";
 import { EMPTY_PLAN, Plan, type PlannedQuery } from "./plan";
 
 interface Draft {
@@ -81,6 +82,7 @@ export function Page() {
                 )}
                 {run.error === null ? null : <Failed error={run.error} />}
                 {chosen === undefined ? null : <PastAttempts key={chosen.name} collection={chosen.name} />}
+                {chosen === undefined ? null : <Records key={`records ${chosen.name}`} collection={chosen} />}
                 {chosen === undefined ? null : <Ingest collection={chosen} onDone={() => void collections.refetch()} />}
                 <NewCollection onDone={() => void collections.refetch()} />
               </div>

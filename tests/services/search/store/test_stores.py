@@ -190,6 +190,10 @@ def test_every_payload_pages_through_all(store: VectorStore) -> None:
     store.upsert(BUCKET, [point(n, "dogs") for n in range(1203)])
     records = [payload["record"] for page in store.every_payload(BUCKET) for payload in page]
     assert len(records) == len(set(map(str, records))) == 1203
+    first, follows = store.page(BUCKET, None, 700)
+    second, end = store.page(BUCKET, follows, 700)
+    assert [payload["record"] for payload in [*first, *second]] == records
+    assert end is None
 
 
 def test_a_bucket_that_is_not_there_is_empty_not_an_error(store: VectorStore) -> None:
@@ -199,6 +203,7 @@ def test_a_bucket_that_is_not_there_is_empty_not_an_error(store: VectorStore) ->
     assert store.search(nowhere, [NearestQuery(np.ones(4, dtype=np.float32), 5)]) == [[]]
     assert store.payloads(nowhere, [identity(1)], ["name"]) == {}
     assert list(store.every_payload(nowhere)) in ([], [[]])
+    assert store.page(nowhere, None, 10) == ([], None)
     store.delete(nowhere, [identity(1)])
     store.drop(nowhere)
 
