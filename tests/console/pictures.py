@@ -196,4 +196,5 @@ def _take(context: BrowserContext, server: Server, folder: Path, look: str, *, e
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), everything="--all" in sys.argv)
+    [folder] = (each for each in sys.argv[1:] if each != "--all")
+    main(Path(folder), everything="--all" in sys.argv)

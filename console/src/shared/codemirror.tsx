@@ -86,9 +86,21 @@ const marked = StateField.define<RangeSet<GutterMarker>>({
   },
 });
 
+/** From where to where the first text is another than the second. */
+function changedPart(before: string, after: string): [number, number] {
+  const shorter = Math.min(before.length, after.length);
+  let from = 0;
+  while (from < shorter && before[from] === after[from]) from += 1;
+  let same = 0;
+  while (same < shorter - from && before[before.length - 1 - same] === after[after.length - 1 - same]) same += 1;
+  return [from, before.length - same];
+}
+
 export default function Editor({ value, onChange, language, label, minHeight = 160, marks, handle }: Props) {
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(null);
+  const latestMarks = useRef(marks);
+  latestMarks.current = marks;
   const told = useRef(onChange);
   told.current = onChange;
   useEffect(() => {
@@ -129,7 +141,11 @@ export default function Editor({ value, onChange, language, label, minHeight = 1
   }, [language, label, minHeight]);
   useEffect(() => {
     const now = view.current?.state.doc.toString();
-    if (now !== undefined && now !== value) view.current!.dispatch({ changes: { from: 0, to: now.length, insert: value } });
+    if (now === undefined || now === value) return;
+    const [from, to] = changedPart(now, value);
+    view.current!.dispatch({ changes: { from, to, insert: value.slice(from, value.length - (now.length - to)) } });
+    // Of another text altogether the marks are set anew; else they have moved with their lines.
+    if (to - from > now.length / 2 && latestMarks.current !== undefined) view.current!.dispatch({ effects: setMarks.of(latestMarks.current) });
   }, [value]);
   useEffect(() => {
     if (marks !== undefined) view.current?.dispatch({ effects: setMarks.of(marks) });

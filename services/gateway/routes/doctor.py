@@ -161,7 +161,7 @@ def _providers(providers: Sequence[ProviderState]) -> Iterator[DoctorCheck]:
         if provider.reachable is False:
             finding = "did not answer when it was looked at"
         if provider.last_error:
-            finding += f": {provider.last_error}"
+            finding += f"; the last error: {provider.last_error}"
         remedy = "Others of the chain answer meanwhile; Models tells what each has answered, and asks it again."
         yield _check(f"provider {provider.name}", well, finding, remedy, grave=False)
 

@@ -30,36 +30,39 @@ export function Page() {
         <h1>Settings</h1>
       </div>
       <div className="cols even">
-        <section className="panel stack" aria-label="Capabilities">
-          <h2>What can be done here</h2>
-          <Loaded query={capabilities}>
-            {(data) => (
-              <>
-                {Object.entries(data.kinds).map(([kind, { state, reason }]) => (
-                  <div key={kind} className="tight">
-                    <span className="bar">
-                      <b>{kind}</b> <Tag tone={state === "ready" ? "good" : state === "no_worker" ? "bad" : "warn"}>{state.replace("_", " ")}</Tag>
-                    </span>
-                    {reason ? <span className="muted">{visible(reason)}</span> : null}
-                    {REMEDIES[state] === undefined ? null : <span>{REMEDIES[state]}</span>}
-                  </div>
-                ))}
-                <dl className="facts">
-                  <dt>isolation</dt>
-                  <dd>
-                    {data.isolation.tier}, at least {data.isolation.minimum}
-                  </dd>
-                  {Object.entries(data.languages).map(([name, language]) => (
-                    <div key={name} style={{ display: "contents" }}>
-                      <dt>{name}</dt>
-                      <dd>{language.available ? (language.version ?? "available") : `not here: ${visible(language.reason ?? "")}`}</dd>
+        <div className="stack">
+          <section className="panel stack" aria-label="Capabilities">
+            <h2>What can be done here</h2>
+            <Loaded query={capabilities}>
+              {(data) => (
+                <>
+                  {Object.entries(data.kinds).map(([kind, { state, reason }]) => (
+                    <div key={kind} className="tight">
+                      <span className="bar">
+                        <b>{kind}</b> <Tag tone={state === "ready" ? "good" : state === "no_worker" ? "bad" : "warn"}>{state.replace("_", " ")}</Tag>
+                      </span>
+                      {reason ? <span className="muted">{visible(reason)}</span> : null}
+                      {REMEDIES[state] === undefined ? null : <span>{REMEDIES[state]}</span>}
                     </div>
                   ))}
-                </dl>
-              </>
-            )}
-          </Loaded>
-        </section>
+                  <dl className="facts">
+                    <dt>isolation</dt>
+                    <dd>
+                      {data.isolation.tier}, at least {data.isolation.minimum}
+                    </dd>
+                    {Object.entries(data.languages).map(([name, language]) => (
+                      <div key={name} style={{ display: "contents" }}>
+                        <dt>{name}</dt>
+                        <dd>{language.available ? (language.version ?? "available") : `not here: ${visible(language.reason ?? "")}`}</dd>
+                      </div>
+                    ))}
+                  </dl>
+                </>
+              )}
+            </Loaded>
+          </section>
+          {session?.scopes.includes("admin") ? <Effective /> : null}
+        </div>
         <div className="stack">
           {session?.scopes.includes("admin") ? <Checks /> : <Needs />}
           <section className="panel" aria-label="Providers">
@@ -103,7 +106,6 @@ export function Page() {
             />
           </section>
         </div>
-        {session?.scopes.includes("admin") ? <Effective /> : null}
       </div>
     </>
   );
