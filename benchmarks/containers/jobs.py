@@ -32,6 +32,10 @@ class Case:
     submit: Callable[[Client], Job[Any]]
     fits: Callable[[Json], bool]
 
+    @property
+    def needs_sandbox(self) -> bool:
+        return self.name.startswith(("execute", "transform", "document"))
+
 
 def _code(language: str, code: str, stdout: str) -> Case:
     return Case(
