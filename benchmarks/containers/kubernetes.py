@@ -25,7 +25,8 @@ from tests.support.ports import free_port
 
 #: What is made from the files before podman sees them.
 DIFFERENCES = (
-    "procMount: podman 4.3 leaves /proc masked, so the execution pod can make no sandbox, says so and takes no job",
+    "the execution pod makes no sandbox, says so and takes no job: /proc stays masked (podman 4.3 has no procMount), "
+    "and bubblewrap may not set a hostname, as if podman's own seccomp profile were in force",
     "Job migrate: played as a pod that ends (podman 4.3 knows no Job)",
     "Service gateway, broker: a port of this machine, and a name in the network (podman plays no Service)",
     "replicas: two of execution, one of each other",
