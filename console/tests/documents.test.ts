@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { namesIn } from "../src/features/documents/names";
 import { marksOf } from "../src/features/documents/stale";
 import { acceptable, decided } from "../src/features/documents/suggestions";
+import { typedName } from "../src/shared/completion";
 
 const ANSWERED = "Before.\n\n::: describe it :::\n\n::: suggest {by=a}\nOne.\n:::\n\n::: suggest {by=b}\nTwo.\nThree.\n:::\n\nAfter.\n";
 
@@ -30,5 +32,16 @@ describe("marks of blocks", () => {
       [1, "~", "chunk: stale"],
       [4, "✓", "chunk: ok"],
     ]);
+  });
+});
+
+describe("names after two braces", () => {
+  it("are what the code assigns and what the last run knew, each once and in order", () => {
+    const markdown = "total = of no code\n\n&[year]{num}\n\n```python exec\ntotal = 3\nif total == 3:\n    inner = 1\nb <- 2\nconst\n```\n\nafter = text\n\n```js exec\nconst rows = []\n```\n";
+    expect(namesIn(markdown, ["total", "given"])).toEqual(["b", "given", "rows", "total", "year"]);
+  });
+
+  it("are asked for only where the braces are open", () => {
+    expect(["Say {{", "Say {{ to", "Say {{a}} and", "Say { to"].map(typedName)).toEqual(["", "to", null, null]);
   });
 });

@@ -131,6 +131,29 @@ def test_a_document_runs_and_shows_where_its_values_come_from(page: Page, consol
     expect(page.get_by_label("Differences").first).to_contain_text("put out: 10")
 
 
+def test_names_of_the_document_are_offered_after_two_braces(page: Page, console: Console) -> None:
+    page.goto("/documents")
+    page.locator(".cm-line").filter(has_text="The total is").click()
+    page.keyboard.press("End")
+    page.keyboard.type(" And {{ ")
+    offered = page.get_by_role("listbox", name="Names of the document")
+    expect(offered.get_by_role("option")).to_have_text(["numbers", "total"])
+    page.keyboard.press("ArrowDown")
+    expect(offered.get_by_role("option", selected=True)).to_have_text("total")
+    page.keyboard.press("Enter")
+    expect(offered).to_have_count(0)
+    editor = page.locator(".cm-content")
+    expect(editor).to_contain_text("And {{ total}}")
+    page.keyboard.type(" {{ num")
+    offered.get_by_text("numbers").click()
+    expect(editor).to_contain_text("{{ total}} {{ numbers}}")
+    page.keyboard.type(" {{")
+    page.keyboard.press("Escape")
+    expect(offered).to_have_count(0)
+    page.keyboard.press("Enter")
+    expect(editor).to_contain_text("{{ numbers}} {{")
+
+
 def test_a_value_leads_to_its_block_and_an_answer_is_edited_before_it_is_taken(page: Page, console: Console) -> None:
     text = "# Prices\n\n```python exec\nmean = 4.5\n```\n\n::: describe The mean is {{ mean }} :::\n"
     job = console.run("document", markdown=text)

@@ -5,6 +5,7 @@ import { EditorView, gutter, GutterMarker, keymap, lineNumbers } from "@codemirr
 import { tags } from "@lezer/highlight";
 import { useEffect, useImperativeHandle, useRef, type Ref } from "react";
 import { nonce } from "../app/theme";
+import { completesNames, setNames } from "./completion";
 import type { EditorHandle, LineMark } from "./editor";
 
 // Each is a file of its own: most pages need one. Not the packages lang-python and its like: each brings a grammar, a parser and
@@ -52,6 +53,7 @@ interface Props {
   minHeight?: number;
   marks?: readonly LineMark[];
   handle?: Ref<EditorHandle>;
+  names?: readonly string[];
 }
 
 const setMarks = StateEffect.define<readonly LineMark[]>();
@@ -96,7 +98,7 @@ function changedPart(before: string, after: string): [number, number] {
   return [from, before.length - same];
 }
 
-export default function Editor({ value, onChange, language, label, minHeight = 160, marks, handle }: Props) {
+export default function Editor({ value, onChange, language, label, minHeight = 160, marks, handle, names }: Props) {
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(null);
   const latestMarks = useRef(marks);
@@ -111,6 +113,7 @@ export default function Editor({ value, onChange, language, label, minHeight = 1
         doc: value,
         extensions: [
           marks === undefined ? [] : [marked, gutter({ class: "cm-marks", markers: (shown) => shown.state.field(marked) })],
+          names === undefined ? [] : completesNames(),
           lineNumbers(),
           history(),
           keymap.of([...defaultKeymap, ...historyKeymap, indentWithTab]),
@@ -150,6 +153,9 @@ export default function Editor({ value, onChange, language, label, minHeight = 1
   useEffect(() => {
     if (marks !== undefined) view.current?.dispatch({ effects: setMarks.of(marks) });
   }, [marks]);
+  useEffect(() => {
+    if (names !== undefined) view.current?.dispatch({ effects: setNames.of(names) });
+  }, [names]);
   useImperativeHandle(handle, () => ({
     goTo: (line) => {
       const shown = view.current;

@@ -24,6 +24,8 @@ interface Props {
   /** They move with their lines while one types. */
   marks?: readonly LineMark[];
   handle?: Ref<EditorHandle>;
+  /** Offered after `{{`. */
+  names?: readonly string[];
 }
 
 /** An editor for code and Markdown; its parts are loaded when the first one is shown. */

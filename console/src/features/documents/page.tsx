@@ -13,6 +13,7 @@ import { FileDrop, type Uploaded } from "../../shared/upload";
 import { useTitle } from "../../shared/title";
 import { useUrl } from "../../shared/url";
 import { Answers } from "./answers";
+import { namesIn } from "./names";
 import { Parameters } from "./parameters";
 import { SinceLastRun } from "./since";
 import { LookBar, marksOf, useLook } from "./stale";
@@ -52,6 +53,8 @@ export function Page() {
   const look = useLook(inputOf(draft), past?.state === "succeeded" ? past : undefined);
   const blocks = look.blocks ?? result?.blocks;
   const marks = useMemo(() => marksOf(blocks ?? []), [blocks]);
+  const known = useMemo(() => (result?.blocks ?? []).flatMap((block) => (block.variables ?? []).map(({ name }) => name)), [result]);
+  const names = useMemo(() => namesIn(draft.markdown, known), [draft.markdown, known]);
   return (
     <>
       <div className="head">
@@ -76,7 +79,7 @@ export function Page() {
             </Button>
           </div>
           {run.error === null ? null : <Failed error={run.error} />}
-          <CodeEditor label="Markdown" language="markdown" value={draft.markdown} onChange={(markdown) => setDraft((now) => ({ ...now, markdown }))} minHeight={420} marks={marks} handle={editor} />
+          <CodeEditor label="Markdown" language="markdown" value={draft.markdown} onChange={(markdown) => setDraft((now) => ({ ...now, markdown }))} minHeight={420} marks={marks} handle={editor} names={names} />
           <LookBar look={look} disabled={past?.state !== "succeeded"} onLine={goTo} />
           <Parameters schema={result?.parameters_schema} values={draft.parameters} onChange={(parameters) => setDraft({ ...draft, parameters })} />
           <FileDrop label="Add files" files={draft.files} onChange={(files) => setDraft({ ...draft, files })} />
