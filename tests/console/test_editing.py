@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -165,6 +166,30 @@ def test_a_search_whose_filter_keeps_everything_out_says_why_and_runs_without_it
     listed = console.shell("collection", "records", sessions, "talks", "--limit", "3")
     assert (listed.status, listed.out.count("Tuning a Postgres vacuum")) == (0, 3), listed.talk
     assert "3 of 4 records; more: --after" in listed.talk
+
+
+def test_two_wordings_of_a_question_are_searched_side_by_side(page: Page, console: Console, sessions: str) -> None:
+    asked = {"answer": False, "reflection": False, "plan": [{"table": "talks", "query_text": "vacuum", "limit": 2}]}
+    opened = console.run("search", collection=sessions, question="postgres vacuum", **asked)
+    page.goto(f"/search?job={opened['id']}")
+    expect(page.get_by_label("Question")).to_have_value("postgres vacuum")
+    page.get_by_label("Let a model rewrite").uncheck()
+    page.get_by_label("Answer in words").uncheck()
+    page.get_by_label("In other words").fill("tuning a database")
+    page.get_by_role("button", name="Search for both").click()
+    both = page.get_by_role("region", name="Two wordings")
+    expect(both).to_contain_text("tuning a database")
+    rows = both.locator("tbody tr")
+    expect(rows.first).to_be_visible()
+    with console.api as api:
+        second = api.get(f"/v1/jobs/{parse_qs(urlsplit(page.url).query)['second'][0]}").json()
+    assert second["input"]["question"] == "tuning a database"
+    assert "plan" not in second["input"], "the edited queries are those of the first wording"
+    hits = {str(hit["id"]) for job in (console.job(page), second) for hit in job["result"]["hits"]["talks"]}
+    expect(rows).to_have_count(len(hits))
+    page.get_by_label("In other words").fill("")
+    page.get_by_role("button", name="Search", exact=True).click()
+    expect(both).to_have_count(0)
 
 
 def test_a_prompt_is_tried_on_the_words_of_a_job(page: Page, console: Console) -> None:

@@ -9,7 +9,9 @@ import { useDraft } from "../../shared/draft";
 import { count } from "../../shared/numbers";
 import { Empty, Failed, Loaded } from "../../shared/states";
 import { useTitle } from "../../shared/title";
+import { useUrl } from "../../shared/url";
 import { PastAttempts } from "./attempts";
+import { Beside } from "./beside";
 import { Ingest, NewCollection } from "./collections";
 import { Records } from "./records";
 import { EMPTY_PLAN, Plan, type PlannedQuery } from "./plan";
@@ -17,6 +19,8 @@ import { EMPTY_PLAN, Plan, type PlannedQuery } from "./plan";
 interface Draft {
   collection: string | null;
   question: string;
+  /** The question in other words, which is searched for beside it. */
+  second?: string;
   plan: PlannedQuery[];
   filters: Record<string, string>;
   answer: boolean;
@@ -29,13 +33,20 @@ export function Page() {
   useTitle("Search");
   const [draft, setDraft] = useDraft<Draft>("search", START);
   const collections = useQuery({ queryKey: ["collections"], queryFn: () => get<PageOf<CollectionView>>("/v1/collections", { limit: 200 }) });
+  const [url] = useUrl();
   const { id, job: past, show } = useWorkbenchJob("search", (opened) => {
     const input = opened.input as unknown as { collection: string; question: string; plan?: Partial<PlannedQuery>[]; filters?: Record<string, unknown> };
-    setDraft((now) => ({ ...now, collection: input.collection, question: input.question, plan: filledOf(input.plan ?? []), filters: textOf(input.filters ?? {}) }));
+    setDraft((now) => ({ ...now, collection: input.collection, question: input.question, second: url.second === undefined ? "" : now.second, plan: filledOf(input.plan ?? []), filters: textOf(input.filters ?? {}) }));
   });
   const run = useMutation({
-    mutationFn: (draft: Draft) => post<Job>("/v1/jobs", { kind: "search", input: inputOf(draft) }),
-    onSuccess: (job) => show(job),
+    mutationFn: async (draft: Draft) => {
+      const other = draft.second?.trim() ?? "";
+      const first = await post<Job>("/v1/jobs", { kind: "search", input: inputOf(draft) });
+      // Queries that were edited are those of the first wording.
+      const second = other === "" ? null : await post<Job>("/v1/jobs", { kind: "search", input: inputOf({ ...draft, question: other, plan: [] }) });
+      return { first, second };
+    },
+    onSuccess: ({ first, second }) => show(first, { second: second?.id ?? null }),
   });
   const runWithout = (constraint: string): void => {
     const name = constraint.replace(/^filters?\./, "");
@@ -67,6 +78,7 @@ export function Page() {
                     <Select label="Collection" data={page.items.map((each) => each.name)} value={chosen.name} onChange={(collection) => setDraft({ ...draft, collection, plan: [], filters: {} })} />
                     <Tables collection={chosen} />
                     <Textarea label="Question" autosize minRows={2} value={draft.question} onChange={(event) => setDraft({ ...draft, question: event.currentTarget.value })} />
+                    <Textarea label="In other words" description="Searched for beside the question, to see which hits depend on the wording" autosize value={draft.second ?? ""} onChange={(event) => setDraft({ ...draft, second: event.currentTarget.value })} />
                     <Filters collection={chosen} filters={draft.filters} onChange={(filters) => setDraft({ ...draft, filters })} />
                     <Plan collection={chosen} plan={draft.plan} proposed={planOf(past)} question={draft.question} onChange={(plan) => setDraft({ ...draft, plan })} />
                     <div className="bar">
@@ -75,7 +87,7 @@ export function Page() {
                     </div>
                     <span>
                       <Button loading={run.isPending} disabled={draft.question.trim() === ""} onClick={() => run.mutate(current)}>
-                        Search
+                        {(draft.second ?? "").trim() === "" ? "Search" : "Search for both"}
                       </Button>
                     </span>
                   </>
@@ -87,7 +99,12 @@ export function Page() {
                 <NewCollection onDone={() => void collections.refetch()} />
               </div>
               <JobSide id={id} empty="What is found stands here" hint="With the queries that found it, and, when nothing is found, which constraint stands in the way.">
-                {(job) => (job.result ? <SearchResultView result={job.result as unknown as SearchResult} onWithout={(_, constraint) => runWithout(constraint)} /> : null)}
+                {(job) => (
+                  <>
+                    {url.second === undefined ? null : <Beside first={job} secondId={url.second} />}
+                    {job.result ? <SearchResultView result={job.result as unknown as SearchResult} onWithout={(_, constraint) => runWithout(constraint)} /> : null}
+                  </>
+                )}
               </JobSide>
             </div>
           );
