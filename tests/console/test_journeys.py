@@ -279,3 +279,17 @@ def test_one_switch_changes_how_all_times_are_written(page: Page, console: Conso
     expect(page.locator("time").first).to_have_text(re.compile(r"^\d\d-\d\d \d\d:\d\d:\d\dZ$"))
     page.goto("/conversations")
     expect(page.locator("time").first).to_contain_text("Z")
+
+
+def test_columns_of_the_list_are_chosen_and_sized_and_the_browser_keeps_it(page: Page, console: Console) -> None:
+    console.run("execute", language="python", code="print(1)")
+    page.goto("/jobs")
+    titles = page.get_by_role("table", name="Jobs").get_by_role("columnheader")
+    expect(titles.filter(has_text="Cost")).to_be_visible()
+    page.get_by_text("Columns", exact=True).click()
+    page.get_by_label("Cost", exact=True).uncheck()
+    page.get_by_label("Width of Kind").fill("150")
+    expect(titles.filter(has_text="Cost")).to_have_count(0)
+    page.reload()
+    expect(titles.filter(has_text="Kind")).to_have_css("width", "150px")
+    expect(titles.filter(has_text="Cost")).to_have_count(0)

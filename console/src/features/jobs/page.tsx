@@ -14,11 +14,11 @@ import { Empty, Loaded } from "../../shared/states";
 import { between, took, When } from "../../shared/time";
 import { useTitle } from "../../shared/title";
 import { useUrl } from "../../shared/url";
+import { ColumnChoice, gridOf, shownOf, useColumns, type Column } from "./columns";
 import { chosen, Filters, fits, queryOf } from "./filters";
 import { Selection } from "./selection";
 import { longestOf, stripOf } from "./strip";
 
-const COLUMNS = "24px 100px 80px minmax(140px, 1fr) minmax(0, 190px) 48px 112px 84px 76px";
 const NARROW = "24px 100px minmax(60px, 1fr)"; // kind, age and seconds stand below the title
 
 export function Page() {
@@ -62,6 +62,8 @@ export function Page() {
   const clear = (): void => change(Object.fromEntries(names.map((name) => [name, null])));
   const pick = useCallback((id: string) => setPicked((now) => new Set(now.has(id) ? [...now].filter((each) => each !== id) : [...now, id])), []);
   const narrow = window.matchMedia("(max-width: 700px)").matches;
+  const [kept, keep] = useColumns();
+  const shown = shownOf(kept);
   return (
     <>
       <div className="head">
@@ -73,6 +75,7 @@ export function Page() {
             Clear
           </Button>
         ) : null}
+        {narrow ? null : <ColumnChoice kept={kept} keep={keep} />}
       </div>
       <Loaded query={query} rows={14}>
         {(data) => {
@@ -95,10 +98,10 @@ export function Page() {
             <Rows
               label="Jobs"
               items={items}
-              columns={narrow ? NARROW : COLUMNS}
-              titles={<Titles narrow={narrow} />}
+              columns={narrow ? NARROW : gridOf(kept)}
+              titles={<Titles shown={narrow ? ["State", "What"] : shown} />}
               idOf={(job) => job.id}
-              cells={(job) => <Cells job={job} narrow={narrow} picked={picked.has(job.id)} longest={longest} />}
+              cells={(job) => <Cells job={job} narrow={narrow} shown={shown} picked={picked.has(job.id)} longest={longest} />}
               onOpen={open}
               onEnd={more}
               onPick={pick}
@@ -115,8 +118,8 @@ export function Page() {
 const GOOD: ReadonlySet<string> = new Set(["ok", "done", "found"]);
 const NUMBERS = new Set(["Turns", "Took", "Cost"]);
 
-function Titles({ narrow }: { narrow: boolean }) {
-  const names = ["", "State", ...(narrow ? ["What"] : ["Kind", "What", "Model", "Turns", "When", "Took", "Cost"])];
+function Titles({ shown }: { shown: readonly Column[] }) {
+  const names = ["", ...shown];
   return (
     <>
       {names.map((name) => (
@@ -128,8 +131,9 @@ function Titles({ narrow }: { narrow: boolean }) {
   );
 }
 
-function Cells({ job, narrow, picked, longest }: { job: Job; narrow: boolean; picked: boolean; longest: number }) {
+function Cells({ job, narrow, shown, picked, longest }: { job: Job; narrow: boolean; shown: readonly Column[]; picked: boolean; longest: number }) {
   const said = job.error?.detail ?? "";
+  const has = (name: Column): boolean => !narrow && shown.includes(name);
   return (
     <>
       <span role="cell" data-pick={job.id}>
@@ -138,7 +142,7 @@ function Cells({ job, narrow, picked, longest }: { job: Job; narrow: boolean; pi
       <span role="cell">
         <StateMark state={job.state} />
       </span>
-      {narrow ? null : <span role="cell">{job.kind}</span>}
+      {has("Kind") ? <span role="cell">{job.kind}</span> : null}
       <span role="cell">
         <Link to="/jobs/$id" params={{ id: job.id }} className="plain">
           {visible(job.title ?? `${job.kind} ${job.id.slice(0, 8)}`)}
@@ -151,26 +155,32 @@ function Cells({ job, narrow, picked, longest }: { job: Job; narrow: boolean; pi
           </div>
         ) : null}
       </span>
-      {narrow ? null : (
-        <>
-          <span role="cell" className="muted">
-            {job.failed_over ? <span className="warn">failed over: </span> : null}
-            {job.served ? visible(`${job.served.provider}/${job.served.model}`) : ""}
-          </span>
-          <span role="cell" className="num">
-            {job.turns || "–"}
-          </span>
-          <span role="cell">
-            <When at={job.created_at} />
-          </span>
-          <span role="cell" className="num strip" {...stripOf(job, longest)}>
-            {took(between(job.started_at, job.finished_at))}
-          </span>
-          <span role="cell" className="num">
-            {cost(job.usage?.cost_usd)}
-          </span>
-        </>
-      )}
+      {has("Model") ? (
+        <span role="cell" className="muted">
+          {job.failed_over ? <span className="warn">failed over: </span> : null}
+          {job.served ? visible(`${job.served.provider}/${job.served.model}`) : ""}
+        </span>
+      ) : null}
+      {has("Turns") ? (
+        <span role="cell" className="num">
+          {job.turns || "–"}
+        </span>
+      ) : null}
+      {has("When") ? (
+        <span role="cell">
+          <When at={job.created_at} />
+        </span>
+      ) : null}
+      {has("Took") ? (
+        <span role="cell" className="num strip" {...stripOf(job, longest)}>
+          {took(between(job.started_at, job.finished_at))}
+        </span>
+      ) : null}
+      {has("Cost") ? (
+        <span role="cell" className="num">
+          {cost(job.usage?.cost_usd)}
+        </span>
+      ) : null}
     </>
   );
 }

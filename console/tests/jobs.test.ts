@@ -1,0 +1,14 @@
+import { describe, expect, it } from "vitest";
+import { gridOf, keptOf, shownOf } from "../src/features/jobs/columns";
+
+describe("columns of the list of jobs", () => {
+  it("are all shown where nothing is kept, or nothing that can be read", () => {
+    for (const text of [null, "", "{", "3", '{"hidden": 1, "widths": []}']) expect(shownOf(keptOf(text))).toHaveLength(8);
+  });
+
+  it("are hidden and sized as kept, except what a row needs and sizes that are none", () => {
+    const kept = keptOf('{"hidden": ["Cost", "What", "Model", "Other"], "widths": {"Kind": 120, "Took": 1, "When": "9"}}');
+    expect(shownOf(kept)).toEqual(["State", "Kind", "What", "Turns", "When", "Took"]);
+    expect(gridOf(kept)).toBe("24px 100px 120px minmax(140px, 1fr) 48px 112px 84px");
+  });
+});
