@@ -7,13 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+import structlog
 from redis import Redis
 from sqlalchemy import Engine
+from sqlalchemy.exc import SQLAlchemyError
 
 from shared.jobs import driver, metrics, notifications, statements
 from shared.jobs.combined import CombinedCalls
 from shared.jobs.driver import Values
 from shared.llm.brokered import digest_of
+
+log = structlog.get_logger(__name__)
 
 _MOST = 50
 
@@ -53,9 +57,15 @@ class Claims:
         wanted = sum(notified)
         if wanted < len(notified):
             wanted += notifications.take(self._redis, kind, len(notified) - wanted)
-        claimed: list[Claimed | None] = []
-        while len(claimed) < wanted and (some := self._claim_some(kind, wanted - len(claimed))):
-            claimed += some
+        claimed: list[Claimed] = []
+        try:
+            while len(claimed) < wanted and (some := self._claim_some(kind, wanted - len(claimed))):
+                claimed += some
+        except SQLAlchemyError as fault:
+            if not claimed:
+                raise
+            # Those that run under a lease have to be run; for the others the reconciler notifies again.
+            log.warning("claim_failed", kind=kind, reason=type(fault).__name__)
         return [*claimed, *[None] * (len(notified) - len(claimed))]
 
     def _claim_some(self, kind: str, most: int) -> Sequence[Claimed]:
