@@ -56,6 +56,7 @@ class Jobs(Noun):
         return self._client.submit(kind, input, options, wait=wait, idempotency_key=idempotency_key)
 
     list = sends(jobs.page)
+    counts = sends(jobs.counts)
     changes = sends(jobs.changes)
     cancel_many = sends(jobs.cancel_many)
     replay_many = sends(jobs.replay_many)

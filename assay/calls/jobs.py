@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from shared.contracts.common import Page
     from shared.contracts.detect import DetectSource
-    from shared.contracts.jobs import BatchView, BulkOutcomes, EventPage, JobChanges, JobView
+    from shared.contracts.jobs import BatchView, BulkOutcomes, EventPage, JobChanges, JobCounts, JobView
     from shared.contracts.models import LlmCalls, LlmCallText
     from shared.contracts.webhooks import Deliveries
 
@@ -86,6 +86,15 @@ def page(
     label = [f"{key}:{value}" for key, value in (labels or {}).items()]
     query = {"kind": kind, "state": state, "label": label, "limit": limit, "cursor": cursor, **(filters or {})}
     return ApiCall("GET", "/v1/jobs", as_page("jobs.JobView"), query=query)
+
+
+def counts(
+    kind: str | None = None, labels: Mapping[str, str] | None = None, filters: Mapping[str, str] | None = None
+) -> ApiCall[JobCounts]:
+    """How many of the jobs that the list shows for the same filters are in each state."""
+    label = [f"{key}={value}" for key, value in (labels or {}).items()]
+    query = {"kind": kind, "label": label, **(filters or {})}
+    return ApiCall("GET", "/v1/jobs/counts", as_model("jobs.JobCounts"), query=query)
 
 
 def get(id: str) -> ApiCall[JobView]:

@@ -22,7 +22,7 @@ from assay.events import JobEvent
 
 if TYPE_CHECKING:
     from assay.calls.call import ApiCall
-    from shared.contracts.jobs import BulkOutcomes
+    from shared.contracts.jobs import BulkOutcomes, JobCounts
 
 app = App(name="jobs", help="Look at jobs, wait for them, cancel them, run them again.")
 
@@ -39,6 +39,19 @@ def list_jobs(
     """List jobs, newest first."""
     labels = dict(pair(each) for each in label)
     answer(jobs.page(kind, state, labels, limit, cursor), _rows)
+
+
+@app.command
+def count(
+    *, kind: str | None = None, label: Annotated[Sequence[str], Parameter(help="KEY=VALUE", negative="")] = ()
+) -> None:
+    """Count jobs by state; a + says that there are more."""
+    answer(jobs.counts(kind, dict(pair(each) for each in label)), _counts)
+
+
+def _counts(counted: JobCounts) -> str:
+    rows = [(each["state"], f"{each['jobs']:,}{'+' if each['more'] else ''}") for each in counted["items"]]
+    return show.table(["STATE", "JOBS"], rows)
 
 
 @app.command

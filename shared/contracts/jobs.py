@@ -195,6 +195,21 @@ class JobPage(Answer):
     )
 
 
+class StateCount(Answer):
+    """How many jobs are in a state; ``more``: they were not all counted."""
+
+    state: JobState
+    jobs: int
+    more: bool
+
+
+class JobCounts(Answer):
+    """The jobs of a filter by state."""
+
+    items: list[StateCount]
+    looked_back_to: Time | None = Field(None, description="Jobs submitted before this moment were not looked at")
+
+
 class JobChanges(Answer):
     """Jobs that were submitted, begun or ended, as they are now, the oldest change first."""
 

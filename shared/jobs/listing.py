@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -11,6 +11,7 @@ from sqlalchemy import (
     ARRAY,
     ColumnElement,
     CompoundSelect,
+    Executable,
     Select,
     Table,
     Text,
@@ -19,6 +20,7 @@ from sqlalchemy import (
     bindparam,
     exists,
     func,
+    literal,
     literal_column,
     or_,
     select,
@@ -39,6 +41,8 @@ from shared.llm.tables import llm_calls
 _HEAVY = ("input", "result")
 #: A count goes no further: nobody looks through more.
 MOST_COUNTED = 10_000
+#: Of each state no more are counted.
+MOST_OF_A_STATE = 1_000
 #: A page is looked for among so many jobs of its index; few of them may fit, and whoever wants more asks for the next.
 MOST_LOOKED_AT = 2_000
 #: When it was submitted, and its id: where a job stands in the list.
@@ -182,6 +186,30 @@ def total(tenant: str, wanted: JobFilter, end: Place | None = None) -> Select[An
     """How many there are, counted no further than ``MOST_COUNTED`` and ``end``."""
     counted = _ids(tenant, wanted, MOST_COUNTED, end=end).subquery()
     return select(func.least(func.count(), MOST_COUNTED)).select_from(counted)
+
+
+def is_counted_by_state(wanted: JobFilter) -> bool:
+    """Whether an index has the jobs of each state together, so that each state is counted for itself."""
+    return not wanted.marks() and not wanted.is_loose()
+
+
+def by_state(tenant: str, wanted: JobFilter, end: Place | None = None) -> Executable:
+    """Rows ``state, jobs``: of each state one more than ``MOST_OF_A_STATE`` at most, else among those to look at."""
+    if is_counted_by_state(wanted):
+        states = wanted.states or [str(state) for state in JobState]
+        return union_all(*[_of_state(tenant, replace(wanted, states=[state])) for state in states])
+    found = _ids(tenant, wanted, MOST_LOOKED_AT + 1, end=end)
+    chosen = jobs.c.id == func.any(func.array(found.scalar_subquery()))
+    return select(jobs.c.state, func.count().label("jobs")).where(chosen).group_by(jobs.c.state)
+
+
+def _of_state(tenant: str, wanted: JobFilter) -> Select[Any]:
+    """Without an order, so that they come from whatever index has the fewest."""
+    conditions = [*wanted.conditions(tenant), *_between(wanted, jobs, None)]
+    most = _literal(MOST_OF_A_STATE + 1)
+    parts = [select(literal(1).label("one")).where(*conditions, *place).limit(most) for place in _places(wanted)]
+    rows = select(union_all(*[select(part.subquery()) for part in parts]).subquery()).limit(most).subquery()
+    return select(literal(wanted.states[0]).label("state"), func.count().label("jobs")).select_from(rows)
 
 
 def _ids(

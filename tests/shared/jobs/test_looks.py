@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 
 import pytest
 from sqlalchemy import Connection, text
@@ -38,6 +39,17 @@ _FILTERS: dict[str, tuple[JobFilter, str]] = {
     "two labels": (JobFilter(labels=[_ALL, _ODD]), "labels ? 'odd'"),
     "either label, of a kind": (JobFilter(labels=[[*_ODD, *_ALL]], kinds=["execute"]), "kind = 'execute'"),
     "nothing": (JobFilter(words="nowhere"), "false"),
+}
+
+_COUNTED: dict[str, tuple[JobFilter, str]] = {
+    "all": (JobFilter(), "true"),
+    "kinds": (JobFilter(kinds=["execute", "transform"]), "true"),
+    "since": (
+        JobFilter(created_after=datetime(2026, 1, 1, 0, 0, 9, tzinfo=UTC)),
+        "created_at > timestamptz '2026-01-01 00:00:09Z'",
+    ),
+    "a label": (JobFilter(labels=[_ODD]), "labels ? 'odd'"),
+    "a state": (JobFilter(states=["failed"]), "state = 'failed'"),
 }
 
 
@@ -87,6 +99,25 @@ def test_a_piece_is_no_longer_than_it_may_be(filled: Connection) -> None:
     end = _end(filled, wanted, None, 40)
     assert len(filled.execute(listing.page("looker", wanted, 1000, None, end)).all()) == 40
     assert filled.execute(listing.total("looker", wanted, end)).scalar_one() == 40
+
+
+@pytest.mark.parametrize("name", [*_FILTERS, "all", "kinds", "since", "a label", "a state"])
+def test_counts_by_state_are_those_of_the_list(filled: Connection, name: str) -> None:
+    wanted, condition = _COUNTED.get(name) or _FILTERS[name]
+    counted = f"SELECT state, count(*) AS jobs FROM jobs WHERE tenant_id = 'looker' AND {condition} GROUP BY state"
+    expected = {row.state: row.jobs for row in filled.execute(text(counted))}
+    rows = filled.execute(listing.by_state("looker", wanted, _end(filled, wanted, None, 1000))).all()
+    assert {row.state: row.jobs for row in rows if row.jobs} == expected
+
+
+@pytest.mark.parametrize("wanted", [JobFilter(), JobFilter(labels=[[*_ALL]]), JobFilter(words="job")])
+def test_a_count_has_an_end(filled: Connection, wanted: JobFilter, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("MOST_OF_A_STATE", "MOST_LOOKED_AT"):
+        monkeypatch.setattr(listing, name, 10)
+    rows = filled.execute(listing.by_state("looker", wanted, _end(filled, wanted, None, 10))).all()
+    counted = [row.jobs for row in rows if row.jobs]
+    together = 10 if wanted.words else 11
+    assert (max(counted) == 11) if listing.is_counted_by_state(wanted) else (sum(counted) == together)
 
 
 @pytest.mark.parametrize(

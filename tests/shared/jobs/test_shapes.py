@@ -32,6 +32,8 @@ _OF_ONE_TENANT: Mapping[str, Callable[[], Executable]] = {
     "by label": lambda: listing.page("t", listing.JobFilter(labels=[[("a", "b")]]), 20),
     "by model": lambda: listing.page("t", listing.JobFilter(model="m", states=["dead"]), 20),
     "total": lambda: listing.total("t", listing.JobFilter(error_code="x", kinds=["flow"])),
+    "by state": lambda: listing.by_state("t", listing.JobFilter(kinds=["flow"])),
+    "by state, of a label": lambda: listing.by_state("t", listing.JobFilter(labels=[[("a", "b")]])),
     "calls": lambda: ledger.calls_of("t", "j"),
 }
 _HELD = statements.Held("t", "j", 1)
