@@ -24,6 +24,7 @@ export type CollectionView = Schemas["CollectionView"];
 export type Capabilities = Schemas["Capabilities"];
 export type Conversation = Schemas["Conversation"];
 export type ConversationSummary = Schemas["ConversationSummary"];
+export type JobCounts = Schemas["JobCounts"];
 export type JobPage = Schemas["JobPage"];
 export type Prompt = Schemas["Prompt"];
 export type Models = Schemas["Models"];

@@ -4,20 +4,20 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { patch, useLiveJobs, useRefresh } from "../../api/live";
 import { jobsPage } from "../../api/queries";
-import type { Job } from "../../api/types";
 import { useSession } from "../../app/shell";
-import { visible } from "../../shared/ansi";
-import { LiveTag, StateMark } from "../../shared/marks";
-import { cost } from "../../shared/numbers";
+import { LiveTag } from "../../shared/marks";
 import { Rows } from "../../shared/rows";
 import { Empty, Loaded } from "../../shared/states";
-import { between, took, When } from "../../shared/time";
+import { When } from "../../shared/time";
 import { useTitle } from "../../shared/title";
 import { useUrl } from "../../shared/url";
-import { ColumnChoice, gridOf, shownOf, useColumns, type Column } from "./columns";
+import { ColumnChoice, gridOf, shownOf, useColumns } from "./columns";
+import { Counts, COUNTS } from "./counts";
+import { Export } from "./export";
 import { chosen, Filters, fits, queryOf } from "./filters";
+import { Cells, Titles } from "./row";
 import { Selection } from "./selection";
-import { longestOf, stripOf } from "./strip";
+import { longestOf } from "./strip";
 
 const NARROW = "24px 100px minmax(60px, 1fr)"; // kind, age and seconds stand below the title
 
@@ -25,7 +25,8 @@ export function Page() {
   useTitle("Jobs");
   const [url, change] = useUrl();
   const navigate = useNavigate();
-  const filter = { ...queryOf(url), limit: 100 };
+  const asked = queryOf(url);
+  const filter = { ...asked, limit: 100 };
   const names = chosen(url);
   const filtered = names.length > 0;
   const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
@@ -40,8 +41,10 @@ export function Page() {
   const [waiting, setWaiting] = useState<ReadonlySet<string>>(new Set());
   const top = useRef(true);
   const refresh = useRefresh(["jobs"]);
+  const recount = useRefresh([COUNTS]);
   const client = useQueryClient();
   const liveness = useLiveJobs(useSession()?.tenant, (job) => {
+    recount();
     // Nothing moves under the pointer, and many pages are not read again for each change.
     const still = !top.current || picked.size > 0 || (query.data?.pages.length ?? 0) > 1;
     const patched = job !== null && patch(client, ["jobs", filter], job);
@@ -77,6 +80,11 @@ export function Page() {
         ) : null}
         {narrow ? null : <ColumnChoice kept={kept} keep={keep} />}
       </div>
+      <div className="bar">
+        <Counts url={url} change={change} />
+        <span className="spacer" />
+        <Export key={JSON.stringify(url)} filter={asked} />
+      </div>
       <Loaded query={query} rows={14}>
         {(data) => {
           const items = data.pages.flatMap((page) => page.items);
@@ -111,76 +119,6 @@ export function Page() {
           );
         }}
       </Loaded>
-    </>
-  );
-}
-
-const GOOD: ReadonlySet<string> = new Set(["ok", "done", "found"]);
-const NUMBERS = new Set(["Turns", "Took", "Cost"]);
-
-function Titles({ shown }: { shown: readonly Column[] }) {
-  const names = ["", ...shown];
-  return (
-    <>
-      {names.map((name) => (
-        <span key={name} role="columnheader" className={NUMBERS.has(name) ? "num" : ""}>
-          {name === "" ? <span className="hidden">Choose</span> : name}
-        </span>
-      ))}
-    </>
-  );
-}
-
-function Cells({ job, narrow, shown, picked, longest }: { job: Job; narrow: boolean; shown: readonly Column[]; picked: boolean; longest: number }) {
-  const said = job.error?.detail ?? "";
-  const has = (name: Column): boolean => !narrow && shown.includes(name);
-  return (
-    <>
-      <span role="cell" data-pick={job.id}>
-        <input type="checkbox" className="pick" checked={picked} readOnly aria-label={`Choose ${job.id}`} />
-      </span>
-      <span role="cell">
-        <StateMark state={job.state} />
-      </span>
-      {has("Kind") ? <span role="cell">{job.kind}</span> : null}
-      <span role="cell">
-        <Link to="/jobs/$id" params={{ id: job.id }} className="plain">
-          {visible(job.title ?? `${job.kind} ${job.id.slice(0, 8)}`)}
-        </Link>
-        {said === "" ? null : <span className="bad"> {visible(said)}</span>}
-        {job.verdict && !GOOD.has(job.verdict) && said === "" ? <span className="warn"> {job.verdict.replaceAll("_", " ")}</span> : null}
-        {narrow ? (
-          <div className="muted">
-            {job.kind}, <When at={job.created_at} />, {took(between(job.started_at, job.finished_at))}
-          </div>
-        ) : null}
-      </span>
-      {has("Model") ? (
-        <span role="cell" className="muted">
-          {job.failed_over ? <span className="warn">failed over: </span> : null}
-          {job.served ? visible(`${job.served.provider}/${job.served.model}`) : ""}
-        </span>
-      ) : null}
-      {has("Turns") ? (
-        <span role="cell" className="num">
-          {job.turns || "–"}
-        </span>
-      ) : null}
-      {has("When") ? (
-        <span role="cell">
-          <When at={job.created_at} />
-        </span>
-      ) : null}
-      {has("Took") ? (
-        <span role="cell" className="num strip" {...stripOf(job, longest)}>
-          {took(between(job.started_at, job.finished_at))}
-        </span>
-      ) : null}
-      {has("Cost") ? (
-        <span role="cell" className="num">
-          {cost(job.usage?.cost_usd)}
-        </span>
-      ) : null}
     </>
   );
 }

@@ -5,9 +5,9 @@ import { post } from "../../api/client";
 import type { components } from "../../api/schema";
 import { TERMINAL, type Job } from "../../api/types";
 import { useSession } from "../../app/shell";
-import { safeCell } from "../../shared/csv";
 import { download } from "../../shared/json";
 import { Failed } from "../../shared/states";
+import { csvOf } from "./everything";
 
 type Schemas = components["schemas"];
 
@@ -70,9 +70,4 @@ async function done(jobs: readonly Job[], verb: "cancel" | "replay"): Promise<Ou
     answers.push(await post<Schemas["BulkOutcomes"]>(`/v1/jobs/${verb}`, { ids: jobs.slice(place, place + AT_ONCE).map((job) => job.id) }));
   }
   return answers.flatMap(({ items }) => items.map((each) => ({ id: each.id, ok: each.ok, said: each.ok ? (each.job_id ? `runs again as ${each.job_id}` : `is ${each.state}`) : `${each.detail} (${each.code})` })));
-}
-
-function csvOf(jobs: readonly Job[]): string {
-  const names = ["id", "kind", "state", "title", "created_at", "started_at", "finished_at", "verdict", "turns"] as const;
-  return [names.join(","), ...jobs.map((job) => names.map((name) => safeCell(String(job[name] ?? ""))).join(","))].join("\n");
 }
