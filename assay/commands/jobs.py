@@ -22,7 +22,7 @@ from assay.events import JobEvent
 
 if TYPE_CHECKING:
     from assay.calls.call import ApiCall
-    from shared.contracts.jobs import BulkOutcomes, JobCounts
+    from shared.contracts.jobs import BulkOutcomes
 
 app = App(name="jobs", help="Look at jobs, wait for them, cancel them, run them again.")
 
@@ -49,7 +49,7 @@ def count(
     answer(jobs.counts(kind, dict(pair(each) for each in label)), _counts)
 
 
-def _counts(counted: JobCounts) -> str:
+def _counts(counted: Mapping[str, Any]) -> str:
     rows = [(each["state"], f"{each['jobs']:,}{'+' if each['more'] else ''}") for each in counted["items"]]
     return show.table(["STATE", "JOBS"], rows)
 

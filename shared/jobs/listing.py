@@ -203,7 +203,7 @@ def by_state(tenant: str, wanted: JobFilter, end: Place | None = None) -> Execut
     return select(jobs.c.state, func.count().label("jobs")).where(chosen).group_by(jobs.c.state)
 
 
-def _of_state(tenant: str, wanted: JobFilter) -> Select[Any]:
+def _of_state(tenant: str, wanted: JobFilter) -> Select[str, int]:
     """Without an order, so that they come from whatever index has the fewest."""
     conditions = [*wanted.conditions(tenant), *_between(wanted, jobs, None)]
     most = _literal(MOST_OF_A_STATE + 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Literal
@@ -209,6 +210,31 @@ def test_jobs_are_filtered_and_the_filter_survives_going_back(page: Page, consol
     page.get_by_role("button", name="Clear the filter").click()
     expect(rows.first).to_be_visible()
     assert "state=" not in page.url
+
+
+def test_jobs_are_counted_by_state_and_the_whole_list_is_exported(page: Page, console: Console) -> None:
+    with console.api as api:  # the code is the title, and would be a formula
+        for _ in range(2):
+            body = {"kind": "execute", "input": {"language": "python", "code": "=counted"}}
+            ended = api.post("/v1/jobs", json=body, headers={"Prefer": "wait=60"}).json()
+            assert ended["state"] == "succeeded"
+    page.goto("/jobs?q=%3Dcounted")
+    states = page.get_by_role("group", name="Jobs by state").get_by_role("button")
+    expect(states).to_have_count(1)
+    expect(states).to_have_text(re.compile(r"succeeded\s*2$"))
+    states.click()
+    expect(page).to_have_url(re.compile("state=succeeded"))
+    expect(states).to_have_attribute("aria-pressed", "true")
+    with page.expect_download() as csv:
+        page.get_by_role("button", name="Export CSV").click()
+    lines = Path(csv.value.path()).read_text().splitlines()
+    assert (len(lines), [",'=counted," in line for line in lines]) == (3, [False, True, True])
+    expect(page.get_by_text("2 jobs saved")).to_be_visible()
+    with page.expect_download() as whole:
+        page.get_by_role("button", name="Export JSON").click()
+    assert [job["title"] for job in json.loads(Path(whole.value.path()).read_text())] == ["=counted"] * 2
+    states.click()
+    expect(states).to_have_attribute("aria-pressed", "false")
 
 
 def test_places_are_reached_by_keys(page: Page) -> None:

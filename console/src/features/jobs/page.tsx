@@ -80,7 +80,7 @@ export function Page() {
         ) : null}
         {narrow ? null : <ColumnChoice kept={kept} keep={keep} />}
       </div>
-      <div className="bar">
+      <div className="head">
         <Counts url={url} change={change} />
         <span className="spacer" />
         <Export key={JSON.stringify(url)} filter={asked} />

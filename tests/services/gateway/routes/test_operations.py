@@ -86,6 +86,24 @@ def test_a_list_is_filtered_by_any_of_what_it_shows(worked: Worked) -> None:
     assert (counted["total"], len(counted["items"])) == (3, 1)
 
 
+def test_jobs_are_counted_by_state_for_the_filter_of_the_list(worked: Worked) -> None:
+    client, _ = worked
+
+    def counts(**query: str | list[str]) -> dict[str, tuple[int, bool]]:
+        answer = client.get("/v1/jobs/counts", params=query)
+        assert answer.status_code == 200, answer.text
+        return {each["state"]: (each["jobs"], each["more"]) for each in answer.json()["items"]}
+
+    none = (0, False)
+    expected = {"queued": (1, False), "running": none, "succeeded": (1, False), "failed": (1, False)}
+    assert counts() == {**expected, "cancelled": none, "dead": none}
+    assert counts(state=["failed"]) == {"failed": (1, False)}
+    assert counts(q="third") == {**dict.fromkeys(counts(), none), "queued": (1, False)}
+    assert counts(failed_over="true")["succeeded"] == (1, False)
+    assert counts(kind="flow") == dict.fromkeys(counts(), none)
+    assert client.get("/v1/jobs/counts", params={"limit": 1}).status_code == 422
+
+
 @pytest.mark.parametrize("query", ["colour=red", "state=odd", "prompt=x", "label=x", "created_after=2026-01-01"])
 def test_a_filter_that_would_filter_nothing_is_refused(client: httpx.Client, query: str) -> None:
     answer = client.get(f"/v1/jobs?{query}")
