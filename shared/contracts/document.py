@@ -125,6 +125,8 @@ class DocumentResult(Answer):
     markdown: str
     file_id: str | None
     html_file_id: str | None
+    #: [from, to) in the text of the page's ``main``, and whose value stands there; what was not found is missing
+    page_spans: list[tuple[int, int, str]] = []
     blocks: list[Block]
     variables: dict[str, JsonValue]
     warnings: list[str]

@@ -81,14 +81,15 @@ class Documents:
         instructions, included = _walked(document, tree, folder)
         written = tree.source if request.dry_run else instructions.markdown()
         standing = tree if written == tree.source else parse(written, request.notation)
-        html = page(document, standing) if not request.dry_run else None
+        made = page(document, standing) if not request.dry_run else None
         saved = context.files.save("document.md", written.encode(), "text/markdown")
         for warning in document.warnings[:50]:
             context.report.warn(warning)
         return DocumentResult(
             markdown=written,
             file_id=saved.id,
-            html_file_id=context.files.save("document.html", html, "text/html").id if html is not None else None,
+            html_file_id=None if made is None else context.files.save("document.html", made.html, "text/html").id,
+            page_spans=[] if made is None else made.spans,
             blocks=list(document.blocks.values()),
             variables=_variables(document),
             warnings=document.warnings,

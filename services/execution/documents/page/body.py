@@ -14,6 +14,7 @@ from services.execution.documents.page.clean import cleaned
 from services.execution.documents.page.formulas import Formulas
 from services.execution.documents.page.front import Front
 from services.execution.documents.page.markdown import Prose, prose
+from services.execution.documents.page.places import Places
 from services.execution.documents.parse.nodes import (
     Chunk,
     DocumentNode,
@@ -36,8 +37,15 @@ _OPTIONS = re.compile(r"\A(?:[ \t]*(?:#|//|--)\|[^\n]*\n)+")  #: of a cell, whic
 
 class PageBody:
     def __init__(
-        self, document: RunningDocument, tree: DocumentTree, front: Front, citations: Citations | None = None
+        self,
+        document: RunningDocument,
+        tree: DocumentTree,
+        front: Front,
+        citations: Citations | None = None,
+        *,
+        marked: bool = False,
     ) -> None:
+        """``marked``: with a mark at each value of the document's code."""
         self._document, self._tree, self._front, self._citations = document, tree, front, citations
         self._blocks = {block.id: block for block in document.blocks.values()}
         self._captions = _captions(tree)
@@ -45,6 +53,7 @@ class PageBody:
         self._mark = secrets.token_hex(16)  #: no text can hold it
         self._shown: list[str] = []
         self.formulas = Formulas(self._mark)
+        self.places = Places(self._mark) if marked else None
 
     def prose(self) -> Prose:
         """All of it: Markdown is read as a whole, so that footnotes and references find what they name."""
@@ -100,7 +109,10 @@ class PageBody:
         for node in sorted(expressions, key=lambda one: -one.columns[0]):
             block = self._blocks.get(node.id)
             if block is not None and block.outputs:
-                value = re.sub(r"([\\`*_{}\[\]<>()#+!|~&$@])", r"\\\1", str(block.outputs[-1].text))
+                written = str(block.outputs[-1].text)
+                value = re.sub(r"([\\`*_{}\[\]<>()#+!|~&$@])", r"\\\1", written)
+                if self.places is not None:
+                    value = self.places.word(written, value, block.id)
                 line = f"{line[: node.columns[0]]}{value}{line[node.columns[1] :]}"
         return line
 
@@ -126,7 +138,7 @@ class PageBody:
 
     def _outputs(self, node: DocumentNode, block: Block) -> str:
         alt = _alternative_text(node, block)
-        shown = "".join(self._output(output, alt) for output in block.outputs)
+        shown = "".join(self._output(output, alt, block.id) for output in block.outputs)
         id = _label(node)
         if not shown or id not in self._captions:
             return shown
@@ -135,13 +147,14 @@ class PageBody:
         body = told + shown if word == _TABLE else shown + told
         return f'<figure id="{html.escape(id)}">{body}</figure>'
 
-    def _output(self, output: Display, alt: str) -> str:
+    def _output(self, output: Display, alt: str, block: str) -> str:
         if output.text is not None:
             if output.media_type == "text/html":
                 return cleaned(output.text)
             if output.media_type == "image/svg+xml":
                 return self._picture(output.media_type, output.text.encode("utf-8", "replace"), alt)
-            return f"<pre>{html.escape(output.text)}</pre>"
+            mark = "" if self.places is None else self.places.text(output.text, block)
+            return f"<pre>{mark}{html.escape(output.text)}</pre>"
         if output.file_id is None or output.media_type not in _PICTURES:
             return ""
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from dataclasses import dataclass
 
 from services.execution.documents.page.body import PageBody
 from services.execution.documents.page.citations.citations import Citations
@@ -11,29 +12,51 @@ from services.execution.documents.page.citations.library import library
 from services.execution.documents.page.clean import cleaned
 from services.execution.documents.page.front import front_of
 from services.execution.documents.page.markdown import Prose
-from services.execution.documents.page.style import style
+from services.execution.documents.page.places import Span
+from services.execution.documents.page.style import Theme, style
 from services.execution.documents.parse.nodes import DocumentTree
 from services.execution.documents.run.running import RunningDocument
 
+#: Of a longer page places are not looked for.
+_MOST_MARKED = 2_000_000
 
-def page(document: RunningDocument, tree: DocumentTree) -> bytes:
+
+@dataclass(frozen=True)
+class Page:
+    html: bytes
+    spans: list[Span]
+
+
+def page(document: RunningDocument, tree: DocumentTree) -> Page:
     """The written document with the outputs of its blocks, in the order of its lines."""
     front = front_of(tree.lines)
     works = library(front.values, document.kernels.files, document.warn)
-    citations = Citations(works) if works or "bibliography" in front.values else None
-    body = PageBody(document, tree, front, citations)
-    made = body.prose()
-    contents = _toc(made) if front.toc else ""
-    references = "" if citations is None else citations.references(front.references_title)
-    if citations is not None and citations.unknown:
-        document.warn(f"The bibliography has no {', '.join(list(citations.unknown)[:20])}.")
-    clean = body.formulas.placed(cleaned(front.html() + contents + made.html + references, ids=True))
+
+    def main(*, marked: bool) -> tuple[str, PageBody]:
+        citations = Citations(works) if works or "bibliography" in front.values else None
+        body = PageBody(document, tree, front, citations, marked=marked)
+        made = body.prose()
+        contents = _toc(made) if front.toc else ""
+        references = "" if citations is None else citations.references(front.references_title)
+        if citations is not None and citations.unknown:
+            document.warn(f"The bibliography has no {', '.join(list(citations.unknown)[:20])}.")
+        return body.formulas.placed(cleaned(front.html() + contents + made.html + references, ids=True)), body
+
+    clean, _ = main(marked=False)
+    spans: list[Span] = []
+    if len(clean) <= _MOST_MARKED:
+        marked, body = main(marked=True)
+        spans = [] if body.places is None else body.places.found(marked, clean)
+    return Page(_whole(clean, front.theme), spans)
+
+
+def _whole(clean: str, theme: Theme) -> bytes:
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta http-equiv="Content-Security-Policy" '
         "content=\"default-src 'none'; img-src data:; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'\">"
-        f"<title>{_title(clean)}</title><style>{style(front.theme)}</style></head><body><main>{clean}</main></body></html>"
+        f"<title>{_title(clean)}</title><style>{style(theme)}</style></head><body><main>{clean}</main></body></html>"
     ).encode("utf-8", "replace")
 
 

@@ -1,0 +1,57 @@
+"""Where values stand in a page is told beside it; the page itself is the same as without."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+import pytest
+
+from services.execution.documents.page.places import Places
+from tests.services.execution.documents.support import DocumentJobs, python
+
+DOCUMENT = f"""{python("n = 12; name = 'a_b*c'; print('two', n)")}
+
+# The report of `n`{{python exec}}
+
+There are **`n`{{python exec}}** of `name`{{python exec}}, not 12 & more.
+"""
+
+
+class _Main(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.text, self._inside = "", False
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self._inside = self._inside or tag == "main"
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = self._inside and tag != "main"
+
+    def handle_data(self, data: str) -> None:
+        self.text += data if self._inside else ""
+
+
+def test_each_value_is_told_where_it_stands(jobs: DocumentJobs) -> None:
+    result = jobs.run(DOCUMENT)
+    assert result.html_file_id is not None
+    page = jobs.files.contents[result.html_file_id][1].decode()
+    reader = _Main()
+    reader.feed(page)
+    texts = {block.id: block.outputs[-1].text for block in result.blocks}
+    told = [(reader.text[start:end], block) for start, end, block in result.page_spans]
+    assert [text.strip() for text, _ in told] == ["two 12", "12", "12", "a_b*c"]
+    assert [texts[block] for _, block in told] == [text for text, _ in told]
+
+
+def test_no_places_are_told_where_a_mark_would_change_the_page() -> None:
+    places = Places("f" * 32)
+    marked = places.word("12", "12", "b")
+    assert marked != "12"
+    assert places.found(f"<p>{marked}. item</p>", "<ol><li>item</li></ol>") == []
+    assert places.found(f"<p>{marked} &amp; more</p>", "<p>12 &amp; more</p>") == [(0, 2, "b")]
+
+
+@pytest.mark.parametrize("value", ["", " x", "a\nb", "%"])
+def test_values_that_markdown_reads_by_what_stands_beside_them_get_no_mark(value: str) -> None:
+    assert Places("f" * 32).word(value, value, "b") == value
