@@ -134,9 +134,9 @@ class Visitor:
 def settled(tab: Page) -> None:
     """Until nothing was fetched for half a second: a page that follows the jobs is never without a connection."""
     tab.wait_for_load_state("load")
-    before = -1
-    while before != (before := tab.evaluate("performance.getEntriesByType('resource').length")):
-        tab.wait_for_timeout(500)
+    fetched = "Math.max(0, ...performance.getEntriesByType('resource').map(each => each.responseEnd))"
+    while (left := tab.evaluate(f"500 + {fetched} - performance.now()")) > 0:  # the policy forbids wait_for_function
+        tab.wait_for_timeout(left)
 
 
 def _said(message: ConsoleMessage) -> str:

@@ -185,6 +185,7 @@ def _take(context: BrowserContext, server: Server, folder: Path, look: str, *, e
             continue
         tab = context.new_page()
         tab.goto(path)
+        expect(tab.locator("h1").first).to_be_visible()
         settled(tab)
         expect(tab.locator("[aria-busy=true]")).to_have_count(0)
         picture = Image.open(io.BytesIO(tab.screenshot(full_page=everything)))

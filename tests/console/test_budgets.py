@@ -39,13 +39,13 @@ def test_a_first_visit_is_light(visit: Visit, path: str) -> None:
     assert _of(sizes, "codemirror", "chart", "canvas") == 0, "what is big comes when it is shown"
 
 
-@pytest.mark.parametrize("path", ["/run", "/documents", "/prompts/execution.transform"])
-def test_the_editor_is_a_part_of_its_own(visit: Visit, path: str) -> None:
+def test_the_editor_is_a_part_of_its_own(visit: Visit) -> None:
     base = _loaded(visit, "/jobs", "h1")
-    sizes = _loaded(visit, path, ".cm-content")
-    added = {name: size for name, size in sizes.items() if name not in base}
-    assert _of(sizes, "codemirror") > 0
-    assert sum(added.values()) <= EDITOR, sorted(added.items(), key=lambda item: -item[1])
+    for path in ("/run", "/documents", "/prompts/execution.transform"):
+        sizes = _loaded(visit, path, ".cm-content")
+        added = {name: size for name, size in sizes.items() if name not in base}
+        assert _of(sizes, "codemirror") > 0, path
+        assert sum(added.values()) <= EDITOR, (path, sorted(added.items(), key=lambda item: -item[1]))
 
 
 def test_charts_are_a_part_of_their_own(visit: Visit) -> None:

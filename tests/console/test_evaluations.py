@@ -6,11 +6,10 @@ import re
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from tests.console.conftest import Console, Visit, settled
-from tests.console.test_journeys import AXE
+from tests.console.accessibility import expect_accessible
+from tests.console.conftest import Console, Visit
 from tests.support.wait import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240), pytest.mark.xdist_group("console")]
@@ -106,15 +105,9 @@ def test_who_may_only_read_is_told_what_is_missing(visit: Visit, console: Consol
     expect(tab.get_by_role("button", name="Resume")).to_be_disabled()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_pages_of_an_evaluation_are_accessible(visit: Visit, evaluation: dict[str, Any], scheme: str) -> None:
-    tab = visit(scheme=scheme).tab()
+def test_the_pages_of_an_evaluation_are_accessible(page: Page, evaluation: dict[str, Any]) -> None:
     for path in (f"/evaluations/{evaluation['id']}?a=0.0&b=0.1", "/evaluations?suite=cities"):
-        tab.goto(path)
-        settled(tab)
-        expect(tab.locator("[aria-busy=true]")).to_have_count(0)
-        found = Axe().run(tab, options=AXE)
-        assert found.violations_count == 0, f"{path}: {found.generate_report()}"
+        expect_accessible(page, path)
 
 
 def test_a_job_becomes_a_case_of_a_suite(page: Page, console: Console, evaluation: dict[str, Any]) -> None:
