@@ -1,9 +1,9 @@
-import { Button } from "@mantine/core";
 import { useRef, useState } from "react";
 import { upload } from "../api/client";
 import { bytes } from "./numbers";
 import { Failed } from "./states";
 import { visible } from "./ansi";
+import { WriteButton } from "./write";
 
 export interface Uploaded {
   id: string;
@@ -46,10 +46,10 @@ export function FileDrop({ files, onChange, many = true, label }: { files: reado
         }}
       >
         <input ref={chooser} type="file" multiple={many} hidden aria-label={label} onChange={(event) => void take(event.currentTarget.files ?? [])} />
-        <Button variant="default" loading={busy} onClick={() => chooser.current?.click()}>
+        <WriteButton variant="default" loading={busy} onClick={() => chooser.current?.click()}>
           {label}
-        </Button>
-        <span className="muted">or drop them here</span>
+        </WriteButton>
+        <span className="muted">or drop {many ? "them" : "it"} here</span>
       </div>
       {files.map((file) => (
         <div key={file.id} className="bar">

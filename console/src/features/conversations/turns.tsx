@@ -1,4 +1,3 @@
-import { Button } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
@@ -10,6 +9,7 @@ import { visible } from "../../shared/ansi";
 import { StateMark } from "../../shared/marks";
 import { Failed, Loaded } from "../../shared/states";
 import { When } from "../../shared/time";
+import { WriteButton } from "../../shared/write";
 
 /** What was said in a conversation, and the jobs that did it, oldest first. Each job can be opened to start anew from there. */
 export function Turns({ id, onGone }: { id: string; onGone: () => void }) {
@@ -97,8 +97,8 @@ function Forget({ id, onGone }: { id: string; onGone: () => void }) {
   });
   if (forget.error !== null) return <Failed error={forget.error} />;
   return (
-    <Button variant="default" loading={forget.isPending} onClick={() => (asked ? forget.mutate() : setAsked(true))}>
+    <WriteButton variant="default" loading={forget.isPending} onClick={() => (asked ? forget.mutate() : setAsked(true))}>
       {asked ? "Forget all that was said" : "Forget…"}
-    </Button>
+    </WriteButton>
   );
 }

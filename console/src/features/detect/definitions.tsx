@@ -4,6 +4,7 @@ import { useState } from "react";
 import { get, post, put } from "../../api/client";
 import { CodeEditor } from "../../shared/editor";
 import { Failed, Loaded } from "../../shared/states";
+import { WriteButton } from "../../shared/write";
 
 interface Definitions_ {
   version: number;
@@ -34,9 +35,9 @@ function Editor({ now, onSaved }: { now: Definitions_; onSaved: () => void }) {
         <Button variant="default" loading={check.isPending} onClick={() => check.mutate()}>
           Check
         </Button>
-        <Button loading={save.isPending} onClick={() => save.mutate()}>
+        <WriteButton loading={save.isPending} onClick={() => save.mutate()}>
           Save as version {now.version + 1}
-        </Button>
+        </WriteButton>
         {check.data === undefined ? null : <span className="good">They fit.</span>}
       </div>
       {fault === null ? null : <Failed error={fault} />}

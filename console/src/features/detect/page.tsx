@@ -11,6 +11,8 @@ import { download } from "../../shared/json";
 import { Failed } from "../../shared/states";
 import { FileDrop, type Uploaded } from "../../shared/upload";
 import { useTitle } from "../../shared/title";
+import { WriteButton } from "../../shared/write";
+import { Readiness } from "../../shared/ready";
 import { Definitions } from "./definitions";
 
 interface Draft {
@@ -64,6 +66,7 @@ export function Page() {
         <h1>Detect</h1>
         <span className="muted">what a source tree is made of, with evidence</span>
       </div>
+      <Readiness kind="detect" />
       <div className="cols">
         <div className="stack">
           <FileDrop label="Add an archive (zip or tar)" many={false} files={draft.file === null ? [] : [draft.file]} onChange={(files) => setDraft({ ...draft, file: files[0] ?? null, git: "", path: "" })} />
@@ -82,14 +85,14 @@ export function Page() {
             </span>
           ))}
           <span>
-            <Button loading={run.isPending} disabled={!given} onClick={() => run.mutate(draft)}>
+            <WriteButton loading={run.isPending} disabled={!given} onClick={() => run.mutate(draft)}>
               Detect
-            </Button>
+            </WriteButton>
           </span>
           {run.error === null ? null : <Failed error={run.error} />}
           <Definitions />
         </div>
-        <JobSide id={id} empty="Services, their technologies, and the proof of each stand here">
+        <JobSide id={id} empty="Services, their technologies, and the proof of each stand here" hint="Rules alone need no model; every piece of evidence opens its file at the line.">
           {(job) =>
             job.result ? (
               <>

@@ -12,6 +12,8 @@ import { Failed } from "../../shared/states";
 import { FileDrop, type Uploaded } from "../../shared/upload";
 import { useTitle } from "../../shared/title";
 import { useUrl } from "../../shared/url";
+import { WriteButton } from "../../shared/write";
+import { Readiness } from "../../shared/ready";
 import { Answers } from "./answers";
 import { namesIn } from "./names";
 import { Parameters } from "./parameters";
@@ -61,21 +63,22 @@ export function Page() {
         <h1>Documents</h1>
         <span className="muted">code runs first, prompts speak of its values</span>
       </div>
+      <Readiness kind="document" />
       <div className="cols even">
         <div className="stack">
           <div className="bar">
             <Select aria-label="Flavour" data={["stencila", "quarto", "myst"]} value={draft.flavour} onChange={(flavour) => setDraft({ ...draft, flavour: flavour as Draft["flavour"] })} w={110} />
-            <Button loading={run.isPending} onClick={() => run.mutate({})}>
+            <WriteButton loading={run.isPending} onClick={() => run.mutate({})}>
               Run what is stale
-            </Button>
-            <Button variant="default" onClick={() => run.mutate({ execute: "all" })}>
+            </WriteButton>
+            <WriteButton variant="default" onClick={() => run.mutate({ execute: "all" })}>
               Run all
-            </Button>
-            <Button variant="default" onClick={() => run.mutate({ dry_run: true })}>
+            </WriteButton>
+            <WriteButton variant="default" onClick={() => run.mutate({ dry_run: true })}>
               Dry run
-            </Button>
+            </WriteButton>
             <Button variant="default" onClick={() => download(draft.markdown, "document.md")}>
-              Markdown
+              Download
             </Button>
           </div>
           {run.error === null ? null : <Failed error={run.error} />}

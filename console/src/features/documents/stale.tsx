@@ -1,4 +1,3 @@
-import { Button } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { post } from "../../api/client";
@@ -7,6 +6,7 @@ import { TERMINAL, type DocumentResult, type Job } from "../../api/types";
 import { SIGNS, TONES } from "../../results/blocks";
 import type { LineMark } from "../../shared/editor";
 import { Failed } from "../../shared/states";
+import { WriteButton } from "../../shared/write";
 
 type Blocks = DocumentResult["blocks"];
 
@@ -49,9 +49,9 @@ export function LookBar({ look, disabled, onLine }: { look: Look; disabled: bool
   return (
     <>
       <div className="bar" aria-live="polite">
-        <Button variant="default" disabled={disabled} loading={look.isPending} title={disabled ? "Run it once: then there is something to compare with" : undefined} onClick={look.ask}>
+        <WriteButton variant="default" disabled={disabled} loading={look.isPending} title={disabled ? "Run it once: then there is something to compare with" : undefined} onClick={look.ask}>
           What is stale?
-        </Button>
+        </WriteButton>
         {look.blocks === undefined ? null : (
           <span>
             {stale.length === 0 ? "Nothing would have to run" : `${stale.length} of ${look.blocks.length} blocks would have to run`}

@@ -3,13 +3,13 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { get, post } from "../../api/client";
 import type { Evaluation } from "../../api/types";
-import { useSession } from "../../app/shell";
 import { visible } from "../../shared/ansi";
 import { markOf, stateWords } from "../../shared/evaluations";
 import { StateMark, Tag } from "../../shared/marks";
 import { Failed, Loaded } from "../../shared/states";
 import { between, took, When } from "../../shared/time";
 import { useTitle } from "../../shared/title";
+import { WriteButton } from "../../shared/write";
 import { Chosen } from "./chosen";
 import { Matrix } from "./matrix";
 import { Comparisons, Totals } from "./totals";
@@ -45,16 +45,15 @@ function Whole({ evaluation, refresh }: { evaluation: Evaluation; refresh: () =>
 }
 
 function Actions({ evaluation, refresh }: { evaluation: Evaluation; refresh: () => void }) {
-  const mayWrite = useSession()?.scopes.includes("write") ?? false;
   const act = useMutation({ mutationFn: (verb: "cancel" | "resume") => post(`/v1/evaluations/${evaluation.id}/${verb}`), onSettled: refresh });
   const verb = evaluation.state === "running" ? "cancel" : evaluation.state === "finished" ? null : "resume";
   return (
     <div className="bar">
       {act.error ? <Failed error={act.error} /> : null}
       {verb === null ? null : (
-        <Button color={verb === "cancel" ? "red" : undefined} variant={verb === "cancel" ? "light" : "default"} disabled={!mayWrite} title={mayWrite ? undefined : "needs scope write"} loading={act.isPending} onClick={() => act.mutate(verb)}>
+        <WriteButton color={verb === "cancel" ? "red" : undefined} variant={verb === "cancel" ? "light" : "default"} loading={act.isPending} onClick={() => act.mutate(verb)}>
           {verb === "cancel" ? "Cancel" : "Resume"}
-        </Button>
+        </WriteButton>
       )}
       <Button component={Link} to="/evaluations" search={{ suite: evaluation.name } as never} variant="default">
         History

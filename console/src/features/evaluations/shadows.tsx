@@ -1,16 +1,16 @@
-import { Button, NumberInput, Select, TextInput } from "@mantine/core";
+import { NumberInput, Select, TextInput } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { get, post } from "../../api/client";
 import type { components } from "../../api/schema";
 import type { Page as PageOf } from "../../api/types";
-import { useSession } from "../../app/shell";
 import { visible } from "../../shared/ansi";
 import { Tag } from "../../shared/marks";
 import { count } from "../../shared/numbers";
 import { Failed, Loaded } from "../../shared/states";
 import { When } from "../../shared/time";
+import { WriteButton } from "../../shared/write";
 
 type Shadow = components["schemas"]["ShadowSummary"];
 type View = components["schemas"]["ShadowView"];
@@ -42,7 +42,6 @@ function Start() {
   const [prompt, setPrompt] = useState("");
   const [share, setShare] = useState<number | string>(1);
   const [tokens, setTokens] = useState<number | string>(100_000);
-  const writes = useSession()?.scopes.includes("write") ?? false;
   const client = useQueryClient();
   const body = { kind, model: model.trim() || undefined, prompt: prompt.trim() || undefined, share: Number(share) / 100, tokens_per_day: Number(tokens) };
   const start = useMutation({ mutationFn: () => post<Shadow>("/v1/shadows", body), onSuccess: () => client.invalidateQueries({ queryKey: ["shadows"] }) });
@@ -61,9 +60,9 @@ function Start() {
         <TextInput label="Or the prompt" placeholder="execution.transform@3" value={prompt} onChange={(event) => setPrompt(event.currentTarget.value)} w={200} />
         <NumberInput label="Share, %" min={0.1} max={100} value={share} onChange={setShare} w={90} />
         <NumberInput label="Tokens a day" min={1} step={10_000} value={tokens} onChange={setTokens} w={120} />
-        <Button type="submit" disabled={!writes || (body.model ?? body.prompt) === undefined} loading={start.isPending} title={writes ? undefined : "needs scope write"}>
+        <WriteButton type="submit" disabled={(body.model ?? body.prompt) === undefined} loading={start.isPending}>
           Start
-        </Button>
+        </WriteButton>
       </div>
       {start.error === null ? null : <Failed error={start.error} />}
     </form>

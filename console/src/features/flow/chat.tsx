@@ -1,4 +1,4 @@
-import { Button, SegmentedControl, Textarea } from "@mantine/core";
+import { SegmentedControl, Textarea } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 import { get, post } from "../../api/client";
@@ -8,6 +8,8 @@ import { FlowResultView } from "../../results/flow";
 import { visible } from "../../shared/ansi";
 import { useDraft } from "../../shared/draft";
 import { Failed } from "../../shared/states";
+import { WriteButton } from "../../shared/write";
+import { Readiness } from "../../shared/ready";
 
 interface Props {
   flow: FlowView;
@@ -45,6 +47,7 @@ export function Chat({ flow, jobId, onJob, onProposal, onChanged }: Props) {
   return (
     <section className="panel stack" aria-label="Chat">
       <h2>Change it in words</h2>
+      <Readiness kind="flow" />
       {(past.data?.messages ?? []).slice(-12).map((message, index) => (
         <div key={index} className={message.role === "user" ? "callout" : "muted"}>
           {visible(message.content)}
@@ -66,9 +69,9 @@ export function Chat({ flow, jobId, onJob, onProposal, onChanged }: Props) {
           value={draft.mode}
           onChange={(mode) => setDraft({ ...draft, mode })}
         />
-        <Button loading={ask.isPending} disabled={draft.message.trim() === ""} onClick={() => ask.mutate()}>
+        <WriteButton loading={ask.isPending} disabled={draft.message.trim() === ""} onClick={() => ask.mutate()}>
           Send
-        </Button>
+        </WriteButton>
       </div>
       {ask.error === null ? null : <Failed error={ask.error} />}
     </section>

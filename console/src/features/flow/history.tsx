@@ -5,6 +5,7 @@ import type { ChangeSet, FlowView, Page } from "../../api/types";
 import { visible } from "../../shared/ansi";
 import { Failed, Loaded } from "../../shared/states";
 import { When } from "../../shared/time";
+import { WriteButton } from "../../shared/write";
 
 interface Props {
   flow: FlowView;
@@ -34,9 +35,9 @@ export function History({ flow, chosen, onChoose, onRestored }: Props) {
       </label>
       {chosen === null ? null : (
         <span className="bar">
-          <Button loading={restore.isPending} onClick={() => restore.mutate(chosen)}>
+          <WriteButton loading={restore.isPending} onClick={() => restore.mutate(chosen)}>
             Restore version {chosen}
-          </Button>
+          </WriteButton>
           <Button variant="default" onClick={() => onChoose(null)}>
             Back to the present
           </Button>

@@ -11,6 +11,7 @@ import { Tag } from "../../shared/marks";
 import { Loaded, Loading } from "../../shared/states";
 import { useTitle } from "../../shared/title";
 import { useUrl } from "../../shared/url";
+import { useWrite, WriteButton } from "../../shared/write";
 import { Chat } from "./chat";
 import { drawn, outline, type Operation } from "./graph";
 import { Hand } from "./hand";
@@ -76,7 +77,8 @@ function Flow({ flow }: { flow: FlowView }) {
     },
     onError: fault,
   });
-  const editable = past === null && operations.length === 0;
+  const write = useWrite();
+  const editable = past === null && operations.length === 0 && write.may;
   const call = (name: string, params: object): void => edit.mutate([{ name, params }]);
   return (
     <div className="stack">
@@ -88,15 +90,15 @@ function Flow({ flow }: { flow: FlowView }) {
         <Tag>version {shown.version}</Tag>
         {past === null ? null : <Tag tone="warn">earlier version, not editable</Tag>}
         <span className="spacer" />
-        <Button variant="default" disabled={past !== null} onClick={() => walk.mutate({ to: "undo" })}>
+        <WriteButton variant="default" disabled={past !== null} onClick={() => walk.mutate({ to: "undo" })}>
           Undo
-        </Button>
-        <Button variant="default" disabled={past !== null} onClick={() => walk.mutate({ to: "undo", scope: "mine" })}>
+        </WriteButton>
+        <WriteButton variant="default" disabled={past !== null} onClick={() => walk.mutate({ to: "undo", scope: "mine" })}>
           Undo mine
-        </Button>
-        <Button variant="default" disabled={past !== null} onClick={() => walk.mutate({ to: "redo" })}>
+        </WriteButton>
+        <WriteButton variant="default" disabled={past !== null} onClick={() => walk.mutate({ to: "redo" })}>
           Redo
-        </Button>
+        </WriteButton>
         <Layout base={base} onDone={refresh} disabled={past !== null} />
         <Export base={base} name={flow.name} />
       </div>
@@ -139,9 +141,9 @@ function Layout({ base, onDone, disabled }: { base: string; onDone: () => void; 
   return (
     <Menu transitionProps={{ duration: 0 }}>
       <Menu.Target>
-        <Button variant="default" disabled={disabled} loading={layout.isPending}>
+        <WriteButton variant="default" disabled={disabled} loading={layout.isPending}>
           Lay out
-        </Button>
+        </WriteButton>
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Item onClick={() => layout.mutate("LR")}>Left to right</Menu.Item>

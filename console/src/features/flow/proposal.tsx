@@ -5,6 +5,7 @@ import { get, post, Problem } from "../../api/client";
 import type { FlowView } from "../../api/types";
 import { visible } from "../../shared/ansi";
 import { Failed, Loaded } from "../../shared/states";
+import { WriteButton } from "../../shared/write";
 import { words, type Operation } from "./graph";
 
 interface View {
@@ -62,12 +63,12 @@ export function Proposal({ flow, id, onDecided, onAskAgain }: Props) {
               ))}
               {proposal.state !== "open" ? null : (
                 <div className="bar">
-                  <Button disabled={taken.length === 0} loading={decide.isPending} onClick={() => decide.mutate(taken)}>
+                  <WriteButton disabled={taken.length === 0} loading={decide.isPending} onClick={() => decide.mutate(taken)}>
                     {taken.length === proposal.operations.length ? "Accept all" : `Accept ${taken.length} of ${proposal.operations.length}`}
-                  </Button>
-                  <Button variant="default" onClick={() => decide.mutate("discard")}>
+                  </WriteButton>
+                  <WriteButton variant="default" onClick={() => decide.mutate("discard")}>
                     Accept none
-                  </Button>
+                  </WriteButton>
                 </div>
               )}
               {decide.error === null ? null : <Failed error={decide.error} />}

@@ -1,4 +1,4 @@
-import { Button, Textarea, TextInput } from "@mantine/core";
+import { Textarea, TextInput } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
@@ -8,6 +8,7 @@ import { visible } from "../../shared/ansi";
 import { Empty, Failed, Loaded } from "../../shared/states";
 import { When } from "../../shared/time";
 import { useTitle } from "../../shared/title";
+import { WriteButton } from "../../shared/write";
 
 const SAMPLE = "flowchart LR\n  cart[Cart] --> payment[Payment]\n  payment --> receipt[Receipt]\n";
 
@@ -84,9 +85,9 @@ function Create() {
       <TextInput label="Name" value={name} onChange={(event) => setName(event.currentTarget.value)} />
       <Textarea label="Mermaid or JSON to import" autosize minRows={5} maxRows={16} classNames={{ input: "mono" }} value={text} onChange={(event) => setText(event.currentTarget.value)} />
       <div className="bar">
-        <Button loading={make.isPending} onClick={() => make.mutate()}>
+        <WriteButton loading={make.isPending} onClick={() => make.mutate()}>
           {text.trim() === "" ? "Create an empty one" : "Import"}
-        </Button>
+        </WriteButton>
         <button type="button" className="link" onClick={() => setText(SAMPLE)}>
           Use a sample
         </button>

@@ -1,4 +1,3 @@
-import { Button } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { get, post } from "../../api/client";
@@ -7,10 +6,13 @@ import { jobsPage } from "../../api/queries";
 import type { Capabilities, Job } from "../../api/types";
 import { useSession } from "../../app/shell";
 import { visible } from "../../shared/ansi";
+import { tierWords } from "../../shared/isolation";
 import { LiveTag, StateMark, Tag } from "../../shared/marks";
 import { Failed, Loaded } from "../../shared/states";
 import { When } from "../../shared/time";
 import { useTitle } from "../../shared/title";
+import { WriteButton } from "../../shared/write";
+import { useCapabilities } from "../../shared/ready";
 import { Today } from "./today";
 
 interface Example {
@@ -25,7 +27,7 @@ interface Description {
 
 export function Page() {
   useTitle("Overview");
-  const capabilities = useQuery({ queryKey: ["capabilities"], queryFn: () => get<Capabilities>("/v1/capabilities") });
+  const capabilities = useCapabilities();
   const recent = useQuery({ queryKey: ["jobs", "recent"], queryFn: () => jobsPage({ limit: 8 }), refetchInterval: 30_000 });
   const failures = useQuery({ queryKey: ["jobs", "failures"], queryFn: () => jobsPage({ state: "failed", limit: 5 }), refetchInterval: 30_000 });
   const refresh = useRefresh(["jobs", "recent"], ["jobs", "failures"]);
@@ -75,7 +77,7 @@ function Kinds({ data }: { data: Capabilities }) {
         </div>
       ))}
       <dt>code runs in</dt>
-      <dd>{data.isolation.tier} isolation</dd>
+      <dd>{tierWords(data.isolation.tier)}</dd>
       <dt>languages</dt>
       <dd>
         {Object.entries(data.languages)
@@ -104,9 +106,9 @@ function Examples({ ready }: { ready: Capabilities | undefined }) {
               const state = ready?.kinds[example.kind]?.state;
               return (
                 <div key={example.kind} className="bar line">
-                  <Button variant="default" disabled={state === "no_worker" || run.isPending} onClick={() => run.mutate(example)}>
+                  <WriteButton variant="default" disabled={state === "no_worker" || run.isPending} onClick={() => run.mutate(example)}>
                     Run
-                  </Button>
+                  </WriteButton>
                   <span className="clip" title={example.summary}>
                     {example.summary}
                   </span>
@@ -138,7 +140,9 @@ function JobList({ jobs, none }: { jobs: readonly Job[]; none: string }) {
     <div className="tight">
       {jobs.map((job) => (
         <div key={job.id} className="bar line">
-          <StateMark state={job.state} />
+          <span className="state-place">
+            <StateMark state={job.state} />
+          </span>
           <Link to="/jobs/$id" params={{ id: job.id }} className="plain clip">
             {visible(job.title ?? `${job.kind} ${job.id.slice(0, 8)}`)}
           </Link>

@@ -30,7 +30,7 @@ export function Today() {
                 <dt>spent</dt>
                 <dd>
                   <Link to="/usage" className="plain">
-                    {cost(spent)}
+                    {spent === null ? "cost unknown" : cost(spent)}
                   </Link>
                   , {count(sum((row) => row.input_tokens + row.output_tokens))} tokens
                 </dd>

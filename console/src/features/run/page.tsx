@@ -1,9 +1,9 @@
-import { Button, NumberInput, Select } from "@mantine/core";
+import { NumberInput, Select } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
-import { get, post } from "../../api/client";
+import { post } from "../../api/client";
 import { jobQuery } from "../../api/queries";
-import type { Capabilities, ExecuteResult, Job } from "../../api/types";
+import type { ExecuteResult, Job } from "../../api/types";
 import { ResultView } from "../../results";
 import { FollowedJob } from "../../results/follow";
 import { useDraft } from "../../shared/draft";
@@ -13,6 +13,8 @@ import { FileDrop, type Uploaded } from "../../shared/upload";
 import { useTitle } from "../../shared/title";
 import { useUrl } from "../../shared/url";
 import { Diff } from "../../shared/code";
+import { WriteButton } from "../../shared/write";
+import { Readiness, useCapabilities } from "../../shared/ready";
 
 const START = { python: "import sys\n\nprint(sys.version)\nsum(n * n for n in range(10))\n", r: "summary(c(1, 2, 3))\n", javascript: "console.log(process.version)\n[1, 2, 3].map((n) => n * n)\n", sql: "SELECT 6 * 7 AS answer\n" };
 type Language = keyof typeof START;
@@ -29,7 +31,7 @@ export function Page() {
   useTitle("Run code");
   const [url, change] = useUrl();
   const [draft, setDraft] = useDraft<Draft>("run", { language: "python", code: START.python, files: [], seconds: 10, memory: 512 });
-  const capabilities = useQuery({ queryKey: ["capabilities"], queryFn: () => get<Capabilities>("/v1/capabilities") });
+  const capabilities = useCapabilities();
   const past = useQuery({ ...jobQuery(url.job ?? ""), enabled: url.job !== undefined });
   const input = past.data?.kind === "execute" ? past.data.input : undefined;
   useEffect(() => {
@@ -55,6 +57,7 @@ export function Page() {
         <h1>Run code</h1>
         <span className="muted">in the sandbox, without a model</span>
       </div>
+      <Readiness kind="execute" />
       <div className="cols">
         <div className="stack">
           <div className="bar">
@@ -67,9 +70,9 @@ export function Page() {
             />
             <NumberInput aria-label="Seconds at most" suffix=" s" min={1} max={300} value={draft.seconds} onChange={(seconds) => setDraft({ ...draft, seconds: Number(seconds) })} w={90} />
             <NumberInput aria-label="Memory at most" suffix=" MB" min={16} max={4096} value={draft.memory} onChange={(memory) => setDraft({ ...draft, memory: Number(memory) })} w={100} />
-            <Button loading={run.isPending} disabled={draft.code.trim() === ""} onClick={() => run.mutate()}>
+            <WriteButton loading={run.isPending} disabled={draft.code.trim() === ""} onClick={() => run.mutate()}>
               Run
-            </Button>
+            </WriteButton>
           </div>
           <CodeEditor label="Code" language={draft.language} value={draft.code} onChange={(code) => setDraft((now) => ({ ...now, code }))} minHeight={260} />
           <FileDrop label="Add files" files={draft.files} onChange={(files) => setDraft({ ...draft, files })} />

@@ -1,4 +1,4 @@
-import { Button, Select, Textarea, TextInput } from "@mantine/core";
+import { Select, Textarea, TextInput } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { post } from "../../api/client";
@@ -7,13 +7,14 @@ import { FollowedJob } from "../../results/follow";
 import { visible } from "../../shared/ansi";
 import { Failed } from "../../shared/states";
 import { FileDrop } from "../../shared/upload";
+import { WriteButton } from "../../shared/write";
 
 const DECLARATION = `{
   "articles": {"facets": {"topic": 1.0}, "fields": {"year": "integer"}}
 }`;
 
 /** A new collection: its tables with their facets and fields, as JSON. */
-export function NewCollection({ onDone }: { onDone: () => void }) {
+export function NewCollection({ first, onDone }: { first: boolean; onDone: () => void }) {
   const [name, setName] = useState("");
   const [tables, setTables] = useState(DECLARATION);
   const make = useMutation({
@@ -24,16 +25,16 @@ export function NewCollection({ onDone }: { onDone: () => void }) {
     },
   });
   return (
-    <details className="panel">
+    <details className="panel" open={first}>
       <summary>New collection</summary>
       <div className="stack">
         <TextInput label="Name" value={name} onChange={(event) => setName(event.currentTarget.value)} />
         <Textarea label="Tables" autosize minRows={4} value={tables} classNames={{ input: "mono" }} onChange={(event) => setTables(event.currentTarget.value)} />
         {make.error === null ? null : <Failed error={make.error} />}
         <span>
-          <Button disabled={name === ""} loading={make.isPending} onClick={() => make.mutate()}>
+          <WriteButton disabled={name === ""} loading={make.isPending} onClick={() => make.mutate()}>
             Create
-          </Button>
+          </WriteButton>
         </span>
       </div>
     </details>

@@ -1,4 +1,4 @@
-import { Button, Checkbox, Select, Textarea } from "@mantine/core";
+import { Checkbox, Select, Textarea } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { get, post } from "../../api/client";
 import type { CollectionView, Job, Page as PageOf, SearchResult } from "../../api/types";
@@ -10,6 +10,8 @@ import { count } from "../../shared/numbers";
 import { Empty, Failed, Loaded } from "../../shared/states";
 import { useTitle } from "../../shared/title";
 import { useUrl } from "../../shared/url";
+import { WriteButton } from "../../shared/write";
+import { Readiness } from "../../shared/ready";
 import { PastAttempts } from "./attempts";
 import { Beside } from "./beside";
 import { Ingest, NewCollection } from "./collections";
@@ -62,6 +64,7 @@ export function Page() {
         <h1>Search</h1>
         <span className="muted">a question becomes queries, which are tried and mended</span>
       </div>
+      <Readiness kind="search" />
       <Loaded query={collections}>
         {(page) => {
           const chosen = page.items.find((each) => each.name === draft.collection) ?? page.items[0];
@@ -86,9 +89,9 @@ export function Page() {
                       <Checkbox label="Let a model rewrite" checked={draft.reflection} onChange={(event) => setDraft({ ...draft, reflection: event.currentTarget.checked })} />
                     </div>
                     <span>
-                      <Button loading={run.isPending} disabled={draft.question.trim() === ""} onClick={() => run.mutate(current)}>
+                      <WriteButton loading={run.isPending} disabled={draft.question.trim() === ""} onClick={() => run.mutate(current)}>
                         {(draft.second ?? "").trim() === "" ? "Search" : "Search for both"}
-                      </Button>
+                      </WriteButton>
                     </span>
                   </>
                 )}
@@ -96,7 +99,7 @@ export function Page() {
                 {chosen === undefined ? null : <PastAttempts key={chosen.name} collection={chosen.name} />}
                 {chosen === undefined ? null : <Records key={`records ${chosen.name}`} collection={chosen} />}
                 {chosen === undefined ? null : <Ingest collection={chosen} onDone={() => void collections.refetch()} />}
-                <NewCollection onDone={() => void collections.refetch()} />
+                <NewCollection key={String(chosen === undefined)} first={chosen === undefined} onDone={() => void collections.refetch()} />
               </div>
               <JobSide id={id} empty="What is found stands here" hint="With the queries that found it, and, when nothing is found, which constraint stands in the way.">
                 {(job) => (

@@ -34,6 +34,7 @@ export function Plan({ collection, plan, proposed, question, onChange }: Props) 
           <Select aria-label={`Mode of query ${index + 1}`} data={["master", "faceted"]} value={query.search_mode} onChange={(mode) => set(index, { search_mode: mode as PlannedQuery["search_mode"] })} w={100} />
           <TextInput aria-label={`Text of query ${index + 1}`} value={query.query_text} onChange={(event) => set(index, { query_text: event.currentTarget.value })} style={{ flex: 1, minWidth: 140 }} />
           <NumberInput aria-label={`Threshold of query ${index + 1}`} placeholder="threshold" min={0} max={1} step={0.05} value={query.score_threshold ?? ""} onChange={(value) => set(index, { score_threshold: value === "" ? null : Number(value) })} w={90} />
+          <NumberInput aria-label={`Hits at most of query ${index + 1}`} placeholder="hits" min={1} max={100} value={query.limit} onChange={(value) => set(index, { limit: Number(value) || EMPTY_PLAN.limit })} w={64} />
           <button type="button" className="link" aria-label={`Remove query ${index + 1}`} onClick={() => onChange(plan.filter((_, place) => place !== index))}>
             Remove
           </button>

@@ -2,25 +2,22 @@ import { Switch } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { get } from "../../api/client";
-import type { Capabilities, ProviderState } from "../../api/types";
+import type { ProviderState } from "../../api/types";
 import { keysAreOn } from "../../app/keys";
 import { useSession } from "../../app/shell";
 import { visible } from "../../shared/ansi";
+import { tierWords } from "../../shared/isolation";
 import { Tag } from "../../shared/marks";
 import { Loaded } from "../../shared/states";
 import { When } from "../../shared/time";
 import { useTitle } from "../../shared/title";
+import { REMEDIES, useCapabilities } from "../../shared/ready";
 import { Checks, Needs } from "./checks";
 import { Effective } from "./effective";
 
-const REMEDIES: Readonly<Record<string, string>> = {
-  needs_provider: "Set a provider's key on the server (GROQ_API_KEY, CEREBRAS_API_KEY, ANTHROPIC_API_KEY or OPENAI_API_KEY) and start it again.",
-  no_worker: "Start its worker: `assay status` says which process does not run, its log says why.",
-};
-
 export function Page() {
   useTitle("Settings");
-  const capabilities = useQuery({ queryKey: ["capabilities"], queryFn: () => get<Capabilities>("/v1/capabilities") });
+  const capabilities = useCapabilities();
   const providers = useQuery({ queryKey: ["providers"], queryFn: () => get<{ items: ProviderState[] }>("/v1/providers") });
   const session = useSession();
   const [keys, setKeys] = useState(keysAreOn());
@@ -36,19 +33,22 @@ export function Page() {
             <Loaded query={capabilities}>
               {(data) => (
                 <>
-                  {Object.entries(data.kinds).map(([kind, { state, reason }]) => (
-                    <div key={kind} className="tight">
-                      <span className="bar">
-                        <b>{kind}</b> <Tag tone={state === "ready" ? "good" : state === "no_worker" ? "bad" : "warn"}>{state.replace("_", " ")}</Tag>
-                      </span>
-                      {reason ? <span className="muted">{visible(reason)}</span> : null}
-                      {REMEDIES[state] === undefined ? null : <span>{REMEDIES[state]}</span>}
-                    </div>
-                  ))}
                   <dl className="facts">
-                    <dt>isolation</dt>
+                    {Object.entries(data.kinds).map(([kind, { state, reason }]) => (
+                      <div key={kind} style={{ display: "contents" }}>
+                        <dt>{kind}</dt>
+                        <dd className="tight">
+                          <span>
+                            <Tag tone={state === "ready" ? "good" : state === "no_worker" ? "bad" : "warn"}>{state.replace("_", " ")}</Tag> {reason ? <span className="muted">{visible(reason)}</span> : null}
+                          </span>
+                          {REMEDIES[state] === undefined ? null : <span>{REMEDIES[state]}</span>}
+                        </dd>
+                      </div>
+                    ))}
+                    <dt>code runs in</dt>
                     <dd>
-                      {data.isolation.tier}, at least {data.isolation.minimum}
+                      {tierWords(data.isolation.tier)}
+                      {data.isolation.minimum === data.isolation.tier ? " (demanded)" : `; demanded: ${tierWords(data.isolation.minimum)}`}
                     </dd>
                     {Object.entries(data.languages).map(([name, language]) => (
                       <div key={name} style={{ display: "contents" }}>
@@ -92,12 +92,12 @@ export function Page() {
                 </dd>
                 <dt>may</dt>
                 <dd>{session.scopes.join(", ")}</dd>
-                <dt>until</dt>
-                <dd>{session.expires_at ? <When at={session.expires_at} /> : "revoked"}</dd>
+                <dt>ends</dt>
+                <dd>{session.expires_at ? <When at={session.expires_at} /> : "when it is revoked"}</dd>
               </dl>
             )}
             <Switch
-              label="Keys of the keyboard (g j, /, j, k)"
+              label="Keyboard shortcuts (g j, /, j, k; all of them: ?)"
               checked={keys}
               onChange={(event) => {
                 localStorage.setItem("assay.keys", event.currentTarget.checked ? "on" : "off");

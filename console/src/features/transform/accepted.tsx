@@ -5,6 +5,7 @@ import { visible } from "../../shared/ansi";
 import { Code } from "../../shared/code";
 import { download } from "../../shared/json";
 import { FileDrop } from "../../shared/upload";
+import { WriteButton } from "../../shared/write";
 import type { Draft } from "./draft";
 
 interface Props {
@@ -51,9 +52,9 @@ export function Accepted({ job, draft, submit, ask }: Props) {
       >
         <Textarea label={result.status === "question" ? "Answer the question" : "Ask on: the result is the next task's data"} autosize minRows={2} value={question} onChange={(event) => setQuestion(event.currentTarget.value)} />
         <span>
-          <Button type="submit" variant="default" disabled={question.trim() === ""}>
+          <WriteButton type="submit" variant="default" disabled={question.trim() === ""}>
             {result.status === "question" ? "Answer" : "Ask on"}
-          </Button>
+          </WriteButton>
         </span>
       </form>
     </section>

@@ -1,5 +1,5 @@
 import type { Job, TransformResult } from "../../api/types";
-import type { Head } from "../../shared/csv";
+import { headOf, type Head } from "../../shared/csv";
 
 export interface DataDraft {
   name: string;
@@ -58,7 +58,7 @@ export function draftOf(job: Job): Draft {
         fileId: each.file_id ?? null,
         csv: each.csv ?? null,
         label: each.file_id === undefined ? "typed in" : "file of that job",
-        head: seen === undefined ? null : { columns: seen.columns.map((column) => column.name), rows: [] },
+        head: each.csv !== undefined ? headOf(each.csv) : seen === undefined ? null : { columns: seen.columns.map((column) => column.name), rows: [] },
       };
     }),
     language: (input.language ?? "python") as Draft["language"],

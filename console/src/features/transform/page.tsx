@@ -10,6 +10,8 @@ import { useDraft } from "../../shared/draft";
 import { Empty, Failed } from "../../shared/states";
 import { useTitle } from "../../shared/title";
 import { useUrl } from "../../shared/url";
+import { WriteButton } from "../../shared/write";
+import { Readiness } from "../../shared/ready";
 import { Accepted } from "./accepted";
 import { AssertionPart } from "./assertions";
 import { DataPart } from "./data";
@@ -56,6 +58,7 @@ export function Page() {
           Start anew
         </Button>
       </div>
+      <Readiness kind="transform" />
       <div className="cols">
         <div className="stack">
           <DataPart draft={draft} change={setDraft} />
@@ -63,13 +66,13 @@ export function Page() {
           <AssertionPart draft={draft} change={setDraft} checks={result?.assertions ?? []} />
           <Options draft={draft} setDraft={setDraft} />
           <div className="bar">
-            <Button loading={run.isPending} disabled={draft.task.trim() === "" || draft.data.length === 0} onClick={() => run.mutate({})}>
+            <WriteButton loading={run.isPending} disabled={draft.task.trim() === "" || draft.data.length === 0} onClick={() => run.mutate({})}>
               Run
-            </Button>
+            </WriteButton>
             {result?.code ? (
-              <Button variant="default" disabled={draft.assertions.length === 0} title="Runs the code that is there, without a model" onClick={() => run.mutate({ code: result.code })}>
+              <WriteButton variant="default" disabled={draft.assertions.length === 0} title="Runs the code that is there, without a model" onClick={() => run.mutate({ code: result.code })}>
                 Try the assertions on this result
-              </Button>
+              </WriteButton>
             ) : null}
           </div>
           {run.error === null ? null : <Failed error={run.error} />}
