@@ -1,11 +1,17 @@
 import { useNavigate } from "@tanstack/react-router";
-import { useEffect, useRef } from "react";
+import { useEffect } from "react";
 import { PLACES } from "./places";
+
+let going = 0;
+
+/** Whether g was pressed a moment ago: then the next letter names a place. */
+export function isGoing(): boolean {
+  return Date.now() - going < 1500;
+}
 
 /** Keys that work on every page: Ctrl K, g and a letter, / to filter. Off where one types, and when switched off. */
 export function useKeys({ openPalette }: { openPalette: () => void }): void {
   const navigate = useNavigate();
-  const going = useRef(0);
   useEffect(() => {
     const press = (event: KeyboardEvent): void => {
       if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
@@ -15,9 +21,9 @@ export function useKeys({ openPalette }: { openPalette: () => void }): void {
       }
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || !keysAreOn()) return;
       if (event.key === "g") {
-        going.current = Date.now();
-      } else if (Date.now() - going.current < 1500) {
-        going.current = 0;
+        going = Date.now();
+      } else if (isGoing()) {
+        going = 0;
         const place = PLACES.find((each) => each.key === event.key);
         if (place !== undefined) void navigate({ to: place.path });
       } else if (event.key === "/") {

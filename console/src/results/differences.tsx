@@ -16,6 +16,7 @@ export function Differences({ left, right }: { left: Job; right: Job }) {
         <Part key={index} title={`Attempt ${index + 1}`} before={codes[0][index]} after={codes[1][index]} />
       ))}
       {tables[0] !== null && tables[1] !== null ? <CellDiff before={tables[0]} after={tables[1]} /> : null}
+      <Part title="Effect" before={effectOf(left)} after={effectOf(right)} />
       <Part title={tables[0] === null ? "Result" : "The rest of the result"} before={comparable(left)} after={comparable(right)} folded={tables[0] !== null} />
       <Part title="Error" before={left.error} after={right.error} />
     </>
@@ -80,10 +81,14 @@ function tableOf(job: Job): Side | null {
   return table === null || table === undefined ? null : { columns: table.columns, rows: table.rows as unknown[][] };
 }
 
+function effectOf(job: Job): unknown {
+  return tableOf(job) === null ? null : (job.result as TransformResult | null)?.effect;
+}
+
 /** The result without what stands elsewhere on the page, or is never the same twice. */
 function comparable(job: Job): unknown {
   if (tableOf(job) === null) return job.result;
-  const { table, iterations, ...rest } = job.result as unknown as Record<string, unknown>;
+  const { table, iterations, effect, ...rest } = job.result as unknown as Record<string, unknown>;
   return rest;
 }
 

@@ -35,11 +35,6 @@ export function DocumentResultView({ result, onLine }: Props) {
           A dry run: {result.estimate.calls} model calls, about {count(result.estimate.input_tokens)} tokens in and {count(result.estimate.output_tokens ?? 0)} out, {cost(result.estimate.cost_usd)}.
         </p>
       ) : null}
-      {result.warnings.map((warning) => (
-        <p key={warning} className="callout warn">
-          {visible(warning)}
-        </p>
-      ))}
       {result.html_file_id ? (
         <>
           <PageOfDocument fileId={result.html_file_id} />
@@ -53,6 +48,10 @@ export function DocumentResultView({ result, onLine }: Props) {
       ))}
     </div>
   );
+}
+
+function lineWords(from: number, to: number): string {
+  return from === to ? `line ${from}` : `lines ${from} to ${to}`;
 }
 
 function PageOfDocument({ fileId }: { fileId: string }) {
@@ -71,12 +70,10 @@ function BlockView({ block, onLine, onBlock }: { block: Block; onLine?: (line: n
         <b>{block.instruction_type ?? block.kind}</b>
         {block.language ? <span className="muted">{block.language}</span> : null}
         {onLine === undefined ? (
-          <span className="muted">
-            lines {from} to {to}
-          </span>
+          <span className="muted">{lineWords(from, to)}</span>
         ) : (
           <button type="button" className="link" onClick={() => onLine(from)}>
-            lines {from} to {to}
+            {lineWords(from, to)}
           </button>
         )}
         <span className="muted">{took(block.seconds ?? 0)}</span>

@@ -3,6 +3,8 @@ import { Ansi, visible } from "../shared/ansi";
 import { DownloadFile, Picture } from "../shared/blob";
 import { Tag } from "../shared/marks";
 import { SafeHtml } from "../shared/html";
+import { tierWords } from "../shared/isolation";
+import { took } from "../shared/time";
 
 const VERDICTS: Readonly<Record<string, string>> = {
   ok: "It ran to its end.",
@@ -23,10 +25,11 @@ export function ExecuteResultView({ result }: { result: ExecuteResult }) {
   return (
     <div className="stack">
       <div className="bar">
-        <Tag tone={result.verdict === "ok" ? "good" : "bad"}>{result.verdict}</Tag>
+        <Tag tone={result.verdict === "ok" ? "good" : "bad"}>{result.verdict.replaceAll("_", " ")}</Tag>
         {VERDICTS[result.verdict]}
         <span className="muted">
-          {Math.round(result.usage.wall_ms)} ms, {result.usage.peak_memory_mb.toFixed(0)} MB at most, {result.isolation.tier} isolation
+          {took(result.usage.wall_ms / 1000)}
+          {result.usage.peak_memory_mb < 1 ? "" : `, ${result.usage.peak_memory_mb.toFixed(0)} MB at most`}, in {tierWords(result.isolation.tier)}
         </span>
       </div>
       {result.error ? (
@@ -51,7 +54,7 @@ export function ExecuteResultView({ result }: { result: ExecuteResult }) {
         <DisplayView key={index} display={display} />
       ))}
       {(["stdout", "stderr"] as const).map((name) =>
-        result[name] === "" ? null : (
+        result[name] === "" || (name === "stderr" && isTraceback(result)) ? null : (
           <section key={name}>
             <h3>{name}</h3>
             <pre className="code wrap" tabIndex={0}>
@@ -70,6 +73,11 @@ export function ExecuteResultView({ result }: { result: ExecuteResult }) {
       ) : null}
     </div>
   );
+}
+
+/** Whether all that the program wrote there is the traceback, which stands above already. */
+function isTraceback({ error, stderr }: ExecuteResult): boolean {
+  return error?.traceback != null && stderr.trim() === error.traceback.trim();
 }
 
 export function DisplayView({ display }: { display: { media_type: string; text?: string | null; file_id?: string | null } }) {

@@ -1,4 +1,3 @@
-import { Button } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useEffect, type ReactNode } from "react";
@@ -7,10 +6,13 @@ import { useJobEvents } from "../api/events";
 import { useJob } from "../api/queries";
 import { TERMINAL, type Job, type JobEvent } from "../api/types";
 import { visible } from "../shared/ansi";
-import { LiveTag, StateMark } from "../shared/marks";
+import { LiveTag, StateMark, Tag } from "../shared/marks";
 import { Loaded } from "../shared/states";
 import { cost } from "../shared/numbers";
 import { between, took } from "../shared/time";
+import { shortfall, verdictOf } from "../shared/verdict";
+import { WriteButton } from "../shared/write";
+import { Warnings } from "./warnings";
 
 /** A workbench's right side: the job it submitted, live, with its error first. */
 export function FollowedJob({ id, children }: { id: string; children: (job: Job, events: readonly JobEvent[]) => ReactNode }) {
@@ -26,11 +28,13 @@ function Followed({ job, children }: { job: Job; children: (job: Job, events: re
     void client.invalidateQueries({ queryKey: ["job", job.id] });
   }, [client, job.id, last?.type]);
   const cancel = useMutation({ mutationFn: () => post<Job>(`/v1/jobs/${job.id}/cancel`) });
+  const short = shortfall(verdictOf(job.result));
   const thinking = [...events].reverse().find((event) => event.type === "thinking");
   return (
     <div className="stack">
       <div className="bar" aria-live="polite">
         <StateMark state={job.state} />
+        {short === null ? null : <Tag tone="warn">{short}</Tag>}
         <LiveTag liveness={liveness} />
         {TERMINAL.has(job.state) ? (
           <span className="muted">
@@ -40,9 +44,9 @@ function Followed({ job, children }: { job: Job; children: (job: Job, events: re
         ) : (
           <>
             <span className="muted">{thinking === undefined ? "" : visible(String(thinking.message))}</span>
-            <Button variant="light" color="red" loading={cancel.isPending} onClick={() => cancel.mutate()}>
+            <WriteButton variant="light" color="red" loading={cancel.isPending} onClick={() => cancel.mutate()}>
               Cancel
-            </Button>
+            </WriteButton>
           </>
         )}
         <span className="spacer" />
@@ -59,6 +63,7 @@ function Followed({ job, children }: { job: Job; children: (job: Job, events: re
           </a>
         </div>
       ) : null}
+      <Warnings of={job.warnings} />
       {children(job, events)}
     </div>
   );

@@ -101,7 +101,7 @@ function CallTable({ calls, chosen, onChoose }: { calls: readonly LlmCall[]; cho
                 {call.cause ? <span className="muted"> {call.cause.replaceAll("_", " ")}</span> : null}
               </td>
               <td>
-                <span className={call.outcome === "ok" ? "good" : call.outcome === "skipped" ? "muted" : "bad"}>{call.outcome}</span> {call.http_status ?? ""}
+                <span className={call.outcome === "ok" ? "good" : call.outcome === "skipped" ? "muted" : "bad"}>{call.outcome.replaceAll("_", " ")}</span> {call.http_status ?? ""}
               </td>
               <td className="num">{took(call.first_token_seconds)}</td>
               <td className="num" title={call.cached_tokens ? `${call.cached_tokens} of them cached` : undefined}>

@@ -76,14 +76,16 @@ function Hits({ table, hits }: { table: string; hits: readonly Hit[] }) {
           <div key={hit.id} id={hitId(table, hit.id)} className="panel tight hit">
             <div className="bar">
               <b>{visible(hit.name || hit.id)}</b>
-              <span className="mono muted">{visible(hit.id)}</span>
+              {hit.name === hit.id ? null : <span className="mono muted">{visible(hit.id)}</span>}
               <Tag tone={hit.label === "exact" ? "good" : "warn"}>{hit.label}</Tag>
               {hit.weak ? <Tag tone="warn">weak</Tag> : null}
               <span className="muted">attempt {hit.attempt ?? 1}</span>
               <span className="spacer" />
               <meter min={0} max={best} value={hit.score} aria-label={`Score ${hit.score}`} />
               <span className="num mono">{hit.score.toFixed(3)}</span>
-              {hit.similarity === null || hit.similarity === undefined ? null : <span className="mono muted">cos {hit.similarity.toFixed(3)}</span>}
+              {hit.similarity === null || hit.similarity === undefined ? null : <span className="muted">
+                  similarity <span className="mono">{hit.similarity.toFixed(3)}</span>
+                </span>}
             </div>
             <div className="chips">
               {hit.facets.map((facet) => (
@@ -109,9 +111,11 @@ function WhyEmpty({ result, onWithout }: Props) {
   const reasons = result.why_empty;
   if (reasons.length === 0) return null;
   const most = Math.max(...reasons.map((reason) => reason.hits_without), 1);
+  const found = Object.values(result.hits).some((hits) => hits.length > 0);
+  const title = found ? `Why nothing was found in ${[...new Set(reasons.map((reason) => visible(reason.table)))].join(", ")}` : "Why it is empty";
   return (
-    <section className="panel" aria-label="Why it is empty">
-      <h3>Why it is empty</h3>
+    <section className="panel" aria-label={title}>
+      <h3>{title}</h3>
       <table className="grid-table wide wrap">
         <thead>
           <tr>

@@ -180,7 +180,7 @@ export function RepairStrip({ attempts }: { attempts: readonly Iteration[] }) {
                 <pre className="mono wrapped">{visible(before.message)}</pre>
               </div>
             ) : null}
-            {before === undefined || before.code === "" ? (
+            {attempt.code === "" ? null : before === undefined || before.code === "" ? (
               <Code text={attempt.code} marked={lineOfError(attempt)} />
             ) : (
               <Diff before={before.code} after={attempt.code} marked={lineOfError(before)} />

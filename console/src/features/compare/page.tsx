@@ -3,11 +3,11 @@ import { useJob } from "../../api/queries";
 import type { Job } from "../../api/types";
 import { Differences } from "../../results/differences";
 import { visible } from "../../shared/ansi";
-import { StateMark } from "../../shared/marks";
+import { StateMark, Tag } from "../../shared/marks";
 import { cost, count } from "../../shared/numbers";
 import { Empty, Loaded } from "../../shared/states";
-import { between, took } from "../../shared/time";
-import { useTitle } from "../../shared/title";
+import { between, took, When } from "../../shared/time";
+import { titleOf, useTitle } from "../../shared/title";
 import { useUrl } from "../../shared/url";
 
 export function Page() {
@@ -34,27 +34,31 @@ function Compared({ left, right }: { left: Job; right: Job }) {
   return (
     <div className="stack">
       <div className="cols even">
-        <Facts job={left} />
-        <Facts job={right} />
+        <Facts side="-" job={left} />
+        <Facts side="+" job={right} />
       </div>
       <Differences left={left} right={right} />
     </div>
   );
 }
 
-function Facts({ job }: { job: Job }) {
+function Facts({ side, job }: { side: string; job: Job }) {
   const tokens = (job.usage?.input_tokens ?? 0) + (job.usage?.output_tokens ?? 0);
   return (
     <section className="panel tight">
-      <span className="bar">
+      <span className="bar line">
+        <Tag>{side}</Tag>
         <StateMark state={job.state} />
-        <Link to="/jobs/$id" params={{ id: job.id }} className="plain mono">
-          {visible(job.id)}
+        <Link to="/jobs/$id" params={{ id: job.id }} className="plain clip">
+          {visible(titleOf(job))}
         </Link>
+        <When at={job.created_at} />
       </span>
       <span className="muted">
-        {job.kind}, {took(between(job.started_at, job.finished_at))}, {count(job.usage?.llm_calls)} calls, {count(tokens)} tokens, {cost(job.usage?.cost_usd)}
+        {job.kind}, {took(between(job.started_at, job.finished_at))}
+        {job.usage?.llm_calls ? `, ${count(job.usage.llm_calls)} model calls, ${count(tokens)} tokens, ${cost(job.usage.cost_usd)}` : ""}
       </span>
+      <span className="mono muted">{job.id}</span>
     </section>
   );
 }

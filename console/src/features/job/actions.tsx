@@ -4,15 +4,15 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { post, Problem } from "../../api/client";
 import { TERMINAL, type Job } from "../../api/types";
-import { useSession } from "../../app/shell";
 import { WORKBENCHES } from "../../app/places";
 import { download } from "../../shared/json";
+import { WriteButton } from "../../shared/write";
+import { copy } from "./keys";
 
 /** What can be done with the job; what needs a scope that one has not is shown and says so. */
 export function Actions({ job, onReplay, onCase }: { job: Job; onReplay: () => void; onCase: () => void }) {
   const client = useQueryClient();
   const navigate = useNavigate();
-  const mayWrite = useSession()?.scopes.includes("write") ?? false;
   const fault = (error: unknown): void => {
     notifications.show({ color: "red", title: error instanceof Problem ? error.title : "It failed", message: String((error as Error).message) });
   };
@@ -26,32 +26,42 @@ export function Actions({ job, onReplay, onCase }: { job: Job; onReplay: () => v
     onSuccess: (made) => navigate({ to: "/jobs/$id", params: { id: made.id }, search: {} }),
     onError: fault,
   });
-  const needs = mayWrite ? undefined : "needs scope write";
+  const flow = job.kind === "flow" ? (job.input as { flow_id?: string } | null)?.flow_id : undefined;
   const workbench = WORKBENCHES[job.kind];
   return (
     <div className="bar">
       {TERMINAL.has(job.state) ? null : (
-        <Button color="red" variant="light" disabled={!mayWrite} title={needs} loading={cancel.isPending} onClick={() => cancel.mutate()}>
+        <WriteButton color="red" variant="light" loading={cancel.isPending} onClick={() => cancel.mutate()}>
           Cancel
-        </Button>
+        </WriteButton>
       )}
       {workbench === undefined ? null : (
         <Button component={Link} to={workbench} search={{ job: job.id } as never} variant="default">
           Open in the workbench
         </Button>
       )}
-      <Button variant="default" disabled={!mayWrite} title={needs} loading={retry.isPending} onClick={() => retry.mutate()}>
+      {flow === undefined ? null : (
+        <Button component={Link} to="/flows/$id" params={{ id: flow } as never} variant="default">
+          Open the flow
+        </Button>
+      )}
+      <WriteButton variant="default" loading={retry.isPending} onClick={() => retry.mutate()}>
         Run again
-      </Button>
-      <Button variant="default" disabled={!mayWrite} title={needs} onClick={onReplay}>
+      </WriteButton>
+      <WriteButton variant="default" onClick={onReplay}>
         Replay…
-      </Button>
+      </WriteButton>
       <Menu transitionProps={{ duration: 0 }} position="bottom-end">
         <Menu.Target>
-          <Button variant="default">More</Button>
+          <Button variant="default" data-actions>
+            More
+          </Button>
         </Menu.Target>
         <Menu.Dropdown>
           {TERMINAL.has(job.state) ? <Menu.Item onClick={onCase}>Make this a case…</Menu.Item> : null}
+          <Menu.Item component={Link} to="/jobs" search={{ replayed_from: job.id } as never}>
+            Its replays
+          </Menu.Item>
           <Menu.Item onClick={() => copy(job.id)}>Copy the id</Menu.Item>
           <Menu.Item onClick={() => copy(curl(job))}>Copy as curl</Menu.Item>
           <Menu.Item onClick={() => copy(python(job))}>Copy as Python</Menu.Item>
@@ -60,13 +70,6 @@ export function Actions({ job, onReplay, onCase }: { job: Job; onReplay: () => v
         </Menu.Dropdown>
       </Menu>
     </div>
-  );
-}
-
-function copy(text: string): void {
-  void navigator.clipboard.writeText(text).then(
-    () => notifications.show({ message: "Copied" }),
-    () => notifications.show({ color: "red", message: "The browser does not let this page copy" }),
   );
 }
 

@@ -4,9 +4,9 @@ import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { get, post } from "../../api/client";
 import type { Case, Evaluation, EvaluationSummary, Job, Page } from "../../api/types";
-import { useSession } from "../../app/shell";
 import { count, cost } from "../../shared/numbers";
 import { Failed, Loaded } from "../../shared/states";
+import { WriteButton } from "../../shared/write";
 
 interface Estimate {
   runs: number;
@@ -37,7 +37,6 @@ function Form({ made, job }: { made: Case; job: Job }) {
   const [suite, setSuite] = useState("");
   const [models, setModels] = useState("");
   const [repeat, setRepeat] = useState<number | string>(1);
-  const mayWrite = useSession()?.scopes.includes("write") ?? false;
   const navigate = useNavigate();
   const known = useQuery({ queryKey: ["evaluations", "names"], queryFn: () => get<Page<EvaluationSummary>>("/v1/evaluations", { limit: 200 }).then((page) => page.items) });
   const fault = faultOf(text);
@@ -71,12 +70,12 @@ function Form({ made, job }: { made: Case; job: Job }) {
           </p>
         )}
         <span className="bar">
-          <Button disabled={fault !== null || !mayWrite} title={mayWrite ? undefined : "needs scope write"} loading={run.isPending} onClick={() => run.mutate()}>
+          <WriteButton disabled={fault !== null} loading={run.isPending} onClick={() => run.mutate()}>
             Run it
-          </Button>
-          <Button variant="default" disabled={fault !== null || !mayWrite} loading={check.isPending} onClick={() => check.mutate()}>
+          </WriteButton>
+          <WriteButton variant="default" disabled={fault !== null} loading={check.isPending} onClick={() => check.mutate()}>
             What may it take?
-          </Button>
+          </WriteButton>
         </span>
         <span className="muted">
           Into a file of your repository: <code>assay eval add {job.id} --suite suite.yaml</code>

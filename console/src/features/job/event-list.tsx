@@ -1,8 +1,9 @@
-import { Button, Select } from "@mantine/core";
+import { Button, NumberInput, Select } from "@mantine/core";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useMemo, useRef } from "react";
 import type { JobEvent } from "../../api/types";
 import { visible } from "../../shared/ansi";
+import { Code } from "../../shared/code";
 import { download } from "../../shared/json";
 import { useUrl } from "../../shared/url";
 import { took } from "../../shared/time";
@@ -22,6 +23,7 @@ export function EventList({ events }: { events: readonly JobEvent[] }) {
     <div className="stack">
       <div className="bar">
         <Select aria-label="Type" placeholder="Every type" data={types} value={url.type ?? null} clearable onChange={(type) => change({ type })} w={160} />
+        <NumberInput aria-label="Go to the second" placeholder="go to second" min={0} hideControls disabled={shown.length === 0} onChange={(second) => second !== "" && virtual.scrollToIndex(atSecond(shown, began + Number(second) * 1000), { align: "start" })} w={110} />
         <Button variant="default" onClick={() => download(shown.map((event) => JSON.stringify(event)).join("\n"), "events.ndjson")}>
           NDJSON
         </Button>
@@ -53,12 +55,18 @@ export function EventList({ events }: { events: readonly JobEvent[] }) {
         </div>
       </div>
       {open === undefined ? null : (
-        <pre className="code wrap" tabIndex={0} aria-label={`Event ${open.seq}`}>
-          {visible(JSON.stringify(open, null, 2))}
-        </pre>
+        <section aria-label={`Event ${open.seq}`}>
+          <Code text={JSON.stringify(open, null, 2)} />
+        </section>
       )}
     </div>
   );
+}
+
+/** The place of the first event from that moment on, or of the last. */
+function atSecond(events: readonly JobEvent[], moment: number): number {
+  const place = events.findIndex((event) => Date.parse(event.at) >= moment);
+  return place === -1 ? events.length - 1 : place;
 }
 
 function brief(event: JobEvent): string {

@@ -6,10 +6,12 @@ import type { components } from "../../api/schema";
 import { TERMINAL, type Job } from "../../api/types";
 import { useSession } from "../../app/shell";
 import { visible } from "../../shared/ansi";
+import { DownloadFile } from "../../shared/blob";
 import { JsonTree } from "../../shared/json";
 import { Tag } from "../../shared/marks";
 import { Failed, Loaded } from "../../shared/states";
 import { took, When } from "../../shared/time";
+import { filesOf, type GivenFile } from "./files";
 
 type Deliveries = components["schemas"]["Deliveries"];
 
@@ -18,6 +20,7 @@ export function Input({ job }: { job: Job }) {
   return (
     <div className="stack">
       <JsonTree value={job.input} label="input" />
+      <Files of={filesOf(job.input)} />
       <dl className="facts">
         <Fact name="priority">{job.priority}</Fact>
         <Fact name="budget">{plain(job.budget)}</Fact>
@@ -41,6 +44,17 @@ export function Input({ job }: { job: Job }) {
         <Fact name="workers that it crashed">{job.crashes ? job.crashes : null}</Fact>
       </dl>
       <Webhook job={job} />
+    </div>
+  );
+}
+
+function Files({ of }: { of: readonly GivenFile[] }) {
+  if (of.length === 0) return null;
+  return (
+    <div className="bar" role="group" aria-label="Files of the input">
+      {of.map((file) => (
+        <DownloadFile key={file.id} fileId={file.id} name={file.name} />
+      ))}
     </div>
   );
 }

@@ -1,12 +1,21 @@
+import { useLayoutEffect, useRef } from "react";
 import type { JobEvent } from "../../api/types";
 import { Ansi } from "../../shared/ansi";
 
-/** What the program has printed so far. */
-export function Output({ events }: { events: readonly JobEvent[] }) {
-  const text = events.filter((event) => event.type === "output").map((event) => String(event.text ?? ""));
+/** What the program has printed so far; while it runs the last line stays in sight, unless one has scrolled away from it. */
+export function Output({ events, ended }: { events: readonly JobEvent[]; ended: boolean }) {
+  const text = events.filter((event) => event.type === "output").map((event) => String(event.text ?? "")).join("");
+  const box = useRef<HTMLPreElement>(null);
+  const follows = useRef(!ended);
+  useLayoutEffect(() => {
+    if (follows.current && box.current !== null) box.current.scrollTop = box.current.scrollHeight;
+  }, [text]);
+  const look = ({ currentTarget: { scrollHeight, scrollTop, clientHeight } }: React.UIEvent<HTMLPreElement>): void => {
+    follows.current = scrollHeight - scrollTop - clientHeight < 24;
+  };
   return (
-    <pre className="code wrap" tabIndex={0}>
-      <Ansi text={text.join("")} />
+    <pre ref={box} className="code wrap" tabIndex={0} onScroll={look}>
+      <Ansi text={text} />
     </pre>
   );
 }

@@ -91,7 +91,7 @@ export function Timeline({ events, ended }: { events: readonly JobEvent[]; ended
         ))}
         {[0, 0.25, 0.5, 0.75, 1].map((part) => (
           <text key={part} x={LEFT + part * (WIDTH - 4)} y={lanes.length * LANE + 14} fontSize={11} fill="currentColor" textAnchor={part === 0 ? "start" : part === 1 ? "end" : "middle"} opacity={0.75}>
-            {took(from + (to - from) * part)}
+            {from + (to - from) * part === 0 ? "0" : took(from + (to - from) * part)}
           </text>
         ))}
       </svg>
