@@ -4,6 +4,13 @@ import { useState } from "react";
 import { keysAreOn } from "./keys";
 import { PLACES } from "./places";
 
+const KEYS = [
+  ["everywhere", "Ctrl K  ? this list  / filter"],
+  ["in a list", "j k move  Enter open  x choose"],
+  ["in a job", "j k next job  [ ] attempt  e next error  c copy id  r replay  . actions  Esc to the jobs"],
+  ["in a flow", "n new node  l link  Tab arrows Delete"],
+] as const;
+
 interface Choice {
   name: string;
   hint: string;
@@ -31,7 +38,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
       : []),
     {
       name: keysAreOn() ? "Switch the keys off" : "Switch the keys on",
-      hint: "/ filter, j k move, Enter open",
+      hint: "",
       go: () => {
         localStorage.setItem("assay.keys", keysAreOn() ? "off" : "on");
         onClose();
@@ -78,6 +85,14 @@ export default function Palette({ onClose }: { onClose: () => void }) {
             </button>
           ))}
         </div>
+        <dl className="facts">
+          {KEYS.map(([place, keys]) => (
+            <div key={place} style={{ display: "contents" }}>
+              <dt>{place}</dt>
+              <dd className="mono">{keys}</dd>
+            </div>
+          ))}
+        </dl>
       </div>
     </Modal>
   );

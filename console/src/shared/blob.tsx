@@ -18,7 +18,7 @@ function BlobImage({ blob, alt }: { blob: Blob; alt: string }) {
     setUrl(made);
     return () => URL.revokeObjectURL(made);
   }, [blob]);
-  return url === null ? null : <img src={url} alt={alt} style={{ maxWidth: "100%", background: "#fff", borderRadius: 4 }} />;
+  return url === null ? null : <img src={url} alt={alt} className="picture" />;
 }
 
 export function DownloadFile({ fileId, name }: { fileId: string; name: string }) {

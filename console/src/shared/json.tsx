@@ -38,8 +38,10 @@ export function JsonTree({ value, label }: { value: unknown; label: string }) {
         <pre className="code wrap" tabIndex={0} aria-label={label}>
           {shown.slice(0, 2000).map((line) => (
             <div key={line.path + line.text} style={{ paddingLeft: line.depth * 14 }}>
-              {line.open === null ? null : (
-                <button type="button" className="link" aria-expanded={line.open} onClick={() => toggle(line.path)}>
+              {line.open === null ? (
+                <span className="leaf" />
+              ) : (
+                <button type="button" className="link leaf" aria-expanded={line.open} onClick={() => toggle(line.path)}>
                   {line.open ? "▾" : "▸"}
                 </button>
               )}{" "}

@@ -25,7 +25,7 @@ export function Page() {
         <h1>Conversations</h1>
         <span className="muted">jobs that build on what was said before</span>
       </div>
-      <div className="cols">
+      <div className="cols even">
         <Loaded query={query}>
           {(data) => {
             const items = data.pages.flatMap((page) => page.items);
@@ -65,7 +65,7 @@ function List({ items, chosen, choose }: { items: readonly ConversationSummary[]
         <tbody>
           {items.map((each) => (
             <tr key={each.id} aria-current={each.id === chosen ? "true" : undefined}>
-              <td>
+              <td className="grow">
                 <button type="button" className="link" onClick={() => choose(each.id)}>
                   {visible(each.title ?? each.id)}
                 </button>

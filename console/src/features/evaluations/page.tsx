@@ -40,6 +40,7 @@ export function Page() {
           </span>
         )}
       </div>
+      <div className="stack">
       {suite === undefined ? <Shadows /> : null}
       <Loaded query={query} rows={8}>
         {({ pages }) => {
@@ -60,6 +61,7 @@ export function Page() {
           );
         }}
       </Loaded>
+      </div>
     </>
   );
 }

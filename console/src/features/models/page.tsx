@@ -6,6 +6,8 @@ import { get, post, put, tagged } from "../../api/client";
 import type { Link, Models, ProviderState } from "../../api/types";
 import { useSession } from "../../app/shell";
 import { visible } from "../../shared/ansi";
+import { Tag } from "../../shared/marks";
+import { cell } from "../../shared/numbers";
 import { Failed, Loaded } from "../../shared/states";
 import { took } from "../../shared/time";
 import { useTitle } from "../../shared/title";
@@ -35,7 +37,7 @@ export function Page() {
           <Loaded query={providers}>{({ items }) => <Providers items={items} />}</Loaded>
         </section>
         <Loaded query={models}>
-          {({ value, tag }) => Object.entries(value.roles).map(([role, chain]) => <Role key={role} role={role} chain={chain} tag={tag} available={namesOf(value)} />)}
+          {({ value, tag }) => Object.entries(value.roles).map(([role, chain]) => <Role key={role} role={role} chain={chain} tag={tag} available={namesOf(value)} retired={retiredOf(value)} />)}
         </Loaded>
       </div>
     </>
@@ -43,7 +45,7 @@ export function Page() {
 }
 
 /** A role's chain: the first is asked first. Its order is changed by buttons, so by keys as well. */
-function Role({ role, chain, tag, available }: { role: string; chain: readonly Link[]; tag: string | null; available: readonly string[] }) {
+function Role({ role, chain, tag, available, retired }: { role: string; chain: readonly Link[]; tag: string | null; available: readonly string[]; retired: ReadonlyMap<string, string> }) {
   // Null while nothing is changed: then it follows what is saved, and a test's answer outlives the save before it.
   const [draft, setLinks] = useState<readonly Link[] | null>(null);
   const links = draft ?? chain;
@@ -91,7 +93,8 @@ function Role({ role, chain, tag, available }: { role: string; chain: readonly L
             <b className="mono">
               {visible(link.provider)}/{visible(link.model)}
             </b>
-            {Object.keys(link.parameters ?? {}).length === 0 ? null : <span className="mono muted">{visible(JSON.stringify(link.parameters))}</span>}
+            {Object.keys(link.parameters ?? {}).length === 0 ? null : <span className="muted">{visible(wordsOf(link.parameters ?? {}))}</span>}
+            {retired.has(`${link.provider}/${link.model}`) ? <Tag tone="warn">its vendor ends it: {retired.get(`${link.provider}/${link.model}`)}</Tag> : null}
             <span className="spacer" />
             <button type="button" className="link" disabled={!admin || index === 0} aria-label={`Ask ${link.provider} earlier`} onClick={() => move(index, -1)}>
               up
@@ -133,6 +136,18 @@ function Role({ role, chain, tag, available }: { role: string; chain: readonly L
       {test.error === null ? null : <Failed error={test.error} />}
     </section>
   );
+}
+
+/** "temperature 1, reasoning effort low". */
+function wordsOf(parameters: Readonly<Record<string, unknown>>): string {
+  return Object.entries(parameters)
+    .map(([name, value]) => `${name.replaceAll("_", " ")} ${cell(value)}`)
+    .join(", ");
+}
+
+/** Models that their vendors end, with the day. */
+function retiredOf(models: Models): ReadonlyMap<string, string> {
+  return new Map(models.available.flatMap(({ provider, model, retired }) => (retired ? [[`${String(provider)}/${String(model)}`, String(retired)] as const] : [])));
 }
 
 function namesOf(models: Models): string[] {

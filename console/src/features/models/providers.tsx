@@ -37,7 +37,7 @@ export function Providers({ items }: { items: readonly ProviderState[] }) {
           <th className="num">Calls, last hour</th>
           <th className="num">p50</th>
           <th>Last 24 hours</th>
-          <th>Asked again</th>
+          <th>Ask again</th>
         </tr>
       </thead>
       <tbody>

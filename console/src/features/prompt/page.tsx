@@ -118,6 +118,7 @@ function Versions({ prompt, versions, onChanged }: { prompt: Prompt; versions: r
             <li key={version.version} className="bar">
               <b className="mono">v{version.version}</b>
               <When at={version.updated_at} />
+              {version.actor ? <span className="muted">by {visible(version.actor)}</span> : null}
               {version.is_default ? <Tag>as it came</Tag> : null}
               {(version.labels ?? []).map((label) => (
                 <Tag key={label} tone="accent">

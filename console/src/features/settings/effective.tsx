@@ -19,6 +19,7 @@ export function Effective() {
       </span>
       <Loaded query={settings}>
         {({ items }) => (
+          <div className="scroll tall" tabIndex={0} role="region" aria-label="Variables">
           <table className="grid-table wide wrap">
             <thead>
               <tr>
@@ -39,6 +40,7 @@ export function Effective() {
                 ))}
             </tbody>
           </table>
+          </div>
         )}
       </Loaded>
       <span className="muted">Read when the gateway starts. Each worker has an environment of its own.</span>

@@ -8,7 +8,7 @@ import { visible } from "../../shared/ansi";
 import { safeCell } from "../../shared/csv";
 import { download } from "../../shared/json";
 import { cost, count } from "../../shared/numbers";
-import { Loaded, Loading } from "../../shared/states";
+import { Empty, Loaded, Loading } from "../../shared/states";
 import { took } from "../../shared/time";
 import { useTitle } from "../../shared/title";
 import { useUrl } from "../../shared/url";
@@ -51,9 +51,11 @@ export function Page() {
       <Loaded query={query}>
         {(stats) => (
           <div className="stack">
-            <Suspense fallback={<Loading />}>
-              <Chart stats={stats} />
-            </Suspense>
+            {stats.items.length === 0 ? null : (
+              <Suspense fallback={<Loading />}>
+                <Chart stats={stats} />
+              </Suspense>
+            )}
             <Totals rows={totals(stats.items)} by={by} />
           </div>
         )}
@@ -63,13 +65,13 @@ export function Page() {
 }
 
 function Totals({ rows, by }: { rows: readonly Total[]; by: string }) {
-  if (rows.length === 0) return <p className="muted">Nothing has run in that time.</p>;
+  if (rows.length === 0) return <Empty title="Nothing has run in that time">Jobs, tokens, cost and success stand here, by what is chosen above.</Empty>;
   return (
     <div className="scroll tall" tabIndex={0} role="region" aria-label="Sums">
       <table className="grid-table wide">
         <thead>
           <tr>
-            <th>{by}</th>
+            <th className="first-big">{by}</th>
             <th className="num">Jobs</th>
             <th className="num">Success (95 %, n)</th>
             <th className="num">Calls</th>
@@ -77,9 +79,15 @@ function Totals({ rows, by }: { rows: readonly Total[]; by: string }) {
             <th className="num">Tokens in</th>
             <th className="num">Tokens out</th>
             <th className="num">Cost</th>
-            <th className="num">Unpriced</th>
-            <th className="num">p50</th>
-            <th className="num">p95</th>
+            <th className="num" title="Calls to models whose price is not known: they are not in the cost">
+              Unpriced
+            </th>
+            <th className="num" title="Half took no longer">
+              p50
+            </th>
+            <th className="num" title="Of twenty, nineteen took no longer">
+              p95
+            </th>
           </tr>
         </thead>
         <tbody>
