@@ -4,10 +4,10 @@ import { visible } from "../../shared/ansi";
 import { StateMark } from "../../shared/marks";
 import { cost } from "../../shared/numbers";
 import { between, took, When } from "../../shared/time";
+import { shortfall } from "../../shared/verdict";
 import type { Column } from "./columns";
 import { stripOf } from "./strip";
 
-const GOOD: ReadonlySet<string> = new Set(["ok", "done", "found"]);
 const NUMBERS = new Set(["Turns", "Took", "Cost"]);
 
 /** The heads of the columns. */
@@ -27,6 +27,7 @@ export function Titles({ shown }: { shown: readonly Column[] }) {
 /** One job as a row; on a narrow page kind, age and seconds stand below its title. */
 export function Cells({ job, narrow, shown, picked, longest }: { job: Job; narrow: boolean; shown: readonly Column[]; picked: boolean; longest: number }) {
   const said = job.error?.detail ?? "";
+  const short = shortfall(job.verdict);
   const has = (name: Column): boolean => !narrow && shown.includes(name);
   return (
     <>
@@ -42,7 +43,7 @@ export function Cells({ job, narrow, shown, picked, longest }: { job: Job; narro
           {visible(job.title ?? `${job.kind} ${job.id.slice(0, 8)}`)}
         </Link>
         {said === "" ? null : <span className="bad"> {visible(said)}</span>}
-        {job.verdict && !GOOD.has(job.verdict) && said === "" ? <span className="warn"> {job.verdict.replaceAll("_", " ")}</span> : null}
+        {short !== null && said === "" ? <span className="warn"> {short}</span> : null}
         {narrow ? (
           <div className="muted">
             {job.kind}, <When at={job.created_at} />, {took(between(job.started_at, job.finished_at))}
