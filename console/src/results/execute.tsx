@@ -1,9 +1,10 @@
 import type { ExecuteResult } from "../api/types";
-import { Ansi, visible } from "../shared/ansi";
+import { visible } from "../shared/ansi";
 import { DownloadFile, Picture } from "../shared/blob";
 import { Tag } from "../shared/marks";
 import { SafeHtml } from "../shared/html";
 import { tierWords } from "../shared/isolation";
+import { Printed } from "../shared/printed";
 import { took } from "../shared/time";
 
 const VERDICTS: Readonly<Record<string, string>> = {
@@ -57,9 +58,7 @@ export function ExecuteResultView({ result }: { result: ExecuteResult }) {
         result[name] === "" || (name === "stderr" && isTraceback(result)) ? null : (
           <section key={name}>
             <h3>{name}</h3>
-            <pre className="code wrap" tabIndex={0}>
-              <Ansi text={result[name]} />
-            </pre>
+            <Printed text={result[name]} name={name} />
           </section>
         ),
       )}

@@ -15,7 +15,7 @@ export function useJobKeys(job: Job, replay: () => void): void {
       if (document.querySelector("[role=dialog], [role=menu]") !== null) return;
       if (event.key === "c") copy(job.id);
       else if (event.key === "r") replay();
-      else if (event.key === ".") document.querySelector<HTMLElement>("[data-actions]")?.click();
+      else if (event.key === ".") setTimeout(() => document.querySelector<HTMLElement>("[data-actions]")?.click());
       else if (event.key === "[" || event.key === "]") step("[data-attempt]", event.key === "]" ? 1 : -1);
       else if (event.key === "e") step(".callout.bad, .ln.mark", 1);
       else if (event.key === "j" || event.key === "k") {

@@ -1,6 +1,6 @@
 import { useLayoutEffect, useRef } from "react";
 import type { JobEvent } from "../../api/types";
-import { Ansi } from "../../shared/ansi";
+import { Printed } from "../../shared/printed";
 
 /** What the program has printed so far; while it runs the last line stays in sight, unless one has scrolled away from it. */
 export function Output({ events, ended }: { events: readonly JobEvent[]; ended: boolean }) {
@@ -13,9 +13,5 @@ export function Output({ events, ended }: { events: readonly JobEvent[]; ended: 
   const look = ({ currentTarget: { scrollHeight, scrollTop, clientHeight } }: React.UIEvent<HTMLPreElement>): void => {
     follows.current = scrollHeight - scrollTop - clientHeight < 24;
   };
-  return (
-    <pre ref={box} className="code wrap" tabIndex={0} onScroll={look}>
-      <Ansi text={text} />
-    </pre>
-  );
+  return <Printed text={text} name="output" box={box} onScroll={look} />;
 }
