@@ -127,8 +127,16 @@ def running_jobs(id: str, tenant: str) -> TextClause:
     )
 
 
+def wait_for(id: str, tenant: str) -> TextClause:
+    """Wait for the step that a reconciler is at: a statement that waited itself would see the runs of before it."""
+    return sql("SELECT state FROM evaluations WHERE id = :id AND tenant_id = :tenant FOR UPDATE", id=id, tenant=tenant)
+
+
 def resume(id: str, tenant: str, budget: Mapping[str, Any] | None) -> TextClause:
-    """Go on with an evaluation that was cancelled or whose budget was spent; a row when there was one to go on with."""
+    """Go on with an evaluation that was cancelled or whose budget was spent; a row when there was one to go on with.
+
+    In the transaction of ``wait_for``.
+    """
     return sql(
         """
         WITH before AS (

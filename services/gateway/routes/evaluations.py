@@ -149,6 +149,7 @@ async def resume_evaluation(id: Id, caller: CurrentCaller, db: Db, body: ResumeI
     budget = None if body is None or body.budget is None else body.budget.model_dump(exclude_none=True)
     if row["state"] != "running":
         await suites.admit(db, caller.tenant)
+        await db.execute(statements.wait_for(id, caller.tenant))
         await db.execute(statements.resume(id, caller.tenant, budget))
     return Json(await _view(db, id, caller.tenant), 202)
 

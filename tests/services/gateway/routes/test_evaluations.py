@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -13,10 +14,12 @@ from sqlalchemy import text
 
 from services.reconciler.evaluations import advance_all
 from shared.contracts.evaluations import EvaluationView
+from shared.evaluations import statements
 from shared.llm.settings import ProviderSettings
 from tests.services.gateway import workers
 from tests.services.gateway.conftest import Gateway, serving
 from tests.services.gateway.http.test_problems import assert_problem
+from tests.support.platform import wait_for
 
 Json = dict[str, Any]
 PATH = "/v1/evaluations"
@@ -111,6 +114,32 @@ def test_a_cancelled_one_begins_no_run_until_it_goes_on(gateway: Gateway, client
     advance(gateway)
     view = client.get(f"{PATH}/{id}").json()
     assert (view["state"], view["cells"][0]["successes"]) == ("finished", 3)
+
+
+def test_one_goes_on_whole_while_a_reconciler_ends_its_runs(gateway: Gateway, client: httpx.Client) -> None:
+    workers.advertise(gateway.engine)
+    id = client.post(PATH, json=body(repeat=3, concurrency=1)).json()["id"]
+    advance(gateway)
+    client.post(f"{PATH}/{id}/cancel").raise_for_status()
+    with ThreadPoolExecutor(1) as other:
+        with gateway.engine.begin() as reconciler:
+            reconciler.execute(statements.lock(id))
+            reconciler.execute(statements.skip_pending(id, "cancelled"))
+            resumed = other.submit(client.post, f"{PATH}/{id}/resume")
+            wait_for(lambda: somebody_waits(gateway), 10)
+        assert resumed.result().json()["progress"]["finished"] == 0
+    for _ in range(3):
+        advance(gateway)
+        finish(gateway, "42")
+    advance(gateway)
+    view = client.get(f"{PATH}/{id}").json()
+    assert (view["state"], view["cells"][0]["successes"]) == ("finished", 3)
+
+
+def somebody_waits(gateway: Gateway) -> bool:
+    """Whether a statement waits for what another transaction has locked."""
+    with gateway.engine.connect() as connection:
+        return bool(connection.execute(text("SELECT count(*) FROM pg_locks WHERE NOT granted")).scalar_one())
 
 
 def test_models_and_prompts_become_variants_by_name(gateway: Gateway, asking: httpx.Client) -> None:
