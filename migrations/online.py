@@ -15,6 +15,7 @@ from psycopg import sql
 
 from migrations.partitions import BEFORE
 
+Session = psycopg.Connection[tuple[object, ...]]
 #: Held by a session; that of ``migrations.env`` is held by the transaction.
 _LOCK = 0x41535342
 _TRIES = 300
@@ -23,17 +24,31 @@ _DAYS = 8
 
 
 @contextmanager
+def session(url: str) -> Iterator[Session]:
+    """One at a time, until its upgrade is over: what is a plain table now must not become another one's meanwhile."""
+    with psycopg.connect(url, connect_timeout=5, autocommit=True) as connection:
+        connection.execute("SET statement_timeout = 0")
+        connection.execute("SET timezone = 'UTC'")
+        # Asked for again and again: an index that is built meanwhile would wait for a statement that waits.
+        while connection.execute("SELECT pg_try_advisory_lock(%s)", (_LOCK,)).fetchone() != (True,):
+            time.sleep(0.1)
+        connection.execute("SET lock_timeout = '100ms'")
+        yield connection
+
+
+def has_plain_events(url: str) -> bool:
+    """Whether ``events_looked_through`` has something to do."""
+    with psycopg.connect(url, connect_timeout=5) as connection:
+        return _is_plain(connection)
+
+
+@contextmanager
 def events_looked_through(url: str) -> Iterator[None]:
     """Have it known that all rows of ``job_events`` are of jobs before a day, so that nobody has to read them again.
 
     The constraint that says so is taken away when the upgrade fails. Raises: psycopg.Error.
     """
-    with psycopg.connect(url, connect_timeout=5, autocommit=True) as connection:
-        connection.execute("SET statement_timeout = 0")
-        connection.execute("SET timezone = 'UTC'")
-        # Until the upgrade is over: what is a plain table now must not become another one's partitioned table.
-        connection.execute("SELECT pg_advisory_lock(%s)", (_LOCK,))
-        connection.execute("SET lock_timeout = '100ms'")
+    with session(url) as connection:
         if not _is_plain(connection):
             yield
             return
@@ -45,13 +60,13 @@ def events_looked_through(url: str) -> Iterator[None]:
             raise
 
 
-def _is_plain(connection: psycopg.Connection[tuple[object, ...]]) -> bool:
+def _is_plain(connection: Session) -> bool:
     """Whether there is a table with rows that is not partitioned yet."""
     kind = connection.execute("SELECT relkind FROM pg_class WHERE oid = to_regclass('job_events')").fetchone()
     return kind == ("r",) and connection.execute("SELECT 1 FROM job_events LIMIT 1").fetchone() is not None
 
 
-def _constrain(connection: psycopg.Connection[tuple[object, ...]]) -> None:
+def _constrain(connection: Session) -> None:
     day, past = _bound(connection)
     if connection.execute("SELECT 1 FROM job_events WHERE job_id >= %s LIMIT 1", (past,)).fetchone() is not None:
         return  # ids that are no times: the revision puts them elsewhere
@@ -59,18 +74,18 @@ def _constrain(connection: psycopg.Connection[tuple[object, ...]]) -> None:
     name = sql.Identifier(BEFORE + day)
     adding = sql.SQL("ALTER TABLE job_events ADD CONSTRAINT {} CHECK (job_id < {}) NOT VALID")
     with suppress(psycopg.errors.DuplicateObject):  # of an attempt that was killed today
-        _insist(connection, adding.format(name, sql.Literal(past)))
+        insist(connection, adding.format(name, sql.Literal(past)))
     # Reads all rows; everybody may write meanwhile.
-    _insist(connection, sql.SQL("ALTER TABLE job_events VALIDATE CONSTRAINT {}").format(name))
+    insist(connection, sql.SQL("ALTER TABLE job_events VALIDATE CONSTRAINT {}").format(name))
 
 
-def _free(connection: psycopg.Connection[tuple[object, ...]], keep: str = "") -> None:
+def _free(connection: Session, keep: str = "") -> None:
     """Take away what an attempt has left behind."""
     for name in set(_constraints(connection)) - {keep}:
-        _insist(connection, sql.SQL("ALTER TABLE job_events DROP CONSTRAINT IF EXISTS {}").format(sql.Identifier(name)))
+        insist(connection, sql.SQL("ALTER TABLE job_events DROP CONSTRAINT IF EXISTS {}").format(sql.Identifier(name)))
 
 
-def _constraints(connection: psycopg.Connection[tuple[object, ...]]) -> list[str]:
+def _constraints(connection: Session) -> list[str]:
     rows = connection.execute(
         "SELECT conname FROM pg_constraint WHERE conrelid = to_regclass('job_events') AND starts_with(conname, %s)",
         (BEFORE,),
@@ -78,7 +93,7 @@ def _constraints(connection: psycopg.Connection[tuple[object, ...]]) -> list[str
     return [str(row[0]) for row in rows]
 
 
-def _bound(connection: psycopg.Connection[tuple[object, ...]]) -> tuple[str, str]:
+def _bound(connection: Session) -> tuple[str, str]:
     """The day, and the lowest id of a job that is submitted on it (see ``job_id_at``)."""
     row = connection.execute(
         "SELECT to_char(day AT TIME ZONE 'UTC', 'YYYYMMDD'),"
@@ -92,11 +107,11 @@ def _bound(connection: psycopg.Connection[tuple[object, ...]]) -> tuple[str, str
     return day, f"{digits[:8]}-{digits[8:]}"
 
 
-def _insist(connection: psycopg.Connection[tuple[object, ...]], statement: sql.Composed) -> None:
+def insist(connection: Session, statement: sql.Composed | str) -> None:
     """Execute it as soon as nobody holds the table; each attempt waits briefly, and holds up nobody for longer."""
     for left in reversed(range(_TRIES)):
         try:
-            connection.execute(statement)
+            connection.execute(statement.encode() if isinstance(statement, str) else statement)
         except psycopg.errors.LockNotAvailable:
             if not left:
                 raise

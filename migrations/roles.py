@@ -184,7 +184,7 @@ def _guard(connection: Connection) -> None:
     """
     unguarded = """
         SELECT a.attrelid::regclass::text FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
-        WHERE a.attname = 'tenant_id' AND c.relkind IN ('r', 'p')
+        WHERE a.attname = 'tenant_id' AND c.relkind IN ('r', 'p') AND NOT c.relispartition
           AND c.relnamespace = current_schema()::regnamespace AND NOT c.relrowsecurity
     """
     for table in sorted(set(connection.exec_driver_sql(unguarded).scalars()) - _UNGUARDED):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from contextlib import nullcontext
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import MappingProxyType
 
@@ -16,6 +16,7 @@ HERE = Path(__file__).parent
 def upgrade(url: str, revision: str = "head", passwords: Mapping[str, str] = MappingProxyType({})) -> None:
     """Run every revision up to this one that ``url`` does not have yet, in one transaction.
 
+    Where there are rows, it is two: what a revision needs beforehand has to find the tables of the one before it.
     ``passwords`` are those with which the services' roles log in (see ``migrations.roles``).
     """
     if not heads():
@@ -23,23 +24,36 @@ def upgrade(url: str, revision: str = "head", passwords: Mapping[str, str] = Map
     from alembic import command  # noqa: PLC0415 - half a second that a current database does not need
     from alembic.config import Config  # noqa: PLC0415
 
-    from migrations import online, roles  # noqa: PLC0415
+    from migrations import roles  # noqa: PLC0415
     from shared.db import connect  # noqa: PLC0415
 
     config = Config()
     config.set_main_option("script_location", str(HERE).replace("%", "%%"))
     engine = connect(url)
-    partitions = online.events_looked_through(url) if revision in ("head", "0056") else nullcontext()
     try:
-        with partitions, engine.begin() as connection:
-            # An index on a large table may take longer than any request may.
-            connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
-            config.attributes["connection"] = connection
-            command.upgrade(config, revision)
-            roles.apply(connection)
-            roles.allow_login(connection, passwords)
+        for target, beforehand in _stages(url, revision):
+            with beforehand, engine.begin() as connection:
+                # An index on a large table may take longer than any request may.
+                connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
+                config.attributes["connection"] = connection
+                command.upgrade(config, target)
+                roles.apply(connection)
+                roles.allow_login(connection, passwords)
     finally:
         engine.dispose()
+
+
+def _stages(url: str, revision: str) -> Iterator[tuple[str, AbstractContextManager[None]]]:
+    """Where to stop, each with what is done before it; the next is asked for when the one before is there."""
+    from migrations import keys_online, online  # noqa: PLC0415
+
+    if revision not in ("head", "0056", "0057"):
+        yield revision, nullcontext()
+        return
+    if revision == "0056" or online.has_plain_events(url):
+        yield "0056", online.events_looked_through(url)
+    if revision != "0056":
+        yield revision, keys_online.keys_prepared(url)
 
 
 def current(url: str) -> bool:

@@ -35,7 +35,7 @@ files = Table(
     "files",
     metadata,
     Column("id", Text, primary_key=True),
-    Column("tenant_id", Text, nullable=False),
+    Column("tenant_id", Text, primary_key=True),
     Column("name", Text, nullable=False),
     Column("size", BigInteger, nullable=False),
     Column("sha256", Text, nullable=False),

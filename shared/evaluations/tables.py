@@ -9,7 +9,7 @@ from sqlalchemy import (
     Column,
     DateTime,
     Double,
-    ForeignKey,
+    ForeignKeyConstraint,
     Index,
     Integer,
     Table,
@@ -26,7 +26,7 @@ evaluations = Table(
     "evaluations",
     metadata,
     Column("id", Text, primary_key=True),
-    Column("tenant_id", Text, nullable=False),
+    Column("tenant_id", Text, primary_key=True),
     Column("name", Text, nullable=False),  # of the suite
     Column("suite", JSONB, nullable=False),
     Column("variants", JSONB, nullable=False),
@@ -51,11 +51,11 @@ Index("ix_evaluations_open", evaluations.c.created_at, postgresql_where=text("op
 evaluation_runs = Table(
     "evaluation_runs",
     metadata,
-    Column("evaluation_id", Text, ForeignKey("evaluations.id", ondelete="CASCADE"), primary_key=True),
+    Column("evaluation_id", Text, primary_key=True),
     Column("repetition", Integer, primary_key=True),
     Column("case_number", Integer, primary_key=True),
     Column("variant_number", Integer, primary_key=True),
-    Column("tenant_id", Text, nullable=False),
+    Column("tenant_id", Text, primary_key=True),
     Column("state", Text, nullable=False, server_default="pending"),
     Column("job_id", Text),  # stays when the job is deleted
     Column("success", Boolean),
@@ -66,13 +66,16 @@ evaluation_runs = Table(
     Column("cost_usd", Double),
     Column("seconds", Double),
     CheckConstraint("state IN ('pending', 'running', 'finished', 'skipped')", name="state"),
+    ForeignKeyConstraint(
+        ["evaluation_id", "tenant_id"], ["evaluations.id", "evaluations.tenant_id"], ondelete="CASCADE"
+    ),
 )
 
 shadows = Table(
     "shadows",
     metadata,
     Column("id", Text, primary_key=True),
-    Column("tenant_id", Text, nullable=False),
+    Column("tenant_id", Text, primary_key=True),
     Column("kind", Text, nullable=False),
     Column("model", Text),
     Column("prompt", Text),  # key@version

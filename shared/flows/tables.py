@@ -8,7 +8,7 @@ from sqlalchemy import (
     CheckConstraint,
     Column,
     DateTime,
-    ForeignKey,
+    ForeignKeyConstraint,
     Index,
     Integer,
     LargeBinary,
@@ -26,8 +26,8 @@ def _time(name: str, *, nullable: bool = False) -> Column[object]:
     return Column(name, DateTime(timezone=True), nullable=nullable, server_default=default)
 
 
-def _flow_id() -> Column[object]:
-    return Column("flow_id", Text, ForeignKey("flows.id", ondelete="CASCADE"), primary_key=True)
+def _of_flow() -> ForeignKeyConstraint:
+    return ForeignKeyConstraint(["flow_id", "tenant_id"], ["flows.id", "flows.tenant_id"], ondelete="CASCADE")
 
 
 def _operations(name: str) -> Column[object]:
@@ -38,7 +38,7 @@ flows = Table(
     "flows",
     metadata,
     Column("id", Text, primary_key=True),
-    Column("tenant_id", Text, nullable=False),
+    Column("tenant_id", Text, primary_key=True),
     Column("name", Text, nullable=False),
     Column("version", BigInteger, nullable=False),
     Column("nodes_count", Integer, nullable=False),
@@ -59,8 +59,10 @@ Index("ix_flows_name", flows.c.tenant_id, flows.c.name, flows.c.created_at)
 versions = Table(
     "flow_versions",
     metadata,
-    _flow_id(),
+    Column("flow_id", Text, primary_key=True),
     Column("version", BigInteger, primary_key=True),
+    Column("tenant_id", Text, primary_key=True),
+    _of_flow(),
     Column("kind", Text, CheckConstraint("kind IN ('create', 'change', 'undo', 'redo')", name="kind"), nullable=False),
     Column("actor", Text, nullable=False),
     Column("origin", Text, nullable=False),
@@ -72,16 +74,20 @@ versions = Table(
 snapshots = Table(
     "flow_snapshots",
     metadata,
-    _flow_id(),
+    Column("flow_id", Text, primary_key=True),
     Column("version", BigInteger, primary_key=True),
+    Column("tenant_id", Text, primary_key=True),
+    _of_flow(),
     Column("document", LargeBinary, nullable=False),
 )
 
 change_sets = Table(
     "flow_change_sets",
     metadata,
-    _flow_id(),
+    Column("flow_id", Text, primary_key=True),
     Column("seq", BigInteger, primary_key=True),  # the order of the history, without relying on any clock
+    Column("tenant_id", Text, primary_key=True),
+    _of_flow(),
     Column("version", BigInteger, nullable=False),
     Column("base_version", BigInteger, nullable=False),
     Column("actor", Text, nullable=False),
@@ -98,7 +104,9 @@ proposals = Table(
     "flow_proposals",
     metadata,
     Column("id", Text, primary_key=True),
-    Column("flow_id", Text, ForeignKey("flows.id", ondelete="CASCADE"), nullable=False),
+    Column("tenant_id", Text, primary_key=True),
+    Column("flow_id", Text, nullable=False),
+    _of_flow(),
     Column("base_version", BigInteger, nullable=False),
     Column("state", Text, CheckConstraint("state IN ('open', 'applied', 'discarded')", name="state"), nullable=False),
     Column("actor", Text, nullable=False),

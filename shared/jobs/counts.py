@@ -38,7 +38,7 @@ deltas = Table(
     metadata,
     Column("id", BigInteger, Identity(always=True), primary_key=True),
     Column("kind", Text, nullable=False),
-    Column("tenant_id", Text, nullable=False),
+    Column("tenant_id", Text, primary_key=True),
     Column("queued", BigInteger, nullable=False),
     Column("running", BigInteger, nullable=False),
 )

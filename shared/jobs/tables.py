@@ -8,7 +8,7 @@ from sqlalchemy import (
     CheckConstraint,
     Column,
     DateTime,
-    ForeignKey,
+    ForeignKeyConstraint,
     Index,
     Integer,
     LargeBinary,
@@ -39,7 +39,7 @@ batches = Table(
     "batches",
     metadata,
     Column("id", Text, primary_key=True),
-    Column("tenant_id", Text, nullable=False),
+    Column("tenant_id", Text, primary_key=True),
     time_column("created_at", default=True),
 )
 
@@ -47,7 +47,7 @@ jobs = Table(
     "jobs",
     metadata,
     Column("id", Text, primary_key=True),
-    Column("tenant_id", Text, nullable=False),
+    Column("tenant_id", Text, primary_key=True),
     Column("kind", Text, nullable=False),
     Column("state", Text, nullable=False, server_default="queued"),
     Column("priority", SmallInteger, nullable=False, server_default="5"),
@@ -61,7 +61,7 @@ jobs = Table(
     _json("overrides", "{}"),  # of a replay: model, prompt version
     Column("conversation_id", Text, nullable=False),
     Column("replayed_from", Text),
-    Column("batch_id", Text, ForeignKey("batches.id", ondelete="SET NULL")),
+    Column("batch_id", Text),
     Column("actor", Text, nullable=False),  # the id of the API key
     Column("request_id", Text),
     Column("trace_context", Text),
@@ -88,6 +88,7 @@ jobs = Table(
     time_column("webhook_due_at"),
     Column("webhook_done", Boolean, nullable=False, server_default=text("false")),
     CheckConstraint(f"state IN ({_STATES})", name="state"),
+    ForeignKeyConstraint(["batch_id", "tenant_id"], ["batches.id", "batches.tenant_id"]),
     # Every job is updated a few times in its short life: leave space in the page.
     postgresql_with={"fillfactor": "80"},
 )
@@ -153,6 +154,7 @@ job_events = Table(
     metadata,
     Column("job_id", Text, primary_key=True),
     Column("seq", Integer, primary_key=True),
+    Column("tenant_id", Text, primary_key=True),
     Column("type", Text, nullable=False),
     Column("fence", BigInteger, nullable=False),  # under which the event was written: the history checker reads it
     time_column("at", default=True),
@@ -163,10 +165,12 @@ job_events = Table(
 job_forms = Table(
     "job_forms",
     metadata,
-    Column("job_id", Text, ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True),
+    Column("job_id", Text, primary_key=True),
     Column("name", Text, primary_key=True),
+    Column("tenant_id", Text, primary_key=True),
     Column("media_type", Text, nullable=False),
     Column("body", LargeBinary, nullable=False),
+    ForeignKeyConstraint(["job_id", "tenant_id"], ["jobs.id", "jobs.tenant_id"], ondelete="CASCADE"),
 )
 
 idempotency_keys = Table(

@@ -8,7 +8,7 @@ from sqlalchemy import (
     Column,
     DateTime,
     Double,
-    ForeignKey,
+    ForeignKeyConstraint,
     Identity,
     Index,
     Integer,
@@ -30,7 +30,7 @@ llm_calls = Table(
     "llm_calls",
     metadata,
     Column("id", BigInteger, Identity(always=True), primary_key=True),
-    Column("tenant_id", Text, nullable=False),
+    Column("tenant_id", Text, primary_key=True),
     Column("job_id", Text),  # null for a test of a role's model
     Column("job_attempt", Integer, nullable=False, server_default=text("1")),  # which run of the job
     Column("at", DateTime(timezone=True), nullable=False, server_default=_now),
@@ -66,11 +66,12 @@ llm_calls = Table(
 llm_texts = Table(
     "llm_texts",
     metadata,
-    Column("call_id", BigInteger, ForeignKey("llm_calls.id", ondelete="CASCADE"), primary_key=True),
-    Column("tenant_id", Text, nullable=False),
+    Column("call_id", BigInteger, primary_key=True),
+    Column("tenant_id", Text, primary_key=True),
     Column("at", DateTime(timezone=True), nullable=False, server_default=_now),
     Column("body", LargeBinary, nullable=False),  # shared.llm.texts
     Index(None, "at"),
+    ForeignKeyConstraint(["call_id", "tenant_id"], ["llm_calls.id", "llm_calls.tenant_id"], ondelete="CASCADE"),
 )
 
 #: Immutable texts; a rollback or a reset adds a new version with an old text.

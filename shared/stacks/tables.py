@@ -7,7 +7,7 @@ from sqlalchemy import (
     Column,
     DateTime,
     Double,
-    ForeignKey,
+    ForeignKeyConstraint,
     Index,
     Integer,
     PrimaryKeyConstraint,
@@ -41,7 +41,7 @@ stack_sightings = Table(
     Column("tenant_id", Text, nullable=False),
     Column("kind", Text, nullable=False),
     Column("id", Text, nullable=False),
-    Column("job_id", Text, ForeignKey("jobs.id", ondelete="CASCADE"), nullable=False),
+    Column("job_id", Text, nullable=False),
     Column("root", Text, nullable=False),
     Column("source", Text, nullable=False),  # a hash: the same repository is one source however often it is read
     Column("name", Text, nullable=False),
@@ -51,6 +51,7 @@ stack_sightings = Table(
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
     PrimaryKeyConstraint("tenant_id", "kind", "id", "job_id", "root"),
     Index(None, "job_id"),
+    ForeignKeyConstraint(["job_id", "tenant_id"], ["jobs.id", "jobs.tenant_id"], ondelete="CASCADE"),
 )
 
 #: What a person decided about a proposal; one that nobody decided about has no row.
@@ -73,10 +74,11 @@ stack_results = Table(
     metadata,
     Column("tenant_id", Text, nullable=False),
     Column("identity", Text, nullable=False),
-    Column("job_id", Text, ForeignKey("jobs.id", ondelete="CASCADE"), nullable=False),
+    Column("job_id", Text, nullable=False),
     Column("warnings", JSONB, nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
     PrimaryKeyConstraint("tenant_id", "identity"),
     Index(None, "job_id"),
     Index(None, "tenant_id", "created_at"),
+    ForeignKeyConstraint(["job_id", "tenant_id"], ["jobs.id", "jobs.tenant_id"], ondelete="CASCADE"),
 )
