@@ -10,8 +10,9 @@ import uuid_utils
 from pydantic import JsonValue
 from sqlalchemy import (
     Column,
+    ColumnElement,
     DateTime,
-    ForeignKey,
+    ForeignKeyConstraint,
     Integer,
     RowMapping,
     Select,
@@ -37,7 +38,7 @@ collections = Table(
     "collections",
     metadata,
     Column("id", Text, primary_key=True),  # names the points in the search store; never used twice
-    Column("tenant_id", Text, nullable=False),
+    Column("tenant_id", Text, primary_key=True),
     Column("name", Text, nullable=False),
     Column("tables", JSONB, nullable=False),
     Column("embedding", Text),
@@ -48,12 +49,16 @@ collections = Table(
 collection_tables = Table(
     "collection_tables",
     metadata,
-    Column("collection_id", Text, ForeignKey("collections.id", ondelete="CASCADE"), primary_key=True),
+    Column("collection_id", Text, primary_key=True),
     Column("name", Text, primary_key=True),
+    Column("tenant_id", Text, primary_key=True),
     Column("fingerprint", Text, nullable=False),  # of the embedding model that the thresholds belong to
     Column("thresholds", JSONB, nullable=False),
     Column("records", Integer, nullable=False),
     Column("updated_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
+    ForeignKeyConstraint(
+        ["collection_id", "tenant_id"], ["collections.id", "collections.tenant_id"], ondelete="CASCADE"
+    ),
 )
 
 # Points of deleted collections are in a store that only the search worker opens; it removes them later.
@@ -99,7 +104,7 @@ def attempts(tenant_id: str, name: str, limit: int, before: tuple[datetime, str]
         SELECT * FROM (
             SELECT a.job_id || '-' || a.number AS id, a.job_id, a.number, a.strategy, a.reasoning, a.user_message,
                    a.queries, a.gain, a.created_at
-            FROM search_attempts a JOIN collections c ON c.id = a.collection_id
+            FROM search_attempts a JOIN collections c ON c.tenant_id = a.tenant_id AND c.id = a.collection_id
             WHERE c.tenant_id = :tenant AND a.tenant_id = :tenant AND c.name = :name
         ) AS tried
         WHERE CAST(:at AS timestamptz) IS NULL OR (created_at, id) < (:at, CAST(:id AS text))
@@ -132,15 +137,26 @@ def delete_dropped(collection_id: str) -> Delete:
 
 
 def save_statistics(
-    collection_id: str, table: str, fingerprint: str, thresholds: Mapping[str, float], records: int
+    tenant_id: str, collection_id: str, table: str, fingerprint: str, thresholds: Mapping[str, float], records: int
 ) -> Insert:
     """Save what an ingest measured; nothing happens when the collection was deleted meanwhile."""
     facts = (literal(table), literal(fingerprint), literal(dict(thresholds), JSONB), literal(records))
-    source = select(collections.c.id, *facts, func.clock_timestamp()).where(collections.c.id == collection_id)
-    names = ["collection_id", "name", "fingerprint", "thresholds", "records", "updated_at"]
+    source = of_kept(tenant_id, collection_id, *facts, func.clock_timestamp())
+    names = ["tenant_id", "collection_id", "name", "fingerprint", "thresholds", "records", "updated_at"]
     statement = insert(collection_tables).from_select(names, source)
-    updated = {name: statement.excluded[name] for name in names[2:]}
-    return statement.on_conflict_do_update(index_elements=["collection_id", "name"], set_=updated)
+    updated = {name: statement.excluded[name] for name in names[3:]}
+    return statement.on_conflict_do_update(index_elements=names[:3], set_=updated)
+
+
+def of_kept(tenant_id: str, collection_id: str, *values: ColumnElement[Any]) -> Select[Any]:
+    """The tenant, the collection and these values, unless it was deleted meanwhile; its writers take turns.
+
+    Its tables and wordings are unique with and without their tenant (a migration's ``KEPT``): of two who write the same
+    one for the first time, the second would else violate the key that it does not name.
+    """
+    kept = select(collections.c.tenant_id, collections.c.id, *values)
+    mine = (collections.c.tenant_id == tenant_id) & (collections.c.id == collection_id)
+    return kept.where(mine).with_for_update(key_share=True)
 
 
 def declares(row: RowMapping, wanted: CollectionInput) -> bool:
@@ -171,7 +187,10 @@ def _described() -> Select[Any]:
     )
     statistics = (
         select(func.jsonb_object_agg(collection_tables.c.name, facts))
-        .where(collection_tables.c.collection_id == collections.c.id)
+        .where(
+            collection_tables.c.tenant_id == collections.c.tenant_id,
+            collection_tables.c.collection_id == collections.c.id,
+        )
         .scalar_subquery()
     )
     return select(*collections.c, statistics.label("statistics"))

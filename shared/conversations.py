@@ -11,7 +11,7 @@ from sqlalchemy import (
     CheckConstraint,
     Column,
     DateTime,
-    ForeignKey,
+    ForeignKeyConstraint,
     Identity,
     Index,
     Table,
@@ -39,7 +39,7 @@ conversations = Table(
     "conversations",
     metadata,
     Column("id", Text, primary_key=True),
-    Column("tenant_id", Text, nullable=False),
+    Column("tenant_id", Text, primary_key=True),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.clock_timestamp()),
     Column("updated_at", DateTime(timezone=True), nullable=False, server_default=func.clock_timestamp()),
     Index(None, "tenant_id", "created_at", "id"),
@@ -49,14 +49,17 @@ messages = Table(
     "messages",
     metadata,
     Column("id", BigInteger, Identity(always=True), primary_key=True),
-    Column("tenant_id", Text, nullable=False),
-    Column("conversation_id", Text, ForeignKey(conversations.c.id, ondelete="CASCADE"), nullable=False),
+    Column("tenant_id", Text, primary_key=True),
+    Column("conversation_id", Text, nullable=False),
     Column("job_id", Text),
     Column("role", Text, CheckConstraint("role IN ('user', 'assistant')", name="role"), nullable=False),
     Column("content", Text, nullable=False),
     Column("tool_calls", JSONB, nullable=False, server_default=text("'[]'")),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.clock_timestamp()),
     Index(None, "conversation_id", "id"),
+    ForeignKeyConstraint(
+        ["conversation_id", "tenant_id"], ["conversations.id", "conversations.tenant_id"], ondelete="CASCADE"
+    ),
 )
 
 
@@ -136,7 +139,7 @@ def listing(tenant: str, limit: int, after: tuple[object, str] | None = None) ->
     """``id, created_at, updated_at, messages_count``, newest first; ``after`` is the last row's (created_at, id)."""
     counted = (
         select(func.count())
-        .where(messages.c.conversation_id == conversations.c.id)
+        .where(messages.c.tenant_id == conversations.c.tenant_id, messages.c.conversation_id == conversations.c.id)
         .scalar_subquery()
         .label("messages_count")
     )

@@ -14,7 +14,7 @@ from sqlalchemy import (
     DateTime,
     Engine,
     Executable,
-    ForeignKey,
+    ForeignKeyConstraint,
     Integer,
     Select,
     Table,
@@ -40,9 +40,9 @@ _MOST_REWRITES = 200
 search_attempts = Table(
     "search_attempts",
     metadata,
-    Column("job_id", Text, ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True),
+    Column("job_id", Text, primary_key=True),
     Column("number", Integer, primary_key=True),
-    Column("tenant_id", Text, nullable=False),
+    Column("tenant_id", Text, primary_key=True),
     Column("collection_id", Text, nullable=False, index=True),
     Column("strategy", Text, nullable=False),
     Column("reasoning", Text, nullable=False),
@@ -50,17 +50,22 @@ search_attempts = Table(
     Column("queries", JSONB, nullable=False),  # each with its threshold, filters, hits, error and milliseconds
     Column("gain", Integer, nullable=False),  # records that no earlier attempt had found
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
+    ForeignKeyConstraint(["job_id", "tenant_id"], ["jobs.id", "jobs.tenant_id"], ondelete="CASCADE"),
 )
 
 search_rewrites = Table(
     "search_rewrites",
     metadata,
-    Column("collection_id", Text, ForeignKey("collections.id", ondelete="CASCADE"), primary_key=True),
+    Column("collection_id", Text, primary_key=True),
     Column("name", Text, primary_key=True),  # of the table
     Column("wording_sha256", Text, primary_key=True),
+    Column("tenant_id", Text, primary_key=True),
     Column("wording", Text, nullable=False),
     Column("rewritten", Text, nullable=False),
     Column("updated_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
+    ForeignKeyConstraint(
+        ["collection_id", "tenant_id"], ["collections.id", "collections.tenant_id"], ondelete="CASCADE"
+    ),
 )
 
 
@@ -88,6 +93,7 @@ class Rewrite:
 
 @dataclass(frozen=True)
 class CollectionInfo:
+    tenant_id: str
     id: str
     name: str
     tables: Mapping[str, TableSpec]
@@ -100,7 +106,7 @@ class Catalog(Protocol):
         """Raises: UnknownCollection."""
         ...
 
-    def rewrites(self, collection_id: str) -> list[Rewrite]: ...
+    def rewrites(self, tenant_id: str, collection_id: str) -> list[Rewrite]: ...
 
     def dropped(self) -> list[str]:
         """Ids of deleted collections whose points are still in the store."""
@@ -108,9 +114,11 @@ class Catalog(Protocol):
 
     def mark_swept(self, collection_id: str) -> None: ...
 
-    def save_statistics(self, collection_id: str, table: str, statistics: TableStatistics) -> Effect: ...
+    def save_statistics(
+        self, tenant_id: str, collection_id: str, table: str, statistics: TableStatistics
+    ) -> Effect: ...
 
-    def save_rewrite(self, collection_id: str, rewrite: Rewrite) -> Effect: ...
+    def save_rewrite(self, tenant_id: str, collection_id: str, rewrite: Rewrite) -> Effect: ...
 
     def save_attempts(self, rows: Sequence[Mapping[str, JsonValue]]) -> Effect: ...
 
@@ -131,11 +139,11 @@ class SqlCatalog:
             raise UnknownCollection(f"there is no collection {name!r}; create it with POST /v1/collections")
         specs = {table: TableSpec.model_validate(spec) for table, spec in row["tables"].items()}
         statistics = {table: TableStatistics(**facts) for table, facts in (row["statistics"] or {}).items()}
-        return CollectionInfo(row["id"], row["name"], specs, row["embedding"], statistics)
+        return CollectionInfo(row["tenant_id"], row["id"], row["name"], specs, row["embedding"], statistics)
 
-    def rewrites(self, collection_id: str) -> list[Rewrite]:
+    def rewrites(self, tenant_id: str, collection_id: str) -> list[Rewrite]:
         with self._engine.connect() as connection:
-            return [Rewrite(*row) for row in connection.execute(_rewrites(collection_id))]
+            return [Rewrite(*row) for row in connection.execute(_rewrites(tenant_id, collection_id))]
 
     def has_any(self) -> bool:
         """Whether there is a collection of anybody."""
@@ -150,14 +158,14 @@ class SqlCatalog:
         with self._engine.begin() as connection:
             connection.execute(statements.delete_dropped(collection_id))
 
-    def save_statistics(self, collection_id: str, table: str, statistics: TableStatistics) -> Effect:
+    def save_statistics(self, tenant_id: str, collection_id: str, table: str, statistics: TableStatistics) -> Effect:
         statement = statements.save_statistics(
-            collection_id, table, statistics.fingerprint, statistics.thresholds, statistics.records
+            tenant_id, collection_id, table, statistics.fingerprint, statistics.thresholds, statistics.records
         )
         return lambda connection: _run(connection, statement)
 
-    def save_rewrite(self, collection_id: str, rewrite: Rewrite) -> Effect:
-        statement = _save_rewrite(collection_id, rewrite)
+    def save_rewrite(self, tenant_id: str, collection_id: str, rewrite: Rewrite) -> Effect:
+        statement = _save_rewrite(tenant_id, collection_id, rewrite)
         return lambda connection: _run(connection, statement)
 
     def save_attempts(self, rows: Sequence[Mapping[str, JsonValue]]) -> Effect:
@@ -169,23 +177,22 @@ def _run(connection: Connection, statement: Executable) -> None:
     connection.execute(statement)
 
 
-def _save_rewrite(collection_id: str, rewrite: Rewrite) -> Insert:
+def _save_rewrite(tenant_id: str, collection_id: str, rewrite: Rewrite) -> Insert:
     """Save the rewrite (the last one of a wording wins), unless the collection was deleted meanwhile."""
     digest = hashlib.sha256(rewrite.wording.encode("utf-8", "replace")).hexdigest()
     values = [literal(value) for value in (rewrite.table, digest, rewrite.wording, rewrite.rewritten)]
-    source = select(collections.c.id, *values)
-    names = ["collection_id", "name", "wording_sha256", "wording", "rewritten"]
-    statement = insert(search_rewrites).from_select(names, source.where(collections.c.id == collection_id))
+    names = ["tenant_id", "collection_id", "name", "wording_sha256", "wording", "rewritten"]
+    statement = insert(search_rewrites).from_select(names, statements.of_kept(tenant_id, collection_id, *values))
     fresh = {"rewritten": statement.excluded.rewritten, "updated_at": _NOW}
-    return statement.on_conflict_do_update(index_elements=["collection_id", "name", "wording_sha256"], set_=fresh)
+    return statement.on_conflict_do_update(index_elements=names[:4], set_=fresh)
 
 
-def _rewrites(collection_id: str) -> Select[Any]:
+def _rewrites(tenant_id: str, collection_id: str) -> Select[Any]:
     """The latest rewrites of the collection."""
     columns = (search_rewrites.c.name, search_rewrites.c.wording, search_rewrites.c.rewritten)
     return (
         select(*columns)
-        .where(search_rewrites.c.collection_id == collection_id)
+        .where(search_rewrites.c.tenant_id == tenant_id, search_rewrites.c.collection_id == collection_id)
         .order_by(search_rewrites.c.updated_at.desc())
         .limit(_MOST_REWRITES)
     )

@@ -76,7 +76,8 @@ class Ingest:
                 progress.step(len(batch))
             self._reweigh(table, progress)
             statistics = self._statistics(table, info.statistics.get(table.name), tally)
-        context.report.effect(self._library.catalog.save_statistics(info.id, table.name, statistics))
+        saved = self._library.catalog.save_statistics(info.tenant_id, info.id, table.name, statistics)
+        context.report.effect(saved)
         return IngestResult(
             ingested=tally.ingested,
             updated=tally.updated,

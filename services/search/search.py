@@ -65,7 +65,7 @@ class _SearchRun:
             self._tables,
             self._engine,
             self._ledger,
-            rewrites=lambda: library.catalog.rewrites(info.id),
+            rewrites=lambda: library.catalog.rewrites(info.tenant_id, info.id),
             warn=context.report.warn,
         )
 
@@ -299,7 +299,7 @@ class _SearchRun:
         if RUN_LABEL in job.labels:
             return  # what was only measured teaches nothing: the next run would not be like this one
         for rewrite in self._ledger.successful_rewrites():
-            self._context.report.effect(catalog.save_rewrite(self._info.id, rewrite))
+            self._context.report.effect(catalog.save_rewrite(job.tenant_id, self._info.id, rewrite))
 
     def _progress(self, node: str, message: str, **data: JsonValue) -> None:
         self._event("progress", node=node, message=message, **data)

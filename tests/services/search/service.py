@@ -101,7 +101,7 @@ class MemoryCatalog:
 
     def create(self, tenant: str, name: str, tables: Mapping[str, Any]) -> CollectionInfo:
         specs = {table: TableSpec.model_validate(spec) for table, spec in tables.items()}
-        info = CollectionInfo(f"c{len(self.collections) + 1}", name, specs, None, {})
+        info = CollectionInfo(tenant, f"c{len(self.collections) + 1}", name, specs, None, {})
         self.collections[(tenant, name)] = info
         return info
 
@@ -110,9 +110,9 @@ class MemoryCatalog:
         if info is None:
             raise UnknownCollection(f"there is no collection {name!r}")
         learned = {table: facts for (identity, table), facts in self.known.items() if identity == info.id}
-        return CollectionInfo(info.id, info.name, info.tables, info.embedding, learned)
+        return CollectionInfo(tenant_id, info.id, info.name, info.tables, info.embedding, learned)
 
-    def rewrites(self, collection_id: str) -> list[Rewrite]:
+    def rewrites(self, tenant_id: str, collection_id: str) -> list[Rewrite]:
         return self.kept_rewrites
 
     def dropped(self) -> list[str]:
@@ -121,10 +121,10 @@ class MemoryCatalog:
     def mark_swept(self, collection_id: str) -> None:
         self.gone.remove(collection_id)
 
-    def save_statistics(self, collection_id: str, table: str, statistics: TableStatistics) -> Effect:
+    def save_statistics(self, tenant_id: str, collection_id: str, table: str, statistics: TableStatistics) -> Effect:
         return lambda connection: self.known.__setitem__((collection_id, table), statistics)
 
-    def save_rewrite(self, collection_id: str, rewrite: Rewrite) -> Effect:
+    def save_rewrite(self, tenant_id: str, collection_id: str, rewrite: Rewrite) -> Effect:
         return lambda connection: self.kept_rewrites.insert(0, rewrite)
 
     def save_attempts(self, rows: Sequence[Mapping[str, JsonValue]]) -> Effect:

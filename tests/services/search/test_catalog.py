@@ -46,15 +46,15 @@ def test_what_an_ingest_learnt_is_kept_and_replaced(engine: Engine) -> None:
     for records in (3, 4):
         learned = TableStatistics("model/1", {"master": 0.4}, records)
         with engine.begin() as connection:
-            catalog.save_statistics(identity, "talks", learned)(connection)
+            catalog.save_statistics("t", identity, "talks", learned)(connection)
         assert catalog.find("t", "learned").statistics == {"talks": learned}
 
 
 def test_learning_about_a_deleted_collection_changes_nothing_and_fails_nothing(engine: Engine) -> None:
     catalog = SqlCatalog(engine)
     with engine.begin() as connection:
-        catalog.save_statistics("gone", "talks", TableStatistics("m", {}, 1))(connection)
-        catalog.save_rewrite("gone", Rewrite("talks", "a", "b"))(connection)
+        catalog.save_statistics("t", "gone", "talks", TableStatistics("m", {}, 1))(connection)
+        catalog.save_rewrite("t", "gone", Rewrite("talks", "a", "b"))(connection)
         assert (
             connection.execute(text("SELECT count(*) FROM collection_tables WHERE collection_id='gone'")).scalar() == 0
         )
@@ -64,7 +64,7 @@ def test_a_deleted_collection_waits_for_the_sweeper(engine: Engine) -> None:
     catalog = SqlCatalog(engine)
     identity = declared(engine, "doomed")
     with engine.begin() as connection:
-        catalog.save_rewrite(identity, Rewrite("talks", "a", "b"))(connection)
+        catalog.save_rewrite("t", identity, Rewrite("talks", "a", "b"))(connection)
         assert connection.execute(collections.drop("t", "doomed")).scalar_one() == identity
     assert identity in catalog.dropped()
     catalog.mark_swept(identity)
@@ -76,8 +76,8 @@ def test_rewrites_are_remembered_newest_first_and_once_per_wording(engine: Engin
     identity = declared(engine, "rewrites")
     for wording, rewritten in (("k8s", "x"), ("ml", "machine learning"), ("k8s", "y")):
         with engine.begin() as connection:
-            catalog.save_rewrite(identity, Rewrite("talks", wording, rewritten))(connection)
-    assert catalog.rewrites(identity) == [Rewrite("talks", "k8s", "y"), Rewrite("talks", "ml", "machine learning")]
+            catalog.save_rewrite("t", identity, Rewrite("talks", wording, rewritten))(connection)
+    assert catalog.rewrites("t", identity) == [Rewrite("talks", "k8s", "y"), Rewrite("talks", "ml", "machine learning")]
 
 
 def test_the_attempts_of_a_job_are_kept_with_it(engine: Engine) -> None:
