@@ -13,15 +13,16 @@ from shared.flows import statements
 from shared.flows.document import Json
 from shared.flows.encoding import decode_operations
 from shared.flows.operations import Add, Element, Operation, Remove
+from shared.flows.statements import FlowKey
 
 _MOST_VERSIONS = 200
 _MOST_ELEMENTS = 100
 _NAMED = 5  #: in words
 
 
-def stale_edit(connection: Connection, flow_id: str, since: int | None, current: int) -> PreconditionFailed:
+def stale_edit(connection: Connection, flow: FlowKey, since: int | None, current: int) -> PreconditionFailed:
     """The refusal of an edit of an older version; ``changed`` lists what is different now, null when it is unknown."""
-    changed = None if since is None else _changed(connection, flow_id, since, current)
+    changed = None if since is None else _changed(connection, flow, since, current)
     what = "" if not changed else f" Since version {since}: {_in_words(changed)}."
     return PreconditionFailed(
         f"The flow is at version {current} by now.{what} Read it again and repeat the change.",
@@ -36,11 +37,11 @@ def version_in(tags: str) -> int | None:
     return int(match[1]) if match else None
 
 
-def _changed(connection: Connection, flow_id: str, since: int, current: int) -> list[Json] | None:
+def _changed(connection: Connection, flow: FlowKey, since: int, current: int) -> list[Json] | None:
     """``kind, id, change, members`` of every element, the first change first; None when versions are not kept."""
     if not 0 < current - since <= _MOST_VERSIONS:
         return None
-    rows = connection.execute(statements.tail(flow_id, since, current)).all()
+    rows = connection.execute(statements.tail(flow, since, current)).all()
     if len(rows) != current - since:
         return None
     operations: dict[Element, list[Operation]] = {}

@@ -32,7 +32,7 @@ class Edited:
 def batch_on(store: FlowStore, connection: Connection, flow: Flow, calls: Sequence[Call]) -> Batch:
     """A batch at the flow's version, with as much of the history as the calls can reach."""
     steps = sum(call.name in HISTORY_CALLS for call in calls)
-    return Batch(flow.document, store.history(connection, flow.id, steps))
+    return Batch(flow.document, store.history(connection, flow.key, steps))
 
 
 def edit(

@@ -55,7 +55,7 @@ def change(store: FlowStore, connection: Connection, flow: Flow, author: Author,
         return after
     quiet = _keeps_redo_tail(connection, flow, edit)
     if not quiet:
-        connection.execute(statements.cut_redo_tail(flow.id))
+        connection.execute(statements.cut_redo_tail(flow.key))
     join, moves_only = edit.join or quiet, edit.drag and _only_moves(forward)
     last = _last(connection, flow) if join or moves_only or edit.places else None
     if last and (join or _same_drag(last, author, edit, moves_only) or _settles(connection, flow, edit, last)):
@@ -71,8 +71,8 @@ def change(store: FlowStore, connection: Connection, flow: Flow, author: Author,
             "forward": encode_operations(forward),
             "inverse": encode_operations(inverse),
         }
-        connection.execute(statements.add_change_set(flow.id, values))
-        connection.execute(statements.drop_beyond(flow.id, store.depth, store.most_bytes))
+        connection.execute(statements.add_change_set(flow.key, values))
+        connection.execute(statements.drop_beyond(flow.key, store.depth, store.most_bytes))
     return after
 
 
@@ -99,7 +99,7 @@ def _step(
 ) -> Flow | None:
     actor = author.actor if scope == "mine" else None
     newest = statements.applied if kind == "undo" else statements.undone
-    row = connection.execute(newest(flow.id, 1, actor)).mappings().one_or_none()
+    row = connection.execute(newest(flow.key, 1, actor)).mappings().one_or_none()
     if row is None:
         return None
     forward, inverse = decode_operations(row["forward"]), decode_operations(row["inverse"])
@@ -107,7 +107,7 @@ def _step(
     _check(flow.document, wanted, made, alone=scope == "mine", placed=scope == "mine" and kind == "undo")
     after = store.write(connection, flow, kind, author, wanted)
     values: dict[str, object] = {"undone_at": after.version if kind == "undo" else None}
-    connection.execute(statements.rewrite_change_set(flow.id, row["seq"], values))
+    connection.execute(statements.rewrite_change_set(flow.key, row["seq"], values))
     return after
 
 
@@ -149,21 +149,21 @@ def left_dangling(before: Document, after: Document, wanted: Sequence[Operation]
 
 
 def _last(connection: Connection, flow: Flow) -> RowMapping | None:
-    return connection.execute(statements.applied(flow.id, 1)).mappings().one_or_none()
+    return connection.execute(statements.applied(flow.key, 1)).mappings().one_or_none()
 
 
 def _keeps_redo_tail(connection: Connection, flow: Flow, edit: Edit) -> bool:
     """Whether what was undone can still be redone after the edit, because it changes nothing that matters to that."""
     if edit.weight is Weight.RUNTIME:
         return True
-    return edit.places and connection.execute(statements.undone(flow.id, 1)).first() is not None
+    return edit.places and connection.execute(statements.undone(flow.key, 1)).first() is not None
 
 
 def _settles(connection: Connection, flow: Flow, edit: Edit, last: RowMapping) -> bool:
     """Whether a page only places what was made, undone or redone a moment ago."""
     if not edit.places:
         return False
-    if connection.execute(statements.edited_lately(flow.id, flow.version)).scalar_one():
+    if connection.execute(statements.edited_lately(flow.key, flow.version)).scalar_one():
         return True
     added = {one.key for one in decode_operations(last["forward"]) if isinstance(one, Add)}
     return bool(last["settling"]) and any(one.key in added for one in edit.forward)
@@ -201,4 +201,4 @@ def _join(connection: Connection, after: Flow, last: RowMapping, inverse: Sequen
         "forward": encode_operations(difference(start, after.document, touched)),
         "inverse": encode_operations(difference(after.document, start, touched)),
     }
-    connection.execute(statements.rewrite_change_set(after.id, last["seq"], values))
+    connection.execute(statements.rewrite_change_set(after.key, last["seq"], values))

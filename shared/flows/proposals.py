@@ -31,20 +31,19 @@ def propose(
     """Keep a proposal for the flow at its version."""
     values: dict[str, object] = {
         "id": proposal_id,
-        "flow_id": flow.id,
         "base_version": flow.version,
         "state": "open",
         "actor": actor,
         "summary": history.storable(summary),
         "forward": encode_operations(forward),
     }
-    connection.execute(statements.add_proposal(values))
-    connection.execute(statements.drop_proposals(flow.id, KEPT))
+    connection.execute(statements.add_proposal(flow.key, values))
+    connection.execute(statements.drop_proposals(flow.key, KEPT))
 
 
 def find(connection: Connection, flow: Flow, proposal_id: str) -> RowMapping:
     """Raises: NotFound."""
-    row = connection.execute(statements.proposal(flow.id, proposal_id)).mappings().one_or_none()
+    row = connection.execute(statements.proposal(flow.key, proposal_id)).mappings().one_or_none()
     if row is None:
         raise NotFound("There is no such proposal.")
     return row
@@ -65,21 +64,21 @@ def accept(
     """
     row = _open(connection, flow, proposal_id)
     if row["base_version"] != flow.version:
-        raise stale_edit(connection, flow.id, row["base_version"], flow.version)
+        raise stale_edit(connection, flow.key, row["base_version"], flow.version)
     forward = decode_operations(row["forward"])
     if chosen is not None:
         forward = _chosen(flow.document, forward, chosen)
     after = apply(flow.document, forward)
     touched = dict.fromkeys((operation.kind, operation.key) for operation in forward)
     edit = Edit(forward, difference(after, flow.document, touched), row["summary"])
-    connection.execute(statements.decide(flow.id, proposal_id, "applied"))
+    connection.execute(statements.decide(flow.key, proposal_id, "applied"))
     return history.change(store, connection, flow, author, edit)
 
 
 def discard(connection: Connection, flow: Flow, proposal_id: str) -> None:
     """Raises: NotFound, ProposalClosed."""
     _open(connection, flow, proposal_id)
-    connection.execute(statements.decide(flow.id, proposal_id, "discarded"))
+    connection.execute(statements.decide(flow.key, proposal_id, "discarded"))
 
 
 def _open(connection: Connection, flow: Flow, proposal_id: str) -> RowMapping:

@@ -15,6 +15,7 @@ from shared.flows.document import Document, random_id
 from shared.flows.errors import UndoConflict
 from shared.flows.history import left_dangling
 from shared.flows.operations import Operation, apply, conflicts
+from shared.flows.statements import FlowKey
 from shared.flows.store import Author, Flow, FlowStore
 
 #: See ``shared.jobs.job.Report.effect``.
@@ -37,11 +38,11 @@ class FlowEditor:
         with self._engine.connect() as connection:
             return self.store.read(connection, tenant, flow_id)
 
-    def history(self, flow_id: str, steps: int) -> HistoryWindow:
+    def history(self, flow: FlowKey, steps: int) -> HistoryWindow:
         if not steps:
             return HistoryWindow()
         with self._engine.connect() as connection:
-            return self.store.history(connection, flow_id, steps)
+            return self.store.history(connection, flow, steps)
 
 
 class EditSession:
@@ -63,7 +64,7 @@ class EditSession:
         self.catch_up()
         self._attempts.append(calls)
         if any(call.name in HISTORY_CALLS for call in calls) and not self._rebased:
-            self._start_again(self._editor.history(self.flow.id, self._steps()))
+            self._start_again(self._editor.history(self.flow.key, self._steps()))
         else:
             self._run(calls)
         return self._outcomes[-1]
@@ -72,7 +73,7 @@ class EditSession:
         """Stand on the current version when somebody has changed the flow meanwhile. Raises: NotFound, UndoConflict."""
         current = self._editor.current(self.flow.tenant, self.flow.id)
         if current.version != self.flow.version:
-            self._move_to(current, lambda: self._editor.history(current.id, self._steps()))
+            self._move_to(current, lambda: self._editor.history(current.key, self._steps()))
 
     def effective(self) -> list[CallOutcome]:
         """What counts in the end: everything that worked, and what the last attempt could not do."""
@@ -109,7 +110,7 @@ class EditSession:
             store, stood_on = self._editor.store, self.flow.version
             flow = store.lock(connection, self.flow.tenant, self.flow.id)
             if flow.version != stood_on:
-                self._move_to(flow, lambda: store.history(connection, flow.id, self._steps()))
+                self._move_to(flow, lambda: store.history(connection, flow.key, self._steps()))
             editing.write_batch(store, connection, flow, self.batch, self._author, summary)
             return None if flow.version == stood_on else moved()
 

@@ -1,15 +1,17 @@
-"""SQL statements on flows, executed by the gateway and the workers; the first one of a request names the tenant."""
+"""SQL statements on flows, executed by the gateway and the workers; each names the tenant and the flow."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     ARRAY,
     BigInteger,
+    ColumnElement,
     Insert,
     Select,
+    Table,
     Text,
     Update,
     cast,
@@ -31,6 +33,11 @@ _NOW = func.clock_timestamp()
 _SETTLING = text("interval '10 seconds'")
 #: What a page or a program writes when it saves the whole document.
 SAVES = ("ui.save", "api.save")
+
+
+class FlowKey(NamedTuple):
+    tenant: str
+    id: str
 
 
 def one(tenant: str, flow_id: str, *, lock: bool = False) -> Select[Any]:
@@ -65,45 +72,45 @@ def create(values: dict[str, object]) -> Insert:
     return insert(flows).values(**values).returning(flows)
 
 
-def advance(flow_id: str, values: dict[str, object]) -> Update:
+def advance(flow: FlowKey, values: dict[str, object]) -> Update:
     """A new version of the flow; the caller holds the row's lock."""
-    return update(flows).where(flows.c.id == flow_id).values(updated_at=_NOW, **values).returning(flows)
+    return update(flows).where(_is(flow)).values(updated_at=_NOW, **values).returning(flows)
 
 
 def remove(tenant: str, flow_id: str) -> Delete:
     return delete(flows).where(flows.c.tenant_id == tenant, flows.c.id == flow_id)
 
 
-def add_version(values: dict[str, object]) -> Insert:
-    return insert(versions).values(**values)
+def add_version(flow: FlowKey, values: dict[str, object]) -> Insert:
+    return insert(versions).values(tenant_id=flow.tenant, flow_id=flow.id, **values)
 
 
-def version(flow_id: str, number: int) -> Select[Any]:
-    return select(versions).where(versions.c.flow_id == flow_id, versions.c.version == number)
+def version(flow: FlowKey, number: int) -> Select[Any]:
+    return select(versions).where(_of(versions, flow), versions.c.version == number)
 
 
-def version_list(flow_id: str, limit: int, before: int | None) -> Select[Any]:
-    rows = select(versions, cast(versions.c.version, Text).label("id")).where(versions.c.flow_id == flow_id)
+def version_list(flow: FlowKey, limit: int, before: int | None) -> Select[Any]:
+    rows = select(versions, cast(versions.c.version, Text).label("id")).where(_of(versions, flow))
     if before is not None:
         rows = rows.where(versions.c.version < before)
     return rows.order_by(versions.c.version.desc()).limit(limit)
 
 
-def name_version(flow_id: str, number: int, name: str | None) -> Update:
-    mine = (versions.c.flow_id == flow_id) & (versions.c.version == number)
+def name_version(flow: FlowKey, number: int, name: str | None) -> Update:
+    mine = _of(versions, flow) & (versions.c.version == number)
     return update(versions).where(mine).values(name=name).returning(versions)
 
 
-def tail(flow_id: str, after: int, upto: int, limit: int | None = None) -> Select[Any]:
+def tail(flow: FlowKey, after: int, upto: int, limit: int | None = None) -> Select[Any]:
     """The versions after one, up to another, in order."""
-    rows = select(versions).where(versions.c.flow_id == flow_id, versions.c.version > after, versions.c.version <= upto)
+    rows = select(versions).where(_of(versions, flow), versions.c.version > after, versions.c.version <= upto)
     return rows.order_by(versions.c.version).limit(limit)
 
 
-def edited_lately(flow_id: str, upto: int) -> Select[bool]:
+def edited_lately(flow: FlowKey, upto: int) -> Select[bool]:
     """Whether one of the newest versions is a recent edit, undo or redo, and not a saved document."""
     lately = select(versions.c.version).where(
-        versions.c.flow_id == flow_id,
+        _of(versions, flow),
         versions.c.version.between(upto - 49, upto),
         versions.c.origin.not_in(SAVES),
         _NOW - versions.c.at < _SETTLING,
@@ -124,54 +131,54 @@ def progressed(known: Mapping[str, int | None]) -> Select[Any]:
     return select(given.c.id, flows.c.version).select_from(joined).where(differs)
 
 
-def snapshot_at(flow_id: str, number: int) -> Select[Any]:
+def snapshot_at(flow: FlowKey, number: int) -> Select[Any]:
     """The newest snapshot that is not newer than the version."""
-    rows = select(snapshots).where(snapshots.c.flow_id == flow_id, snapshots.c.version <= number)
+    rows = select(snapshots).where(_of(snapshots, flow), snapshots.c.version <= number)
     return rows.order_by(snapshots.c.version.desc()).limit(1)
 
 
-def add_snapshot(flow_id: str, number: int, document: bytes) -> Insert:
-    return insert(snapshots).values(flow_id=flow_id, version=number, document=document)
+def add_snapshot(flow: FlowKey, number: int, document: bytes) -> Insert:
+    return insert(snapshots).values(tenant_id=flow.tenant, flow_id=flow.id, version=number, document=document)
 
 
-def too_old(flow_id: str, most_bytes: int) -> Select[Any]:
+def too_old(flow: FlowKey, most_bytes: int) -> Select[Any]:
     """The newest version such that the operations from it on have more than so many bytes."""
     weight = func.sum(func.octet_length(versions.c.operations)).over(order_by=versions.c.version.desc())
-    weighed = select(versions.c.version, weight.label("weight")).where(versions.c.flow_id == flow_id).subquery()
+    weighed = select(versions.c.version, weight.label("weight")).where(_of(versions, flow)).subquery()
     return select(func.coalesce(func.max(weighed.c.version), 0)).where(weighed.c.weight > most_bytes)
 
 
-def forget_versions(flow_id: str, before: int) -> tuple[Delete, Delete]:
+def forget_versions(flow: FlowKey, before: int) -> tuple[Delete, Delete]:
     """Drop what is older than the last snapshot before a version; named versions and their snapshots stay."""
-    named_ones = select(versions.c.version).where(versions.c.flow_id == flow_id, versions.c.name.is_not(None))
-    base = select(func.max(snapshots.c.version)).where(snapshots.c.flow_id == flow_id, snapshots.c.version <= before)
+    named_ones = select(versions.c.version).where(_of(versions, flow), versions.c.name.is_not(None))
+    base = select(func.max(snapshots.c.version)).where(_of(snapshots, flow), snapshots.c.version <= before)
     return (
         delete(versions).where(
-            versions.c.flow_id == flow_id, versions.c.version < base.scalar_subquery(), versions.c.name.is_(None)
+            _of(versions, flow), versions.c.version < base.scalar_subquery(), versions.c.name.is_(None)
         ),
         delete(snapshots).where(
-            snapshots.c.flow_id == flow_id,
+            _of(snapshots, flow),
             snapshots.c.version < base.scalar_subquery(),
             snapshots.c.version.not_in(named_ones),
         ),
     )
 
 
-def add_change_set(flow_id: str, values: dict[str, object]) -> Insert:
+def add_change_set(flow: FlowKey, values: dict[str, object]) -> Insert:
     """A new last entry of the history."""
-    last = select(func.coalesce(func.max(change_sets.c.seq), 0) + 1).where(change_sets.c.flow_id == flow_id)
-    return insert(change_sets).values(flow_id=flow_id, seq=last.scalar_subquery(), **values)
+    last = select(func.coalesce(func.max(change_sets.c.seq), 0) + 1).where(_of(change_sets, flow))
+    return insert(change_sets).values(tenant_id=flow.tenant, flow_id=flow.id, seq=last.scalar_subquery(), **values)
 
 
-def rewrite_change_set(flow_id: str, seq: int, values: dict[str, object]) -> Update:
-    return update(change_sets).where(change_sets.c.flow_id == flow_id, change_sets.c.seq == seq).values(**values)
+def rewrite_change_set(flow: FlowKey, seq: int, values: dict[str, object]) -> Update:
+    return update(change_sets).where(_of(change_sets, flow), change_sets.c.seq == seq).values(**values)
 
 
-def cut_redo_tail(flow_id: str) -> Delete:
-    return delete(change_sets).where(change_sets.c.flow_id == flow_id, change_sets.c.undone_at.is_not(None))
+def cut_redo_tail(flow: FlowKey) -> Delete:
+    return delete(change_sets).where(_of(change_sets, flow), change_sets.c.undone_at.is_not(None))
 
 
-def drop_beyond(flow_id: str, depth: int, most_bytes: int) -> Delete:
+def drop_beyond(flow: FlowKey, depth: int, most_bytes: int) -> Delete:
     """Keep the newest entries only: at most ``depth`` of them and ``most_bytes``, but always the last one."""
     newest_first = change_sets.c.seq.desc()
     size = func.octet_length(change_sets.c.forward) + func.octet_length(change_sets.c.inverse)
@@ -180,85 +187,91 @@ def drop_beyond(flow_id: str, depth: int, most_bytes: int) -> Delete:
         func.row_number().over(order_by=newest_first).label("place"),
         func.sum(size).over(order_by=newest_first).label("weight"),
     )
-    weighed = entry.where(change_sets.c.flow_id == flow_id).subquery()
+    weighed = entry.where(_of(change_sets, flow)).subquery()
     old = (weighed.c.place > depth) | ((weighed.c.weight > most_bytes) & (weighed.c.place > 1))
-    return delete(change_sets).where(
-        change_sets.c.flow_id == flow_id, change_sets.c.seq.in_(select(weighed.c.seq).where(old))
-    )
+    return delete(change_sets).where(_of(change_sets, flow), change_sets.c.seq.in_(select(weighed.c.seq).where(old)))
 
 
-def applied(flow_id: str, limit: int, actor: str | None = None) -> Select[Any]:
+def applied(flow: FlowKey, limit: int, actor: str | None = None) -> Select[Any]:
     """The entries in effect, the newest first."""
     age = _NOW - change_sets.c.at
     recent, settling = age < text("interval '1 second'"), age < _SETTLING
     rows = select(change_sets, recent.label("recent"), settling.label("settling"))
-    rows = rows.where(change_sets.c.flow_id == flow_id, change_sets.c.undone_at.is_(None))
+    rows = rows.where(_of(change_sets, flow), change_sets.c.undone_at.is_(None))
     if actor is not None:
         rows = rows.where(change_sets.c.actor == actor)
     return rows.order_by(change_sets.c.seq.desc()).limit(limit)
 
 
-def undone(flow_id: str, limit: int, actor: str | None = None) -> Select[Any]:
+def undone(flow: FlowKey, limit: int, actor: str | None = None) -> Select[Any]:
     """The entries undone, the next to redo first."""
-    rows = select(change_sets).where(change_sets.c.flow_id == flow_id, change_sets.c.undone_at.is_not(None))
+    rows = select(change_sets).where(_of(change_sets, flow), change_sets.c.undone_at.is_not(None))
     if actor is not None:
         rows = rows.where(change_sets.c.actor == actor)
     return rows.order_by(change_sets.c.undone_at.desc()).limit(limit)
 
 
-def history(flow_id: str, limit: int, before: int | None = None) -> Select[Any]:
+def history(flow: FlowKey, limit: int, before: int | None = None) -> Select[Any]:
     """The history, the newest first, without the operations."""
     wanted = [column for column in change_sets.c if column.name not in ("forward", "inverse")]
-    rows = select(*wanted, cast(change_sets.c.seq, Text).label("id")).where(change_sets.c.flow_id == flow_id)
+    rows = select(*wanted, cast(change_sets.c.seq, Text).label("id")).where(_of(change_sets, flow))
     if before is not None:
         rows = rows.where(change_sets.c.seq < before)
     return rows.order_by(change_sets.c.seq.desc()).limit(limit)
 
 
-def extent(flow_id: str) -> Select[int, int, Any]:
+def extent(flow: FlowKey) -> Select[int, int, Any]:
     """``entries, in_effect, newest_at`` of the history."""
     is_applied = change_sets.c.undone_at.is_(None)
     return select(
         func.count().label("entries"),
         func.count().filter(is_applied).label("in_effect"),
         func.max(change_sets.c.at).filter(is_applied).label("newest_at"),
-    ).where(change_sets.c.flow_id == flow_id)
+    ).where(_of(change_sets, flow))
 
 
-def add_proposal(values: dict[str, object]) -> Insert:
-    return insert(proposals).values(**values)
+def add_proposal(flow: FlowKey, values: dict[str, object]) -> Insert:
+    return insert(proposals).values(tenant_id=flow.tenant, flow_id=flow.id, **values)
 
 
-def proposal(flow_id: str, proposal_id: str) -> Select[Any]:
-    return select(proposals).where(proposals.c.flow_id == flow_id, proposals.c.id == proposal_id)
+def proposal(flow: FlowKey, proposal_id: str) -> Select[Any]:
+    return select(proposals).where(_of(proposals, flow), proposals.c.id == proposal_id)
 
 
-def proposal_list(flow_id: str, limit: int, after: tuple[object, str] | None) -> Select[Any]:
-    rows = select(proposals).where(proposals.c.flow_id == flow_id)
+def proposal_list(flow: FlowKey, limit: int, after: tuple[object, str] | None) -> Select[Any]:
+    rows = select(proposals).where(_of(proposals, flow))
     if after is not None:
         rows = rows.where(tuple_(proposals.c.created_at, proposals.c.id) < tuple_(*map(literal, after)))
     return rows.order_by(proposals.c.created_at.desc(), proposals.c.id.desc()).limit(limit)
 
 
-def drop_proposals(flow_id: str, kept: int) -> Delete:
+def drop_proposals(flow: FlowKey, kept: int) -> Delete:
     """Keep the newest only."""
-    mine = select(proposals.c.id).where(proposals.c.flow_id == flow_id)
+    mine = select(proposals.c.id).where(_of(proposals, flow))
     old = mine.order_by(proposals.c.created_at.desc(), proposals.c.id.desc()).offset(kept)
-    return delete(proposals).where(proposals.c.id.in_(old))
+    return delete(proposals).where(_of(proposals, flow), proposals.c.id.in_(old))
 
 
-def decide(flow_id: str, proposal_id: str, state: str) -> Update:
-    mine = (proposals.c.flow_id == flow_id) & (proposals.c.id == proposal_id)
+def decide(flow: FlowKey, proposal_id: str, state: str) -> Update:
+    mine = _of(proposals, flow) & (proposals.c.id == proposal_id)
     return update(proposals).where(mine).values(state=state)
 
 
-def converse(flow_id: str, conversation_id: str) -> Update:
-    return update(flows).where(flows.c.id == flow_id).values(conversation_id=conversation_id)
+def converse(flow: FlowKey, conversation_id: str) -> Update:
+    return update(flows).where(_is(flow)).values(conversation_id=conversation_id)
 
 
-def notes_of(flow_id: str) -> Select[Any]:
-    return select(flows.c.notes).where(flows.c.id == flow_id)
+def notes_of(flow: FlowKey) -> Select[Any]:
+    return select(flows.c.notes).where(_is(flow))
 
 
-def note(flow_id: str, bullets: list[str]) -> Update:
-    return update(flows).where(flows.c.id == flow_id).values(notes=bullets)
+def note(flow: FlowKey, bullets: list[str]) -> Update:
+    return update(flows).where(_is(flow)).values(notes=bullets)
+
+
+def _is(flow: FlowKey) -> ColumnElement[bool]:
+    return (flows.c.tenant_id == flow.tenant) & (flows.c.id == flow.id)
+
+
+def _of(table: Table, flow: FlowKey) -> ColumnElement[bool]:
+    return (table.c.tenant_id == flow.tenant) & (table.c.flow_id == flow.id)

@@ -21,6 +21,7 @@ from shared.flows.document import Document, Json, Kind, shown
 from shared.flows.encoding import decode_document, decode_operations, encode_document, encode_operations
 from shared.flows.errors import too_large
 from shared.flows.operations import Operation, apply
+from shared.flows.statements import FlowKey
 
 _SNAPSHOT_EVERY = 64  #: versions
 _TAIL_BYTES = 64_000  #: reading a tail shorter than this is faster than writing a snapshot
@@ -42,6 +43,10 @@ class Flow:
     updated_at: datetime
     conversation_id: str | None
     tail: tuple[int, int, int]  #: the newest snapshot's version, its bytes, the bytes of operations since
+
+    @property
+    def key(self) -> FlowKey:
+        return FlowKey(self.tenant, self.id)
 
     def content(self) -> Json:
         """Nodes, edges and settings as a client sees them."""
@@ -116,8 +121,9 @@ class FlowStore:
             .mappings()
             .one()
         )
-        connection.execute(statements.add_snapshot(flow_id, 1, written))
-        self._add_version(connection, flow_id, 1, "create", author, encode_operations(()))
+        flow = FlowKey(tenant, flow_id)
+        connection.execute(statements.add_snapshot(flow, 1, written))
+        self._add_version(connection, flow, 1, "create", author, encode_operations(()))
         return _flow(row, document)
 
     def read(self, connection: Connection, tenant: str, flow_id: str, expected: int | None = None) -> Flow:
@@ -128,36 +134,36 @@ class FlowStore:
         """The flow, with nobody else writing it until the transaction ends. Raises: NotFound, PreconditionFailed."""
         return self._load(connection, statements.one(tenant, flow_id, lock=True), expected)
 
-    def document_at(self, connection: Connection, flow_id: str, version: int) -> Document:
+    def document_at(self, connection: Connection, flow: FlowKey, version: int) -> Document:
         """Raises: NotFound when the version is not kept."""
-        known = self._cache.find(flow_id, version)
+        known = self._cache.find(flow.id, version)
         if known is None:
-            row = connection.execute(statements.snapshot_at(flow_id, version)).one_or_none()
+            row = connection.execute(statements.snapshot_at(flow, version)).one_or_none()
             if row is None:
                 raise NotFound(f"Version {version} is not kept any more.")
             known = row.version, self._offload(lambda: decode_document(row.document))
         at, document = known
         if at == version:
             return document
-        rows = connection.execute(statements.tail(flow_id, at, version)).all()
+        rows = connection.execute(statements.tail(flow, at, version)).all()
         if len(rows) != version - at:
             raise NotFound(f"Version {version} is not there.")
         return apply(document, (operation for row in rows for operation in decode_operations(row.operations)))
 
     def at(self, connection: Connection, flow: Flow, version: int) -> Flow:
         """The flow as it was. Raises: NotFound."""
-        row = connection.execute(statements.version(flow.id, version)).one_or_none()
+        row = connection.execute(statements.version(flow.key, version)).one_or_none()
         if row is None:
             raise NotFound(f"Version {version} is not there.")
-        document = self.document_at(connection, flow.id, version)
+        document = self.document_at(connection, flow.key, version)
         return replace(flow, version=version, document=document, updated_at=row.at)
 
-    def history(self, connection: Connection, flow_id: str, steps: int) -> HistoryWindow:
+    def history(self, connection: Connection, flow: FlowKey, steps: int) -> HistoryWindow:
         """The history as far as so many undos and redos can reach."""
         if not steps:
             return HistoryWindow()
-        applied = connection.execute(statements.applied(flow_id, steps)).mappings().all()
-        undone = connection.execute(statements.undone(flow_id, steps)).mappings().all()
+        applied = connection.execute(statements.applied(flow, steps)).mappings().all()
+        undone = connection.execute(statements.undone(flow, steps)).mappings().all()
         return HistoryWindow(
             tuple(_history_entry(row) for row in reversed(applied)),
             tuple(_history_entry(row) for row in reversed(undone)),
@@ -176,11 +182,11 @@ class FlowStore:
         document = apply(flow.document, operations)
         check_size(document)
         version, packed = flow.version + 1, encode_operations(operations)
-        self._add_version(connection, flow.id, version, kind, author, packed)
+        self._add_version(connection, flow.key, version, kind, author, packed)
         row = (
             connection.execute(
                 statements.advance(
-                    flow.id,
+                    flow.key,
                     {
                         "version": version,
                         "name": name or flow.name,
@@ -195,20 +201,20 @@ class FlowStore:
         )
         return _flow(row, document)
 
-    def keep_snapshot(self, connection: Connection, flow_id: str, version: int) -> None:
+    def keep_snapshot(self, connection: Connection, flow: FlowKey, version: int) -> None:
         """Keep a snapshot of the version, so that it stays readable when older versions are dropped."""
-        document = self.document_at(connection, flow_id, version)
-        row = connection.execute(statements.snapshot_at(flow_id, version)).one_or_none()
+        document = self.document_at(connection, flow, version)
+        row = connection.execute(statements.snapshot_at(flow, version)).one_or_none()
         if row is None or row.version != version:
-            connection.execute(statements.add_snapshot(flow_id, version, encode_document(document)))
+            connection.execute(statements.add_snapshot(flow, version, encode_document(document)))
 
     def _load(self, connection: Connection, statement: object, expected: int | None) -> Flow:
         row = connection.execute(statement).mappings().one_or_none()  # type: ignore[call-overload]
         if row is None:
             raise NotFound("There is no such flow.")
         if expected is not None and row["version"] != expected:
-            raise stale_edit(connection, row["id"], expected, row["version"])
-        document = self.document_at(connection, row["id"], row["version"])
+            raise stale_edit(connection, FlowKey(row["tenant_id"], row["id"]), expected, row["version"])
+        document = self.document_at(connection, FlowKey(row["tenant_id"], row["id"]), row["version"])
         flow = _flow(row, document)
         self.committed(flow)
         return flow
@@ -222,25 +228,25 @@ class FlowStore:
         if version - at < _SNAPSHOT_EVERY and tail_bytes <= max(_TAIL_BYTES, snapshot_bytes):
             return {"tail_bytes": tail_bytes}
         written = self._offload(lambda: encode_document(document))
-        connection.execute(statements.add_snapshot(flow.id, version, written))
-        too_old = connection.execute(statements.too_old(flow.id, self.most_bytes)).scalar_one()
-        for forget in statements.forget_versions(flow.id, max(too_old, version - self._kept_versions)):
+        connection.execute(statements.add_snapshot(flow.key, version, written))
+        too_old = connection.execute(statements.too_old(flow.key, self.most_bytes)).scalar_one()
+        for forget in statements.forget_versions(flow.key, max(too_old, version - self._kept_versions)):
             connection.execute(forget)
         return {"snapshot_version": version, "snapshot_bytes": len(written), "tail_bytes": 0}
 
     def _add_version(
-        self, connection: Connection, flow_id: str, version: int, kind: str, author: Author, operations: bytes
+        self, connection: Connection, flow: FlowKey, version: int, kind: str, author: Author, operations: bytes
     ) -> None:
         connection.execute(
             statements.add_version(
+                flow,
                 {
-                    "flow_id": flow_id,
                     "version": version,
                     "kind": kind,
                     "actor": author.actor,
                     "origin": author.origin,
                     "operations": operations,
-                }
+                },
             )
         )
 

@@ -142,7 +142,7 @@ async def history_status(service: Service) -> Response:
     if flow is None:
         entries, applied, newest = 0, 0, None
     else:
-        row = (await service.db.execute(statements.extent(flow.id))).one()
+        row = (await service.db.execute(statements.extent(flow.key))).one()
         entries, applied, newest = row.entries, row.in_effect, row.newest_at
     return Json(
         {

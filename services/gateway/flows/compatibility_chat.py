@@ -82,7 +82,7 @@ async def _submit(request: Request, service: FlowService, flow: Flow, message: s
     """The id of the flow job, in the conversation of these routes."""
     conversation = flow.conversation_id or new_id()
     if flow.conversation_id is None:
-        await service.db.execute(statements.converse(flow.id, conversation))
+        await service.db.execute(statements.converse(flow.key, conversation))
     given = {"flow_id": flow.id, "message": message}
     submit = KINDS["flow"].request.model_validate({"kind": "flow", "input": given, "conversation_id": conversation})
     await service.deps.quotas.admit_tokens(service.caller.tenant)

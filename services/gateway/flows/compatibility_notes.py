@@ -73,14 +73,14 @@ async def save_notes(service: Service, body: Sent = None) -> Response:
 
 
 async def _keep(service: FlowService, flow: Flow, bullets: Sequence[str], **more: object) -> Response:
-    await service.db.execute(statements.note(flow.id, list(bullets)))
+    await service.db.execute(statements.note(flow.key, list(bullets)))
     return Json({"success": True, "bullets": bullets, **more})
 
 
 async def _bullets(service: FlowService, flow: Flow | None) -> list[str]:
     if flow is None:
         return []
-    kept = (await service.db.execute(statements.notes_of(flow.id))).scalar_one_or_none()
+    kept = (await service.db.execute(statements.notes_of(flow.key))).scalar_one_or_none()
     return list(kept or [])
 
 

@@ -53,14 +53,15 @@ async def stream_flow_events(
 
 async def changes_after(deps: Dependencies, tenant: str, flow_id: str, seen: int) -> News:
     """The next page of changes; a reset when older versions are not kept."""
+    flow = statements.FlowKey(tenant, flow_id)
     async with deps.database.read(tenant) as db:
         current = (await db.execute(statements.version_of(tenant, flow_id))).scalar_one_or_none()
         if current is None or current <= seen:
             return News(seen=seen, ended=current is None)
-        rows = (await db.execute(statements.tail(flow_id, seen, current, _PAGE))).mappings().all()
+        rows = (await db.execute(statements.tail(flow, seen, current, _PAGE))).mappings().all()
     if not rows or rows[0]["version"] != seen + 1:
         return News([frame(current, "reset", {"version": current})], current, more=True)
-    creation = [await _creation(deps, flow_id, rows[0])] if rows[0]["kind"] == "create" else []
+    creation = [await _creation(deps, flow, rows[0])] if rows[0]["kind"] == "create" else []
     changes = (
         frame(row["version"], row["kind"], _data(flow_id, row, decode_operations(row["operations"])))
         for row in rows[len(creation) :]
@@ -68,11 +69,11 @@ async def changes_after(deps: Dependencies, tenant: str, flow_id: str, seen: int
     return News([*creation, *changes], rows[-1]["version"], more=True)
 
 
-async def _creation(deps: Dependencies, flow_id: str, row: RowMapping) -> bytes:
+async def _creation(deps: Dependencies, flow: statements.FlowKey, row: RowMapping) -> bytes:
     """The event of a flow's creation, with all that it was created with."""
-    async with deps.database.read() as db:
-        document = await db.run_sync(lambda connection: deps.flows.document_at(connection, flow_id, 1))
-    return frame(1, "create", _data(flow_id, row, difference(Document(), document)))
+    async with deps.database.read(flow.tenant) as db:
+        document = await db.run_sync(lambda connection: deps.flows.document_at(connection, flow, 1))
+    return frame(1, "create", _data(flow.id, row, difference(Document(), document)))
 
 
 def _data(flow_id: str, row: RowMapping, operations: Iterable[Operation]) -> dict[str, object]:

@@ -77,7 +77,7 @@ class FlowService:
         wanted = self.request.headers.get("if-match")
         if wanted is not None and not has_tag(wanted, etag(flow.version)):
             since = version_in(wanted)
-            raise await self.run(lambda connection: stale_edit(connection, flow.id, since, flow.version))
+            raise await self.run(lambda connection: stale_edit(connection, flow.key, since, flow.version))
 
     async def edit(self, flow: Flow, calls: Sequence[Call], origin: str, atomic: bool = False) -> Edited:
         """Run calls on a locked flow and write what they did as one change set."""

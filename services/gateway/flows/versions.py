@@ -42,7 +42,7 @@ Version = Annotated[int, Path(ge=1, le=2**62, description="The version")]
 @router.get("/history", summary="List a flow's changes, newest first", response_model=Page[ChangeSetView])
 async def list_changes(service: Service, id: Id, limit: Limit = 50, cursor: Cursor = None) -> Response:
     flow = await service.read(id)
-    rows = (await service.db.execute(statements.history(flow.id, limit + 1, read_number(cursor)))).mappings().all()
+    rows = (await service.db.execute(statements.history(flow.key, limit + 1, read_number(cursor)))).mappings().all()
 
     def view(row: RowMapping) -> object:
         return ChangeSetView.model_validate({**row, "time": row["at"], "undone": row["undone_at"] is not None})
@@ -53,7 +53,9 @@ async def list_changes(service: Service, id: Id, limit: Limit = 50, cursor: Curs
 @router.get("/versions", summary="List a flow's versions, newest first", response_model=Page[FlowVersion])
 async def list_versions(service: Service, id: Id, limit: Limit = 50, cursor: Cursor = None) -> Response:
     flow = await service.read(id)
-    rows = (await service.db.execute(statements.version_list(flow.id, limit + 1, read_number(cursor)))).mappings().all()
+    rows = (
+        (await service.db.execute(statements.version_list(flow.key, limit + 1, read_number(cursor)))).mappings().all()
+    )
 
     def view(row: RowMapping) -> object:
         return FlowVersion.model_validate({**row, "time": row["at"]})
@@ -70,9 +72,9 @@ async def get_version(service: Service, id: Id, number: Version) -> Response:
 @router.put("/versions/{number}", summary="Name a version, so that it is kept", response_model=FlowVersion)
 async def name_version(service: Service, id: Id, number: Version, body: VersionName) -> Response:
     """`null` takes the name away."""
-    await service.lock(id)
-    await service.run(lambda connection: service.store.keep_snapshot(connection, id, number))
-    row = (await service.db.execute(statements.name_version(id, number, body.name))).mappings().one_or_none()
+    flow = await service.lock(id)
+    await service.run(lambda connection: service.store.keep_snapshot(connection, flow.key, number))
+    row = (await service.db.execute(statements.name_version(flow.key, number, body.name))).mappings().one_or_none()
     if row is None:
         raise NotFound(f"Version {number} is not there.")
     return Json(FlowVersion.model_validate({**row, "time": row["at"]}))
@@ -115,7 +117,7 @@ async def lint_flow(service: Service, id: Id) -> Response:
 @router.get("/proposals", summary="List a flow's proposals, newest first", response_model=Page[ProposalSummary])
 async def list_proposals(service: Service, id: Id, limit: Limit = 50, cursor: Cursor = None) -> Response:
     flow = await service.read(id)
-    statement = statements.proposal_list(flow.id, limit + 1, read_cursor(cursor))
+    statement = statements.proposal_list(flow.key, limit + 1, read_cursor(cursor))
     rows = (await service.db.execute(statement)).mappings().all()
     names = ("id", "flow_id", "base_version", "state", "summary", "actor")
     return Json(page(rows, limit, lambda row: {**{name: row[name] for name in names}, "time": row["created_at"]}))

@@ -13,6 +13,7 @@ from shared.flows import editing, history
 from shared.flows.calls import Call
 from shared.flows.document import Document, Kind, document_of
 from shared.flows.editing import Edited, replacement
+from shared.flows.statements import FlowKey
 from shared.flows.store import Author, Flow, FlowStore
 from shared.flows.tables import change_sets
 from tests.shared.flows.drafts import call
@@ -71,7 +72,7 @@ class StoredFlow:
         return self.transact(lambda c, s: s.read(c, "t", self.id))
 
     def at(self, version: int) -> Document:
-        return self.transact(lambda c, s: s.document_at(c, self.id, version))
+        return self.transact(lambda c, s: s.document_at(c, FlowKey("t", self.id), version))
 
     def entries(self) -> int:
         count = select(func.count()).select_from(change_sets).where(change_sets.c.flow_id == self.id)
