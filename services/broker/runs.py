@@ -72,7 +72,7 @@ class AskingRuns:
             if row is None or row["kind"] not in KINDS:
                 raise BrokerRefused("The token is not that of a running job.")
             owner = Owner(row["tenant_id"], job_id, row["attempt"])
-            spent = connection.scalar(tokens_of_run(job_id, owner.job_attempt)) if row["budget"].get("tokens") else 0
+            spent = connection.scalar(tokens_of_run(owner)) if row["budget"].get("tokens") else 0
         roles = frozenset(role.name for role in KINDS[row["kind"]].roles)
         return AskingRun(owner, roles, self._budget(row, int(spent or 0)), selector_of(row["overrides"]))
 

@@ -214,7 +214,7 @@ class Webhooks:
         )  # fmt: skip
         with self._engine.begin() as connection:
             if attempt.outcome in ("delivered", "gone", "refused"):
-                connection.execute(webhooks.end_webhook(row.id))
+                connection.execute(webhooks.end_webhook(row.id, row.tenant_id))
             connection.execute(
                 webhooks.log_attempt(row.id, row.tenant_id, row.webhook_attempts, attempt, round(seconds, 3))
             )

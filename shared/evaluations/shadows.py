@@ -18,8 +18,10 @@ _SETTLED = "interval '2 seconds'"
 _VIEW = """s.id, s.kind, s.model, s.prompt, s.share, s.tokens_per_day, s.state, s.passed_over, s.actor, s.created_at,
     s.stopped_at"""
 _SPENT = """(SELECT coalesce(sum(r.tokens), 0)::bigint FROM evaluations e
-    JOIN evaluation_runs r ON r.evaluation_id = e.id AND r.variant_number = 1 JOIN jobs j ON j.id = r.job_id
-    WHERE e.shadow_id = s.id AND j.created_at > clock_timestamp() - interval '24 hours')"""
+    JOIN evaluation_runs r ON r.tenant_id = e.tenant_id AND r.evaluation_id = e.id AND r.variant_number = 1
+    JOIN jobs j ON j.tenant_id = r.tenant_id AND j.id = r.job_id
+    WHERE e.tenant_id = s.tenant_id AND e.shadow_id = s.id
+      AND j.created_at > clock_timestamp() - interval '24 hours')"""
 
 
 def create(row: Row) -> TextClause:
@@ -168,7 +170,8 @@ def growing(shadow: Row) -> TextClause:
     return sql(
         """
         SELECT id, jsonb_array_length(suite->'cases') AS cases,
-               (SELECT count(*) FROM evaluation_runs r WHERE r.evaluation_id = e.id AND r.variant_number = 1
+               (SELECT count(*) FROM evaluation_runs r
+                WHERE r.tenant_id = e.tenant_id AND r.evaluation_id = e.id AND r.variant_number = 1
                 AND r.state IN ('pending', 'running')) AS under_way
         FROM evaluations e WHERE shadow_id = :id AND tenant_id = :tenant AND grows AND state = 'running' AND open
         ORDER BY created_at DESC LIMIT 1 FOR UPDATE OF e

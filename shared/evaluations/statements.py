@@ -149,7 +149,7 @@ def resume(id: str, tenant: str, budget: Mapping[str, Any] | None) -> TextClause
         ), run AS (
             UPDATE evaluation_runs SET state = 'pending', job_id = NULL, success = NULL, cause = NULL, detail = NULL,
                                        turns = NULL, tokens = NULL, cost_usd = NULL, seconds = NULL
-            WHERE evaluation_id IN (SELECT id FROM evaluation)
+            WHERE evaluation_id IN (SELECT id FROM evaluation) AND tenant_id = :tenant
               AND (state = 'skipped' OR cause = 'cancelled'
                    -- Its job was told to stop, and has not yet.
                    OR (state = 'running' AND (SELECT state FROM before) = 'cancelled'))
@@ -203,9 +203,10 @@ def ended_runs(id: str, limit: int) -> TextClause:
         """
         SELECT r.repetition, r.case_number, r.variant_number, r.job_id, j.kind, j.state AS job_state, j.result,
                j.error, j.usage, extract(epoch FROM j.finished_at - coalesce(j.started_at, j.finished_at))::float
-               AS seconds, (SELECT count(DISTINCT (job_attempt, turn)) FROM llm_calls c WHERE c.job_id = r.job_id)
+               AS seconds, (SELECT count(DISTINCT (job_attempt, turn)) FROM llm_calls c
+                WHERE c.tenant_id = r.tenant_id AND c.job_id = r.job_id)
                AS turns
-        FROM evaluation_runs r LEFT JOIN jobs j ON j.id = r.job_id
+        FROM evaluation_runs r LEFT JOIN jobs j ON j.tenant_id = r.tenant_id AND j.id = r.job_id
         WHERE r.evaluation_id = :id AND r.state = 'running' AND (j.id IS NULL OR j.finished_at IS NOT NULL)
         LIMIT :most
         """,

@@ -179,7 +179,8 @@ def changed(tenant: str, since: datetime, limit: int) -> Select[Any]:
     latest = select(each.c.id, func.max(each.c.at).label("changed_at")).group_by(each.c.id).subquery()
     columns = [column for column in jobs.c if column.name not in _HEAVY]
     query = select(*columns, title().label("title"), verdict().label("verdict"), latest.c.changed_at)
-    return query.join(latest, latest.c.id == jobs.c.id).order_by(latest.c.changed_at, jobs.c.id).limit(_literal(limit))
+    mine = and_(latest.c.id == jobs.c.id, of_tenant)
+    return query.join(latest, mine).order_by(latest.c.changed_at, jobs.c.id).limit(_literal(limit))
 
 
 def total(tenant: str, wanted: JobFilter, end: Place | None = None) -> Select[Any]:
@@ -230,7 +231,8 @@ def _marked(
     """The ids of the jobs with the mark, newest first; with OFFSET, each mark looks for its job, never the reverse."""
     kept = [jobs.c.kind.in_(wanted.kinds)] if wanted.kinds else []
     kept += [jobs.c.state.in_(wanted.states)] if wanted.states else []
-    of_mark = select(jobs.c.id).where(jobs.c.id == marks.c.job_id, *wanted.conditions(tenant), *kept)
+    its_job = (jobs.c.tenant_id == marks.c.tenant_id, jobs.c.id == marks.c.job_id)
+    of_mark = select(jobs.c.id).where(*its_job, *wanted.conditions(tenant), *kept)
     job = of_mark.offset(_literal(0)).lateral()
     found = select(job.c.id).select_from(marks.join(job, true()))
     return _newest(found.where(*_has(tenant, mark), *_between(wanted, marks, before, end)), marks)
@@ -283,7 +285,7 @@ def _places(wanted: JobFilter) -> list[list[ColumnElement[bool]]]:
     return [[jobs.c.state == state] for state in wanted.states] or [[]]
 
 
-def calls_of(ids: Sequence[str]) -> TextClause:
+def calls_of(tenant: str, ids: Sequence[str]) -> TextClause:
     """Per job that asked a model: ``turns``, whether it ``failed_over``, and who served it last."""
     return text(
         """
@@ -291,9 +293,9 @@ def calls_of(ids: Sequence[str]) -> TextClause:
                coalesce(bool_or(reason = 'failover' AND outcome = 'ok'), false) AS failed_over,
                (array_agg(served_provider ORDER BY id DESC) FILTER (WHERE outcome = 'ok'))[1] AS provider,
                (array_agg(served_model ORDER BY id DESC) FILTER (WHERE outcome = 'ok'))[1] AS model
-        FROM llm_calls WHERE job_id = ANY(:ids) GROUP BY job_id
+        FROM llm_calls WHERE tenant_id = :tenant AND job_id = ANY(:ids) GROUP BY job_id
         """
-    ).bindparams(bindparam("ids", list(ids), type_=ARRAY(Text)))
+    ).bindparams(bindparam("tenant", tenant), bindparam("ids", list(ids), type_=ARRAY(Text)))
 
 
 def of_conversations(tenant: str, ids: Sequence[str]) -> Select[Any]:
@@ -308,4 +310,4 @@ def of_conversations(tenant: str, ids: Sequence[str]) -> Select[Any]:
 
 
 def _called(condition: ColumnElement[bool]) -> ColumnElement[bool]:
-    return exists().where(llm_calls.c.job_id == jobs.c.id, condition)
+    return exists().where(llm_calls.c.tenant_id == jobs.c.tenant_id, llm_calls.c.job_id == jobs.c.id, condition)

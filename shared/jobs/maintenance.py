@@ -115,9 +115,12 @@ def orphaned_conversations(ids: Sequence[str]) -> TextClause:
     return sql(
         """
         DELETE FROM conversations WHERE id = ANY(:ids)
-          AND NOT EXISTS (SELECT 1 FROM messages WHERE conversation_id = conversations.id)
-          AND NOT EXISTS (SELECT 1 FROM jobs WHERE conversation_id = conversations.id)
-          AND NOT EXISTS (SELECT 1 FROM flows WHERE conversation_id = conversations.id)
+          AND NOT EXISTS (SELECT 1 FROM messages m
+                          WHERE m.tenant_id = conversations.tenant_id AND m.conversation_id = conversations.id)
+          AND NOT EXISTS (SELECT 1 FROM jobs j
+                          WHERE j.tenant_id = conversations.tenant_id AND j.conversation_id = conversations.id)
+          AND NOT EXISTS (SELECT 1 FROM flows f
+                          WHERE f.tenant_id = conversations.tenant_id AND f.conversation_id = conversations.id)
         """,
         texts__ids=list(ids),
     )

@@ -51,15 +51,16 @@ def find(job_id: str, tenant: str) -> Select[Any]:
     """The job, with input and result as JSON texts: whoever only passes them on need not read and write them."""
     columns = [cast(each, Text).label(each.name) if each.name in _HEAVY else each for each in jobs.c]
     actor = select(api_keys.c.name).where(api_keys.c.id == jobs.c.actor, api_keys.c.tenant_id == tenant)
-    told = (_isolation(job_id).label("isolation"), actor.scalar_subquery().label("actor_name"))
+    told = (_isolation(job_id, tenant).label("isolation"), actor.scalar_subquery().label("actor_name"))
     return select(*columns, *told).where(jobs.c.id == job_id, jobs.c.tenant_id == tenant)
 
 
-def _isolation(job_id: str) -> ScalarSelect[Any]:
+def _isolation(job_id: str, tenant: str) -> ScalarSelect[Any]:
     """Where the code of the job's latest run runs or ran, as the worker found out when it started; else null."""
     return (
         select(job_events.c.data["isolation"])
         .where(
+            job_events.c.tenant_id == tenant,
             job_events.c.job_id == job_id,  # not the id of the row: a value leaves one partition to be opened
             job_events.c.type == "job_started",
             job_events.c.data["attempt"].as_integer() == jobs.c.attempt,
@@ -88,9 +89,9 @@ def batch_counts(batch_id: str, tenant: str) -> Select[Any]:
     )
 
 
-def form(job_id: str, name: str) -> Select[Any]:
+def form(job_id: str, tenant: str, name: str) -> Select[Any]:
     return select(job_forms.c.media_type, job_forms.c.body).where(
-        job_forms.c.job_id == job_id, job_forms.c.name == name
+        job_forms.c.tenant_id == tenant, job_forms.c.job_id == job_id, job_forms.c.name == name
     )
 
 
@@ -136,7 +137,7 @@ def queue_positions(tenant: str, ids: Sequence[str]) -> TextClause:
     return text(
         """
         SELECT placed.id, placed.ahead
-        FROM (SELECT DISTINCT kind FROM jobs WHERE id = ANY(:ids)) AS kinds
+        FROM (SELECT DISTINCT kind FROM jobs WHERE id = ANY(:ids) AND tenant_id = :tenant) AS kinds
         CROSS JOIN LATERAL job_places(kinds.kind, :tenant) AS placed WHERE placed.id = ANY(:ids)
         """
     ).bindparams(bindparam("tenant", tenant), bindparam("ids", list(ids), type_=ARRAY(Text)))
@@ -152,7 +153,7 @@ def events_after(job_id: str, tenant: str, seq: int, limit: int, types: Sequence
         SELECT j.state, e.seq, e.type, e.at, e.data
         FROM jobs j LEFT JOIN LATERAL (
             SELECT seq, type, at, data FROM job_events
-            WHERE job_id = :id AND seq > :seq AND (:every OR type = ANY(CAST(:types AS text[])))
+            WHERE tenant_id = :tenant AND job_id = :id AND seq > :seq AND (:every OR type = ANY(CAST(:types AS text[])))
             ORDER BY seq LIMIT :most
         ) AS e ON true
         WHERE j.id = :id AND j.tenant_id = :tenant ORDER BY e.seq
@@ -179,10 +180,11 @@ def state(job_id: str, tenant: str) -> TextClause:
     return text("SELECT state FROM jobs WHERE id = :id AND tenant_id = :tenant").bindparams(id=job_id, tenant=tenant)
 
 
-def is_first_of_conversation(job_id: str, conversation_id: str) -> TextClause:
+def is_first_of_conversation(job_id: str, tenant: str, conversation_id: str) -> TextClause:
     """Whether no earlier job belongs to the conversation."""
     return text(
         """
-        SELECT NOT EXISTS (SELECT 1 FROM jobs WHERE conversation_id = :conversation AND id < :id)
+        SELECT NOT EXISTS (
+            SELECT 1 FROM jobs WHERE tenant_id = :tenant AND conversation_id = :conversation AND id < :id)
         """
-    ).bindparams(conversation=conversation_id, id=job_id)
+    ).bindparams(tenant=tenant, conversation=conversation_id, id=job_id)

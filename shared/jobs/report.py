@@ -90,7 +90,7 @@ class JobReport:
             self.warn(_NOT_LIVE[source])
         if self.earlier_runs:
             with self.writer.autocommit.connect() as connection:
-                return totals(connection, self.lease.job_id)
+                return totals(connection, self.lease.held.tenant_id, self.lease.job_id)
         return {
             "llm_calls": self.models.llm_calls,
             "input_tokens": self.models.input_tokens,
@@ -110,7 +110,7 @@ class JobReport:
                 fields = cast("Mapping[str, JsonValue]", storable(dict(corrected)))
                 connection.execute(statements.correct_result(self.lease.held, fields))
         if self.forms:
-            connection.execute(statements.add_forms(self.lease.job_id, self.forms))
+            connection.execute(statements.add_forms(self.lease.held, self.forms))
         for pair in self.pairs:
             connection.execute(
                 conversations.add_pair(

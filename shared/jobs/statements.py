@@ -92,8 +92,8 @@ def claim(
         WITH job AS MATERIALIZED (
             SELECT * FROM claim_jobs(:kind, :worker_id, :lease, :cap, CAST(:digests AS text[]))
         ), event AS (
-            INSERT INTO job_events (job_id, seq, type, fence, data)
-            SELECT id, last_seq, 'job_started', fence, jsonb_strip_nulls(jsonb_build_object(
+            INSERT INTO job_events (tenant_id, job_id, seq, type, fence, data)
+            SELECT tenant_id, id, last_seq, 'job_started', fence, jsonb_strip_nulls(jsonb_build_object(
                 'attempt', attempt,
                 'isolation', (SELECT jsonb_build_object('tier', facts->'isolation'->'tier',
                                                         'claimed', facts->'isolation'->'claimed')
@@ -184,8 +184,8 @@ def complete(
             WHERE id = :id AND tenant_id = :tenant AND fence = :fence AND state = 'running'
             RETURNING id, tenant_id, kind, state, last_seq, fence, error, conversation_id
         ), event AS (
-            INSERT INTO job_events (job_id, seq, type, fence, data)
-            SELECT id, last_seq, 'job_' || state, fence,
+            INSERT INTO job_events (tenant_id, job_id, seq, type, fence, data)
+            SELECT tenant_id, id, last_seq, 'job_' || state, fence,
                    CASE WHEN error IS NULL THEN '{}' ELSE jsonb_build_object('code', error->'code') END
             FROM job
         )
@@ -242,10 +242,10 @@ def append_event(held: Held, type: str, data: Mapping[str, JsonValue]) -> Statem
         WITH job AS (
             UPDATE jobs SET last_seq = last_seq + 1
             WHERE id = :id AND tenant_id = :tenant AND fence = :fence AND state = 'running'
-            RETURNING id, last_seq, fence
+            RETURNING tenant_id, id, last_seq, fence
         )
-        INSERT INTO job_events (job_id, seq, type, fence, data)
-        SELECT id, last_seq, :type, fence, CAST(:data AS jsonb) FROM job RETURNING seq
+        INSERT INTO job_events (tenant_id, job_id, seq, type, fence, data)
+        SELECT tenant_id, id, last_seq, :type, fence, CAST(:data AS jsonb) FROM job RETURNING seq
         """,
         id=held.id,
         tenant=held.tenant_id,
@@ -255,10 +255,10 @@ def append_event(held: Held, type: str, data: Mapping[str, JsonValue]) -> Statem
     )
 
 
-def add_forms(job_id: str, forms: Mapping[str, tuple[str, bytes]]) -> Executable:
+def add_forms(held: Held, forms: Mapping[str, tuple[str, bytes]]) -> Executable:
     """Insert all forms in one statement: name to media type and content."""
     rows = [
-        {"job_id": job_id, "name": name, "media_type": media_type, "body": body}
+        {"tenant_id": held.tenant_id, "job_id": held.id, "name": name, "media_type": media_type, "body": body}
         for name, (media_type, body) in forms.items()
     ]
     return job_forms.insert().values(rows)
@@ -282,8 +282,8 @@ def cancel(job_id: str, tenant: str) -> TextClause:
             WHERE id = :id AND tenant_id = :tenant AND state IN ('queued', 'running')
             RETURNING *
         ), event AS (
-            INSERT INTO job_events (job_id, seq, type, fence, data)
-            SELECT id, last_seq, 'job_cancelled', fence, '{}' FROM job WHERE state = 'cancelled'
+            INSERT INTO job_events (tenant_id, job_id, seq, type, fence, data)
+            SELECT tenant_id, id, last_seq, 'job_cancelled', fence, '{}' FROM job WHERE state = 'cancelled'
         )
         SELECT * FROM job
         """,
@@ -331,27 +331,28 @@ def reclaim(crashes_until_dead: int, detail: Mapping[str, JsonValue]) -> TextCla
     return sql(
         """
         WITH held AS (
-            SELECT id, worker_id, alone FROM jobs WHERE state = 'running' AND worker_id IN (
+            SELECT tenant_id, id, worker_id, alone FROM jobs WHERE state = 'running' AND worker_id IN (
                 SELECT worker_id FROM jobs WHERE state = 'running' AND lease_until < statement_timestamp())
             FOR UPDATE SKIP LOCKED
         ), blamed AS (
-            SELECT id, alone OR count(*) OVER worker = 1 AS crashed, bool_or(alone) OVER worker AS culprit_known
+            SELECT tenant_id, id, alone OR count(*) OVER worker = 1 AS crashed,
+                   bool_or(alone) OVER worker AS culprit_known
             FROM held WINDOW worker AS (PARTITION BY worker_id)
         ), next AS (
             SELECT b.*, CASE WHEN j.cancel_requested_at IS NOT NULL THEN 'cancelled'
                              WHEN crashed AND j.crashes + 1 >= :most THEN 'dead' ELSE 'queued' END AS state
-            FROM blamed b JOIN jobs j USING (id)
+            FROM blamed b JOIN jobs j USING (tenant_id, id)
         ), job AS (
             UPDATE jobs SET crashes = crashes + crashed::int, lease_until = NULL, notified_at = NULL, alone = false,
                 suspect = suspect OR NOT (crashed OR culprit_known), state = next.state,
                 error = CASE next.state WHEN 'dead' THEN CAST(:error AS jsonb) END,
                 finished_at = CASE next.state WHEN 'queued' THEN NULL ELSE clock_timestamp() END,
                 last_seq = last_seq + (next.state <> 'queued')::int
-            FROM next WHERE jobs.id = next.id
-            RETURNING jobs.id, kind, jobs.state, last_seq, fence, suspect
+            FROM next WHERE jobs.tenant_id = next.tenant_id AND jobs.id = next.id
+            RETURNING jobs.tenant_id, jobs.id, kind, jobs.state, last_seq, fence, suspect
         ), event AS (
-            INSERT INTO job_events (job_id, seq, type, fence, data)
-            SELECT id, last_seq, 'job_' || state, fence,
+            INSERT INTO job_events (tenant_id, job_id, seq, type, fence, data)
+            SELECT tenant_id, id, last_seq, 'job_' || state, fence,
                    CASE state WHEN 'dead' THEN '{"code": "worker_crashed"}'::jsonb ELSE '{}'::jsonb END
             FROM job WHERE state <> 'queued'
         )

@@ -49,14 +49,14 @@ def _jobs_by(group: str) -> TextClause:
     return text(
         f"""
         WITH chosen AS (
-            SELECT j.id, date_trunc(:bucket, j.created_at, 'UTC') AS at, {group} AS "group", j.state,
+            SELECT j.tenant_id, j.id, date_trunc(:bucket, j.created_at, 'UTC') AS at, {group} AS "group", j.state,
                    extract(epoch FROM j.started_at - j.created_at) AS wait,
                    extract(epoch FROM j.finished_at - j.started_at) AS run
             FROM jobs j
             WHERE j.created_at >= :since AND j.created_at < :until AND (:tenant IS NULL OR j.tenant_id = :tenant)
         ), spent AS (
             SELECT o.at, o."group", {_SPENT}
-            FROM chosen o JOIN llm_calls c ON c.job_id = o.id GROUP BY 1, 2
+            FROM chosen o JOIN llm_calls c ON c.tenant_id = o.tenant_id AND c.job_id = o.id GROUP BY 1, 2
         )
         SELECT o.at, o."group", count(*) AS jobs,
                count(*) FILTER (WHERE o.state = 'succeeded') AS succeeded,
@@ -83,7 +83,7 @@ def _calls_by(group: str) -> TextClause:
                percentile_cont(.5) WITHIN GROUP (ORDER BY c.seconds) FILTER (WHERE c.outcome = 'ok') AS run_p50,
                percentile_cont(.95) WITHIN GROUP (ORDER BY c.seconds) FILTER (WHERE c.outcome = 'ok') AS run_p95,
                count(*) FILTER (WHERE c.reason = 'failover' AND c.outcome = 'ok') AS failovers, {_SPENT}
-        FROM llm_calls c LEFT JOIN jobs j ON j.id = c.job_id
+        FROM llm_calls c LEFT JOIN jobs j ON j.tenant_id = c.tenant_id AND j.id = c.job_id
         WHERE c.at >= :since AND c.at < :until AND (:tenant IS NULL OR c.tenant_id = :tenant)
         GROUP BY 1, 2 ORDER BY 1, 2
         """  # noqa: S608 - the group is one of ours

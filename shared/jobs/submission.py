@@ -29,9 +29,10 @@ SUBMIT = text(
                :replayed_from, :batch_id, :actor, :request_id, :trace_context, :webhook, :warnings,
                1, clock_timestamp(), pg_column_size(given.input)
         FROM (SELECT :input AS input) AS given
-        RETURNING id, created_at
+        RETURNING tenant_id, id, created_at
     ), event AS (
-        INSERT INTO job_events (job_id, seq, type, fence, data) SELECT id, 1, 'job_queued', 0, '{}' FROM job
+        INSERT INTO job_events (tenant_id, job_id, seq, type, fence, data)
+        SELECT tenant_id, id, 1, 'job_queued', 0, '{}' FROM job
     ), conversation AS (
         INSERT INTO conversations (id, tenant_id) VALUES (:conversation_id, :tenant_id) ON CONFLICT DO NOTHING
     )
@@ -62,9 +63,10 @@ _SUBMIT_MANY = text(
                replayed_from, batch_id, actor, request_id, trace_context, webhook, warnings, 1, clock_timestamp(),
                pg_column_size(input)
         FROM given
-        RETURNING id, created_at
+        RETURNING tenant_id, id, created_at
     ), event AS (
-        INSERT INTO job_events (job_id, seq, type, fence, data) SELECT id, 1, 'job_queued', 0, '{}' FROM job
+        INSERT INTO job_events (tenant_id, job_id, seq, type, fence, data)
+        SELECT tenant_id, id, 1, 'job_queued', 0, '{}' FROM job
     ), conversation AS (
         INSERT INTO conversations (id, tenant_id) SELECT DISTINCT conversation_id, tenant_id FROM given
         ON CONFLICT DO NOTHING

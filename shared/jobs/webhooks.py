@@ -13,7 +13,7 @@ from sqlalchemy import (
     Column,
     Delete,
     Float,
-    ForeignKey,
+    ForeignKeyConstraint,
     Index,
     Integer,
     Select,
@@ -33,7 +33,7 @@ webhook_secrets = Table(
     "webhook_secrets",
     metadata,
     Column("id", Text, primary_key=True),
-    Column("tenant_id", Text, nullable=False),
+    Column("tenant_id", Text, primary_key=True),
     Column("place", SmallInteger, nullable=False),  # two are valid at once, while the new one replaces the old one
     Column("secret", Text, nullable=False),
     time_column("created_at", default=True),
@@ -45,14 +45,15 @@ webhook_deliveries = Table(
     "webhook_deliveries",
     metadata,
     Column("id", Text, primary_key=True),
-    Column("tenant_id", Text, nullable=False),
-    Column("job_id", Text, ForeignKey("jobs.id", ondelete="CASCADE"), nullable=False),
+    Column("tenant_id", Text, primary_key=True),
+    Column("job_id", Text, nullable=False),
     Column("attempt", Integer, nullable=False),
     Column("outcome", Text, nullable=False),
     Column("http_status", Integer),
     Column("detail", Text),
     Column("seconds", Float, nullable=False),
     time_column("at", default=True),
+    ForeignKeyConstraint(["job_id", "tenant_id"], ["jobs.id", "jobs.tenant_id"], ondelete="CASCADE"),
 )
 Index("ix_webhook_deliveries_job_id", webhook_deliveries.c.job_id, webhook_deliveries.c.id)
 
@@ -115,7 +116,7 @@ def due_webhooks(pauses: Sequence[float], under_way: Mapping[str, str], each: in
                     ORDER BY tenant_id LIMIT 1)
             FROM tenants t WHERE t.tenant_id IS NOT NULL
         ), due AS (
-            SELECT next.id
+            SELECT t.tenant_id, next.id
             FROM tenants t
             CROSS JOIN LATERAL (
                 SELECT id, coalesce(webhook_due_at, finished_at) AS due_at FROM jobs
@@ -130,7 +131,7 @@ def due_webhooks(pauses: Sequence[float], under_way: Mapping[str, str], each: in
             webhook_done = webhook_attempts >= cardinality(CAST(:pauses AS float[])),
             webhook_due_at = clock_timestamp()
                 + make_interval(secs => coalesce((CAST(:pauses AS float[]))[webhook_attempts + 1], 0))
-        WHERE id IN (SELECT id FROM due)
+        WHERE (tenant_id, id) IN (SELECT tenant_id, id FROM due)
         RETURNING id, tenant_id, kind, state, labels, webhook->>'url' AS url, webhook_attempts, finished_at
         """,  # noqa: S608 - a constant of ours
         floats__pauses=list(pauses),
@@ -141,9 +142,9 @@ def due_webhooks(pauses: Sequence[float], under_way: Mapping[str, str], each: in
     )
 
 
-def end_webhook(job_id: str) -> TextClause:
+def end_webhook(job_id: str, tenant: str) -> TextClause:
     """End the deliveries of a job: its webhook was delivered, refused, or the receiver has gone."""
-    return sql("UPDATE jobs SET webhook_done = true WHERE id = :id", id=job_id)
+    return sql("UPDATE jobs SET webhook_done = true WHERE id = :id AND tenant_id = :tenant", id=job_id, tenant=tenant)
 
 
 def log_attempt(job_id: str, tenant: str, number: int, attempt: Attempt, seconds: float) -> TextClause:
@@ -152,7 +153,7 @@ def log_attempt(job_id: str, tenant: str, number: int, attempt: Attempt, seconds
         """
         INSERT INTO webhook_deliveries (id, tenant_id, job_id, attempt, outcome, http_status, detail, seconds)
         SELECT :id, :tenant, jobs.id, :number, :outcome, :http_status, :detail, :seconds
-        FROM jobs WHERE jobs.id = :job_id FOR KEY SHARE
+        FROM jobs WHERE jobs.id = :job_id AND jobs.tenant_id = :tenant FOR KEY SHARE
         """,
         id=str(uuid7()),
         tenant=tenant,
@@ -192,7 +193,8 @@ def redeliver(job_id: str, tenant: str, delivery_id: str) -> TextClause:
         """
         UPDATE jobs SET webhook_done = false, webhook_due_at = clock_timestamp()
         WHERE id = :job_id AND tenant_id = :tenant AND webhook IS NOT NULL
-          AND EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.id = :delivery_id AND d.job_id = jobs.id)
+          AND EXISTS (SELECT 1 FROM webhook_deliveries d
+                      WHERE d.tenant_id = jobs.tenant_id AND d.job_id = jobs.id AND d.id = :delivery_id)
         RETURNING id
         """,
         job_id=job_id,

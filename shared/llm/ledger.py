@@ -26,6 +26,7 @@ _UNREACHED = (SKIPPED, "connection_failed")  #: these never reached the provider
 _TOKENS = func.coalesce(
     func.sum(func.coalesce(llm_calls.c.input_tokens, 0) + func.coalesce(llm_calls.c.output_tokens, 0)), 0
 )
+_ITS_TEXT = (llm_texts.c.tenant_id == llm_calls.c.tenant_id) & (llm_texts.c.call_id == llm_calls.c.id)
 _LONGEST_VALUE = 100  #: characters of a parameter that is recorded
 _MAX_WAITING = 1000  #: rows that wait in memory while the database cannot be reached
 
@@ -168,7 +169,7 @@ def call_with_text(tenant: str, job: str, call: int) -> Select[*tuple[Any, ...]]
     """The row of one attempt, with the ``body`` of ``llm_texts``, null where no text is kept."""
     return (
         select(llm_calls, llm_texts.c.body)
-        .outerjoin(llm_texts, llm_texts.c.call_id == llm_calls.c.id)
+        .outerjoin(llm_texts, _ITS_TEXT)
         .where(llm_calls.c.tenant_id == tenant, llm_calls.c.job_id == job, llm_calls.c.id == call)
     )
 
@@ -178,7 +179,7 @@ def latest_text(tenant: str, job: str, prompt: str) -> Select[*tuple[Any, ...]]:
     calls = llm_calls.c
     return (
         select(llm_calls, llm_texts.c.body)
-        .join(llm_texts, llm_texts.c.call_id == calls.id)
+        .join(llm_texts, _ITS_TEXT)
         .where(calls.tenant_id == tenant, calls.job_id == job, calls.prompt_key == prompt)
         .order_by((calls.outcome == "ok").desc(), calls.id.desc())
         .limit(1)
@@ -204,7 +205,7 @@ def as_call(values: Mapping[str, Any] | RowMapping) -> LlmCall:
     )
 
 
-def totals(connection: Connection, job: str) -> dict[str, JsonValue]:
+def totals(connection: Connection, tenant: str, job: str) -> dict[str, JsonValue]:
     """The job's ``usage`` over all its runs; the cost is unknown as soon as one answer's is."""
     calls = llm_calls.c
     reached = calls.outcome.not_in(_UNREACHED) & (calls.source != "replay")
@@ -217,16 +218,17 @@ def totals(connection: Connection, job: str) -> dict[str, JsonValue]:
             func.coalesce(func.sum(calls.output_tokens), 0),
             func.sum(calls.cost_usd).filter(answered),
             func.count().filter(answered & calls.cost_usd.is_(None)),
-        ).where(calls.job_id == job)
+        ).where(calls.tenant_id == tenant, calls.job_id == job)
     ).one()
     cost_usd = None if row[4] else row[3]
     return {"llm_calls": row[0], "input_tokens": row[1], "output_tokens": row[2], "cost_usd": cost_usd}
 
 
-def tokens_of_run(job: str, attempt: int) -> Select[int]:
+def tokens_of_run(owner: Owner) -> Select[int]:
     """How many tokens one run of a job has used."""
     calls = llm_calls.c
-    return select(_TOKENS).where(calls.job_id == job, calls.job_attempt == attempt, calls.source != "replay")
+    of_run = (calls.tenant_id == owner.tenant_id, calls.job_id == owner.job_id, calls.job_attempt == owner.job_attempt)
+    return select(_TOKENS).where(*of_run, calls.source != "replay")
 
 
 def tokens_since(tenant: str, moment: datetime) -> Select[int]:

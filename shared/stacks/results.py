@@ -25,8 +25,15 @@ def find(tenant: str, identity: str) -> Select[Any]:
     """
     return (
         select(jobs.c.result, table.c.warnings, job_forms.c.body.label("source"))
-        .join(jobs, jobs.c.id == table.c.job_id)
-        .outerjoin(job_forms, and_(job_forms.c.job_id == jobs.c.id, job_forms.c.name == "source"))
+        .join(jobs, and_(jobs.c.tenant_id == table.c.tenant_id, jobs.c.id == table.c.job_id))
+        .outerjoin(
+            job_forms,
+            and_(
+                job_forms.c.tenant_id == jobs.c.tenant_id,
+                job_forms.c.job_id == jobs.c.id,
+                job_forms.c.name == "source",
+            ),
+        )
         .where(
             table.c.tenant_id == tenant,
             table.c.identity == identity,

@@ -18,7 +18,7 @@ async def viewing(
 ) -> Callable[[views.Row], views.View]:
     """What shows each of these rows of ``listing`` as an item."""
     waiting = await _waiting(db, deps, tenant, rows)
-    calls = await _calls(db, [row["id"] for row in rows])
+    calls = await _calls(db, tenant, [row["id"] for row in rows])
 
     def view(row: views.Row) -> views.View:
         told = {"title": row["title"] or None, "verdict": row["verdict"], **calls.get(row["id"], _NO_CALLS)}
@@ -48,11 +48,11 @@ async def _waiting(
     }
 
 
-async def _calls(db: AsyncConnection, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+async def _calls(db: AsyncConnection, tenant: str, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
     """What the jobs asked of models, by id; those that asked none are left out."""
     if not ids:
         return {}
-    rows = (await db.execute(listing.calls_of(ids))).mappings().all()
+    rows = (await db.execute(listing.calls_of(tenant, ids))).mappings().all()
     return {
         row["job_id"]: {
             "turns": row["turns"],

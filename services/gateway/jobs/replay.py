@@ -27,7 +27,8 @@ async def replayed(
 ) -> Row:
     """The row of the new job. Raises: InvalidRequest and what else ``checks.check`` raises."""
     merged = {**old["input"], **change.input}
-    opened = (await db.execute(queries.is_first_of_conversation(old["id"], old["conversation_id"]))).scalar_one()
+    first = queries.is_first_of_conversation(old["id"], old["tenant_id"], old["conversation_id"])
+    opened = (await db.execute(first)).scalar_one()
     wanted = {
         "kind": old["kind"],
         "input": merged,

@@ -103,7 +103,7 @@ async def get_job_result(
         row = await _ended(db, id, caller.tenant)
         if format == "json":
             return with_etag(request, row["result"])
-        form = (await db.execute(queries.form(id, format))).one_or_none()
+        form = (await db.execute(queries.form(id, caller.tenant, format))).one_or_none()
         if form is not None:
             return Response(form.body, media_type=form.media_type)
         file = await tables.file_of(db, row["result"], format, caller.tenant)

@@ -36,7 +36,7 @@ async def get_job_source(
     """Of a job of the kind `detect`, as long as the job is kept: names (5,000 at most), and lines of the files that a
     claim rests on (2,000 at most, each 2,000 characters). What holds credentials is not kept."""
     await find(db, id, caller.tenant)
-    form = (await db.execute(queries.form(id, "source"))).one_or_none()
+    form = (await db.execute(queries.form(id, caller.tenant, "source"))).one_or_none()
     if form is None:
         raise NotFound("Of this job no source is kept: it is no detection, or an earlier version of Assay ran it.")
     kept: dict[str, Any] = orjson.loads(form.body)

@@ -35,10 +35,10 @@ def claim(engine: Engine, kind: str = "execute") -> tuple[str, int]:
 
 def say(engine: Engine, job_id: str, fence: int, type: str, **data: JsonValue) -> None:
     with engine.begin() as connection:
-        connection.execute(statements.append_event(_held(connection, job_id, fence), type, data).clause)
+        connection.execute(statements.append_event(held(connection, job_id, fence), type, data).clause)
 
 
-def _held(connection: Connection, job_id: str, fence: int) -> statements.Held:
+def held(connection: Connection, job_id: str, fence: int) -> statements.Held:
     tenant = connection.execute(select(jobs.c.tenant_id).where(jobs.c.id == job_id)).scalar_one()
     return statements.Held(tenant, job_id, fence)
 
@@ -57,8 +57,8 @@ def complete(
     fault: dict[str, JsonValue] = {"code": "budget_spent", "title": "t", "status": 422, "detail": "d", "type": "x"}
     error = None if result is not None else fault
     with engine.begin() as connection:
-        held = _held(connection, job_id, fence)
-        ended = statements.complete(held, state, result, error, ["careful"], {"llm_calls": 2})
+        job = held(connection, job_id, fence)
+        ended = statements.complete(job, state, result, error, ["careful"], {"llm_calls": 2})
         connection.execute(ended.clause)
     if redis_url is not None:
         notify(redis_url, job_id)

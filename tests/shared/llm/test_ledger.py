@@ -61,7 +61,7 @@ def test_every_attempt_is_a_row(scripted_llm: ScriptedLlm, engine: Engine, owner
     assert (last.reason, last.outcome) == ("failover", "ok")
     assert asked.usage.llm_calls == 2, "two calls reached a provider"
     with engine.connect() as connection:
-        assert totals(connection, owner.job_id or "") == {
+        assert totals(connection, owner.tenant_id, owner.job_id or "") == {
             "llm_calls": 3,
             "input_tokens": 2000,
             "output_tokens": 200,
@@ -80,12 +80,12 @@ def test_an_unknown_price_or_usage_is_null_and_makes_the_total_null(
         ask(llm, owner=owner)
     assert [call.cost_usd is None for call in calls(engine, owner)] == [False, True, True]
     with engine.connect() as connection:
-        assert totals(connection, owner.job_id or "")["cost_usd"] is None
+        assert totals(connection, owner.tenant_id, owner.job_id or "")["cost_usd"] is None
 
 
 def test_a_job_that_asked_no_model_has_no_cost(engine: Engine) -> None:
     with engine.connect() as connection:
-        assert totals(connection, "none") == {
+        assert totals(connection, "t", "none") == {
             "llm_calls": 0,
             "input_tokens": 0,
             "output_tokens": 0,

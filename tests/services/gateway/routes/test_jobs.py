@@ -116,8 +116,9 @@ def test_another_form_of_the_result_is_fetched_by_its_name(client: httpx.Client,
     submit(client)
     id, fence = workers.claim(gateway.engine)
     workers.complete(gateway.engine, id, fence, {})
+    forms = {"dockerfile": ("text/plain; charset=utf-8", b"FROM x")}
     with gateway.engine.begin() as connection:
-        connection.execute(statements.add_forms(id, {"dockerfile": ("text/plain; charset=utf-8", b"FROM x")}))
+        connection.execute(statements.add_forms(workers.held(connection, id, fence), forms))
     form = client.get(f"/v1/jobs/{id}/result?format=dockerfile")
     assert (form.text, form.headers["content-type"]) == ("FROM x", "text/plain; charset=utf-8")
 
