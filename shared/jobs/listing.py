@@ -154,7 +154,8 @@ def page(
     if not wanted.marks() and len(places) == 1:
         return ordered.where(*wanted.conditions(tenant), *places[0], *_between(wanted, jobs, before, end))
     # An array, so that the rows are found by their ids whatever the statistics say.
-    return ordered.where(jobs.c.id == func.any(func.array(_ids(tenant, wanted, limit, before, end).scalar_subquery())))
+    ids = func.array(_ids(tenant, wanted, limit, before, end).scalar_subquery())
+    return ordered.where(jobs.c.tenant_id == tenant, jobs.c.id == func.any(ids))
 
 
 def changed(tenant: str, since: datetime, limit: int) -> Select[Any]:
