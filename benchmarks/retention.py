@@ -24,6 +24,7 @@ from rich.console import Console
 from rich.table import Table
 from sqlalchemy import Connection, Engine, Executable, text
 
+from migrations import keys
 from migrations.upgrade import upgrade
 from services.host.postgres import Postgres
 from services.reconciler.partitions import PastDays
@@ -55,8 +56,9 @@ _FILL = """
         CROSS JOIN LATERAL (SELECT {id_at} || '-7000-8000-' || lpad(n::text, 12, '0') AS id) AS named
         RETURNING id, tenant_id, created_at
     ), event AS (
-        INSERT INTO job_events (job_id, seq, type, fence, data)
-        SELECT id, seq, 'turn_taken', 1, '{{"attempt": 1}}' FROM job CROSS JOIN generate_series(1, {events}) AS seq
+        INSERT INTO job_events (tenant_id, job_id, seq, type, fence, data)
+        SELECT tenant_id, id, seq, 'turn_taken', 1, '{{"attempt": 1}}'
+        FROM job CROSS JOIN generate_series(1, {events}) AS seq
     ), talk AS (
         INSERT INTO conversations (id, tenant_id) SELECT id, tenant_id FROM job
     )
@@ -104,6 +106,8 @@ def engine_of(server: Postgres, shape: str) -> Iterator[Engine]:
     upgrade(server.url_of(name), _BEFORE if shape == _SHAPES[0] else "head")
     engine = connect(server.url_of(name))
     with engine.begin() as connection:
+        if shape == _SHAPES[0]:
+            connection.execute(text(keys.ADD_COLUMN.format("job_events")))  # as the statements know it
         if shape == _SHAPES[1]:
             connection.execute(
                 text(

@@ -177,7 +177,7 @@ _FINISHED = """
            'f' || n, 'k', clock_timestamp() - interval '31 days', '{"run": "1"}' FROM generate_series(1, :rows) n
 """
 _STORIES = """
-    INSERT INTO job_events (job_id, seq, type, fence) SELECT id, seq, 'job_started', 1
+    INSERT INTO job_events (tenant_id, job_id, seq, type, fence) SELECT tenant_id, id, seq, 'job_started', 1
     FROM jobs CROSS JOIN generate_series(1, 3) AS seq WHERE state = 'succeeded'
 """
 

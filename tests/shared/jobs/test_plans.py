@@ -38,7 +38,7 @@ _FOLLOW = (
     "INSERT INTO job_turns (kind, tenant_id) SELECT DISTINCT kind, tenant_id FROM jobs",
     "INSERT INTO job_deltas (kind, tenant_id, queued, running) SELECT kind, tenant_id, count(*), 0 FROM jobs "
     "GROUP BY kind, tenant_id",
-    "INSERT INTO job_events (job_id, seq, type, fence) SELECT id, 1, 'job_queued', 0 FROM jobs",
+    "INSERT INTO job_events (tenant_id, job_id, seq, type, fence) SELECT tenant_id, id, 1, 'job_queued', 0 FROM jobs",
     "INSERT INTO job_marks (tenant_id, mark, created_at, job_id) "
     "SELECT tenant_id, job_mark('label', key || '=' || value), created_at, id FROM jobs, jsonb_each_text(labels) "
     "UNION ALL SELECT tenant_id, job_mark('error', error->>'code'), created_at, id FROM jobs WHERE error IS NOT NULL",
