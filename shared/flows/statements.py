@@ -19,8 +19,10 @@ from sqlalchemy import (
     func,
     insert,
     literal,
+    literal_column,
     select,
     text,
+    true,
     tuple_,
     update,
 )
@@ -126,9 +128,9 @@ def progressed(known: Mapping[str, int | None]) -> Select[Any]:
     """Of the flows (id to known version) those that have another one; it is null of a deleted one."""
     ids, numbers = cast(list(known), ARRAY(Text)), cast(list(known.values()), ARRAY(BigInteger))
     given = func.unnest(ids, numbers).table_valued("id", "version", name="known").render_derived()
-    joined = given.outerjoin(flows, flows.c.id == given.c.id)
-    differs = flows.c.version.is_distinct_from(given.c.version)
-    return select(given.c.id, flows.c.version).select_from(joined).where(differs)
+    flow = select(flows.c.version).where(flows.c.id == given.c.id).limit(literal_column("1")).lateral("flow")
+    differs = flow.c.version.is_distinct_from(given.c.version)
+    return select(given.c.id, flow.c.version).select_from(given.outerjoin(flow, true())).where(differs)
 
 
 def snapshot_at(flow: FlowKey, number: int) -> Select[Any]:

@@ -153,9 +153,12 @@ def page(
     places = _places(wanted)
     if not wanted.marks() and len(places) == 1:
         return ordered.where(*wanted.conditions(tenant), *places[0], *_between(wanted, jobs, before, end))
-    # An array, so that the rows are found by their ids whatever the statistics say.
+    # Each by its key, whatever the statistics say.
     ids = func.array(_ids(tenant, wanted, limit, before, end).scalar_subquery())
-    return ordered.where(jobs.c.tenant_id == tenant, jobs.c.id == func.any(ids))
+    given = func.unnest(ids).table_valued("id", name="wanted").render_derived()
+    found = query.where(jobs.c.tenant_id == tenant, jobs.c.id == given.c.id).limit(_literal(1)).lateral("found")
+    shown = select(*found.c).select_from(given.join(found, true()))
+    return shown.order_by(found.c.created_at.desc(), found.c.id.desc()).limit(_literal(limit))
 
 
 def changed(tenant: str, since: datetime, limit: int) -> Select[Any]:

@@ -166,7 +166,9 @@ def progressed(known: Mapping[str, int | None]) -> TextClause:
     return text(
         """
         SELECT known.id, j.state, j.last_seq
-        FROM unnest(:ids, :seqs) AS known(id, seq) LEFT JOIN jobs j ON j.id = known.id
+        FROM unnest(:ids, :seqs) AS known(id, seq) LEFT JOIN LATERAL (
+            SELECT state, last_seq FROM jobs WHERE jobs.id = known.id LIMIT 1  -- each by its index
+        ) AS j ON true
         WHERE j.last_seq IS DISTINCT FROM known.seq
         """
     ).bindparams(
