@@ -12,15 +12,16 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from threading import Event as Flag
 
+import psycopg
 import structlog
 from sqlalchemy import Connection, Engine, func, select, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from shared.jobs import metrics
+from shared.jobs.maintenance import LEADER_LOCK
 
 log = structlog.get_logger(__name__)
 
-_LEADER_LOCK = 0x415353_41595243
 _TICK_SECONDS = 0.25
 _AFTER_A_FAULT_SECONDS = 1.0
 
@@ -61,9 +62,12 @@ class Reconciler:
     def _lead(self, stop: Flag) -> None:
         # The lock lives as long as this transaction: a leader that dies releases it at once.
         with self._engine.begin() as connection:
-            if not connection.scalar(select(func.pg_try_advisory_xact_lock(_LEADER_LOCK))):
+            if not connection.scalar(select(func.pg_try_advisory_xact_lock(LEADER_LOCK))):
                 return
             connection.execute(text("SET LOCAL idle_in_transaction_session_timeout = 0"))
+            driver = connection.connection.driver_connection
+            if isinstance(driver, psycopg.Connection):
+                driver.prepare_threshold = None  # what a prepared statement has read is held until the next one
             log.info("leading")
             metrics.reconciler_leading.set(1)
             try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
@@ -14,6 +15,7 @@ from services.reconciler.reconciler import PeriodicTask, Reconciler
 from services.reconciler.recovery import notify_again
 from shared.db import connect
 from shared.jobs import submission
+from shared.jobs.maintenance import LEADER_LOCK
 from shared.jobs.notifications import queue_name
 from tests.support.rows import job_row
 
@@ -65,6 +67,24 @@ def test_the_second_one_leads_when_the_first_has_ended(engine: Engine) -> None:
             assert not follows.is_set()
     with running(engine, PeriodicTask("second", 0, follows.set)):
         assert follows.wait(30)
+
+
+@pytest.mark.slow
+def test_the_leader_holds_no_snapshot(engine: Engine) -> None:
+    """It would hold up vacuum, and an index that is built concurrently until another one leads."""
+    led = Event()
+    held = text(
+        """
+        SELECT a.backend_xmin FROM pg_stat_activity a JOIN pg_locks l USING (pid)
+        WHERE l.locktype = 'advisory' AND l.objid::bigint = :lock
+          AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+        """
+    ).bindparams(lock=LEADER_LOCK & 0xFFFFFFFF)
+    with running(engine, PeriodicTask("first", 0, led.set)):
+        assert led.wait(30)
+        time.sleep(3)  # so many statements later psycopg would prepare them
+        with engine.connect() as connection:
+            assert connection.execute(held).scalars().all() == [None]
 
 
 def test_only_missing_notifications_are_sent(engine: Engine, redis_url: str) -> None:
