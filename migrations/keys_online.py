@@ -12,6 +12,7 @@ from contextlib import contextmanager
 import psycopg
 
 from migrations import keys
+from migrations.concurrent import build
 from migrations.online import Session, insist, session
 
 #: What the revision is made for; of an older one it does everything itself, in one transaction with the others.
@@ -32,9 +33,9 @@ def keys_prepared(url: str) -> Iterator[None]:
             for table, child in keys.CHILDREN.items():
                 _prepare(connection, table, child)
             for name, of in keys.unique_indexes().items():
-                _build(connection, name, of)
+                build(url, connection, name, of)
             for partition in _partitions(connection):
-                _build(connection, keys.new_index(partition), f"{partition} ({keys.columns(keys.EVENT_KEY)})")
+                build(url, connection, keys.new_index(partition), f"{partition} ({keys.columns(keys.EVENT_KEY)})")
             for reference in keys.REFERENCES:
                 _refer(connection, reference)
         yield
@@ -71,22 +72,6 @@ def _fill(connection: Session, table: str, child: keys.Child) -> None:
 
 def _partitions(connection: Session) -> list[str]:
     return [str(row[0]) for row in connection.execute(keys.PARTITIONS)]
-
-
-def _build(connection: Session, name: str, of: str) -> None:
-    """Build a unique index, while everybody writes; what an attempt that ended has left is of no use."""
-    found = connection.execute("SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)", (name,)).fetchone()
-    if found == (True,):
-        return
-    connection.execute("SET lock_timeout = 0")  # it waits for transactions, and nobody waits behind it
-    if found is not None:
-        connection.execute(f"DROP INDEX CONCURRENTLY {name}".encode())
-    try:
-        connection.execute(f"CREATE UNIQUE INDEX CONCURRENTLY {name} ON {of}".encode())
-    except psycopg.errors.UndefinedTable:
-        pass  # a day that was dropped meanwhile
-    finally:
-        connection.execute("SET lock_timeout = '100ms'")
 
 
 def _refer(connection: Session, reference: keys.Reference) -> None:

@@ -17,6 +17,7 @@ from migrations.keys_online import keys_prepared
 from migrations.upgrade import HERE, upgrade
 from services.host.postgres import Postgres
 from shared.db import with_driver
+from shared.jobs.maintenance import LEADER_LOCK
 from tests.support.old_database import old_database
 
 Session = psycopg.Connection[tuple[object, ...]]
@@ -144,6 +145,16 @@ def test_whoever_writes_without_the_tenant_goes_on_and_every_row_gets_it(url: st
         assert (table, count(connection, table, "t"), count(connection, table, "")) == (table, expected, 0)
     not_validated = "SELECT conname FROM pg_constraint WHERE contype = 'f' AND NOT convalidated"
     assert connection.execute(not_validated).fetchall() == []
+
+
+def test_a_leader_that_holds_a_snapshot_holds_nobody_up(url: str, connection: Session) -> None:
+    """As the reconciler of the version before does, whose statement is prepared by then."""
+    with psycopg.connect(url) as leader:
+        leader.execute("SELECT pg_advisory_xact_lock(%s)", (LEADER_LOCK,))
+        leader.execute("SELECT 1", prepare=True)
+        upgrade(url)
+        with pytest.raises(psycopg.OperationalError):
+            leader.execute("SELECT 1")
 
 
 def test_what_an_attempt_has_left_is_finished_by_the_next(url: str, connection: Session) -> None:
