@@ -154,11 +154,9 @@ def page(
     if not wanted.marks() and len(places) == 1:
         return ordered.where(*wanted.conditions(tenant), *places[0], *_between(wanted, jobs, before, end))
     # Each by its key, whatever the statistics say.
-    ids = func.array(_ids(tenant, wanted, limit, before, end).scalar_subquery())
-    given = func.unnest(ids).table_valued("id", name="wanted").render_derived()
-    found = query.where(jobs.c.tenant_id == tenant, jobs.c.id == given.c.id).limit(_literal(1)).lateral("found")
-    shown = select(*found.c).select_from(given.join(found, true()))
-    return shown.order_by(found.c.created_at.desc(), found.c.id.desc()).limit(_literal(limit))
+    found = _by_key(tenant, query, _ids(tenant, wanted, limit, before, end))
+    told = found.selected_columns
+    return found.order_by(told.created_at.desc(), told.id.desc()).limit(_literal(limit))
 
 
 def changed(tenant: str, since: datetime, limit: int) -> Select[Any]:
@@ -203,9 +201,8 @@ def by_state(tenant: str, wanted: JobFilter, end: Place | None = None) -> Execut
     if is_counted_by_state(wanted):
         states = wanted.states or [str(state) for state in JobState]
         return union_all(*[_of_state(tenant, replace(wanted, states=[state])) for state in states])
-    found = _ids(tenant, wanted, MOST_LOOKED_AT + 1, end=end)
-    chosen = jobs.c.id == func.any(func.array(found.scalar_subquery()))
-    return select(jobs.c.state, func.count().label("jobs")).where(chosen).group_by(jobs.c.state)
+    found = _by_key(tenant, select(jobs.c.state), _ids(tenant, wanted, MOST_LOOKED_AT + 1, end=end)).subquery()
+    return select(found.c.state, func.count().label("jobs")).group_by(found.c.state)
 
 
 def _of_state(tenant: str, wanted: JobFilter) -> Select[str, int]:
@@ -215,6 +212,13 @@ def _of_state(tenant: str, wanted: JobFilter) -> Select[str, int]:
     parts = [select(literal(1).label("one")).where(*conditions, *place).limit(most) for place in _places(wanted)]
     rows = select(union_all(*[select(part.subquery()) for part in parts]).subquery()).limit(most).subquery()
     return select(literal(wanted.states[0]).label("state"), func.count().label("jobs")).select_from(rows)
+
+
+def _by_key(tenant: str, query: Select[Any], ids: CompoundSelect[Any]) -> Select[Any]:
+    """What ``query`` tells of each of these jobs."""
+    given = func.unnest(func.array(ids.scalar_subquery())).table_valued("id", name="wanted").render_derived()
+    found = query.where(jobs.c.tenant_id == tenant, jobs.c.id == given.c.id).limit(_literal(1)).lateral("found")
+    return select(*found.c).select_from(given.join(found, true()))
 
 
 def _ids(

@@ -18,6 +18,8 @@ KINDS_OF: Mapping[str, str] = {
     "BlockVariable.block": "The block that set it; null where an earlier version of the worker took it down",
     "SettingState.name": "The environment variable",
     "SettingState.value": "The value; null where none is set, and where it is not told",
+    "StateCount.more": "Whether there may be others: not all were counted",
+    "DocumentResult.page_spans": "[from, to) in the text of the page's `main`, and the block whose value stands there",
     "told": "Whether the value is told; addresses, keys and folders are not",
     "SettingState.source": "Whether the environment sets it",
     "SettingState.description": "What it is",
