@@ -131,6 +131,37 @@ def test_a_document_runs_and_shows_where_its_values_come_from(page: Page, consol
     expect(page.get_by_label("Differences").first).to_contain_text("put out: 10")
 
 
+def test_values_in_the_page_of_a_document_tell_their_code_and_lead_there(page: Page, console: Console) -> None:
+    filling = "".join(f"## Part {number}\n\n{'Words. ' * 60}\n\n" for number in range(30))
+    text = (
+        "# Sums\n\n```python exec\nname = 'Ünï𝒳'\ntotal = 41\ntotal + 1\n```\n\n"
+        f"𝒳 first: `name`{{python exec}} has `total`{{python exec}} of them.\n\n{filling}"
+        "The last is `total * 2`{python exec}.\n"
+    )
+    job = console.run("document", markdown=text)
+    page.goto(f"/documents?job={job['id']}")
+    frame = page.frame_locator("iframe[title='The document as a page']")
+    values = frame.locator(".value")
+    expect(values).to_have_text(["42", "Ünï𝒳", "41", "82"])
+    for index, code in ((1, "name"), (2, "total"), (3, "total * 2")):
+        expect(values.nth(index)).to_have_attribute(
+            "title", re.compile(rf"^{re.escape(code)} · python · made at line \d+")
+        )
+
+    scroller = page.locator(".cm-scroller")
+    page.locator("iframe").hover()
+    page.mouse.wheel(0, 100_000)
+    expect(values.nth(3)).to_be_in_viewport()
+    expect(page.locator(".cm-line", has_text="The last is")).to_be_in_viewport()
+    page.wait_for_timeout(400)  # until the editor's own following is over
+    scroller.evaluate("element => { element.scrollTop = 0; }")
+    expect(frame.get_by_role("heading", name="Sums")).to_be_in_viewport()
+    values.nth(3).click()
+    expect(page.locator(".cm-content")).to_be_focused()
+    here = "element => element.ownerDocument.getSelection().anchorNode.parentElement.closest('.cm-line').textContent"
+    assert str(page.locator(".cm-content").evaluate(here)).startswith("The last is")
+
+
 def test_names_of_the_document_are_offered_after_two_braces(page: Page, console: Console) -> None:
     page.goto("/documents")
     page.locator(".cm-line").filter(has_text="The total is").click()

@@ -1,26 +1,27 @@
-import { useQuery } from "@tanstack/react-query";
-import { blobOf } from "../api/client";
+import type { RefObject } from "react";
 import type { DocumentResult } from "../api/types";
 import { visible } from "../shared/ansi";
 import { DownloadFile } from "../shared/blob";
 import { Diff } from "../shared/code";
-import { SafeHtml } from "../shared/html";
 import { Tag } from "../shared/marks";
 import { bytes, cost, count } from "../shared/numbers";
-import { Loaded } from "../shared/states";
 import { took } from "../shared/time";
+import type { Scrolls } from "../shared/together";
 import { SIGNS, TONES } from "./blocks";
+import { PageOfDocument } from "./document-page";
 import { DisplayView } from "./execute";
 
 type Block = DocumentResult["blocks"][number];
 
 interface Props {
   result: DocumentResult;
+  source?: string;
   onLine?: (line: number) => void;
+  beside?: RefObject<Scrolls | null>;
 }
 
 /** The page, and below it every block: what it rendered, from which variables, and what came of it. */
-export function DocumentResultView({ result, onLine }: Props) {
+export function DocumentResultView({ result, source, onLine, beside }: Props) {
   const onBlock = (id: string): void => {
     const block = result.blocks.find((each) => each.id === id);
     if (block !== undefined && onLine !== undefined) onLine(block.lines[0]);
@@ -37,7 +38,7 @@ export function DocumentResultView({ result, onLine }: Props) {
       ) : null}
       {result.html_file_id ? (
         <>
-          <PageOfDocument fileId={result.html_file_id} />
+          <PageOfDocument result={result} source={source} beside={beside} onBlock={onBlock} />
           <span className="bar">
             <DownloadFile fileId={result.html_file_id} name="document.html" />
           </span>
@@ -52,11 +53,6 @@ export function DocumentResultView({ result, onLine }: Props) {
 
 function lineWords(from: number, to: number): string {
   return from === to ? `line ${from}` : `lines ${from} to ${to}`;
-}
-
-function PageOfDocument({ fileId }: { fileId: string }) {
-  const query = useQuery({ queryKey: ["html", fileId], queryFn: async () => (await blobOf(fileId)).text(), staleTime: Infinity });
-  return <Loaded query={query}>{(html) => <SafeHtml html={html} title="The document as a page" height={520} />}</Loaded>;
 }
 
 function BlockView({ block, onLine, onBlock }: { block: Block; onLine?: (line: number) => void; onBlock: (id: string) => void }) {

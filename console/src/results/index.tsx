@@ -11,7 +11,7 @@ const Detect = lazy(() => import("./detect").then((module) => ({ default: module
 const Execute = lazy(() => import("./execute").then((module) => ({ default: module.ExecuteResultView })));
 
 /** A job's result as its kind shows it; a kind without a view of its own as a tree. */
-export function ResultView({ job, onAssert, onLine }: { job: Job; onAssert?: (text: string) => void; onLine?: (line: number) => void }) {
+export function ResultView({ job, onAssert }: { job: Job; onAssert?: (text: string) => void }) {
   const result: unknown = job.result;
   return (
     <Suspense fallback={<Loading />}>
@@ -22,7 +22,7 @@ export function ResultView({ job, onAssert, onLine }: { job: Job; onAssert?: (te
       ) : job.kind === "search" ? (
         <Search result={result as SearchResult} />
       ) : job.kind === "document" ? (
-        <Document result={result as DocumentResult} onLine={onLine} />
+        <Document result={result as DocumentResult} source={(job.input as { markdown?: string } | null)?.markdown} />
       ) : job.kind === "flow" ? (
         <Flow result={result as FlowResult} flowId={String((job.input as { flow_id?: string } | null)?.flow_id ?? "")} />
       ) : job.kind === "detect" ? (

@@ -3,10 +3,11 @@ import { defineLanguageFacet, HighlightStyle, Language, LanguageSupport, StreamL
 import { Compartment, EditorState, RangeSet, StateEffect, StateField, type Extension } from "@codemirror/state";
 import { EditorView, gutter, GutterMarker, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
-import { useEffect, useImperativeHandle, useRef, type Ref } from "react";
+import { useEffect, useImperativeHandle, useRef, type Ref, type RefObject } from "react";
 import { nonce } from "../app/theme";
 import { completesNames, setNames } from "./completion";
 import type { EditorHandle, LineMark } from "./editor";
+import type { Scrolls } from "./together";
 
 // Each is a file of its own: most pages need one. Not the packages lang-python and its like: each brings a grammar, a parser and
 // completion, a third of the editor's size, for colours that these tokenizers give as well.
@@ -98,6 +99,30 @@ function changedPart(before: string, after: string): [number, number] {
   return [from, before.length - same];
 }
 
+/** The editor as something that scrolls by lines. */
+function scrolls(view: RefObject<EditorView | null>): Scrolls {
+  return {
+    top: () => {
+      const shown = view.current;
+      if (shown === null) return 1;
+      const block = shown.lineBlockAtHeight(shown.scrollDOM.scrollTop);
+      return shown.state.doc.lineAt(block.from).number + (shown.scrollDOM.scrollTop - block.top) / block.height;
+    },
+    setTop: (line) => {
+      const shown = view.current;
+      if (shown === null) return;
+      const whole = Math.min(Math.max(Math.floor(line), 1), shown.state.doc.lines);
+      const block = shown.lineBlockAt(shown.state.doc.line(whole).from);
+      shown.scrollDOM.scrollTop = block.top + (line - whole) * block.height;
+    },
+    onScroll: (told) => {
+      const scroller = view.current?.scrollDOM;
+      scroller?.addEventListener("scroll", told, { passive: true });
+      return () => scroller?.removeEventListener("scroll", told);
+    },
+  };
+}
+
 export default function Editor({ value, onChange, language, label, minHeight = 160, marks, handle, names }: Props) {
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(null);
@@ -164,6 +189,7 @@ export default function Editor({ value, onChange, language, label, minHeight = 1
       shown.dispatch({ selection: { anchor: at }, effects: EditorView.scrollIntoView(at, { y: "center" }) });
       shown.focus();
     },
+    ...scrolls(view),
   }));
   return <div ref={host} className="editor" />;
 }

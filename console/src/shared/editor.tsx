@@ -1,4 +1,5 @@
 import { lazy, Suspense, type Ref } from "react";
+import type { Scrolls } from "./together";
 
 const Editor = lazy(() => import("./codemirror"));
 
@@ -11,7 +12,7 @@ export interface LineMark {
 }
 
 /** What the page around an editor may ask of it. */
-export interface EditorHandle {
+export interface EditorHandle extends Scrolls {
   goTo: (line: number) => void;
 }
 

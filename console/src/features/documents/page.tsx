@@ -3,7 +3,7 @@ import { useMutation } from "@tanstack/react-query";
 import { useMemo, useRef } from "react";
 import { post } from "../../api/client";
 import type { DocumentResult, Job } from "../../api/types";
-import { ResultView } from "../../results";
+import { DocumentResultView } from "../../results/document";
 import { JobSide, useWorkbenchJob } from "../../results/workbench";
 import { useDraft } from "../../shared/draft";
 import { CodeEditor, type EditorHandle } from "../../shared/editor";
@@ -93,7 +93,7 @@ export function Page() {
               <>
                 <Answers key={job.id} draft={draft.markdown} answered={(job.result as unknown as DocumentResult).markdown} onTake={(markdown) => setDraft((now) => ({ ...now, markdown }))} />
                 <SinceLastRun before={url.before} job={job} />
-                <ResultView job={job} onLine={goTo} />
+                <DocumentResultView result={job.result as unknown as DocumentResult} source={(job.input as { markdown?: string } | null)?.markdown} onLine={goTo} beside={editor} />
               </>
             ) : null
           }
