@@ -108,7 +108,8 @@ def _history(job: str, began: datetime) -> Iterator[dict[str, object]]:
         name = {1: "job_queued", 2: "job_started", EVENTS: "job_succeeded"}.get(seq, "llm_call")
         data = {"outcome": "ok", "provider": "groq", "seconds": 0.5, "turn": seq} if name == "llm_call" else {}
         at = began + timedelta(seconds=seq)
-        yield {"job_id": job, "seq": seq, "type": name, "fence": 1, "at": at, "data": data}
+        event = {"tenant_id": "bench", "job_id": job, "seq": seq, "type": name}
+        yield {**event, "fence": 1, "at": at, "data": data}
 
 
 def _diagram(url: str, place: Installation) -> str:
