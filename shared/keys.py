@@ -11,7 +11,7 @@ import hmac
 import re
 import secrets
 import string
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -139,6 +139,11 @@ def matches(key: str, kept: bytes) -> bool:
 def valid(id: str, tenant: str | None = None) -> Select[Any]:
     """The key with that id, of the tenant or of any, unless it (or that of its session) is revoked or has expired."""
     return select(api_keys).where(api_keys.c.id == id, *_IS_VALID, *_of(tenant))
+
+
+def names(tenant: str, ids: Collection[str]) -> Select[str, str]:
+    """``id, name`` of those that are keys of the tenant, revoked ones too."""
+    return select(api_keys.c.id, api_keys.c.name).where(api_keys.c.tenant_id == tenant, api_keys.c.id.in_(ids))
 
 
 def used(id: str, tenant: str) -> Update:

@@ -81,6 +81,7 @@ class ChangeSetView(Answer):
     version: int
     base_version: int
     actor: str
+    actor_name: str | None = None
     origin: str
     summary: str
     time: Time

@@ -12,6 +12,7 @@ from services.gateway.flows.service import FlowService, Service, answer
 from services.gateway.http.responses import Cursor, Json, Limit, page, read_cursor, read_number
 from services.gateway.http.rules import Id
 from services.gateway.routing import routes
+from shared import keys
 from shared.contracts.common import Page
 from shared.contracts.flow_routes import (
     AcceptInput,
@@ -43,9 +44,12 @@ Version = Annotated[int, Path(ge=1, le=2**62, description="The version")]
 async def list_changes(service: Service, id: Id, limit: Limit = 50, cursor: Cursor = None) -> Response:
     flow = await service.read(id)
     rows = (await service.db.execute(statements.history(flow.key, limit + 1, read_number(cursor)))).mappings().all()
+    named = (await service.db.execute(keys.names(flow.key.tenant, {row["actor"] for row in rows}))).all()
+    names = {row.id: row.name for row in named}
 
     def view(row: RowMapping) -> object:
-        return ChangeSetView.model_validate({**row, "time": row["at"], "undone": row["undone_at"] is not None})
+        told = {"time": row["at"], "undone": row["undone_at"] is not None, "actor_name": names.get(row["actor"])}
+        return ChangeSetView.model_validate({**row, **told})
 
     return Json(page(rows, limit, view, key=("at", "id")))
 

@@ -60,6 +60,7 @@ def _source(model: type[BaseModel]) -> str:
 
 _PROPERTIES: Mapping[str, str] = {
     **KINDS_OF,
+    "actor_name": "The name of that key, where it is known",
     "actor": "The id of the API key that did it",
     "alive": "Whether it has reported within the last six seconds",
     "assertions": "What has to hold for the result; see the page of transform",

@@ -56,7 +56,7 @@ export function History({ flow, chosen, onChoose, onRestored }: Props) {
                 {change.undone ? <span className="muted">undone</span> : null}
                 <span className="spacer" />
                 <span className="muted">
-                  {change.origin}, {visible(change.actor)}
+                  {change.origin}, {visible(change.actor_name ?? change.actor)}
                 </span>
                 <When at={change.time} />
               </li>
