@@ -126,7 +126,7 @@ def test_jobs_go_on_when_the_full_disk_of_postgres_has_space_again(small_disk: t
     with filler.open("wb", buffering=0) as file, suppress(OSError):
         while True:
             file.write(bytes(1 << 20))
-    refused = wait_for(lambda: answer if (answer := submit()).status_code != 202 else None, 120, "there is no space")
+    refused = wait_for(lambda: answer if (answer := submit()).status_code == 507 else None, 120, "there is no space")
     assert refused.json()["code"] == "storage_full", refused.text
     filler.unlink()
 
