@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { useEffect, useMemo, useRef, useState, type RefObject } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { blobOf } from "../api/client";
 import type { DocumentResult } from "../api/types";
 import { visible } from "../shared/ansi";
@@ -15,7 +15,7 @@ interface Props {
   /** What was run: its lines are those of the blocks. */
   source?: string;
   /** The editor that scrolls with the page. */
-  beside?: RefObject<Scrolls | null>;
+  beside?: Scrolls | null;
   onBlock: (id: string) => void;
 }
 
@@ -31,18 +31,19 @@ function MarkedPage({ html, result, source = "", beside, onBlock }: Props & { ht
   const latest = useRef(onBlock);
   latest.current = onBlock;
   const [page, setPage] = useState<Document | null>(null);
+  const [marked, setMarked] = useState<readonly { line: number; element: HTMLElement }[]>([]);
   useEffect(() => {
     const main = page?.querySelector("main");
-    if (page === null || main === null || main === undefined) return;
-    const marked: { line: number; element: HTMLElement }[] = [];
+    if (main === null || main === undefined) return;
+    const found: { line: number; element: HTMLElement }[] = [];
     markValues(main, (result.page_spans ?? []) as unknown as Span[], blocks, (element, block) => {
       element.title = told(block, codeOf(block, result.blocks, source));
       element.addEventListener("click", () => latest.current(block.id));
-      marked.push({ line: block.lines[0], element });
+      found.push({ line: block.lines[0], element });
     });
-    const editor = beside?.current;
-    return editor ? together(editor, scrollsPage(page, source, marked)) : undefined;
-  }, [page, result, blocks, source, beside]);
+    setMarked(found);
+  }, [page, result, blocks, source]);
+  useEffect(() => (page && beside ? together(beside, scrollsPage(page, source, marked)) : undefined), [page, beside, source, marked]);
   return <SafeHtml html={html} title="The document as a page" height={520} onPage={setPage} />;
 }
 

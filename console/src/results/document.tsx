@@ -1,4 +1,3 @@
-import type { RefObject } from "react";
 import type { DocumentResult } from "../api/types";
 import { visible } from "../shared/ansi";
 import { DownloadFile } from "../shared/blob";
@@ -17,7 +16,7 @@ interface Props {
   result: DocumentResult;
   source?: string;
   onLine?: (line: number) => void;
-  beside?: RefObject<Scrolls | null>;
+  beside?: Scrolls | null;
 }
 
 /** The page, and below it every block: what it rendered, from which variables, and what came of it. */

@@ -2,6 +2,7 @@ import { lazy, Suspense } from "react";
 import type { DetectResult, DocumentResult, ExecuteResult, FlowResult, Job, SearchResult, TransformResult } from "../api/types";
 import { JsonTree } from "../shared/json";
 import { Loading } from "../shared/states";
+import type { Scrolls } from "../shared/together";
 
 const Transform = lazy(() => import("./transform").then((module) => ({ default: module.TransformResultView })));
 const Search = lazy(() => import("./search").then((module) => ({ default: module.SearchResultView })));
@@ -10,8 +11,17 @@ const Flow = lazy(() => import("./flow").then((module) => ({ default: module.Flo
 const Detect = lazy(() => import("./detect").then((module) => ({ default: module.DetectResultView })));
 const Execute = lazy(() => import("./execute").then((module) => ({ default: module.ExecuteResultView })));
 
+interface Props {
+  job: Job;
+  onAssert?: (text: string) => void;
+  /** Goes to a line of a document. */
+  onLine?: (line: number) => void;
+  /** The editor that scrolls with a document's page. */
+  beside?: Scrolls | null;
+}
+
 /** A job's result as its kind shows it; a kind without a view of its own as a tree. */
-export function ResultView({ job, onAssert }: { job: Job; onAssert?: (text: string) => void }) {
+export function ResultView({ job, onAssert, onLine, beside }: Props) {
   const result: unknown = job.result;
   return (
     <Suspense fallback={<Loading />}>
@@ -22,7 +32,7 @@ export function ResultView({ job, onAssert }: { job: Job; onAssert?: (text: stri
       ) : job.kind === "search" ? (
         <Search result={result as SearchResult} />
       ) : job.kind === "document" ? (
-        <Document result={result as DocumentResult} source={(job.input as { markdown?: string } | null)?.markdown} />
+        <Document result={result as DocumentResult} source={(job.input as { markdown?: string } | null)?.markdown} onLine={onLine} beside={beside} />
       ) : job.kind === "flow" ? (
         <Flow result={result as FlowResult} flowId={String((job.input as { flow_id?: string } | null)?.flow_id ?? "")} />
       ) : job.kind === "detect" ? (

@@ -181,15 +181,19 @@ export default function Editor({ value, onChange, language, label, minHeight = 1
   useEffect(() => {
     if (names !== undefined) view.current?.dispatch({ effects: setNames.of(names) });
   }, [names]);
-  useImperativeHandle(handle, () => ({
-    goTo: (line) => {
-      const shown = view.current;
-      if (shown === null) return;
-      const at = shown.state.doc.line(Math.min(Math.max(line, 1), shown.state.doc.lines)).from;
-      shown.dispatch({ selection: { anchor: at }, effects: EditorView.scrollIntoView(at, { y: "center" }) });
-      shown.focus();
-    },
-    ...scrolls(view),
-  }));
+  useImperativeHandle(
+    handle,
+    () => ({
+      goTo: (line) => {
+        const shown = view.current;
+        if (shown === null) return;
+        const at = shown.state.doc.line(Math.min(Math.max(line, 1), shown.state.doc.lines)).from;
+        shown.dispatch({ selection: { anchor: at }, effects: EditorView.scrollIntoView(at, { y: "center" }) });
+        shown.focus();
+      },
+      ...scrolls(view),
+    }),
+    [],
+  );
   return <div ref={host} className="editor" />;
 }

@@ -1,9 +1,9 @@
 import { Button, Select } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
-import { useMemo, useRef } from "react";
+import { useMemo, useState } from "react";
 import { post } from "../../api/client";
 import type { DocumentResult, Job } from "../../api/types";
-import { DocumentResultView } from "../../results/document";
+import { ResultView } from "../../results";
 import { JobSide, useWorkbenchJob } from "../../results/workbench";
 import { useDraft } from "../../shared/draft";
 import { CodeEditor, type EditorHandle } from "../../shared/editor";
@@ -50,8 +50,8 @@ export function Page() {
   });
   const result = (past?.result ?? null) as unknown as DocumentResult | null;
   const [url] = useUrl();
-  const editor = useRef<EditorHandle>(null);
-  const goTo = (line: number): void => editor.current?.goTo(line);
+  const [editor, setEditor] = useState<EditorHandle | null>(null); // there when its parts are loaded
+  const goTo = (line: number): void => editor?.goTo(line);
   const look = useLook(inputOf(draft), past?.state === "succeeded" ? past : undefined);
   const blocks = look.blocks ?? result?.blocks;
   const marks = useMemo(() => marksOf(blocks ?? []), [blocks]);
@@ -82,7 +82,7 @@ export function Page() {
             </Button>
           </div>
           {run.error === null ? null : <Failed error={run.error} />}
-          <CodeEditor label="Markdown" language="markdown" value={draft.markdown} onChange={(markdown) => setDraft((now) => ({ ...now, markdown }))} minHeight={420} marks={marks} handle={editor} names={names} />
+          <CodeEditor label="Markdown" language="markdown" value={draft.markdown} onChange={(markdown) => setDraft((now) => ({ ...now, markdown }))} minHeight={420} marks={marks} handle={setEditor} names={names} />
           <LookBar look={look} disabled={past?.state !== "succeeded"} onLine={goTo} />
           <Parameters schema={result?.parameters_schema} values={draft.parameters} onChange={(parameters) => setDraft({ ...draft, parameters })} />
           <FileDrop label="Add files" files={draft.files} onChange={(files) => setDraft({ ...draft, files })} />
@@ -93,7 +93,7 @@ export function Page() {
               <>
                 <Answers key={job.id} draft={draft.markdown} answered={(job.result as unknown as DocumentResult).markdown} onTake={(markdown) => setDraft((now) => ({ ...now, markdown }))} />
                 <SinceLastRun before={url.before} job={job} />
-                <DocumentResultView result={job.result as unknown as DocumentResult} source={(job.input as { markdown?: string } | null)?.markdown} onLine={goTo} beside={editor} />
+                <ResultView job={job} onLine={goTo} beside={editor} />
               </>
             ) : null
           }
