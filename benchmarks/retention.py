@@ -86,6 +86,7 @@ class Job:
     """The one that the statements of a round are about."""
 
     id: str
+    tenant_id: str = "t"
     fence: int = 0
 
 
