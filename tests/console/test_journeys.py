@@ -59,7 +59,6 @@ def test_a_session_that_ends_in_the_middle_of_work_loses_nothing(console: Consol
     tab.get_by_label("Task").fill("a task that took a while to write")
     with console.api as api:
         assert api.delete(f"/v1/keys/{session['key_id']}").status_code == 204
-    tab.evaluate("window.dispatchEvent(new Event('visibilitychange'))")  # as when one comes back to the tab
     expect(tab.get_by_role("heading", name="Your session has ended")).to_be_visible(timeout=30_000)
     tab.get_by_role("textbox", name="API key").fill(console.key)
     tab.get_by_role("button", name="Sign in").click()

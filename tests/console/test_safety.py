@@ -57,6 +57,14 @@ def test_html_of_a_document_runs_nothing(page: Page, console: Console) -> None:
     assert page.url.endswith(job["id"])
 
 
+def test_the_frame_of_an_output_is_of_nobodys_origin(page: Page, console: Console) -> None:
+    shown = "class Shown:\n    def _repr_html_(self):\n        return '<b>bold</b>'\nShown()"
+    job = console.run("execute", language="python", code=shown)
+    page.goto(f"/jobs/{job['id']}")
+    expect(page.frame_locator("iframe").get_by_text("bold")).to_be_visible()
+    expect(page.locator("iframe")).to_have_attribute("sandbox", "")
+
+
 def test_a_frame_of_our_origin_runs_nothing_even_if_it_were_not_cleaned(visit: Visit, console: Console) -> None:
     job = console.run("document", markdown="# Title\n")
     page = visit("Blocked script execution", "Content Security Policy").tab()

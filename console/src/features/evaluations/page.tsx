@@ -41,26 +41,26 @@ export function Page() {
         )}
       </div>
       <div className="stack">
-      {suite === undefined ? <Shadows /> : null}
-      <Loaded query={query} rows={8}>
-        {({ pages }) => {
-          const items = pages.flatMap((page) => page.items);
-          if (items.length === 0) return <Nothing suite={suite} />;
-          return (
-            <div className="stack">
-              {suite === undefined ? null : <History items={items} />}
-              <List items={items} />
-              {query.hasNextPage ? (
-                <span>
-                  <Button variant="default" loading={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
-                    Older ones
-                  </Button>
-                </span>
-              ) : null}
-            </div>
-          );
-        }}
-      </Loaded>
+        {suite === undefined ? <Shadows /> : null}
+        <Loaded query={query} rows={8}>
+          {({ pages }) => {
+            const items = pages.flatMap((page) => page.items);
+            if (items.length === 0) return <Nothing suite={suite} />;
+            return (
+              <div className="stack">
+                {suite === undefined ? null : <History items={items} />}
+                <List items={items} />
+                {query.hasNextPage ? (
+                  <span>
+                    <Button variant="default" loading={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
+                      Older ones
+                    </Button>
+                  </span>
+                ) : null}
+              </div>
+            );
+          }}
+        </Loaded>
       </div>
     </>
   );

@@ -44,7 +44,7 @@ def page(document: RunningDocument, tree: DocumentTree) -> Page:
 
     clean, _ = main(marked=False)
     spans: list[Span] = []
-    if len(clean) <= _MOST_MARKED:
+    if len(clean) <= _MOST_MARKED and any(block.outputs for block in document.blocks.values()):
         marked, body = main(marked=True)
         spans = [] if body.places is None else body.places.found(marked, clean)
     return Page(_whole(clean, front.theme), spans)
