@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from alembic import op
 
+from migrations.locks import exclusively
 from migrations.partitions import AHEAD, BEFORE, CALLED, DROPPED_WITH_THEM, FUNCTIONS, TRIGGERS
 
 revision = "0056"
@@ -20,23 +21,7 @@ down_revision = "0055"
 branch_labels = None
 depends_on = None
 
-#: Whoever waits for such a lock holds up all that come after: it is asked for briefly, again and again.
-_LOCK = """
-DO $$
-BEGIN
-    PERFORM set_config('lock_timeout', '100ms', true);
-    FOR attempt IN 1 .. 600 LOOP
-        BEGIN
-            LOCK TABLE jobs, job_events IN ACCESS EXCLUSIVE MODE;
-            PERFORM set_config('lock_timeout', '0', true);
-            RETURN;
-        EXCEPTION WHEN lock_not_available THEN
-            PERFORM pg_sleep(0.3);
-        END;
-    END LOOP;
-    RAISE EXCEPTION 'jobs and job_events are held by a transaction that does not end: see pg_stat_activity';
-END $$
-"""
+_LOCK = exclusively("jobs", "job_events")
 _FIRST = f"""
 DO $$
 DECLARE

@@ -16,29 +16,14 @@ from alembic import op
 from sqlalchemy import text
 
 from migrations import keys
+from migrations.locks import exclusively
 
 revision = "0057"
 down_revision = "0056"
 branch_labels = None
 depends_on = None
 
-#: Whoever waits for such a lock holds up all that come after: it is asked for briefly, again and again.
-_LOCK = f"""
-DO $$
-BEGIN
-    PERFORM set_config('lock_timeout', '100ms', true);
-    FOR attempt IN 1 .. 600 LOOP
-        BEGIN
-            LOCK TABLE {", ".join(keys.TABLES)} IN ACCESS EXCLUSIVE MODE;
-            PERFORM set_config('lock_timeout', '0', true);
-            RETURN;
-        EXCEPTION WHEN lock_not_available THEN
-            PERFORM pg_sleep(0.3);
-        END;
-    END LOOP;
-    RAISE EXCEPTION 'tables are held by a transaction that does not end: see pg_stat_activity';
-END $$
-"""
+_LOCK = exclusively(*keys.TABLES)
 
 
 def upgrade() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from threading import Event, Thread
+from threading import Thread
 
 import psycopg
 import pytest
@@ -21,6 +21,7 @@ from migrations.partitions import BEFORE
 from migrations.upgrade import HERE, upgrade
 from services.host.postgres import Postgres
 from shared.db import connect, with_driver
+from tests.support.beside import repeated
 from tests.support.event_days import partition_on, partitions
 from tests.support.old_database import old_database
 
@@ -76,23 +77,12 @@ def test_rows_stay_where_they_are_and_whoever_wrote_before_goes_on(url: str) -> 
     with opened(url) as engine, engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
         ids = [write(connection, str(uuid7())) for _ in range(20)]
         file = connection.execute(text("SELECT pg_relation_filenode('job_events')")).scalar_one()
-        over, written, faults = Event(), list[str](), list[Exception]()
-
-        def write_on() -> None:
-            with engine.execution_options(isolation_level="AUTOCOMMIT").connect() as own:
-                while not over.is_set():
-                    try:
-                        written.append(write(own, str(uuid7())))
-                    except DBAPIError as fault:
-                        faults.append(fault)
-
-        beside = Thread(target=write_on)
-        beside.start()
-        try:
+        written = list[str]()
+        with (
+            engine.execution_options(isolation_level="AUTOCOMMIT").connect() as own,
+            repeated(lambda: written.append(write(own, str(uuid7()))), DBAPIError) as faults,
+        ):
             upgrade(url)
-        finally:
-            over.set()
-            beside.join(30)
         assert faults == []
         assert len(written) > 0
         ids += [*written, write(connection, str(uuid7()))]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from threading import Event, Thread
 
 import psycopg
 import pytest
@@ -18,6 +17,7 @@ from migrations.upgrade import HERE, upgrade
 from services.host.postgres import Postgres
 from shared.db import with_driver
 from shared.jobs.maintenance import LEADER_LOCK
+from tests.support.beside import repeated
 from tests.support.old_database import old_database
 
 Session = psycopg.Connection[tuple[object, ...]]
@@ -120,23 +120,11 @@ def downgrade(url: str) -> None:
 def test_whoever_writes_without_the_tenant_goes_on_and_every_row_gets_it(url: str, connection: Session) -> None:
     ids = [write(connection) for _ in range(30)]
     connection.execute(_BATCH.encode())
-    over, faults = Event(), list[Exception]()
-
-    def write_on() -> None:
-        with psycopg.connect(url, autocommit=True) as own:
-            while not over.is_set():
-                try:
-                    ids.append(write(own))
-                except psycopg.Error as fault:
-                    faults.append(fault)
-
-    beside = Thread(target=write_on)
-    beside.start()
-    try:
+    with (
+        psycopg.connect(url, autocommit=True) as own,
+        repeated(lambda: ids.append(write(own)), psycopg.Error) as faults,
+    ):
         upgrade(url)
-    finally:
-        over.set()
-        beside.join(30)
     assert faults == []
     assert len(ids) > 30
     ids.append(write(connection))
