@@ -13,7 +13,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,15 +22,15 @@ from threading import Event, Thread
 import structlog
 from rich.console import Console
 from rich.table import Table
-from sqlalchemy import Connection, Engine, Executable, text
+from sqlalchemy import Connection, Engine, text
 
+from benchmarks.job_statements import STATEMENTS, Job, execute, locks, measure
 from migrations import keys
 from migrations.upgrade import upgrade
 from services.host.postgres import Postgres
 from services.reconciler.partitions import PastDays
-from shared.contracts.jobs import JobState
 from shared.db import connect
-from shared.jobs import deletion, maintenance, partitions, queries, statements, submission
+from shared.jobs import maintenance, partitions
 from tests.support.event_days import split_into_days
 from tests.support.rows import job_row
 
@@ -38,7 +38,7 @@ JOBS = 200_000
 _DAYS = 39  #: before today
 _A_MINUTE = 120_000  #: jobs
 _EVENTS = 4  #: of each job
-_ROUNDS, _TIMES = 10, 40
+_ROUNDS = 10
 _RETENTION_DAYS = 30
 _BATCH = 2_000  #: as of the retention
 _BEFORE = "0055"
@@ -75,19 +75,6 @@ _SIZES = text(
     FROM pg_class c WHERE c.relkind = 'r' AND c.relname LIKE 'job_events%'
     """
 )
-_LOCKS = text(
-    "SELECT count(*) FROM pg_locks l JOIN pg_class c ON c.oid = l.relation "
-    "WHERE l.pid = pg_backend_pid() AND (c.relname LIKE 'job_events%' OR c.relname LIKE 'pk_job_events%')"
-)
-
-
-@dataclass
-class Job:
-    """The one that the statements of a round are about."""
-
-    id: str
-    tenant_id: str = "t"
-    fence: int = 0
 
 
 @dataclass
@@ -125,57 +112,8 @@ def engine_of(server: Postgres, shape: str) -> Iterator[Engine]:
     admin.dispose()
 
 
-#: In the order of a job's life.
-_STATEMENTS: dict[str, Callable[[Job], Executable]] = {
-    "submit": lambda job: submission.submit(job_row(id=job.id)),
-    "claim": lambda job: statements.claim("execute", "w", 60).clause,
-    "event": lambda job: statements.append_event(statements.Held.of(job), "turn_taken", {}).clause,
-    "complete": lambda job: statements.complete(statements.Held.of(job), JobState.SUCCEEDED, {}, None, [], {}).clause,
-    "events of a job": lambda job: queries.events_after(job.id, "t", 0, 100),
-    "a job": lambda job: queries.find(job.id, "t"),
-    "deletion of a job": lambda job: deletion.delete_job(job.id, "t"),
-}
-
-
-def _execute(connection: Connection, name: str, job: Job) -> float:
-    """Milliseconds."""
-    statement = _STATEMENTS[name](job)
-    began = time.perf_counter()
-    row = connection.execute(statement).first()
-    spent = (time.perf_counter() - began) * 1000
-    assert row is not None, name
-    if name == "claim":
-        job.id, job.fence = row.id, row.fence
-    return spent
-
-
-def measure(connection: Connection) -> dict[str, list[float]]:
-    """Milliseconds of each operation over some jobs."""
-    taken: dict[str, list[float]] = {name: [] for name in _STATEMENTS}
-    for _ in range(_TIMES):
-        job = Job(str(job_row()["id"]))
-        for name, each in taken.items():
-            each.append(_execute(connection, name, job))
-    return taken
-
-
-def locks(engine: Engine) -> dict[str, int]:
-    """How many tables and indexes of events each operation locks, once its statement is prepared."""
-    most = dict.fromkeys(_STATEMENTS, 0)
-    with engine.connect() as connection:
-        for _ in range(8):  # psycopg prepares a statement when it comes for the sixth time
-            job = Job(str(job_row()["id"]))
-            for name, statement in _STATEMENTS.items():
-                row = connection.execute(statement(job)).first()
-                if name == "claim" and row is not None:
-                    job.id, job.fence = row.id, row.fence
-                most[name] = int(connection.execute(_LOCKS).scalar_one())
-                connection.commit()  # a rollback would have psycopg forget what is prepared
-    return most
-
-
 def compare(server: Postgres, console: Console) -> None:
-    results: dict[str, dict[str, list[float]]] = {shape: {name: [] for name in _STATEMENTS} for shape in _SHAPES}
+    results: dict[str, dict[str, list[float]]] = {shape: {name: [] for name in STATEMENTS} for shape in _SHAPES}
     with ExitStack() as opened:
         engines = {shape: opened.enter_context(engine_of(server, shape)) for shape in _SHAPES}
         connections = {
@@ -190,7 +128,7 @@ def compare(server: Postgres, console: Console) -> None:
                         results[shape][name] += each
         held = {shape: locks(engine) for shape, engine in engines.items()}
     table = Table("median ms (locks of events)", *_SHAPES, "ratio", title="Statements over partitions of events")
-    for name in _STATEMENTS:
+    for name in STATEMENTS:
         medians = {shape: statistics.median(results[shape][name]) for shape in _SHAPES}
         cells = [f"{medians[shape]:.3f} ({held[shape][name]})" for shape in _SHAPES]
         table.add_row(name, *cells, f"{medians[_SHAPES[2]] / medians[_SHAPES[0]]:.2f}")
@@ -224,9 +162,9 @@ def busy(engine: Engine) -> Iterator[Beside]:
         with engine.execution_options(isolation_level="AUTOCOMMIT").connect() as own:
             while not done.is_set():
                 job = Job(str(job_row()["id"]))
-                beside.submits.append(_execute(own, "submit", job))
-                beside.claims.append(_execute(own, "claim", job))
-                _execute(own, "complete", job)
+                beside.submits.append(execute(own, "submit", job))
+                beside.claims.append(execute(own, "claim", job))
+                execute(own, "complete", job)
 
     worker = Thread(target=work)
     worker.start()
