@@ -22,7 +22,7 @@ from benchmarks import bare_celery
 from benchmarks.installation import Installation, installation
 from benchmarks.load import Load, drive, post
 from benchmarks.table import Line, at_least, at_most, show
-from shared.jobs import statements
+from shared.jobs import advertising
 from shared.jobs.notifications import message, queue_name
 from shared.redis_urls import broker
 from tests.support.platform import Platform, wait_for
@@ -82,7 +82,7 @@ def publishing(redis_url: str) -> Line:
 def submitting(assay: Installation, platform: Platform) -> Line:
     """Requests a second that are accepted; workers are said to be there, but nobody takes the processor's time."""
     with platform.engine.begin() as connection:
-        connection.execute(statements.advertise("w", "execution", ["execute"], 4, "bench", {}))
+        connection.execute(advertising.advertise("w", "execution", ["execute"], 4, "bench", {}))
         connection.exec_driver_sql("UPDATE workers SET seen_at = seen_at + interval '1 hour'")
     with assay.gateway() as port:
         ours = _load(port, post("/v1/jobs", BODY, assay.authorization))

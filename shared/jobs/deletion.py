@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import Column, Table, Text, TextClause
 
 from shared.db import metadata
-from shared.jobs.statements import sql
+from shared.jobs.prepared import sql
 from shared.jobs.tables import time_column
 
 tenant_deletions = Table(

@@ -20,7 +20,8 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from shared.jobs import driver, statements
 from shared.jobs.combined import CombinedCalls
-from shared.jobs.statements import Held, Statement
+from shared.jobs.prepared import Statement
+from shared.jobs.statements import Held
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")

@@ -10,36 +10,14 @@ States move only here:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from pydantic import JsonValue
-from sqlalchemy import ARRAY, BigInteger, Double, Executable, Text, TextClause, bindparam, text
-from sqlalchemy.dialects.postgresql import JSONB
-from sqlalchemy.types import TypeEngine
+from sqlalchemy import Executable, TextClause
 
 from shared.contracts.jobs import JobState
-from shared.jobs.tables import job_forms, workers
-
-_TYPES: Mapping[str, TypeEngine[Any]] = {
-    "json": JSONB(none_as_null=True),
-    "texts": ARRAY(Text),
-    "numbers": ARRAY(BigInteger),
-    "floats": ARRAY(Double),
-}
-
-
-@dataclass(frozen=True)
-class Statement:
-    """A statement of every job: executed by ``shared.jobs.driver``, or as a clause of SQLAlchemy."""
-
-    prepared: TextClause  #: without values, the same object for every job
-    values: Mapping[str, object]
-
-    @property
-    def clause(self) -> TextClause:
-        return self.prepared.bindparams(**self.values)
+from shared.jobs.prepared import Statement, sql, statement
+from shared.jobs.tables import job_forms
 
 
 class Held(NamedTuple):
@@ -52,23 +30,6 @@ class Held(NamedTuple):
     @classmethod
     def of(cls, row: Any) -> Held:  # noqa: ANN401 - a row or a job
         return cls(row.tenant_id, row.id, row.fence)
-
-
-def sql(statement: str, **values: object) -> TextClause:
-    """A text statement with its parameters; ``json__input`` is the parameter ``input``, of type JSON."""
-    return _statement(statement, **values).clause
-
-
-def _statement(statement: str, **values: object) -> Statement:
-    short = {name.rpartition("__")[2]: value for name, value in values.items()}
-    return Statement(prepared(statement, tuple(values)), short)
-
-
-@lru_cache(maxsize=256)
-def prepared(statement: str, names: tuple[str, ...]) -> TextClause:
-    """The statement with its types, parsed once: it is half of what a statement costs."""
-    typed = [name.partition("__") for name in names if "__" in name]
-    return text(statement).bindparams(*[bindparam(short, type_=_TYPES[kind]) for kind, _, short in typed])
 
 
 # --- the worker's --------------------------------------------------------------------------------------------------
@@ -87,7 +48,7 @@ def claim(
     broker (see ``asking_run``): up to as many jobs are claimed (one without any), and fewer where it is the turn of a
     tenant again that was just served: call again then.
     """
-    return _statement(
+    return statement(
         """
         WITH job AS MATERIALIZED (
             SELECT * FROM claim_jobs(:kind, :worker_id, :lease, :cap, CAST(:digests AS text[]))
@@ -129,7 +90,7 @@ def asking_run(job_id: str, model_digest: str) -> TextClause:
 
 def begin_alone(held: Held) -> Statement:
     """Record that a running job is the only one of its worker from now on; no row when it is fenced off."""
-    return _statement(
+    return statement(
         "UPDATE jobs SET alone = true "
         "WHERE id = :id AND tenant_id = :tenant AND fence = :fence AND state = 'running' RETURNING id",
         id=held.id,
@@ -170,7 +131,7 @@ def complete(
     this one, as the next of its conversation or for its place (``tenant_running`` as of ``claim``): its notification
     may be used up.
     """
-    return _statement(
+    return statement(
         """
         WITH job AS (
             UPDATE jobs SET
@@ -224,7 +185,7 @@ def correct_result(held: Held, fields: Mapping[str, JsonValue]) -> TextClause:
 
 def hand_back(held: Held) -> Statement:
     """Queue a running job again because its worker is stopping; that is no crash."""
-    return _statement(
+    return statement(
         """
         UPDATE jobs SET state = 'queued', lease_until = NULL, notified_at = NULL, alone = false
         WHERE id = :id AND tenant_id = :tenant AND fence = :fence AND state = 'running' RETURNING kind
@@ -237,7 +198,7 @@ def hand_back(held: Held) -> Statement:
 
 def append_event(held: Held, type: str, data: Mapping[str, JsonValue]) -> Statement:
     """Append one event of a running job; no row when it is fenced off."""
-    return _statement(
+    return statement(
         """
         WITH job AS (
             UPDATE jobs SET last_seq = last_seq + 1
@@ -290,32 +251,6 @@ def cancel(job_id: str, tenant: str) -> TextClause:
         id=job_id,
         tenant=tenant,
     )
-
-
-# --- workers ---------------------------------------------------------------------------------------------------------
-
-
-def advertise(
-    worker_id: str, service: str, kinds: Sequence[str], concurrency: int, version: str, facts: Mapping[str, JsonValue]
-) -> TextClause:
-    """Record that a worker is alive, what it serves, and its facts."""
-    return sql(
-        """
-        INSERT INTO workers (id, service, kinds, concurrency, version, facts)
-        VALUES (:id, :service, :kinds, :concurrency, :version, :facts)
-        ON CONFLICT (id) DO UPDATE SET seen_at = clock_timestamp(), facts = excluded.facts, kinds = excluded.kinds
-        """,
-        id=worker_id,
-        service=service,
-        texts__kinds=list(kinds),
-        concurrency=concurrency,
-        version=version,
-        json__facts=facts,
-    )
-
-
-def retire(worker_id: str) -> Executable:
-    return workers.delete().where(workers.c.id == worker_id)
 
 
 # --- the reconciler's ------------------------------------------------------------------------------------------------

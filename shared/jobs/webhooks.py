@@ -26,7 +26,7 @@ from sqlalchemy import (
 from uuid_utils import uuid7
 
 from shared.db import metadata
-from shared.jobs.statements import sql
+from shared.jobs.prepared import sql
 from shared.jobs.tables import time_column
 
 webhook_secrets = Table(

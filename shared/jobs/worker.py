@@ -25,7 +25,7 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from shared import VERSION, blobs, db, logs, tracing
-from shared.jobs import metrics, statements
+from shared.jobs import advertising, metrics
 from shared.jobs.celery_app import arguments, celery_app
 from shared.jobs.job import Capability
 from shared.jobs.models import open_models
@@ -161,7 +161,7 @@ class Worker:
         if not self._listening.is_set() or now - self._advertised_at < ADVERTISE_SECONDS:
             return
         self._settings.say_ready()
-        statement = statements.advertise(
+        statement = advertising.advertise(
             self.runner.id,
             self._service,
             sorted(self.runner.served),
@@ -200,7 +200,7 @@ class Worker:
         self.runner.leases.stop()
         tracing.close()
         with suppress(SQLAlchemyError), self._stores.engine.begin() as connection:
-            connection.execute(statements.retire(self.runner.id))
+            connection.execute(advertising.retire(self.runner.id))
 
 
 def _keep_our_logging(**_: object) -> None:

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from sqlalchemy import Connection, Engine, select
 
 from shared.contracts.jobs import JobState
-from shared.jobs import notifications, statements
+from shared.jobs import advertising, notifications, statements
 from shared.jobs.tables import jobs
 from shared.kinds import KINDS
 
@@ -18,12 +18,12 @@ ALL = list(KINDS)
 
 def advertise(engine: Engine, *kinds: str, facts: Mapping[str, JsonValue] | None = None, id: str = "w1") -> None:
     with engine.begin() as connection:
-        connection.execute(statements.advertise(id, "execution", kinds or ALL, 4, "1", facts or {}))
+        connection.execute(advertising.advertise(id, "execution", kinds or ALL, 4, "1", facts or {}))
 
 
 def retire(engine: Engine, id: str = "w1") -> None:
     with engine.begin() as connection:
-        connection.execute(statements.retire(id))
+        connection.execute(advertising.retire(id))
 
 
 def claim(engine: Engine, kind: str = "execute") -> tuple[str, int]:

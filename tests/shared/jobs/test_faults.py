@@ -102,7 +102,7 @@ def small_disk(redis_url: str) -> Iterator[tuple[Platform, Path]]:
 
 
 def _has_its_log(platform: Platform) -> bool:
-    """Whether the last file of the log is there, with space: Postgres makes it when it writes to it, which may be late."""
+    """Whether the last file of the log is there: Postgres makes it when it first writes to it, which may be late."""
     there = "SELECT count(*) FROM pg_ls_waldir() WHERE name = pg_walfile_name(pg_current_wal_insert_lsn())"
     with platform.engine.connect() as connection:
         return bool(connection.execute(text(there)).scalar_one())

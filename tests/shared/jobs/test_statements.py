@@ -10,7 +10,7 @@ from sqlalchemy import Connection, RowMapping, select, text
 
 from shared.contracts.jobs import JobState
 from shared.db import connect
-from shared.jobs import listing, maintenance, queries, quotas, statements, submission
+from shared.jobs import advertising, listing, maintenance, queries, quotas, statements, submission
 from shared.jobs.tables import job_events
 from tests.support.rows import job_row
 
@@ -234,11 +234,11 @@ def test_old_jobs_go_with_their_events(connection: Connection) -> None:
 
 def test_workers_are_believed_for_a_while(connection: Connection) -> None:
     for version in ("1", "2"):
-        connection.execute(statements.advertise("w", "execution", ["execute"], 4, version, {"tier": "ns"}))
+        connection.execute(advertising.advertise("w", "execution", ["execute"], 4, version, {"tier": "ns"}))
     assert [row.facts for row in connection.execute(queries.live_workers(10))] == [{"tier": "ns"}]
     connection.execute(text("UPDATE workers SET seen_at = seen_at - interval '1 h'"))
     assert connection.execute(queries.live_workers(10)).all() == []
-    connection.execute(statements.retire("w"))
+    connection.execute(advertising.retire("w"))
 
 
 def test_a_tenant_with_more_weight_has_more_turns(connection: Connection) -> None:

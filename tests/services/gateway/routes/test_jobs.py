@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from services.gateway.settings import Settings
 from shared import VERSION
 from shared.contracts.jobs import BatchView, JobView
-from shared.jobs import statements
+from shared.jobs import advertising, statements
 from tests.services.gateway import workers
 from tests.services.gateway.conftest import Gateway, serving, with_http
 from tests.services.gateway.http.test_problems import EXECUTE, assert_problem
@@ -423,7 +423,7 @@ def test_a_worker_that_stands_by_says_why_its_jobs_wait(gateway: Gateway, client
             "unavailable": "user namespaces are switched off",
             "isolation": {"tier": "none", "minimum": "ns"},
         }
-        connection.execute(statements.advertise("idle", "execution", [], 4, "1", facts))
+        connection.execute(advertising.advertise("idle", "execution", [], 4, "1", facts))
     try:
         until(
             lambda: client.post("/v1/jobs", json=EXECUTE).json()["waiting"]["reason"] == "no_worker",
