@@ -58,7 +58,7 @@ def test_html_of_a_document_runs_nothing(page: Page, console: Console) -> None:
 
 
 def test_the_frame_of_an_output_is_of_nobodys_origin(page: Page, console: Console) -> None:
-    shown = "class Shown:\n    def _repr_html_(self):\n        return '<b>bold</b>'\nShown()"
+    shown = "class Shown:\n    def _repr_html_(self):\n        return '<b>bold</b>'\ndisplay(Shown())"
     job = console.run("execute", language="python", code=shown)
     page.goto(f"/jobs/{job['id']}")
     expect(page.frame_locator("iframe").get_by_text("bold")).to_be_visible()
