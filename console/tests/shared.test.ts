@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parse } from "../src/api/events";
+import { parse } from "../src/api/frames";
 import { barsOf, drawable, moved, zoomed } from "../src/features/job/bars";
 import { spans, visible } from "../src/shared/ansi";
 import { headOf, safeCell } from "../src/shared/csv";

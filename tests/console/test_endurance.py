@@ -8,7 +8,7 @@ import re
 import signal
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Request, expect
 
 from tests.console.conftest import Console, Visit
 
@@ -38,17 +38,34 @@ def test_a_page_goes_on_after_the_gateway_was_restarted(console: Console, visit:
     assert _lines(tab) == [f"line {number}" for number in range(20)], "nothing is lost and nothing comes twice"
 
 
-def test_seven_tabs_follow_seven_jobs(console: Console, visit: Visit) -> None:
+def test_seven_tabs_follow_seven_jobs_by_the_streams_of_one(console: Console, visit: Visit) -> None:
     visitor = visit()
+    tabs = [visitor.tab() for _ in range(7)]
+    streaming: list[int] = []  # the tabs that opened a stream, in order
+    for number, tab in enumerate(tabs):
+        tab.on("request", lambda request, number=number: _note_stream(request, number, streaming))
+    jobs = []
     with console.api as api:
-        jobs = [api.post("/v1/jobs", json=_counting(4)).json() for _ in range(7)]
-    tabs = [visitor.tab() for _ in jobs]
-    for tab, job in zip(tabs, jobs, strict=True):
-        tab.goto(f"/jobs/{job['id']}?tab=output")
-    for tab in tabs:
+        for tab in tabs:
+            jobs.append(api.post("/v1/jobs", json=_counting(8 if jobs else 80)).json()["id"])
+            tab.goto(f"/jobs/{jobs[-1]}?tab=output")
+    expect(tabs[6].locator("pre.code.wrap")).to_contain_text("line 2")
+    expect(tabs[6].locator(".s-running").first).to_be_visible()
+    assert set(streaming) == {0}, "the first tab streams for all of them"
+    tabs[0].close()
+    streaming.clear()
+    with console.api as api:
+        assert api.post(f"/v1/jobs/{jobs[0]}/cancel").is_success
+    for tab in tabs[1:]:
         expect(tab.locator(".s-succeeded").first).to_be_visible(timeout=90_000)
         expect(tab.locator("pre.code.wrap")).to_contain_text("line 19")
-    assert [len(_lines(tab)) for tab in tabs] == [20] * 7
+    assert [_lines(tab) for tab in tabs[1:]] == [[f"line {number}" for number in range(20)]] * 6
+    assert streaming == sorted(streaming) != [], "then others do, one at a time: it lets go when its own job has ended"
+
+
+def _note_stream(request: Request, tab: int, streaming: list[int]) -> None:
+    if request.headers.get("accept") == "text/event-stream":
+        streaming.append(tab)
 
 
 def test_seven_lists_follow_one_stream(console: Console, visit: Visit) -> None:

@@ -1,17 +1,11 @@
 import { useQueryClient, type InfiniteData, type QueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
-import { send } from "./client";
-import { framesOf, pause, useVisible, type Liveness } from "./events";
+import { useVisible } from "./events";
+import { relayOf } from "./relay";
+import { ALL_JOBS, FROM_NOW, type Liveness } from "./told";
 import type { Job, Page } from "./types";
 
-type Told = { job: Job } | { reset: true } | { liveness: Liveness };
-
-const RETRY_MS = 1000;
-
-/**
- * Every job of the tenant as it changes. One tab of a browser streams and tells the others, so that any number of them
- * costs one connection; a hidden tab lets another lead.
- */
+/** Every job of the tenant as it changes; null when there may be more than what was told. Hidden tabs watch nothing. */
 export function useLiveJobs(tenant: string | undefined, onJob: (job: Job | null) => void): Liveness {
   const [liveness, setLiveness] = useState<Liveness>("live");
   const visible = useVisible();
@@ -24,58 +18,12 @@ export function useLiveJobs(tenant: string | undefined, onJob: (job: Job | null)
       return undefined;
     }
     setLiveness("live");
-    const stop = new AbortController();
-    const channel = new BroadcastChannel(`assay-jobs-${tenant}`);
-    const take = (told: Told): void => {
-      if ("liveness" in told) setLiveness(told.liveness);
-      else hear.current("job" in told ? told.job : null);
+    const onNews: Parameters<ReturnType<typeof relayOf>["watch"]>[2] = (news) => {
+      for (const each of news) hear.current("job" in each ? each.job : null);
     };
-    channel.onmessage = (message: MessageEvent<Told>) => take(message.data);
-    const tell = (told: Told): void => {
-      if (stop.signal.aborted) return;
-      take(told);
-      channel.postMessage(told);
-    };
-    void lead(`assay-jobs-${tenant}`, stop.signal, tell);
-    return () => {
-      stop.abort();
-      channel.close();
-    };
+    return relayOf(tenant).watch(ALL_JOBS, FROM_NOW, onNews, setLiveness);
   }, [tenant, visible]);
   return liveness;
-}
-
-/** Waits until no other tab leads, and streams then. */
-async function lead(name: string, signal: AbortSignal, tell: (told: Told) => void): Promise<void> {
-  if (!("locks" in navigator)) return follow(signal, tell);
-  try {
-    await navigator.locks.request(name, { signal }, () => follow(signal, tell));
-  } catch (error) {
-    if (!signal.aborted) throw error;
-  }
-}
-
-async function follow(signal: AbortSignal, tell: (told: Told) => void): Promise<void> {
-  let last: string | undefined;
-  while (!signal.aborted) {
-    try {
-      const headers = { Accept: "text/event-stream", ...(last === undefined ? {} : { "Last-Event-ID": last }) };
-      const answer = await send("GET", "/v1/events", { headers, signal });
-      tell({ liveness: "live" });
-      tell({ reset: true }); // what was before the stream stood is in the list
-      for await (const frames of framesOf(answer)) {
-        for (const frame of frames) {
-          last = frame.id || last;
-          tell(frame.event === "reset" ? { reset: true } : { job: JSON.parse(frame.data) as Job });
-        }
-      }
-    } catch (error) {
-      if (signal.aborted) return;
-      if (error instanceof Error && "status" in error && (error.status === 401 || error.status === 403)) return;
-      tell({ liveness: "reconnecting" });
-    }
-    await pause(RETRY_MS, signal);
-  }
 }
 
 /** The job as it is now, wherever a list shows it; false when the list of this key does not. */

@@ -1,6 +1,19 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import { get, type Query } from "./client";
-import { TERMINAL, type Job, type JobPage, type LlmCall } from "./types";
+import { TERMINAL, type Job, type JobPage, type LlmCall, type Session } from "./types";
+
+const sessionQuery = queryOptions({ queryKey: ["session"], queryFn: () => get<Session>("/v1/session"), staleTime: 60_000 });
+
+/** Whose key this is, and what it may. */
+export function useSession(): Session | undefined {
+  return useQuery(sessionQuery).data;
+}
+
+/** Whose jobs are followed; a nameless tenant, in this tab alone, when the server does not say. */
+export function useTenant(): string | undefined {
+  const { data, isError } = useQuery(sessionQuery);
+  return data?.tenant ?? (isError ? "" : undefined);
+}
 
 /** A job; asked again now and then while it has not ended, besides what its events tell. */
 export const jobQuery = (id: string) =>

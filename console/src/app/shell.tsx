@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useState } from "react";
 import { get, remove } from "../api/client";
+import { useSession } from "../api/queries";
 import { forgetKey } from "../api/session";
 import type { Capabilities, Session } from "../api/types";
 import { Boundary, Empty } from "../shared/states";
@@ -11,6 +12,8 @@ import { useTitle } from "../shared/title";
 import { useKeys } from "./keys";
 import mark from "./mark.svg";
 import { PLACES, type Place } from "./places";
+
+export { useSession };
 
 const Palette = lazy(() => import("./palette"));
 
@@ -57,10 +60,6 @@ export function Shell() {
       ) : null}
     </div>
   );
-}
-
-export function useSession(): Session | undefined {
-  return useQuery({ queryKey: ["session"], queryFn: () => get<Session>("/v1/session"), staleTime: 60_000 }).data;
 }
 
 function Group({ name, places }: { name: string; places: readonly Place[] }) {
