@@ -11,7 +11,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.assay.terminal import written
-from tests.console.conftest import Console
+from tests.console.accessibility import expect_accessible_as_it_is
+from tests.console.conftest import Console, Visit
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240), pytest.mark.xdist_group("console")]
 
@@ -117,6 +118,44 @@ def test_a_prompt_is_published_refused_without_its_variables_and_rolled_back(pag
     expect(page.get_by_text(re.compile(rf"^version (?!{first + 1}\b)\d+ in use"))).to_be_visible()
     assert current()[1] == text
     with console.api as api:
+        assert api.post(f"/v1/prompts/{PROMPT}/reset").status_code == 200
+
+
+def test_two_versions_of_a_prompt_are_shown_when_somebody_else_published_meanwhile(
+    visit: Visit, console: Console
+) -> None:
+    def publish(text: str) -> None:
+        with console.api as api:
+            assert api.put(f"/v1/prompts/{PROMPT}", json={"text": text, "note": "from elsewhere"}).status_code == 200
+
+    with console.api as api:
+        text = api.get(f"/v1/prompts/{PROMPT}").json()["text"]
+    page = visit("412").tab()
+    page.goto(f"/prompts/{PROMPT}")
+    editor = page.locator(".cm-content")
+    button = page.get_by_role("button", name="Publish")
+    both = page.get_by_role("alert", name="Somebody else saved meanwhile")
+    editor.fill(f"Mine.\n{text}")
+    publish(f"Theirs.\n{text}")
+    button.click()
+    expect(both.get_by_label("Differences").locator(".del")).to_contain_text("Theirs.")
+    expect(both.get_by_label("Differences").locator(".add")).to_contain_text("Mine.")
+    expect(both).to_contain_text("from elsewhere")
+    expect_accessible_as_it_is(page, "two versions of a prompt")
+    both.get_by_role("button", name="Keep editing").click()
+    expect(both).to_have_count(0)
+    expect(editor).to_contain_text("Mine.")
+    button.click()
+    both.get_by_role("button", name="Take theirs").click()
+    expect(editor).to_contain_text("Theirs.")
+    expect(button).to_be_disabled()
+    editor.fill(f"Mine after all.\n{text}")
+    publish(text)
+    button.click()
+    both.get_by_role("button", name="Save mine over it").click()
+    expect(button).to_be_disabled()
+    with console.api as api:
+        assert api.get(f"/v1/prompts/{PROMPT}").json()["text"].startswith("Mine after all.")
         assert api.post(f"/v1/prompts/{PROMPT}/reset").status_code == 200
 
 

@@ -220,7 +220,12 @@ def test_a_past_job_opens_in_its_workbench(
     assert console.job(page)["id"] == job["id"]
 
 
-def test_a_chain_is_reordered_by_keys(page: Page, console: Console) -> None:
+def test_a_chain_is_reordered_by_keys(visit: Visit, console: Console) -> None:
+    def save(role: str, chain: list[dict[str, object]]) -> None:
+        with console.api as api:
+            assert api.put(f"/v1/models/{role}", json={"chain": chain}).status_code == 200
+
+    page = visit("412").tab()
     page.goto("/models")
     expect(page.get_by_role("img", name=re.compile(r"^[\d,]+ calls; .*p95")).first).to_be_visible()
     role = page.get_by_label("Role flows.edit")
@@ -228,8 +233,19 @@ def test_a_chain_is_reordered_by_keys(page: Page, console: Console) -> None:
     before = first.inner_text()
     role.get_by_role("button", name=re.compile("later$")).first.press("Enter")
     expect(first).not_to_contain_text(before.split("\n")[1])
+    with console.api as api:
+        roles = api.get("/v1/models").json()["roles"]
+    save("search.plan", roles["search.plan"][::-1])  # of another role: nothing to ask about
     role.get_by_role("button", name="Save").press("Enter")
     expect(role.get_by_role("button", name="Save")).to_be_disabled()
+    role.get_by_role("button", name=re.compile("earlier$")).last.press("Enter")
+    save("flows.edit", roles["flows.edit"][:1])
+    role.get_by_role("button", name="Save").press("Enter")
+    both = role.get_by_role("alert", name="Somebody else saved meanwhile")
+    expect(both.get_by_label("Differences").locator(".add")).to_have_count(1)
+    both.get_by_role("button", name="Take theirs").press("Enter")
+    expect(role.get_by_role("listitem")).to_have_count(1)
+    save("flows.edit", [*roles["flows.edit"][1:2], roles["flows.edit"][0], *roles["flows.edit"][2:]])
     role.get_by_role("button", name="Test").press("Enter")
     expect(role.locator("p.callout")).to_contain_text("answered in")
     with console.api as api:

@@ -44,12 +44,22 @@ export async function put<T>(path: string, body: unknown, headers?: Record<strin
   return (await send("PUT", path, { body, headers })).json() as Promise<T>;
 }
 
+/** Only over the version that was read. Raises: Problem 412 when there is another one. */
+export function putOver<T>(path: string, body: unknown, tag: string | null): Promise<T> {
+  return put<T>(path, body, tag === null ? {} : { "If-Match": tag });
+}
+
 export async function remove(path: string): Promise<void> {
   await send("DELETE", path);
 }
 
-/** The value with the tag that a later write gives back as `If-Match`. */
-export async function tagged<T>(path: string): Promise<{ value: T; tag: string | null }> {
+/** A value with the tag that a later write gives back as `If-Match`. */
+export interface Tagged<T> {
+  value: T;
+  tag: string | null;
+}
+
+export async function tagged<T>(path: string): Promise<Tagged<T>> {
   const answer = await send("GET", path);
   return { value: (await answer.json()) as T, tag: answer.headers.get("etag") };
 }

@@ -1,7 +1,7 @@
 import { Button } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
-import { useState } from "react";
-import { get, post, put } from "../../api/client";
+import { post, putOver, tagged, type Tagged } from "../../api/client";
+import { Conflict, useEdited } from "../../shared/edited";
 import { CodeEditor } from "../../shared/editor";
 import { Failed, Loaded } from "../../shared/states";
 import { WriteButton } from "../../shared/write";
@@ -13,34 +13,44 @@ interface Definitions_ {
 
 /** One's own rules, as JSON: checked before they are kept, each save a version. */
 export function Definitions() {
-  const query = useQuery({ queryKey: ["definitions"], queryFn: () => get<Definitions_>("/v1/stacks/definitions") });
+  const query = useQuery({ queryKey: ["definitions"], queryFn: () => tagged<Definitions_>("/v1/stacks/definitions") });
+  const read = async (): Promise<Tagged<Definitions_>> => (await query.refetch({ throwOnError: true })).data!;
   return (
     <details className="panel">
       <summary>Own rules</summary>
-      <Loaded query={query}>{(now) => <Editor key={now.version} now={now} onSaved={() => void query.refetch()} />}</Loaded>
+      <Loaded query={query}>{(now) => <Editor now={now} read={read} />}</Loaded>
     </details>
   );
 }
 
-function Editor({ now, onSaved }: { now: Definitions_; onSaved: () => void }) {
-  const [text, setText] = useState(JSON.stringify(now.definitions, null, 2));
+const textOf = ({ definitions }: Definitions_): string => JSON.stringify(definitions, null, 2);
+
+function Editor({ now, read }: { now: Tagged<Definitions_>; read: () => Promise<Tagged<Definitions_>> }) {
+  const edited = useEdited({
+    now,
+    draftOf: textOf,
+    read,
+    write: (text: string, tag) => putOver("/v1/stacks/definitions", { definitions: JSON.parse(text) as unknown }, tag),
+  });
+  const text = edited.draft;
+  const { version } = now.value;
   const check = useMutation({ mutationFn: () => post<Record<string, unknown>>("/v1/stacks/definitions/check", { definitions: JSON.parse(text) as unknown }) });
-  const save = useMutation({ mutationFn: () => put("/v1/stacks/definitions", { definitions: JSON.parse(text) as unknown }), onSuccess: onSaved });
-  const fault = check.error ?? save.error;
+  const fault = check.error ?? edited.error;
   return (
     <div className="stack">
-      <span className="muted">Version {now.version}. A rule has id, kind, name, files and dependencies.</span>
-      <CodeEditor label="Own rules" language="javascript" value={text} onChange={setText} minHeight={120} />
+      <span className="muted">Version {version}. A rule has id, kind, name, files and dependencies.</span>
+      <CodeEditor label="Own rules" language="javascript" value={text} onChange={edited.change} minHeight={120} />
       <div className="bar">
         <Button variant="default" loading={check.isPending} onClick={() => check.mutate()}>
           Check
         </Button>
-        <WriteButton loading={save.isPending} onClick={() => save.mutate()}>
-          Save as version {now.version + 1}
+        <WriteButton loading={edited.saving} onClick={edited.save}>
+          Save as version {version + 1}
         </WriteButton>
         {check.data === undefined ? null : <span className="good">They fit.</span>}
       </div>
       {fault === null ? null : <Failed error={fault} />}
+      <Conflict edited={edited} draftOf={textOf} textOf={(draft) => draft} who={(theirs) => `It is version ${theirs.version}.`} />
     </div>
   );
 }

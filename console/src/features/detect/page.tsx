@@ -1,7 +1,7 @@
 import { Button, Select, TextInput } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useMutation } from "@tanstack/react-query";
-import { get, post, put, send } from "../../api/client";
+import { post, putOver, send, tagged } from "../../api/client";
 import type { DetectResult, Job } from "../../api/types";
 import { DetectResultView } from "../../results/detect";
 import { JobSide, useWorkbenchJob } from "../../results/workbench";
@@ -51,10 +51,10 @@ export function Page() {
   };
   const makeRule = useMutation({
     mutationFn: async (found: { kind: string; id: string; name: string; file: string }) => {
-      const now = await get<{ definitions: unknown[]; version: number }>("/v1/stacks/definitions");
+      const now = await tagged<{ definitions: unknown[] }>("/v1/stacks/definitions");
       const ending = /\.[^./]+$/.exec(found.file)?.[0];
       const files = [ending === undefined ? found.file.split("/").at(-1)! : `*${ending}`];
-      return put("/v1/stacks/definitions", { definitions: [...now.definitions, { id: found.id, kind: found.kind, name: found.name, files }] });
+      return putOver("/v1/stacks/definitions", { definitions: [...now.value.definitions, { id: found.id, kind: found.kind, name: found.name, files }] }, now.tag);
     },
     onSuccess: () => notifications.show({ message: "It is a rule now: the next detection uses it" }),
     onError: (error) => notifications.show({ color: "red", title: "No rule was made", message: error.message }),

@@ -1,12 +1,13 @@
 import { Button } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { get, post, put, tagged } from "../../api/client";
+import { get, post, putOver, tagged, type Tagged } from "../../api/client";
 import type { Link, Models, ProviderState } from "../../api/types";
 import { useSession } from "../../app/shell";
 import { visible } from "../../shared/ansi";
 import { Tag } from "../../shared/marks";
+import { Conflict, useEdited } from "../../shared/edited";
 import { cell } from "../../shared/numbers";
 import { Failed, Loaded } from "../../shared/states";
 import { took } from "../../shared/time";
@@ -24,6 +25,7 @@ interface Test {
 export function Page() {
   useTitle("Models");
   const models = useQuery({ queryKey: ["models", "tagged"], queryFn: () => tagged<Models>("/v1/models") });
+  const read = async (): Promise<Tagged<Models>> => (await models.refetch({ throwOnError: true })).data!;
   const providers = useQuery({ queryKey: ["providers"], queryFn: () => get<{ items: ProviderState[] }>("/v1/providers"), refetchInterval: 3000 });
   return (
     <>
@@ -37,7 +39,7 @@ export function Page() {
           <Loaded query={providers}>{({ items }) => <Providers items={items} />}</Loaded>
         </section>
         <Loaded query={models}>
-          {({ value, tag }) => Object.entries(value.roles).map(([role, chain]) => <Role key={role} role={role} chain={chain} tag={tag} available={namesOf(value)} retired={retiredOf(value)} />)}
+          {(now) => Object.keys(now.value.roles).map((role) => <Role key={role} role={role} now={now} read={read} />)}
         </Loaded>
       </div>
     </>
@@ -45,22 +47,21 @@ export function Page() {
 }
 
 /** A role's chain: the first is asked first. Its order is changed by buttons, so by keys as well. */
-function Role({ role, chain, tag, available, retired }: { role: string; chain: readonly Link[]; tag: string | null; available: readonly string[]; retired: ReadonlyMap<string, string> }) {
-  // Null while nothing is changed: then it follows what is saved, and a test's answer outlives the save before it.
-  const [draft, setLinks] = useState<readonly Link[] | null>(null);
-  const links = draft ?? chain;
-  const [name, setName] = useState("");
-  const admin = useSession()?.scopes.includes("admin") ?? false;
-  const client = useQueryClient();
-  const changed = JSON.stringify(links) !== JSON.stringify(chain);
-  const save = useMutation({
-    mutationFn: () => put<{ warnings: string[] }>(`/v1/models/${role}`, { chain: links }, tag === null ? {} : { "If-Match": tag }),
-    onSuccess: async (answer) => {
-      for (const message of answer.warnings) notifications.show({ color: "yellow", message });
-      await client.invalidateQueries({ queryKey: ["models"] });
-      setLinks(null);
+function Role({ role, now, read }: { role: string; now: Tagged<Models>; read: () => Promise<Tagged<Models>> }) {
+  const chainOf = (models: Models): readonly Link[] => models.roles[role] ?? [];
+  const edited = useEdited({
+    now,
+    draftOf: chainOf,
+    read,
+    write: async (chain: readonly Link[], tag) => {
+      const { warnings } = await putOver<{ warnings: string[] }>(`/v1/models/${role}`, { chain }, tag);
+      for (const message of warnings) notifications.show({ color: "yellow", message });
     },
   });
+  const { draft: links, change: setLinks, changed } = edited;
+  const [available, retired] = [namesOf(now.value), retiredOf(now.value)];
+  const [name, setName] = useState("");
+  const admin = useSession()?.scopes.includes("admin") ?? false;
   const test = useMutation({ mutationFn: () => post<Test>(`/v1/models/${role}/test`, changed ? { link: links[0] } : undefined) });
   const move = (index: number, step: number): void => {
     const next = [...links];
@@ -82,7 +83,7 @@ function Role({ role, chain, tag, available, retired }: { role: string; chain: r
         <Button variant="default" disabled={!admin} loading={test.isPending} title={admin ? "A small question to the first, saved or not" : "needs scope admin"} onClick={() => test.mutate()}>
           Test
         </Button>
-        <Button disabled={!admin || !changed || links.length === 0} loading={save.isPending} title={admin ? undefined : "needs scope admin"} onClick={() => save.mutate()}>
+        <Button disabled={!admin || !changed || links.length === 0} loading={edited.saving} title={admin ? undefined : "needs scope admin"} onClick={edited.save}>
           Save
         </Button>
       </div>
@@ -132,10 +133,16 @@ function Role({ role, chain, tag, available, retired }: { role: string; chain: r
           {test.data.provider}/{test.data.model} {test.data.ok ? `answered in ${took(test.data.seconds)}` : visible(test.data.error ?? "did not answer")}
         </p>
       )}
-      {save.error === null ? null : <Failed error={save.error} />}
+      {edited.error === null ? null : <Failed error={edited.error} />}
+      <Conflict edited={edited} draftOf={chainOf} textOf={linesOf} />
       {test.error === null ? null : <Failed error={test.error} />}
     </section>
   );
+}
+
+/** A chain as text, a line for each link: for a difference. */
+function linesOf(chain: readonly Link[]): string {
+  return chain.map(({ provider, model, parameters }) => `${provider}/${model} ${wordsOf(parameters ?? {})}`.trimEnd()).join("\n");
 }
 
 /** "temperature 1, reasoning effort low". */

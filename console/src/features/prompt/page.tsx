@@ -2,11 +2,12 @@ import { Button, Select, TextInput } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { useState } from "react";
-import { get, post, Problem, put, tagged } from "../../api/client";
+import { get, post, putOver, tagged, type Tagged } from "../../api/client";
 import type { Page as PageOf, Prompt } from "../../api/types";
 import { useSession } from "../../app/shell";
 import { visible } from "../../shared/ansi";
 import { Diff } from "../../shared/code";
+import { Conflict, useEdited } from "../../shared/edited";
 import { CodeEditor } from "../../shared/editor";
 import { Tag } from "../../shared/marks";
 import { Failed, Loaded } from "../../shared/states";
@@ -21,10 +22,11 @@ export function Page() {
   useTitle(key);
   const query = useQuery({ queryKey: ["prompt", key], queryFn: () => tagged<Prompt>(`/v1/prompts/${key}`) });
   const versions = useQuery({ queryKey: ["prompt-versions", key], queryFn: () => get<PageOf<Prompt>>(`/v1/prompts/${key}/versions`, { limit: 200 }) });
-  const refetch = (): void => {
-    void query.refetch();
+  const read = async (): Promise<Tagged<Prompt>> => {
     void versions.refetch();
+    return (await query.refetch({ throwOnError: true })).data!;
   };
+  const refetch = (): void => void read();
   return (
     <>
       <div className="head">
@@ -36,7 +38,7 @@ export function Page() {
       <Loaded query={query}>
         {({ value, tag }) => (
           <div className="cols even">
-            <Editor key={value.version} prompt={value} tag={tag} onChanged={refetch} onReload={refetch} />
+            <Editor now={{ value, tag }} read={read} onChanged={refetch} />
             <Loaded query={versions}>{(page) => <Versions prompt={value} versions={page.items} onChanged={refetch} />}</Loaded>
           </div>
         )}
@@ -46,24 +48,30 @@ export function Page() {
 }
 
 interface EditorProps {
-  prompt: Prompt;
-  tag: string | null;
+  now: Tagged<Prompt>;
+  read: () => Promise<Tagged<Prompt>>;
   onChanged: () => void;
-  onReload: () => void;
 }
 
+const textOf = (prompt: Prompt): string => prompt.text;
+
 /** The text, checked for its variables while one types; publishing it is a version that workers follow within two seconds. */
-function Editor({ prompt, tag, onChanged, onReload }: EditorProps) {
-  const [text, setText] = useState(prompt.text);
+function Editor({ now, read, onChanged }: EditorProps) {
+  const prompt = now.value;
   const [note, setNote] = useState("");
   const admin = useSession()?.scopes.includes("admin") ?? false;
-  const faults = faultsOf(text, prompt.variables);
-  const publish = useMutation({
-    mutationFn: () => put<Prompt>(`/v1/prompts/${prompt.key}`, { text, note: note.trim() || undefined }, tag === null ? {} : { "If-Match": tag }),
-    onSuccess: onChanged,
+  const edited = useEdited({
+    now,
+    draftOf: textOf,
+    read,
+    write: async (text: string, tag) => {
+      await putOver<Prompt>(`/v1/prompts/${prompt.key}`, { text, note: note.trim() || undefined }, tag);
+      setNote("");
+    },
   });
+  const { draft: text, before } = edited;
+  const faults = faultsOf(text, prompt.variables);
   const reset = useMutation({ mutationFn: () => post<Prompt>(`/v1/prompts/${prompt.key}/reset`), onSuccess: onChanged });
-  const overtaken = publish.error instanceof Problem && publish.error.status === 412;
   return (
     <div className="stack">
       <div className="bar">
@@ -73,7 +81,7 @@ function Editor({ prompt, tag, onChanged, onReload }: EditorProps) {
         <Button variant="default" disabled={!admin || prompt.is_default} loading={reset.isPending} title={admin ? undefined : "needs scope admin"} onClick={() => reset.mutate()}>
           Reset to the built-in text
         </Button>
-        <Button disabled={!admin || text === prompt.text || faults.length > 0} loading={publish.isPending} title={admin ? undefined : "needs scope admin"} onClick={() => publish.mutate()}>
+        <Button disabled={!admin || !edited.changed || faults.length > 0} loading={edited.saving} title={admin ? undefined : "needs scope admin"} onClick={edited.save}>
           Publish
         </Button>
       </div>
@@ -82,22 +90,29 @@ function Editor({ prompt, tag, onChanged, onReload }: EditorProps) {
           {fault}
         </p>
       ))}
-      {publish.error === null ? null : <Failed error={publish.error} />}
-      {overtaken ? (
-        <Button variant="default" onClick={onReload}>
-          Somebody published meanwhile: load their version
-        </Button>
-      ) : null}
-      <CodeEditor label="Text of the prompt" language="markdown" value={text} onChange={setText} minHeight={320} />
-      {text === prompt.text ? null : (
+      {edited.error === null ? null : <Failed error={edited.error} />}
+      {reset.error === null ? null : <Failed error={reset.error} />}
+      <Conflict edited={edited} draftOf={textOf} textOf={(draft) => draft} who={(theirs) => <Who version={theirs} />} />
+      <CodeEditor label="Text of the prompt" language="markdown" value={text} onChange={edited.change} minHeight={320} />
+      {!edited.changed ? null : (
         <section>
           <h3>What would change</h3>
-          <Diff before={prompt.text} after={text} />
+          <Diff before={before} after={text} />
           <TextInput label="Why, for the list of versions" value={note} maxLength={500} onChange={(event) => setNote(event.currentTarget.value)} />
         </section>
       )}
       {faults.length > 0 ? null : <Trial prompt={prompt} text={text} />}
     </div>
+  );
+}
+
+function Who({ version }: { version: Prompt }) {
+  return (
+    <>
+      Version {version.version}
+      {version.actor ? ` by ${visible(version.actor)}` : ""}, <When at={version.updated_at} />
+      {version.note ? `: ${visible(version.note)}` : ""}
+    </>
   );
 }
 
