@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import FilePayload, Page, expect
 
+from tests.console.accessibility import expect_accessible_as_it_is
 from tests.console.conftest import ROOT, Console, Visit
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240), pytest.mark.xdist_group("console")]
@@ -225,6 +226,7 @@ def test_a_chain_is_reordered_by_keys(visit: Visit, console: Console) -> None:
         with console.api as api:
             assert api.put(f"/v1/models/{role}", json={"chain": chain}).status_code == 200
 
+    console.run("transform", task="anything", data=[{"name": "d", "csv": "a\n1\n"}], max_iterations=2)  # calls to show
     page = visit("412").tab()
     page.goto("/models")
     expect(page.get_by_role("img", name=re.compile(r"^[\d,]+ calls; .*p95")).first).to_be_visible()
@@ -240,6 +242,7 @@ def test_a_chain_is_reordered_by_keys(visit: Visit, console: Console) -> None:
     expect(role.get_by_role("button", name="Save")).to_be_disabled()
     role.get_by_role("button", name=re.compile("earlier$")).last.press("Enter")
     save("flows.edit", roles["flows.edit"][:1])
+    page.wait_for_timeout(2500)  # until every gateway follows
     role.get_by_role("button", name="Save").press("Enter")
     both = role.get_by_role("alert", name="Somebody else saved meanwhile")
     expect(both.get_by_label("Differences").locator(".add")).to_have_count(1)
@@ -252,6 +255,28 @@ def test_a_chain_is_reordered_by_keys(visit: Visit, console: Console) -> None:
         chain = api.get("/v1/models").json()["roles"]["flows.edit"]
         assert f"{chain[1]['provider']}/{chain[1]['model']}" == before.split("\n")[1]
         assert api.post("/v1/models/reset").status_code == 200
+
+
+def test_what_is_wrong_with_a_field_stands_at_the_field(visit: Visit) -> None:
+    page = visit("422").tab()
+    page.goto("/keys")
+    form = page.get_by_role("region", name="New key")
+    tenant, name = (form.get_by_role("textbox", name=field) for field in ("Tenant", "Name"))
+    tenant.fill("No Such Name!")
+    name.fill("somebody")
+    form.get_by_role("button", name="Create").click()
+    expect(tenant).to_have_attribute("aria-invalid", "true")
+    expect(tenant).to_have_accessible_description(re.compile("match"))
+    expect(name).not_to_have_attribute("aria-invalid", "true")
+    expect(form.get_by_role("alert")).to_contain_text("What is wrong stands at its field.")
+    expect_accessible_as_it_is(page, "a field that is refused")
+    page.goto("/detect")
+    page.get_by_text("Own rules", exact=True).click()
+    rules = page.get_by_role("textbox", name="Own rules")
+    rules.fill('[{"id": "x"}]')
+    page.get_by_role("button", name="Check", exact=True).click()
+    expect(rules).to_have_attribute("aria-invalid", "true")
+    expect(rules).to_have_accessible_description(re.compile(r"0\.kind: Field required"))
 
 
 def test_usage_is_what_the_ledger_says(page: Page, console: Console) -> None:

@@ -11,11 +11,6 @@ export class Problem extends Error {
   ) {
     super(detail || title);
   }
-
-  /** The message about one field of the body, by its path there ("input.task"). */
-  of(field: string): string | undefined {
-    return this.fields.find((each) => each.loc.slice(1).join(".").startsWith(field))?.msg;
-  }
 }
 
 export async function problemOf(answer: Response): Promise<Problem> {

@@ -28,7 +28,7 @@ const theme = createTheme({
     Checkbox: { defaultProps: { size: "sm" } },
     Tabs: { defaultProps: { keepMounted: false } },
     Tooltip: { defaultProps: { openDelay: 300, withArrow: true } },
-    Modal: { defaultProps: { transitionProps: { duration: 0 }, centered: true } },
+    Modal: { defaultProps: { transitionProps: { duration: 0 }, centered: true, closeButtonProps: { "aria-label": "Close" } } },
   },
 });
 

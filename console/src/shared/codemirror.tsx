@@ -3,10 +3,11 @@ import { defineLanguageFacet, HighlightStyle, Language, LanguageSupport, StreamL
 import { Compartment, EditorState, RangeSet, StateEffect, StateField, type Extension } from "@codemirror/state";
 import { EditorView, gutter, GutterMarker, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
-import { useEffect, useImperativeHandle, useRef, type Ref, type RefObject } from "react";
+import { useEffect, useImperativeHandle, useRef, type RefObject } from "react";
 import { nonce } from "../app/theme";
 import { completesNames, setNames } from "./completion";
-import type { EditorHandle, LineMark } from "./editor";
+import { invalid } from "./faults";
+import type { EditorProps, LineMark } from "./editor";
 import type { Scrolls } from "./together";
 
 // Each is a file of its own: most pages need one. Not the packages lang-python and its like: each brings a grammar, a parser and
@@ -46,16 +47,8 @@ const look = EditorView.theme({
   ".cm-scroller": { maxHeight: "60vh" },
 });
 
-interface Props {
-  value: string;
-  onChange: (text: string) => void;
-  language: string;
-  label: string;
-  minHeight?: number;
-  marks?: readonly LineMark[];
-  handle?: Ref<EditorHandle>;
-  names?: readonly string[];
-}
+/** `fault`: the id of what says what is wrong with the text. */
+type Props = Omit<EditorProps, "error"> & { fault: string | undefined };
 
 const setMarks = StateEffect.define<readonly LineMark[]>();
 
@@ -123,11 +116,13 @@ function scrolls(view: RefObject<EditorView | null>): Scrolls {
   };
 }
 
-export default function Editor({ value, onChange, language, label, minHeight = 160, marks, handle, names }: Props) {
+export default function Editor({ value, onChange, language, label, minHeight = 160, marks, handle, names, fault }: Props) {
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(null);
   const latestMarks = useRef(marks);
   latestMarks.current = marks;
+  const latestFault = useRef(fault);
+  latestFault.current = fault;
   const told = useRef(onChange);
   told.current = onChange;
   useEffect(() => {
@@ -144,7 +139,7 @@ export default function Editor({ value, onChange, language, label, minHeight = 1
           keymap.of([...defaultKeymap, ...historyKeymap, indentWithTab]),
           EditorView.lineWrapping,
           EditorView.cspNonce.of(nonce),
-          EditorView.contentAttributes.of({ "aria-label": label }),
+          EditorView.contentAttributes.of(() => ({ "aria-label": label, ...invalid(latestFault.current ?? "", latestFault.current) })),
           EditorView.updateListener.of((update) => {
             if (update.docChanged) told.current(update.state.doc.toString());
           }),
@@ -181,6 +176,7 @@ export default function Editor({ value, onChange, language, label, minHeight = 1
   useEffect(() => {
     if (names !== undefined) view.current?.dispatch({ effects: setNames.of(names) });
   }, [names]);
+  useEffect(() => view.current?.dispatch({}), [fault]); // its attributes are asked for anew
   useImperativeHandle(
     handle,
     () => ({

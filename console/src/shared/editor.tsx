@@ -1,4 +1,5 @@
-import { lazy, Suspense, type Ref } from "react";
+import { lazy, Suspense, useId, type Ref } from "react";
+import { Fault } from "./faults";
 import type { Scrolls } from "./together";
 
 const Editor = lazy(() => import("./codemirror"));
@@ -16,7 +17,7 @@ export interface EditorHandle extends Scrolls {
   goTo: (line: number) => void;
 }
 
-interface Props {
+export interface EditorProps {
   value: string;
   onChange: (text: string) => void;
   language: string;
@@ -27,13 +28,19 @@ interface Props {
   handle?: Ref<EditorHandle>;
   /** Offered after `{{`. */
   names?: readonly string[];
+  /** What is wrong with the text. */
+  error?: string;
 }
 
 /** An editor for code and Markdown; its parts are loaded when the first one is shown. */
-export function CodeEditor(props: Props) {
+export function CodeEditor({ error, ...props }: EditorProps) {
+  const id = useId();
   return (
-    <Suspense fallback={<textarea className="plain-input mono" aria-label={props.label} value={props.value} readOnly rows={8} style={{ width: "100%" }} />}>
-      <Editor {...props} />
-    </Suspense>
+    <div className="tight">
+      <Suspense fallback={<textarea className="plain-input mono" aria-label={props.label} value={props.value} readOnly rows={8} style={{ width: "100%" }} />}>
+        <Editor {...props} fault={error === undefined ? undefined : id} />
+      </Suspense>
+      <Fault id={id} text={error} />
+    </div>
   );
 }

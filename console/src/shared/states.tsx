@@ -1,6 +1,8 @@
 import { Button, Skeleton } from "@mantine/core";
 import { Component, useEffect, useState, type ReactNode } from "react";
 import { Problem } from "../api/problem";
+import { visible } from "./ansi";
+import { faultsOf, type Faults } from "./faults";
 
 /** The layout to come, after a moment: what is there at once never flickers. */
 export function Loading({ rows = 6 }: { rows?: number }) {
@@ -25,16 +27,18 @@ export function Empty({ title, children }: { title: string; children?: ReactNode
   );
 }
 
-/** What went wrong, its code in the catalogue, the request to look for in the log, and another try. */
-export function Failed({ error, retry }: { error: unknown; retry?: () => void }) {
+/** What went wrong, its code in the catalogue, the request to look for in the log, and another try. What a form says at its fields is not said again. */
+export function Failed({ error, retry, faults }: { error: unknown; retry?: () => void; faults?: Faults }) {
   const problem = error instanceof Problem ? error : null;
+  const { rest } = faults ?? faultsOf(error, []);
+  const allSaid = problem !== null && problem.fields.length > 0 && rest.length === 0;
   return (
     <div className="callout bad tight" role="alert">
       <b>{problem?.title ?? "This part of the page failed"}</b>
-      <span>{problem?.detail ?? (error instanceof Error ? error.message : String(error))}</span>
-      {(problem?.fields ?? []).map((field) => (
-        <span key={field.loc.join(".")} className="mono">
-          {field.loc.slice(1).join(".")}: {field.msg}
+      <span>{allSaid ? "What is wrong stands at its field." : visible(problem?.detail ?? (error instanceof Error ? error.message : String(error)))}</span>
+      {rest.map((fault) => (
+        <span key={fault} className="mono">
+          {visible(fault)}
         </span>
       ))}
       <span className="bar">

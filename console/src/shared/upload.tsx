@@ -1,5 +1,6 @@
-import { useRef, useState } from "react";
+import { useId, useRef, useState } from "react";
 import { upload } from "../api/client";
+import { Fault } from "./faults";
 import { bytes } from "./numbers";
 import { Failed } from "./states";
 import { visible } from "./ansi";
@@ -11,9 +12,19 @@ export interface Uploaded {
   size: number;
 }
 
+interface Props {
+  files: readonly Uploaded[];
+  onChange: (files: Uploaded[]) => void;
+  many?: boolean;
+  label: string;
+  /** What is wrong with the files. */
+  error?: string;
+}
+
 /** Files by drop, choice or paste; they are uploaded at once, and a job refers to them. */
-export function FileDrop({ files, onChange, many = true, label }: { files: readonly Uploaded[]; onChange: (files: Uploaded[]) => void; many?: boolean; label: string }) {
+export function FileDrop({ files, onChange, many = true, label, error }: Props) {
   const chooser = useRef<HTMLInputElement>(null);
+  const id = useId();
   const [over, setOver] = useState(false);
   const [busy, setBusy] = useState(false);
   const [fault, setFault] = useState<unknown>(null);
@@ -46,7 +57,7 @@ export function FileDrop({ files, onChange, many = true, label }: { files: reado
         }}
       >
         <input ref={chooser} type="file" multiple={many} hidden aria-label={label} onChange={(event) => void take(event.currentTarget.files ?? [])} />
-        <WriteButton variant="default" loading={busy} onClick={() => chooser.current?.click()}>
+        <WriteButton variant="default" loading={busy} aria-describedby={error === undefined ? undefined : id} onClick={() => chooser.current?.click()}>
           {label}
         </WriteButton>
         <span className="muted">or drop {many ? "them" : "it"} here</span>
@@ -60,6 +71,7 @@ export function FileDrop({ files, onChange, many = true, label }: { files: reado
           </button>
         </div>
       ))}
+      <Fault id={id} text={error} />
       {fault === null ? null : <Failed error={fault} />}
     </div>
   );

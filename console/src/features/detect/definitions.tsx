@@ -3,6 +3,7 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { post, putOver, tagged, type Tagged } from "../../api/client";
 import { Conflict, useEdited } from "../../shared/edited";
 import { CodeEditor } from "../../shared/editor";
+import { faultsOf } from "../../shared/faults";
 import { Failed, Loaded } from "../../shared/states";
 import { WriteButton } from "../../shared/write";
 
@@ -36,10 +37,11 @@ function Editor({ now, read }: { now: Tagged<Definitions_>; read: () => Promise<
   const { version } = now.value;
   const check = useMutation({ mutationFn: () => post<Record<string, unknown>>("/v1/stacks/definitions/check", { definitions: JSON.parse(text) as unknown }) });
   const fault = check.error ?? edited.error;
+  const faults = faultsOf(fault, ["definitions"]);
   return (
     <div className="stack">
       <span className="muted">Version {version}. A rule has id, kind, name, files and dependencies.</span>
-      <CodeEditor label="Own rules" language="javascript" value={text} onChange={edited.change} minHeight={120} />
+      <CodeEditor label="Own rules" language="javascript" value={text} onChange={edited.change} minHeight={120} error={faults.at("definitions")} />
       <div className="bar">
         <Button variant="default" loading={check.isPending} onClick={() => check.mutate()}>
           Check
@@ -49,7 +51,7 @@ function Editor({ now, read }: { now: Tagged<Definitions_>; read: () => Promise<
         </WriteButton>
         {check.data === undefined ? null : <span className="good">They fit.</span>}
       </div>
-      {fault === null ? null : <Failed error={fault} />}
+      {fault === null ? null : <Failed error={fault} faults={faults} />}
       <Conflict edited={edited} draftOf={textOf} textOf={(draft) => draft} who={(theirs) => `It is version ${theirs.version}.`} />
     </div>
   );

@@ -8,6 +8,7 @@ import { JobSide, useWorkbenchJob } from "../../results/workbench";
 import { visible } from "../../shared/ansi";
 import { useDraft } from "../../shared/draft";
 import { download } from "../../shared/json";
+import { faultsOf } from "../../shared/faults";
 import { Failed } from "../../shared/states";
 import { FileDrop, type Uploaded } from "../../shared/upload";
 import { useTitle } from "../../shared/title";
@@ -59,6 +60,7 @@ export function Page() {
     onSuccess: () => notifications.show({ message: "It is a rule now: the next detection uses it" }),
     onError: (error) => notifications.show({ color: "red", title: "No rule was made", message: error.message }),
   });
+  const faults = faultsOf(run.error, ["input.source.git", "input.source.file_id", "input.mode", "input.root", ...(draft.git === "" ? ["input.source"] : ["input.source.ref"])]);
   const given = draft.file !== null || draft.git !== "" || draft.path !== "";
   return (
     <>
@@ -69,12 +71,12 @@ export function Page() {
       <Readiness kind="detect" />
       <div className="cols">
         <div className="stack">
-          <FileDrop label="Add an archive (zip or tar)" many={false} files={draft.file === null ? [] : [draft.file]} onChange={(files) => setDraft({ ...draft, file: files[0] ?? null, git: "", path: "" })} />
-          <TextInput label="Or a public repository" placeholder="https://github.com/owner/name" value={draft.git} onChange={(event) => setDraft({ ...draft, git: event.currentTarget.value, file: null })} />
-          {draft.git === "" ? null : <TextInput label="Branch, tag or commit" value={draft.ref} onChange={(event) => setDraft({ ...draft, ref: event.currentTarget.value })} />}
+          <FileDrop label="Add an archive (zip or tar)" many={false} error={faults.at("input.source.file_id") ?? faults.at("input.source")} files={draft.file === null ? [] : [draft.file]} onChange={(files) => setDraft({ ...draft, file: files[0] ?? null, git: "", path: "" })} />
+          <TextInput label="Or a public repository" error={faults.at("input.source.git")} placeholder="https://github.com/owner/name" value={draft.git} onChange={(event) => setDraft({ ...draft, git: event.currentTarget.value, file: null })} />
+          {draft.git === "" ? null : <TextInput label="Branch, tag or commit" error={faults.at("input.source.ref")} value={draft.ref} onChange={(event) => setDraft({ ...draft, ref: event.currentTarget.value })} />}
           <div className="bar">
-            <Select label="Mode" data={[{ value: "full", label: "rules, then a model" }, { value: "static", label: "rules only" }, { value: "llm_only", label: "a model only" }]} value={draft.mode} onChange={(mode) => setDraft({ ...draft, mode: mode as Draft["mode"] })} w={170} />
-            <TextInput label="Only this folder" placeholder="apps/api" value={draft.root} onChange={(event) => setDraft({ ...draft, root: event.currentTarget.value })} />
+            <Select label="Mode" error={faults.at("input.mode")} data={[{ value: "full", label: "rules, then a model" }, { value: "static", label: "rules only" }, { value: "llm_only", label: "a model only" }]} value={draft.mode} onChange={(mode) => setDraft({ ...draft, mode: mode as Draft["mode"] })} w={170} />
+            <TextInput label="Only this folder" error={faults.at("input.root")} placeholder="apps/api" value={draft.root} onChange={(event) => setDraft({ ...draft, root: event.currentTarget.value })} />
           </div>
           {draft.disable.map((rule) => (
             <span key={rule} className="bar">
@@ -89,7 +91,7 @@ export function Page() {
               Detect
             </WriteButton>
           </span>
-          {run.error === null ? null : <Failed error={run.error} />}
+          {run.error === null ? null : <Failed error={run.error} faults={faults} />}
           <Definitions />
         </div>
         <JobSide id={id} empty="Services, their technologies, and the proof of each stand here" hint="Rules alone need no model; every piece of evidence opens its file at the line.">

@@ -8,6 +8,7 @@ import { JobSide, useWorkbenchJob } from "../../results/workbench";
 import { useDraft } from "../../shared/draft";
 import { CodeEditor, type EditorHandle } from "../../shared/editor";
 import { download } from "../../shared/json";
+import { faultsOf } from "../../shared/faults";
 import { Failed } from "../../shared/states";
 import { FileDrop, type Uploaded } from "../../shared/upload";
 import { useTitle } from "../../shared/title";
@@ -34,6 +35,8 @@ const START: Draft = {
   parameters: {},
 };
 
+const FIELDS = ["input.markdown", "input.flavour", "input.files", "input.parameters"];
+
 export function Page() {
   useTitle("Documents");
   const [draft, setDraft] = useDraft<Draft>("document", START);
@@ -48,6 +51,7 @@ export function Page() {
       show(job, { before: id ?? null });
     },
   });
+  const faults = faultsOf(run.error, FIELDS);
   const result = (past?.result ?? null) as unknown as DocumentResult | null;
   const [url] = useUrl();
   const [editor, setEditor] = useState<EditorHandle | null>(null); // there when its parts are loaded
@@ -67,7 +71,7 @@ export function Page() {
       <div className="cols even">
         <div className="stack">
           <div className="bar">
-            <Select aria-label="Flavour" data={["stencila", "quarto", "myst"]} value={draft.flavour} onChange={(flavour) => setDraft({ ...draft, flavour: flavour as Draft["flavour"] })} w={110} />
+            <Select aria-label="Flavour" error={faults.at("input.flavour")} data={["stencila", "quarto", "myst"]} value={draft.flavour} onChange={(flavour) => setDraft({ ...draft, flavour: flavour as Draft["flavour"] })} w={110} />
             <WriteButton loading={run.isPending} onClick={() => run.mutate({})}>
               Run what is stale
             </WriteButton>
@@ -81,11 +85,11 @@ export function Page() {
               Download
             </Button>
           </div>
-          {run.error === null ? null : <Failed error={run.error} />}
-          <CodeEditor label="Markdown" language="markdown" value={draft.markdown} onChange={(markdown) => setDraft((now) => ({ ...now, markdown }))} minHeight={420} marks={marks} handle={setEditor} names={names} />
+          {run.error === null ? null : <Failed error={run.error} faults={faults} />}
+          <CodeEditor label="Markdown" language="markdown" value={draft.markdown} onChange={(markdown) => setDraft((now) => ({ ...now, markdown }))} minHeight={420} marks={marks} handle={setEditor} names={names} error={faults.at("input.markdown")} />
           <LookBar look={look} disabled={past?.state !== "succeeded"} onLine={goTo} />
-          <Parameters schema={result?.parameters_schema} values={draft.parameters} onChange={(parameters) => setDraft({ ...draft, parameters })} />
-          <FileDrop label="Add files" files={draft.files} onChange={(files) => setDraft({ ...draft, files })} />
+          <Parameters schema={result?.parameters_schema} error={faults.at("input.parameters")} values={draft.parameters} onChange={(parameters) => setDraft({ ...draft, parameters })} />
+          <FileDrop label="Add files" error={faults.at("input.files")} files={draft.files} onChange={(files) => setDraft({ ...draft, files })} />
         </div>
         <JobSide id={id} empty="The page stands here" hint="With every block's outputs, what each prompt said, and where its values came from.">
           {(job) =>

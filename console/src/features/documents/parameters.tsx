@@ -1,4 +1,6 @@
+import { useId } from "react";
 import { visible } from "../../shared/ansi";
+import { Fault } from "../../shared/faults";
 
 interface Schema {
   properties?: Record<string, { type?: string; default?: unknown; enum?: unknown[]; description?: string }>;
@@ -7,15 +9,17 @@ interface Schema {
 interface Props {
   schema: unknown;
   values: Record<string, string>;
+  error: string | undefined;
   onChange: (values: Record<string, string>) => void;
 }
 
 /** A form of what the document declares; an empty field is its default. */
-export function Parameters({ schema, values, onChange }: Props) {
+export function Parameters({ schema, values, error, onChange }: Props) {
+  const id = useId();
   const properties = Object.entries((schema as Schema | undefined)?.properties ?? {});
   if (properties.length === 0) return null;
   return (
-    <fieldset className="panel tight">
+    <fieldset className="panel tight" aria-describedby={error === undefined ? undefined : id}>
       <legend>Parameters</legend>
       {properties.map(([name, property]) => (
         <label key={name} className="bar" title={property.description}>
@@ -34,6 +38,7 @@ export function Parameters({ schema, values, onChange }: Props) {
           )}
         </label>
       ))}
+      <Fault id={id} text={error} />
     </fieldset>
   );
 }

@@ -8,6 +8,7 @@ import type { Page as PageOf } from "../../api/types";
 import { visible } from "../../shared/ansi";
 import { Tag } from "../../shared/marks";
 import { count } from "../../shared/numbers";
+import { faultsOf } from "../../shared/faults";
 import { Failed, Loaded } from "../../shared/states";
 import { When } from "../../shared/time";
 import { WriteButton } from "../../shared/write";
@@ -45,6 +46,7 @@ function Start() {
   const client = useQueryClient();
   const body = { kind, model: model.trim() || undefined, prompt: prompt.trim() || undefined, share: Number(share) / 100, tokens_per_day: Number(tokens) };
   const start = useMutation({ mutationFn: () => post<Shadow>("/v1/shadows", body), onSuccess: () => client.invalidateQueries({ queryKey: ["shadows"] }) });
+  const faults = faultsOf(start.error, ["kind", "model", "prompt", "share", "tokens_per_day"]);
   return (
     <form
       className="stack"
@@ -55,16 +57,16 @@ function Start() {
       }}
     >
       <div className="bar" style={{ alignItems: "end" }}>
-        <Select label="Jobs of the kind" data={KINDS} value={kind} onChange={(value) => setKind(value ?? "transform")} allowDeselect={false} w={120} />
-        <TextInput label="With the model" placeholder="provider/model" value={model} onChange={(event) => setModel(event.currentTarget.value)} w={220} />
-        <TextInput label="Or the prompt" placeholder="execution.transform@3" value={prompt} onChange={(event) => setPrompt(event.currentTarget.value)} w={200} />
-        <NumberInput label="Share, %" min={0.1} max={100} value={share} onChange={setShare} w={90} />
-        <NumberInput label="Tokens a day" min={1} step={10_000} value={tokens} onChange={setTokens} w={120} />
+        <Select label="Jobs of the kind" error={faults.at("kind")} data={KINDS} value={kind} onChange={(value) => setKind(value ?? "transform")} allowDeselect={false} w={120} />
+        <TextInput label="With the model" error={faults.at("model")} placeholder="provider/model" value={model} onChange={(event) => setModel(event.currentTarget.value)} w={220} />
+        <TextInput label="Or the prompt" error={faults.at("prompt")} placeholder="execution.transform@3" value={prompt} onChange={(event) => setPrompt(event.currentTarget.value)} w={200} />
+        <NumberInput label="Share, %" error={faults.at("share")} min={0.1} max={100} value={share} onChange={setShare} w={90} />
+        <NumberInput label="Tokens a day" error={faults.at("tokens_per_day")} min={1} step={10_000} value={tokens} onChange={setTokens} w={120} />
         <WriteButton type="submit" disabled={(body.model ?? body.prompt) === undefined} loading={start.isPending}>
           Start
         </WriteButton>
       </div>
-      {start.error === null ? null : <Failed error={start.error} />}
+      {start.error === null ? null : <Failed error={start.error} faults={faults} />}
     </form>
   );
 }

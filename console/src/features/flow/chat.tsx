@@ -7,6 +7,7 @@ import { FollowedJob } from "../../results/follow";
 import { FlowResultView } from "../../results/flow";
 import { visible } from "../../shared/ansi";
 import { useDraft } from "../../shared/draft";
+import { faultsOf } from "../../shared/faults";
 import { Failed } from "../../shared/states";
 import { WriteButton } from "../../shared/write";
 import { Readiness } from "../../shared/ready";
@@ -44,6 +45,7 @@ export function Chat({ flow, jobId, onJob, onProposal, onChanged }: Props) {
       onJob(job.id);
     },
   });
+  const faults = faultsOf(ask.error, ["input.message"]);
   return (
     <section className="panel stack" aria-label="Chat">
       <h2>Change it in words</h2>
@@ -58,7 +60,7 @@ export function Chat({ flow, jobId, onJob, onProposal, onChanged }: Props) {
           {(job) => (job.result && job.kind === "flow" ? <Turn result={job.result as unknown as FlowResult} onProposal={onProposal} onChanged={onChanged} /> : null)}
         </FollowedJob>
       )}
-      <Textarea aria-label="What should change" placeholder="Put a review before the payment" autosize minRows={2} value={draft.message} onChange={(event) => setDraft({ ...draft, message: event.currentTarget.value })} />
+      <Textarea aria-label="What should change" error={faults.at("input.message")} placeholder="Put a review before the payment" autosize minRows={2} value={draft.message} onChange={(event) => setDraft({ ...draft, message: event.currentTarget.value })} />
       <div className="bar">
         <SegmentedControl
           aria-label="How to change it"
@@ -73,7 +75,7 @@ export function Chat({ flow, jobId, onJob, onProposal, onChanged }: Props) {
           Send
         </WriteButton>
       </div>
-      {ask.error === null ? null : <Failed error={ask.error} />}
+      {ask.error === null ? null : <Failed error={ask.error} faults={faults} />}
     </section>
   );
 }

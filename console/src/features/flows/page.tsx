@@ -5,6 +5,7 @@ import { useState } from "react";
 import { get, post } from "../../api/client";
 import type { FlowSummary, FlowView, Page as PageOf } from "../../api/types";
 import { visible } from "../../shared/ansi";
+import { faultsOf } from "../../shared/faults";
 import { Empty, Failed, Loaded } from "../../shared/states";
 import { When } from "../../shared/time";
 import { useTitle } from "../../shared/title";
@@ -78,12 +79,13 @@ function Create() {
     },
     onSuccess: (flow) => navigate({ to: "/flows/$id", params: { id: flow.id } }),
   });
+  const faults = faultsOf(make.error, ["name", "text"]);
   const warnings = make.data?.warnings ?? [];
   return (
     <section className="panel stack" aria-label="New flow">
       <h2>New flow</h2>
-      <TextInput label="Name" value={name} onChange={(event) => setName(event.currentTarget.value)} />
-      <Textarea label="Mermaid or JSON to import" autosize minRows={5} maxRows={16} classNames={{ input: "mono" }} value={text} onChange={(event) => setText(event.currentTarget.value)} />
+      <TextInput label="Name" error={faults.at("name")} value={name} onChange={(event) => setName(event.currentTarget.value)} />
+      <Textarea label="Mermaid or JSON to import" error={faults.at("text")} autosize minRows={5} maxRows={16} classNames={{ input: "mono" }} value={text} onChange={(event) => setText(event.currentTarget.value)} />
       <div className="bar">
         <WriteButton loading={make.isPending} onClick={() => make.mutate()}>
           {text.trim() === "" ? "Create an empty one" : "Import"}
@@ -92,7 +94,7 @@ function Create() {
           Use a sample
         </button>
       </div>
-      {make.error === null ? null : <Failed error={make.error} />}
+      {make.error === null ? null : <Failed error={make.error} faults={faults} />}
       {warnings.map((warning) => (
         <p key={warning.line} className="callout warn">
           line {warning.line}: {visible(warning.text)}

@@ -5,6 +5,7 @@ import { useState } from "react";
 import { get, post } from "../../api/client";
 import type { Case, Evaluation, EvaluationSummary, Job, Page } from "../../api/types";
 import { count, cost } from "../../shared/numbers";
+import { faultsOf } from "../../shared/faults";
 import { Failed, Loaded } from "../../shared/states";
 import { WriteButton } from "../../shared/write";
 
@@ -55,15 +56,16 @@ function Form({ made, job }: { made: Case; job: Job }) {
     onSuccess: (begun) => navigate({ to: "/evaluations/$id", params: { id: begun.id }, search: {} }),
   });
   const error = run.error ?? check.error;
+  const faults = faultsOf(error, ["suite.cases", "suite.name", "variants", "repeat"]);
   return (
     <div className="cols">
-      <Textarea label="The case: change what is expected of other runs" autosize minRows={8} maxRows={24} value={text} error={fault} spellCheck={false} classNames={{ input: "mono" }} onChange={(event) => setText(event.currentTarget.value)} />
+      <Textarea label="The case: change what is expected of other runs" autosize minRows={8} maxRows={24} value={text} error={fault ?? faults.at("suite.cases")} spellCheck={false} classNames={{ input: "mono" }} onChange={(event) => setText(event.currentTarget.value)} />
       <div className="stack">
         {made.expect === undefined || made.expect === null ? <p className="callout warn">Nothing is expected of it beyond success: write its “expect”.</p> : null}
-        <Autocomplete label="Suite" placeholder="of its own" description={newest === undefined ? "A new suite with this case alone" : "Its cases of the last evaluation, and this one"} data={[...new Set((known.data ?? []).map((each) => each.name))]} value={suite} onChange={setSuite} />
-        <TextInput label="Models, as provider/model" placeholder={newest === undefined ? "those of the installation" : "those of the last evaluation"} value={models} onChange={(event) => setModels(event.currentTarget.value)} />
-        <NumberInput label="Runs of each" min={1} max={100} value={repeat} onChange={setRepeat} w={120} />
-        {error === null ? null : <Failed error={error} />}
+        <Autocomplete label="Suite" error={faults.at("suite.name")} placeholder="of its own" description={newest === undefined ? "A new suite with this case alone" : "Its cases of the last evaluation, and this one"} data={[...new Set((known.data ?? []).map((each) => each.name))]} value={suite} onChange={setSuite} />
+        <TextInput label="Models, as provider/model" error={faults.at("variants")} placeholder={newest === undefined ? "those of the installation" : "those of the last evaluation"} value={models} onChange={(event) => setModels(event.currentTarget.value)} />
+        <NumberInput label="Runs of each" error={faults.at("repeat")} min={1} max={100} value={repeat} onChange={setRepeat} w={120} />
+        {error === null ? null : <Failed error={error} faults={faults} />}
         {check.data === undefined ? null : (
           <p className="callout">
             {count(check.data.runs)} runs, {count(check.data.asking)} of which ask models: {check.data.tokens === null ? "tokens unknown" : `about ${count(check.data.tokens)} tokens`}, {check.data.cost_usd === null ? "cost unknown" : cost(check.data.cost_usd)}

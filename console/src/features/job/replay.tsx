@@ -5,6 +5,7 @@ import { useState } from "react";
 import { post } from "../../api/client";
 import type { Job } from "../../api/types";
 import { Diff } from "../../shared/code";
+import { Fault, faultsOf, invalid } from "../../shared/faults";
 import { Failed } from "../../shared/states";
 
 /** The same job with another input: what one changes is shown as a difference before it runs. */
@@ -22,6 +23,7 @@ export default function Replay({ job, onClose }: { job: Job; onClose: () => void
     },
     onSuccess: (made) => navigate({ to: "/jobs/$id", params: { id: made.id }, search: {} }),
   });
+  const faults = faultsOf(run.error, ["input", "model", "budget.turns"]);
   return (
     <section className="panel stack" aria-label="Replay">
       <div className="head">
@@ -31,16 +33,17 @@ export default function Replay({ job, onClose }: { job: Job; onClose: () => void
           Close
         </Button>
       </div>
-      {run.error === null ? null : <Failed error={run.error} />}
+      {run.error === null ? null : <Failed error={run.error} faults={faults} />}
       <div className="cols">
-        <Textarea label="Input" autosize minRows={8} maxRows={24} value={text} error={fault} spellCheck={false} classNames={{ input: "mono" }} onChange={(event) => setText(event.currentTarget.value)} />
+        <Textarea label="Input" autosize minRows={8} maxRows={24} value={text} error={fault ?? faults.at("input")} spellCheck={false} classNames={{ input: "mono" }} onChange={(event) => setText(event.currentTarget.value)} />
         <div className="stack">
           {text === original ? <p className="muted">Change the input: the difference stands here.</p> : <Diff before={original} after={text} />}
-          <NumberInput label="Turns at most" placeholder="as before" min={1} max={100} value={turns} onChange={setTurns} w={160} />
+          <NumberInput label="Turns at most" error={faults.at("budget.turns")} placeholder="as before" min={1} max={100} value={turns} onChange={setTurns} w={160} />
           <label className="tight">
             Model, as provider/model
-            <input className="plain-input mono" placeholder="as before" value={model} onChange={(event) => setModel(event.currentTarget.value)} />
+            <input className="plain-input mono" placeholder="as before" {...invalid("replay-model", faults.at("model"))} value={model} onChange={(event) => setModel(event.currentTarget.value)} />
           </label>
+          <Fault id="replay-model" text={faults.at("model")} />
         </div>
       </div>
       <span>

@@ -6,6 +6,7 @@ import type { KeyInfo, Page as PageOf } from "../../api/types";
 import { useSession } from "../../app/shell";
 import { visible } from "../../shared/ansi";
 import { Tag } from "../../shared/marks";
+import { faultsOf } from "../../shared/faults";
 import { Failed, Loaded } from "../../shared/states";
 import { When } from "../../shared/time";
 import { useTitle } from "../../shared/title";
@@ -49,11 +50,12 @@ function Create({ tenant, onDone }: { tenant: string; onDone: () => void }) {
     },
     onSuccess: onDone,
   });
+  const faults = faultsOf(make.error, ["tenant", "name", "expires_at"]);
   return (
     <section className="panel stack" aria-label="New key">
       <h2>New key</h2>
-      <TextInput label="Tenant" value={draft.tenant} onChange={(event) => setDraft({ ...draft, tenant: event.currentTarget.value })} />
-      <TextInput label="Name" placeholder="whose, or what for" value={draft.name} onChange={(event) => setDraft({ ...draft, name: event.currentTarget.value })} />
+      <TextInput label="Tenant" error={faults.at("tenant")} value={draft.tenant} onChange={(event) => setDraft({ ...draft, tenant: event.currentTarget.value })} />
+      <TextInput label="Name" error={faults.at("name")} placeholder="whose, or what for" value={draft.name} onChange={(event) => setDraft({ ...draft, name: event.currentTarget.value })} />
       {Object.entries(SCOPES).map(([scope, meaning]) => (
         <Checkbox
           key={scope}
@@ -62,13 +64,13 @@ function Create({ tenant, onDone }: { tenant: string; onDone: () => void }) {
           onChange={(event) => setDraft({ ...draft, scopes: event.currentTarget.checked ? [...draft.scopes, scope] : draft.scopes.filter((each) => each !== scope) })}
         />
       ))}
-      <Select label="Expires" data={DAYS} value={draft.days} onChange={(days) => setDraft({ ...draft, days: days ?? "" })} />
+      <Select label="Expires" error={faults.at("expires_at")} data={DAYS} value={draft.days} onChange={(days) => setDraft({ ...draft, days: days ?? "" })} />
       <span>
         <Button disabled={draft.name === "" || draft.scopes.length === 0} loading={make.isPending} onClick={() => make.mutate()}>
           Create
         </Button>
       </span>
-      {make.error === null ? null : <Failed error={make.error} />}
+      {make.error === null ? null : <Failed error={make.error} faults={faults} />}
       {make.data === undefined ? null : (
         <div className="callout good tight">
           <b>Keep it now: it is shown this once.</b>

@@ -9,6 +9,7 @@ import { visible } from "../../shared/ansi";
 import { Tag } from "../../shared/marks";
 import { Conflict, useEdited } from "../../shared/edited";
 import { cell } from "../../shared/numbers";
+import { Fault, faultsOf } from "../../shared/faults";
 import { Failed, Loaded } from "../../shared/states";
 import { took } from "../../shared/time";
 import { useTitle } from "../../shared/title";
@@ -60,6 +61,7 @@ function Role({ role, now, read }: { role: string; now: Tagged<Models>; read: ()
   });
   const { draft: links, change: setLinks, changed } = edited;
   const [available, retired] = [namesOf(now.value), retiredOf(now.value)];
+  const faults = faultsOf(edited.error, links.map((_, index) => `chain.${index}`));
   const [name, setName] = useState("");
   const admin = useSession()?.scopes.includes("admin") ?? false;
   const test = useMutation({ mutationFn: () => post<Test>(`/v1/models/${role}/test`, changed ? { link: links[0] } : undefined) });
@@ -89,13 +91,14 @@ function Role({ role, now, read }: { role: string; now: Tagged<Models>; read: ()
       </div>
       <ol className="tight plain-list">
         {links.map((link, index) => (
-          <li key={`${link.provider}/${link.model}`} className="bar">
+          <li key={`${link.provider}/${link.model}`} className="bar" aria-describedby={faults.at(`chain.${index}`) === undefined ? undefined : `${role}-${index}`}>
             <span className="muted">{index + 1}</span>
             <b className="mono">
               {visible(link.provider)}/{visible(link.model)}
             </b>
             {Object.keys(link.parameters ?? {}).length === 0 ? null : <span className="muted">{visible(wordsOf(link.parameters ?? {}))}</span>}
             {retired.has(`${link.provider}/${link.model}`) ? <Tag tone="warn">its vendor ends it: {retired.get(`${link.provider}/${link.model}`)}</Tag> : null}
+            <Fault id={`${role}-${index}`} text={faults.at(`chain.${index}`)} />
             <span className="spacer" />
             <button type="button" className="link" disabled={!admin || index === 0} aria-label={`Ask ${link.provider} earlier`} onClick={() => move(index, -1)}>
               up
@@ -133,7 +136,7 @@ function Role({ role, now, read }: { role: string; now: Tagged<Models>; read: ()
           {test.data.provider}/{test.data.model} {test.data.ok ? `answered in ${took(test.data.seconds)}` : visible(test.data.error ?? "did not answer")}
         </p>
       )}
-      {edited.error === null ? null : <Failed error={edited.error} />}
+      {edited.error === null ? null : <Failed error={edited.error} faults={faults} />}
       <Conflict edited={edited} draftOf={chainOf} textOf={linesOf} />
       {test.error === null ? null : <Failed error={test.error} />}
     </section>

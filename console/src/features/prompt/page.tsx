@@ -10,12 +10,13 @@ import { Diff } from "../../shared/code";
 import { Conflict, useEdited } from "../../shared/edited";
 import { CodeEditor } from "../../shared/editor";
 import { Tag } from "../../shared/marks";
+import { faultsOf } from "../../shared/faults";
 import { Failed, Loaded } from "../../shared/states";
 import { When } from "../../shared/time";
 import { useTitle } from "../../shared/title";
 import { useUrl } from "../../shared/url";
 import { Trial } from "./trial";
-import { faultsOf } from "./variables";
+import { faultsOf as faultsInText } from "./variables";
 
 export function Page() {
   const { key } = useParams({ strict: false }) as { key: string };
@@ -70,7 +71,8 @@ function Editor({ now, read, onChanged }: EditorProps) {
     },
   });
   const { draft: text, before } = edited;
-  const faults = faultsOf(text, prompt.variables);
+  const faults = faultsInText(text, prompt.variables);
+  const said = faultsOf(edited.error, ["text", "note"]);
   const reset = useMutation({ mutationFn: () => post<Prompt>(`/v1/prompts/${prompt.key}/reset`), onSuccess: onChanged });
   return (
     <div className="stack">
@@ -90,15 +92,15 @@ function Editor({ now, read, onChanged }: EditorProps) {
           {fault}
         </p>
       ))}
-      {edited.error === null ? null : <Failed error={edited.error} />}
+      {edited.error === null ? null : <Failed error={edited.error} faults={said} />}
       {reset.error === null ? null : <Failed error={reset.error} />}
       <Conflict edited={edited} draftOf={textOf} textOf={(draft) => draft} who={(theirs) => <Who version={theirs} />} />
-      <CodeEditor label="Text of the prompt" language="markdown" value={text} onChange={edited.change} minHeight={320} />
+      <CodeEditor label="Text of the prompt" language="markdown" value={text} onChange={edited.change} error={said.at("text")} minHeight={320} />
       {!edited.changed ? null : (
         <section>
           <h3>What would change</h3>
           <Diff before={before} after={text} />
-          <TextInput label="Why, for the list of versions" value={note} maxLength={500} onChange={(event) => setNote(event.currentTarget.value)} />
+          <TextInput label="Why, for the list of versions" error={said.at("note")} value={note} maxLength={500} onChange={(event) => setNote(event.currentTarget.value)} />
         </section>
       )}
       {faults.length > 0 ? null : <Trial prompt={prompt} text={text} />}

@@ -10,6 +10,7 @@ import { Diff } from "../../shared/code";
 import { JsonTree } from "../../shared/json";
 import { Tag } from "../../shared/marks";
 import { cost, count } from "../../shared/numbers";
+import { faultsOf } from "../../shared/faults";
 import { Failed } from "../../shared/states";
 import { took } from "../../shared/time";
 import { useUrl } from "../../shared/url";
@@ -27,27 +28,28 @@ export function Trial({ prompt, text }: { prompt: Prompt; text: string }) {
   const own = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ""));
   const body = { text, job_id: job, variables: own, message: message || undefined, model: model ?? undefined };
   const run = useMutation({ mutationFn: () => post<Tried>(`/v1/prompts/${prompt.key}/test`, body) });
+  const faults = faultsOf(run.error, ["model", ...(job === undefined ? ["message", ...prompt.variables.required.map((name) => `variables.${name}`)] : ["job_id"])]);
   const names = (models.data?.available ?? []).map((each) => `${String(each.provider)}/${String(each.model)}`);
   return (
     <section className="panel stack" aria-label="Try it">
       <h2>Try it</h2>
       <div className="bar">
-        <TextInput label="On the words of a job" placeholder="its id" value={url.job ?? ""} onChange={(event) => change({ job: event.currentTarget.value || null })} w={300} />
-        <Select label="Model" placeholder="as the role says" data={[...new Set(names)]} value={model} onChange={setModel} searchable clearable w={240} />
+        <TextInput label="On the words of a job" error={faults.at("job_id")} placeholder="its id" value={url.job ?? ""} onChange={(event) => change({ job: event.currentTarget.value || null })} w={300} />
+        <Select label="Model" error={faults.at("model")} placeholder="as the role says" data={[...new Set(names)]} value={model} onChange={setModel} searchable clearable w={240} />
       </div>
       {job === undefined
         ? prompt.variables.required.map((name) => (
-            <Textarea key={name} label={name} autosize maxRows={8} value={values[name] ?? ""} onChange={(event) => setValues({ ...values, [name]: event.currentTarget.value })} />
+            <Textarea key={name} label={name} error={faults.at(`variables.${name}`)} autosize maxRows={8} value={values[name] ?? ""} onChange={(event) => setValues({ ...values, [name]: event.currentTarget.value })} />
           ))
         : null}
-      {job === undefined ? <Textarea label="What the user says" autosize maxRows={8} value={message} onChange={(event) => setMessage(event.currentTarget.value)} /> : null}
+      {job === undefined ? <Textarea label="What the user says" error={faults.at("message")} autosize maxRows={8} value={message} onChange={(event) => setMessage(event.currentTarget.value)} /> : null}
       <div className="bar">
         <Button loading={run.isPending} onClick={() => run.mutate()}>
           Ask the model
         </Button>
         <span className="muted">a real call; nothing is published</span>
       </div>
-      {run.error === null ? null : <Failed error={run.error} />}
+      {run.error === null ? null : <Failed error={run.error} faults={faults} />}
       {run.data === undefined ? null : <Answer tried={run.data} />}
     </section>
   );

@@ -8,6 +8,7 @@ import { ResultView } from "../../results";
 import { FollowedJob } from "../../results/follow";
 import { useDraft } from "../../shared/draft";
 import { CodeEditor } from "../../shared/editor";
+import { faultsOf } from "../../shared/faults";
 import { Empty, Failed } from "../../shared/states";
 import { FileDrop, type Uploaded } from "../../shared/upload";
 import { useTitle } from "../../shared/title";
@@ -26,6 +27,8 @@ interface Draft {
   seconds: number;
   memory: number;
 }
+
+const FIELDS = ["input.language", "input.code", "input.files", "input.limits.wall_seconds", "input.limits.memory_mb"];
 
 export function Page() {
   useTitle("Run code");
@@ -50,6 +53,7 @@ export function Page() {
       }),
     onSuccess: (job) => change({ job: job.id, before: url.job ?? null }),
   });
+  const faults = faultsOf(run.error, FIELDS);
   const languages = Object.entries(capabilities.data?.languages ?? { python: { available: true } });
   return (
     <>
@@ -63,20 +67,21 @@ export function Page() {
           <div className="bar">
             <Select
               aria-label="Language"
+              error={faults.at("input.language")}
               data={languages.map(([value, { available }]) => ({ value, label: available ? value : `${value} (not here)`, disabled: !available }))}
               value={draft.language}
               onChange={(value) => value !== null && setDraft({ ...draft, language: value as Language, code: Object.values(START).includes(draft.code) ? START[value as Language] : draft.code })}
               w={140}
             />
-            <NumberInput aria-label="Seconds at most" suffix=" s" min={1} max={300} value={draft.seconds} onChange={(seconds) => setDraft({ ...draft, seconds: Number(seconds) })} w={90} />
-            <NumberInput aria-label="Memory at most" suffix=" MB" min={16} max={4096} value={draft.memory} onChange={(memory) => setDraft({ ...draft, memory: Number(memory) })} w={100} />
+            <NumberInput aria-label="Seconds at most" error={faults.at("input.limits.wall_seconds")} suffix=" s" min={1} max={300} value={draft.seconds} onChange={(seconds) => setDraft({ ...draft, seconds: Number(seconds) })} w={90} />
+            <NumberInput aria-label="Memory at most" error={faults.at("input.limits.memory_mb")} suffix=" MB" min={16} max={4096} value={draft.memory} onChange={(memory) => setDraft({ ...draft, memory: Number(memory) })} w={100} />
             <WriteButton loading={run.isPending} disabled={draft.code.trim() === ""} onClick={() => run.mutate()}>
               Run
             </WriteButton>
           </div>
-          <CodeEditor label="Code" language={draft.language} value={draft.code} onChange={(code) => setDraft((now) => ({ ...now, code }))} minHeight={260} />
-          <FileDrop label="Add files" files={draft.files} onChange={(files) => setDraft({ ...draft, files })} />
-          {run.error === null ? null : <Failed error={run.error} />}
+          <CodeEditor label="Code" language={draft.language} value={draft.code} onChange={(code) => setDraft((now) => ({ ...now, code }))} minHeight={260} error={faults.at("input.code")} />
+          <FileDrop label="Add files" error={faults.at("input.files")} files={draft.files} onChange={(files) => setDraft({ ...draft, files })} />
+          {run.error === null ? null : <Failed error={run.error} faults={faults} />}
         </div>
         <div className="stack">
           {url.job === undefined ? (

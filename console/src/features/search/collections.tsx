@@ -5,6 +5,7 @@ import { post } from "../../api/client";
 import type { CollectionView, IngestResult, Job } from "../../api/types";
 import { FollowedJob } from "../../results/follow";
 import { visible } from "../../shared/ansi";
+import { faultsOf } from "../../shared/faults";
 import { Failed } from "../../shared/states";
 import { FileDrop } from "../../shared/upload";
 import { WriteButton } from "../../shared/write";
@@ -24,13 +25,14 @@ export function NewCollection({ first, onDone }: { first: boolean; onDone: () =>
       onDone();
     },
   });
+  const faults = faultsOf(make.error, ["name", "tables"]);
   return (
     <details className="panel" open={first}>
       <summary>New collection</summary>
       <div className="stack">
-        <TextInput label="Name" value={name} onChange={(event) => setName(event.currentTarget.value)} />
-        <Textarea label="Tables" autosize minRows={4} value={tables} classNames={{ input: "mono" }} onChange={(event) => setTables(event.currentTarget.value)} />
-        {make.error === null ? null : <Failed error={make.error} />}
+        <TextInput label="Name" error={faults.at("name")} value={name} onChange={(event) => setName(event.currentTarget.value)} />
+        <Textarea label="Tables" error={faults.at("tables")} autosize minRows={4} value={tables} classNames={{ input: "mono" }} onChange={(event) => setTables(event.currentTarget.value)} />
+        {make.error === null ? null : <Failed error={make.error} faults={faults} />}
         <span>
           <WriteButton disabled={name === ""} loading={make.isPending} onClick={() => make.mutate()}>
             Create
@@ -50,13 +52,14 @@ export function Ingest({ collection, onDone }: { collection: CollectionView; onD
     mutationFn: (fileId: string) => post<Job>("/v1/jobs", { kind: "ingest", input: { collection: collection.name, table, file_id: fileId } }),
     onSuccess: (made) => setJob(made.id),
   });
+  const wrong = faultsOf(ingest.error, ["input.table", "input.file_id"]);
   return (
     <details className="panel">
       <summary>Add records</summary>
       <div className="stack">
-        <Select label="Table" data={tables} value={table} onChange={setTable} />
-        <FileDrop label="JSON lines, CSV or Parquet" many={false} files={[]} onChange={(files) => files[0] && ingest.mutate(files[0].id)} />
-        {ingest.error === null ? null : <Failed error={ingest.error} />}
+        <Select label="Table" error={wrong.at("input.table")} data={tables} value={table} onChange={setTable} />
+        <FileDrop label="JSON lines, CSV or Parquet" many={false} files={[]} error={wrong.at("input.file_id")} onChange={(files) => files[0] && ingest.mutate(files[0].id)} />
+        {ingest.error === null ? null : <Failed error={ingest.error} faults={wrong} />}
         {job === null ? null : (
           <FollowedJob id={job}>{(done) => (done.result ? <Ingested result={done.result as unknown as IngestResult} onDone={onDone} /> : null)}</FollowedJob>
         )}

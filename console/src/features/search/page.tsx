@@ -1,5 +1,6 @@
 import { Checkbox, Select, Textarea } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
+import { useId } from "react";
 import { get, post } from "../../api/client";
 import type { CollectionView, Job, Page as PageOf, SearchResult } from "../../api/types";
 import { SearchResultView } from "../../results/search";
@@ -7,6 +8,7 @@ import { JobSide, useWorkbenchJob } from "../../results/workbench";
 import { visible } from "../../shared/ansi";
 import { useDraft } from "../../shared/draft";
 import { count } from "../../shared/numbers";
+import { Fault, faultsOf } from "../../shared/faults";
 import { Empty, Failed, Loaded } from "../../shared/states";
 import { useTitle } from "../../shared/title";
 import { useUrl } from "../../shared/url";
@@ -31,6 +33,8 @@ interface Draft {
 
 const START: Draft = { collection: null, question: "", plan: [], filters: {}, answer: true, reflection: true };
 
+const FIELDS = ["input.collection", "input.question", "input.filters"];
+
 export function Page() {
   useTitle("Search");
   const [draft, setDraft] = useDraft<Draft>("search", START);
@@ -50,6 +54,7 @@ export function Page() {
     },
     onSuccess: ({ first, second }) => show(first, { second: second?.id ?? null }),
   });
+  const faults = faultsOf(run.error, FIELDS);
   const runWithout = (constraint: string): void => {
     const name = constraint.replace(/^filters?\./, "");
     const filters = Object.fromEntries(Object.entries(draft.filters).filter(([field]) => field !== name));
@@ -78,11 +83,11 @@ export function Page() {
                   </Empty>
                 ) : (
                   <>
-                    <Select label="Collection" data={page.items.map((each) => each.name)} value={chosen.name} onChange={(collection) => setDraft({ ...draft, collection, plan: [], filters: {} })} />
+                    <Select label="Collection" error={faults.at("input.collection")} data={page.items.map((each) => each.name)} value={chosen.name} onChange={(collection) => setDraft({ ...draft, collection, plan: [], filters: {} })} />
                     <Tables collection={chosen} />
-                    <Textarea label="Question" autosize minRows={2} value={draft.question} onChange={(event) => setDraft({ ...draft, question: event.currentTarget.value })} />
+                    <Textarea label="Question" error={faults.at("input.question")} autosize minRows={2} value={draft.question} onChange={(event) => setDraft({ ...draft, question: event.currentTarget.value })} />
                     <Textarea label="In other words" description="Searched for beside the question, to see which hits depend on the wording" autosize value={draft.second ?? ""} onChange={(event) => setDraft({ ...draft, second: event.currentTarget.value })} />
-                    <Filters collection={chosen} filters={draft.filters} onChange={(filters) => setDraft({ ...draft, filters })} />
+                    <Filters collection={chosen} error={faults.at("input.filters")} filters={draft.filters} onChange={(filters) => setDraft({ ...draft, filters })} />
                     <Plan collection={chosen} plan={draft.plan} proposed={planOf(past)} question={draft.question} onChange={(plan) => setDraft({ ...draft, plan })} />
                     <div className="bar">
                       <Checkbox label="Answer in words" checked={draft.answer} onChange={(event) => setDraft({ ...draft, answer: event.currentTarget.checked })} />
@@ -95,7 +100,7 @@ export function Page() {
                     </span>
                   </>
                 )}
-                {run.error === null ? null : <Failed error={run.error} />}
+                {run.error === null ? null : <Failed error={run.error} faults={faults} />}
                 {chosen === undefined ? null : <PastAttempts key={chosen.name} collection={chosen.name} />}
                 {chosen === undefined ? null : <Records key={`records ${chosen.name}`} collection={chosen} />}
                 {chosen === undefined ? null : <Ingest collection={chosen} onDone={() => void collections.refetch()} />}
@@ -130,11 +135,12 @@ function Tables({ collection }: { collection: CollectionView }) {
 }
 
 /** The collection's own fields, typed; an empty one does not filter. */
-function Filters({ collection, filters, onChange }: { collection: CollectionView; filters: Record<string, string>; onChange: (filters: Record<string, string>) => void }) {
+function Filters({ collection, filters, error, onChange }: { collection: CollectionView; filters: Record<string, string>; error: string | undefined; onChange: (filters: Record<string, string>) => void }) {
+  const id = useId();
   const fields = Object.assign({}, ...Object.values(collection.tables).map((table) => table.fields ?? {})) as Record<string, string>;
   if (Object.keys(fields).length === 0) return null;
   return (
-    <fieldset className="panel tight">
+    <fieldset className="panel tight" aria-describedby={error === undefined ? undefined : id}>
       <legend>Filters</legend>
       {Object.entries(fields).map(([name, type]) => (
         <label key={name} className="bar">
@@ -144,6 +150,7 @@ function Filters({ collection, filters, onChange }: { collection: CollectionView
           <input className="plain-input mono" value={filters[name] ?? ""} placeholder={type === "bool" ? "true or false" : "any"} onChange={(event) => onChange({ ...filters, [name]: event.currentTarget.value })} />
         </label>
       ))}
+      <Fault id={id} text={error} />
     </fieldset>
   );
 }

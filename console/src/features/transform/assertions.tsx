@@ -5,8 +5,15 @@ import type { Draft } from "./draft";
 
 type Check = { text: string; holds: boolean; detail: string };
 
+interface Props {
+  draft: Draft;
+  change: (change: (now: Draft) => Draft) => void;
+  checks: readonly Check[];
+  error: string | undefined;
+}
+
 /** What must hold of every result: a list beside the task, with marks of the last run. */
-export function AssertionPart({ draft, change, checks }: { draft: Draft; change: (change: (now: Draft) => Draft) => void; checks: readonly Check[] }) {
+export function AssertionPart({ draft, change, checks, error }: Props) {
   const [text, setText] = useState("");
   const add = (): void => {
     if (text.trim() === "") return;
@@ -39,7 +46,7 @@ export function AssertionPart({ draft, change, checks }: { draft: Draft; change:
           add();
         }}
       >
-        <TextInput aria-label="New assertion" placeholder="rows == 12, unique(id), sum(amount) unchanged" list="assertions" value={text} onChange={(event) => setText(event.currentTarget.value)} style={{ flex: 1 }} classNames={{ input: "mono" }} />
+        <TextInput aria-label="New assertion" error={error} placeholder="rows == 12, unique(id), sum(amount) unchanged" list="assertions" value={text} onChange={(event) => setText(event.currentTarget.value)} style={{ flex: 1 }} classNames={{ input: "mono" }} />
         <Button type="submit" variant="default">
           Add
         </Button>

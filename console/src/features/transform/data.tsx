@@ -3,6 +3,7 @@ import { useState } from "react";
 import { upload } from "../../api/client";
 import { visible } from "../../shared/ansi";
 import { headOf } from "../../shared/csv";
+import type { Faults } from "../../shared/faults";
 import { Failed } from "../../shared/states";
 import { FileDrop, type Uploaded } from "../../shared/upload";
 import { Columns, FileColumns } from "./columns";
@@ -11,7 +12,7 @@ import { SAMPLE, type DataDraft, type Draft } from "./draft";
 type Change = (change: (now: Draft) => Draft) => void;
 
 /** The data: files, pasted text or a sample, with what the model will see of them; a click masks a column. */
-export function DataPart({ draft, change }: { draft: Draft; change: Change }) {
+export function DataPart({ draft, change, faults }: { draft: Draft; change: Change; faults: Faults }) {
   const [pasting, setPasting] = useState(false);
   const [text, setText] = useState("");
   const [fault, setFault] = useState<unknown>(null);
@@ -32,7 +33,7 @@ export function DataPart({ draft, change }: { draft: Draft; change: Change }) {
   };
   return (
     <section className="stack" aria-label="Data">
-      <FileDrop label="Add data files" files={[]} onChange={uploaded} />
+      <FileDrop label="Add data files" files={[]} error={faults.at("input.data")} onChange={uploaded} />
       <div className="bar">
         <button type="button" className="link" onClick={() => setPasting(!pasting)}>
           Paste CSV
@@ -63,7 +64,7 @@ export function DataPart({ draft, change }: { draft: Draft; change: Change }) {
         <DataSet key={index} data={data} draft={draft} change={change} remove={() => change((now) => ({ ...now, data: now.data.filter((_, place) => place !== index) }))} />
       ))}
       {draft.data.length > 0 ? (
-        <NumberInput label="Rows that the model sees" description="0 shows it names and types only" min={0} max={100} value={draft.rows} onChange={(rows) => change((now) => ({ ...now, rows: Number(rows) }))} w={220} />
+        <NumberInput label="Rows that the model sees" error={faults.at("input.preview.rows")} description="0 shows it names and types only" min={0} max={100} value={draft.rows} onChange={(rows) => change((now) => ({ ...now, rows: Number(rows) }))} w={220} />
       ) : null}
     </section>
   );

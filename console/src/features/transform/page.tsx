@@ -7,6 +7,7 @@ import type { Job, TransformResult } from "../../api/types";
 import { FollowedJob } from "../../results/follow";
 import { attemptsOf, RepairStrip, TransformResultView } from "../../results/transform";
 import { useDraft } from "../../shared/draft";
+import { faultsOf, type Faults } from "../../shared/faults";
 import { Empty, Failed } from "../../shared/states";
 import { useTitle } from "../../shared/title";
 import { useUrl } from "../../shared/url";
@@ -16,6 +17,8 @@ import { Accepted } from "./accepted";
 import { AssertionPart } from "./assertions";
 import { DataPart } from "./data";
 import { draftOf, inputOf, START, type Draft } from "./draft";
+
+const FIELDS = ["input.task", "input.data", "input.assertions", "input.preview.rows", "input.language", "input.output", "input.max_iterations"];
 
 export function Page() {
   useTitle("Transform");
@@ -39,6 +42,7 @@ export function Page() {
       change({ job: made.id });
     },
   });
+  const faults = faultsOf(run.error, FIELDS);
   const result = (job?.result ?? null) as unknown as TransformResult | null;
   const addAssertion = (text: string): void => setDraft((now) => ({ ...now, assertions: [...new Set([...now.assertions, text])] }));
   return (
@@ -61,10 +65,10 @@ export function Page() {
       <Readiness kind="transform" />
       <div className="cols">
         <div className="stack">
-          <DataPart draft={draft} change={setDraft} />
-          <Textarea label="Task" placeholder="Total amount by region, largest first" autosize minRows={3} maxRows={10} value={draft.task} onChange={(event) => setDraft({ ...draft, task: event.currentTarget.value })} />
-          <AssertionPart draft={draft} change={setDraft} checks={result?.assertions ?? []} />
-          <Options draft={draft} setDraft={setDraft} />
+          <DataPart draft={draft} change={setDraft} faults={faults} />
+          <Textarea label="Task" placeholder="Total amount by region, largest first" autosize minRows={3} maxRows={10} value={draft.task} error={faults.at("input.task")} onChange={(event) => setDraft({ ...draft, task: event.currentTarget.value })} />
+          <AssertionPart draft={draft} change={setDraft} checks={result?.assertions ?? []} error={faults.at("input.assertions")} />
+          <Options draft={draft} setDraft={setDraft} faults={faults} />
           <div className="bar">
             <WriteButton loading={run.isPending} disabled={draft.task.trim() === "" || draft.data.length === 0} onClick={() => run.mutate({})}>
               Run
@@ -75,7 +79,7 @@ export function Page() {
               </WriteButton>
             ) : null}
           </div>
-          {run.error === null ? null : <Failed error={run.error} />}
+          {run.error === null ? null : <Failed error={run.error} faults={faults} />}
         </div>
         <div className="stack">
           {url.job === undefined ? (
@@ -99,12 +103,12 @@ export function Page() {
   );
 }
 
-function Options({ draft, setDraft }: { draft: Draft; setDraft: (draft: Draft) => void }) {
+function Options({ draft, setDraft, faults }: { draft: Draft; setDraft: (draft: Draft) => void; faults: Faults }) {
   return (
     <div className="bar">
-      <Select label="Language" data={["python", "r", "sql"]} value={draft.language} onChange={(value) => setDraft({ ...draft, language: value as Draft["language"] })} w={110} />
-      <Select label="Result" data={["table", "plot"]} value={draft.output} onChange={(value) => setDraft({ ...draft, output: value as Draft["output"] })} w={100} />
-      <NumberInput label="Model calls at most" min={1} max={20} value={draft.rounds} onChange={(rounds) => setDraft({ ...draft, rounds: Number(rounds) })} w={140} />
+      <Select label="Language" error={faults.at("input.language")} data={["python", "r", "sql"]} value={draft.language} onChange={(value) => setDraft({ ...draft, language: value as Draft["language"] })} w={110} />
+      <Select label="Result" error={faults.at("input.output")} data={["table", "plot"]} value={draft.output} onChange={(value) => setDraft({ ...draft, output: value as Draft["output"] })} w={100} />
+      <NumberInput label="Model calls at most" error={faults.at("input.max_iterations")} min={1} max={20} value={draft.rounds} onChange={(rounds) => setDraft({ ...draft, rounds: Number(rounds) })} w={140} />
     </div>
   );
 }
