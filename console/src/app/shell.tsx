@@ -6,6 +6,7 @@ import { get, remove } from "../api/client";
 import { useSession } from "../api/queries";
 import { forgetKey } from "../api/session";
 import type { Capabilities, Session } from "../api/types";
+import { Announcer, useAnnounced } from "../shared/announce";
 import { Boundary, Empty } from "../shared/states";
 import { TIMES, useTimes } from "../shared/time";
 import { useTitle } from "../shared/title";
@@ -53,6 +54,7 @@ export function Shell() {
           <Outlet />
         </Boundary>
       </main>
+      <Announcer />
       {palette ? (
         <Suspense>
           <Palette onClose={() => setPalette(false)} />
@@ -85,6 +87,7 @@ function InstallationState() {
     queryFn: () => get<Capabilities>("/v1/capabilities"),
     refetchInterval: 10_000,
   });
+  useAnnounced(error !== null ? "The server does not answer" : "The server answers", "server");
   if (error !== null) return <span className="tag bad">server away</span>;
   if (data === undefined) return null;
   const troubled = Object.entries(data.kinds).filter(([, kind]) => kind.state !== "ready");

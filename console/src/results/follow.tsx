@@ -6,6 +6,7 @@ import { useJobEvents } from "../api/events";
 import { useJob } from "../api/queries";
 import { TERMINAL, type Job, type JobEvent } from "../api/types";
 import { visible } from "../shared/ansi";
+import { useAnnounced } from "../shared/announce";
 import { LiveTag, StateMark, Tag } from "../shared/marks";
 import { Loaded } from "../shared/states";
 import { cost } from "../shared/numbers";
@@ -27,12 +28,13 @@ function Followed({ job, children }: { job: Job; children: (job: Job, events: re
   useEffect(() => {
     void client.invalidateQueries({ queryKey: ["job", job.id] });
   }, [client, job.id, last?.type]);
+  useAnnounced(`${job.kind} ${job.state}`, job.id);
   const cancel = useMutation({ mutationFn: () => post<Job>(`/v1/jobs/${job.id}/cancel`) });
   const short = shortfall(verdictOf(job.result));
   const thinking = [...events].reverse().find((event) => event.type === "thinking");
   return (
     <div className="stack">
-      <div className="bar" aria-live="polite">
+      <div className="bar">
         <StateMark state={job.state} />
         {short === null ? null : <Tag tone="warn">{short}</Tag>}
         <LiveTag liveness={liveness} />

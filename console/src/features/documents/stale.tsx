@@ -5,6 +5,7 @@ import { jobQuery } from "../../api/queries";
 import { TERMINAL, type DocumentResult, type Job } from "../../api/types";
 import { SIGNS, TONES } from "../../results/blocks";
 import type { LineMark } from "../../shared/editor";
+import { useAnnounced } from "../../shared/announce";
 import { Failed } from "../../shared/states";
 import { WriteButton } from "../../shared/write";
 
@@ -46,18 +47,15 @@ export function useLook(input: Record<string, unknown>, previous: Job | undefine
 export function LookBar({ look, disabled, onLine }: { look: Look; disabled: boolean; onLine: (line: number) => void }) {
   const stale = (look.blocks ?? []).filter((block) => block.status === "stale");
   const faults = (look.blocks ?? []).filter((block) => block.status === "error");
+  const seen = `${stale.length === 0 ? "Nothing would have to run" : `${stale.length} of ${look.blocks?.length} blocks would have to run`}${faults.length === 0 ? "." : `; ${faults.length} cannot.`}`;
+  useAnnounced(look.blocks === undefined ? null : seen, "stale blocks");
   return (
     <>
-      <div className="bar" aria-live="polite">
+      <div className="bar">
         <WriteButton variant="default" disabled={disabled} loading={look.isPending} title={disabled ? "Run it once: then there is something to compare with" : undefined} onClick={look.ask}>
           What is stale?
         </WriteButton>
-        {look.blocks === undefined ? null : (
-          <span>
-            {stale.length === 0 ? "Nothing would have to run" : `${stale.length} of ${look.blocks.length} blocks would have to run`}
-            {faults.length === 0 ? "." : `; ${faults.length} cannot.`}
-          </span>
-        )}
+        {look.blocks === undefined ? null : <span>{seen}</span>}
         {[...faults, ...stale].slice(0, 20).map((block) => (
           <button key={block.id} type="button" className="link" title={`${block.kind}: ${block.status}`} onClick={() => onLine(block.lines[0])}>
             {SIGNS[block.status]} line {block.lines[0]}

@@ -10,6 +10,7 @@ import { ModelCalls } from "../../results/models";
 import { attemptsOf, RepairStrip } from "../../results/transform";
 import { Warnings } from "../../results/warnings";
 import { visible } from "../../shared/ansi";
+import { useAnnounced } from "../../shared/announce";
 import { LiveTag, StateMark, Tag } from "../../shared/marks";
 import { Boundary, Loaded, Loading } from "../../shared/states";
 import { titleOf, useTitle } from "../../shared/title";
@@ -39,6 +40,7 @@ function JobPage({ job }: { job: Job }) {
   const client = useQueryClient();
   const ended = TERMINAL.has(job.state);
   useTitle(`${job.kind} ${job.state} · ${titleOf(job)}`);
+  useAnnounced(`${job.kind} ${job.state}`, job.id);
   const last = events.at(-1)?.type;
   useEffect(() => {
     void client.invalidateQueries({ queryKey: ["job", job.id] });
@@ -51,9 +53,7 @@ function JobPage({ job }: { job: Job }) {
   return (
     <div className="stack">
       <div className="head">
-        <span aria-live="polite">
-          <StateMark state={job.state} />
-        </span>
+        <StateMark state={job.state} />
         {short === null ? null : <Tag tone="warn">{short}</Tag>}
         <h1 className="clip">{visible(titleOf(job))}</h1>
         <LiveTag liveness={liveness} />

@@ -5,6 +5,7 @@ import { useCallback, useEffect, useRef, useState } from "react";
 import { patch, useLiveJobs, useRefresh } from "../../api/live";
 import { jobsPage } from "../../api/queries";
 import { useSession } from "../../app/shell";
+import { useAnnounced } from "../../shared/announce";
 import { LiveTag } from "../../shared/marks";
 import { Rows } from "../../shared/rows";
 import { Empty, Loaded } from "../../shared/states";
@@ -52,6 +53,7 @@ export function Page() {
     if (!still) refresh();
     else if (job !== null && !patched && fits(url, job)) setWaiting((now) => new Set(now).add(job.id));
   });
+  useAnnounced(waiting.size > 0 ? `${waiting.size} new jobs` : null, "new jobs");
   const showNew = (): void => {
     setWaiting(new Set());
     setPicked(new Set());
