@@ -10,7 +10,7 @@ import httpx2 as httpx
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.console.accessibility import expect_accessible
+from tests.console.accessibility import expect_accessible, expect_accessible_as_it_is
 from tests.console.conftest import Console, Visit
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240), pytest.mark.xdist_group("console")]
@@ -241,10 +241,41 @@ def test_places_are_reached_by_keys(page: Page) -> None:
     page.keyboard.press("j")
     expect(page).to_have_url(re.compile("/jobs$"))
     page.keyboard.press("Control+k")
-    page.get_by_role("textbox", name="A place, or the id of a job").fill("trans")
+    page.get_by_role("textbox", name="A place, an action, or the id of a job").fill("trans")
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("/transform$"))
     assert page.get_by_role("dialog").count() == 0, "the palette is closed once it has led somewhere"
+
+
+def test_the_palette_does_what_can_be_done_here_and_changes_are_read_out(page: Page, console: Console) -> None:
+    def do(text: str) -> None:
+        page.keyboard.press("Control+k")
+        page.get_by_role("textbox", name="A place, an action, or the id of a job").fill(text)
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("dialog")).to_have_count(0)
+
+    job = console.run("execute", language="python", code="import time\ntime.sleep(2)")
+    page.goto(f"/jobs/{job['id']}")
+    expect(page.get_by_role("button", name="Replay…")).to_be_visible()
+    page.keyboard.press("Control+k")
+    options = page.get_by_role("option")
+    expect(options.filter(has_text="here").first).to_be_visible()
+    for name in ("Run again", "Copy the id", "Copy as curl", "Sign out"):
+        expect(options.filter(has_text=name)).to_have_count(1)
+    expect(options.filter(has_text="Cancel")).to_have_count(0)  # it has ended
+    expect_accessible_as_it_is(page, "the palette")
+    page.keyboard.press("Escape")
+    do("replay")
+    expect(page.get_by_role("region", name="Replay")).to_be_visible()
+    do("look dark")
+    expect(page.locator("html[data-mantine-color-scheme=dark]")).to_be_attached()
+    do("times utc")
+    expect(page.locator("time").first).to_contain_text("Z")
+    do("run again")
+    expect(page).not_to_have_url(re.compile(job["id"]))
+    expect(page.get_by_role("status").filter(has_text="execute succeeded")).to_be_attached()
+    do("new job: execute")
+    expect(page).to_have_url(re.compile("/run$"))
 
 
 def test_a_read_only_key_sees_everything_and_changes_nothing(console: Console, visit: Visit, repaired: str) -> None:

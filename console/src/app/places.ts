@@ -34,3 +34,12 @@ export const WORKBENCHES: Readonly<Record<string, string>> = {
   search: "/search",
   detect: "/detect",
 };
+
+/** The looks of the console, and the ways to write times, as they are called. */
+export const SCHEMES = [
+  { scheme: "auto", name: "As the system" },
+  { scheme: "light", name: "Light" },
+  { scheme: "dark", name: "Dark" },
+] as const;
+
+export const TIME_NAMES = { ago: "How long ago", local: "Of this machine", UTC: "UTC" } as const;

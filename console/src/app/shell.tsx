@@ -1,18 +1,18 @@
 import { ActionIcon, Menu, useMantineColorScheme } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { Link, Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
+import { Link, Outlet, useRouterState } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useState } from "react";
-import { get, remove } from "../api/client";
+import { get } from "../api/client";
 import { useSession } from "../api/queries";
-import { forgetKey } from "../api/session";
 import type { Capabilities, Session } from "../api/types";
 import { Announcer, useAnnounced } from "../shared/announce";
 import { Boundary, Empty } from "../shared/states";
 import { TIMES, useTimes } from "../shared/time";
 import { useTitle } from "../shared/title";
 import { useKeys } from "./keys";
+import { leave } from "./leave";
 import mark from "./mark.svg";
-import { PLACES, type Place } from "./places";
+import { PLACES, SCHEMES, TIME_NAMES, type Place } from "./places";
 
 export { useSession };
 
@@ -38,7 +38,7 @@ export function Shell() {
           <img src={mark} width={20} height={20} alt="" /> Assay
         </Link>
         <button type="button" className="link not-narrow" onClick={() => setPalette(true)}>
-          Go to… <span className="tag mono">Ctrl K</span>
+          Go to or do… <span className="tag mono">Ctrl K</span>
         </button>
         <span className="spacer" />
         <InstallationState />
@@ -104,13 +104,6 @@ function InstallationState() {
 function Account({ session }: { session: Session | undefined }) {
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const [times, setTimes] = useTimes();
-  const navigate = useNavigate();
-  const leave = async (): Promise<void> => {
-    await remove("/v1/session").catch(() => undefined); // a pasted key is no session: it is only forgotten
-    forgetKey();
-    await navigate({ to: "/" });
-    location.reload();
-  };
   return (
     <Menu position="bottom-end" transitionProps={{ duration: 0 }}>
       <Menu.Target>
@@ -122,9 +115,9 @@ function Account({ session }: { session: Session | undefined }) {
         <Menu.Label>
           {session?.name}: {session?.scopes.join(", ")}
         </Menu.Label>
-        {(["auto", "light", "dark"] as const).map((scheme) => (
+        {SCHEMES.map(({ scheme, name }) => (
           <Menu.Item key={scheme} onClick={() => setColorScheme(scheme)}>
-            {scheme === "auto" ? "As the system" : scheme === "light" ? "Light" : "Dark"}
+            {name}
             {colorScheme === scheme ? " ✓" : ""}
           </Menu.Item>
         ))}
@@ -132,7 +125,7 @@ function Account({ session }: { session: Session | undefined }) {
         <Menu.Label>Times</Menu.Label>
         {TIMES.map((each) => (
           <Menu.Item key={each} onClick={() => setTimes(each)}>
-            {each === "ago" ? "How long ago" : each === "local" ? "Of this machine" : "UTC"}
+            {TIME_NAMES[each]}
             {times === each ? " ✓" : ""}
           </Menu.Item>
         ))}

@@ -14,7 +14,8 @@ export function useWrite(): { may: boolean; title: string | undefined } {
 
 type Props = ButtonProps & Omit<ComponentPropsWithoutRef<"button">, keyof ButtonProps>;
 
+/** The palette lists it as well, while it can be pressed. */
 export function WriteButton({ disabled, title, ...rest }: Props) {
   const write = useWrite();
-  return <Button {...rest} disabled={disabled === true || !write.may} title={write.title ?? title} />;
+  return <Button {...rest} data-action disabled={disabled === true || !write.may} title={write.title ?? title} />;
 }

@@ -4,6 +4,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { post, Problem } from "../../api/client";
 import { TERMINAL, type Job } from "../../api/types";
+import { useActions, type Action } from "../../app/actions";
 import { WORKBENCHES } from "../../app/places";
 import { download } from "../../shared/json";
 import { WriteButton } from "../../shared/write";
@@ -28,9 +29,21 @@ export function Actions({ job, onReplay, onCase }: { job: Job; onReplay: () => v
   });
   const flow = job.kind === "flow" ? (job.input as { flow_id?: string } | null)?.flow_id : undefined;
   const workbench = WORKBENCHES[job.kind];
+  const ended = TERMINAL.has(job.state);
+  // The same in the menu and in the palette.
+  const more: Action[] = [
+    ...(ended ? [{ name: "Make this a case…", go: onCase }] : []),
+    { name: "Its replays", go: () => void navigate({ to: "/jobs", search: { replayed_from: job.id } as never }) },
+    { name: "Copy the id", hint: "c", go: () => copy(job.id) },
+    { name: "Copy as curl", go: () => copy(curl(job)) },
+    { name: "Copy as Python", go: () => copy(python(job)) },
+    { name: "Copy as command", go: () => copy(`assay jobs replay ${job.id}`) },
+    { name: "Download the job", go: () => download(JSON.stringify(job, null, 2), `job-${job.id}.json`) },
+  ];
+  useActions(more);
   return (
     <div className="bar">
-      {TERMINAL.has(job.state) ? null : (
+      {ended ? null : (
         <WriteButton color="red" variant="light" loading={cancel.isPending} onClick={() => cancel.mutate()}>
           Cancel
         </WriteButton>
@@ -58,15 +71,11 @@ export function Actions({ job, onReplay, onCase }: { job: Job; onReplay: () => v
           </Button>
         </Menu.Target>
         <Menu.Dropdown>
-          {TERMINAL.has(job.state) ? <Menu.Item onClick={onCase}>Make this a case…</Menu.Item> : null}
-          <Menu.Item component={Link} to="/jobs" search={{ replayed_from: job.id } as never}>
-            Its replays
-          </Menu.Item>
-          <Menu.Item onClick={() => copy(job.id)}>Copy the id</Menu.Item>
-          <Menu.Item onClick={() => copy(curl(job))}>Copy as curl</Menu.Item>
-          <Menu.Item onClick={() => copy(python(job))}>Copy as Python</Menu.Item>
-          <Menu.Item onClick={() => copy(`assay jobs replay ${job.id}`)}>Copy as command</Menu.Item>
-          <Menu.Item onClick={() => download(JSON.stringify(job, null, 2), `job-${job.id}.json`)}>Download the job</Menu.Item>
+          {more.map(({ name, go }) => (
+            <Menu.Item key={name} onClick={go}>
+              {name}
+            </Menu.Item>
+          ))}
         </Menu.Dropdown>
       </Menu>
     </div>
