@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+from functools import partial
 
 import pytest
 from playwright.sync_api import Page, Request, expect
@@ -43,8 +44,8 @@ def test_seven_tabs_follow_seven_jobs_by_the_streams_of_one(console: Console, vi
     tabs = [visitor.tab() for _ in range(7)]
     streaming: list[int] = []  # the tabs that opened a stream, in order
     for number, tab in enumerate(tabs):
-        tab.on("request", lambda request, number=number: _note_stream(request, number, streaming))
-    jobs = []
+        tab.on("request", partial(_note_stream, number, streaming))
+    jobs: list[str] = []
     with console.api as api:
         for tab in tabs:
             jobs.append(api.post("/v1/jobs", json=_counting(8 if jobs else 80)).json()["id"])
@@ -63,7 +64,7 @@ def test_seven_tabs_follow_seven_jobs_by_the_streams_of_one(console: Console, vi
     assert streaming == sorted(streaming) != [], "then others do, one at a time: it lets go when its own job has ended"
 
 
-def _note_stream(request: Request, tab: int, streaming: list[int]) -> None:
+def _note_stream(tab: int, streaming: list[int], request: Request) -> None:
     if request.headers.get("accept") == "text/event-stream":
         streaming.append(tab)
 
