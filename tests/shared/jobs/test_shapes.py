@@ -21,7 +21,7 @@ from shared.db import metadata
 from shared.evaluations import shadows
 from shared.evaluations import statements as evaluations
 from shared.flows import statements as flows
-from shared.jobs import counts, deletion, listing, queries, statements, submission, webhooks
+from shared.jobs import counts, deletion, listing, queries, statements, statistics, submission, webhooks
 from shared.llm import ledger
 from shared.stacks import results
 from tests.support.platform import ROOT
@@ -80,6 +80,7 @@ def test_a_statement_of_a_run_finds_its_job_by_key_and_fence(name: str) -> None:
 
 
 _FLOW = flows.FlowKey("t", "f")
+_NOW = datetime.now(UTC)
 _LABELLED = listing.JobFilter(labels=[[("a", "b")]], model="m")
 #: Each level of them says of each table whose rows it reads or writes.
 _OF_EACH_TABLE: Mapping[str, Callable[[], Executable]] = {
@@ -119,6 +120,10 @@ _OF_EACH_TABLE: Mapping[str, Callable[[], Executable]] = {
     "proposals too many": lambda: flows.drop_proposals(_FLOW, 1),
     "decision": lambda: flows.decide(_FLOW, "p", "applied"),
     "advance": lambda: flows.advance(_FLOW, {"version": 2}),
+    "sums of jobs": lambda: statistics.sums("t", "kind", "day", _NOW, _NOW),
+    "sums of calls": lambda: statistics.sums("t", "model", "all", _NOW, _NOW, "live"),
+    "requested and served": lambda: statistics.served("t", _NOW, _NOW),
+    "past of the queues": lambda: statistics.queue_history("t", _NOW),
 }
 _TENANTS_TABLES = {table.name for table in metadata.tables.values() if "tenant_id" in table.columns}
 _READ = re.compile(r"\b(?:FROM|JOIN|UPDATE|INTO)\s+(\w+(?:(?: AS)? \w+)?(?:, \w+(?: AS \w+)?)*)")
