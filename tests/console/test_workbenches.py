@@ -241,13 +241,31 @@ def test_a_chain_is_reordered_by_keys(page: Page, console: Console) -> None:
 def test_usage_is_what_the_ledger_says(page: Page, console: Console) -> None:
     data = [{"name": "data", "csv": "a,b\n1,2\n"}]
     console.run("transform", task="anything", data=data, max_iterations=2)
-    with console.api as api:
-        rows = api.get("/v1/stats", params={"by": "role"}).json()["items"]
-    tokens = sum(row["input_tokens"] for row in rows if row["group"] == "execution.transform")
     page.goto("/usage?by=role")
-    row = page.get_by_role("row", name=re.compile("^execution.transform"))
+    sources = page.get_by_role("group", name="Who answered")
+    with console.api as api:
+        whole = api.get("/v1/stats", params={"by": "role", "bucket": "all"}).json()["items"]
+        days = api.get("/v1/stats", params={"by": "role", "source": "scripted"}).json()["items"]
+        served = api.get("/v1/stats/served").json()["items"]
+    role = next(row for row in whole if row["group"] == "execution.transform")
+    tokens = sum(row["input_tokens"] for row in days if row["group"] == "execution.transform")
+    assert tokens == role["input_tokens"] > 0
+    table = page.get_by_role("region", name="Sums")
+    row = table.get_by_role("row", name=re.compile("^execution.transform"))
     expect(row).to_contain_text(f"{tokens:,}")
-    assert tokens > 0
+    expect(row).to_contain_text(f"({role['turns_jobs']})")
+    pairs = page.get_by_role("region", name="Who answered for whom").locator("tbody tr")
+    expect(pairs).to_have_count(len(served))
+    sources.get_by_role("button", name=re.compile("^scripted")).click()
+    expect(row).to_contain_text(f"{tokens:,}")
+    page.get_by_role("button", name="by day").click()
+    expect(table.get_by_role("row", name=re.compile(r"^\d{4}-\d\d-\d\d execution.transform"))).to_be_visible()
+    sources.get_by_role("button", name=re.compile("^replayed")).click()
+    expect(page.get_by_text("Nothing has run in that time")).to_be_visible()
+    expect(page).to_have_url(re.compile("source=replay.*rows=time|rows=time.*source=replay"))
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="CSV").click()
+    assert saved.value.path().read_text().startswith("at,group,jobs,succeeded,failed,turns_p50,turns_mean,turns_jobs")
 
 
 def test_queues_and_workers_are_those_that_run(page: Page, console: Console) -> None:

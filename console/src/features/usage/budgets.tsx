@@ -1,0 +1,60 @@
+import { useQuery } from "@tanstack/react-query";
+import { get } from "../../api/client";
+import type { components } from "../../api/schema";
+import { count } from "../../shared/numbers";
+import { Loaded } from "../../shared/states";
+
+type Limits = components["schemas"]["TenantLimits"];
+
+const NAMES: Readonly<Record<string, string>> = {
+  tokens_per_day: "tokens today (UTC)",
+  storage_bytes: "storage",
+  queued_jobs: "queued jobs",
+  running_jobs: "running jobs of a kind",
+};
+
+/** What is left of the tenant's quotas; of the others nobody counts what is used. */
+export function Budgets() {
+  const query = useQuery({ queryKey: ["limits"], queryFn: () => get<Limits>("/v1/limits"), refetchInterval: 15_000 });
+  return (
+    <section className="panel" aria-label="Budgets left">
+      <h2>Budgets left</h2>
+      <Loaded query={query} rows={4}>
+        {({ quotas }) => (
+          <dl className="facts">
+            {Object.keys(NAMES)
+              .filter((name) => quotas[name]?.used != null)
+              .map((name) => (
+                <Left key={name} name={name} limit={quotas[name]!.limit} used={quotas[name]!.used!} />
+              ))}
+          </dl>
+        )}
+      </Loaded>
+    </section>
+  );
+}
+
+function Left({ name, limit, used }: { name: string; limit: number | null; used: number }) {
+  const told = name === "storage_bytes" ? gigabytes : count;
+  return (
+    <>
+      <dt>{NAMES[name]}</dt>
+      <dd className="bar">
+        {limit === null ? (
+          <span>{told(used)} used; without a limit</span>
+        ) : (
+          <>
+            <meter min={0} max={Math.max(limit, 1)} high={limit * 0.9} value={used} aria-label={`${told(used)} of ${told(limit)} used`} />
+            <span>
+              <b>{told(Math.max(0, limit - used))}</b> of {told(limit)}
+            </span>
+          </>
+        )}
+      </dd>
+    </>
+  );
+}
+
+function gigabytes(size: number): string {
+  return `${(size / 1e9).toLocaleString("en", { maximumFractionDigits: 2 })} GB`;
+}
