@@ -220,7 +220,9 @@ def test_a_past_job_opens_in_its_workbench(
     assert console.job(page)["id"] == job["id"]
 
 
-def test_a_chain_is_reordered_by_keys(page: Page, console: Console) -> None:
+def test_a_chain_is_reordered_by_keys_and_by_dragging(page: Page, console: Console) -> None:
+    with console.api as api:
+        assert api.post("/v1/models/flows.edit/test").json()["ok"]
     page.goto("/models")
     expect(page.get_by_role("img", name=re.compile(r"^[\d,]+ calls; .*p95")).first).to_be_visible()
     role = page.get_by_label("Role flows.edit")
@@ -235,7 +237,36 @@ def test_a_chain_is_reordered_by_keys(page: Page, console: Console) -> None:
     with console.api as api:
         chain = api.get("/v1/models").json()["roles"]["flows.edit"]
         assert f"{chain[1]['provider']}/{chain[1]['model']}" == before.split("\n")[1]
-        assert api.post("/v1/models/reset").status_code == 200
+        models = api.post("/v1/models/reset").json()
+    _drags(page, models["roles"]["search.plan"])
+    prices = page.get_by_role("region", name="Prices")
+    price = next(each for each in models["prices"] if each["input"] is not None)
+    row = prices.get_by_role("row").filter(has_text=f"{price['provider']}/{price['model']}").first
+    expect(row).to_contain_text(f"${price['input']:g}")
+    expect(row).to_contain_text(price["as_of"])
+    expect(prices).to_contain_text("unknown")
+    expect(prices).not_to_contain_text("$0 ")
+
+
+def _drags(page: Page, chain: list[dict[str, str]]) -> None:
+    """The first below the last, and back by the arrow keys; what is not saved is as it was by a click."""
+    role = page.get_by_label("Role search.plan")
+    rows, handles = role.get_by_role("listitem"), role.get_by_role("button", name=re.compile("^Move"))
+    first, last = chain[0]["model"], len(chain) - 1
+    expect(rows.nth(0)).to_contain_text(first)
+    handles.nth(0).hover()
+    page.mouse.down()
+    target = rows.nth(last).bounding_box()
+    assert target is not None
+    page.mouse.move(target["x"] + 8, target["y"] + target["height"] / 2, steps=5)
+    page.mouse.up()
+    expect(rows.nth(last)).to_contain_text(first)
+    handles.nth(last).press("ArrowUp")
+    expect(rows.nth(last - 1)).to_contain_text(first)
+    expect(handles.nth(last - 1)).to_be_focused()
+    role.get_by_role("button", name="As it was").click()
+    expect(rows.nth(0)).to_contain_text(first)
+    expect(role.get_by_role("button", name="Save")).to_be_disabled()
 
 
 def test_usage_is_what_the_ledger_says(page: Page, console: Console) -> None:
@@ -272,6 +303,9 @@ def test_queues_and_workers_are_those_that_run(page: Page, console: Console) -> 
     page.goto("/queues")
     expect(page.get_by_role("region", name="Queues")).to_contain_text("transform")
     expect(page.get_by_role("region", name="Workers")).to_contain_text("execution")
+    waited = page.get_by_role("img", name=re.compile(r"^execute: at most [\d,]+ waited within the last hour, now 0$"))
+    expect(waited).to_be_visible()
+    expect(page.get_by_role("img", name=re.compile(r"^execute: [\d,]+ came and [\d,]+ ended"))).to_be_visible()
     with console.api as api:
         workers = api.get("/v1/workers").json()["items"]
     assert page.get_by_role("region", name="Workers").locator("tbody tr").count() == len(workers) > 0

@@ -14,7 +14,7 @@ interface Column {
 export const COLUMNS: readonly Column[] = [
   { title: "Jobs", text: (row) => count(row.jobs) },
   { title: "Success (95 %, n)", hint: "The share of those that ended, Wilson's interval, and how many they are", text: (row) => interval(row) },
-  { title: "Turns to done, mean / median (n)", hint: "Of jobs that succeeded, that asked models, and that began and ended in this time", text: (row) => turns(row) },
+  { title: "Turns to done (n)", hint: "Mean / median, of jobs that succeeded, that asked models, and that began and ended in this time", text: (row) => turns(row) },
   { title: "Calls", text: (row) => count(row.calls) },
   { title: "Errors", hint: "Calls that brought no answer", text: (row) => count(row.errors) },
   { title: "Failovers", hint: "Answers in place of another model", text: (row) => count(row.failovers) },
