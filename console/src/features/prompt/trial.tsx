@@ -2,6 +2,7 @@ import { Button, Select, Textarea, TextInput } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { get, post } from "../../api/client";
+import { jobsPage } from "../../api/queries";
 import type { components } from "../../api/schema";
 import type { Models, Prompt } from "../../api/types";
 import { Messages } from "../../results/words";
@@ -27,12 +28,18 @@ export function Trial({ prompt, text }: { prompt: Prompt; text: string }) {
   const own = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ""));
   const body = { text, job_id: job, variables: own, message: message || undefined, model: model ?? undefined };
   const run = useMutation({ mutationFn: () => post<Tried>(`/v1/prompts/${prompt.key}/test`, body) });
+  const jobs = useQuery({ queryKey: ["jobs", "of", prompt.key, prompt.version], queryFn: () => jobsPage({ prompt: `${prompt.key}@${prompt.version}`, limit: 20 }) });
   const names = (models.data?.available ?? []).map((each) => `${String(each.provider)}/${String(each.model)}`);
   return (
     <section className="panel stack" aria-label="Try it">
       <h2>Try it</h2>
       <div className="bar">
-        <TextInput label="On the words of a job" placeholder="its id" value={url.job ?? ""} onChange={(event) => change({ job: event.currentTarget.value || null })} w={300} />
+        <TextInput label="On the words of a job" placeholder="its id, or one of the latest" list="jobs-of-prompt" value={url.job ?? ""} onChange={(event) => change({ job: event.currentTarget.value || null })} w={300} />
+        <datalist id="jobs-of-prompt">
+          {jobs.data?.items.map((each) => (
+            <option key={each.id} value={each.id} label={visible(each.title ?? each.kind)} />
+          ))}
+        </datalist>
         <Select label="Model" placeholder="as the role says" data={[...new Set(names)]} value={model} onChange={setModel} searchable clearable w={240} />
       </div>
       {job === undefined

@@ -1,6 +1,7 @@
 import type { components } from "../../api/schema";
 import { safeCell } from "../../shared/csv";
 import { cost, count } from "../../shared/numbers";
+import { interval, turns } from "../../shared/sums";
 import { took } from "../../shared/time";
 
 type Row = components["schemas"]["StatsRow"];
@@ -35,24 +36,6 @@ const EXPORTED = [
 export function csvOf(rows: readonly Row[]): string {
   const lines = rows.map((row) => EXPORTED.map((name) => safeCell(String(row[name] ?? ""))).join(","));
   return [EXPORTED.join(","), ...lines].join("\n");
-}
-
-/** "1.5 / 1 (12)": the mean, the median, and of how many jobs. */
-export function turns({ turns_mean, turns_p50, turns_jobs }: Pick<Row, "turns_mean" | "turns_p50" | "turns_jobs">): string {
-  if (turns_mean == null || turns_p50 == null) return "–";
-  const plain = (value: number): string => String(Math.round(value * 10) / 10);
-  return `${plain(turns_mean)} / ${plain(turns_p50)} (${count(turns_jobs)})`;
-}
-
-/** The share that succeeded, with Wilson's interval: few jobs prove little. */
-export function interval({ succeeded, failed }: Pick<Row, "succeeded" | "failed">): string {
-  const n = (succeeded ?? 0) + (failed ?? 0);
-  if (n === 0) return "–";
-  const [share, z] = [(succeeded ?? 0) / n, 1.96];
-  const middle = (share + (z * z) / (2 * n)) / (1 + (z * z) / n);
-  const half = (z * Math.sqrt((share * (1 - share)) / n + (z * z) / (4 * n * n))) / (1 + (z * z) / n);
-  const percent = (value: number): string => `${Math.round(Math.max(0, Math.min(1, value)) * 100)}`;
-  return `${percent(share)} % (${percent(middle - half)}–${percent(middle + half)}, ${count(n)})`;
 }
 
 /** The dearest first, then who has the most calls and jobs. */

@@ -3,9 +3,9 @@ import { useQuery } from "@tanstack/react-query";
 import { lazy, Suspense } from "react";
 import { get } from "../../api/client";
 import type { components } from "../../api/schema";
-import type { KeyInfo, Page as PageOf } from "../../api/types";
 import { useSession } from "../../app/shell";
 import { download } from "../../shared/json";
+import { useKeyNames } from "../../shared/key-names";
 import { Loaded, Loading } from "../../shared/states";
 import { useTitle } from "../../shared/title";
 import { useUrl } from "../../shared/url";
@@ -38,7 +38,7 @@ export function Page() {
   const whole = useStats({ by, bucket: "all", source: url.source }, days);
   const parts = useStats({ by, bucket, source: url.source }, days);
   const sources = useStats({ by: "source", bucket: "all" }, days);
-  const names = useNames(admin && by === "key");
+  const names = useKeyNames(admin && by === "key");
   const shown = inTime ? parts : whole;
   return (
     <>
@@ -100,12 +100,6 @@ function useStats(query: { by: string; bucket: string; source?: string | undefin
     refetchInterval: 15_000,
     placeholderData: (before) => before,
   });
-}
-
-/** The names of the API keys, where the caller may see them. */
-function useNames(wanted: boolean): ReadonlyMap<string, string> {
-  const keys = useQuery({ queryKey: ["keys"], queryFn: () => get<PageOf<KeyInfo>>("/v1/keys", { limit: 200 }), enabled: wanted });
-  return new Map(wanted ? keys.data?.items.map((key) => [key.id, `${key.name} (${key.id})`]) : []);
 }
 
 function groupsOf(stats: Stats): string[] {
