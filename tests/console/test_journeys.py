@@ -69,6 +69,7 @@ def test_a_session_that_ends_in_the_middle_of_work_loses_nothing(console: Consol
 
 def test_an_example_runs_by_one_click_from_an_empty_installation(page: Page, console: Console) -> None:
     page.goto("/")
+    expect(page.get_by_role("group", name="Health")).to_contain_text("postgres")
     page.get_by_role("button", name="Run", exact=True).first.click()
     expect(page).to_have_url(re.compile("/jobs/"))
     expect(page.get_by_text("It ran to its end.")).to_be_visible()

@@ -312,7 +312,14 @@ def test_queues_and_workers_are_those_that_run(page: Page, console: Console) -> 
 
 
 def test_a_key_is_made_shown_once_and_revoked(page: Page, console: Console, visit: Visit) -> None:
+    console.run("execute", language="python", code="1")
     page.goto("/keys")
+    with console.api as api:
+        tenants = api.get("/v1/stats", params={"by": "tenant", "bucket": "all"}).json()["items"]
+    used = next(each for each in tenants if each["group"] == "default")
+    tenant = page.get_by_role("region", name="Tenants").get_by_role("row", name=re.compile("^default"))
+    expect(tenant).to_contain_text(f"{used['input_tokens'] + used['output_tokens']:,}")
+    expect(page.get_by_role("checkbox", name=re.compile("^tenant_admin"))).to_be_visible()
     page.get_by_label("Name").fill("for a test")
     page.get_by_role("button", name="Create").click()
     key = page.locator(".callout.good code").inner_text()
@@ -369,6 +376,9 @@ def test_an_uploaded_file_shows_its_columns_and_a_long_result_all_its_rows(page:
 
 def test_an_operator_sees_what_the_server_needs_and_which_settings_it_has(page: Page) -> None:
     page.goto("/settings")
+    limits = page.get_by_role("region", name="Limits of your tenant")
+    expect(limits).to_contain_text("100,000,000")
+    expect(limits).to_contain_text("60,000 at most")
     checks = page.get_by_role("region", name="Checks")
     expect(checks).to_contain_text("worker search")
     expect(checks).to_contain_text("revision")

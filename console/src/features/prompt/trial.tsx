@@ -28,20 +28,25 @@ export function Trial({ prompt, text }: { prompt: Prompt; text: string }) {
   const own = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ""));
   const body = { text, job_id: job, variables: own, message: message || undefined, model: model ?? undefined };
   const run = useMutation({ mutationFn: () => post<Tried>(`/v1/prompts/${prompt.key}/test`, body) });
-  const jobs = useQuery({ queryKey: ["jobs", "of", prompt.key, prompt.version], queryFn: () => jobsPage({ prompt: `${prompt.key}@${prompt.version}`, limit: 20 }) });
+  const jobs = useQuery({ queryKey: ["jobs", "of", prompt.key, prompt.version], queryFn: () => jobsPage({ prompt: `${prompt.key}@${prompt.version}`, limit: 3 }) });
   const names = (models.data?.available ?? []).map((each) => `${String(each.provider)}/${String(each.model)}`);
   return (
     <section className="panel stack" aria-label="Try it">
       <h2>Try it</h2>
       <div className="bar">
-        <TextInput label="On the words of a job" placeholder="its id, or one of the latest" list="jobs-of-prompt" value={url.job ?? ""} onChange={(event) => change({ job: event.currentTarget.value || null })} w={300} />
-        <datalist id="jobs-of-prompt">
-          {jobs.data?.items.map((each) => (
-            <option key={each.id} value={each.id} label={visible(each.title ?? each.kind)} />
-          ))}
-        </datalist>
+        <TextInput label="On the words of a job" placeholder="its id" value={url.job ?? ""} onChange={(event) => change({ job: event.currentTarget.value || null })} w={300} />
         <Select label="Model" placeholder="as the role says" data={[...new Set(names)]} value={model} onChange={setModel} searchable clearable w={240} />
       </div>
+      {job === undefined && jobs.data !== undefined && jobs.data.items.length > 0 ? (
+        <div className="bar" role="group" aria-label="Its latest jobs">
+          <span className="muted">its latest:</span>
+          {jobs.data.items.map((each) => (
+            <button key={each.id} type="button" className="link clip" style={{ maxWidth: 260 }} title={each.id} onClick={() => change({ job: each.id })}>
+              {visible(each.title ?? `${each.kind} ${each.id.slice(0, 8)}`)}
+            </button>
+          ))}
+        </div>
+      ) : null}
       {job === undefined
         ? prompt.variables.required.map((name) => (
             <Textarea key={name} label={name} autosize maxRows={8} value={values[name] ?? ""} onChange={(event) => setValues({ ...values, [name]: event.currentTarget.value })} />

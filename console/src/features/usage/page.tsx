@@ -6,10 +6,10 @@ import type { components } from "../../api/schema";
 import { useSession } from "../../app/shell";
 import { download } from "../../shared/json";
 import { useKeyNames } from "../../shared/key-names";
+import { Quotas } from "../../shared/quotas";
 import { Loaded, Loading } from "../../shared/states";
 import { useTitle } from "../../shared/title";
 import { useUrl } from "../../shared/url";
-import { Budgets } from "./budgets";
 import { csvOf, dearest, newest } from "./columns";
 import { MEASURES } from "./measures";
 import { Served } from "./served";
@@ -78,7 +78,7 @@ export function Page() {
         </div>
         <Loaded query={shown}>{(stats) => <Table stats={stats} rows={inTime ? newest(stats.items) : dearest(stats.items)} names={names} />}</Loaded>
         <div className="cols">
-          <Budgets />
+          <Quotas title="Budgets left" />
           <Served time={{ from: sinceOf(days), source: url.source }} />
         </div>
       </div>

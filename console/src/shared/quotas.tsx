@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
-import { get } from "../../api/client";
-import type { components } from "../../api/schema";
-import { count } from "../../shared/numbers";
-import { Loaded } from "../../shared/states";
+import { get } from "../api/client";
+import type { components } from "../api/schema";
+import { count } from "./numbers";
+import { Loaded } from "./states";
 
 type Limits = components["schemas"]["TenantLimits"];
 
@@ -11,21 +11,23 @@ const NAMES: Readonly<Record<string, string>> = {
   storage_bytes: "storage",
   queued_jobs: "queued jobs",
   running_jobs: "running jobs of a kind",
+  requests_per_minute: "requests a minute",
+  streams: "event streams of a key",
 };
 
-/** What is left of the tenant's quotas; of the others nobody counts what is used. */
-export function Budgets() {
+/** What is left of the tenant's quotas, and with `all` also those of which nobody counts what is used. */
+export function Quotas({ title, all = false }: { title: string; all?: boolean }) {
   const query = useQuery({ queryKey: ["limits"], queryFn: () => get<Limits>("/v1/limits"), refetchInterval: 15_000 });
   return (
-    <section className="panel" aria-label="Budgets left">
-      <h2>Budgets left</h2>
+    <section className="panel" aria-label={title}>
+      <h2>{title}</h2>
       <Loaded query={query} rows={4}>
         {({ quotas }) => (
           <dl className="facts">
             {Object.keys(NAMES)
-              .filter((name) => quotas[name]?.used != null)
+              .filter((name) => quotas[name] !== undefined && (all || quotas[name].used !== null))
               .map((name) => (
-                <Left key={name} name={name} limit={quotas[name]!.limit} used={quotas[name]!.used!} />
+                <Left key={name} name={name} limit={quotas[name]!.limit} used={quotas[name]!.used} />
               ))}
           </dl>
         )}
@@ -34,13 +36,15 @@ export function Budgets() {
   );
 }
 
-function Left({ name, limit, used }: { name: string; limit: number | null; used: number }) {
+function Left({ name, limit, used }: { name: string; limit: number | null; used: number | null }) {
   const told = name === "storage_bytes" ? gigabytes : count;
   return (
     <>
       <dt>{NAMES[name]}</dt>
       <dd className="bar">
-        {limit === null ? (
+        {used === null ? (
+          <span>{limit === null ? "without a limit" : `${told(limit)} at most`}</span>
+        ) : limit === null ? (
           <span>{told(used)} used; without a limit</span>
         ) : (
           <>
