@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -16,10 +17,12 @@ from typing import Any
 
 import httpx2 as httpx
 import pytest
+import yaml
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
 from services.gateway.console import DIST
-from tests.assay.terminal import Shell, plain
+from services.host.installation import DEMO_SCRIPT
+from tests.assay.terminal import Shell, plain, written
 from tests.console import browser as browsers
 
 #: Machines that test are busy.
@@ -27,6 +30,11 @@ expect.set_options(timeout=45_000)
 
 ROOT = Path(__file__).resolve().parents[2]
 _PRIVATE = {"ASSAY_WEBHOOK_PRIVATE": "true"}  #: webhooks go to this machine only
+#: Beside what the demonstration's models say: two that are down, each in its own way.
+DOWN = [
+    {"when": {"model": "^limited$"}, "fault": {"kind": "rate_limit", "headers": {"retry-after": "900"}}},
+    {"when": {"model": "^broken$"}, "fault": "server_error"},
+]
 
 
 @dataclass(frozen=True)
@@ -78,8 +86,10 @@ def console(servers_folder: Path, dist: Path) -> Iterator[Console]:
     folder = servers_folder / "console"
     folder.mkdir()
     shell = Shell(folder, {**plain(), "ASSAY_HOME": str(folder / "home"), "ASSAY_PORT": "0", **_PRIVATE})
+    script = yaml.safe_load(DEMO_SCRIPT.read_text())
+    script["rules"] = [*DOWN, *script["rules"]]
     try:
-        ran = shell("up", "--demo", "-d")
+        ran = shell("up", "--demo", "--script", written(shell, "script.json", json.dumps(script)), "-d")
         assert ran.status == 0, ran.talk
         lines = shell("status", "-o", "env").out.splitlines()
         told = dict(line.removeprefix("export ").split("=", 1) for line in lines)

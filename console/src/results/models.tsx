@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { callsQuery } from "../api/queries";
 import type { LlmCall } from "../api/types";
+import { visible } from "../shared/ansi";
 import { Tag } from "../shared/marks";
 import { cost, count } from "../shared/numbers";
 import { Loaded } from "../shared/states";
@@ -62,10 +63,15 @@ function Trail({ calls }: { calls: readonly LlmCall[] }) {
 }
 
 function told(call: LlmCall): string {
-  const cause = (call as { cause?: string | null }).cause;
   if (call.outcome === "ok") return `ok ${took(call.seconds)}, ${cost(call.cost_usd)}`;
-  if (call.outcome === "skipped") return `skipped: ${cause ?? "it is parked"}`;
+  // Its cause is why the one before it failed; why it was passed over itself is told in words.
+  if (call.outcome === "skipped") return call.detail ? `skipped: ${inside(call.detail)}` : "skipped";
   return `${call.http_status ?? ""} ${call.outcome.replaceAll("_", " ")}`.trim();
+}
+
+/** A sentence as a part of another. */
+function inside(sentence: string): string {
+  return visible(sentence.charAt(0).toLowerCase() + sentence.slice(1).replace(/\.$/, "").replaceAll("_", " "));
 }
 
 function CallTable({ calls, chosen, onChoose }: { calls: readonly LlmCall[]; chosen: number; onChoose: (id: number) => void }) {
