@@ -1,12 +1,11 @@
 import { Button, Textarea } from "@mantine/core";
 import { useState } from "react";
 import type { Job, TransformResult } from "../../api/types";
-import { visible } from "../../shared/ansi";
 import { Code } from "../../shared/code";
 import { download } from "../../shared/json";
-import { FileDrop } from "../../shared/upload";
 import { WriteButton } from "../../shared/write";
 import type { Draft } from "./draft";
+import { DriftList, NewData } from "./new-data";
 
 interface Props {
   job: Job;
@@ -38,8 +37,8 @@ export function Accepted({ job, draft, submit, ask }: Props) {
         </Button>
       </div>
       <Code text={result.code} />
-      <DriftList result={result} />
-      <FileDrop label="Run on new data, without a model" many={false} files={[]} onChange={(files) => files[0] && runOn(files[0].id)} />
+      <DriftList drift={result.drift ?? []} />
+      <NewData input={result.inputs?.find((input) => input.name === draft.data[0]?.name) ?? result.inputs?.[0]} run={runOn} />
       <form
         className="tight"
         onSubmit={(event) => {
@@ -58,24 +57,5 @@ export function Accepted({ job, draft, submit, ask }: Props) {
         </span>
       </form>
     </section>
-  );
-}
-
-/** How the data differs from what the code was made for. */
-function DriftList({ result }: { result: TransformResult }) {
-  const drift = result.drift ?? [];
-  if (drift.length === 0) return null;
-  return (
-    <div className="callout warn">
-      <b>The data is not what the code was made for</b>
-      {drift.map((each) => (
-        <div key={`${each.data}.${each.column}`}>
-          <code>
-            {visible(each.data)}.{visible(each.column)}
-          </code>{" "}
-          {each.change === "type" ? `is ${each.found ?? "?"} and was ${each.expected ?? "?"}` : each.change === "missing" ? "is missing" : "is new"}
-        </div>
-      ))}
-    </div>
   );
 }

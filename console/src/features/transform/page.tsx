@@ -36,7 +36,7 @@ export function Page() {
     },
     onSuccess: (made) => {
       opened.current = made.id;
-      change({ job: made.id });
+      change({ job: made.id, on: null });
     },
   });
   const result = (job?.result ?? null) as unknown as TransformResult | null;
@@ -52,7 +52,7 @@ export function Page() {
           onClick={() => {
             setDraft(START);
             opened.current = undefined;
-            change({ job: null });
+            change({ job: null, on: null });
           }}
         >
           Start anew
