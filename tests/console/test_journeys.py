@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 from pathlib import Path
@@ -67,15 +69,21 @@ def test_a_session_that_ends_in_the_middle_of_work_loses_nothing(console: Consol
     assert tab.evaluate("sessionStorage.getItem('assay.key')") != session["key"], "the ended key is kept no longer"
 
 
-def test_an_example_runs_by_one_click_from_an_empty_installation(page: Page, console: Console) -> None:
-    page.goto("/")
-    expect(page.get_by_role("group", name="Health")).to_contain_text("postgres")
-    page.get_by_role("button", name="Run", exact=True).first.click()
-    expect(page).to_have_url(re.compile("/jobs/"))
-    expect(page.get_by_text("It ran to its end.")).to_be_visible()
-    expect(page).to_have_title(re.compile("execute succeeded"))
-    job = console.job(page)
-    assert (job["kind"], job["state"], job["result"]["verdict"]) == ("execute", "succeeded", "ok")
+def test_each_example_runs_by_one_click_from_nothing(console: Console, visit: Visit) -> None:
+    nobody = console.somebody("empty", "read", "write")
+    tab = visit(key=nobody.key).tab()
+    for number, kind in enumerate(("execute", "transform", "document")):
+        tab.goto("/")
+        expect(tab.get_by_role("group", name="Health")).to_contain_text("postgres")
+        expect(tab.get_by_text("None yet: run an example.")).to_have_count(0 if number else 1)
+        tab.get_by_role("button", name="Run", exact=True).nth(number).click()
+        expect(tab).to_have_url(re.compile("/jobs/"))
+        expect(tab).to_have_title(re.compile(f"{kind} succeeded"))
+        job = nobody.job(tab)
+        assert (job["kind"], job["state"]) == (kind, "succeeded")
+        if kind == "execute":
+            expect(tab.get_by_text("It ran to its end.")).to_be_visible()
+            assert job["result"]["verdict"] == "ok"
 
 
 def test_a_transform_shows_what_failed_what_was_changed_and_what_it_did(
@@ -152,6 +160,14 @@ def test_a_transform_is_made_from_nothing(page: Page, console: Console, prices: 
     job = console.job(page)
     assert job["state"] == "succeeded"
     assert job["input"]["preview"]["mask"] == ["Volume"]
+    volumes = {line["Volume"] for line in csv.DictReader(io.StringIO(prices))}
+    with console.api as api:
+        calls = api.get(f"/v1/jobs/{job['id']}/llm-calls").json()["items"]
+        ids = [call["id"] for call in calls if call["outcome"] != "skipped"]
+        sent = [api.get(f"/v1/jobs/{job['id']}/llm-calls/{each}").json()["messages"] for each in ids]
+    words = " ".join(message["content"] for messages in sent for message in messages)
+    assert "19-Sep-03" in words or "2003" in words, "the words of the other columns are there"
+    assert not [volume for volume in volumes if volume in words], "and of the masked one none"
 
 
 def test_a_job_is_replayed_with_a_changed_input(page: Page, console: Console) -> None:
@@ -246,6 +262,24 @@ def test_places_are_reached_by_keys(page: Page) -> None:
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("/transform$"))
     assert page.get_by_role("dialog").count() == 0, "the palette is closed once it has led somewhere"
+
+
+def test_only_an_admin_sees_the_keys_and_changes_models(console: Console, visit: Visit) -> None:
+    tab = visit(key=console.somebody("default", "read", "write").key).tab()
+    tab.goto("/models")
+    role = tab.get_by_label("Role flows.edit")
+    later = role.get_by_role("button", name=re.compile("later$")).first
+    expect(later).to_be_disabled()
+    expect(role.get_by_role("button", name="Test")).to_have_attribute("title", "needs scope admin")
+    places = tab.get_by_role("navigation")
+    expect(places.get_by_role("link", name="Settings")).to_be_visible()
+    expect(places.get_by_role("link", name="Keys")).to_have_count(0)
+    tab.goto("/keys")
+    expect(tab.get_by_text("Keys are for who has the scope admin.")).to_be_visible()
+    admin = visit().tab()
+    admin.goto("/models")
+    expect(admin.get_by_role("navigation").get_by_role("link", name="Keys")).to_be_visible()
+    expect(admin.get_by_label("Role flows.edit").get_by_role("button", name=re.compile("later$")).first).to_be_enabled()
 
 
 def test_a_read_only_key_sees_everything_and_changes_nothing(console: Console, visit: Visit, repaired: str) -> None:
