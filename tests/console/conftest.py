@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +48,12 @@ class Console:
     @property
     def api(self) -> httpx.Client:
         return httpx.Client(base_url=self.url, headers={"Authorization": f"Bearer {self.key}"}, timeout=60)
+
+    def somebody(self, tenant: str, *scopes: str) -> Console:
+        """The same installation, as somebody of that tenant with these scopes sees it."""
+        with self.api as api:
+            made = api.post("/v1/keys", json={"tenant": tenant, "name": "somebody", "scopes": scopes}).json()
+        return replace(self, key=made["key"])
 
     def run(self, kind: str, **input: Any) -> dict[str, Any]:
         """A job of that kind, at its end."""
