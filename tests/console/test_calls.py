@@ -1,4 +1,4 @@
-"""What the console tells while providers are down: who was asked and why not, and until when a breaker is open."""
+"""What the console tells of the calls of models: who was asked and who was not and why, and what they came to."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.console.conftest import Console
+from tests.console.conftest import Console, Visit
 from tests.support.wait import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240), pytest.mark.xdist_group("console")]
@@ -85,3 +85,23 @@ def test_providers_that_are_down_are_told_by_the_trail_and_by_their_breakers(
     expect(cerebras.nth(1)).to_have_text(re.compile("open$"))
     asked = _calls(console, _transform(console))[0]
     assert (asked["requested"]["provider"], asked["outcome"]) == ("groq", "rate_limited"), "it is asked again at once"
+
+
+def test_usage_is_that_of_each_call_in_the_ledger(console: Console, visit: Visit) -> None:
+    mine = console.somebody("ledger", "read", "write")
+    ledger = [call for _ in range(2) for call in _calls(mine, _transform(mine))]
+    calls = [call for call in ledger if call["outcome"] != "skipped"]
+    assert len(calls) >= 4
+    tab = visit(key=mine.key).tab()
+    tab.goto("/usage?by=role")
+    table = tab.get_by_role("region", name="Sums")
+    row = table.get_by_role("row", name=re.compile(f"^{_ROLE}"))
+    expect(row).to_be_visible()
+    titles = table.get_by_role("columnheader").all_inner_texts()
+    shown = dict(zip(titles, row.get_by_role("cell").all_inner_texts(), strict=True))
+    assert shown["Calls"] == str(len(calls))
+    assert shown["Tokens in"] == f"{sum(call['input_tokens'] for call in calls):,}"
+    assert shown["Tokens out"] == f"{sum(call['output_tokens'] for call in calls):,}"
+    cost = sum(call["cost_usd"] for call in calls)
+    assert float(shown["Cost"].removeprefix("$")) == pytest.approx(cost, rel=0.05)
+    assert cost > 0
