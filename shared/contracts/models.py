@@ -34,9 +34,9 @@ class ModelTestInput(Request):
 class LongPromptPrice(Answer):
     """What a model costs when the prompt is longer than so many tokens."""
 
-    tokens: int
-    input: float
-    output: float
+    tokens: int  #: of a prompt, beyond which these prices hold
+    input: float  #: of a million tokens of such prompts
+    output: float  #: of a million tokens of their answers
 
 
 class ModelPrice(Answer):
@@ -44,9 +44,9 @@ class ModelPrice(Answer):
 
     provider: str
     model: str
-    currency: Literal["USD"] = "USD"
-    input: float | None = None
-    output: float | None = None
+    currency: Literal["USD"] = "USD"  #: of all its prices
+    input: float | None = None  #: of a million tokens of prompts
+    output: float | None = None  #: of a million tokens of answers
     cached: float | None = None  #: input that is read from the provider's cache; null: as other input
     written: float | None = None  #: input that is put into it; null: as other input
     above: LongPromptPrice | None = None  #: of longer prompts, where they cost something else

@@ -35,7 +35,7 @@ class QueuePast(Answer):
     kind: str
     queued: list[int]  #: that waited at the end of the minute
     submitted: list[int]  #: in the minute
-    ended: list[int]
+    ended: list[int]  #: in the minute
     failed: list[int]  #: of those that ended
 
 
@@ -74,7 +74,7 @@ class StatsRow(Answer):
     run_p50: float | None = None
     run_p95: float | None = None
     turns_p50: float | None = None  #: how many turns jobs took that succeeded and asked models
-    turns_mean: float | None = None
+    turns_mean: float | None = None  #: of the same jobs
     turns_jobs: int = 0  #: how many jobs those are: begun and ended within the time
     calls: int = 0
     errors: int = 0  #: calls that reached a provider and brought no answer
@@ -99,8 +99,8 @@ class ServedRow(Answer):
 
     requested: ModelName  #: asked first
     served: ModelName | None  #: that answered; null where none did
-    requests: int
-    jobs: int
+    requests: int  #: each with all its attempts
+    jobs: int  #: that these requests belong to
     causes: list[str]  #: why the first one did not answer: fault codes, `skipped`
 
 

@@ -50,7 +50,7 @@ function Left({ name, limit, used }: { name: string; limit: number | null; used:
           <>
             <meter min={0} max={Math.max(limit, 1)} high={limit * 0.9} value={used} aria-label={`${told(used)} of ${told(limit)} used`} />
             <span>
-              <b>{told(Math.max(0, limit - used))}</b> of {told(limit)}
+              <b>{told(Math.max(0, limit - used))}</b> left of {told(limit)}
             </span>
           </>
         )}
