@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { drawable, drawingOf, onScale } from "../src/features/job/bars";
 import { courseOf } from "../src/features/job/lanes";
-import { idleOf, moved, scaleOf, zoomed } from "../src/features/job/scale";
+import { idleOf, moved, scaleOf, spanOf, zoomed } from "../src/features/job/scale";
 
 const event = (seq: number, type: string, at: number, more: object = {}) => ({ type, job_id: "j", seq, at: new Date(at * 1000).toISOString(), ...more });
 
@@ -96,6 +96,16 @@ describe("timeline", () => {
     const { rows, bars } = drawingOf(course, [100.6, 103.6], 0.01);
     expect(rows.map(({ turn }) => turn)).toEqual([null, 100, 101, 102, 103]);
     expect(Math.max(...bars.map((bar) => bar.lane))).toBe(4);
+  });
+
+  test("what is of no turn keeps a row of its own", () => {
+    const calls = events.filter(({ type }) => type !== "turn_taken");
+    const names = drawingOf(courseOf(calls, null), [0, course.total], 10).rows.map(({ name }) => name);
+    expect([names[0], names.at(-2), names.at(-1)]).toEqual(["queue", "turns 4376–5000", "run"]);
+  });
+
+  test("a part in the address is read where it is one", () => {
+    expect(["1.5-20", "0-3", "3-3", "4-1", "a-b", "", undefined].map(spanOf)).toEqual([[1.5, 20], [0, 3], null, null, null, null, null]);
   });
 
   test("zooming keeps what is under the pointer and ends with the whole; moving stays within it", () => {

@@ -10,6 +10,8 @@ export interface Row {
   turn: number | null;
   from: number;
   to: number;
+  /** Whether several turns share it: a closer look parts them. */
+  shared: boolean;
 }
 
 export interface Drawing {
@@ -26,21 +28,28 @@ export function onScale({ lanes, bars }: Course, scale: Scale): Course {
 /** What is to be seen of a part of the time: the queue, the turns in sight, and no more bars than can be told apart. */
 export function drawingOf({ lanes, bars }: Course, [from, to]: Span, step: number): Drawing {
   const inSight = (each: { from: number; to: number }): boolean => each.to >= from && each.from <= to;
-  const turns = lanes.map((_, place) => place).filter((place) => place > 0 && inSight(lanes[place]!));
+  const places = lanes.map((_, place) => place);
+  const turns = places.filter((place) => lanes[place]!.turn !== null && inSight(lanes[place]!));
   const together = Math.max(1, Math.ceil(turns.length / MOST_ROWS));
+  const rows: Row[] = [rowFor([lanes[0]!])];
   const rowOf = new Map<number, number>([[0, 0]]);
-  turns.forEach((place, index) => rowOf.set(place, 1 + Math.floor(index / together)));
-  const rows: Row[] = [lanes[0]!];
-  for (let index = 0; index < turns.length; index += together) rows.push(rowFor(turns.slice(index, index + together).map((place) => lanes[place]!)));
+  for (let index = 0; index < turns.length; index += together) {
+    const shared = turns.slice(index, index + together);
+    shared.forEach((place) => rowOf.set(place, rows.length));
+    rows.push(rowFor(shared.map((place) => lanes[place]!)));
+  }
+  for (const place of places.slice(1).filter((each) => lanes[each]!.turn === null)) {
+    rowOf.set(place, rows.length);
+    rows.push(rowFor([lanes[place]!]));
+  }
   const seen = bars.filter(inSight).map((bar) => ({ ...bar, lane: rowOf.get(bar.lane) ?? 0 }));
   return { rows, bars: drawable(seen, step) };
 }
 
 function rowFor(lanes: readonly Lane[]): Row {
   const [first, last] = [lanes[0]!, lanes.at(-1)!];
-  if (lanes.length === 1) return first;
-  const name = first.turn === null || last.turn === null ? `${lanes.length} turns` : `turns ${first.turn}–${last.turn}`;
-  return { name, turn: null, from: first.from, to: lanes.reduce((most, lane) => Math.max(most, lane.to), 0) };
+  if (lanes.length === 1) return { ...first, shared: false };
+  return { name: `turns ${first.turn}–${last.turn}`, turn: null, from: first.from, to: lanes.reduce((most, lane) => Math.max(most, lane.to), 0), shared: true };
 }
 
 /** Bars as they are drawn: of those that fall on the same `step` seconds of a row one is drawn for all, with their number. */

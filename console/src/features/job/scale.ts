@@ -13,6 +13,13 @@ export interface Scale {
 
 const LEAST_FOLDED = 5;
 
+/** As an address has it: "1.5-20". */
+export function spanOf(text: string | undefined): Span | null {
+  const match = /^(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)$/.exec(text ?? "");
+  if (match === null || Number(match[1]) >= Number(match[2])) return null;
+  return [Number(match[1]), Number(match[2])];
+}
+
 /** The stretches in which nothing of the job ran, as far as they are long beside those in which something did. */
 export function idleOf(bars: readonly Bar[], total: number): Span[] {
   const busy = bars.filter((bar) => bar.tone !== "queue").sort((one, other) => one.from - other.from);

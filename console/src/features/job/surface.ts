@@ -1,6 +1,22 @@
 import { useEffect, useLayoutEffect, useRef, useState, type RefObject } from "react";
+import { useUrl } from "../../shared/url";
+import { spanOf, type Span } from "./scale";
 
 const UNMEASURED = 900;
+const STILL_MS = 300;
+
+/** The part of the time that is chosen, in seconds of the job. It stands in the address once it is still: a wheel turns faster than an address should change. */
+export function useRange(): [Span | null, (range: Span | null) => void] {
+  const [url, change] = useUrl();
+  const [range, setRange] = useState(() => spanOf(url.zoom));
+  const written = range === null ? null : range.map((second) => Number(second.toFixed(3))).join("-");
+  useEffect(() => {
+    if (written === (url.zoom ?? null)) return undefined;
+    const timer = setTimeout(() => change({ zoom: written }), STILL_MS);
+    return () => clearTimeout(timer);
+  }, [written, url.zoom, change]);
+  return [range, setRange];
+}
 
 /** The width of an element, in pixels. */
 export function useWidth(): [RefObject<SVGSVGElement | null>, number] {

@@ -8,7 +8,7 @@ import { CourseTable } from "./course-table";
 import { courseOf } from "./lanes";
 import { fillOf, Legend, Patterns, providersOf } from "./marks";
 import { idleOf, moved, scaleOf, zoomed, type Span } from "./scale";
-import { useWheel, useWidth } from "./surface";
+import { useRange, useWheel, useWidth } from "./surface";
 
 const LANE = 24;
 /** Where a bar can be told from the one beside it. */
@@ -46,14 +46,15 @@ export function Timeline({ events, ended, turn, onTurn }: Props) {
 }
 
 function Chart({ course, turn, onTurn }: { course: ReturnType<typeof courseOf> } & Pick<Props, "turn" | "onTurn">) {
-  const [range, setRange] = useState<Span | null>(null);
+  const [range, keepRange] = useRange();
   const [drag, setDrag] = useState<Span | null>(null);
   const [place, width] = useWidth();
   const scale = useMemo(() => scaleOf(idleOf(course.bars, course.total), course.total), [course]);
   const drawn = useMemo(() => onScale(course, scale), [course, scale]);
   const providers = useMemo(() => providersOf(course.bars), [course]);
   const total = scale.length;
-  const shown: Span = range ?? [0, total];
+  const setRange = (part: Span | null): void => keepRange(part === null ? null : [scale.real(part[0]), scale.real(part[1])]);
+  const shown: Span = range === null ? [0, total] : [scale.drawn(range[0]), scale.drawn(range[1])];
   const [from, to] = shown;
   const figure = useWheel((share, factor) => setRange(zoomed(shown, from + share * (to - from), factor, total)));
   const { rows, bars } = useMemo(() => drawingOf(drawn, [from, to], ((to - from) / width) * APART), [drawn, from, to, width]);
@@ -65,7 +66,7 @@ function Chart({ course, turn, onTurn }: { course: ReturnType<typeof courseOf> }
     if (event.key === "+" || event.key === "=") setRange(zoomed(shown, middle, 0.5, total));
     else if (event.key === "-") setRange(zoomed(shown, middle, 2, total));
     else if (event.key === "0") setRange(null);
-    else if ((event.key === "ArrowLeft" || event.key === "ArrowRight") && range !== null) setRange(moved(range, event.key === "ArrowLeft" ? -0.25 : 0.25, total));
+    else if ((event.key === "ArrowLeft" || event.key === "ArrowRight") && range !== null) setRange(moved(shown, event.key === "ArrowLeft" ? -0.25 : 0.25, total));
     else return;
     event.preventDefault();
     event.stopPropagation();
@@ -77,7 +78,7 @@ function Chart({ course, turn, onTurn }: { course: ReturnType<typeof courseOf> }
   const choose = (row: Row | undefined): void => {
     if (row === undefined) return;
     if (row.turn !== null) onTurn(row.turn === turn ? null : row.turn);
-    else if (row !== rows[0] && row.to > row.from && rows.length > 2) setRange([row.from, row.to]);
+    else if (row.shared) setRange([row.from, row.to]);
   };
   const release = (event: PointerEvent<SVGSVGElement>): void => {
     if (drag === null) return;
@@ -89,8 +90,8 @@ function Chart({ course, turn, onTurn }: { course: ReturnType<typeof courseOf> }
     <figure ref={figure} className="timeline course" tabIndex={0} onKeyDown={press} aria-label="Timeline: plus and minus zoom, arrows move, 0 shows all">
       <div className="chart">
         <div className="turns" role="group" aria-label="Turns of the timeline">
-          {rows.map((row, index) =>
-            index === 0 || (row.turn === null && rows.length === 2) ? (
+          {rows.map((row) =>
+            row.turn === null && !row.shared ? (
               <span key={row.name}>{row.name}</span>
             ) : (
               <button key={row.name} type="button" aria-pressed={row.turn === null ? undefined : row.turn === turn} onClick={() => choose(row)}>
