@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { drawable, drawingOf, onScale } from "../src/features/job/bars";
 import { courseOf } from "../src/features/job/lanes";
+import { barAt, pathsOf } from "../src/features/job/shapes";
 import { idleOf, moved, scaleOf, spanOf, zoomed } from "../src/features/job/scale";
 
 const event = (seq: number, type: string, at: number, more: object = {}) => ({ type, job_id: "j", seq, at: new Date(at * 1000).toISOString(), ...more });
@@ -96,6 +97,18 @@ describe("timeline", () => {
     const { rows, bars } = drawingOf(course, [100.6, 103.6], 0.01);
     expect(rows.map(({ turn }) => turn)).toEqual([null, 100, 101, 102, 103]);
     expect(Math.max(...bars.map((bar) => bar.lane))).toBe(4);
+  });
+
+  test("bars that look alike are one shape, none thinner than can be seen, and told by where they stand", () => {
+    const { bars } = drawingOf(course, [0, course.total], course.total / 500);
+    const place = { x: (seconds: number) => (seconds / course.total) * 1000, width: 1000 };
+    const paths = pathsOf(bars, place);
+    expect(paths.map(({ bar }) => bar.tone).sort()).toEqual(["fault", "ok", "prompt", "queue", "run"]);
+    const widths = [...paths.map(({ path }) => path).join("").matchAll(/h([\d.]+)v/g)].map((match) => Number(match[1]));
+    expect(widths).toHaveLength(bars.length);
+    expect(Math.min(...widths)).toBeGreaterThanOrEqual(3);
+    expect(barAt(bars, place, 1, 12)).toMatchObject({ tone: "queue", label: "waited" });
+    expect(barAt(bars, place, 500, 12)).toBeUndefined();
   });
 
   test("what is of no turn keeps a row of its own", () => {

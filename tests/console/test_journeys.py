@@ -118,9 +118,12 @@ def test_a_turn_is_chosen_in_the_timeline_and_shown_in_every_part(page: Page, re
     page.get_by_role("tab", name="Models").click()
     expect(page.locator(".trail[data-chosen=true]")).to_contain_text("turn 1")
     lanes = page.locator("svg.lanes")
-    widths = lanes.locator("rect[rx]").evaluate_all("bars => bars.map(bar => Number(bar.getAttribute('width')))")
+    paths = lanes.locator("path[data-tone]").evaluate_all("all => all.map(each => each.getAttribute('d')).join('')")
+    widths = [float(width) for width in re.findall(r"h([\d.]+)v", paths)]
     assert len(widths) > 6
     assert min(widths) >= 3
+    lanes.hover(position={"x": 9, "y": 12})
+    expect(lanes.locator("title").first).to_have_text(re.compile("^waited: "))
     lanes.click(position={"x": 9, "y": 3 * 24 + 12})
     expect(page).to_have_url(re.compile("turn=3"))
     expect(turns.get_by_role("button", name="turn 3")).to_have_attribute("aria-pressed", "true")

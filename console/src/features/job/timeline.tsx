@@ -5,12 +5,12 @@ import { visible } from "../../shared/ansi";
 import { took, useNow } from "../../shared/time";
 import { drawingOf, onScale, type Row } from "./bars";
 import { CourseTable } from "./course-table";
-import { courseOf } from "./lanes";
+import { courseOf, type Bar } from "./lanes";
 import { fillOf, Legend, Patterns, providersOf } from "./marks";
 import { idleOf, moved, scaleOf, zoomed, type Span } from "./scale";
+import { barAt, LANE, pathsOf } from "./shapes";
 import { useRange, useWheel, useWidth } from "./surface";
 
-const LANE = 24;
 /** Where a bar can be told from the one beside it. */
 const APART = 4;
 
@@ -30,6 +30,7 @@ interface Props {
 export function Timeline({ events, ended, turn, onTurn }: Props) {
   const now = useNow(ended ? 0 : 500);
   const course = useMemo(() => courseOf(events, ended ? null : now), [events, ended, now]);
+  const [open, setOpen] = useState(false);
   const narrow = window.matchMedia("(max-width: 700px)").matches;
   const table = <CourseTable course={course} turn={turn} onTurn={onTurn} />;
   if (course.bars.length === 0) return null;
@@ -37,9 +38,9 @@ export function Timeline({ events, ended, turn, onTurn }: Props) {
   return (
     <div className="tight">
       <Chart course={course} turn={turn} onTurn={onTurn} />
-      <details>
+      <details onToggle={(event) => setOpen(event.currentTarget.open)}>
         <summary>Timeline as a table</summary>
-        {table}
+        {open ? table : null}
       </details>
     </div>
   );
@@ -48,6 +49,7 @@ export function Timeline({ events, ended, turn, onTurn }: Props) {
 function Chart({ course, turn, onTurn }: { course: ReturnType<typeof courseOf> } & Pick<Props, "turn" | "onTurn">) {
   const [range, keepRange] = useRange();
   const [drag, setDrag] = useState<Span | null>(null);
+  const [pointedAt, setPointedAt] = useState<Bar | undefined>(undefined);
   const [place, width] = useWidth();
   const scale = useMemo(() => scaleOf(idleOf(course.bars, course.total), course.total), [course]);
   const drawn = useMemo(() => onScale(course, scale), [course, scale]);
@@ -74,6 +76,11 @@ function Chart({ course, turn, onTurn }: { course: ReturnType<typeof courseOf> }
   const pointed = (event: PointerEvent<SVGSVGElement>): number => {
     const box = event.currentTarget.getBoundingClientRect();
     return from + Math.min(Math.max((event.clientX - box.left) / box.width, 0), 1) * (to - from);
+  };
+  const move = (event: PointerEvent<SVGSVGElement>): void => {
+    if (drag !== null) setDrag([drag[0], pointed(event)]);
+    const box = event.currentTarget.getBoundingClientRect();
+    setPointedAt(barAt(bars, { x, width }, event.clientX - box.left, event.clientY - box.top));
   };
   const choose = (row: Row | undefined): void => {
     if (row === undefined) return;
@@ -108,17 +115,16 @@ function Chart({ course, turn, onTurn }: { course: ReturnType<typeof courseOf> }
           role="img"
           aria-label={`Timeline of ${took(course.total)}; below it stands the same as a table`}
           onPointerDown={(event) => setDrag([pointed(event), pointed(event)])}
-          onPointerMove={(event) => drag !== null && setDrag([drag[0], pointed(event)])}
+          onPointerMove={move}
           onPointerUp={release}
           onPointerLeave={release}
         >
+          <title>{pointedAt === undefined ? "" : visible(`${pointedAt.label}: ${took(scale.real(pointedAt.to) - scale.real(pointedAt.from))}`)}</title>
           <Patterns />
           {rows.map((row, index) => (row.turn !== null && row.turn === turn ? <rect key={row.name} className="lane-chosen" x={0} y={index * LANE} width={width} height={LANE} /> : null))}
           {drag === null ? null : <rect className="bar-chosen" x={x(Math.min(...drag))} y={0} width={Math.abs(x(drag[1]) - x(drag[0]))} height={height} />}
-          {bars.map((bar, index) => (
-            <rect key={index} {...fillOf(bar, providers)} x={Math.min(x(bar.from), width - 3)} y={bar.lane * LANE + 5} width={Math.max(3, x(bar.to) - x(bar.from))} height={LANE - 10} rx={2}>
-              <title>{visible(`${bar.label}: ${took(scale.real(bar.to) - scale.real(bar.from))}`)}</title>
-            </rect>
+          {pathsOf(bars, { x, width }).map(({ bar, path }) => (
+            <path key={`${bar.tone} ${bar.provider}`} {...fillOf(bar, providers)} data-tone={bar.tone} d={path} />
           ))}
           {scale.folds.map(({ real, drawn: [start, end] }) =>
             end < from || start > to ? null : (
