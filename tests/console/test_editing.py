@@ -179,6 +179,24 @@ def test_a_search_whose_filter_keeps_everything_out_says_why_and_runs_without_it
     assert "3 of 4 records; more: --after" in listed.talk
 
 
+def test_each_plan_of_a_search_is_a_difference_to_the_one_before_and_a_way_on(
+    page: Page, console: Console, sessions: str
+) -> None:
+    plan = [{"table": "talks", "query_text": "postgres vacuum"}]
+    asked = {"answer": False, "reflection": False, "relax_filters": True, "filters": {"track": "web"}, "plan": plan}
+    job = console.run("search", collection=sessions, question="postgres vacuum", **asked)
+    page.goto(f"/jobs/{job['id']}?tab=attempts")
+    second = page.get_by_label("Attempt 2", exact=True)
+    expect(second.locator(".callout.bad")).to_contain_text("talks: no hits")
+    expect(second.locator(".callout.bad")).to_contain_text("4 without")
+    expect(second.locator(".ln.del")).to_contain_text('filter track = "web"')
+    second.get_by_role("button", name="Branch from here").click()
+    expect(page).to_have_url(re.compile("/search\\?job="))
+    expect(page.get_by_label("Text of query 1")).to_have_value("postgres vacuum")
+    found = console.job(page)
+    assert [query["filters"] for query in found["input"]["plan"]] == [{}]
+
+
 def test_two_wordings_of_a_question_are_searched_side_by_side(page: Page, console: Console, sessions: str) -> None:
     asked = {"answer": False, "reflection": False, "plan": [{"table": "talks", "query_text": "vacuum", "limit": 2}]}
     opened = console.run("search", collection=sessions, question="postgres vacuum", **asked)
@@ -221,3 +239,20 @@ def test_a_prompt_is_tried_on_the_words_of_a_job(page: Page, console: Console) -
     answer = page.get_by_role("region", name="What the model answered")
     expect(answer).to_contain_text("What the job got with version")
     expect(answer).to_contain_text("tokens in")
+
+
+def test_a_job_is_replayed_with_another_version_of_its_prompt(page: Page, console: Console) -> None:
+    job = console.run("transform", task="anything", data=[{"name": "d", "csv": "a,b\n1,2\n"}])
+    with console.api as api:
+        text = api.get("/v1/prompts/execution.transform").json()["text"]
+        draft = {"text": f"Be brief.\n{text}", "use": False, "note": "a brief one"}
+        version = api.put("/v1/prompts/execution.transform", json=draft).json()["version"]
+    page.goto(f"/jobs/{job['id']}?replay=1")
+    page.get_by_role("combobox", name="Version of the prompt").click()
+    page.get_by_role("option", name=f"version {version} · a brief one").click()
+    page.get_by_label("Replay").get_by_role("button", name="Run", exact=True).click()
+    expect(page.get_by_text("replay of")).to_be_visible()
+    expect(page.locator(".head .s-succeeded")).to_be_visible()
+    with console.api as api:
+        calls = api.get(f"/v1/jobs/{console.job(page)['id']}/llm-calls").json()["items"]
+    assert {call["prompt"]["version"] for call in calls} == {version}

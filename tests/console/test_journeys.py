@@ -18,6 +18,7 @@ from tests.console.conftest import Console, Visit
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240), pytest.mark.xdist_group("console")]
 
 TASK = "One row per month: the mean adjusted close, the number of trading days, and the total volume"
+_BRANCHING = "attempts&turn=2&branch=2"
 PLACES = [
     "/", "/jobs", "/transform", "/run", "/documents", "/search", "/flows", "/detect", "/prompts", "/models", "/queues",
     "/usage", "/keys", "/settings", "/evaluations", "/conversations", "/prompts/execution.transform",
@@ -113,6 +114,76 @@ def test_a_transform_shows_what_failed_what_was_changed_and_what_it_did(
     assert rows.count() == len(calls) > 1, "every call of the ledger has its row"
 
 
+def test_a_turn_is_chosen_in_the_timeline_and_shown_in_every_part(page: Page, repaired: str) -> None:
+    page.goto(f"/jobs/{repaired}")
+    turns = page.get_by_role("group", name="Turns of the timeline")
+    expect(turns.get_by_role("button")).to_have_text(["turn 1", "turn 2", "turn 3"])
+    turns.get_by_role("button", name="turn 2").press("Enter")
+    expect(page).to_have_url(re.compile("turn=2"))
+    expect(page.get_by_role("tab", name="Attempts")).to_have_attribute("aria-selected", "true")
+    expect(page.locator("[data-attempt][data-chosen=true]")).to_have_attribute("aria-label", "Attempt 2")
+    page.keyboard.press("[")
+    expect(page).to_have_url(re.compile("turn=1"))
+    page.get_by_role("tab", name="Models").click()
+    expect(page.locator(".trail[data-chosen=true]")).to_contain_text("turn 1")
+    lanes = page.locator("svg.lanes")
+    paths = lanes.locator("path[data-tone]").evaluate_all("all => all.map(each => each.getAttribute('d')).join('')")
+    widths = [float(width) for width in re.findall(r"h([\d.]+)v", paths)]
+    assert len(widths) > 6
+    assert min(widths) >= 3
+    lanes.hover(position={"x": 1, "y": 12})  # a wait is never thinner than 3 px
+    expect(lanes.locator("title").first).to_have_text(re.compile("^waited: "))
+    lanes.click(position={"x": 9, "y": 3 * 24 + 12})
+    expect(page).to_have_url(re.compile("turn=3"))
+    expect(turns.get_by_role("button", name="turn 3")).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_label("Every model call").locator("tr[aria-current=true]").first).to_contain_text("3")
+    box = lanes.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 20, box["y"] + 10)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 10)
+    page.mouse.up()
+    expect(page.get_by_role("button", name="Show all")).to_be_visible()
+    expect(page).to_have_url(re.compile(r"turn=3.*zoom=[\d.]+-[\d.]+"))
+    lanes.hover()
+    page.locator("figure.timeline").press("0")
+    expect(page.get_by_role("button", name="Show all")).to_have_count(0)
+    expect(page).not_to_have_url(re.compile("zoom="))
+    page.get_by_text("Timeline as a table").click()
+    table = page.get_by_role("region", name="Timeline as a table")
+    expect(table.get_by_role("row", name=re.compile("^turn 1"))).to_contain_text("run: error")
+    page.get_by_role("tab", name="Prompt").click()
+    expect(page.get_by_role("combobox", name="Call")).to_have_value(re.compile("^turn 3 .* ok$"))
+    expect(page.locator("mark.sent", has_text='"2003-06"').first).to_be_visible()
+    page.get_by_role("link", name="Jobs", exact=True).click()
+    page.locator(f"[data-row] a[href*='{repaired}']").first.click()
+    expect(page.get_by_role("tab", name="Prompt")).to_have_attribute("aria-selected", "true")
+
+
+def test_another_way_goes_on_from_an_attempt(page: Page, console: Console, repaired: str) -> None:
+    page.goto(f"/jobs/{repaired}?tab=attempts")
+    first, second = (page.get_by_label(f"Attempt {number}", exact=True) for number in (1, 2))
+    first.get_by_role("button", name="Branch from here").click()
+    expect(first.get_by_label("The next task")).to_be_disabled()
+    second.get_by_role("button", name="Branch from here").click()
+    expect(page).to_have_url(re.compile("branch=2"))
+    expect(first.get_by_label("The next task")).to_have_count(0)
+    second.get_by_label("The next task").fill("The volume of each day")
+    second.get_by_role("button", name="Ask for it").click()
+    expect(page).to_have_url(re.compile("/transform\\?job="))
+    expect(page.locator(".s-succeeded, .s-failed").first).to_be_visible()
+    branched = console.job(page)["input"]
+    assert branched["branch"] == {"job_id": repaired, "iteration": 2}
+    page.go_back()
+    code = second.get_by_label("Its code, as you change it")
+    code.fill(f"{code.input_value()}\nresult = result.head(1)")
+    expect(second.get_by_label("Differences").last.locator(".add")).to_contain_text("result.head(1)")
+    second.get_by_role("button", name="Run it").click()
+    expect(page.get_by_text("1 row", exact=False).first).to_be_visible()
+    ran = console.job(page)
+    assert (ran["state"], ran["result"]["table"]["row_count"], ran["usage"]["llm_calls"]) == ("succeeded", 1, 0)
+
+
 def test_a_line_of_the_effect_becomes_an_assertion_that_is_tried_without_a_model(
     page: Page, console: Console, repaired: str
 ) -> None:
@@ -168,6 +239,13 @@ def test_a_transform_is_made_from_nothing(page: Page, console: Console, prices: 
     words = " ".join(message["content"] for messages in sent for message in messages)
     assert "19-Sep-03" in words or "2003" in words, "the words of the other columns are there"
     assert not [volume for volume in volumes if volume in words], "and of the masked one none"
+    page.get_by_role("link", name="The whole job").click()
+    page.get_by_role("tab", name="Prompt").click()
+    words = page.get_by_role("region", name=re.compile("The words of call"))
+    expect(words).to_contain_text("values of the data that left this machine, and hidden where")
+    words.locator("summary", has_text="user").first.click()
+    expect(words.locator("mark.sent.masked", has_text="(hidden)").first).to_be_visible()
+    expect(words.locator("mark.sent", has_text="29.96").first).to_be_visible()
 
 
 def test_a_job_is_replayed_with_a_changed_input(page: Page, console: Console) -> None:
@@ -224,6 +302,14 @@ def test_jobs_are_filtered_and_the_filter_survives_going_back(page: Page, consol
     page.get_by_role("button", name="Clear the filter").click()
     expect(rows.first).to_be_visible()
     assert "state=" not in page.url
+    page.get_by_label("With warnings").check()
+    expect(page.get_by_role("button", name="Remove the filter warnings")).to_be_visible()
+    with console.api as api:
+        warned, quiet = (api.get("/v1/jobs", params={"warnings": each}).json()["items"] for each in ("true", "false"))
+    assert all(job["warnings"] for job in warned)
+    assert quiet
+    assert not any(job["warnings"] for job in quiet)
+    expect(page.locator(f"[data-row] a[href*='{quiet[0]['id']}']")).to_have_count(0)
 
 
 def test_jobs_are_counted_by_state_and_the_whole_list_is_exported(page: Page, console: Console) -> None:
@@ -296,7 +382,7 @@ def test_a_read_only_key_sees_everything_and_changes_nothing(console: Console, v
 @pytest.mark.parametrize("part", [0, 1])
 def test_every_page_is_accessible_light_and_dark(visit: Visit, repaired: str, part: int) -> None:
     tab = visit().tab()
-    tabs = [f"/jobs/{repaired}?tab={name}" for name in ("result", "attempts", "models", "events", "input")]
+    tabs = [f"/jobs/{repaired}?tab={name}" for name in ("result", _BRANCHING, "models", "prompt", "events", "input")]
     for path in [*PLACES, *tabs, f"/transform?job={repaired}"][part::2]:
         expect_accessible(tab, path)
 

@@ -49,6 +49,13 @@ def test_a_proposal_is_accepted_in_part_undone_and_redone(page: Page, console: C
     page.get_by_role("button", name="Redo", exact=True).click()
     expect(page.locator(".react-flow__node", has_text="Review")).to_be_visible()
     assert _labels(console, flow).count("Review") == 1
+    with console.api as api:
+        turn = api.get("/v1/jobs", params={"kind": "flow", "limit": 1}).json()["items"][0]["id"]
+    page.goto(f"/jobs/{turn}?tab=attempts")
+    repair = page.get_by_label("Attempt 2", exact=True)
+    expect(repair.locator(".callout.bad")).to_contain_text("Parent node basket not found")
+    expect(repair.locator(".ln.del")).to_have_text(re.compile('parentNodeId: "basket"'))
+    expect(repair.locator(".ln.add").first).to_contain_text('parentNodeId: "cart"')
 
 
 def _labels(console: Console, flow: str) -> list[str]:

@@ -1,3 +1,4 @@
+import type { ReactNode } from "react";
 import type { Effect, Iteration, Job, JobEvent, TransformResult } from "../api/types";
 import { DownloadFile, Picture } from "../shared/blob";
 import { Code, Diff } from "../shared/code";
@@ -160,7 +161,7 @@ function Sent({ result }: { result: TransformResult }) {
 }
 
 /** The repair strip: each attempt as what it changed of the one before, under the error that asked for the change. */
-export function RepairStrip({ attempts }: { attempts: readonly Iteration[] }) {
+export function RepairStrip({ attempts, chosen = null, below }: { attempts: readonly Iteration[]; chosen?: number | null; below?: (attempt: Iteration) => ReactNode }) {
   if (attempts.length === 0) return <p className="muted">No attempt yet.</p>;
   return (
     <div className="stack">
@@ -168,7 +169,7 @@ export function RepairStrip({ attempts }: { attempts: readonly Iteration[] }) {
         const before = attempts[index - 1];
         const failed = before !== undefined && before.outcome !== "result";
         return (
-          <section key={attempt.number} className="panel stack" aria-label={`Attempt ${attempt.number}`} data-attempt={attempt.number}>
+          <section key={attempt.number} className="panel stack" aria-label={`Attempt ${attempt.number}`} data-attempt={attempt.number} data-chosen={attempt.number === chosen}>
             <div className="bar">
               <b>Attempt {attempt.number}</b>
               <Tag tone={attempt.outcome === "result" ? "good" : "bad"}>{attempt.outcome.replaceAll("_", " ")}</Tag>
@@ -200,6 +201,7 @@ export function RepairStrip({ attempts }: { attempts: readonly Iteration[] }) {
                 <DataTable label={`What attempt ${attempt.number} came to`} columns={attempt.table.columns} rows={attempt.table.rows as unknown[][]} total={attempt.table.row_count} />
               </details>
             ) : null}
+            {below?.(attempt)}
           </section>
         );
       })}

@@ -41,6 +41,7 @@ _OF_ONE_TENANT: Mapping[str, Callable[[], Executable]] = {
     "newest": lambda: listing.page("t", listing.JobFilter(), 20),
     "by label": lambda: listing.page("t", listing.JobFilter(labels=[[("a", "b")]]), 20),
     "by model": lambda: listing.page("t", listing.JobFilter(model="m", states=["dead"]), 20),
+    "with warnings": lambda: listing.page("t", listing.JobFilter(warned=True), 20),
     "total": lambda: listing.total("t", listing.JobFilter(error_code="x", kinds=["flow"])),
     "by state": lambda: listing.by_state("t", listing.JobFilter(kinds=["flow"])),
     "by state, of a label": lambda: listing.by_state("t", listing.JobFilter(labels=[[("a", "b")]])),

@@ -76,6 +76,8 @@ def test_a_list_is_filtered_by_any_of_what_it_shows(worked: Worked) -> None:
     assert _ids(client, provider="cerebras") == [first]
     assert _ids(client, model="m", failed_over="true") == [first]
     assert _ids(client, failed_over="false") == [third, second]
+    assert _ids(client, warnings="true") == [second, first]
+    assert _ids(client, warnings="false") == [third]
     assert _ids(client, prompt="execution.transform@2") == [first]
     assert _ids(client, prompt="execution.transform@3") == []
     assert _ids(client, error_code="budget_spent") == [second]
