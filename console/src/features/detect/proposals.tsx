@@ -42,7 +42,7 @@ export function Proposals({ onChanged }: { onChanged: () => void }) {
                         {SIGNS[each.state]} {each.state}
                       </Tag>
                       <span className="muted">
-                        {each.kind.replace("_", " ")}, in {count(each.jobs)} {each.jobs === 1 ? "job" : "jobs"}, last <When at={each.sightings[0]?.at} />
+                        {each.kind.replace("_", " ")}, in {some(each.jobs, "job")}, last <When at={each.sightings[0]?.at} />
                       </span>
                     </div>
                     {isOpen ? <Opened proposal={each} onChanged={onChanged} /> : null}
@@ -64,7 +64,7 @@ function Opened({ proposal, onChanged }: { proposal: Proposal; onChanged: () => 
   return (
     <div className="callout tight">
       <span>
-        Named in {count(proposal.jobs)} jobs on {count(proposal.sources)} sources, with a confidence of {proposal.confidence.toFixed(2)}
+        Named in {some(proposal.jobs, "job")} on {some(proposal.sources, "source")}, with a confidence of {proposal.confidence.toFixed(2)}
         {proposal.resembles ? `; it is spelled much like ${visible(proposal.resembles)}, which is known` : ""}
       </span>
       {proposal.decided_at ? (
@@ -108,4 +108,8 @@ function Opened({ proposal, onChanged }: { proposal: Proposal; onChanged: () => 
 function ruleOf({ definition }: Proposal): string[] {
   const { id, kind, name, files = [], weight } = definition;
   return [`id: ${id}`, `kind: ${kind}`, `name: ${name}`, `files: ${files.join(", ")}`, `weight: ${String(weight)}`];
+}
+
+function some(number: number, noun: string): string {
+  return `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
 }

@@ -47,7 +47,7 @@ export function Versions({ current, onChanged }: { current: number; onChanged: (
                     </span>
                     <span className="spacer" />
                     {each.version === current ? null : (
-                      <WriteButton variant="default" size="compact-xs" loading={restore.isPending && restore.variables === each.version} aria-label={`Use version ${each.version} again`} onClick={() => restore.mutate(each.version)}>
+                      <WriteButton variant="default" size="compact-sm" loading={restore.isPending && restore.variables === each.version} aria-label={`Use version ${each.version} again`} onClick={() => restore.mutate(each.version)}>
                         Use it again
                       </WriteButton>
                     )}
