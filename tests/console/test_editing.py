@@ -134,10 +134,10 @@ def test_a_prompt_is_published_refused_without_its_variables_and_rolled_back(pag
 @pytest.fixture(scope="module")
 def sessions(console: Console) -> str:
     """A collection of talks, of which none is about the web."""
-    tables = {"talks": {"facets": {"topic": 1.0}, "fields": {"track": "keyword"}}}
+    tables = {"talks": {"facets": {"topic": 1.0}, "fields": {"track": "keyword", "year": "integer"}}}
     record: Callable[[int], dict[str, object]] = lambda number: {  # noqa: E731
         "id": f"t{number}", "name": f"Talk {number}", "text": "Tuning a Postgres vacuum",
-        "facets": {"topic": "Tuning a Postgres vacuum"}, "fields": {"track": "databases"},
+        "facets": {"topic": "Tuning a Postgres vacuum"}, "fields": {"track": "databases", "year": 2020 + number},
     }  # fmt: skip
     written(console.shell, "tables.json", json.dumps(tables))
     written(console.shell, "talks.jsonl", "".join(f"{json.dumps(record(number))}\n" for number in range(4)))
@@ -195,6 +195,39 @@ def test_each_plan_of_a_search_is_a_difference_to_the_one_before_and_a_way_on(
     expect(page.get_by_label("Text of query 1")).to_have_value("postgres vacuum")
     found = console.job(page)
     assert [query["filters"] for query in found["input"]["plan"]] == [{}]
+
+
+def test_queries_are_edited_with_their_filters_and_the_ladder_says_what_it_changed(
+    page: Page, console: Console, sessions: str
+) -> None:
+    asked = {"answer": False, "reflection": False, "plan": [{"table": "talks", "query_text": "postgres vacuum"}]}
+    past = console.run(
+        "search", collection=sessions, question="postgres vacuum", filters={"track": "web"}, relax_filters=True, **asked
+    )
+    page.goto(f"/search?job={past['id']}")
+    ladder = page.get_by_role("region", name="Attempts")
+    expect(ladder).to_contain_text("How it was searched: initial 0 › mechanical 4")
+    changed = ladder.get_by_role("list", name="What the queries changed")
+    expect(changed).to_contain_text("since attempt 1:")
+    expect(changed.locator("del")).to_have_text("web")
+    expect(changed).to_contain_text("- filter track")
+    expect(page.get_by_label("A retry may drop filters")).to_be_checked()
+
+    ladder.get_by_role("button", name="Edit the queries of attempt 2").click()
+    page.get_by_label("Text of query 1").fill("tuning")
+    page.get_by_label("Add a filter of query 1").select_option("year")
+    year = page.get_by_role("textbox", name="Filter year of query 1")
+    year.fill("soon")
+    expect(year).to_have_attribute("aria-invalid", "true")
+    expect(page.get_by_text(re.compile(r"^Write 5, or"))).to_be_visible()
+    year.fill("2020..2021")
+    expect(year).to_have_attribute("aria-invalid", "false")
+    page.get_by_role("textbox", name="Filter track", exact=True).fill("")
+    page.get_by_role("button", name="Search", exact=True).click()
+    expect(page).not_to_have_url(re.compile(past["id"]))
+    expect(page.get_by_role("region", name="Hits in talks").locator(".hit")).to_have_count(2)
+    (query,) = console.job(page)["input"]["plan"]
+    assert (query["query_text"], query["filters"]) == ("tuning", {"year": {"gte": 2020, "lte": 2021}})
 
 
 def test_two_wordings_of_a_question_are_searched_side_by_side(page: Page, console: Console, sessions: str) -> None:

@@ -188,6 +188,13 @@ def test_a_line_of_the_effect_becomes_an_assertion_that_is_tried_without_a_model
     page: Page, console: Console, repaired: str
 ) -> None:
     page.goto(f"/transform?job={repaired}")
+    expect(page.get_by_role("tab", name="Attempt 2", selected=True)).to_be_visible()
+    came = page.get_by_role("region", name="What attempt 2 came to")
+    expect(came.get_by_role("columnheader", name="+ month")).to_be_visible()
+    page.get_by_role("tab", name="Attempt 1").click()
+    expect(page).to_have_url(re.compile("attempt=1"))
+    expect(page.get_by_label("Attempt 1", exact=True)).to_contain_text("KeyError")
+    expect(came).to_have_count(0)
     page.get_by_role("button", name="assert rows == 4").click()
     listed = page.get_by_label("Assertions").first
     expect(listed).to_contain_text("rows == 4")
@@ -225,15 +232,21 @@ def test_a_transform_is_made_from_nothing(page: Page, console: Console, prices: 
     page.get_by_role("button", name="Volume", exact=True).click()
     expect(page.get_by_label("What the model sees of data")).to_contain_text("••••")
     page.get_by_label("Task").fill(TASK)
+    page.get_by_label("Model", exact=True).first.fill("cerebras")
+    page.get_by_role("option", name="cerebras").first.click()
+    page.get_by_label("Seconds at most").fill("120")
     page.get_by_role("button", name="Run", exact=True).click()
     expect(page.get_by_role("region", name="The result")).to_contain_text("2003-09")
     expect(page.get_by_label("What left this machine")).to_contain_text("Volume")
     job = console.job(page)
     assert job["state"] == "succeeded"
     assert job["input"]["preview"]["mask"] == ["Volume"]
+    assert job["budget"] == {"seconds": 120}
+    assert job["overrides"]["model"].startswith("cerebras/")
     volumes = {line["Volume"] for line in csv.DictReader(io.StringIO(prices))}
     with console.api as api:
         calls = api.get(f"/v1/jobs/{job['id']}/llm-calls").json()["items"]
+        assert {call["requested"]["provider"] for call in calls} == {"cerebras"}
         ids = [call["id"] for call in calls if call["outcome"] != "skipped"]
         sent = [api.get(f"/v1/jobs/{job['id']}/llm-calls/{each}").json()["messages"] for each in ids]
     words = " ".join(message["content"] for messages in sent for message in messages)
@@ -246,6 +259,32 @@ def test_a_transform_is_made_from_nothing(page: Page, console: Console, prices: 
     words.locator("summary", has_text="user").first.click()
     expect(words.locator("mark.sent.masked", has_text="(hidden)").first).to_be_visible()
     expect(words.locator("mark.sent", has_text="29.96").first).to_be_visible()
+
+
+def test_a_table_marks_what_an_attempt_did_and_one_goes_on_from_it(page: Page, console: Console) -> None:
+    code = (
+        "import pandas as pd\nresult = data[data.id != 3].assign(double=data.n * 2)\n"
+        "result.loc[result.id == 2, 'n'] = 9\nresult = pd.concat([result, pd.DataFrame([{'id': 4, 'n': 1}])])"
+    )
+    data = [{"name": "data", "csv": "id,n\n1,5\n2,6\n3,7\n"}]
+    job = console.run("transform", task="as told", data=data, code=code)
+    page.goto(f"/transform?job={job['id']}")
+    attempt = page.get_by_label("Attempt 1", exact=True)
+    expect(attempt).to_contain_text(
+        "~ 1 cell changed, + 1 row new, - 1 row gone, + 1 column new; beside data, rows by id"
+    )
+    rows = attempt.get_by_role("region", name="What attempt 1 came to").get_by_role("row")
+    expect(rows.nth(2).locator(".changed")).to_have_text("~ 6 → 9")
+    expect(rows.nth(3).locator(".new").first).to_have_text("4")
+    expect(rows.nth(4)).to_contain_text(re.compile("^-"))
+    expect(rows.nth(4).locator(".dropped").first).to_have_css("text-decoration-line", "line-through")
+    attempt.get_by_text("Branch from it").click()
+    attempt.get_by_label("What to do with what attempt 1 gave").fill("describe it")
+    attempt.get_by_role("button", name="Branch").click()
+    expect(page).not_to_have_url(re.compile(job["id"]))
+    branched = console.job(page)
+    assert branched["input"]["branch"] == {"job_id": job["id"], "iteration": 1}
+    assert branched["conversation_id"] == job["conversation_id"]
 
 
 def test_a_job_is_replayed_with_a_changed_input(page: Page, console: Console) -> None:

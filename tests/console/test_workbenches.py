@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 import tarfile
 from collections.abc import Iterator
@@ -10,7 +11,11 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import FilePayload, Page, expect
+from sqlalchemy import create_engine
 
+from shared.contracts.definitions import SightedFile
+from shared.db import with_driver
+from shared.stacks.proposals import Seen, record
 from tests.console.conftest import ROOT, Console, Visit
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240), pytest.mark.xdist_group("console")]
@@ -112,6 +117,51 @@ def test_evidence_opens_and_a_rule_is_left_out(page: Page, console: Console) -> 
     job = console.job(page)
     assert job["input"]["disable"], "the rule is left out by the job, not by the page"
     assert "Express" not in str(job["result"]["services"])
+    assert job["input"]["source"]["name"] == "shop.tar.gz"
+    with console.api as api:
+        (listed,) = api.get("/v1/jobs", params={"kind": "detect", "limit": 1}).json()["items"]
+    assert listed["title"] == "shop.tar.gz"
+
+
+def test_rules_are_read_by_version_restored_and_made_of_what_models_named(page: Page, console: Console) -> None:
+    rules = "# ours\ndefinitions:\n  - {id: acme, kind: framework, name: Acme, files: [acme.toml]}\n"
+    more = "  - {id: zorp, kind: language, name: Zorp, files: ['*.zorp']}\n"
+    with console.api as api:
+        first = api.put("/v1/stacks/definitions", json={"yaml": rules}).json()["version"]
+        assert api.put("/v1/stacks/definitions", json={"yaml": rules + more}).status_code == 200
+    _sight_blorb(console)
+
+    page.goto(f"/detect?rules={first + 1}")
+    versions = page.get_by_role("region", name="Versions of the rules")
+    expect(versions.locator(".ln.add")).to_contain_text("zorp")
+    expect(versions).to_contain_text("by key")
+    versions.get_by_role("button", name=f"Use version {first} again").click()
+    expect(page.get_by_text(f"Version {first + 2}.")).to_be_visible()
+
+    proposed = page.get_by_role("region", name="Proposed rules")
+    expect(proposed).to_contain_text("○ open")
+    proposed.get_by_role("button", name="Blorb").click()
+    expect(page).to_have_url(re.compile("proposal=build_system"))
+    expect(proposed.get_by_label("The rule that would be added")).to_contain_text("+ files: Blorbfile")
+    proposed.get_by_role("button", name="Make it a rule").click()
+    expect(proposed).to_contain_text("✓ promoted")
+    expect(page.get_by_text(f"Version {first + 3}.")).to_be_visible()
+    with console.api as api:
+        now = api.get("/v1/stacks/definitions").json()
+        assert [each["id"] for each in now["definitions"]] == ["acme", "blorb"]
+        assert now["yaml"].startswith("# ours")
+        api.delete("/v1/stacks/definitions")
+
+
+def _sight_blorb(console: Console) -> None:
+    """Let a job have been told of Blorb, which no rule knows: the scripted models name nothing."""
+    job = console.run("execute", language="python", code="1")["id"]
+    files = [SightedFile(file="Blorbfile", line=None, pattern="Blorbfile")]
+    seen = Seen("build_system", "blorb", "Blorb", "native", 0.8, None, files)
+    engine = create_engine(with_driver(json.loads(console.shell("status", "-o", "json").out)["database_url"]))
+    with engine.begin() as connection:
+        record("default", job, "a source", [seen])(connection)
+    engine.dispose()
 
 
 def test_a_document_runs_and_shows_where_its_values_come_from(page: Page, console: Console) -> None:

@@ -1,9 +1,8 @@
-import { Button, Textarea } from "@mantine/core";
-import { useState } from "react";
+import { Button } from "@mantine/core";
 import type { Job, TransformResult } from "../../api/types";
 import { Code } from "../../shared/code";
 import { download } from "../../shared/json";
-import { WriteButton } from "../../shared/write";
+import { Ask } from "./ask";
 import type { Draft } from "./draft";
 import { DriftList, NewData } from "./new-data";
 
@@ -19,7 +18,6 @@ const ENDINGS: Readonly<Record<string, string>> = { python: "py", r: "R", sql: "
 /** What can be done with code that works: keep it, run it on other data without a model, or ask on. */
 export function Accepted({ job, draft, submit, ask }: Props) {
   const result = job.result as unknown as TransformResult;
-  const [question, setQuestion] = useState("");
   const runOn = (fileId: string): void => {
     const [first, ...others] = draft.data;
     if (first === undefined) return;
@@ -39,23 +37,11 @@ export function Accepted({ job, draft, submit, ask }: Props) {
       <Code text={result.code} />
       <DriftList drift={result.drift ?? []} />
       <NewData input={result.inputs?.find((input) => input.name === draft.data[0]?.name) ?? result.inputs?.[0]} run={runOn} />
-      <form
-        className="tight"
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (question.trim() === "") return;
-          ask(question);
-          submit({ task: question, conversation_id: job.conversation_id });
-          setQuestion("");
-        }}
-      >
-        <Textarea label={result.status === "question" ? "Answer the question" : "Ask on: the result is the next task's data"} autosize minRows={2} value={question} onChange={(event) => setQuestion(event.currentTarget.value)} />
-        <span>
-          <WriteButton type="submit" variant="default" disabled={question.trim() === ""}>
-            {result.status === "question" ? "Answer" : "Ask on"}
-          </WriteButton>
-        </span>
-      </form>
+      <Ask
+        label={result.status === "question" ? "Answer the question" : "Ask on: the result is the next task's data"}
+        button={result.status === "question" ? "Answer" : "Ask on"}
+        onAsk={ask}
+      />
     </section>
   );
 }
