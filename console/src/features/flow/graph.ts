@@ -1,5 +1,6 @@
 import type { Edge, Node } from "@xyflow/react";
 import type { FlowView } from "../../api/types";
+import { looks } from "./colours";
 
 export type Mark = "" | "added" | "changed" | "removed";
 
@@ -7,7 +8,7 @@ export interface FlowNode {
   id: string;
   type?: string;
   position: { x: number; y: number };
-  data: { label?: string; description?: string | null };
+  data: { label?: string; description?: string | null; collapsed?: boolean | null };
   hidden?: boolean | null;
   parentGroupId?: string | null;
   isCollapsed?: boolean | null;
@@ -39,12 +40,15 @@ export function edgesOf(flow: FlowView): FlowEdge[] {
   return flow.edges as unknown as FlowEdge[];
 }
 
-/** The flow with changes drawn into it: what is added stands in its place, what is removed stays, marked. */
-export function drawn(flow: FlowView, operations: readonly Operation[]): { nodes: Node[]; edges: Edge[] } {
+/** The flow with changes drawn into it: what is added stands in its place, what is removed stays (as it was `before`), marked. */
+export function drawn(flow: FlowView, operations: readonly Operation[], before: FlowView | null = null): { nodes: Node[]; edges: Edge[] } {
   const marks = new Map(operations.map((each) => [`${each.kind} ${each.id}`, each]));
   const added = (kind: string): unknown[] => operations.filter((each) => each.op === "add" && each.kind === kind && each.value !== undefined).map((each) => each.value);
+  const gone = <T extends { id: string }>(kind: string, elements: readonly T[]): T[] => elements.filter((each) => marks.get(`${kind} ${each.id}`)?.op === "remove");
   const size = sizeOf(flow);
-  const all = [...nodesOf(flow), ...(added("node") as FlowNode[])].filter(once());
+  const look = looks(flow);
+  const all = [...nodesOf(flow), ...(added("node") as FlowNode[]), ...gone("node", before === null ? [] : nodesOf(before))].filter(once());
+  const next = leads(flow);
   const places = new Map(all.map((node) => [node.id, node]));
   const frames = framesOf(all, size);
   const nodes = all.map((node) => {
@@ -57,15 +61,15 @@ export function drawn(flow: FlowView, operations: readonly Operation[]): { nodes
       id: node.id,
       type: "box",
       position: frame === undefined ? (set.position ?? node.position) : { x: frame.x, y: frame.y },
-      data: { label: set.data?.label ?? node.data?.label ?? node.id, mark, group: isGroup(node), open: frame !== undefined },
+      data: { label: set.data?.label ?? node.data?.label ?? node.id, mark, group: isGroup(node), open: frame !== undefined, folded: node.data?.collapsed === true, look: mark === "" ? look(node.id) : {} },
       hidden: node.hidden === true,
       ...box,
       measured: box,
       ...(frame === undefined ? {} : { zIndex: -1, draggable: false }),
-      ariaLabel: `${SIGNS[mark]}${node.data?.label ?? node.id}`,
+      ariaLabel: `${SIGNS[mark]}${node.data?.label ?? node.id}${next.has(node.id) ? `, leads to ${next.get(node.id)!.join(", ")}` : ""}`,
     } satisfies Node;
   });
-  const edges = [...edgesOf(flow), ...(added("edge") as FlowEdge[])].filter(once()).flatMap((edge) => {
+  const edges = [...edgesOf(flow), ...(added("edge") as FlowEdge[]), ...gone("edge", before === null ? [] : edgesOf(before))].filter(once()).flatMap((edge) => {
     const [source, target] = [shownFor(places, edge.source), shownFor(places, edge.target)];
     if (source === undefined || target === undefined || (source === target && edge.source !== edge.target)) return [];
     return [{ id: edge.id, source, target, label: edge.data?.label ?? undefined, className: markOf(marks.get(`edge ${edge.id}`)) }];
@@ -73,7 +77,7 @@ export function drawn(flow: FlowView, operations: readonly Operation[]): { nodes
   return { nodes, edges };
 }
 
-function isGroup(node: FlowNode): boolean {
+export function isGroup(node: FlowNode): boolean {
   return node.type === "group" || typeof node.isCollapsed === "boolean";
 }
 
@@ -131,17 +135,32 @@ function once(): (element: { id: string }) => boolean {
 
 /** The flow as lines of text: every node with where it leads. */
 export function outline(flow: FlowView): { id: string; text: string }[] {
-  const nodes = nodesOf(flow);
-  const names = new Map(nodes.map((node) => [node.id, node.data?.label || node.id]));
+  const next = leads(flow);
+  return nodesOf(flow).map((node) => {
+    const to = next.get(node.id) ?? [];
+    return { id: node.id, text: `${node.data?.label || node.id}${to.length === 0 ? "" : ` › ${to.join(", ")}`}` };
+  });
+}
+
+/** By node what its edges lead to, in words. */
+function leads(flow: FlowView): Map<string, string[]> {
+  const names = new Map(nodesOf(flow).map((node) => [node.id, node.data?.label || node.id]));
   const next = new Map<string, string[]>();
   for (const edge of edgesOf(flow)) {
     const label = edge.data?.label ? ` (${edge.data.label})` : "";
-    next.set(edge.source, [...(next.get(edge.source) ?? []), `${names.get(edge.target) ?? edge.target}${label}`]);
+    const to = `${names.get(edge.target) ?? edge.target}${label}`;
+    const known = next.get(edge.source);
+    if (known === undefined) next.set(edge.source, [to]);
+    else known.push(to);
   }
-  return nodes.map((node) => {
-    const to = next.get(node.id) ?? [];
-    return { id: node.id, text: `${names.get(node.id)}${to.length === 0 ? "" : ` › ${to.join(", ")}`}` };
-  });
+  return next;
+}
+
+/** What a node or an edge is called, as people know it. */
+export function nameOf(flow: FlowView, kind: string, id: string): string {
+  const node = (key: string): string => nodesOf(flow).find((each) => each.id === key)?.data?.label || key;
+  const edge = kind === "edge" ? edgesOf(flow).find((each) => each.id === id) : undefined;
+  return edge === undefined ? node(id) : `${node(edge.source)} › ${node(edge.target)}`;
 }
 
 export function words(operation: Operation): string {
