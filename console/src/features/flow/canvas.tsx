@@ -65,6 +65,8 @@ export default function Canvas({ nodes, edges, editable, film, shown: wanted, on
     },
     [changeNodes, editable, onMove],
   );
+  // The same function each time: a new one is told what is chosen anew.
+  const tellChosen = useCallback(({ nodes: chosen }: { nodes: Node[] }) => onChoose(chosen.map((node) => node.id)), [onChoose]);
   const { press, go } = useArrows({ nodes: shown, edges: lines, editable, change, flow });
   useEffect(() => {
     if (wanted !== null) go(wanted.id);
@@ -82,7 +84,7 @@ export default function Canvas({ nodes, edges, editable, film, shown: wanted, on
           onConnect={({ source, target }) => onConnect(source, target)}
           onDelete={(gone) => onRemove(gone.nodes.map((node) => node.id), gone.edges.map((edge) => edge.id))}
           onBeforeDelete={() => Promise.resolve(editable)}
-          onSelectionChange={({ nodes: chosen }) => onChoose(chosen.map((node) => node.id))}
+          onSelectionChange={tellChosen}
           nodesDraggable={editable}
           nodesConnectable={editable}
           deleteKeyCode={editable ? ["Delete", "Backspace"] : null}

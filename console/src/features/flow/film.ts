@@ -1,5 +1,5 @@
 import { useQuery, type QueryClient } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { get } from "../../api/client";
 import type { FlowView } from "../../api/types";
 import type { Operation } from "./graph";
@@ -54,15 +54,17 @@ interface Film {
 /** Plays the versions one after another: none before it is there, from the first when the present is shown. */
 export function usePlayer({ at, last, speed, ready, go }: Film): { playing: boolean; toggle: () => void; stop: () => void } {
   const [playing, setPlaying] = useState(false);
+  const show = useRef(go);
+  show.current = go;
   useEffect(() => {
     if (!playing || at === null || !ready) return undefined;
     const timer = setTimeout(() => {
       const next = after(at, last);
       if (next === null) setPlaying(false);
-      go(next);
+      show.current(next);
     }, 1000 / speed);
     return () => clearTimeout(timer);
-  });
+  }, [playing, at, last, speed, ready]);
   const toggle = (): void => {
     if (!playing && at === null) go(1);
     setPlaying(!playing);
