@@ -79,6 +79,7 @@ def test_a_flow_is_edited_by_keys_alone(page: Page, console: Console, flow: str)
     expect(nodes).to_have_count(2)
     assert sorted(saved()) == ["Cart", "Refund"]
     expect(done).to_have_text("Deleted Payment")
+    assert str(page.evaluate(focused)).startswith("Cart"), "one goes on beside what is gone"
 
 
 def test_a_group_is_folded_and_unfolded_on_the_canvas(page: Page, console: Console, flow: str) -> None:

@@ -34,7 +34,8 @@ export function along(nodes: readonly Node[], edges: readonly Edge[], from: stri
   return undefined;
 }
 
-function linkedWith(edges: readonly Edge[], id: string): Set<string> {
+/** What a node has an edge from or to. */
+export function linkedWith(edges: readonly Edge[], id: string): Set<string> {
   return new Set(edges.flatMap(({ source, target }) => (source === id ? [target] : target === id ? [source] : [])));
 }
 

@@ -3,6 +3,7 @@ import { Background, Controls, Panel, ReactFlow, useEdgesState, useNodesState, t
 import { lazy, Suspense, useCallback, useEffect, useRef } from "react";
 import { Box, Fold } from "./box";
 import { useArrows } from "./arrow-keys";
+import { linkedWith } from "./arrows";
 
 interface Props {
   nodes: Node[];
@@ -23,6 +24,10 @@ const Minimap = lazy(() => import("./minimap"));
 const TYPES = { box: Box };
 const SETTLED_MS = 400;
 const WORTH_A_MAP = 12;
+// A larger one opens at a size at which a part of it is in sight: to draw all of thousands takes many seconds. The map has the whole.
+const FITS = 500;
+const WHOLE = { minZoom: 0.05 };
+const PART = { minZoom: 0.3 };
 const HELP = {
   "node.a11yDescription.default": "Enter chooses the node, with Ctrl further ones. The arrows follow its edges, with Alt they move it. Delete removes it, Escape lets go of it.",
   "node.a11yDescription.keyboardDisabled": "Enter chooses the node. The arrows follow its edges.",
@@ -67,7 +72,14 @@ export default function Canvas({ nodes, edges, editable, film, shown: wanted, on
   );
   // The same function each time: a new one is told what is chosen anew.
   const tellChosen = useCallback(({ nodes: chosen }: { nodes: Node[] }) => onChoose(chosen.map((node) => node.id)), [onChoose]);
-  const { press, go } = useArrows({ nodes: shown, edges: lines, editable, change, flow });
+  const { press, go, focus } = useArrows({ nodes: shown, edges: lines, editable, change, flow });
+  const remove = (gone: { nodes: Node[]; edges: Edge[] }): void => {
+    const ids = gone.nodes.map((node) => node.id);
+    onRemove(ids, gone.edges.map((edge) => edge.id));
+    // Who works by keys goes on beside what is gone.
+    const next = ids.flatMap((id) => [...linkedWith(edges, id)]).find((id) => !ids.includes(id));
+    if (next !== undefined) focus(next);
+  };
   useEffect(() => {
     if (wanted !== null) go(wanted.id);
   }, [wanted]); // not when the nodes change
@@ -82,7 +94,7 @@ export default function Canvas({ nodes, edges, editable, film, shown: wanted, on
           onNodesChange={change}
           onEdgesChange={changeEdges}
           onConnect={({ source, target }) => onConnect(source, target)}
-          onDelete={(gone) => onRemove(gone.nodes.map((node) => node.id), gone.edges.map((edge) => edge.id))}
+          onDelete={remove}
           onBeforeDelete={() => Promise.resolve(editable)}
           onSelectionChange={tellChosen}
           nodesDraggable={editable}
@@ -91,7 +103,8 @@ export default function Canvas({ nodes, edges, editable, film, shown: wanted, on
           ariaLabelConfig={HELP}
           onlyRenderVisibleElements
           fitView
-          minZoom={0.05}
+          fitViewOptions={nodes.length > FITS ? PART : WHOLE}
+          minZoom={WHOLE.minZoom}
           proOptions={{ hideAttribution: false }}
         >
           <Background />

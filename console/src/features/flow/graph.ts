@@ -66,7 +66,7 @@ export function drawn(flow: FlowView, operations: readonly Operation[], before: 
       ...box,
       measured: box,
       ...(frame === undefined ? {} : { zIndex: -1, draggable: false }),
-      ariaLabel: `${SIGNS[mark]}${node.data?.label ?? node.id}${next.has(node.id) ? `, leads to ${next.get(node.id)!.join(", ")}` : ""}`,
+      ariaLabel: `${SIGNS[mark]}${node.data?.label ?? node.id}${leadsTo(next.get(node.id) ?? [])}`,
     } satisfies Node;
   });
   const edges = [...edgesOf(flow), ...(added("edge") as FlowEdge[]), ...gone("edge", before === null ? [] : edgesOf(before))].filter(once()).flatMap((edge) => {
@@ -140,6 +140,14 @@ export function outline(flow: FlowView): { id: string; text: string }[] {
     const to = next.get(node.id) ?? [];
     return { id: node.id, text: `${node.data?.label || node.id}${to.length === 0 ? "" : ` › ${to.join(", ")}`}` };
   });
+}
+
+const MOST_NAMED = 5;
+
+function leadsTo(names: readonly string[]): string {
+  if (names.length === 0) return "";
+  const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : "";
+  return `, leads to ${names.slice(0, MOST_NAMED).join(", ")}${more}`;
 }
 
 /** By node what its edges lead to, in words. */
