@@ -1,4 +1,4 @@
-import type { Edge, Node } from "@xyflow/react";
+import type { Edge, Node, NodeHandle, Position } from "@xyflow/react";
 import type { FlowView } from "../../api/types";
 import { looks } from "./colours";
 
@@ -65,6 +65,7 @@ export function drawn(flow: FlowView, operations: readonly Operation[], before: 
       hidden: node.hidden === true,
       ...box,
       measured: box,
+      handles: handlesOf(box),
       ...(frame === undefined ? {} : { zIndex: -1, draggable: false }),
       ariaLabel: `${SIGNS[mark]}${node.data?.label ?? node.id}${leadsTo(next.get(node.id) ?? [])}`,
     } satisfies Node;
@@ -140,6 +141,17 @@ export function outline(flow: FlowView): { id: string; text: string }[] {
     const to = next.get(node.id) ?? [];
     return { id: node.id, text: `${node.data?.label || node.id}${to.length === 0 ? "" : ` › ${to.join(", ")}`}` };
   });
+}
+
+const HANDLE = 6; // pixels, as the style sheet draws them
+
+/** Where edges end. Without that the library draws every node once to find out, in sight or not: thousands take half a minute. */
+function handlesOf({ width, height }: { width: number; height: number }): NodeHandle[] {
+  const size = { y: (height - HANDLE) / 2, width: HANDLE, height: HANDLE };
+  return [
+    { ...size, type: "target", position: "left" as Position, x: -HANDLE / 2 },
+    { ...size, type: "source", position: "right" as Position, x: width - HANDLE / 2 },
+  ];
 }
 
 const MOST_NAMED = 5;
