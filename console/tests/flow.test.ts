@@ -46,7 +46,7 @@ describe("versions and what they came of", () => {
   });
 
   it("are sentences where only calls were counted", () => {
-    expect([sentence("addNode x2, addEdge"), sentence("addNode, and more"), sentence("Layout LR")]).toEqual(["Added 2 nodes, Added a link", "addNode, and more", "Layout LR"]);
+    expect([sentence("addNode x2, addEdge"), sentence("addNode, and more"), sentence("Layout LR")]).toEqual(["Added 2 nodes, added a link", "addNode, and more", "Laid out, left to right"]);
   });
 
   it("play up to the present", () => {

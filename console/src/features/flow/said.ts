@@ -72,12 +72,17 @@ const PHRASES: Readonly<Record<string, readonly [string, string]>> = {
   autoLayout: ["Laid out", "Laid out"],
 };
 
+const LAYOUTS: Readonly<Record<string, string>> = { "Layout LR": "Laid out, left to right", "Layout TB": "Laid out, top to bottom" };
+
 /** "addNode x2" as a sentence; what a person or a model was asked stays as it was said. */
 export function sentence(summary: string): string {
+  if (LAYOUTS[summary] !== undefined) return LAYOUTS[summary];
   const parts = summary.split(", ").map((part) => {
     const [, name, count] = /^(\w+)(?: x(\d+))?$/.exec(part) ?? [];
     const phrase = PHRASES[name ?? ""];
     return phrase === undefined ? undefined : count === undefined ? phrase[0] : phrase[1].replace("#", count);
   });
-  return parts.some((part) => part === undefined) ? summary : parts.join(", ");
+  if (parts.some((part) => part === undefined)) return summary;
+  const [first, ...others] = parts as string[];
+  return [first, ...others.map((part) => part[0]!.toLowerCase() + part.slice(1))].join(", ");
 }
