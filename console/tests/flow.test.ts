@@ -4,7 +4,9 @@ import type { ChangeSet, FlowVersion, FlowView } from "../src/api/types";
 import { along } from "../src/features/flow/arrows";
 import { inkOn, looks, PALETTE } from "../src/features/flow/colours";
 import { after } from "../src/features/flow/film";
-import { drawn, nameOf, type Operation } from "../src/features/flow/graph";
+import type { Operation } from "../src/features/flow/elements";
+import { drawn } from "../src/features/flow/graph";
+import { nameOf } from "../src/features/flow/names";
 import { said, sentence } from "../src/features/flow/said";
 import { steps, tally } from "../src/features/flow/steps";
 

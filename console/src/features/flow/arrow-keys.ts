@@ -1,55 +1,50 @@
-import type { Edge, Node, NodeChange, ReactFlowInstance } from "@xyflow/react";
-import { useRef, type KeyboardEvent, type RefObject } from "react";
-import { along, ARROWS } from "./arrows";
+import type { Edge, Node, NodeChange } from "@xyflow/react";
+import { useCallback, type KeyboardEvent, type RefObject } from "react";
+import { along, ARROWS, moves } from "./arrows";
 
-interface Canvas {
+/** What the canvas lets the rest of the page do. */
+export interface CanvasHandle {
   nodes: readonly Node[];
-  edges: readonly Edge[];
-  editable: boolean;
   change: (changes: NodeChange[]) => void;
-  flow: RefObject<ReactFlowInstance | null>;
+  center: (x: number, y: number) => void;
 }
 
-const STEP = 8;
-const LONG_STEP = 40;
+const DRAWN_MS = 50;
+
+function elementOf(id: string): HTMLElement | null {
+  return document.querySelector(`.react-flow__node[data-id="${CSS.escape(id)}"]`);
+}
 
 /** The arrows on a node: they follow its edges, and with Alt they move it, or all that are chosen with it. */
-export function useArrows({ nodes, edges, editable, change, flow }: Canvas): { press: (event: KeyboardEvent) => void; go: (id: string) => void; focus: (id: string) => void } {
-  const element = useRef<Element | null>(null);
-  const choose = (id: string): void => change(nodes.filter((node) => node.selected === true || node.id === id).map((node) => ({ type: "select", id: node.id, selected: node.id === id })));
-  const focus = (id: string): void => {
-    const node = nodes.find((each) => each.id === id);
+export function useArrows(canvas: RefObject<CanvasHandle | null>, edges: readonly Edge[], editable: boolean) {
+  const focus = useCallback((id: string): void => {
+    const node = canvas.current?.nodes.find((each) => each.id === id);
     if (node === undefined) return;
-    const found = (): HTMLElement | null => (element.current ?? document).querySelector(`.react-flow__node[data-id="${CSS.escape(id)}"]`);
-    if (found() !== null) return found()!.focus();
+    const element = elementOf(id);
+    if (element !== null) return element.focus();
     // Only what is in sight is drawn.
-    const instance = flow.current;
-    void instance?.setCenter(node.position.x + (node.width ?? 0) / 2, node.position.y + (node.height ?? 0) / 2, { zoom: instance.getZoom() });
-    setTimeout(() => found()?.focus(), 50);
-  };
-  const go = (id: string): void => {
-    choose(id);
+    canvas.current?.center(node.position.x + (node.width ?? 0) / 2, node.position.y + (node.height ?? 0) / 2);
+    setTimeout(() => elementOf(id)?.focus(), DRAWN_MS);
+  }, [canvas]); // prettier-ignore
+  const go = useCallback((id: string): void => {
+    const chosen = canvas.current?.nodes.filter((node) => node.selected === true || node.id === id) ?? [];
+    canvas.current?.change(chosen.map((node) => ({ type: "select", id: node.id, selected: node.id === id })));
     focus(id);
-  };
+  }, [canvas, focus]); // prettier-ignore
   const press = (event: KeyboardEvent): void => {
-    element.current = event.currentTarget;
-    const way = ARROWS[event.key];
     const target = event.target as HTMLElement;
     const id = target.classList.contains("react-flow__node") ? target.dataset.id : undefined;
-    if (way === undefined || id === undefined || event.ctrlKey || event.metaKey) return;
+    if (!(event.key in ARROWS) || id === undefined || event.ctrlKey || event.metaKey || canvas.current === null) return;
     // The library moves with the arrows alone, and Alt would lead back in the browser's history.
     event.preventDefault();
     event.stopPropagation();
-    if (!event.altKey) {
-      const next = along(nodes, edges, id, event.key);
-      if (next !== undefined) go(next);
+    const { nodes, change } = canvas.current;
+    if (event.altKey) {
+      if (editable) change(moves(nodes, id, event.key, event.shiftKey));
       return;
     }
-    if (!editable) return;
-    const step = event.shiftKey ? LONG_STEP : STEP;
-    const chosen = nodes.filter((node) => node.selected === true);
-    const moving = chosen.some((node) => node.id === id) ? chosen : nodes.filter((node) => node.id === id);
-    change(moving.filter((node) => node.draggable !== false).map((node) => ({ type: "position", id: node.id, position: { x: node.position.x + way.x * step, y: node.position.y + way.y * step }, dragging: false })));
+    const next = along(nodes, edges, id, event.key);
+    if (next !== undefined) go(next);
   };
   return { press, go, focus };
 }

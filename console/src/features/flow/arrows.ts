@@ -1,4 +1,4 @@
-import type { Edge, Node } from "@xyflow/react";
+import type { Edge, Node, NodePositionChange } from "@xyflow/react";
 
 export const ARROWS: Readonly<Record<string, { x: number; y: number }>> = {
   ArrowLeft: { x: -1, y: 0 },
@@ -32,6 +32,20 @@ export function along(nodes: readonly Node[], edges: readonly Edge[], from: stri
     if (scored.length > 0) return scored.reduce((best, each) => (each.far < best.far ? each : best)).id;
   }
   return undefined;
+}
+
+const STEP = 8;
+const LONG_STEP = 40;
+
+/** A step of a node, and of all that are chosen with it. */
+export function moves(nodes: readonly Node[], id: string, key: string, long: boolean): NodePositionChange[] {
+  const way = ARROWS[key]!;
+  const step = long ? LONG_STEP : STEP;
+  const chosen = nodes.filter((node) => node.selected === true);
+  const moving = chosen.some((node) => node.id === id) ? chosen : nodes.filter((node) => node.id === id);
+  return moving
+    .filter((node) => node.draggable !== false)
+    .map((node) => ({ type: "position", id: node.id, position: { x: node.position.x + way.x * step, y: node.position.y + way.y * step }, dragging: false }));
 }
 
 /** What a node has an edge from or to. */

@@ -2,7 +2,7 @@ import { Handle, Position, type Node, type NodeProps } from "@xyflow/react";
 import { createContext, useContext } from "react";
 import { visible } from "../../shared/ansi";
 import type { Look } from "./colours";
-import { SIGNS, type Mark } from "./graph";
+import { SIGNS, type Mark } from "./elements";
 
 type Content = { label: string; mark: Mark; group: boolean; open: boolean; folded: boolean; look: Look };
 

@@ -2,7 +2,8 @@ import { Button } from "@mantine/core";
 import type { FlowView } from "../../api/types";
 import { visible } from "../../shared/ansi";
 import { looks, PALETTE, PLAIN } from "./colours";
-import { edgesOf, isGroup, nameOf, nodesOf } from "./graph";
+import { edgesOf, isGroup, nodesOf } from "./elements";
+import { nameOf } from "./names";
 import type { Call, ToolCall } from "./said";
 
 interface Props {

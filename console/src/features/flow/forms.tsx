@@ -5,7 +5,7 @@ import { post, send } from "../../api/client";
 import { visible } from "../../shared/ansi";
 import { download } from "../../shared/json";
 import { WriteButton } from "../../shared/write";
-import type { outline } from "./graph";
+import type { outline } from "./names";
 
 type OnFault = (error: unknown) => void;
 

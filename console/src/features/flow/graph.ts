@@ -1,44 +1,8 @@
 import type { Edge, Node, NodeHandle, Position } from "@xyflow/react";
 import type { FlowView } from "../../api/types";
 import { looks } from "./colours";
-
-export type Mark = "" | "added" | "changed" | "removed";
-
-export interface FlowNode {
-  id: string;
-  type?: string;
-  position: { x: number; y: number };
-  data: { label?: string; description?: string | null; collapsed?: boolean | null };
-  hidden?: boolean | null;
-  parentGroupId?: string | null;
-  isCollapsed?: boolean | null;
-}
-
-export interface FlowEdge {
-  id: string;
-  source: string;
-  target: string;
-  data?: { label?: string | null } | null;
-}
-
-/** One element's change, as proposals and differences list them. */
-export interface Operation {
-  op: "add" | "remove" | "update";
-  kind: "node" | "edge" | "setting";
-  id: string;
-  value?: unknown;
-  set?: Record<string, unknown>;
-}
-
-export const SIGNS: Readonly<Record<Mark, string>> = { "": "", added: "+ ", changed: "~ ", removed: "- " };
-
-export function nodesOf(flow: FlowView): FlowNode[] {
-  return flow.nodes as unknown as FlowNode[];
-}
-
-export function edgesOf(flow: FlowView): FlowEdge[] {
-  return flow.edges as unknown as FlowEdge[];
-}
+import { edgesOf, isGroup, nodesOf, SIGNS, type FlowEdge, type FlowNode, type Mark, type Operation } from "./elements";
+import { leads, leadsTo } from "./names";
 
 /** The flow with changes drawn into it: what is added stands in its place, what is removed stays (as it was `before`), marked. */
 export function drawn(flow: FlowView, operations: readonly Operation[], before: FlowView | null = null): { nodes: Node[]; edges: Edge[] } {
@@ -76,10 +40,6 @@ export function drawn(flow: FlowView, operations: readonly Operation[], before: 
     return [{ id: edge.id, source, target, label: edge.data?.label ?? undefined, className: markOf(marks.get(`edge ${edge.id}`)) }];
   });
   return { nodes, edges };
-}
-
-export function isGroup(node: FlowNode): boolean {
-  return node.type === "group" || typeof node.isCollapsed === "boolean";
 }
 
 /** What stands for a node: itself, or the folded group that hides it. */
@@ -134,15 +94,6 @@ function once(): (element: { id: string }) => boolean {
   return ({ id }) => !seen.has(id) && seen.add(id) !== undefined;
 }
 
-/** The flow as lines of text: every node with where it leads. */
-export function outline(flow: FlowView): { id: string; text: string }[] {
-  const next = leads(flow);
-  return nodesOf(flow).map((node) => {
-    const to = next.get(node.id) ?? [];
-    return { id: node.id, text: `${node.data?.label || node.id}${to.length === 0 ? "" : ` › ${to.join(", ")}`}` };
-  });
-}
-
 const HANDLE = 6; // pixels, as the style sheet draws them
 
 /** Where edges end. Without that the library draws every node once to find out, in sight or not: thousands take half a minute. */
@@ -154,38 +105,14 @@ function handlesOf({ width, height }: { width: number; height: number }): NodeHa
   ];
 }
 
-const MOST_NAMED = 5;
-
-function leadsTo(names: readonly string[]): string {
-  if (names.length === 0) return "";
-  const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : "";
-  return `, leads to ${names.slice(0, MOST_NAMED).join(", ")}${more}`;
-}
-
-/** By node what its edges lead to, in words. */
-function leads(flow: FlowView): Map<string, string[]> {
-  const names = new Map(nodesOf(flow).map((node) => [node.id, node.data?.label || node.id]));
-  const next = new Map<string, string[]>();
-  for (const edge of edgesOf(flow)) {
-    const label = edge.data?.label ? ` (${edge.data.label})` : "";
-    const to = `${names.get(edge.target) ?? edge.target}${label}`;
-    const known = next.get(edge.source);
-    if (known === undefined) next.set(edge.source, [to]);
-    else known.push(to);
-  }
-  return next;
-}
-
-/** What a node or an edge is called, as people know it. */
-export function nameOf(flow: FlowView, kind: string, id: string): string {
-  const node = (key: string): string => nodesOf(flow).find((each) => each.id === key)?.data?.label || key;
-  const edge = kind === "edge" ? edgesOf(flow).find((each) => each.id === id) : undefined;
-  return edge === undefined ? node(id) : `${node(edge.source)} › ${node(edge.target)}`;
-}
-
-export function words(operation: Operation): string {
-  const sign = operation.op === "add" ? "+" : operation.op === "remove" ? "-" : "~";
-  const value = operation.value as { data?: { label?: string }; source?: string; target?: string } | undefined;
-  const what = value?.data?.label ?? (value?.source === undefined ? operation.id : `${value.source} › ${value.target}`);
-  return `${sign} ${operation.kind} ${what}`;
+/** The nodes as they are now, with what is chosen or held here as it is: what somebody else changes takes no node out of a hand. */
+export function keepHeld(now: readonly Node[], nodes: Node[], isMoving: (id: string) => boolean): Node[] {
+  const held = new Map(now.filter((node) => node.selected || node.dragging || isMoving(node.id)).map((node) => [node.id, node]));
+  if (held.size === 0) return nodes;
+  return nodes.map((node) => {
+    const mine = held.get(node.id);
+    if (mine === undefined) return node;
+    const own = mine.dragging || isMoving(node.id) ? { position: mine.position, dragging: mine.dragging } : {};
+    return { ...node, ...own, selected: mine.selected ?? false };
+  });
 }

@@ -2,7 +2,7 @@ import { Button, TextInput } from "@mantine/core";
 import { useEffect, useMemo, useState } from "react";
 import type { FlowView } from "../../api/types";
 import { isTyping, keysAreOn } from "../../app/keys";
-import { nodesOf } from "./graph";
+import { nodesOf } from "./elements";
 import type { Call } from "./said";
 
 // More would be elements that nobody looks through: typing more of the name leaves fewer.

@@ -1,7 +1,7 @@
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
-import { lazy, Suspense, useCallback, useMemo, useState } from "react";
+import { lazy, Suspense, useCallback, useMemo, useRef, useState } from "react";
 import { get, getUnlessSame, post, Problem } from "../../api/client";
 import type { FlowView } from "../../api/types";
 import { visible } from "../../shared/ansi";
@@ -10,12 +10,16 @@ import { Loaded, Loading } from "../../shared/states";
 import { useTitle } from "../../shared/title";
 import { useUrl } from "../../shared/url";
 import { useWrite } from "../../shared/write";
+import { useArrows, type CanvasHandle } from "./arrow-keys";
+import { linkedWith } from "./arrows";
 import { Chat } from "./chat";
 import { Chosen } from "./chosen";
 import { SPEEDS, useFrame } from "./film";
 import "./flow.css";
 import { Export, Layout, Outline } from "./forms";
-import { drawn, outline, type Operation } from "./graph";
+import type { Operation } from "./elements";
+import { drawn } from "./graph";
+import { outline } from "./names";
 import { Hand } from "./hand";
 import { History } from "./history";
 import { useLiveFlow } from "./live";
@@ -49,7 +53,7 @@ function Flow({ flow }: { flow: FlowView }) {
   const [url, change] = useUrl();
   const client = useQueryClient();
   const [chosen, setChosen] = useState<string[]>([]);
-  const [wanted, setWanted] = useState<{ id: string } | null>(null);
+  const canvas = useRef<CanvasHandle>(null);
   const [words, say] = useState("");
   const base = `/v1/flows/${flow.id}`;
   const refresh = useCallback(() => void client.invalidateQueries({ queryKey: ["flow", flow.id] }), [client, flow.id]);
@@ -77,6 +81,13 @@ function Flow({ flow }: { flow: FlowView }) {
   const write = useWrite();
   const editable = past === null && operations.length === 0 && write.may;
   const call = (name: string, params: object): void => edit.mutate([{ name, params }]);
+  const arrows = useArrows(canvas, edges, editable);
+  const remove = (gone: string[], cut: string[]): void => {
+    edit.mutate([...gone.map((nodeId) => ({ name: "deleteNode", params: { nodeId } })), ...(gone.length > 0 ? [] : cut.map((edgeId) => ({ name: "deleteEdge", params: { edgeId } })))]);
+    // Who works by keys goes on beside what is gone.
+    const beside = gone.flatMap((id) => [...linkedWith(edges, id)]).find((id) => !gone.includes(id));
+    if (beside !== undefined) arrows.focus(beside);
+  };
   return (
     <div className="stack">
       <div className="head">
@@ -97,21 +108,23 @@ function Flow({ flow }: { flow: FlowView }) {
       </p>
       <div className="flow-cols">
         <div className="stack">
-          <Suspense fallback={<Loading />}>
-            <Canvas
-              key={flow.id}
-              nodes={nodes}
-              edges={edges}
-              editable={editable}
-              film={past !== null}
-              shown={wanted}
-              onMove={(moved) => edit.mutate(moved.map((params) => ({ name: "updateNode", params })))}
-              onConnect={(sourceNodeId, targetNodeId) => call("addEdge", { sourceNodeId, targetNodeId })}
-              onRemove={(gone, cut) => edit.mutate([...gone.map((nodeId) => ({ name: "deleteNode", params: { nodeId } })), ...(gone.length > 0 ? [] : cut.map((edgeId) => ({ name: "deleteEdge", params: { edgeId } })))])}
-              onChoose={setChosen}
-              onFold={(groupId, expand) => call("toggleGroupExpansion", { groupId, expand })}
-            />
-          </Suspense>
+          <div onKeyDownCapture={arrows.press}>
+            <Suspense fallback={<Loading />}>
+              <Canvas
+                key={flow.id}
+                nodes={nodes}
+                edges={edges}
+                editable={editable}
+                film={past !== null}
+                handle={canvas}
+                onMove={(moved) => edit.mutate(moved.map((params) => ({ name: "updateNode", params })))}
+                onConnect={(sourceNodeId, targetNodeId) => call("addEdge", { sourceNodeId, targetNodeId })}
+                onRemove={remove}
+                onChoose={setChosen}
+                onFold={(groupId, expand) => call("toggleGroupExpansion", { groupId, expand })}
+              />
+            </Suspense>
+          </div>
           <Hand flow={flow} chosen={chosen[0] ?? null} disabled={!editable} call={call} />
           <Chosen flow={flow} chosen={chosen} disabled={!editable} call={call} calls={edit.mutate} />
           <History
@@ -127,7 +140,7 @@ function Flow({ flow }: { flow: FlowView }) {
         <div className="stack">
           {url.proposal === undefined ? null : <Proposal flow={flow} id={url.proposal} onDecided={() => (change({ proposal: null }), refresh())} onAsked={(job) => change({ proposal: null, job })} />}
           <Chat flow={flow} jobId={url.job} onJob={(job) => change({ job })} onProposal={(id) => change({ proposal: id })} onChanged={refresh} />
-          <Outline lines={lines} onShow={(id) => setWanted({ id })} />
+          <Outline lines={lines} onShow={arrows.go} />
         </div>
       </div>
     </div>

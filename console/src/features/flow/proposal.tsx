@@ -6,7 +6,8 @@ import type { FlowView, Job } from "../../api/types";
 import { visible } from "../../shared/ansi";
 import { Failed, Loaded } from "../../shared/states";
 import { WriteButton } from "../../shared/write";
-import { words, type Operation } from "./graph";
+import type { Operation } from "./elements";
+import { words } from "./names";
 
 interface View {
   state: "open" | "applied" | "discarded";

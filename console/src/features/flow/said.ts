@@ -1,5 +1,5 @@
 import type { FlowView } from "../../api/types";
-import { nameOf } from "./graph";
+import { nameOf } from "./names";
 
 export type Call = (name: string, params: object) => void;
 
@@ -19,6 +19,12 @@ interface Params {
   expand?: boolean;
   collapsed?: boolean;
 }
+
+/** What a screen reader says of a node on the canvas. */
+export const HELP = {
+  "node.a11yDescription.default": "Enter chooses the node, with Ctrl further ones. The arrows follow its edges, with Alt they move it. Delete removes it, Escape lets go of it.",
+  "node.a11yDescription.keyboardDisabled": "Enter chooses the node. The arrows follow its edges.",
+};
 
 /** What was done, as one says it: for who does not see the canvas. */
 export function said(flow: FlowView, calls: readonly ToolCall[]): string {

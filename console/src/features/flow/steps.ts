@@ -1,5 +1,5 @@
 import type { ChangeSet, FlowVersion } from "../../api/types";
-import type { Operation } from "./graph";
+import type { Operation } from "./elements";
 import { sentence } from "./said";
 
 /** One version, and what is known of how it came about. */

@@ -4,7 +4,7 @@ import type { FlowView } from "../../api/types";
 import { visible } from "../../shared/ansi";
 import { Failed } from "../../shared/states";
 import { WriteButton } from "../../shared/write";
-import { nameOf } from "./graph";
+import { nameOf } from "./names";
 
 interface Step {
   to: "undo" | "redo";
