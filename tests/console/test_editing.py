@@ -47,22 +47,39 @@ def test_a_flow_is_edited_by_keys_alone(page: Page, console: Console, flow: str)
 
     _tab_to(page, "/^Cart/.test(document.activeElement.getAttribute('aria-label') ?? '')")
     page.keyboard.press("Enter")
+    focused = "document.activeElement.getAttribute('aria-label')"
+    assert page.evaluate(focused) == "Cart, leads to Payment"
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate(focused) == "Payment"
+    page.keyboard.press("ArrowLeft")
+    assert page.evaluate(focused) == "Cart, leads to Payment"
     for _ in range(3):
-        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Alt+ArrowDown")
     expect(page.get_by_text("version 3", exact=True)).to_be_visible()
     assert saved()["Cart"]["y"] > before["Cart"]["y"], "a move by keys is saved"
+    done = page.get_by_role("status", name="What was done")
+    expect(done).to_have_text("Moved Cart")
 
     page.keyboard.press("l")
     page.keyboard.type("Refund")
     _tab_to(page, "document.activeElement.innerText === 'Link'")
     page.keyboard.press("Enter")
     expect(page.locator(".react-flow__edge")).to_have_count(2)
+    expect(done).to_have_text("Linked Cart to Refund")
+
+    _tab_to(page, "document.activeElement.title === 'teal'")
+    page.keyboard.press("Enter")
+    expect(page.locator(".react-flow__node", has_text="Cart").locator(".node")).to_have_css(
+        "background-color", "rgb(201, 236, 230)"
+    )
 
     _tab_to(page, "/^Payment/.test(document.activeElement.getAttribute('aria-label') ?? '')")
     page.keyboard.press("Enter")
     page.keyboard.press("Delete")
     expect(nodes).to_have_count(2)
     assert sorted(saved()) == ["Cart", "Refund"]
+    expect(done).to_have_text("Deleted Payment")
+    assert str(page.evaluate(focused)).startswith("Cart"), "one goes on beside what is gone"
 
 
 def test_a_group_is_folded_and_unfolded_on_the_canvas(page: Page, console: Console, flow: str) -> None:
@@ -81,6 +98,14 @@ def test_a_group_is_folded_and_unfolded_on_the_canvas(page: Page, console: Conso
     with console.api as api:
         saved = api.get(f"/v1/flows/{flow}").json()["nodes"]
     assert sorted(node.get("hidden", False) for node in saved) == [False, True, True]
+    boxes.first.press("Enter")
+    page.get_by_role("button", name="Ungroup").click()
+    expect(boxes).to_have_count(2)
+    boxes.first.press("Enter")
+    boxes.last.press("Control+Enter")
+    page.get_by_role("button", name="Group", exact=True).click()
+    expect(boxes).to_have_count(1)
+    expect(page.get_by_role("status", name="What was done")).to_have_text("Grouped Cart, Payment")
 
 
 def _tab_to(page: Page, condition: str) -> None:

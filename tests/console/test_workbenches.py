@@ -70,18 +70,12 @@ def _labels(console: Console, flow: str) -> list[str]:
     return [str(node["data"]["label"]) for node in nodes]
 
 
-def test_a_change_of_somebody_else_arrives_by_itself(console: Console, page: Page, flow: str) -> None:
-    page.goto(f"/flows/{flow}")
-    expect(page.locator(".react-flow__node")).to_have_count(3)
-    with console.api as api:
-        call = {"name": "addNode", "params": {"label": "From elsewhere"}}
-        assert api.post(f"/v1/flows/{flow}/operations", json={"tool_calls": [call]}).status_code == 200
-    expect(page.locator(".react-flow__node", has_text="From elsewhere")).to_be_visible(timeout=15_000)
-    assert page.locator(".react-flow__node").count() == 4
-
-
 def test_a_flow_is_imported_and_exported(page: Page) -> None:
     page.goto("/flows")
+    page.get_by_label("Mermaid or JSON to import").fill("flowchart LR\n  a[Cart] --> b\n  click a href nowhere\n")
+    page.get_by_role("button", name="Import").click()
+    expect(page.get_by_role("alert")).to_contain_text("line 3: click a href nowhere")
+    expect(page.get_by_role("link", name="Open the flow")).to_be_visible()
     page.get_by_role("button", name="Use a sample").click()
     page.get_by_role("button", name="Import").click()
     expect(page).to_have_url(re.compile("/flows/[0-9a-f]"))

@@ -118,7 +118,8 @@ export function isEnd(type: string): boolean {
   return /^job_(succeeded|failed|cancelled|dead)$/.test(type);
 }
 
-async function withSlot<T>(signal: AbortSignal, work: (own: boolean) => Promise<T>): Promise<T> {
+/** Does the work with one of the few streams that the tabs of a browser share, or says that none is free. */
+export async function withSlot<T>(signal: AbortSignal, work: (own: boolean) => Promise<T>): Promise<T> {
   if (!("locks" in navigator)) return work(true);
   for (let slot = 0; slot < STREAMS; slot += 1) {
     const done = await navigator.locks.request(`assay-stream-${slot}`, { ifAvailable: true }, async (lock) =>

@@ -34,6 +34,7 @@ _OF_ONE_TENANT: Mapping[str, Callable[[], Executable]] = {
     "response": lambda: submission.keep_response("t", "k", b"", 202, {}, b""),
     "find": lambda: queries.find("j", "t"),
     "state": lambda: queries.state("j", "t"),
+    "tokens": lambda: queries.tokens_of("t", ["j"]),
     "events": lambda: queries.events_after("j", "t", 0, 100),
     "places": lambda: queries.queue_positions("t", ["j"]),
     "cancel": lambda: statements.cancel("j", "t"),
