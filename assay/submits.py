@@ -89,7 +89,7 @@ def detect_input(
         raise ValueError("ref belongs to a repository, not to an archive")
     else:
         info = yield from call(files.put(path), options)
-    return {"source": {"file_id": info.id}, **rest}
+    return {"source": {"file_id": info.id, "name": info.name[:200]}, **rest}
 
 
 @dataclass(frozen=True)

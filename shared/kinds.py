@@ -189,7 +189,7 @@ KINDS: SpecTable[KindSpec[Any]] = SpecTable(
             result=DetectResult,
             service="stacks",
             command="detect",
-            title=("source.git", "source.path"),
+            title=("source.git", "source.path", "source.name"),
             example=Example(
                 "Every technology of an uploaded source tree",
                 {"source": {"git": "https://github.com/org/repo"}, "mode": "static"},

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from shared.contracts.execute import ExecuteResult
     from shared.contracts.flow import FlowResult
     from shared.contracts.models import Providers
-    from shared.contracts.operations import Doctor, Queues, SettingStates, Stats, Workers
+    from shared.contracts.operations import Doctor, QueueHistory, Queues, Served, SettingStates, Stats, Workers
     from shared.contracts.search import IngestResult, RecordsResult, SearchResult
     from shared.contracts.transform import TransformResult
 
@@ -185,6 +185,10 @@ class AsyncClient:
     async def queues(self) -> Queues:
         return await self.send(rest.queues())
 
+    async def queue_history(self) -> QueueHistory:
+        """What waited, came and went in each minute of the last hour."""
+        return await self.send(rest.queue_history())
+
     async def workers(self) -> Workers:
         return await self.send(rest.workers())
 
@@ -196,10 +200,19 @@ class AsyncClient:
         return await self.send(rest.doctor())
 
     async def stats(
-        self, by: str = "kind", bucket: str = "day", since: str | None = None, until: str | None = None
+        self,
+        by: str = "kind",
+        bucket: str = "day",
+        since: str | None = None,
+        until: str | None = None,
+        source: str | None = None,
     ) -> Stats:
         """Sums of jobs and model calls, by kind, model, prompt and so on."""
-        return await self.send(rest.stats(by, bucket, since, until))
+        return await self.send(rest.stats(by, bucket, since, until, source))
+
+    async def served(self, since: str | None = None, until: str | None = None, source: str | None = None) -> Served:
+        """Which models answered for which."""
+        return await self.send(rest.served(since, until, source))
 
     async def providers(self) -> Providers:
         return await self.models.providers()

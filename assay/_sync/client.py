@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from shared.contracts.execute import ExecuteResult
     from shared.contracts.flow import FlowResult
     from shared.contracts.models import Providers
-    from shared.contracts.operations import Doctor, Queues, SettingStates, Stats, Workers
+    from shared.contracts.operations import Doctor, QueueHistory, Queues, Served, SettingStates, Stats, Workers
     from shared.contracts.search import IngestResult, RecordsResult, SearchResult
     from shared.contracts.transform import TransformResult
 
@@ -183,6 +183,10 @@ class Client:
     def queues(self) -> Queues:
         return self.send(rest.queues())
 
+    def queue_history(self) -> QueueHistory:
+        """What waited, came and went in each minute of the last hour."""
+        return self.send(rest.queue_history())
+
     def workers(self) -> Workers:
         return self.send(rest.workers())
 
@@ -193,9 +197,20 @@ class Client:
         """What the server checks of itself; for keys with admin."""
         return self.send(rest.doctor())
 
-    def stats(self, by: str = "kind", bucket: str = "day", since: str | None = None, until: str | None = None) -> Stats:
+    def stats(
+        self,
+        by: str = "kind",
+        bucket: str = "day",
+        since: str | None = None,
+        until: str | None = None,
+        source: str | None = None,
+    ) -> Stats:
         """Sums of jobs and model calls, by kind, model, prompt and so on."""
-        return self.send(rest.stats(by, bucket, since, until))
+        return self.send(rest.stats(by, bucket, since, until, source))
+
+    def served(self, since: str | None = None, until: str | None = None, source: str | None = None) -> Served:
+        """Which models answered for which."""
+        return self.send(rest.served(since, until, source))
 
     def providers(self) -> Providers:
         return self.models.providers()

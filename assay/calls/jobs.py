@@ -28,6 +28,7 @@ class SubmitOptions(TypedDict, total=False):
     webhook: Mapping[str, Any]
     labels: Mapping[str, str]
     reproducible: bool
+    model: str
 
 
 def create(

@@ -163,7 +163,7 @@ if TYPE_CHECKING:
     from shared.contracts.conversations import Conversation, ConversationSummary
     from shared.contracts.keys import KeyInfo, NewKey, NewSession, Session, SessionCode
     from shared.contracts.limits import TenantLimits
-    from shared.contracts.operations import Doctor, Queues, SettingStates, Stats, Workers
+    from shared.contracts.operations import Doctor, QueueHistory, Queues, Served, SettingStates, Stats, Workers
     from shared.contracts.search import Collection, PastAttempt
     from shared.contracts.webhooks import WebhookSecret
 
@@ -248,9 +248,24 @@ def doctor() -> ApiCall[Doctor]:
     return ApiCall("GET", "/v1/doctor", as_model("operations.Doctor"))
 
 
-def stats(by: str = "kind", bucket: str = "day", since: str | None = None, until: str | None = None) -> ApiCall[Stats]:
-    query = {"by": by, "bucket": bucket, "from": since, "to": until}
+def queue_history() -> ApiCall[QueueHistory]:
+    return ApiCall("GET", "/v1/queues/history", as_model("operations.QueueHistory"))
+
+
+def stats(
+    by: str = "kind",
+    bucket: str = "day",
+    since: str | None = None,
+    until: str | None = None,
+    source: str | None = None,
+) -> ApiCall[Stats]:
+    query = {"by": by, "bucket": bucket, "from": since, "to": until, "source": source}
     return ApiCall("GET", "/v1/stats", as_model("operations.Stats"), query=query)
+
+
+def served(since: str | None = None, until: str | None = None, source: str | None = None) -> ApiCall[Served]:
+    query = {"from": since, "to": until, "source": source}
+    return ApiCall("GET", "/v1/stats/served", as_model("operations.Served"), query=query)
 
 
 def audit_verification() -> ApiCall[AuditVerification]:

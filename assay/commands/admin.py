@@ -233,9 +233,14 @@ def _listed(parameters: dict[str, Any]) -> str:
 
 
 def _available(answer: Any) -> str:
-    """``takes`` and ``refuses``: of schema, tools, images, system, stream_usage; in neither: not tried."""
+    """``takes`` and ``refuses``: of schema, tools, images, system, stream_usage; in neither: not tried.
+
+    ``input`` and ``output`` are dollars for a million tokens, as of a day.
+    """
+    prices = {(price["provider"], price["model"]): price for price in answer.get("prices", ())}
+    names = ["provider", "model", "configured", "window", "tokenizer", "takes", "refuses", "retired"]
     return show.table(
-        ["provider", "model", "configured", "window", "tokenizer", "takes", "refuses", "retired"],
+        [*names, "input", "output", "as of"],
         [
             [
                 each["provider"],
@@ -246,8 +251,10 @@ def _available(answer: Any) -> str:
                 ", ".join(each.get("takes") or ()) or None,
                 ", ".join(each.get("refuses") or ()) or None,
                 each.get("retired"),
+                *(price.get(name) for name in ("input", "output", "as_of")),
             ]
             for each in answer["available"]
+            for price in [prices.get((each["provider"], each["model"]), {})]
         ],
     )
 

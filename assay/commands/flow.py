@@ -114,7 +114,7 @@ def show_flow(id: str) -> None:
 @app.command
 def history(id: str) -> None:
     """List the changes of a flow."""
-    columns = ["version", "time", "actor", "origin", "summary"]
+    columns = ["version", "time", "actor", "origin", "summary", "tokens"]
     answer(
         flows.history(id),
         lambda page: show.table(columns, [[each.get(name) for name in columns] for each in show.items(page)]),

@@ -10,7 +10,7 @@ from assay.calls import rest
 from assay.commands import show
 from assay.commands.session import current
 
-_Grouping = Literal["kind", "state", "key", "tenant", "model", "provider", "role", "prompt", "source"]
+_Grouping = Literal["kind", "state", "key", "tenant", "model", "provider", "role", "prompt", "source", "served"]
 
 
 def queues() -> int:
@@ -42,15 +42,30 @@ def settings() -> int:
 
 def stats(
     *,
-    by: _Grouping = "kind",
-    bucket: Literal["hour", "day"] = "day",
+    by: Annotated[_Grouping, Parameter(help="served: which models answered for which")] = "kind",
+    bucket: Annotated[Literal["minute", "hour", "day", "all"], Parameter(help="all: one row a group")] = "day",
     since: Annotated[str | None, Parameter(help="RFC 3339; by default a week ago")] = None,
     until: Annotated[str | None, Parameter(help="RFC 3339; by default now")] = None,
+    source: Annotated[Literal["live", "replay", "scripted"] | None, Parameter(help="only calls of this one")] = None,
 ) -> int:
     """Add up jobs and model calls."""
-    names = ["at", "group", "jobs", "succeeded", "failed", "run_p50", "input_tokens", "output_tokens", "cost_usd"]
-    _table(current().client.fetch(rest.stats(by, bucket, since, until)), names)
+    if by == "served":
+        current().show(current().client.fetch(rest.served(since, until, source)), _served)
+        return 0
+    names = ["at", "group", "jobs", "succeeded", "failed", "turns_mean", "run_p50", "input_tokens", "output_tokens"]
+    _table(current().client.fetch(rest.stats(by, bucket, since, until, source)), [*names, "cost_usd"])
     return 0
+
+
+def _served(page: Any) -> str:
+    def name(model: Any) -> str | None:
+        return None if model is None else f"{model['provider']}/{model['model']}"
+
+    rows = [
+        [name(row["requested"]), name(row["served"]), row["requests"], row["jobs"], ", ".join(row["causes"])]
+        for row in page["items"]
+    ]
+    return show.table(["requested", "served", "requests", "jobs", "causes"], rows)
 
 
 def _table(answer: Any, names: list[str]) -> None:

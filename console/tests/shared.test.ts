@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 import { parse } from "../src/api/frames";
-import { barsOf, drawable, moved, zoomed } from "../src/features/job/bars";
 import { spans, visible } from "../src/shared/ansi";
 import { headOf, safeCell } from "../src/shared/csv";
 import { changes } from "../src/shared/diff";
@@ -10,14 +9,6 @@ import { longestOf, stripOf } from "../src/features/jobs/strip";
 import type { FlowView, Job, TransformResult } from "../src/api/types";
 import { drawn } from "../src/features/flow/graph";
 import { originsOf, told } from "../src/results/origins";
-
-const event = (seq: number, type: string, at: number, more: object = {}) => ({
-  type,
-  job_id: "j",
-  seq,
-  at: new Date(at * 1000).toISOString(),
-  ...more,
-});
 
 describe("differences", () => {
   test("a changed line is one taken away and one added, with the numbers of both texts", () => {
@@ -70,45 +61,6 @@ describe("events", () => {
   test("a frame has an id, an event and its data, a comment is nothing", () => {
     expect(parse('id: 3\nevent: x\ndata: {"seq":3}')).toEqual([{ id: "3", event: "x", data: '{"seq":3}' }]);
     expect(parse(": still here")).toEqual([]);
-  });
-  test("the timeline has a bar for the wait, each call and each run", () => {
-    const events = [
-      event(1, "job_queued", 0),
-      event(2, "job_started", 1),
-      event(3, "llm_call", 3, { seconds: 2, outcome: "ok", provider: "p" }),
-      event(4, "turn_taken", 4, { number: 1, outcome: { outcome: "error" } }),
-      event(5, "job_failed", 4),
-    ];
-    const { bars, total } = barsOf(events, null);
-    expect(total).toBe(4);
-    expect(bars.map((bar) => [bar.lane, bar.from, bar.to, bar.tone])).toEqual([
-      ["queue", 0, 1, "queue"],
-      ["models", 1, 3, "ok"],
-      ["runs", 3, 4, "fault"],
-    ]);
-  });
-});
-
-describe("timeline", () => {
-  test("10,000 events are drawn as no more bars than fit, and every fault is among them", () => {
-    const events = [event(1, "job_queued", 0), event(2, "job_started", 1)];
-    for (let turn = 0; turn < 5000; turn += 1) {
-      events.push(event(2 * turn + 3, "llm_call", 2 + turn, { outcome: turn === 77 ? "timeout" : "ok", provider: "p", seconds: 0.5 }));
-      events.push(event(2 * turn + 4, "turn_taken", 2.5 + turn, { number: turn, outcome: { outcome: "result" } }));
-    }
-    const { bars, total } = barsOf(events, null);
-    expect(bars).toHaveLength(10_001);
-    const drawn = drawable(bars, total / 500);
-    expect(drawn.length).toBeLessThan(1100);
-    expect(drawn.filter((bar) => bar.tone === "fault")).toHaveLength(1);
-    expect(drawable(bars.slice(0, 5), 0.001)).toEqual(bars.slice(0, 5));
-  });
-
-  test("zooming keeps what is under the pointer and ends with the whole; moving stays within it", () => {
-    expect(zoomed([0, 100], 25, 0.5, 100)).toEqual([12.5, 62.5]);
-    expect(zoomed([12.5, 62.5], 25, 4, 100)).toBeNull();
-    expect(moved([10, 20], -5, 100)).toEqual([0, 10]);
-    expect(moved([10, 20], 50, 100)).toEqual([90, 100]);
   });
 });
 

@@ -42,7 +42,7 @@ class Mutate:
 
     def __call__(self, context: Context, request: FlowInput) -> FlowResult:
         """Raises: NotFound for the flow, ProvidersFailed, JobCancelled, BudgetSpent before the first answer."""
-        author = Author(context.job.actor, "llm.tool")
+        author = Author(context.job.actor, "llm.tool", context.job.id)
         session = self.editor.begin(context.job.tenant_id, request.flow_id, author, request.atomic)
         return _EditLoop(self.settings, context, request, session).run()
 

@@ -100,6 +100,8 @@ class Proposal(Answer):
     id: str
     name: str
     state: Literal["open", "promoted", "dismissed"]
+    decided_by: str | None = None  #: the id of the API key that promoted or dismissed it
+    decided_at: Time | None = None  #: when it was promoted or dismissed; null while it is open
     jobs: int
     sources: int
     confidence: float  #: the mean of what the model said

@@ -62,6 +62,7 @@ class Source(Request):
     """Where the tree is: an uploaded archive, a public https git URL, or a local path (embedded mode only)."""
 
     file_id: FileId | None = None
+    name: Annotated[str, Field(min_length=1, max_length=200)] | None = None  #: of the archive, for who reads lists
     git: GitUrl | None = None
     ref: GitRef | None = None
     path: Annotated[str, LocalPath(), Field(min_length=1, max_length=4096)] | None = None
@@ -71,6 +72,8 @@ class Source(Request):
         given = [name for name in ("file_id", "git", "path") if getattr(self, name) is not None]
         if len(given) != 1:
             raise ValueError("give exactly one of file_id, git and path")
+        if self.name is not None and self.file_id is None:
+            raise ValueError("name belongs to file_id")
         if self.ref is not None and self.git is None:
             raise ValueError("ref belongs to git")
         return self

@@ -99,6 +99,8 @@ class Block(Answer):
     message_spans: list[tuple[int, int, str]] = []  #: [from, to) of the rendered one, and whose value
     variables: list[BlockVariable] = []
     outputs: list[Display] = []
+    #: Its ``block``: a chunk itself, or who set the only name that is read.
+    value: BlockVariable | None = None  #: what the last output shows, where that is a value
     model: str | None = None
     messages: list[BlockMessage] = []
     seconds: float = 0

@@ -86,12 +86,15 @@ class ChangeSetView(Answer):
     summary: str
     time: Time
     undone: bool = False
+    job_id: str | None = None  #: that made it, or its proposal, while it is kept
+    tokens: int | None = None  #: that the job's models took and gave
 
 
 class FlowVersion(Answer):
     version: int
     kind: Literal["create", "change", "undo", "redo"]
     actor: str
+    actor_name: str | None = None
     time: Time
     name: str | None = None
 

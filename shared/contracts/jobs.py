@@ -64,6 +64,8 @@ class JobRequest(Request):
     webhook: Webhook | None = None
     labels: Labels = {}
     reproducible: bool = False  #: asks every model with temperature 0 and a fixed seed
+    #: Asked instead of the chains' models, and nobody else is: PROVIDER/MODEL, or a part of a model's id.
+    model: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     kind: str  #: narrowed, as ``input`` is, in the model of each kind: ``shared.kinds``
     input: BaseModel
 
@@ -147,7 +149,7 @@ class JobView(Answer):
     actor: str | None = None  #: the id of the API key that submitted it
     actor_name: str | None = None  #: not in lists: the name of that key
     budget: dict[str, JsonValue] = {}
-    overrides: dict[str, JsonValue] = {}  #: `reproducible`; of a replay: another model, another version of the prompt
+    overrides: dict[str, JsonValue] = {}  #: `reproducible`, `model`; of a replay: another version of the prompt
     worker_id: str | None = None
     crashes: int = 0  #: how often it took its worker down
     request_id: str | None = None  #: of the request that submitted it, as in the logs

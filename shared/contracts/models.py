@@ -31,9 +31,33 @@ class ModelTestInput(Request):
     link: Link | None = None  #: the provider and the model to ask
 
 
+class LongPromptPrice(Answer):
+    """What a model costs when the prompt is longer than so many tokens."""
+
+    tokens: int  #: of a prompt, beyond which these prices hold
+    input: float  #: of a million tokens of such prompts
+    output: float  #: of a million tokens of their answers
+
+
+class ModelPrice(Answer):
+    """What a model costs for a million tokens; null is unknown, and never nothing."""
+
+    provider: str
+    model: str
+    currency: Literal["USD"] = "USD"  #: of all its prices
+    input: float | None = None  #: of a million tokens of prompts
+    output: float | None = None  #: of a million tokens of answers
+    cached: float | None = None  #: input that is read from the provider's cache; null: as other input
+    written: float | None = None  #: input that is put into it; null: as other input
+    above: LongPromptPrice | None = None  #: of longer prompts, where they cost something else
+    as_of: str | None = None  #: the day on which this was last looked at
+    source: str | None = None  #: where the vendor, or who quotes it, says so
+
+
 class Models(Answer):
     available: list[dict[str, JsonValue]]
     roles: dict[str, list[Link]]
+    prices: list[ModelPrice] = []  #: of each available model
 
 
 class AllowedModelsInput(Request):

@@ -7,8 +7,11 @@ from typing import Literal
 from pydantic import JsonValue
 
 from shared.contracts.common import Answer, Time
+from shared.contracts.models import ModelName
 
 Grouping = Literal["kind", "state", "key", "tenant", "model", "provider", "role", "prompt", "source"]
+Bucket = Literal["minute", "hour", "day", "all"]
+Source = Literal["live", "replay", "scripted"]
 
 
 class QueueState(Answer):
@@ -24,6 +27,21 @@ class QueueState(Answer):
 
 class Queues(Answer):
     items: list[QueueState]
+
+
+class QueuePast(Answer):
+    """A kind's last hour, a number for each minute, the oldest first."""
+
+    kind: str
+    queued: list[int]  #: that waited at the end of the minute
+    submitted: list[int]  #: in the minute
+    ended: list[int]  #: in the minute
+    failed: list[int]  #: of those that ended
+
+
+class QueueHistory(Answer):
+    since: Time  #: the start of the first minute; the last one still runs
+    items: list[QueuePast]
 
 
 class WorkerInfo(Answer):
@@ -55,7 +73,11 @@ class StatsRow(Answer):
     wait_p95: float | None = None
     run_p50: float | None = None
     run_p95: float | None = None
+    turns_p50: float | None = None  #: how many turns jobs took that succeeded and asked models
+    turns_mean: float | None = None  #: of the same jobs
+    turns_jobs: int = 0  #: how many jobs those are: begun and ended within the time
     calls: int = 0
+    errors: int = 0  #: calls that reached a provider and brought no answer
     failovers: int | None = None
     input_tokens: int = 0
     output_tokens: int = 0
@@ -65,10 +87,27 @@ class StatsRow(Answer):
 
 class Stats(Answer):
     by: Grouping
-    bucket: Literal["hour", "day"]
+    bucket: Bucket
     since: Time
     until: Time
     items: list[StatsRow]
+    source: Source | None = None  #: of the calls that count; null: of any
+
+
+class ServedRow(Answer):
+    """Requests that began with the same model and were answered by the same one."""
+
+    requested: ModelName  #: asked first
+    served: ModelName | None  #: that answered; null where none did
+    requests: int  #: each with all its attempts
+    jobs: int  #: that these requests belong to
+    causes: list[str]  #: why the first one did not answer: fault codes, `skipped`
+
+
+class Served(Answer):
+    since: Time
+    until: Time
+    items: list[ServedRow]
 
 
 class SettingState(Answer):

@@ -117,8 +117,8 @@ class EditSession:
         return write
 
     def propose(self, summary: str) -> tuple[str, Effect]:
-        """The id of a proposal of the session, and what writes it."""
-        proposal_id, flow, forward = proposals.new_id(), self.flow, self.operations()
+        """The id of a proposal of the session, which is that of its job, and what writes it."""
+        proposal_id, flow, forward = self._author.job or proposals.new_id(), self.flow, self.operations()
 
         def write(connection: Connection) -> None:
             proposals.propose(connection, proposal_id, flow, self._author.actor, summary, forward)

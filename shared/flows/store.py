@@ -67,6 +67,18 @@ class Author:
 
     actor: str
     origin: str
+    job: str | None = None  #: that did it, or that a proposal is of
+
+    @property
+    def origin_of_change(self) -> str:
+        """As an entry of the history keeps it: see ``origin_and_job``."""
+        return self.origin if self.job is None else f"{self.origin}:{self.job}"
+
+
+def origin_and_job(kept: str) -> tuple[str, str | None]:
+    """What an entry of the history says of where it comes from; the job may be gone meanwhile."""
+    origin, _, job = kept.partition(":")
+    return origin, job or None
 
 
 class Offload(Protocol):

@@ -66,6 +66,7 @@ class JobFilter:
     prompt: tuple[str, int] | None = None
     error_code: str | None = None
     failed_over: bool | None = None
+    warned: bool | None = None  #: has warnings, or has none
     words: str | None = None  #: in the title
 
     def conditions(self, tenant: str) -> list[ColumnElement[bool]]:
@@ -81,6 +82,9 @@ class JobFilter:
         found += [or_(*(columns.labels.contains({key: value}) for key, value in either)) for either in self.labels]
         if self.words:
             found.append(title().icontains(self.words, autoescape=True))
+        if self.warned is not None:
+            length = func.jsonb_array_length(columns.warnings)
+            found.append(length > 0 if self.warned else length == 0)
         return [*found, *self._of_calls()]
 
     def marks(self) -> list[tuple[str, str]]:
@@ -101,7 +105,7 @@ class JobFilter:
 
     def is_loose(self) -> bool:
         """Whether many jobs that the index gives may not be wanted."""
-        if self.words or self.failed_over is False:
+        if self.words or self.failed_over is False or self.warned is not None:
             return True
         fixed = (self.error_code, self.provider, self.model, self.prompt, self.failed_over, *self.labels)
         return sum(value is not None for value in fixed) + bool(self.kinds or self.states) > 1

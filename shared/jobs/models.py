@@ -70,7 +70,7 @@ class BrokeredJobModels:
 
 
 def selector_of(overrides: Mapping[str, JsonValue]) -> tuple[str, ...]:
-    """The model that a replay names."""
+    """The model that the job names."""
     model = overrides.get("model")
     return (str(model),) if model else ()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -53,6 +53,16 @@ def find(job_id: str, tenant: str) -> Select[Any]:
     actor = select(api_keys.c.name).where(api_keys.c.id == jobs.c.actor, api_keys.c.tenant_id == tenant)
     told = (_isolation(job_id, tenant).label("isolation"), actor.scalar_subquery().label("actor_name"))
     return select(*columns, *told).where(jobs.c.id == job_id, jobs.c.tenant_id == tenant)
+
+
+def tokens_of(tenant: str, ids: Collection[str]) -> Select[str, int]:
+    """``id, tokens`` of those that are jobs of the tenant: what their models took and gave."""
+    numbers = [
+        func.coalesce(cast(jobs.c.usage[name].astext, BigInteger), 0) for name in ("input_tokens", "output_tokens")
+    ]
+    return select(jobs.c.id, (numbers[0] + numbers[1]).label("tokens")).where(
+        jobs.c.tenant_id == tenant, jobs.c.id.in_(ids)
+    )
 
 
 def _isolation(job_id: str, tenant: str) -> ScalarSelect[Any]:

@@ -58,7 +58,7 @@ jobs = Table(
     _json("labels", "{}"),
     _json("budget", "{}"),
     _json("usage", "{}"),
-    _json("overrides", "{}"),  # of a replay: model, prompt version
+    _json("overrides", "{}"),  # reproducible, model; of a replay: prompt version
     Column("conversation_id", Text, nullable=False),
     Column("replayed_from", Text),
     Column("batch_id", Text),

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Engine, delete, func, select
 from sqlalchemy.dialects.postgresql import insert
 
 from shared.contracts.capabilities import ModelState
+from shared.contracts.models import ModelPrice
 from shared.errors import NotFound
 from shared.kinds import KINDS
 from shared.llm.catalog import retirement, table
@@ -107,8 +108,6 @@ class ModelRegistry:
 
     def available(self) -> list[dict[str, JsonValue]]:
         """Every model that is known by name; others may be set too."""
-        links = {(link.provider, link.model): link for chain in self.chains().values() for link in chain}
-        links |= {(link.provider, link.model): link for link in self._known()}
         return [
             {
                 "provider": provider,
@@ -117,8 +116,20 @@ class ModelRegistry:
                 "retired": retirement(model),
                 **self._found_out(provider, model),
             }
-            for provider, model in sorted(links)
+            for provider, model in self._names()
         ]
+
+    def prices(self) -> list[ModelPrice]:
+        """What each of these costs, as far as the table knows."""
+        return [
+            ModelPrice.model_validate({"provider": provider, "model": model} | (price.model_dump() if price else {}))
+            for provider, model in self._names()
+            for price in [table().price(provider, model)]
+        ]
+
+    def _names(self) -> list[tuple[str, str]]:
+        links = [link for chain in self.chains().values() for link in chain]
+        return sorted({(link.provider, link.model) for link in (*links, *self._known())})
 
     def _found_out(self, provider: str, model: str) -> dict[str, JsonValue]:
         """What is known of a model by looking at its server: its window in tokens, and what it takes and refuses."""

@@ -58,6 +58,7 @@ def recurring(tenant: str, at_least: int, key: tuple[str, str] | None = None) ->
             sightings.c.kind, sightings.c.id, jobs.label("jobs"),
             func.count(sightings.c.source.distinct()).label("sources"),
             func.avg(sightings.c.confidence).label("confidence"), decisions.c.state,
+            decisions.c.actor, decisions.c.at,
         )
         .outerjoin(
             decisions,
@@ -66,7 +67,7 @@ def recurring(tenant: str, at_least: int, key: tuple[str, str] | None = None) ->
             & (decisions.c.id == sightings.c.id),
         )
         .where(sightings.c.tenant_id == tenant)
-        .group_by(sightings.c.kind, sightings.c.id, decisions.c.state)
+        .group_by(sightings.c.kind, sightings.c.id, decisions.c.state, decisions.c.actor, decisions.c.at)
         .having(jobs >= at_least)
         .order_by(jobs.desc(), sightings.c.kind, sightings.c.id)
         .limit(MOST_PROPOSALS)
@@ -108,6 +109,8 @@ def view(row: RowMapping, seen: Sequence[RowMapping]) -> Proposal:
         id=row["id"],
         name=seen[0]["name"],
         state=row["state"] or "open",
+        decided_by=row["actor"],
+        decided_at=row["at"],
         jobs=row["jobs"],
         sources=row["sources"],
         confidence=confidence,

@@ -259,7 +259,7 @@ def test_a_folder_is_packed_without_its_repository(tmp_path: Path) -> None:
     client.detect(tmp_path, mode="static")
     with tarfile.open(fileobj=io.BytesIO(script.bodies[0])) as archive:
         assert {name.removeprefix("./") for name in archive.getnames()} == {".", "package.json"}
-    assert json.loads(script.bodies[1])["input"] == {"source": {"file_id": "f1"}, "mode": "static"}
+    assert json.loads(script.bodies[1])["input"] == {"source": {"file_id": "f1", "name": "x"}, "mode": "static"}
 
 
 def test_every_page_is_walked() -> None:

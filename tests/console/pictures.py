@@ -153,7 +153,7 @@ def _pages(server: Server) -> dict[str, str]:
     transform, execute = server.job("transform", "month"), server.job("execute")
     parts = {f"job-{part}": f"/jobs/{transform}?tab={part}" for part in ("result", "models", "events", "input")}
     call = server.get(f"/v1/jobs/{transform}/llm-calls")["items"][-1]["id"]
-    parts["job-words"] = f"{parts['job-models']}&call={call}"
+    parts["job-words"] = f"/jobs/{transform}?tab=prompt&call={call}"
     evaluation = server.get("/v1/evaluations", suite="cities")["items"][0]["id"]
     plain = ("jobs", "flows", "prompts", "models", "queues", "usage", "keys", "settings")
     return {

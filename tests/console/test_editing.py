@@ -48,22 +48,39 @@ def test_a_flow_is_edited_by_keys_alone(page: Page, console: Console, flow: str)
 
     _tab_to(page, "/^Cart/.test(document.activeElement.getAttribute('aria-label') ?? '')")
     page.keyboard.press("Enter")
+    focused = "document.activeElement.getAttribute('aria-label')"
+    assert page.evaluate(focused) == "Cart, leads to Payment"
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate(focused) == "Payment"
+    page.keyboard.press("ArrowLeft")
+    assert page.evaluate(focused) == "Cart, leads to Payment"
     for _ in range(3):
-        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Alt+ArrowDown")
     expect(page.get_by_text("version 3", exact=True)).to_be_visible()
     assert saved()["Cart"]["y"] > before["Cart"]["y"], "a move by keys is saved"
+    done = page.get_by_role("status", name="What was done")
+    expect(done).to_have_text("Moved Cart")
 
     page.keyboard.press("l")
     page.keyboard.type("Refund")
     _tab_to(page, "document.activeElement.innerText === 'Link'")
     page.keyboard.press("Enter")
     expect(page.locator(".react-flow__edge")).to_have_count(2)
+    expect(done).to_have_text("Linked Cart to Refund")
+
+    _tab_to(page, "document.activeElement.title === 'teal'")
+    page.keyboard.press("Enter")
+    expect(page.locator(".react-flow__node", has_text="Cart").locator(".node")).to_have_css(
+        "background-color", "rgb(201, 236, 230)"
+    )
 
     _tab_to(page, "/^Payment/.test(document.activeElement.getAttribute('aria-label') ?? '')")
     page.keyboard.press("Enter")
     page.keyboard.press("Delete")
     expect(nodes).to_have_count(2)
     assert sorted(saved()) == ["Cart", "Refund"]
+    expect(done).to_have_text("Deleted Payment")
+    assert str(page.evaluate(focused)).startswith("Cart"), "one goes on beside what is gone"
 
 
 def test_a_group_is_folded_and_unfolded_on_the_canvas(page: Page, console: Console, flow: str) -> None:
@@ -82,6 +99,14 @@ def test_a_group_is_folded_and_unfolded_on_the_canvas(page: Page, console: Conso
     with console.api as api:
         saved = api.get(f"/v1/flows/{flow}").json()["nodes"]
     assert sorted(node.get("hidden", False) for node in saved) == [False, True, True]
+    boxes.first.press("Enter")
+    page.get_by_role("button", name="Ungroup").click()
+    expect(boxes).to_have_count(2)
+    boxes.first.press("Enter")
+    boxes.last.press("Control+Enter")
+    page.get_by_role("button", name="Group", exact=True).click()
+    expect(boxes).to_have_count(1)
+    expect(page.get_by_role("status", name="What was done")).to_have_text("Grouped Cart, Payment")
 
 
 def _tab_to(page: Page, condition: str) -> None:
@@ -100,7 +125,9 @@ def test_a_prompt_is_published_refused_without_its_variables_and_rolled_back(pag
         return prompt["version"], prompt["text"]
 
     first, text = current()
-    page.goto(f"/prompts/{PROMPT}")
+    page.goto("/prompts")
+    role = page.get_by_role("rowgroup").filter(has=page.get_by_role("rowheader", name=re.compile(f"^{PROMPT} asks ")))
+    role.get_by_role("link", name=PROMPT, exact=True).click()
     editor = page.locator(".cm-content")
     publish = page.get_by_role("button", name="Publish")
     expect(publish).to_be_disabled()
@@ -109,9 +136,18 @@ def test_a_prompt_is_published_refused_without_its_variables_and_rolled_back(pag
     expect(publish).to_be_disabled()
     editor.fill(f"Be brief.\n{text}")
     expect(page.get_by_label("Differences").locator(".add").first).to_contain_text("Be brief.")
+    page.get_by_label("Why, for the list of versions").fill("It says too much.")
     publish.click()
     expect(page.get_by_text(f"version {first + 1} in use")).to_be_visible()
     assert current()[1].startswith("Be brief.")
+    versions = page.get_by_role("region", name="Versions", exact=True)
+    expect(versions.get_by_role("listitem").first).to_contain_text("It says too much.")
+    expect(versions.get_by_role("listitem").first).to_contain_text("no job yet")
+    page.get_by_label("Name for a version").fill("brief")
+    page.get_by_role("button", name="Name it").click()
+    expect(versions.get_by_role("listitem").first.get_by_text("brief", exact=True)).to_be_visible()
+    page.get_by_role("button", name="take brief away").click()
+    expect(page.get_by_role("button", name="take brief away")).to_have_count(0)
     difference = page.get_by_label("Difference of two versions")
     expect(difference.locator(".add").first).to_contain_text("Be brief.")
     page.get_by_role("button", name="Roll back to it").first.click()
@@ -162,10 +198,10 @@ def test_two_versions_of_a_prompt_are_shown_when_somebody_else_published_meanwhi
 @pytest.fixture(scope="module")
 def sessions(console: Console) -> str:
     """A collection of talks, of which none is about the web."""
-    tables = {"talks": {"facets": {"topic": 1.0}, "fields": {"track": "keyword"}}}
+    tables = {"talks": {"facets": {"topic": 1.0}, "fields": {"track": "keyword", "year": "integer"}}}
     record: Callable[[int], dict[str, object]] = lambda number: {  # noqa: E731
         "id": f"t{number}", "name": f"Talk {number}", "text": "Tuning a Postgres vacuum",
-        "facets": {"topic": "Tuning a Postgres vacuum"}, "fields": {"track": "databases"},
+        "facets": {"topic": "Tuning a Postgres vacuum"}, "fields": {"track": "databases", "year": 2020 + number},
     }  # fmt: skip
     written(console.shell, "tables.json", json.dumps(tables))
     written(console.shell, "talks.jsonl", "".join(f"{json.dumps(record(number))}\n" for number in range(4)))
@@ -205,6 +241,57 @@ def test_a_search_whose_filter_keeps_everything_out_says_why_and_runs_without_it
     listed = console.shell("collection", "records", sessions, "talks", "--limit", "3")
     assert (listed.status, listed.out.count("Tuning a Postgres vacuum")) == (0, 3), listed.talk
     assert "3 of 4 records; more: --after" in listed.talk
+
+
+def test_each_plan_of_a_search_is_a_difference_to_the_one_before_and_a_way_on(
+    page: Page, console: Console, sessions: str
+) -> None:
+    plan = [{"table": "talks", "query_text": "postgres vacuum"}]
+    asked = {"answer": False, "reflection": False, "relax_filters": True, "filters": {"track": "web"}, "plan": plan}
+    job = console.run("search", collection=sessions, question="postgres vacuum", **asked)
+    page.goto(f"/jobs/{job['id']}?tab=attempts")
+    second = page.get_by_label("Attempt 2", exact=True)
+    expect(second.locator(".callout.bad")).to_contain_text("talks: no hits")
+    expect(second.locator(".callout.bad")).to_contain_text("4 without")
+    expect(second.locator(".ln.del")).to_contain_text('filter track = "web"')
+    second.get_by_role("button", name="Branch from here").click()
+    expect(page).to_have_url(re.compile("/search\\?job="))
+    expect(page.get_by_label("Text of query 1")).to_have_value("postgres vacuum")
+    found = console.job(page)
+    assert [query["filters"] for query in found["input"]["plan"]] == [{}]
+
+
+def test_queries_are_edited_with_their_filters_and_the_ladder_says_what_it_changed(
+    page: Page, console: Console, sessions: str
+) -> None:
+    asked = {"answer": False, "reflection": False, "plan": [{"table": "talks", "query_text": "postgres vacuum"}]}
+    past = console.run(
+        "search", collection=sessions, question="postgres vacuum", filters={"track": "web"}, relax_filters=True, **asked
+    )
+    page.goto(f"/search?job={past['id']}")
+    ladder = page.get_by_role("region", name="Attempts")
+    expect(ladder).to_contain_text("How it was searched: initial 0 › mechanical 4")
+    changed = ladder.get_by_role("list", name="What the queries changed")
+    expect(changed).to_contain_text("since attempt 1:")
+    expect(changed.locator("del")).to_have_text("web")
+    expect(changed).to_contain_text("- filter track")
+    expect(page.get_by_label("A retry may drop filters")).to_be_checked()
+
+    ladder.get_by_role("button", name="Edit the queries of attempt 2").click()
+    page.get_by_label("Text of query 1").fill("tuning")
+    page.get_by_label("Add a filter of query 1").select_option("year")
+    year = page.get_by_role("textbox", name="Filter year of query 1")
+    year.fill("soon")
+    expect(year).to_have_attribute("aria-invalid", "true")
+    expect(page.get_by_text(re.compile(r"^Write 5, or"))).to_be_visible()
+    year.fill("2020..2021")
+    expect(year).to_have_attribute("aria-invalid", "false")
+    page.get_by_role("textbox", name="Filter track", exact=True).fill("")
+    page.get_by_role("button", name="Search", exact=True).click()
+    expect(page).not_to_have_url(re.compile(past["id"]))
+    expect(page.get_by_role("region", name="Hits in talks").locator(".hit")).to_have_count(2)
+    (query,) = console.job(page)["input"]["plan"]
+    assert (query["query_text"], query["filters"]) == ("tuning", {"year": {"gte": 2020, "lte": 2021}})
 
 
 def test_two_wordings_of_a_question_are_searched_side_by_side(page: Page, console: Console, sessions: str) -> None:
@@ -249,3 +336,20 @@ def test_a_prompt_is_tried_on_the_words_of_a_job(page: Page, console: Console) -
     answer = page.get_by_role("region", name="What the model answered")
     expect(answer).to_contain_text("What the job got with version")
     expect(answer).to_contain_text("tokens in")
+
+
+def test_a_job_is_replayed_with_another_version_of_its_prompt(page: Page, console: Console) -> None:
+    job = console.run("transform", task="anything", data=[{"name": "d", "csv": "a,b\n1,2\n"}])
+    with console.api as api:
+        text = api.get("/v1/prompts/execution.transform").json()["text"]
+        draft = {"text": f"Be brief.\n{text}", "use": False, "note": "a brief one"}
+        version = api.put("/v1/prompts/execution.transform", json=draft).json()["version"]
+    page.goto(f"/jobs/{job['id']}?replay=1")
+    page.get_by_role("combobox", name="Version of the prompt").click()
+    page.get_by_role("option", name=f"version {version} · a brief one").click()
+    page.get_by_label("Replay").get_by_role("button", name="Run", exact=True).click()
+    expect(page.get_by_text("replay of")).to_be_visible()
+    expect(page.locator(".head .s-succeeded")).to_be_visible()
+    with console.api as api:
+        calls = api.get(f"/v1/jobs/{console.job(page)['id']}/llm-calls").json()["items"]
+    assert {call["prompt"]["version"] for call in calls} == {version}

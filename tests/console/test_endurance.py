@@ -7,11 +7,13 @@ import os
 import re
 import signal
 from functools import partial
+from typing import Any
 
 import pytest
-from playwright.sync_api import Page, Request, expect
+from playwright.sync_api import Page, Request, Route, expect
 
 from tests.console.conftest import Console, Visit
+from tests.support.wait import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240), pytest.mark.xdist_group("console")]
 
@@ -37,6 +39,38 @@ def test_a_page_goes_on_after_the_gateway_was_restarted(console: Console, visit:
     expect(tab.locator(".s-succeeded").first).to_be_visible(timeout=90_000)
     expect(tab.locator("pre.code.wrap")).to_contain_text("line 19")
     assert _lines(tab) == [f"line {number}" for number in range(20)], "nothing is lost and nothing comes twice"
+
+
+def test_a_stream_that_is_cut_goes_on_where_it_was(console: Console, visit: Visit) -> None:
+    tab = visit().tab()
+    asked: list[str] = []
+    with console.api as api:
+        job = api.post("/v1/jobs", json=_counting(6)).json()
+
+    def events() -> list[dict[str, Any]] | None:
+        with console.api as api:
+            page = api.get(f"/v1/jobs/{job['id']}/events", headers={"Accept": "application/json"})
+        found: list[dict[str, Any]] = page.json()["items"]
+        return found if len(found) > 6 else None
+
+    begun = until(events, "the first lines are printed")
+
+    def cut(route: Route) -> None:
+        """The first stream ends within a frame."""
+        asked.append(route.request.headers["last-event-id"])
+        if len(asked) > 1:
+            route.continue_()
+            return
+        frames = "".join(f"id: {each['seq']}\nevent: {each['type']}\ndata: {json.dumps(each)}\n\n" for each in begun)
+        route.fulfill(content_type="text/event-stream", body=frames[:-20])
+
+    tab.route(re.compile(f"/v1/jobs/{job['id']}/events$"), cut)
+    tab.goto(f"/jobs/{job['id']}?tab=output")
+    output = tab.locator("pre.code.wrap")
+    expect(tab.locator(".s-succeeded").first).to_be_visible(timeout=90_000)
+    expect(output).to_contain_text("line 19")
+    assert _lines(tab) == [f"line {number}" for number in range(20)], "nothing is lost and nothing comes twice"
+    assert asked == ["0", str(begun[-2]["seq"])], "it asks for what it has not read whole"
 
 
 def test_seven_tabs_follow_seven_jobs_by_the_streams_of_one(console: Console, visit: Visit) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 from pathlib import Path
@@ -16,6 +18,7 @@ from tests.console.conftest import Console, Visit
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240), pytest.mark.xdist_group("console")]
 
 TASK = "One row per month: the mean adjusted close, the number of trading days, and the total volume"
+_BRANCHING = "attempts&turn=2&branch=2"
 PLACES = [
     "/", "/jobs", "/transform", "/run", "/documents", "/search", "/flows", "/detect", "/prompts", "/models", "/queues",
     "/usage", "/keys", "/settings", "/evaluations", "/conversations", "/prompts/execution.transform",
@@ -67,14 +70,21 @@ def test_a_session_that_ends_in_the_middle_of_work_loses_nothing(console: Consol
     assert tab.evaluate("sessionStorage.getItem('assay.key')") != session["key"], "the ended key is kept no longer"
 
 
-def test_an_example_runs_by_one_click_from_an_empty_installation(page: Page, console: Console) -> None:
-    page.goto("/")
-    page.get_by_role("button", name="Run", exact=True).first.click()
-    expect(page).to_have_url(re.compile("/jobs/"))
-    expect(page.get_by_text("It ran to its end.")).to_be_visible()
-    expect(page).to_have_title(re.compile("execute succeeded"))
-    job = console.job(page)
-    assert (job["kind"], job["state"], job["result"]["verdict"]) == ("execute", "succeeded", "ok")
+def test_each_example_runs_by_one_click_from_nothing(console: Console, visit: Visit) -> None:
+    nobody = console.somebody("empty", "read", "write")
+    tab = visit(key=nobody.key).tab()
+    for number, kind in enumerate(("execute", "transform", "document")):
+        tab.goto("/")
+        expect(tab.get_by_role("group", name="Health")).to_contain_text("postgres")
+        expect(tab.get_by_text("None yet: run an example.")).to_have_count(0 if number else 1)
+        tab.get_by_role("button", name="Run", exact=True).nth(number).click()
+        expect(tab).to_have_url(re.compile("/jobs/"))
+        expect(tab).to_have_title(re.compile(f"{kind} succeeded"))
+        job = nobody.job(tab)
+        assert (job["kind"], job["state"]) == (kind, "succeeded")
+        if kind == "execute":
+            expect(tab.get_by_text("It ran to its end.")).to_be_visible()
+            assert job["result"]["verdict"] == "ok"
 
 
 def test_a_transform_shows_what_failed_what_was_changed_and_what_it_did(
@@ -104,10 +114,87 @@ def test_a_transform_shows_what_failed_what_was_changed_and_what_it_did(
     assert rows.count() == len(calls) > 1, "every call of the ledger has its row"
 
 
+def test_a_turn_is_chosen_in_the_timeline_and_shown_in_every_part(page: Page, repaired: str) -> None:
+    page.goto(f"/jobs/{repaired}")
+    turns = page.get_by_role("group", name="Turns of the timeline")
+    expect(turns.get_by_role("button")).to_have_text(["turn 1", "turn 2", "turn 3"])
+    turns.get_by_role("button", name="turn 2").press("Enter")
+    expect(page).to_have_url(re.compile("turn=2"))
+    expect(page.get_by_role("tab", name="Attempts")).to_have_attribute("aria-selected", "true")
+    expect(page.locator("[data-attempt][data-chosen=true]")).to_have_attribute("aria-label", "Attempt 2")
+    page.keyboard.press("[")
+    expect(page).to_have_url(re.compile("turn=1"))
+    page.get_by_role("tab", name="Models").click()
+    expect(page.locator(".trail[data-chosen=true]")).to_contain_text("turn 1")
+    lanes = page.locator("svg.lanes")
+    paths = lanes.locator("path[data-tone]").evaluate_all("all => all.map(each => each.getAttribute('d')).join('')")
+    widths = [float(width) for width in re.findall(r"h([\d.]+)v", paths)]
+    assert len(widths) > 6
+    assert min(widths) >= 3
+    lanes.hover(position={"x": 1, "y": 12})  # a wait is never thinner than 3 px
+    expect(lanes.locator("title").first).to_have_text(re.compile("^waited: "))
+    lanes.click(position={"x": 9, "y": 3 * 24 + 12})
+    expect(page).to_have_url(re.compile("turn=3"))
+    expect(turns.get_by_role("button", name="turn 3")).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_label("Every model call").locator("tr[aria-current=true]").first).to_contain_text("3")
+    box = lanes.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 20, box["y"] + 10)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 10)
+    page.mouse.up()
+    expect(page.get_by_role("button", name="Show all")).to_be_visible()
+    expect(page).to_have_url(re.compile(r"turn=3.*zoom=[\d.]+-[\d.]+"))
+    lanes.hover()
+    page.locator("figure.timeline").press("0")
+    expect(page.get_by_role("button", name="Show all")).to_have_count(0)
+    expect(page).not_to_have_url(re.compile("zoom="))
+    page.get_by_text("Timeline as a table").click()
+    table = page.get_by_role("region", name="Timeline as a table")
+    expect(table.get_by_role("row", name=re.compile("^turn 1"))).to_contain_text("run: error")
+    page.get_by_role("tab", name="Prompt").click()
+    expect(page.get_by_role("combobox", name="Call")).to_have_value(re.compile("^turn 3 .* ok$"))
+    expect(page.locator("mark.sent", has_text='"2003-06"').first).to_be_visible()
+    page.get_by_role("link", name="Jobs", exact=True).click()
+    page.locator(f"[data-row] a[href*='{repaired}']").first.click()
+    expect(page.get_by_role("tab", name="Prompt")).to_have_attribute("aria-selected", "true")
+
+
+def test_another_way_goes_on_from_an_attempt(page: Page, console: Console, repaired: str) -> None:
+    page.goto(f"/jobs/{repaired}?tab=attempts")
+    first, second = (page.get_by_label(f"Attempt {number}", exact=True) for number in (1, 2))
+    first.get_by_role("button", name="Branch from here").click()
+    expect(first.get_by_label("The next task")).to_be_disabled()
+    second.get_by_role("button", name="Branch from here").click()
+    expect(page).to_have_url(re.compile("branch=2"))
+    expect(first.get_by_label("The next task")).to_have_count(0)
+    second.get_by_label("The next task").fill("The volume of each day")
+    second.get_by_role("button", name="Ask for it").click()
+    expect(page).to_have_url(re.compile("/transform\\?job="))
+    expect(page.locator(".s-succeeded, .s-failed").first).to_be_visible()
+    branched = console.job(page)["input"]
+    assert branched["branch"] == {"job_id": repaired, "iteration": 2}
+    page.go_back()
+    code = second.get_by_label("Its code, as you change it")
+    code.fill(f"{code.input_value()}\nresult = result.head(1)")
+    expect(second.get_by_label("Differences").last.locator(".add")).to_contain_text("result.head(1)")
+    second.get_by_role("button", name="Run it").click()
+    expect(page.get_by_text("1 row", exact=False).first).to_be_visible()
+    ran = console.job(page)
+    assert (ran["state"], ran["result"]["table"]["row_count"], ran["usage"]["llm_calls"]) == ("succeeded", 1, 0)
+
+
 def test_a_line_of_the_effect_becomes_an_assertion_that_is_tried_without_a_model(
     page: Page, console: Console, repaired: str
 ) -> None:
     page.goto(f"/transform?job={repaired}")
+    expect(page.get_by_role("tab", name="Attempt 2", selected=True)).to_be_visible()
+    came = page.get_by_role("region", name="What attempt 2 came to")
+    expect(came.get_by_role("columnheader", name="+ month")).to_be_visible()
+    page.get_by_role("tab", name="Attempt 1").click()
+    expect(page).to_have_url(re.compile("attempt=1"))
+    expect(page.get_by_label("Attempt 1", exact=True)).to_contain_text("KeyError")
+    expect(came).to_have_count(0)
     page.get_by_role("button", name="assert rows == 4").click()
     listed = page.get_by_label("Assertions").first
     expect(listed).to_contain_text("rows == 4")
@@ -145,12 +232,59 @@ def test_a_transform_is_made_from_nothing(page: Page, console: Console, prices: 
     page.get_by_role("button", name="Volume", exact=True).click()
     expect(page.get_by_label("What the model sees of data")).to_contain_text("••••")
     page.get_by_label("Task").fill(TASK)
+    page.get_by_label("Model", exact=True).first.fill("cerebras")
+    page.get_by_role("option", name="cerebras").first.click()
+    page.get_by_label("Seconds at most").fill("120")
     page.get_by_role("button", name="Run", exact=True).click()
     expect(page.get_by_role("region", name="The result")).to_contain_text("2003-09")
     expect(page.get_by_label("What left this machine")).to_contain_text("Volume")
     job = console.job(page)
     assert job["state"] == "succeeded"
     assert job["input"]["preview"]["mask"] == ["Volume"]
+    assert job["budget"] == {"seconds": 120}
+    assert job["overrides"]["model"].startswith("cerebras/")
+    volumes = {line["Volume"] for line in csv.DictReader(io.StringIO(prices))}
+    with console.api as api:
+        calls = api.get(f"/v1/jobs/{job['id']}/llm-calls").json()["items"]
+        assert {call["requested"]["provider"] for call in calls} == {"cerebras"}
+        ids = [call["id"] for call in calls if call["outcome"] != "skipped"]
+        sent = [api.get(f"/v1/jobs/{job['id']}/llm-calls/{each}").json()["messages"] for each in ids]
+    words = " ".join(message["content"] for messages in sent for message in messages)
+    assert "19-Sep-03" in words or "2003" in words, "the words of the other columns are there"
+    assert not [volume for volume in volumes if volume in words], "and of the masked one none"
+    page.get_by_role("link", name="The whole job").click()
+    page.get_by_role("tab", name="Prompt").click()
+    shown = page.get_by_role("region", name=re.compile("The words of call"))
+    expect(shown).to_contain_text("values of the data that left this machine, and hidden where")
+    shown.locator("summary", has_text="user").first.click()
+    expect(shown.locator("mark.sent.masked", has_text="(hidden)").first).to_be_visible()
+    expect(shown.locator("mark.sent", has_text="29.96").first).to_be_visible()
+
+
+def test_a_table_marks_what_an_attempt_did_and_one_goes_on_from_it(page: Page, console: Console) -> None:
+    code = (
+        "import pandas as pd\nresult = data[data.id != 3].assign(double=data.n * 2)\n"
+        "result.loc[result.id == 2, 'n'] = 9\nresult = pd.concat([result, pd.DataFrame([{'id': 4, 'n': 1}])])"
+    )
+    data = [{"name": "data", "csv": "id,n\n1,5\n2,6\n3,7\n"}]
+    job = console.run("transform", task="as told", data=data, code=code)
+    page.goto(f"/transform?job={job['id']}")
+    attempt = page.get_by_label("Attempt 1", exact=True)
+    expect(attempt).to_contain_text(
+        "~ 1 cell changed, + 1 row new, - 1 row gone, + 1 column new; beside data, rows by id"
+    )
+    rows = attempt.get_by_role("region", name="What attempt 1 came to").get_by_role("row")
+    expect(rows.nth(2).locator(".changed")).to_have_text("~ 6 → 9")
+    expect(rows.nth(3).locator(".new").first).to_have_text("4")
+    expect(rows.nth(4)).to_contain_text(re.compile("^-"))
+    expect(rows.nth(4).locator(".dropped").first).to_have_css("text-decoration-line", "line-through")
+    attempt.get_by_text("Branch from it").click()
+    attempt.get_by_label("What to do with what attempt 1 gave").fill("describe it")
+    attempt.get_by_role("button", name="Branch").click()
+    expect(page).not_to_have_url(re.compile(job["id"]))
+    branched = console.job(page)
+    assert branched["input"]["branch"] == {"job_id": job["id"], "iteration": 1}
+    assert branched["conversation_id"] == job["conversation_id"]
 
 
 def test_a_job_is_replayed_with_a_changed_input(page: Page, console: Console) -> None:
@@ -207,6 +341,14 @@ def test_jobs_are_filtered_and_the_filter_survives_going_back(page: Page, consol
     page.get_by_role("button", name="Clear the filter").click()
     expect(rows.first).to_be_visible()
     assert "state=" not in page.url
+    page.get_by_label("With warnings").check()
+    expect(page.get_by_role("button", name="Remove the filter warnings")).to_be_visible()
+    with console.api as api:
+        warned, quiet = (api.get("/v1/jobs", params={"warnings": each}).json()["items"] for each in ("true", "false"))
+    assert all(job["warnings"] for job in warned)
+    assert quiet
+    assert not any(job["warnings"] for job in quiet)
+    expect(page.locator(f"[data-row] a[href*='{quiet[0]['id']}']")).to_have_count(0)
 
 
 def test_jobs_are_counted_by_state_and_the_whole_list_is_exported(page: Page, console: Console) -> None:
@@ -278,6 +420,24 @@ def test_the_palette_does_what_can_be_done_here_and_changes_are_read_out(page: P
     expect(page).to_have_url(re.compile("/run$"))
 
 
+def test_only_an_admin_sees_the_keys_and_changes_models(console: Console, visit: Visit) -> None:
+    tab = visit(key=console.somebody("default", "read", "write").key).tab()
+    tab.goto("/models")
+    role = tab.get_by_label("Role flows.edit")
+    later = role.get_by_role("button", name=re.compile("later$")).first
+    expect(later).to_be_disabled()
+    expect(role.get_by_role("button", name="Test")).to_have_attribute("title", "needs scope admin")
+    places = tab.get_by_role("navigation")
+    expect(places.get_by_role("link", name="Settings")).to_be_visible()
+    expect(places.get_by_role("link", name="Keys")).to_have_count(0)
+    tab.goto("/keys")
+    expect(tab.get_by_text("Keys are for who has the scope admin.")).to_be_visible()
+    admin = visit().tab()
+    admin.goto("/models")
+    expect(admin.get_by_role("navigation").get_by_role("link", name="Keys")).to_be_visible()
+    expect(admin.get_by_label("Role flows.edit").get_by_role("button", name=re.compile("later$")).first).to_be_enabled()
+
+
 def test_a_read_only_key_sees_everything_and_changes_nothing(console: Console, visit: Visit, repaired: str) -> None:
     with console.api as api:
         key = api.post("/v1/keys", json={"tenant": "default", "name": "reader", "scopes": ["read"]}).json()["key"]
@@ -292,7 +452,7 @@ def test_a_read_only_key_sees_everything_and_changes_nothing(console: Console, v
 @pytest.mark.parametrize("part", [0, 1])
 def test_every_page_is_accessible_light_and_dark(visit: Visit, repaired: str, part: int) -> None:
     tab = visit().tab()
-    tabs = [f"/jobs/{repaired}?tab={name}" for name in ("result", "attempts", "models", "events", "input")]
+    tabs = [f"/jobs/{repaired}?tab={name}" for name in ("result", _BRANCHING, "models", "prompt", "events", "input")]
     for path in [*PLACES, *tabs, f"/transform?job={repaired}"][part::2]:
         expect_accessible(tab, path)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 import tarfile
 from collections.abc import Iterator
@@ -10,7 +11,11 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import FilePayload, Page, expect
+from sqlalchemy import create_engine
 
+from shared.contracts.definitions import SightedFile
+from shared.db import with_driver
+from shared.stacks.proposals import Seen, record
 from tests.console.accessibility import expect_accessible_as_it_is
 from tests.console.conftest import ROOT, Console, Visit
 
@@ -50,6 +55,13 @@ def test_a_proposal_is_accepted_in_part_undone_and_redone(page: Page, console: C
     page.get_by_role("button", name="Redo", exact=True).click()
     expect(page.locator(".react-flow__node", has_text="Review")).to_be_visible()
     assert _labels(console, flow).count("Review") == 1
+    with console.api as api:
+        turn = api.get("/v1/jobs", params={"kind": "flow", "limit": 1}).json()["items"][0]["id"]
+    page.goto(f"/jobs/{turn}?tab=attempts")
+    repair = page.get_by_label("Attempt 2", exact=True)
+    expect(repair.locator(".callout.bad")).to_contain_text("Parent node basket not found")
+    expect(repair.locator(".ln.del")).to_have_text(re.compile('parentNodeId: "basket"'))
+    expect(repair.locator(".ln.add").first).to_contain_text('parentNodeId: "cart"')
 
 
 def _labels(console: Console, flow: str) -> list[str]:
@@ -59,18 +71,12 @@ def _labels(console: Console, flow: str) -> list[str]:
     return [str(node["data"]["label"]) for node in nodes]
 
 
-def test_a_change_of_somebody_else_arrives_by_itself(console: Console, page: Page, flow: str) -> None:
-    page.goto(f"/flows/{flow}")
-    expect(page.locator(".react-flow__node")).to_have_count(3)
-    with console.api as api:
-        call = {"name": "addNode", "params": {"label": "From elsewhere"}}
-        assert api.post(f"/v1/flows/{flow}/operations", json={"tool_calls": [call]}).status_code == 200
-    expect(page.locator(".react-flow__node", has_text="From elsewhere")).to_be_visible(timeout=15_000)
-    assert page.locator(".react-flow__node").count() == 4
-
-
 def test_a_flow_is_imported_and_exported(page: Page) -> None:
     page.goto("/flows")
+    page.get_by_label("Mermaid or JSON to import").fill("flowchart LR\n  a[Cart] --> b\n  click a href nowhere\n")
+    page.get_by_role("button", name="Import").click()
+    expect(page.get_by_role("alert")).to_contain_text("line 3: click a href nowhere")
+    expect(page.get_by_role("link", name="Open the flow")).to_be_visible()
     page.get_by_role("button", name="Use a sample").click()
     page.get_by_role("button", name="Import").click()
     expect(page).to_have_url(re.compile("/flows/[0-9a-f]"))
@@ -106,6 +112,51 @@ def test_evidence_opens_and_a_rule_is_left_out(page: Page, console: Console) -> 
     job = console.job(page)
     assert job["input"]["disable"], "the rule is left out by the job, not by the page"
     assert "Express" not in str(job["result"]["services"])
+    assert job["input"]["source"]["name"] == "shop.tar.gz"
+    with console.api as api:
+        (listed,) = api.get("/v1/jobs", params={"kind": "detect", "limit": 1}).json()["items"]
+    assert listed["title"] == "shop.tar.gz"
+
+
+def test_rules_are_read_by_version_restored_and_made_of_what_models_named(page: Page, console: Console) -> None:
+    rules = "# ours\ndefinitions:\n  - {id: acme, kind: framework, name: Acme, files: [acme.toml]}\n"
+    more = "  - {id: zorp, kind: language, name: Zorp, files: ['*.zorp']}\n"
+    with console.api as api:
+        first = api.put("/v1/stacks/definitions", json={"yaml": rules}).json()["version"]
+        assert api.put("/v1/stacks/definitions", json={"yaml": rules + more}).status_code == 200
+    _sight_blorb(console)
+
+    page.goto(f"/detect?rules={first + 1}")
+    versions = page.get_by_role("region", name="Versions of the rules")
+    expect(versions.locator(".ln.add")).to_contain_text("zorp")
+    expect(versions).to_contain_text("by key")
+    versions.get_by_role("button", name=f"Use version {first} again").click()
+    expect(page.get_by_text(f"Version {first + 2}.")).to_be_visible()
+
+    proposed = page.get_by_role("region", name="Proposed rules")
+    expect(proposed).to_contain_text("○ open")
+    proposed.get_by_role("button", name="Blorb").click()
+    expect(page).to_have_url(re.compile("proposal=build_system"))
+    expect(proposed.get_by_label("The rule that would be added")).to_contain_text("+ files: Blorbfile")
+    proposed.get_by_role("button", name="Make it a rule").click()
+    expect(proposed).to_contain_text("✓ promoted")
+    expect(page.get_by_text(f"Version {first + 3}.")).to_be_visible()
+    with console.api as api:
+        now = api.get("/v1/stacks/definitions").json()
+        assert [each["id"] for each in now["definitions"]] == ["acme", "blorb"]
+        assert now["yaml"].startswith("# ours")
+        api.delete("/v1/stacks/definitions")
+
+
+def _sight_blorb(console: Console) -> None:
+    """Let a job have been told of Blorb, which no rule knows: the scripted models name nothing."""
+    job = console.run("execute", language="python", code="1")["id"]
+    files = [SightedFile(file="Blorbfile", line=None, pattern="Blorbfile")]
+    seen = Seen("build_system", "blorb", "Blorb", "native", 0.8, None, files)
+    engine = create_engine(with_driver(json.loads(console.shell("status", "-o", "json").out)["database_url"]))
+    with engine.begin() as connection:
+        record("default", job, "a source", [seen])(connection)
+    engine.dispose()
 
 
 def test_a_document_runs_and_shows_where_its_values_come_from(page: Page, console: Console) -> None:
@@ -221,13 +272,9 @@ def test_a_past_job_opens_in_its_workbench(
     assert console.job(page)["id"] == job["id"]
 
 
-def test_a_chain_is_reordered_by_keys(visit: Visit, console: Console) -> None:
-    def save(role: str, chain: list[dict[str, object]]) -> None:
-        with console.api as api:
-            assert api.put(f"/v1/models/{role}", json={"chain": chain}).status_code == 200
-
-    console.run("transform", task="anything", data=[{"name": "d", "csv": "a\n1\n"}], max_iterations=2)  # calls to show
-    page = visit("412").tab()
+def test_a_chain_is_reordered_by_keys_and_by_dragging(page: Page, console: Console) -> None:
+    with console.api as api:
+        assert api.post("/v1/models/flows.edit/test").json()["ok"]
     page.goto("/models")
     expect(page.get_by_role("img", name=re.compile(r"^[\d,]+ calls; .*p95")).first).to_be_visible()
     role = page.get_by_label("Role flows.edit")
@@ -235,26 +282,43 @@ def test_a_chain_is_reordered_by_keys(visit: Visit, console: Console) -> None:
     before = first.inner_text()
     role.get_by_role("button", name=re.compile("later$")).first.press("Enter")
     expect(first).not_to_contain_text(before.split("\n")[1])
-    with console.api as api:
-        roles = api.get("/v1/models").json()["roles"]
-    save("search.plan", roles["search.plan"][::-1])  # of another role: nothing to ask about
     role.get_by_role("button", name="Save").press("Enter")
     expect(role.get_by_role("button", name="Save")).to_be_disabled()
-    role.get_by_role("button", name=re.compile("earlier$")).last.press("Enter")
-    save("flows.edit", roles["flows.edit"][:1])
-    page.wait_for_timeout(2500)  # until every gateway follows
-    role.get_by_role("button", name="Save").press("Enter")
-    both = role.get_by_role("alert", name="Somebody else saved meanwhile")
-    expect(both.get_by_label("Differences").locator(".add")).to_have_count(1)
-    both.get_by_role("button", name="Take theirs").press("Enter")
-    expect(role.get_by_role("listitem")).to_have_count(1)
-    save("flows.edit", [*roles["flows.edit"][1:2], roles["flows.edit"][0], *roles["flows.edit"][2:]])
     role.get_by_role("button", name="Test").press("Enter")
     expect(role.locator("p.callout")).to_contain_text("answered in")
     with console.api as api:
         chain = api.get("/v1/models").json()["roles"]["flows.edit"]
         assert f"{chain[1]['provider']}/{chain[1]['model']}" == before.split("\n")[1]
-        assert api.post("/v1/models/reset").status_code == 200
+        models = api.post("/v1/models/reset").json()
+    _drags(page, models["roles"]["search.plan"])
+    prices = page.get_by_role("region", name="Prices")
+    price = next(each for each in models["prices"] if each["input"] is not None)
+    row = prices.get_by_role("row").filter(has_text=f"{price['provider']}/{price['model']}").first
+    expect(row).to_contain_text(f"${price['input']:g}")
+    expect(row).to_contain_text(price["as_of"])
+    expect(prices).to_contain_text("unknown")
+    expect(prices.get_by_role("cell", name="$0", exact=True)).to_have_count(0)
+
+
+def _drags(page: Page, chain: list[dict[str, str]]) -> None:
+    """The first below the last, and back by the arrow keys; what is not saved is as it was by a click."""
+    role = page.get_by_label("Role search.plan")
+    rows, handles = role.get_by_role("listitem"), role.get_by_role("button", name=re.compile("^Move"))
+    first, last = chain[0]["model"], len(chain) - 1
+    expect(rows.nth(0)).to_contain_text(first)
+    handles.nth(0).hover()
+    page.mouse.down()
+    target = rows.nth(last).bounding_box()
+    assert target is not None
+    page.mouse.move(target["x"] + 8, target["y"] + target["height"] / 2, steps=5)
+    page.mouse.up()
+    expect(rows.nth(last)).to_contain_text(first)
+    handles.nth(last).press("ArrowUp")
+    expect(rows.nth(last - 1)).to_contain_text(first)
+    expect(handles.nth(last - 1)).to_be_focused()
+    role.get_by_role("button", name="As it was").click()
+    expect(rows.nth(0)).to_contain_text(first)
+    expect(role.get_by_role("button", name="Save")).to_be_disabled()
 
 
 def test_what_is_wrong_with_a_field_stands_at_the_field(visit: Visit) -> None:
@@ -270,38 +334,59 @@ def test_what_is_wrong_with_a_field_stands_at_the_field(visit: Visit) -> None:
     expect(name).not_to_have_attribute("aria-invalid", "true")
     expect(form.get_by_role("alert")).to_contain_text("What is wrong stands at its field.")
     expect_accessible_as_it_is(page, "a field that is refused")
-    page.goto("/detect")
-    page.get_by_text("Own rules", exact=True).click()
-    rules = page.get_by_role("textbox", name="Own rules")
-    rules.fill('[{"id": "x"}]')
-    page.get_by_role("button", name="Check", exact=True).click()
-    expect(rules).to_have_attribute("aria-invalid", "true")
-    expect(rules).to_have_accessible_description(re.compile(r"0\.kind: Field required"))
 
 
-def test_usage_is_what_the_ledger_says(page: Page, console: Console) -> None:
+def test_usage_tells_sources_apart_and_who_answered(page: Page, console: Console) -> None:
     data = [{"name": "data", "csv": "a,b\n1,2\n"}]
     console.run("transform", task="anything", data=data, max_iterations=2)
-    with console.api as api:
-        rows = api.get("/v1/stats", params={"by": "role"}).json()["items"]
-    tokens = sum(row["input_tokens"] for row in rows if row["group"] == "execution.transform")
     page.goto("/usage?by=role")
-    row = page.get_by_role("row", name=re.compile("^execution.transform"))
+    sources = page.get_by_role("group", name="Who answered")
+    with console.api as api:
+        whole = api.get("/v1/stats", params={"by": "role", "bucket": "all"}).json()["items"]
+        days = api.get("/v1/stats", params={"by": "role", "source": "scripted"}).json()["items"]
+        served = api.get("/v1/stats/served").json()["items"]
+    role = next(row for row in whole if row["group"] == "execution.transform")
+    tokens = sum(row["input_tokens"] for row in days if row["group"] == "execution.transform")
+    assert tokens == role["input_tokens"] > 0
+    table = page.get_by_role("region", name="Sums")
+    row = table.get_by_role("row", name=re.compile("^execution.transform"))
     expect(row).to_contain_text(f"{tokens:,}")
-    assert tokens > 0
+    expect(row).to_contain_text(f"({role['turns_jobs']})")
+    pairs = page.get_by_role("region", name="Who answered for whom").locator("tbody tr")
+    expect(pairs).to_have_count(len(served))
+    sources.get_by_role("button", name=re.compile("^scripted")).click()
+    expect(row).to_contain_text(f"{tokens:,}")
+    page.get_by_role("button", name="by day").click()
+    expect(table.get_by_role("row", name=re.compile(r"^\d{4}-\d\d-\d\d execution.transform"))).to_be_visible()
+    sources.get_by_role("button", name=re.compile("^replayed")).click()
+    expect(page.get_by_text("Nothing has run in that time")).to_be_visible()
+    expect(page).to_have_url(re.compile("source=replay.*rows=time|rows=time.*source=replay"))
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="CSV").click()
+    assert saved.value.path().read_text().startswith("at,group,jobs,succeeded,failed,turns_p50,turns_mean,turns_jobs")
 
 
 def test_queues_and_workers_are_those_that_run(page: Page, console: Console) -> None:
     page.goto("/queues")
     expect(page.get_by_role("region", name="Queues")).to_contain_text("transform")
     expect(page.get_by_role("region", name="Workers")).to_contain_text("execution")
+    waited = page.get_by_role("img", name=re.compile(r"^execute: at most [\d,]+ waited within the last hour, now 0$"))
+    expect(waited).to_be_visible()
+    expect(page.get_by_role("img", name=re.compile(r"^execute: [\d,]+ came and [\d,]+ ended"))).to_be_visible()
     with console.api as api:
         workers = api.get("/v1/workers").json()["items"]
     assert page.get_by_role("region", name="Workers").locator("tbody tr").count() == len(workers) > 0
 
 
 def test_a_key_is_made_shown_once_and_revoked(page: Page, console: Console, visit: Visit) -> None:
+    console.run("execute", language="python", code="1")
     page.goto("/keys")
+    with console.api as api:
+        tenants = api.get("/v1/stats", params={"by": "tenant", "bucket": "all"}).json()["items"]
+    used = next(each for each in tenants if each["group"] == "default")
+    tenant = page.get_by_role("region", name="Tenants").get_by_role("row", name=re.compile("^default"))
+    expect(tenant).to_contain_text(f"{used['input_tokens'] + used['output_tokens']:,}")
+    expect(page.get_by_role("checkbox", name=re.compile("^tenant_admin"))).to_be_visible()
     page.get_by_label("Name").fill("for a test")
     page.get_by_role("button", name="Create").click()
     key = page.locator(".callout.good code").inner_text()
@@ -358,6 +443,9 @@ def test_an_uploaded_file_shows_its_columns_and_a_long_result_all_its_rows(page:
 
 def test_an_operator_sees_what_the_server_needs_and_which_settings_it_has(page: Page) -> None:
     page.goto("/settings")
+    limits = page.get_by_role("region", name="Limits of your tenant")
+    expect(limits).to_contain_text("100,000,000")
+    expect(limits).to_contain_text("60,000 at most")
     checks = page.get_by_role("region", name="Checks")
     expect(checks).to_contain_text("worker search")
     expect(checks).to_contain_text("revision")

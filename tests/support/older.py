@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import subprocess
 import sys
-import tarfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -21,8 +19,7 @@ def unpack(folder: Path, commit: str, *places: str) -> None:
         archive = subprocess.run([*command, *places], capture_output=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError):
         pytest.skip(f"the history of this checkout does not reach back to {commit}")
-    with tarfile.open(fileobj=io.BytesIO(archive)) as files:
-        files.extractall(folder, filter="data")
+    subprocess.run(["tar", "-x", "-C", str(folder)], input=archive, check=True)  # Python 3.11.2 knows no filter for it
 
 
 def start(folder: Path, module: str, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:

@@ -3,8 +3,8 @@ import { BEAT_MS, Leader } from "./leader";
 import { SERVER, type Source } from "./source";
 import { ALL_JOBS, endsJob, FROM_NOW, type Liveness, type News, type Told } from "./told";
 
-// A browser keeps six connections to a server, all tabs together: so many are streams, the others are for requests.
-const STREAMS = 4;
+// A browser keeps six connections to a server, all tabs together: so many are streams, one more follows a flow, the others are for requests.
+const STREAMS = 3;
 
 /** How tabs reach each other and agree on one of them. */
 export interface Tabs {

@@ -20,6 +20,7 @@ export type FlowResult = Schemas["FlowResult"];
 export type FlowView = Schemas["FlowView"];
 export type FlowSummary = Schemas["FlowSummary"];
 export type ChangeSet = Schemas["ChangeSetView"];
+export type FlowVersion = Schemas["FlowVersion"];
 export type CollectionView = Schemas["CollectionView"];
 export type Capabilities = Schemas["Capabilities"];
 export type Conversation = Schemas["Conversation"];

@@ -11,8 +11,11 @@ export interface EffectLine {
 const NUMERIC = new Set(["int", "float", "decimal"]);
 type Pair = readonly [unknown, unknown];
 
+/** What an effect was measured of: the tables that went in, and the one that came out. */
+export type Measured = Pick<TransformResult, "inputs" | "table">;
+
 /** The effect as lines, each with the assertion that would demand it of every later run, where the grammar has one. */
-export function assertable(effect: Effect, result: TransformResult): EffectLine[] {
+export function assertable(effect: Effect, result: Measured): EffectLine[] {
   return [...rows(effect), ...columns(effect), ...sums(effect, result), ...nulls(effect), ...keys(effect)];
 }
 
@@ -33,7 +36,7 @@ function columns(effect: Effect): EffectLine[] {
 }
 
 /** Sums that changed are told by the effect; a numeric column in both tables without one kept its sum. */
-function sums(effect: Effect, result: TransformResult): EffectLine[] {
+function sums(effect: Effect, result: Measured): EffectLine[] {
   const changed = Object.entries((effect.sums ?? {}) as Record<string, Pair>).map(([name, [before, after]]) => ({
     what: `sum(${name})`,
     before: text(before),

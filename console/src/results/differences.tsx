@@ -1,9 +1,9 @@
 import type { Job, TransformResult } from "../api/types";
 import { visible } from "../shared/ansi";
 import { Diff } from "../shared/code";
-import { count, cell as wordsOf } from "../shared/numbers";
-import { DataTable } from "../shared/table";
+import { count } from "../shared/numbers";
 import { tableDiff, type Side } from "../shared/table-diff";
+import { MarkedTable } from "./marked-table";
 
 /** What differs between two jobs: input, each attempt's code, the result (tables cell by cell), the error. */
 export function Differences({ left, right }: { left: Job; right: Job }) {
@@ -26,9 +26,6 @@ export function Differences({ left, right }: { left: Job; right: Job }) {
 /** Two tables in one: new green, changed amber with the value before, dropped struck. */
 export function CellDiff({ before, after, title = "Table, cell by cell" }: { before: Side; after: Side; title?: string }) {
   const diff = tableDiff(before, after);
-  const rows = diff.rows.map((row) =>
-    row.cells.map((each) => (each.changed ? `${wordsOf(each.before) || "null"} → ${wordsOf(each.after) || "null"}` : row.state === "dropped" || each.after === undefined ? each.before : each.after)),
-  );
   const columns = diff.columns.filter((column) => column.state !== "");
   const isSame = diff.changed + diff.added + diff.dropped + columns.length === 0;
   return (
@@ -43,12 +40,7 @@ export function CellDiff({ before, after, title = "Table, cell by cell" }: { bef
             {columns.map((column) => `, column ${visible(column.name)} ${column.state === "new" ? "new" : "gone"}`).join("")}{" "}
             <span className="muted">{diff.key === null ? "rows by their place" : `rows by ${visible(diff.key)}`}</span>
           </span>
-          <DataTable
-            label={title}
-            columns={diff.columns}
-            rows={rows.map((row) => row.map((value) => value ?? null))}
-            mark={(row, column) => diff.rows[row]!.state || diff.columns[column]!.state || (diff.rows[row]!.cells[column]!.changed ? "changed" : "")}
-          />
+          <MarkedTable label={title} diff={diff} />
         </>
       )}
     </section>

@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import type { FlowResult } from "../api/types";
 import { visible } from "../shared/ansi";
 import { Tag } from "../shared/marks";
+import { CallList } from "./calls";
 
 /** A turn on a diagram: what was said, and each tool call with what became of it. */
 export function FlowResultView({ result, flowId }: { result: FlowResult; flowId?: string }) {
@@ -19,22 +20,7 @@ export function FlowResultView({ result, flowId }: { result: FlowResult; flowId?
       </div>
       {result.thinking === "" ? null : <p className="muted wrapped">{visible(result.thinking)}</p>}
       {result.response === "" ? null : <p className="wrapped">{visible(result.response)}</p>}
-      {result.tool_calls.map((call, index) => {
-        const done = result.execution[index];
-        return (
-          <div key={`${call.id}-${index}`} className={`check ${done?.success ? "good" : "bad"}`}>
-            <span>{done?.success ? "✓" : "✗"}</span>
-            <span>
-              <code>
-                {visible(call.name)} {visible(JSON.stringify(call.params))}
-              </code>
-              {done?.error ? <span> {visible(done.error)}</span> : null}
-              {(done?.suggestions ?? []).length > 0 ? <span className="muted"> perhaps {visible(done!.suggestions!.join(", "))}</span> : null}
-              {done?.rolled_back ? <span className="muted"> taken back with its batch</span> : null}
-            </span>
-          </div>
-        );
-      })}
+      <CallList calls={result.tool_calls} executed={result.execution} />
       {result.errors.map((error) => (
         <p key={error} className="callout bad">
           {visible(error)}

@@ -4,7 +4,7 @@ import { JsonTree } from "../shared/json";
 import { Loading } from "../shared/states";
 import type { Scrolls } from "../shared/together";
 
-const Transform = lazy(() => import("./transform").then((module) => ({ default: module.TransformResultView })));
+const Transform = lazy(() => import("./transform-result").then((module) => ({ default: module.TransformResultView })));
 const Search = lazy(() => import("./search").then((module) => ({ default: module.SearchResultView })));
 const Document = lazy(() => import("./document").then((module) => ({ default: module.DocumentResultView })));
 const Flow = lazy(() => import("./flow").then((module) => ({ default: module.FlowResultView })));

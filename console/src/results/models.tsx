@@ -1,17 +1,17 @@
 import { useQuery } from "@tanstack/react-query";
 import { callsQuery } from "../api/queries";
 import type { LlmCall } from "../api/types";
+import { visible } from "../shared/ansi";
 import { Tag } from "../shared/marks";
 import { cost, count } from "../shared/numbers";
 import { Loaded } from "../shared/states";
 import { took } from "../shared/time";
 import { useUrl } from "../shared/url";
-import { CallWords } from "./words";
 
 /** The failover trail: who was asked in each turn, who was passed over and why, who answered, what it cost. */
-export function ModelCalls({ jobId, ended }: { jobId: string; ended: boolean }) {
+export function ModelCalls({ jobId, ended, turn }: { jobId: string; ended: boolean; turn: number | null }) {
   const query = useQuery(callsQuery(jobId, ended));
-  const [url, change] = useUrl();
+  const [, change] = useUrl();
   return (
     <Loaded query={query}>
       {(calls) =>
@@ -19,11 +19,10 @@ export function ModelCalls({ jobId, ended }: { jobId: string; ended: boolean }) 
           <p className="muted">No model was asked.</p>
         ) : (
           <div className="stack">
-            {turnsOf(calls).map((turn) => (
-              <Trail key={`${turn[0]!.turn}-${turn[0]!.role}`} calls={turn} />
+            {turnsOf(calls).map((each) => (
+              <Trail key={`${each[0]!.turn}-${each[0]!.role}`} calls={each} chosen={each[0]!.turn === turn} />
             ))}
-            <CallTable calls={calls} chosen={Number(url.call ?? 0)} onChoose={(id) => change({ call: String(id) })} />
-            {url.call === undefined ? null : <CallWords key={url.call} jobId={jobId} call={Number(url.call)} />}
+            <CallTable calls={calls} turn={turn} onRead={(id) => change({ tab: "prompt", call: String(id) })} />
           </div>
         )
       }
@@ -40,10 +39,10 @@ function turnsOf(calls: readonly LlmCall[]): LlmCall[][] {
   return [...turns.values()];
 }
 
-function Trail({ calls }: { calls: readonly LlmCall[] }) {
+function Trail({ calls, chosen }: { calls: readonly LlmCall[]; chosen: boolean }) {
   const first = calls[0]!;
   return (
-    <div className="trail">
+    <div className="trail" data-turn={first.turn} data-chosen={chosen}>
       <span className="muted">
         turn {first.turn}
         {first.role === "" ? "" : ` · ${first.role}`}
@@ -62,13 +61,18 @@ function Trail({ calls }: { calls: readonly LlmCall[] }) {
 }
 
 function told(call: LlmCall): string {
-  const cause = (call as { cause?: string | null }).cause;
   if (call.outcome === "ok") return `ok ${took(call.seconds)}, ${cost(call.cost_usd)}`;
-  if (call.outcome === "skipped") return `skipped: ${cause ?? "it is parked"}`;
+  // Its cause is why the one before it failed; why it was passed over itself is told in words.
+  if (call.outcome === "skipped") return call.detail ? `skipped: ${inside(call.detail)}` : "skipped";
   return `${call.http_status ?? ""} ${call.outcome.replaceAll("_", " ")}`.trim();
 }
 
-function CallTable({ calls, chosen, onChoose }: { calls: readonly LlmCall[]; chosen: number; onChoose: (id: number) => void }) {
+/** A sentence as a part of another. */
+function inside(sentence: string): string {
+  return visible(sentence.charAt(0).toLowerCase() + sentence.slice(1).replace(/\.$/, "").replaceAll("_", " "));
+}
+
+function CallTable({ calls, turn, onRead }: { calls: readonly LlmCall[]; turn: number | null; onRead: (id: number) => void }) {
   return (
     <div className="scroll" tabIndex={0} role="region" aria-label="Every model call">
       <table className="grid-table wide">
@@ -90,7 +94,7 @@ function CallTable({ calls, chosen, onChoose }: { calls: readonly LlmCall[]; cho
         </thead>
         <tbody>
           {calls.map((call, index) => (
-            <tr key={index}>
+            <tr key={index} aria-current={call.turn === turn ? "true" : undefined}>
               <td>{call.turn}</td>
               <td>
                 {call.requested.provider}/{call.requested.model}
@@ -113,7 +117,7 @@ function CallTable({ calls, chosen, onChoose }: { calls: readonly LlmCall[]; cho
               <td>{call.prompt ? `${call.prompt.key} v${call.prompt.version}` : "–"}</td>
               <td>
                 {call.id == null || call.outcome === "skipped" ? null : (
-                  <button type="button" className="link" aria-pressed={call.id === chosen} aria-label={`Words of call ${index + 1}`} onClick={() => onChoose(call.id!)}>
+                  <button type="button" className="link" aria-label={`Words of call ${index + 1}`} onClick={() => onRead(call.id!)}>
                     read
                   </button>
                 )}

@@ -2,6 +2,8 @@ import type { SearchResult } from "../api/types";
 import { visible } from "../shared/ansi";
 import { Tag } from "../shared/marks";
 import { cell } from "../shared/numbers";
+import { Ladder } from "./ladder";
+import type { PlannedQuery } from "./query-diff";
 
 type Hit = SearchResult["hits"][string][number];
 
@@ -9,10 +11,12 @@ interface Props {
   result: SearchResult;
   /** Runs the search again without a constraint: a filter's field, or `score_threshold`. */
   onWithout?: (table: string, constraint: string) => void;
+  /** Takes the queries of an attempt into the form. */
+  onEdit?: (queries: readonly PlannedQuery[]) => void;
 }
 
 /** What was found and why it is believed, or why nothing was. */
-export function SearchResultView({ result, onWithout }: Props) {
+export function SearchResultView({ result, onWithout, onEdit }: Props) {
   return (
     <div className="stack">
       <Verdict result={result} />
@@ -21,7 +25,7 @@ export function SearchResultView({ result, onWithout }: Props) {
         <Hits key={table} table={table} hits={hits} />
       ))}
       <WhyEmpty result={result} onWithout={onWithout} />
-      <Ladder result={result} />
+      <Ladder result={result} onEdit={onEdit} />
     </div>
   );
 }
@@ -107,7 +111,7 @@ function Hits({ table, hits }: { table: string; hits: readonly Hit[] }) {
 }
 
 /** A bar per constraint: how many hits there are without it, and a button that runs it so. */
-function WhyEmpty({ result, onWithout }: Props) {
+function WhyEmpty({ result, onWithout }: Omit<Props, "onEdit">) {
   const reasons = result.why_empty;
   if (reasons.length === 0) return null;
   const most = Math.max(...reasons.map((reason) => reason.hits_without), 1);
@@ -147,53 +151,6 @@ function WhyEmpty({ result, onWithout }: Props) {
           ))}
         </tbody>
       </table>
-    </section>
-  );
-}
-
-/** The attempts in order: what each asked, what it found, and why the next was made. */
-function Ladder({ result }: { result: SearchResult }) {
-  const steps = result.attempts.map((attempt) => `${attempt.strategy} ${attempt.queries.reduce((sum, query) => sum + query.hits, 0)}`);
-  return (
-    <section className="panel stack" aria-label="Attempts">
-      <h3>How it was searched: {steps.join(" › ")}</h3>
-      {result.attempts.map((attempt) => (
-        <div key={attempt.number} className="tight">
-          <div className="bar">
-            <b>{attempt.number}</b> <Tag tone={attempt.strategy === "initial" ? "" : "accent"}>{attempt.strategy}</Tag>
-            <span>{visible(attempt.user_message)}</span>
-          </div>
-          {attempt.reasoning === "" ? null : <span className="muted">{visible(attempt.reasoning)}</span>}
-          <div className="scroll" tabIndex={0} role="region" aria-label={`Queries of attempt ${attempt.number}`}>
-            <table className="grid-table wide">
-              <thead>
-                <tr>
-                  <th>Table</th>
-                  <th>Mode</th>
-                  <th>Text</th>
-                  <th>Filters</th>
-                  <th className="num">Threshold</th>
-                  <th className="num">Hits</th>
-                  <th className="num">ms</th>
-                </tr>
-              </thead>
-              <tbody>
-                {attempt.queries.map((query, index) => (
-                  <tr key={index}>
-                    <td>{visible(query.table)}</td>
-                    <td>{query.search_mode}</td>
-                    <td title={query.query_text}>{visible(query.query_text)}</td>
-                    <td className="mono">{Object.keys(query.filters).length === 0 ? "–" : visible(JSON.stringify(query.filters))}</td>
-                    <td className="num">{query.score_threshold?.toFixed(3) ?? "default"}</td>
-                    <td className="num">{query.error ? <span className="bad">{visible(query.error)}</span> : query.hits}</td>
-                    <td className="num">{query.ms.toFixed(0)}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
-        </div>
-      ))}
     </section>
   );
 }

@@ -41,8 +41,8 @@ class FlowService:
     def store(self) -> FlowStore:
         return self.deps.flows
 
-    def author(self, origin: str = "api") -> Author:
-        return Author(self.caller.key_id, origin)
+    def author(self, origin: str = "api", job: str | None = None) -> Author:
+        return Author(self.caller.key_id, origin, job)
 
     async def run(self, work: Callable[[Connection], Answer]) -> Answer:
         """Execute statements on the request's connection."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import Path, Query, Response
@@ -33,7 +34,8 @@ from shared.flows.encoding import decode_operations
 from shared.flows.forms.mermaid import difference_chart
 from shared.flows.lint import lint
 from shared.flows.operations import apply, difference, to_contract, to_json
-from shared.flows.store import Flow
+from shared.flows.store import Flow, origin_and_job
+from shared.jobs import queries
 
 router = routes("/v1/flows/{id}", "Flows")
 
@@ -44,12 +46,16 @@ Version = Annotated[int, Path(ge=1, le=2**62, description="The version")]
 async def list_changes(service: Service, id: Id, limit: Limit = 50, cursor: Cursor = None) -> Response:
     flow = await service.read(id)
     rows = (await service.db.execute(statements.history(flow.key, limit + 1, read_number(cursor)))).mappings().all()
-    named = (await service.db.execute(keys.names(flow.key.tenant, {row["actor"] for row in rows}))).all()
-    names = {row.id: row.name for row in named}
+    names = await _names(service, rows)
+    jobs = {job for row in rows if (job := origin_and_job(row["origin"])[1])}
+    spent = (await service.db.execute(queries.tokens_of(flow.key.tenant, jobs))).all() if jobs else []
+    tokens = {row.id: row.tokens for row in spent}
 
     def view(row: RowMapping) -> object:
+        origin, job = origin_and_job(row["origin"])
         told = {"time": row["at"], "undone": row["undone_at"] is not None, "actor_name": names.get(row["actor"])}
-        return ChangeSetView.model_validate({**row, **told})
+        of_job = {"origin": origin, "job_id": job if job in tokens else None, "tokens": tokens.get(job)}
+        return ChangeSetView.model_validate({**row, **told, **of_job})
 
     return Json(page(rows, limit, view, key=("at", "id")))
 
@@ -61,8 +67,10 @@ async def list_versions(service: Service, id: Id, limit: Limit = 50, cursor: Cur
         (await service.db.execute(statements.version_list(flow.key, limit + 1, read_number(cursor)))).mappings().all()
     )
 
+    names = await _names(service, rows)
+
     def view(row: RowMapping) -> object:
-        return FlowVersion.model_validate({**row, "time": row["at"]})
+        return FlowVersion.model_validate({**row, "time": row["at"], "actor_name": names.get(row["actor"])})
 
     return Json(page(rows, limit, view, key=("at", "id")))
 
@@ -138,7 +146,7 @@ async def get_proposal(service: Service, id: Id, pid: Id) -> Response:
 async def apply_proposal(service: Service, id: Id, pid: Id, body: AcceptInput | None = None) -> Response:
     """One change set. 412 when the flow has changed since the proposal was made, 409 when it is decided already."""
     flow = await service.lock(id)
-    chosen, author = (body or AcceptInput()).accept, service.author("proposal")
+    chosen, author = (body or AcceptInput()).accept, service.author("proposal", pid)
     after = await service.run(lambda connection: proposals.accept(service.store, connection, flow, pid, author, chosen))
     service.done(flow, after)
     return answer(after, success=True)
@@ -157,6 +165,12 @@ async def at(service: FlowService, id: str, number: int | None) -> tuple[Flow, F
     if number is None or number == flow.version:
         return flow, flow
     return flow, await service.run(lambda connection: service.store.at(connection, flow, number))
+
+
+async def _names(service: FlowService, rows: Sequence[RowMapping]) -> dict[str, str]:
+    """What the keys are called that the rows name."""
+    named = await service.db.execute(keys.names(service.caller.tenant, {row["actor"] for row in rows}))
+    return {row.id: row.name for row in named}
 
 
 async def _proposal(service: FlowService, flow: Flow, row: RowMapping) -> ProposalView:

@@ -41,7 +41,7 @@ def row_of(
         "input": given,
         "labels": submit.labels,
         "budget": submit.budget.model_dump(exclude_none=True),
-        "overrides": {"reproducible": True} if submit.reproducible else {},
+        "overrides": _overrides(submit),
         "conversation_id": submit.conversation_id or new_id(),
         "replayed_from": None,
         "batch_id": None,
@@ -52,6 +52,12 @@ def row_of(
         "warnings": [],
         **more,
     }
+
+
+def _overrides(submit: JobRequest) -> dict[str, JsonValue]:
+    """What of the job's models is other than the chains say."""
+    reproducible: dict[str, JsonValue] = {"reproducible": True} if submit.reproducible else {}
+    return reproducible if submit.model is None else {**reproducible, "model": submit.model}
 
 
 async def accept(deps: Dependencies, db: AsyncConnection, unit: UnitOfWork, row: Row) -> views.View:

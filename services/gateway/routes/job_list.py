@@ -75,6 +75,7 @@ class JobWhere(BaseModel):
     prompt: Annotated[Name, AfterValidator(_version)] | None = Field(None, description="`key@version` that it used")
     error_code: Annotated[Name | None, Field(description="They failed with this code")] = None
     failed_over: Annotated[bool | None, Field(description="Whether another model had to answer")] = None
+    warnings: Annotated[bool | None, Field(description="Whether they have warnings")] = None
     q: Annotated[Name | None, Field(description="Words of the title")] = None
 
     def wanted(self) -> JobFilter:
@@ -93,6 +94,7 @@ class JobWhere(BaseModel):
             prompt=(key, int(version)) if self.prompt else None,
             error_code=self.error_code,
             failed_over=self.failed_over,
+            warned=self.warnings,
             words=self.q,
         )
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Literal
+from itertools import accumulate
+from typing import Annotated
 
 from fastapi import Query
 from pydantic import AwareDatetime
+from sqlalchemy import RowMapping
 
 from services.gateway.database import Db
 from services.gateway.dependencies import Deps
@@ -14,11 +17,18 @@ from services.gateway.http.auth import CurrentCaller
 from services.gateway.http.rules import EndpointRules
 from services.gateway.routing import routes
 from services.gateway.settings import effective
+from shared.contracts.models import ModelName
 from shared.contracts.operations import (
+    Bucket,
     Grouping,
+    QueueHistory,
+    QueuePast,
     Queues,
     QueueState,
+    Served,
+    ServedRow,
     SettingStates,
+    Source,
     Stats,
     StatsRow,
     WorkerInfo,
@@ -31,7 +41,16 @@ from shared.kinds import KINDS
 router = routes("/v1", "Operations")
 
 _MOST_BUCKETS = 1000
-_BUCKETS = {"hour": timedelta(hours=1), "day": timedelta(days=1)}
+_BUCKETS: Mapping[Bucket, timedelta] = {
+    "minute": timedelta(minutes=1),
+    "hour": timedelta(hours=1),
+    "day": timedelta(days=1),
+    "all": timedelta(days=1),
+}
+_MINUTES = 60  #: of the past of the queues
+
+Since = Annotated[AwareDatetime | None, Query(alias="from", description="By default a week ago")]
+OfSource = Annotated[Source | None, Query(description="Only calls of this source, and jobs that have one")]
 
 
 @router.get("/queues", summary="See what waits and what runs")
@@ -47,6 +66,30 @@ async def list_queues(caller: CurrentCaller, db: Db, deps: Deps) -> Queues:
             )
             for kind in KINDS
         ]
+    )
+
+
+@router.get("/queues/history", summary="See the queues of the last hour, by minute")
+async def list_queue_history(caller: CurrentCaller, db: Db) -> QueueHistory:
+    """What waited, came and went in each minute. A key with `admin` sees the jobs of every tenant."""
+    tenant = None if "admin" in caller.scopes else caller.tenant
+    since = datetime.now(UTC) - timedelta(minutes=_MINUTES)
+    rows = (await db.execute(statistics.queue_history(tenant, since))).mappings().all()
+    return QueueHistory(
+        since=since, items=[_past(kind, [row for row in rows if row["kind"] == kind]) for kind in KINDS]
+    )
+
+
+def _past(kind: str, rows: Sequence[RowMapping]) -> QueuePast:
+    by_minute = {row["minute"]: row for row in rows}
+
+    def each(name: str) -> list[int]:
+        return [by_minute[minute][name] or 0 if minute in by_minute else 0 for minute in range(-1, _MINUTES)]
+
+    came, left = each("submitted"), each("left_queue")
+    waiting = accumulate(more - less for more, less in zip(came, left, strict=True))
+    return QueuePast(
+        kind=kind, queued=[*waiting][1:], submitted=came[1:], ended=each("ended")[1:], failed=each("failed")[1:]
     )
 
 
@@ -70,9 +113,10 @@ async def get_stats(
     caller: CurrentCaller,
     db: Db,
     by: Annotated[Grouping, Query(description="What a row is about")] = "kind",
-    bucket: Literal["hour", "day"] = "day",
-    from_: Annotated[AwareDatetime | None, Query(alias="from", description="By default a week ago")] = None,
+    bucket: Annotated[Bucket, Query(description="`all` is one row a group for the whole time")] = "day",
+    from_: Since = None,
     to: AwareDatetime | None = None,
+    source: OfSource = None,
 ) -> Stats:
     """A row per bucket and group. `tenant` needs `admin`, and then covers all of them; the rest is the caller's own.
 
@@ -81,13 +125,41 @@ async def get_stats(
     """
     if by == "tenant" and "admin" not in caller.scopes:
         raise MissingScope("Numbers of all tenants need a key with the scope admin.")
-    until = to or datetime.now(UTC)
-    since = from_ or until - timedelta(days=7)
-    if since >= until or (until - since) / _BUCKETS[bucket] > _MOST_BUCKETS:
-        message = f"from must be before to, with {_MOST_BUCKETS} buckets between them at most"
-        raise InvalidRequest(f"query.from: {message}", [(["query", "from"], message)])
+    since, until = _time(from_, to, _BUCKETS[bucket])
     tenant = None if by == "tenant" else caller.tenant
-    statement = statistics.sums(tenant, by, bucket, since, until)
+    statement = statistics.sums(tenant, by, bucket, since, until, source)
     rows = (await db.execute(statement)).mappings().all()
     items = [StatsRow.model_validate(dict(row)) for row in rows]
-    return Stats(by=by, bucket=bucket, since=since, until=until, items=items)
+    return Stats(by=by, bucket=bucket, since=since, until=until, items=items, source=source)
+
+
+@router.get("/stats/served", summary="See which models answered for which")
+async def list_served(
+    caller: CurrentCaller, db: Db, from_: Since = None, to: AwareDatetime | None = None, source: OfSource = None
+) -> Served:
+    """A row per model that was asked first and model that answered in the end, with how many requests."""
+    since, until = _time(from_, to, _BUCKETS["day"])
+    rows = (await db.execute(statistics.served(caller.tenant, since, until, source))).mappings().all()
+    items = [
+        ServedRow(
+            requested=ModelName(provider=row["requested_provider"], model=row["requested_model"]),
+            served=None
+            if row["served_provider"] is None
+            else ModelName(provider=row["served_provider"], model=row["served_model"]),
+            requests=row["requests"],
+            jobs=row["jobs"],
+            causes=row["causes"] or [],
+        )
+        for row in rows
+    ]
+    return Served(since=since, until=until, items=items)
+
+
+def _time(since: datetime | None, until: datetime | None, bucket: timedelta) -> tuple[datetime, datetime]:
+    """The last week where it is not told. Raises: InvalidRequest for a time without an end that can be counted."""
+    until = until or datetime.now(UTC)
+    since = since or until - timedelta(days=7)
+    if since >= until or (until - since) / bucket > _MOST_BUCKETS:
+        message = f"from must be before to, with {_MOST_BUCKETS} buckets between them at most"
+        raise InvalidRequest(f"query.from: {message}", [(["query", "from"], message)])
+    return since, until

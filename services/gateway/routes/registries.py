@@ -175,6 +175,7 @@ class RoleChain(Answer):
     responses={304: {"description": "Not modified"}},
 )
 async def list_models(request: Request, caller: CurrentCaller, deps: Deps) -> Response:
+    """Also what each costs for a million tokens, and since when that is known."""
     chains = await _chains(deps)
     return with_etag(request, chains, tag=_tag_of_chains(chains))
 
@@ -238,12 +239,12 @@ def _tag_of_chains(chains: Models) -> str:
 
 async def _chains(deps: Deps) -> Models:
     registry = deps.llm.layer.models
-    chains, available = await deps.llm.ask(lambda: (registry.chains(), registry.available()))
+    chains, available, prices = await deps.llm.ask(lambda: (registry.chains(), registry.available(), registry.prices()))
     roles = {
         role: [Link(provider=link.provider, model=link.model, parameters=dict(link.parameters)) for link in links]
         for role, links in chains.items()
     }
-    return Models(available=available, roles=roles)
+    return Models(available=available, roles=roles, prices=prices)
 
 
 @tenant_models_router.get("", summary="See which models a tenant may use")

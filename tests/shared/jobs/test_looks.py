@@ -14,12 +14,13 @@ from shared.jobs.listing import JobFilter, Place
 
 _ROWS = 150
 _FILL = """
-    INSERT INTO jobs (id, tenant_id, kind, state, input, conversation_id, actor, labels, created_at)
+    INSERT INTO jobs (id, tenant_id, kind, state, input, conversation_id, actor, labels, warnings, created_at)
     SELECT 'l' || lpad(n::text, 4, '0'), CASE WHEN n % 3 = 0 THEN 'other' ELSE 'looker' END,
            CASE WHEN n % 2 = 0 THEN 'execute' ELSE 'transform' END,
            CASE WHEN n % 5 = 0 THEN 'failed' ELSE 'succeeded' END,
            jsonb_build_object('code', 'job ' || n, 'task', 'job ' || n), 'c' || n, 'k',
            CASE WHEN n % 7 = 0 THEN '{"all": "yes", "odd": "yes"}' ELSE '{"all": "yes"}' END::jsonb,
+           CASE WHEN n % 11 = 0 THEN '["odd"]' ELSE '[]' END::jsonb,
            timestamptz '2026-01-01' + (n / 4) * interval '1 second'
     FROM generate_series(1, :rows) n
 """
@@ -38,6 +39,8 @@ _FILTERS: dict[str, tuple[JobFilter, str]] = {
     "a common label and a state": (JobFilter(labels=[_ALL], states=["failed"]), "state = 'failed'"),
     "two labels": (JobFilter(labels=[_ALL, _ODD]), "labels ? 'odd'"),
     "either label, of a kind": (JobFilter(labels=[[*_ODD, *_ALL]], kinds=["execute"]), "kind = 'execute'"),
+    "warnings": (JobFilter(warned=True), "warnings <> '[]'"),
+    "a common label without warnings": (JobFilter(labels=[_ALL], warned=False), "warnings = '[]'"),
     "nothing": (JobFilter(words="nowhere"), "false"),
 }
 

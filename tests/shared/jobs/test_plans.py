@@ -98,6 +98,7 @@ _HOT: Mapping[str, tuple[Callable[[], Executable], int]] = {
 #: Filters that few jobs fit: a look at 2,000 of them, each with its row and the calls of it.
 _LOOSE = {
     "words of a title": listing.JobFilter(words="nowhere"),
+    "warnings of a rare state": listing.JobFilter(warned=True, states=["dead"]),
     "not failed over": listing.JobFilter(failed_over=False, states=["dead", "queued"], words="nowhere"),
     "common label, rare state": listing.JobFilter(labels=[[("all", "yes")]], states=["dead"]),
 }

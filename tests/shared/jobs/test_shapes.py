@@ -21,7 +21,7 @@ from shared.db import metadata
 from shared.evaluations import shadows
 from shared.evaluations import statements as evaluations
 from shared.flows import statements as flows
-from shared.jobs import counts, deletion, listing, queries, statements, submission, webhooks
+from shared.jobs import counts, deletion, listing, queries, statements, statistics, submission, webhooks
 from shared.llm import ledger
 from shared.stacks import results
 from tests.support.platform import ROOT
@@ -34,6 +34,7 @@ _OF_ONE_TENANT: Mapping[str, Callable[[], Executable]] = {
     "response": lambda: submission.keep_response("t", "k", b"", 202, {}, b""),
     "find": lambda: queries.find("j", "t"),
     "state": lambda: queries.state("j", "t"),
+    "tokens": lambda: queries.tokens_of("t", ["j"]),
     "events": lambda: queries.events_after("j", "t", 0, 100),
     "places": lambda: queries.queue_positions("t", ["j"]),
     "cancel": lambda: statements.cancel("j", "t"),
@@ -41,6 +42,7 @@ _OF_ONE_TENANT: Mapping[str, Callable[[], Executable]] = {
     "newest": lambda: listing.page("t", listing.JobFilter(), 20),
     "by label": lambda: listing.page("t", listing.JobFilter(labels=[[("a", "b")]]), 20),
     "by model": lambda: listing.page("t", listing.JobFilter(model="m", states=["dead"]), 20),
+    "with warnings": lambda: listing.page("t", listing.JobFilter(warned=True), 20),
     "total": lambda: listing.total("t", listing.JobFilter(error_code="x", kinds=["flow"])),
     "by state": lambda: listing.by_state("t", listing.JobFilter(kinds=["flow"])),
     "by state, of a label": lambda: listing.by_state("t", listing.JobFilter(labels=[[("a", "b")]])),
@@ -80,6 +82,7 @@ def test_a_statement_of_a_run_finds_its_job_by_key_and_fence(name: str) -> None:
 
 
 _FLOW = flows.FlowKey("t", "f")
+_NOW = datetime.now(UTC)
 _LABELLED = listing.JobFilter(labels=[[("a", "b")]], model="m")
 #: Each level of them says of each table whose rows it reads or writes.
 _OF_EACH_TABLE: Mapping[str, Callable[[], Executable]] = {
@@ -119,6 +122,10 @@ _OF_EACH_TABLE: Mapping[str, Callable[[], Executable]] = {
     "proposals too many": lambda: flows.drop_proposals(_FLOW, 1),
     "decision": lambda: flows.decide(_FLOW, "p", "applied"),
     "advance": lambda: flows.advance(_FLOW, {"version": 2}),
+    "sums of jobs": lambda: statistics.sums("t", "kind", "day", _NOW, _NOW),
+    "sums of calls": lambda: statistics.sums("t", "model", "all", _NOW, _NOW, "live"),
+    "requested and served": lambda: statistics.served("t", _NOW, _NOW),
+    "past of the queues": lambda: statistics.queue_history("t", _NOW),
 }
 _TENANTS_TABLES = {table.name for table in metadata.tables.values() if "tenant_id" in table.columns}
 _READ = re.compile(r"\b(?:FROM|JOIN|UPDATE|INTO)\s+(\w+(?:(?: AS)? \w+)?(?:, \w+(?: AS \w+)?)*)")

@@ -85,6 +85,19 @@ def test_the_available_models_say_whether_their_provider_has_a_key(scripted_llm:
     assert known["cerebras", "gpt-oss-120b"] is False
 
 
+def test_every_available_model_has_its_price_and_its_day_or_none(scripted_llm: ScriptedLlm) -> None:
+    with layer(scripted_llm, ("groq",)) as llm:
+        prices = {(each.provider, each.model): each for each in llm.models.prices()}
+        known = {(model["provider"], model["model"]) for model in llm.models.available()}
+    assert set(prices) == known
+    dear = prices["anthropic", "claude-haiku-5-5"]
+    assert (dear.currency, dear.above is not None, bool(dear.as_of and dear.source)) == ("USD", True, True)
+    assert all(each.input and each.output for each in prices.values() if each.as_of)
+    unknown = [each for each in prices.values() if each.as_of is None]
+    assert unknown
+    assert {(each.input, each.output, each.source) for each in unknown} == {(None, None, None)}
+
+
 def test_a_test_of_a_role_is_a_real_call_whatever_its_breaker_says(scripted_llm: ScriptedLlm) -> None:
     with layer(scripted_llm, ("groq", "cerebras"), breaker_failures=1) as llm:
         scripted_llm.play({"when": {"provider": "groq"}, "fault": "server_error"}, {"reply": "ok"})

@@ -1,58 +1,87 @@
 import { Button } from "@mantine/core";
-import { useMutation, useQuery } from "@tanstack/react-query";
-import { post, putOver, tagged, type Tagged } from "../../api/client";
-import { Conflict, useEdited } from "../../shared/edited";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { post, Problem, put, tagged } from "../../api/client";
+import type { components } from "../../api/schema";
+import { visible } from "../../shared/ansi";
 import { CodeEditor } from "../../shared/editor";
-import { faultsOf } from "../../shared/faults";
 import { Failed, Loaded } from "../../shared/states";
+import { useUrl } from "../../shared/url";
 import { WriteButton } from "../../shared/write";
+import { Proposals } from "./proposals";
+import { Versions } from "./versions";
 
-interface Definitions_ {
-  version: number;
-  definitions: unknown[];
-}
+export type DefinitionSet = components["schemas"]["DefinitionSet"];
+type Check = components["schemas"]["DefinitionsCheck"];
 
-/** One's own rules, as JSON: checked before they are kept, each save a version. */
+const EXAMPLE = "# definitions:\n#   - id: acme-gate\n#     kind: framework\n#     name: Acme Gate\n#     files: [acme.toml]\n";
+
+/** One's own rules: the text in use, its versions, and what models named again and again without one. */
 export function Definitions() {
-  const query = useQuery({ queryKey: ["definitions"], queryFn: () => tagged<Definitions_>("/v1/stacks/definitions") });
-  const read = async (): Promise<Tagged<Definitions_>> => (await query.refetch({ throwOnError: true })).data!;
+  const [url] = useUrl();
+  const [open, setOpen] = useState(url.rules !== undefined || url.proposal !== undefined);
+  const client = useQueryClient();
+  const query = useQuery({ queryKey: ["definitions"], queryFn: () => tagged<DefinitionSet>("/v1/stacks/definitions"), enabled: open });
+  const changed = (): void => void client.invalidateQueries({ queryKey: ["definitions"] });
   return (
-    <details className="panel">
+    <details className="panel" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>Own rules</summary>
-      <Loaded query={query}>{(now) => <Editor now={now} read={read} />}</Loaded>
+      {open ? (
+        <Loaded query={query}>
+          {({ value, tag }) => (
+            <div className="stack">
+              <Editor key={value.version} now={value} tag={tag} onChanged={changed} />
+              <Versions current={value.version} onChanged={changed} />
+              <Proposals onChanged={changed} />
+            </div>
+          )}
+        </Loaded>
+      ) : null}
     </details>
   );
 }
 
-const textOf = ({ definitions }: Definitions_): string => JSON.stringify(definitions, null, 2);
-
-function Editor({ now, read }: { now: Tagged<Definitions_>; read: () => Promise<Tagged<Definitions_>> }) {
-  const edited = useEdited({
-    now,
-    draftOf: textOf,
-    read,
-    write: (text: string, tag) => putOver("/v1/stacks/definitions", { definitions: JSON.parse(text) as unknown }, tag),
-  });
-  const text = edited.draft;
-  const { version } = now.value;
-  const check = useMutation({ mutationFn: () => post<Record<string, unknown>>("/v1/stacks/definitions/check", { definitions: JSON.parse(text) as unknown }) });
-  const fault = check.error ?? edited.error;
-  const faults = faultsOf(fault, ["definitions"]);
+/** The rules as YAML, kept as they are written: checked before they are kept, each save a version. */
+function Editor({ now, tag, onChanged }: { now: DefinitionSet; tag: string | null; onChanged: () => void }) {
+  const [text, setText] = useState(now.yaml === "" ? EXAMPLE : now.yaml);
+  const check = useMutation({ mutationFn: () => post<Check>("/v1/stacks/definitions/check", { yaml: text }) });
+  const save = useMutation({ mutationFn: () => put("/v1/stacks/definitions", { yaml: text }, tag === null ? {} : { "If-Match": tag }), onSuccess: onChanged });
+  const fault = save.error ?? check.error;
   return (
     <div className="stack">
-      <span className="muted">Version {version}. A rule has id, kind, name, files and dependencies.</span>
-      <CodeEditor label="Own rules" language="javascript" value={text} onChange={edited.change} minHeight={120} error={faults.at("definitions")} />
+      <span className="muted">
+        {now.version === 0 ? "None yet." : `Version ${now.version}.`} A rule has id, kind, name, and files or dependencies that prove it.
+      </span>
+      <CodeEditor
+        label="Own rules"
+        language="yaml"
+        value={text}
+        onChange={(changed) => {
+          setText(changed);
+          check.reset();
+        }}
+        minHeight={120}
+      />
       <div className="bar">
         <Button variant="default" loading={check.isPending} onClick={() => check.mutate()}>
           Check
         </Button>
-        <WriteButton loading={edited.saving} onClick={edited.save}>
-          Save as version {version + 1}
+        <WriteButton loading={save.isPending} disabled={text === now.yaml} onClick={() => save.mutate()}>
+          Save as version {now.version + 1}
         </WriteButton>
-        {check.data === undefined ? null : <span className="good">They fit.</span>}
+        {check.data === undefined ? null : <span className="good">✓ {check.data.definitions.length} rules, they fit.</span>}
       </div>
-      {fault === null ? null : <Failed error={fault} faults={faults} />}
-      <Conflict edited={edited} draftOf={textOf} textOf={(draft) => draft} who={(theirs) => `It is version ${theirs.version}.`} />
+      {(check.data?.warnings ?? []).map((warning) => (
+        <p key={warning} className="callout warn">
+          {visible(warning)}
+        </p>
+      ))}
+      {fault === null ? null : <Failed error={fault} />}
+      {save.error instanceof Problem && save.error.status === 412 ? (
+        <Button variant="default" onClick={onChanged}>
+          Somebody saved meanwhile: load their version
+        </Button>
+      ) : null}
     </div>
   );
 }

@@ -37,9 +37,9 @@ export function Page() {
   useTitle("Detect");
   const [draft, setDraft] = useDraft<Draft>("detect", START);
   const { id, show } = useWorkbenchJob("detect", (past) => {
-    const input = past.input as unknown as { source: { file_id?: string; git?: string; ref?: string; path?: string }; mode?: Draft["mode"]; root?: string; disable?: string[] };
-    const { file_id: file, git = "", ref = "", path = "" } = input.source;
-    setDraft({ ...START, file: file === undefined ? null : { id: file, name: "archive of that job", size: 0 }, git, ref, path, mode: input.mode ?? "full", root: input.root ?? "", disable: input.disable ?? [] });
+    const input = past.input as unknown as { source: { file_id?: string; name?: string | null; git?: string; ref?: string; path?: string }; mode?: Draft["mode"]; root?: string; disable?: string[] };
+    const { file_id: file, name, git = "", ref = "", path = "" } = input.source;
+    setDraft({ ...START, file: file === undefined ? null : { id: file, name: name ?? "archive of that job", size: 0 }, git, ref, path, mode: input.mode ?? "full", root: input.root ?? "", disable: input.disable ?? [] });
   });
   const run = useMutation({
     mutationFn: (draft: Draft) => post<Job>("/v1/jobs", { kind: "detect", input: inputOf(draft) }),
@@ -110,7 +110,7 @@ export function Page() {
 }
 
 function inputOf({ file, git, ref, path, mode, root, disable }: Draft): Record<string, unknown> {
-  const source = file !== null ? { file_id: file.id } : git !== "" ? { git, ...(ref === "" ? {} : { ref }) } : { path };
+  const source = file !== null ? { file_id: file.id, name: file.name.slice(0, 200) } : git !== "" ? { git, ...(ref === "" ? {} : { ref }) } : { path };
   return { source, mode, root, disable };
 }
 

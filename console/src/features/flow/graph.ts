@@ -1,50 +1,18 @@
-import type { Edge, Node } from "@xyflow/react";
+import type { Edge, Node, NodeHandle, Position } from "@xyflow/react";
 import type { FlowView } from "../../api/types";
+import { looks } from "./colours";
+import { edgesOf, isGroup, nodesOf, SIGNS, type FlowEdge, type FlowNode, type Mark, type Operation } from "./elements";
+import { leads, leadsTo } from "./names";
 
-export type Mark = "" | "added" | "changed" | "removed";
-
-export interface FlowNode {
-  id: string;
-  type?: string;
-  position: { x: number; y: number };
-  data: { label?: string; description?: string | null };
-  hidden?: boolean | null;
-  parentGroupId?: string | null;
-  isCollapsed?: boolean | null;
-}
-
-export interface FlowEdge {
-  id: string;
-  source: string;
-  target: string;
-  data?: { label?: string | null } | null;
-}
-
-/** One element's change, as proposals and differences list them. */
-export interface Operation {
-  op: "add" | "remove" | "update";
-  kind: "node" | "edge" | "setting";
-  id: string;
-  value?: unknown;
-  set?: Record<string, unknown>;
-}
-
-export const SIGNS: Readonly<Record<Mark, string>> = { "": "", added: "+ ", changed: "~ ", removed: "- " };
-
-export function nodesOf(flow: FlowView): FlowNode[] {
-  return flow.nodes as unknown as FlowNode[];
-}
-
-export function edgesOf(flow: FlowView): FlowEdge[] {
-  return flow.edges as unknown as FlowEdge[];
-}
-
-/** The flow with changes drawn into it: what is added stands in its place, what is removed stays, marked. */
-export function drawn(flow: FlowView, operations: readonly Operation[]): { nodes: Node[]; edges: Edge[] } {
+/** The flow with changes drawn into it: what is added stands in its place, what is removed stays (as it was `before`), marked. */
+export function drawn(flow: FlowView, operations: readonly Operation[], before: FlowView | null = null): { nodes: Node[]; edges: Edge[] } {
   const marks = new Map(operations.map((each) => [`${each.kind} ${each.id}`, each]));
   const added = (kind: string): unknown[] => operations.filter((each) => each.op === "add" && each.kind === kind && each.value !== undefined).map((each) => each.value);
+  const gone = <T extends { id: string }>(kind: string, elements: readonly T[]): T[] => elements.filter((each) => marks.get(`${kind} ${each.id}`)?.op === "remove");
   const size = sizeOf(flow);
-  const all = [...nodesOf(flow), ...(added("node") as FlowNode[])].filter(once());
+  const look = looks(flow);
+  const all = [...nodesOf(flow), ...(added("node") as FlowNode[]), ...gone("node", before === null ? [] : nodesOf(before))].filter(once());
+  const next = leads(flow);
   const places = new Map(all.map((node) => [node.id, node]));
   const frames = framesOf(all, size);
   const nodes = all.map((node) => {
@@ -57,24 +25,21 @@ export function drawn(flow: FlowView, operations: readonly Operation[]): { nodes
       id: node.id,
       type: "box",
       position: frame === undefined ? (set.position ?? node.position) : { x: frame.x, y: frame.y },
-      data: { label: set.data?.label ?? node.data?.label ?? node.id, mark, group: isGroup(node), open: frame !== undefined },
+      data: { label: set.data?.label ?? node.data?.label ?? node.id, mark, group: isGroup(node), open: frame !== undefined, folded: node.data?.collapsed === true, look: mark === "" ? look(node.id) : {} },
       hidden: node.hidden === true,
       ...box,
       measured: box,
+      handles: handlesOf(box),
       ...(frame === undefined ? {} : { zIndex: -1, draggable: false }),
-      ariaLabel: `${SIGNS[mark]}${node.data?.label ?? node.id}`,
+      ariaLabel: `${SIGNS[mark]}${node.data?.label ?? node.id}${leadsTo(next.get(node.id) ?? [])}`,
     } satisfies Node;
   });
-  const edges = [...edgesOf(flow), ...(added("edge") as FlowEdge[])].filter(once()).flatMap((edge) => {
+  const edges = [...edgesOf(flow), ...(added("edge") as FlowEdge[]), ...gone("edge", before === null ? [] : edgesOf(before))].filter(once()).flatMap((edge) => {
     const [source, target] = [shownFor(places, edge.source), shownFor(places, edge.target)];
     if (source === undefined || target === undefined || (source === target && edge.source !== edge.target)) return [];
     return [{ id: edge.id, source, target, label: edge.data?.label ?? undefined, className: markOf(marks.get(`edge ${edge.id}`)) }];
   });
   return { nodes, edges };
-}
-
-function isGroup(node: FlowNode): boolean {
-  return node.type === "group" || typeof node.isCollapsed === "boolean";
 }
 
 /** What stands for a node: itself, or the folded group that hides it. */
@@ -129,24 +94,25 @@ function once(): (element: { id: string }) => boolean {
   return ({ id }) => !seen.has(id) && seen.add(id) !== undefined;
 }
 
-/** The flow as lines of text: every node with where it leads. */
-export function outline(flow: FlowView): { id: string; text: string }[] {
-  const nodes = nodesOf(flow);
-  const names = new Map(nodes.map((node) => [node.id, node.data?.label || node.id]));
-  const next = new Map<string, string[]>();
-  for (const edge of edgesOf(flow)) {
-    const label = edge.data?.label ? ` (${edge.data.label})` : "";
-    next.set(edge.source, [...(next.get(edge.source) ?? []), `${names.get(edge.target) ?? edge.target}${label}`]);
-  }
-  return nodes.map((node) => {
-    const to = next.get(node.id) ?? [];
-    return { id: node.id, text: `${names.get(node.id)}${to.length === 0 ? "" : ` › ${to.join(", ")}`}` };
-  });
+const HANDLE = 6; // pixels, as the style sheet draws them
+
+/** Where edges end. Without that the library draws every node once to find out, in sight or not: thousands take half a minute. */
+function handlesOf({ width, height }: { width: number; height: number }): NodeHandle[] {
+  const size = { y: (height - HANDLE) / 2, width: HANDLE, height: HANDLE };
+  return [
+    { ...size, type: "target", position: "left" as Position, x: -HANDLE / 2 },
+    { ...size, type: "source", position: "right" as Position, x: width - HANDLE / 2 },
+  ];
 }
 
-export function words(operation: Operation): string {
-  const sign = operation.op === "add" ? "+" : operation.op === "remove" ? "-" : "~";
-  const value = operation.value as { data?: { label?: string }; source?: string; target?: string } | undefined;
-  const what = value?.data?.label ?? (value?.source === undefined ? operation.id : `${value.source} › ${value.target}`);
-  return `${sign} ${operation.kind} ${what}`;
+/** The nodes as they are now, with what is chosen or held here as it is: what somebody else changes takes no node out of a hand. */
+export function keepHeld(now: readonly Node[], nodes: Node[], isMoving: (id: string) => boolean): Node[] {
+  const held = new Map(now.filter((node) => node.selected || node.dragging || isMoving(node.id)).map((node) => [node.id, node]));
+  if (held.size === 0) return nodes;
+  return nodes.map((node) => {
+    const mine = held.get(node.id);
+    if (mine === undefined) return node;
+    const own = mine.dragging || isMoving(node.id) ? { position: mine.position, dragging: mine.dragging } : {};
+    return { ...node, ...own, selected: mine.selected ?? false };
+  });
 }

@@ -2,13 +2,14 @@ import { Button, TextInput } from "@mantine/core";
 import { useEffect, useMemo, useState } from "react";
 import type { FlowView } from "../../api/types";
 import { isTyping, keysAreOn } from "../../app/keys";
-import { nodesOf } from "./graph";
+import { nodesOf } from "./elements";
+import type { Call } from "./said";
 
 // More would be elements that nobody looks through: typing more of the name leaves fewer.
 const OFFERED = 20;
 
 /** Editing by hand, without a pointer: n adds, l links the chosen node to another, a new name is typed. */
-export function Hand({ flow, chosen, disabled, call }: { flow: FlowView; chosen: string | null; disabled: boolean; call: (name: string, params: object) => void }) {
+export function Hand({ flow, chosen, disabled, call }: { flow: FlowView; chosen: string | null; disabled: boolean; call: Call }) {
   const [text, setText] = useState("");
   const [target, setTarget] = useState("");
   useHandKeys();

@@ -1,70 +1,92 @@
 import { Button } from "@mantine/core";
-import { useMutation, useQuery } from "@tanstack/react-query";
-import { get, post } from "../../api/client";
-import type { ChangeSet, FlowView, Page } from "../../api/types";
+import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useEffect, useMemo } from "react";
+import { get } from "../../api/client";
+import type { ChangeSet, FlowView, FlowVersion, Page } from "../../api/types";
 import { visible } from "../../shared/ansi";
-import { Failed, Loaded } from "../../shared/states";
+import { Tag } from "../../shared/marks";
+import { count } from "../../shared/numbers";
+import { Loaded } from "../../shared/states";
 import { When } from "../../shared/time";
-import { WriteButton } from "../../shared/write";
+import type { Frame } from "./film";
+import { Scrubber } from "./scrubber";
+import { steps, through, type Step } from "./steps";
 
 interface Props {
   flow: FlowView;
   chosen: number | null;
+  frame: { data: Frame | undefined; error: unknown };
+  speed: string;
+  onSpeed: (speed: string) => void;
   onChoose: (version: number | null) => void;
   onRestored: () => void;
 }
 
-/** Every version with its sentence; the slider runs through them like a film, each with what it changed. */
-export function History({ flow, chosen, onChoose, onRestored }: Props) {
-  const query = useQuery({ queryKey: ["flow-history", flow.id, flow.version], queryFn: () => get<Page<ChangeSet>>(`/v1/flows/${flow.id}/history`, { limit: 200 }), placeholderData: (before) => before });
-  const restore = useMutation({
-    mutationFn: (version: number) => post(`/v1/flows/${flow.id}/versions/${version}/restore`),
-    onSuccess: () => {
-      onChoose(null);
-      onRestored();
-    },
+/** Every version with its sentence, author, job and tokens, and the film of them. */
+export function History({ flow, chosen, onChoose, ...film }: Props) {
+  const base = `/v1/flows/${flow.id}`;
+  const client = useQueryClient();
+  const versions = useInfiniteQuery({
+    queryKey: ["flow-versions", flow.id],
+    queryFn: ({ pageParam }) => get<Page<FlowVersion>>(`${base}/versions`, { limit: 100, cursor: pageParam }),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next_cursor,
   });
+  // As many as can be undone: one page holds them all.
+  const changes = useQuery({ queryKey: ["flow-history", flow.id], queryFn: () => get<Page<ChangeSet>>(`${base}/history`, { limit: 200 }) });
+  const read = (): void => {
+    void client.invalidateQueries({ queryKey: ["flow-versions", flow.id] });
+    void client.invalidateQueries({ queryKey: ["flow-history", flow.id] });
+  };
+  useEffect(read, [client, flow.id, flow.version]);
+  const all = useMemo(() => steps(versions.data?.pages.flatMap((page) => page.items) ?? [], changes.data?.items ?? []), [versions.data, changes.data]);
+  const choose = (version: number | null): void => onChoose(version === flow.version ? null : version);
+  const at = chosen ?? flow.version;
   return (
     <section className="panel stack" aria-label="History">
-      <label className="bar">
-        Version
-        <input type="range" min={1} max={flow.version} value={chosen ?? flow.version} onChange={(event) => onChoose(Number(event.currentTarget.value))} style={{ flex: 1 }} />
-        <span className="mono">
-          {chosen ?? flow.version} of {flow.version}
-        </span>
-      </label>
-      {chosen === null ? null : (
-        <span className="bar">
-          <WriteButton loading={restore.isPending} onClick={() => restore.mutate(chosen)}>
-            Restore version {chosen}
-          </WriteButton>
-          <Button variant="default" onClick={() => onChoose(null)}>
-            Back to the present
-          </Button>
-        </span>
-      )}
-      {restore.error === null ? null : <Failed error={restore.error} />}
-      <Loaded query={query}>
-        {(page) => (
+      <Scrubber flow={flow} chosen={chosen} step={all.find((step) => step.version === at)} onChoose={choose} onNamed={read} {...film} />
+      <Loaded query={versions}>
+        {() => (
           <ol className="tight plain-list" aria-label="Changes">
-            {page.items.map((change, index) => (
-              <li key={`${change.version}-${index}`} className="bar">
-                <button type="button" className="link mono" onClick={() => onChoose(change.version)}>
-                  v{change.version}
-                </button>
-                <span className={change.undone ? "struck" : ""}>{visible(change.summary)}</span>
-                {change.undone ? <span className="muted">undone</span> : null}
-                <span className="spacer" />
-                <span className="muted">
-                  {change.origin}, {visible(change.actor_name ?? change.actor)}
-                </span>
-                <When at={change.time} />
-              </li>
+            {all.map((step) => (
+              <Entry key={step.version} step={step} current={step.version === at} onChoose={choose} />
             ))}
-            {page.items.length === 0 ? <li className="muted">No change yet.</li> : null}
+            {versions.hasNextPage ? (
+              <li>
+                <Button variant="default" loading={versions.isFetchingNextPage} onClick={() => void versions.fetchNextPage()}>
+                  Show older versions
+                </Button>
+              </li>
+            ) : null}
           </ol>
         )}
       </Loaded>
     </section>
+  );
+}
+
+function Entry({ step, current, onChoose }: { step: Step; current: boolean; onChoose: (version: number) => void }) {
+  const { change } = step;
+  return (
+    <li className="bar version" aria-current={current || undefined}>
+      <button type="button" className="link mono" aria-label={`Show version ${step.version}`} onClick={() => onChoose(step.version)}>
+        v{step.version}
+      </button>
+      {step.name === null ? null : <Tag tone="accent">{visible(step.name)}</Tag>}
+      <span className={change?.undone ? "struck" : change === null ? "muted" : ""}>{visible(step.sentence)}</span>
+      {change?.undone ? <span className="muted">undone</span> : null}
+      <span className="spacer" />
+      {change?.job_id ? (
+        <Link to="/jobs/$id" params={{ id: change.job_id }} className="plain">
+          {count(change.tokens)} tokens
+        </Link>
+      ) : null}
+      <span className="muted">
+        {change === null ? null : `${through(change.origin)}, `}
+        {visible(step.author)}
+      </span>
+      <When at={step.time} />
+    </li>
   );
 }

@@ -1,12 +1,13 @@
-import { Button, Checkbox } from "@mantine/core";
+import { Checkbox } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { get, post, Problem } from "../../api/client";
-import type { FlowView } from "../../api/types";
+import { get, post } from "../../api/client";
+import type { FlowView, Job } from "../../api/types";
 import { visible } from "../../shared/ansi";
 import { Failed, Loaded } from "../../shared/states";
 import { WriteButton } from "../../shared/write";
-import { words, type Operation } from "./graph";
+import type { Operation } from "./elements";
+import { words } from "./names";
 
 interface View {
   state: "open" | "applied" | "discarded";
@@ -20,11 +21,11 @@ interface Props {
   flow: FlowView;
   id: string;
   onDecided: () => void;
-  onAskAgain: () => void;
+  onAsked: (job: string) => void;
 }
 
 /** What a model would change, operation by operation: all of it, some, or none. */
-export function Proposal({ flow, id, onDecided, onAskAgain }: Props) {
+export function Proposal({ flow, id, onDecided, onAsked }: Props) {
   const base = `/v1/flows/${flow.id}/proposals/${id}`;
   const query = useQuery({ queryKey: ["proposal", flow.id, id], queryFn: () => get<View>(base) });
   const [left, setLeft] = useState<ReadonlySet<number>>(new Set());
@@ -32,22 +33,33 @@ export function Proposal({ flow, id, onDecided, onAskAgain }: Props) {
     mutationFn: (accept: number[] | "discard") => (accept === "discard" ? post(`${base}/discard`) : post(`${base}/apply`, { accept })),
     onSuccess: onDecided,
   });
-  const stale = decide.error instanceof Problem && decide.error.status === 412;
+  const again = useMutation({
+    mutationFn: async (summary: string) => {
+      // A proposal is called as its job, which has all that was said; of one that is gone there is the beginning.
+      const before = await get<Job>(`/v1/jobs/${id}`).catch(() => null);
+      const said = (before?.input as { message?: string } | undefined)?.message ?? summary;
+      const more = before?.conversation_id ? { conversation_id: before.conversation_id } : {};
+      return post<Job>("/v1/jobs", { kind: "flow", input: { flow_id: flow.id, message: said, mode: "propose" }, ...more });
+    },
+    onSuccess: (job) => onAsked(job.id),
+  });
   return (
     <section className="panel stack" aria-label="Proposal">
       <Loaded query={query}>
         {(proposal) => {
+          const open = proposal.state === "open";
+          const stale = open && proposal.base_version !== flow.version;
           const taken = proposal.operations.map((_, index) => index).filter((index) => !left.has(index));
           return (
             <>
               <h2>Proposal: {visible(proposal.summary)}</h2>
-              {proposal.state !== "open" ? <p className="muted">It is {proposal.state}.</p> : null}
+              {open ? null : <p className="muted">It is {proposal.state}.</p>}
               {proposal.operations.map((operation, index) => (
                 <Checkbox
                   key={index}
                   label={<span className="mono">{visible(words(operation))}</span>}
                   checked={!left.has(index)}
-                  disabled={proposal.state !== "open"}
+                  disabled={!open || stale}
                   onChange={(event) => {
                     const next = new Set(left);
                     if (event.currentTarget.checked) next.delete(index);
@@ -61,9 +73,21 @@ export function Proposal({ flow, id, onDecided, onAskAgain }: Props) {
                   {visible(finding.message)}
                 </p>
               ))}
-              {proposal.state !== "open" ? null : (
+              {!stale ? null : (
+                <div className="callout warn tight" role="alert">
+                  <span>
+                    It was made on version {proposal.base_version}, and the flow is at version {flow.version} now: it cannot be accepted as it is.
+                  </span>
+                  <span className="bar">
+                    <WriteButton loading={again.isPending} onClick={() => again.mutate(proposal.summary)}>
+                      Ask again
+                    </WriteButton>
+                  </span>
+                </div>
+              )}
+              {!open ? null : (
                 <div className="bar">
-                  <WriteButton disabled={taken.length === 0} loading={decide.isPending} onClick={() => decide.mutate(taken)}>
+                  <WriteButton disabled={taken.length === 0 || stale} loading={decide.isPending} onClick={() => decide.mutate(taken)}>
                     {taken.length === proposal.operations.length ? "Accept all" : `Accept ${taken.length} of ${proposal.operations.length}`}
                   </WriteButton>
                   <WriteButton variant="default" onClick={() => decide.mutate("discard")}>
@@ -71,12 +95,8 @@ export function Proposal({ flow, id, onDecided, onAskAgain }: Props) {
                   </WriteButton>
                 </div>
               )}
-              {decide.error === null ? null : <Failed error={decide.error} />}
-              {stale ? (
-                <Button variant="default" onClick={onAskAgain}>
-                  The flow has changed: ask again
-                </Button>
-              ) : null}
+              {decide.error === null || stale ? null : <Failed error={decide.error} />}
+              {again.error === null ? null : <Failed error={again.error} />}
             </>
           );
         }}

@@ -77,7 +77,8 @@ function Create() {
       const format = /^\s*\{/.test(text) ? "json" : "mermaid";
       return post<FlowView>("/v1/flows/import", { format, text, ...(name === "" ? {} : { name }) });
     },
-    onSuccess: (flow) => navigate({ to: "/flows/$id", params: { id: flow.id } }),
+    // With warnings there is something to read first.
+    onSuccess: (flow) => ((flow.warnings ?? []).length > 0 ? undefined : navigate({ to: "/flows/$id", params: { id: flow.id } })),
   });
   const faults = faultsOf(make.error, ["name", "text"]);
   const warnings = make.data?.warnings ?? [];
@@ -95,11 +96,23 @@ function Create() {
         </button>
       </div>
       {make.error === null ? null : <Failed error={make.error} faults={faults} />}
-      {warnings.map((warning) => (
-        <p key={warning.line} className="callout warn">
-          line {warning.line}: {visible(warning.text)}
-        </p>
-      ))}
+      {make.data === undefined || warnings.length === 0 ? null : (
+        <div className="callout warn tight" role="alert">
+          <b>Imported, but for {warnings.length === 1 ? "one line" : `${warnings.length} lines`}</b>
+          {warnings.map((warning, index) => (
+            <span key={index}>
+              line {warning.line}: <code>{visible(lineOf(text, warning.line))}</code> {visible(warning.text)}
+            </span>
+          ))}
+          <Link to="/flows/$id" params={{ id: make.data.id }} className="plain">
+            Open the flow
+          </Link>
+        </div>
+      )}
     </section>
   );
+}
+
+function lineOf(text: string, line: number): string {
+  return text.split("\n")[line - 1]?.trim() ?? "";
 }

@@ -1,56 +1,68 @@
-import type { JobEvent } from "../../api/types";
+import type { Bar, Course, Lane } from "./lanes";
+import type { Scale, Span } from "./scale";
 
-export interface Bar {
-  lane: string;
-  label: string;
-  tone: string;
+/** More turns than this share rows; closer there are fewer of them, until each has its own. */
+const MOST_ROWS = 8;
+
+/** A line of the timeline: a turn, or several that follow each other. */
+export interface Row {
+  name: string;
+  turn: number | null;
   from: number;
   to: number;
+  /** Whether several turns share it: a closer look parts them. */
+  shared: boolean;
 }
 
-/** A part of the time, in seconds. */
-export type Span = readonly [number, number];
+export interface Drawing {
+  rows: Row[];
+  bars: Bar[];
+}
 
-/** Bars in seconds since the first event; `now` (milliseconds) lets the last one grow. */
-export function barsOf(events: readonly JobEvent[], now: number | null): { bars: Bar[]; total: number } {
-  const first = events[0];
-  if (first === undefined) return { bars: [], total: 0 };
-  const began = Date.parse(first.at);
-  const at = (event: JobEvent): number => (Date.parse(event.at) - began) / 1000;
-  const total = Math.max(0.001, now === null ? at(events.at(-1)!) : (now - began) / 1000);
-  const bars: Bar[] = [];
-  let answered: number | null = null;
-  const started = events.find((event) => event.type === "job_started");
-  bars.push({ lane: "queue", label: "waited", tone: "queue", from: 0, to: started === undefined ? total : at(started) });
-  if (started === undefined) return { bars, total };
-  for (const event of events) {
-    const to = at(event);
-    if (event.type === "llm_call") {
-      const tone = event.outcome === "ok" ? "ok" : "fault";
-      answered = to;
-      bars.push({ lane: "models", label: `${String(event.provider)} ${String(event.outcome)}`, tone, from: Math.max(0, to - Number(event.seconds ?? 0)), to });
-    } else if (event.type === "turn_taken") {
-      const outcome = (event.outcome ?? {}) as { outcome?: string; seconds?: number };
-      if (outcome.outcome === "done") continue;
-      const tone = outcome.outcome === undefined || outcome.outcome === "result" ? "ok" : "fault";
-      bars.push({ lane: "runs", label: `turn ${String(event.number)} ${outcome.outcome ?? ""}`, tone, from: Math.min(answered ?? at(started), to), to });
-    }
+/** The course with its times as they are drawn. */
+export function onScale({ lanes, bars }: Course, scale: Scale): Course {
+  const placed = <T extends { from: number; to: number }>(each: T): T => ({ ...each, from: scale.drawn(each.from), to: scale.drawn(each.to) });
+  return scale.folds.length === 0 ? { lanes, bars, total: scale.length } : { lanes: lanes.map(placed), bars: bars.map(placed), total: scale.length };
+}
+
+/** What is to be seen of a part of the time: the queue, the turns in sight, and no more bars than can be told apart. */
+export function drawingOf({ lanes, bars }: Course, [from, to]: Span, step: number): Drawing {
+  const inSight = (each: { from: number; to: number }): boolean => each.to >= from && each.from <= to;
+  const places = lanes.map((_, place) => place);
+  const turns = places.filter((place) => lanes[place]!.turn !== null && inSight(lanes[place]!));
+  const together = Math.max(1, Math.ceil(turns.length / MOST_ROWS));
+  const rows: Row[] = [rowFor([lanes[0]!])];
+  const rowOf = new Map<number, number>([[0, 0]]);
+  for (let index = 0; index < turns.length; index += together) {
+    const shared = turns.slice(index, index + together);
+    shared.forEach((place) => rowOf.set(place, rows.length));
+    rows.push(rowFor(shared.map((place) => lanes[place]!)));
   }
-  if (bars.length === 1) bars.push({ lane: "runs", label: "ran", tone: "ok", from: at(started), to: total });
-  return { bars, total };
+  for (const place of places.slice(1).filter((each) => lanes[each]!.turn === null)) {
+    rowOf.set(place, rows.length);
+    rows.push(rowFor([lanes[place]!]));
+  }
+  const seen = bars.filter(inSight).map((bar) => ({ ...bar, lane: rowOf.get(bar.lane) ?? 0 }));
+  return { rows, bars: drawable(seen, step) };
 }
 
-/** Bars as they are drawn: of those that fall on the same `step` seconds of a lane one is drawn for all, with their number. */
+function rowFor(lanes: readonly Lane[]): Row {
+  const [first, last] = [lanes[0]!, lanes.at(-1)!];
+  if (lanes.length === 1) return { ...first, shared: false };
+  return { name: `turns ${first.turn}–${last.turn}`, turn: null, from: first.from, to: lanes.reduce((most, lane) => Math.max(most, lane.to), 0), shared: true };
+}
+
+/** Bars as they are drawn: of those that fall on the same `step` seconds of a row one is drawn for all, with their number. */
 export function drawable(bars: readonly Bar[], step: number): Bar[] {
   const drawn: Bar[] = [];
   const last = new Map<string, { bar: Bar; many: number }>();
   for (const bar of bars) {
-    const key = `${bar.lane} ${bar.tone}`;
+    const key = `${bar.lane} ${bar.tone} ${bar.provider}`;
     const before = last.get(key);
     if (before !== undefined && bar.to - before.bar.from < step) {
       before.many += 1;
       before.bar.to = Math.max(before.bar.to, bar.to);
-      before.bar.label = `${before.many} ${bar.tone === "fault" ? "faults" : "steps"}`;
+      before.bar.label = `${before.many} ${bar.tone === "fault" || bar.tone === "failed" ? "faults" : "steps"}`;
     } else {
       const copy = { ...bar };
       last.set(key, { bar: copy, many: 1 });
@@ -58,19 +70,4 @@ export function drawable(bars: readonly Bar[], step: number): Bar[] {
     }
   }
   return drawn;
-}
-
-/** The part after zooming by `factor` (below 1: closer) around a moment, within the whole; null is the whole. */
-export function zoomed([from, to]: Span, around: number, factor: number, total: number): Span | null {
-  const width = Math.max((to - from) * factor, Math.min(total, 0.001));
-  if (width >= total) return null;
-  const start = around - ((around - from) / (to - from)) * width;
-  return moved([start, start + width], 0, total);
-}
-
-/** The part moved by a share of its width, within the whole. */
-export function moved([from, to]: Span, share: number, total: number): Span {
-  const width = to - from;
-  const start = Math.min(Math.max(from + share * width, 0), Math.max(total - width, 0));
-  return [start, start + width];
 }

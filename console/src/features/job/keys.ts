@@ -6,7 +6,7 @@ import type { Job, Page } from "../../api/types";
 import { isGoing, isTyping, keysAreOn } from "../../app/keys";
 
 /** j and k go to the next job of the list that one came from and the one before, c copies the id, r replays, [ and ] go to the attempt before and after, e to the next error, . opens the actions, Escape goes back to the list. */
-export function useJobKeys(job: Job, replay: () => void): void {
+export function useJobKeys(job: Job, replay: () => void, choose: (turn: number) => void): void {
   const navigate = useNavigate();
   const client = useQueryClient();
   useEffect(() => {
@@ -16,7 +16,10 @@ export function useJobKeys(job: Job, replay: () => void): void {
       if (event.key === "c") copy(job.id);
       else if (event.key === "r") replay();
       else if (event.key === ".") setTimeout(() => document.querySelector<HTMLElement>("[data-actions]")?.click());
-      else if (event.key === "[" || event.key === "]") step("[data-attempt]", event.key === "]" ? 1 : -1);
+      else if (event.key === "[" || event.key === "]") {
+        const attempt = step("[data-attempt]", event.key === "]" ? 1 : -1)?.dataset.attempt;
+        if (attempt !== undefined) choose(Number(attempt));
+      }
       else if (event.key === "e") step(".callout.bad, .ln.mark", 1);
       else if (event.key === "j" || event.key === "k") {
         const next = neighbour(client, job.id, event.key === "j" ? 1 : -1);
@@ -26,7 +29,7 @@ export function useJobKeys(job: Job, replay: () => void): void {
     // Before anybody else: what closes a menu takes it away, and its Escape is not the page's.
     window.addEventListener("keydown", press, { capture: true });
     return () => window.removeEventListener("keydown", press, { capture: true });
-  }, [job.id, client, navigate, replay]);
+  }, [job.id, client, navigate, replay, choose]);
 }
 
 /** Of the lists of jobs that were shown lately, the newest that has this one: its next, or the one before. */
@@ -46,13 +49,15 @@ export function copy(text: string): void {
   );
 }
 
-/** Shows the next of what fits, seen from the one that was shown last; after the last comes the first. */
-function step(selector: string, by: number): void {
+/** Shows the next of what fits, seen from the one that was shown last, else from the one that is chosen; after the last comes the first. */
+function step(selector: string, by: number): HTMLElement | undefined {
   const places = [...document.querySelectorAll<HTMLElement>(`#main :is(${selector})`)];
-  if (places.length === 0) return;
-  const at = places.findIndex((place) => place === document.activeElement);
+  if (places.length === 0) return undefined;
+  const focused = places.findIndex((place) => place === document.activeElement);
+  const at = focused === -1 ? places.findIndex((place) => place.dataset.chosen === "true") : focused;
   const next = places[at === -1 ? (by > 0 ? 0 : places.length - 1) : (at + by + places.length) % places.length]!;
   next.tabIndex = -1;
   next.scrollIntoView({ block: "nearest" });
   next.focus({ preventScroll: true });
+  return next;
 }

@@ -6,8 +6,8 @@ import { useJobEvents } from "../../api/events";
 import { useJob } from "../../api/queries";
 import { TERMINAL, type Job, type JobEvent } from "../../api/types";
 import { ResultView } from "../../results";
+import { attemptCount, Attempts } from "../../results/attempts";
 import { ModelCalls } from "../../results/models";
-import { attemptsOf, RepairStrip } from "../../results/transform";
 import { Warnings } from "../../results/warnings";
 import { visible } from "../../shared/ansi";
 import { useAnnounced } from "../../shared/announce";
@@ -17,16 +17,22 @@ import { titleOf, useTitle } from "../../shared/title";
 import { useUrl } from "../../shared/url";
 import { shortfall, verdictOf } from "../../shared/verdict";
 import { Actions } from "./actions";
+import { BranchFrom } from "./branch";
 import { ErrorPanel, waitingWords } from "./error";
 import { EventList } from "./event-list";
 import { Facts } from "./facts";
 import { Input } from "./input";
 import { useJobKeys } from "./keys";
 import { Output } from "./output";
+import { Prompt } from "./prompt";
+import { keepTab, tabOf, tabsOf } from "./tabs";
 import { Timeline } from "./timeline";
 
 const Replay = lazy(() => import("./replay"));
 const MakeCase = lazy(() => import("./case"));
+
+/** The parts of the page that show a turn, as they are led to by a click on one. */
+const OF_TURNS = ["attempts", "models", "prompt"];
 
 export function Page() {
   const { id } = useParams({ strict: false }) as { id: string };
@@ -45,11 +51,17 @@ function JobPage({ job }: { job: Job }) {
   useEffect(() => {
     void client.invalidateQueries({ queryKey: ["job", job.id] });
   }, [client, job.id, last]);
-  const attempts = attemptsOf(job, events);
-  const tabs = tabsOf(job, attempts.length, events);
+  const tabs = tabsOf(job, attemptCount(job, events), events);
   const short = shortfall(verdictOf(job.result));
-  useJobKeys(job, () => change({ replay: "1" }));
-  const tab = url.tab ?? (job.result !== null ? "result" : attempts.length > 0 ? "attempts" : "events");
+  const turn = url.turn === undefined ? null : Number(url.turn);
+  const tab = url.tab ?? tabOf(job, tabs);
+  const choose = (chosen: number | null): void => {
+    const leads = chosen !== null && !OF_TURNS.includes(tab);
+    change({ turn: chosen === null ? null : String(chosen), call: null, ...(leads ? { tab: tabs.find(({ value }) => OF_TURNS.includes(value))?.value ?? tab } : {}) });
+  };
+  useJobKeys(job, () => change({ replay: "1" }), choose);
+  const narrow = window.matchMedia("(max-width: 700px)").matches;
+  const timeline = <Timeline events={events} ended={ended} turn={turn} onTurn={choose} />;
   return (
     <div className="stack">
       <div className="head">
@@ -64,7 +76,7 @@ function JobPage({ job }: { job: Job }) {
       {job.waiting ? <p className="callout warn">{waitingWords(job)}</p> : null}
       {job.error ? <ErrorPanel job={job} /> : null}
       <Warnings of={job.warnings} />
-      <Timeline events={events} ended={ended} />
+      {narrow ? null : timeline}
       {url.replay === "1" ? (
         <Suspense fallback={<Loading />}>
           <Replay job={job} onClose={() => change({ replay: null })} />
@@ -75,7 +87,13 @@ function JobPage({ job }: { job: Job }) {
           <MakeCase job={job} onClose={() => change({ case: null })} />
         </Suspense>
       ) : null}
-      <Tabs value={tab} onChange={(value) => change({ tab: value })}>
+      <Tabs
+        value={tab}
+        onChange={(value) => {
+          keepTab(job.kind, value);
+          change({ tab: value });
+        }}
+      >
         <Tabs.List aria-label="Parts of the job">
           {tabs.map((each) => (
             <Tabs.Tab key={each.value} value={each.value}>
@@ -85,32 +103,22 @@ function JobPage({ job }: { job: Job }) {
         </Tabs.List>
         <div className="tab-body">
           <Boundary key={tab}>
-            <TabBody tab={tab} job={job} events={events} ended={ended} />
+            <TabBody tab={tab} job={job} events={events} ended={ended} turn={turn} />
           </Boundary>
         </div>
       </Tabs>
+      {narrow ? timeline : null}
     </div>
   );
 }
 
-function TabBody({ tab, job, events, ended }: { tab: string; job: Job; events: readonly JobEvent[]; ended: boolean }) {
-  if (tab === "attempts") return <RepairStrip attempts={attemptsOf(job, events)} />;
-  if (tab === "models") return <ModelCalls jobId={job.id} ended={ended} />;
+function TabBody({ tab, job, events, ended, turn }: { tab: string; job: Job; events: readonly JobEvent[]; ended: boolean; turn: number | null }) {
+  if (tab === "attempts") return <Attempts job={job} events={events} turn={turn} below={(attempt) => <BranchFrom job={job} attempt={attempt} />} />;
+  if (tab === "models") return <ModelCalls jobId={job.id} ended={ended} turn={turn} />;
+  if (tab === "prompt") return <Prompt job={job} ended={ended} turn={turn} />;
   if (tab === "output") return <Output events={events} ended={ended} />;
   if (tab === "events") return <EventList events={events} />;
   if (tab === "input") return <Input job={job} />;
   if (job.result === null || job.result === undefined) return <p className="muted">{ended ? "The job ended without a result." : "No result yet."}</p>;
   return <ResultView job={job} />;
-}
-
-function tabsOf(job: Job, attempts: number, events: readonly JobEvent[]): { value: string; name: string }[] {
-  const output = events.some((event) => event.type === "output");
-  return [
-    { value: "result", name: "Result" },
-    ...(attempts > 0 ? [{ value: "attempts", name: `Attempts ${attempts}` }] : []),
-    ...(job.usage?.llm_calls || events.some((event) => event.type === "llm_call") ? [{ value: "models", name: "Models" }] : []),
-    ...(output ? [{ value: "output", name: "Output" }] : []),
-    { value: "events", name: `Events ${events.length}` },
-    { value: "input", name: "Input" },
-  ];
 }

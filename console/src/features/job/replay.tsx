@@ -7,6 +7,7 @@ import type { Job } from "../../api/types";
 import { Diff } from "../../shared/code";
 import { Fault, faultsOf, invalid } from "../../shared/faults";
 import { Failed } from "../../shared/states";
+import { PromptVersion } from "./versions";
 
 /** The same job with another input: what one changes is shown as a difference before it runs. */
 export default function Replay({ job, onClose }: { job: Job; onClose: () => void }) {
@@ -14,12 +15,13 @@ export default function Replay({ job, onClose }: { job: Job; onClose: () => void
   const [text, setText] = useState(original);
   const [model, setModel] = useState("");
   const [turns, setTurns] = useState<number | string>("");
+  const [version, setVersion] = useState<string | null>(null);
   const navigate = useNavigate();
   const fault = faultOf(text);
   const run = useMutation({
     mutationFn: () => {
       const budget = typeof turns === "number" ? { budget: { turns } } : {};
-      return post<Job>(`/v1/jobs/${job.id}/replay`, { input: JSON.parse(text) as unknown, ...(model === "" ? {} : { model }), ...budget });
+      return post<Job>(`/v1/jobs/${job.id}/replay`, { input: JSON.parse(text) as unknown, ...(model === "" ? {} : { model }), ...(version === null ? {} : { prompt_version: Number(version) }), ...budget });
     },
     onSuccess: (made) => navigate({ to: "/jobs/$id", params: { id: made.id }, search: {} }),
   });
@@ -44,6 +46,7 @@ export default function Replay({ job, onClose }: { job: Job; onClose: () => void
             <input className="plain-input mono" placeholder="as before" {...invalid("replay-model", faults.at("model"))} value={model} onChange={(event) => setModel(event.currentTarget.value)} />
           </label>
           <Fault id="replay-model" text={faults.at("model")} />
+          <PromptVersion job={job} value={version} onChange={setVersion} />
         </div>
       </div>
       <span>

@@ -1,103 +1,154 @@
-import { useEffect, useMemo, useRef, useState, type KeyboardEvent, type PointerEvent } from "react";
+import { useMemo, useState, type KeyboardEvent, type PointerEvent } from "react";
+import "./timeline.css";
 import type { JobEvent } from "../../api/types";
+import { visible } from "../../shared/ansi";
 import { took, useNow } from "../../shared/time";
-import { barsOf, drawable, moved, zoomed, type Span } from "./bars";
+import { drawingOf, onScale, type Row } from "./bars";
+import { CourseTable } from "./course-table";
+import { courseOf, type Bar } from "./lanes";
+import { fillOf, Legend, Patterns, providersOf } from "./marks";
+import { idleOf, moved, scaleOf, zoomed, type Span } from "./scale";
+import { barAt, LANE, pathsOf } from "./shapes";
+import { useRange, useWheel, useWidth } from "./surface";
 
-const WIDTH = 1000;
-const LEFT = 80;
-const LANE = 20;
+/** Where a bar can be told from the one beside it. */
+const APART = 4;
+
+interface Props {
+  events: readonly JobEvent[];
+  ended: boolean;
+  /** The turn that is chosen. */
+  turn: number | null;
+  onTurn: (turn: number | null) => void;
+}
 
 /**
- * Where the time went, by lane; bars are never too thin to see. A part is chosen by dragging over it, by the wheel (with Ctrl, or once the
- * timeline has the focus: a page that is only scrolled past it must not zoom), and by the keys + - 0 and the arrows.
+ * Where the time went: the queue, and a lane for each turn; bars are never too thin to see, idle stretches are folded. A part is chosen
+ * by dragging over it, by the wheel (with Ctrl, or once the timeline has the focus: a page that is only scrolled past it must not zoom),
+ * and by the keys + - 0 and the arrows; a click chooses a turn. Where there is no room for it stands the same as a table.
  */
-export function Timeline({ events, ended }: { events: readonly JobEvent[]; ended: boolean }) {
+export function Timeline({ events, ended, turn, onTurn }: Props) {
   const now = useNow(ended ? 0 : 500);
-  const { bars, total } = useMemo(() => barsOf(events, ended ? null : now), [events, ended, now]);
-  const [range, setRange] = useState<Span | null>(null);
+  const course = useMemo(() => courseOf(events, ended ? null : now), [events, ended, now]);
+  const [open, setOpen] = useState(false);
+  const narrow = window.matchMedia("(max-width: 700px)").matches;
+  const table = <CourseTable course={course} turn={turn} onTurn={onTurn} />;
+  if (course.bars.length === 0) return null;
+  if (narrow) return table;
+  return (
+    <div className="tight">
+      <Chart course={course} turn={turn} onTurn={onTurn} />
+      <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+        <summary>Timeline as a table</summary>
+        {open ? table : null}
+      </details>
+    </div>
+  );
+}
+
+function Chart({ course, turn, onTurn }: { course: ReturnType<typeof courseOf> } & Pick<Props, "turn" | "onTurn">) {
+  const [range, keepRange] = useRange();
   const [drag, setDrag] = useState<Span | null>(null);
-  const figure = useRef<HTMLElement>(null);
-  const shown: Span = range ?? [0, total];
+  const [pointedAt, setPointedAt] = useState<Bar | undefined>(undefined);
+  const [place, width] = useWidth();
+  const scale = useMemo(() => scaleOf(idleOf(course.bars, course.total), course.total), [course]);
+  const drawn = useMemo(() => onScale(course, scale), [course, scale]);
+  const providers = useMemo(() => providersOf(course.bars), [course]);
+  const total = scale.length;
+  const setRange = (part: Span | null): void => keepRange(part === null ? null : [scale.real(part[0]), scale.real(part[1])]);
+  const shown: Span = range === null ? [0, total] : [scale.drawn(range[0]), scale.drawn(range[1])];
   const [from, to] = shown;
-  const latest = useRef({ shown, total });
-  latest.current = { shown, total };
-  const empty = bars.length === 0;
-  useEffect(() => {
-    const element = figure.current;
-    // Not by React's onWheel, which cannot keep the page from scrolling.
-    const turn = (event: WheelEvent): void => {
-      if (!event.ctrlKey && document.activeElement !== element) return;
-      event.preventDefault();
-      const { shown, total } = latest.current;
-      const box = element!.querySelector("svg")!.getBoundingClientRect();
-      const share = (((event.clientX - box.left) / box.width) * (WIDTH + LEFT + 10) - LEFT) / WIDTH;
-      setRange(zoomed(shown, shown[0] + Math.min(Math.max(share, 0), 1) * (shown[1] - shown[0]), event.deltaY < 0 ? 0.8 : 1.25, total));
-    };
-    element?.addEventListener("wheel", turn, { passive: false });
-    return () => element?.removeEventListener("wheel", turn);
-  }, [empty]);
-  const drawn = useMemo(() => drawable(bars.filter((bar) => bar.to >= from && bar.from <= to), (to - from) / (WIDTH / 2)), [bars, from, to]);
-  if (empty) return null;
+  const figure = useWheel((share, factor) => setRange(zoomed(shown, from + share * (to - from), factor, total)));
+  const { rows, bars } = useMemo(() => drawingOf(drawn, [from, to], ((to - from) / width) * APART), [drawn, from, to, width]);
+  const x = (seconds: number): number => Math.min(Math.max((seconds - from) / (to - from), 0), 1) * width;
+  const height = rows.length * LANE;
+
   const press = (event: KeyboardEvent): void => {
     const middle = (from + to) / 2;
     if (event.key === "+" || event.key === "=") setRange(zoomed(shown, middle, 0.5, total));
     else if (event.key === "-") setRange(zoomed(shown, middle, 2, total));
     else if (event.key === "0") setRange(null);
-    else if ((event.key === "ArrowLeft" || event.key === "ArrowRight") && range !== null) setRange(moved(range, event.key === "ArrowLeft" ? -0.25 : 0.25, total));
+    else if ((event.key === "ArrowLeft" || event.key === "ArrowRight") && range !== null) setRange(moved(shown, event.key === "ArrowLeft" ? -0.25 : 0.25, total));
     else return;
     event.preventDefault();
     event.stopPropagation();
   };
-  const lanes = [...new Set(bars.map((bar) => bar.lane))];
-  const place = (seconds: number): number => LEFT + (Math.min(Math.max((seconds - from) / (to - from), 0), 1) * WIDTH);
   const pointed = (event: PointerEvent<SVGSVGElement>): number => {
     const box = event.currentTarget.getBoundingClientRect();
-    const across = ((event.clientX - box.left) / box.width) * (WIDTH + LEFT + 10) - LEFT;
-    return from + (Math.min(Math.max(across / WIDTH, 0), 1) * (to - from));
+    return from + Math.min(Math.max((event.clientX - box.left) / box.width, 0), 1) * (to - from);
   };
-  const choose = (): void => {
-    if (drag !== null && Math.abs(drag[1] - drag[0]) > (to - from) / 100) setRange([Math.min(...drag), Math.max(...drag)]);
+  const move = (event: PointerEvent<SVGSVGElement>): void => {
+    if (drag !== null) setDrag([drag[0], pointed(event)]);
+    const box = event.currentTarget.getBoundingClientRect();
+    setPointedAt(barAt(bars, { x, width }, event.clientX - box.left, event.clientY - box.top));
+  };
+  const choose = (row: Row | undefined): void => {
+    if (row === undefined) return;
+    if (row.turn !== null) onTurn(row.turn === turn ? null : row.turn);
+    else if (row.shared) setRange([row.from, row.to]);
+  };
+  const release = (event: PointerEvent<SVGSVGElement>): void => {
+    if (drag === null) return;
     setDrag(null);
+    if (Math.abs(drag[1] - drag[0]) > (to - from) / 100) setRange([Math.min(...drag), Math.max(...drag)]);
+    else if (event.type === "pointerup") choose(rows[Math.floor((event.clientY - event.currentTarget.getBoundingClientRect().top) / LANE)]);
   };
   return (
-    <figure ref={figure} className="timeline" tabIndex={0} onKeyDown={press} aria-label="Timeline: plus and minus zoom, arrows move, 0 shows all">
-      <svg
-        viewBox={`0 0 ${WIDTH + LEFT + 10} ${lanes.length * LANE + 18}`}
-        role="img"
-        aria-label={`Timeline of ${took(total)}; the tab Events has it as a list`}
-        onPointerDown={(event) => setDrag([pointed(event), pointed(event)])}
-        onPointerMove={(event) => drag !== null && setDrag([drag[0], pointed(event)])}
-        onPointerUp={choose}
-        onPointerLeave={choose}
-      >
-        {drag === null ? null : <rect className="bar-chosen" x={place(Math.min(...drag))} y={0} width={Math.abs(place(drag[1]) - place(drag[0]))} height={lanes.length * LANE} />}
-        {lanes.map((lane, index) => (
-          <text key={lane} x={0} y={index * LANE + 14} fontSize={12} fill="currentColor">
-            {lane}
-          </text>
-        ))}
-        {drawn.map((bar, index) => (
-          <rect
-            key={index}
-            className={`bar-${bar.tone}`}
-            x={Math.min(place(bar.from), LEFT + WIDTH - 3)}
-            y={lanes.indexOf(bar.lane) * LANE + 3}
-            width={Math.max(3, place(bar.to) - place(bar.from))}
-            height={LANE - 6}
-            rx={2}
-          >
-            <title>{`${bar.label}: ${took(bar.to - bar.from)}`}</title>
-          </rect>
-        ))}
-        {[0, 0.25, 0.5, 0.75, 1].map((part) => (
-          <text key={part} x={LEFT + part * (WIDTH - 4)} y={lanes.length * LANE + 14} fontSize={11} fill="currentColor" textAnchor={part === 0 ? "start" : part === 1 ? "end" : "middle"} opacity={0.75}>
-            {from + (to - from) * part === 0 ? "0" : took(from + (to - from) * part)}
-          </text>
-        ))}
-      </svg>
+    <figure ref={figure} className="timeline course" tabIndex={0} onKeyDown={press} aria-label="Timeline: plus and minus zoom, arrows move, 0 shows all">
+      <div className="chart">
+        <div className="turns" role="group" aria-label="Turns of the timeline">
+          {rows.map((row) =>
+            row.turn === null && !row.shared ? (
+              <span key={row.name}>{row.name}</span>
+            ) : (
+              <button key={row.name} type="button" aria-pressed={row.turn === null ? undefined : row.turn === turn} onClick={() => choose(row)}>
+                {row.name}
+              </button>
+            ),
+          )}
+        </div>
+        <svg
+          ref={place}
+          className="lanes"
+          height={height + 18}
+          viewBox={`0 0 ${width} ${height + 18}`}
+          role="img"
+          aria-label={`Timeline of ${took(course.total)}; below it stands the same as a table`}
+          onPointerDown={(event) => setDrag([pointed(event), pointed(event)])}
+          onPointerMove={move}
+          onPointerUp={release}
+          onPointerLeave={release}
+        >
+          <title>{pointedAt === undefined ? "" : visible(`${pointedAt.label}: ${took(scale.real(pointedAt.to) - scale.real(pointedAt.from))}`)}</title>
+          <Patterns />
+          {rows.map((row, index) => (row.turn !== null && row.turn === turn ? <rect key={row.name} className="lane-chosen" x={0} y={index * LANE} width={width} height={LANE} /> : null))}
+          {drag === null ? null : <rect className="bar-chosen" x={x(Math.min(...drag))} y={0} width={Math.abs(x(drag[1]) - x(drag[0]))} height={height} />}
+          {pathsOf(bars, { x, width }).map(({ bar, path }) => (
+            <path key={`${bar.tone} ${bar.provider}`} {...fillOf(bar, providers)} data-tone={bar.tone} d={path} />
+          ))}
+          {scale.folds.map(({ real, drawn: [start, end] }) =>
+            end < from || start > to ? null : (
+              <g key={start}>
+                <rect className="fold" x={x(start)} y={1} width={x(end) - x(start)} height={height - 2} strokeDasharray="3 3">
+                  <title>{`Nothing ran for ${took(real[1] - real[0])}: folded`}</title>
+                </rect>
+                <text x={(x(start) + x(end)) / 2} y={16} textAnchor="middle">
+                  {took(real[1] - real[0])}
+                </text>
+              </g>
+            ),
+          )}
+          {[0, 0.25, 0.5, 0.75, 1].map((part) => (
+            <text key={part} x={part * width} y={height + 14} textAnchor={part === 0 ? "start" : part === 1 ? "end" : "middle"} opacity={0.8}>
+              {from + (to - from) * part === 0 ? "0" : took(scale.real(from + (to - from) * part))}
+            </text>
+          ))}
+        </svg>
+      </div>
+      <Legend bars={course.bars} providers={providers} />
       {range === null ? null : (
         <button type="button" className="link" onClick={() => setRange(null)}>
-          Show all {took(total)}
+          Show all {took(course.total)}
         </button>
       )}
     </figure>

@@ -21,6 +21,7 @@ const NAMES: Readonly<Record<string, string>> = {
   prompt: "prompt",
   error_code: "error",
   failed_over: "failed over",
+  warnings: "warnings",
   replayed_from: "replay of",
   batch_id: "batch",
   conversation_id: "conversation",
@@ -69,6 +70,7 @@ export function Filters({ url, change }: { url: Url; change: Change }) {
       <Select aria-label="Time" placeholder="Any time" data={SINCE} value={url.hours ?? null} clearable onChange={(hours) => change({ hours })} w={110} />
       <Checkbox label="In flight" checked={running} onChange={(event) => change({ state: event.currentTarget.checked ? "queued,running" : null })} />
       <Checkbox label="Failed over" checked={url.failed_over === "true"} onChange={(event) => change({ failed_over: event.currentTarget.checked ? "true" : null })} />
+      <Checkbox label="With warnings" checked={url.warnings === "true"} onChange={(event) => change({ warnings: event.currentTarget.checked ? "true" : null })} />
       {chosen(url).map((name) => (
         <span key={name} className="tag accent">
           {NAMES[name]}: {visible(url[name]!)}{" "}

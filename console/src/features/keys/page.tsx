@@ -10,11 +10,13 @@ import { faultsOf } from "../../shared/faults";
 import { Failed, Loaded } from "../../shared/states";
 import { When } from "../../shared/time";
 import { useTitle } from "../../shared/title";
+import { Tenants } from "./tenants";
 
 const SCOPES: Readonly<Record<string, string>> = {
   read: "look at jobs, files and flows",
   write: "submit jobs, upload, change flows",
-  admin: "keys of every tenant, prompts, models",
+  tenant_admin: "make, rotate and revoke keys of its own tenant",
+  admin: "keys of every tenant, prompts, models, limits, what the server is",
 };
 const DAYS = [
   { value: "", label: "never" },
@@ -26,8 +28,10 @@ const DAYS = [
 export function Page() {
   useTitle("Keys");
   const session = useSession();
-  const query = useQuery({ queryKey: ["keys"], queryFn: () => get<PageOf<KeyInfo>>("/v1/keys", { limit: 200 }), enabled: session?.scopes.includes("admin") ?? false });
-  if (session !== undefined && !session.scopes.includes("admin")) return <p className="callout">Keys are for who has the scope admin.</p>;
+  const admin = session?.scopes.includes("admin") ?? false;
+  const may = admin || (session?.scopes.includes("tenant_admin") ?? false);
+  const query = useQuery({ queryKey: ["keys"], queryFn: () => get<PageOf<KeyInfo>>("/v1/keys", { limit: 200 }), enabled: may });
+  if (session !== undefined && !may) return <p className="callout">Keys are for who has the scope admin, or tenant_admin for those of the own tenant.</p>;
   return (
     <>
       <div className="head">
@@ -35,7 +39,10 @@ export function Page() {
       </div>
       <div className="cols">
         <Create tenant={session?.tenant ?? "default"} onDone={() => void query.refetch()} />
-        <Loaded query={query}>{(page) => <Table keys={page.items} own={session?.key_id} onDone={() => void query.refetch()} />}</Loaded>
+        <div className="stack">
+          <Loaded query={query}>{(page) => <Table keys={page.items} own={session?.key_id} onDone={() => void query.refetch()} />}</Loaded>
+          {admin ? <Tenants /> : null}
+        </div>
       </div>
     </>
   );

@@ -8,7 +8,9 @@ import { visible } from "../../shared/ansi";
 import { Tag } from "../../shared/marks";
 import { count } from "../../shared/numbers";
 import { took, When } from "../../shared/time";
-import { DAY_MS, HOUR_MS, Strip, type Hour } from "./strip";
+import { Sparkline } from "../../shared/sparkline";
+import { minutesOf } from "./hour";
+import { DAY_MS, HOUR_MS, Strip } from "./strip";
 
 type Stats = components["schemas"]["Stats"];
 
@@ -24,7 +26,7 @@ export function Providers({ items }: { items: readonly ProviderState[] }) {
   const stats = useQuery({ queryKey: ["stats", "provider"], queryFn: () => get<Stats>("/v1/stats", { by: "provider", bucket: "hour" }), refetchInterval: 30_000 });
   const day = (stats.data?.items ?? []).filter((row) => Date.parse(row.at) > Date.now() - DAY_MS);
   const slowest = day.reduce((most, row) => Math.max(most, row.run_p95 ?? 0), 0);
-  const hour = (name: string): Hour | undefined => day.filter((row) => row.group === name && Date.parse(row.at) > Date.now() - 2 * HOUR_MS).at(-1);
+  const hour = useLastHour();
   return (
     <div className="scroll" tabIndex={0} role="region" aria-label="How the providers fare">
     <table className="grid-table wide">
@@ -34,8 +36,14 @@ export function Providers({ items }: { items: readonly ProviderState[] }) {
           <th>Breaker</th>
           <th>Until</th>
           <th>Last error</th>
-          <th className="num">Calls, last hour</th>
-          <th className="num">p50</th>
+          <th className="num" title="Of your tenant, in the last hour">
+            Calls / h
+          </th>
+          <th className="num">Errors / h</th>
+          <th className="num" title="Half of the answers of the last hour took no longer">
+            p50
+          </th>
+          <th>Last hour</th>
           <th>Last 24 hours</th>
           <th>Ask again</th>
         </tr>
@@ -49,8 +57,12 @@ export function Providers({ items }: { items: readonly ProviderState[] }) {
             </td>
             <td>{provider.until ? <When at={provider.until} /> : "–"}</td>
             <td>{visible(provider.last_error ?? "–")}</td>
-            <td className="num">{count(hour(provider.name)?.calls ?? 0)}</td>
-            <td className="num">{took(hour(provider.name)?.run_p50)}</td>
+            <td className="num">{count(hour.whole(provider.name)?.calls ?? 0)}</td>
+            <td className="num">{hour.whole(provider.name)?.errors ? <span className="bad">{count(hour.whole(provider.name)?.errors)}</span> : 0}</td>
+            <td className="num">{took(hour.whole(provider.name)?.run_p50)}</td>
+            <td>
+              <Sparkline points={minutesOf(hour.minutes, provider.name, Date.now())} most={hour.most} label={`Calls and errors of ${provider.name} by the minute of the last hour`} />
+            </td>
             <td>
               <Strip hours={day.filter((row) => row.group === provider.name)} slowest={slowest} />
             </td>
@@ -69,4 +81,17 @@ export function Providers({ items }: { items: readonly ProviderState[] }) {
     </table>
     </div>
   );
+}
+
+/** The last hour of all providers, whole and by the minute. */
+function useLastHour() {
+  const ask = (bucket: string) => () => get<Stats>("/v1/stats", { by: "provider", bucket, from: new Date(Date.now() - HOUR_MS).toISOString() });
+  const whole = useQuery({ queryKey: ["stats", "provider", "hour"], queryFn: ask("all"), refetchInterval: 15_000 });
+  const minutes = useQuery({ queryKey: ["stats", "provider", "minutes"], queryFn: ask("minute"), refetchInterval: 15_000 });
+  const rows = minutes.data?.items ?? [];
+  return {
+    whole: (name: string) => whole.data?.items.find((row) => row.group === name),
+    minutes: rows,
+    most: Math.max(0, ...rows.map((row) => row.calls)),
+  };
 }

@@ -12,7 +12,8 @@ import { Failed, Loaded } from "../../shared/states";
 import { When } from "../../shared/time";
 import { useTitle } from "../../shared/title";
 import { WriteButton } from "../../shared/write";
-import { useCapabilities } from "../../shared/ready";
+import { REMEDIES, useCapabilities } from "../../shared/ready";
+import { Health } from "./health";
 import { Today } from "./today";
 
 interface Example {
@@ -43,6 +44,7 @@ export function Page() {
           <section className="panel">
             <h2>What can be done here</h2>
             <Loaded query={capabilities}>{(data) => <Kinds data={data} />}</Loaded>
+            <Health />
           </section>
           <section className="panel">
             <h2>Examples</h2>
@@ -72,7 +74,7 @@ function Kinds({ data }: { data: Capabilities }) {
         <div key={kind} style={{ display: "contents" }}>
           <dt>{kind}</dt>
           <dd>
-            <Tag tone={state === "ready" ? "good" : state === "no_worker" ? "bad" : "warn"}>{state.replace("_", " ")}</Tag> {reason}
+            <Tag tone={state === "ready" ? "good" : state === "no_worker" ? "bad" : "warn"}>{state.replace("_", " ")}</Tag> {reason} {REMEDIES[state] ?? ""}
           </dd>
         </div>
       ))}

@@ -1,4 +1,4 @@
-import { Button, Select, TextInput } from "@mantine/core";
+import { Button, TextInput } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { useState } from "react";
@@ -14,9 +14,9 @@ import { faultsOf } from "../../shared/faults";
 import { Failed, Loaded } from "../../shared/states";
 import { When } from "../../shared/time";
 import { useTitle } from "../../shared/title";
-import { useUrl } from "../../shared/url";
 import { Trial } from "./trial";
 import { faultsOf as faultsInText } from "./variables";
+import { Versions } from "./versions";
 
 export function Page() {
   const { key } = useParams({ strict: false }) as { key: string };
@@ -115,58 +115,5 @@ function Who({ version }: { version: Prompt }) {
       {version.actor ? ` by ${visible(version.actor)}` : ""}, <When at={version.updated_at} />
       {version.note ? `: ${visible(version.note)}` : ""}
     </>
-  );
-}
-
-/** Every version; any two beside each other, and any made current again. */
-function Versions({ prompt, versions, onChanged }: { prompt: Prompt; versions: readonly Prompt[]; onChanged: () => void }) {
-  const [url, change] = useUrl();
-  const admin = useSession()?.scopes.includes("admin") ?? false;
-  const rollback = useMutation({ mutationFn: (version: number) => post<Prompt>(`/v1/prompts/${prompt.key}/rollback`, { version }), onSuccess: onChanged });
-  const textOf = (version: string | undefined): string | undefined => versions.find((each) => String(each.version) === version)?.text;
-  const names = versions.map((each) => ({ value: String(each.version), label: `version ${each.version}` }));
-  const [before, after] = [url.a ?? String(versions[1]?.version ?? ""), url.b ?? String(versions[0]?.version ?? "")];
-  return (
-    <div className="stack">
-      <section className="panel" aria-label="Versions">
-        <h2>Versions</h2>
-        <ol className="tight plain-list">
-          {versions.map((version) => (
-            <li key={version.version} className="bar">
-              <b className="mono">v{version.version}</b>
-              <When at={version.updated_at} />
-              {version.actor ? <span className="muted">by {visible(version.actor)}</span> : null}
-              {version.is_default ? <Tag>as it came</Tag> : null}
-              {(version.labels ?? []).map((label) => (
-                <Tag key={label} tone="accent">
-                  {label}
-                </Tag>
-              ))}
-              {version.note ? <span className="muted">{visible(version.note)}</span> : null}
-              {version.version === prompt.version ? <Tag tone="good">in use</Tag> : null}
-              <span className="spacer" />
-              <Link to="/jobs" search={{ prompt: `${prompt.key}@${version.version}` } as never} className="plain">
-                its jobs
-              </Link>
-              {version.version === prompt.version ? null : (
-                <button type="button" className="link" disabled={!admin} title={admin ? undefined : "needs scope admin"} onClick={() => rollback.mutate(version.version)}>
-                  Roll back to it
-                </button>
-              )}
-            </li>
-          ))}
-        </ol>
-        {rollback.error === null ? null : <Failed error={rollback.error} />}
-      </section>
-      {versions.length < 2 ? null : (
-        <section className="panel stack" aria-label="Difference of two versions">
-          <div className="bar">
-            <Select aria-label="From version" data={names} value={before} onChange={(a) => change({ a })} w={120} />
-            <Select aria-label="To version" data={names} value={after} onChange={(b) => change({ b })} w={120} />
-          </div>
-          <Diff before={textOf(before) ?? ""} after={textOf(after) ?? ""} />
-        </section>
-      )}
-    </div>
   );
 }

@@ -2,6 +2,7 @@ import { Button, Select, Textarea, TextInput } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { get, post } from "../../api/client";
+import { jobsPage } from "../../api/queries";
 import type { components } from "../../api/schema";
 import type { Models, Prompt } from "../../api/types";
 import { Messages } from "../../results/words";
@@ -29,6 +30,7 @@ export function Trial({ prompt, text }: { prompt: Prompt; text: string }) {
   const body = { text, job_id: job, variables: own, message: message || undefined, model: model ?? undefined };
   const run = useMutation({ mutationFn: () => post<Tried>(`/v1/prompts/${prompt.key}/test`, body) });
   const faults = faultsOf(run.error, ["model", ...(job === undefined ? ["message", ...prompt.variables.required.map((name) => `variables.${name}`)] : ["job_id"])]);
+  const jobs = useQuery({ queryKey: ["jobs", "of", prompt.key, prompt.version], queryFn: () => jobsPage({ prompt: `${prompt.key}@${prompt.version}`, limit: 3 }) });
   const names = (models.data?.available ?? []).map((each) => `${String(each.provider)}/${String(each.model)}`);
   return (
     <section className="panel stack" aria-label="Try it">
@@ -37,6 +39,16 @@ export function Trial({ prompt, text }: { prompt: Prompt; text: string }) {
         <TextInput label="On the words of a job" error={faults.at("job_id")} placeholder="its id" value={url.job ?? ""} onChange={(event) => change({ job: event.currentTarget.value || null })} w={300} />
         <Select label="Model" error={faults.at("model")} placeholder="as the role says" data={[...new Set(names)]} value={model} onChange={setModel} searchable clearable w={240} />
       </div>
+      {job === undefined && jobs.data !== undefined && jobs.data.items.length > 0 ? (
+        <div className="bar" role="group" aria-label="Its latest jobs">
+          <span className="muted">its latest:</span>
+          {jobs.data.items.map((each) => (
+            <button key={each.id} type="button" className="link clip" style={{ maxWidth: 260 }} title={each.id} onClick={() => change({ job: each.id })}>
+              {visible(each.title ?? `${each.kind} ${each.id.slice(0, 8)}`)}
+            </button>
+          ))}
+        </div>
+      ) : null}
       {job === undefined
         ? prompt.variables.required.map((name) => (
             <Textarea key={name} label={name} error={faults.at(`variables.${name}`)} autosize maxRows={8} value={values[name] ?? ""} onChange={(event) => setValues({ ...values, [name]: event.currentTarget.value })} />

@@ -1,26 +1,32 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { get } from "../../api/client";
-import type { Page as PageOf, Prompt } from "../../api/types";
+import type { components } from "../../api/schema";
+import type { Models, Page as PageOf, Prompt } from "../../api/types";
+import { visible } from "../../shared/ansi";
 import { Tag } from "../../shared/marks";
 import { cost, count } from "../../shared/numbers";
 import { Loaded } from "../../shared/states";
+import { interval, turns } from "../../shared/sums";
 import { When } from "../../shared/time";
 import { useTitle } from "../../shared/title";
+import { groupsOf } from "./groups";
 
-interface Stats {
-  items: { group: string; jobs: number; succeeded: number; failed: number; cost_usd: number | null }[];
-}
+type Stats = components["schemas"]["Stats"];
+type Row = components["schemas"]["StatsRow"];
 
 export function Page() {
   useTitle("Prompts");
   const query = useQuery({ queryKey: ["prompts"], queryFn: () => get<PageOf<Prompt>>("/v1/prompts", { limit: 200 }) });
-  const stats = useQuery({ queryKey: ["stats", "prompt"], queryFn: () => get<Stats>("/v1/stats", { by: "prompt" }) });
+  const stats = useQuery({ queryKey: ["stats", "prompt", "all"], queryFn: () => get<Stats>("/v1/stats", { by: "prompt", bucket: "all" }) });
+  const models = useQuery({ queryKey: ["models"], queryFn: () => get<Models>("/v1/models") });
+  const sums = new Map(stats.data?.items.map((row) => [row.group, row]));
+  const roles = models.data?.roles ?? {};
   return (
     <>
       <div className="head">
         <h1>Prompts</h1>
-        <span className="muted">the words that models are asked with; the numbers are of the last seven days</span>
+        <span className="muted">the words that models are asked with; the numbers are those of the version in use, of the last seven days</span>
       </div>
       <Loaded query={query}>
         {(page) => (
@@ -30,38 +36,31 @@ export function Page() {
                 <tr>
                   <th>Prompt</th>
                   <th className="num">Version</th>
-                  <th />
-                  <th>Variables</th>
-                  <th className="num">Jobs</th>
-                  <th className="num">Succeeded</th>
+                  <th>Text</th>
+                  <th className="num" title="Whose calls began with it; words that follow later in a conversation are counted with its first">
+                    Jobs
+                  </th>
+                  <th className="num">Success (95 %, n)</th>
+                  <th className="num" title="Mean / median">
+                    Turns to done (n)
+                  </th>
                   <th className="num">Cost</th>
                   <th>Changed</th>
+                  <th>Variables</th>
                 </tr>
               </thead>
-              <tbody>
-                {page.items.map((prompt) => {
-                  const rows = (stats.data?.items ?? []).filter((row) => row.group === `${prompt.key}@${prompt.version}`);
-                  const jobs = sum(rows.map((row) => row.jobs));
-                  return (
-                    <tr key={prompt.key}>
-                      <td>
-                        <Link to="/prompts/$key" params={{ key: prompt.key }} className="plain">
-                          {prompt.key}
-                        </Link>
-                      </td>
-                      <td className="num">{prompt.version}</td>
-                      <td>{prompt.is_default ? <Tag>as it came</Tag> : <Tag tone="accent">changed</Tag>}</td>
-                      <td className="mono">{[...prompt.variables.required, ...prompt.variables.optional.map((name) => `${name}?`)].join(", ")}</td>
-                      <td className="num">{count(jobs)}</td>
-                      <td className="num">{jobs === 0 ? "–" : `${Math.round((sum(rows.map((row) => row.succeeded)) / jobs) * 100)} %`}</td>
-                      <td className="num">{jobs === 0 ? "–" : cost(rows.some((row) => row.cost_usd !== null) ? sum(rows.map((row) => row.cost_usd ?? 0)) : null)}</td>
-                      <td>
-                        <When at={prompt.updated_at} />
-                      </td>
-                    </tr>
-                  );
-                })}
-              </tbody>
+              {groupsOf(page.items, Object.keys(roles)).map(([group, prompts]) => (
+                <tbody key={group}>
+                  <tr>
+                    <th colSpan={9} scope="rowgroup">
+                      {group} <span className="muted">{roles[group]?.[0] === undefined ? "no role of its own" : visible(`asks ${roles[group][0].provider}/${roles[group][0].model} first`)}</span>
+                    </th>
+                  </tr>
+                  {prompts.map((prompt) => (
+                    <PromptRow key={prompt.key} prompt={prompt} sums={sums.get(`${prompt.key}@${prompt.version}`)} />
+                  ))}
+                </tbody>
+              ))}
             </table>
           </div>
         )}
@@ -70,6 +69,32 @@ export function Page() {
   );
 }
 
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
+function PromptRow({ prompt, sums }: { prompt: Prompt; sums: Row | undefined }) {
+  return (
+    <tr>
+      <td>
+        <Link to="/prompts/$key" params={{ key: prompt.key }} className="plain">
+          {prompt.key}
+        </Link>
+      </td>
+      <td className="num">{prompt.version}</td>
+      <td>{prompt.is_default ? <Tag>as it came</Tag> : <Tag tone="accent">changed</Tag>}</td>
+      <td className="num">
+        {sums === undefined ? (
+          "–"
+        ) : (
+          <Link to="/jobs" search={{ prompt: sums.group } as never} className="plain" style={{ display: "inline-block", minWidth: 24 }} aria-label={`${count(sums.jobs)} jobs of ${prompt.key}`}>
+            {count(sums.jobs)}
+          </Link>
+        )}
+      </td>
+      <td className="num">{sums === undefined ? "–" : interval(sums)}</td>
+      <td className="num">{sums === undefined ? "–" : turns(sums)}</td>
+      <td className="num">{cost(sums?.cost_usd)}</td>
+      <td>
+        <When at={prompt.updated_at} />
+      </td>
+      <td className="mono">{[...prompt.variables.required, ...prompt.variables.optional.map((name) => `${name}?`)].join(", ")}</td>
+    </tr>
+  );
 }

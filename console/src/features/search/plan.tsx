@@ -1,47 +1,36 @@
 import { Button, NumberInput, Select, TextInput } from "@mantine/core";
 import type { CollectionView } from "../../api/types";
-
-export interface PlannedQuery {
-  table: string;
-  search_mode: "faceted" | "master";
-  query_text: string;
-  limit: number;
-  score_threshold: number | null;
-  filters: Record<string, unknown>;
-}
-
-export const EMPTY_PLAN: PlannedQuery = { table: "", search_mode: "master", query_text: "", limit: 10, score_threshold: null, filters: {} };
+import { FilterFields } from "./filter-fields";
+import { fieldsOf } from "./filters";
+import { EMPTY_QUERY, type QueryDraft } from "./draft";
 
 interface Props {
   collection: CollectionView;
-  plan: readonly PlannedQuery[];
-  proposed: readonly PlannedQuery[];
+  plan: readonly QueryDraft[];
+  proposed: readonly QueryDraft[];
   question: string;
-  onChange: (plan: PlannedQuery[]) => void;
+  onChange: (plan: QueryDraft[]) => void;
 }
 
 /** The queries, written by oneself: then no model is asked for a plan. */
 export function Plan({ collection, plan, proposed, question, onChange }: Props) {
   const tables = Object.keys(collection.tables);
-  const set = (index: number, change: Partial<PlannedQuery>): void => onChange(plan.map((query, place) => (place === index ? { ...query, ...change } : query)));
   return (
-    <fieldset className="panel tight">
+    <fieldset className="panel stack">
       <legend>Queries</legend>
       {plan.length === 0 ? <span className="muted">A model writes them from the question.</span> : null}
       {plan.map((query, index) => (
-        <div key={index} className="bar">
-          <Select aria-label={`Table of query ${index + 1}`} data={tables} value={query.table || null} onChange={(table) => set(index, { table: table ?? "" })} w={120} />
-          <Select aria-label={`Mode of query ${index + 1}`} data={["master", "faceted"]} value={query.search_mode} onChange={(mode) => set(index, { search_mode: mode as PlannedQuery["search_mode"] })} w={100} />
-          <TextInput aria-label={`Text of query ${index + 1}`} value={query.query_text} onChange={(event) => set(index, { query_text: event.currentTarget.value })} style={{ flex: 1, minWidth: 140 }} />
-          <NumberInput aria-label={`Threshold of query ${index + 1}`} placeholder="threshold" min={0} max={1} step={0.05} value={query.score_threshold ?? ""} onChange={(value) => set(index, { score_threshold: value === "" ? null : Number(value) })} w={90} />
-          <NumberInput aria-label={`Hits at most of query ${index + 1}`} placeholder="hits" min={1} max={100} value={query.limit} onChange={(value) => set(index, { limit: Number(value) || EMPTY_PLAN.limit })} w={64} />
-          <button type="button" className="link" aria-label={`Remove query ${index + 1}`} onClick={() => onChange(plan.filter((_, place) => place !== index))}>
-            Remove
-          </button>
-        </div>
+        <QueryRow
+          key={index}
+          number={index + 1}
+          collection={collection}
+          query={query}
+          onChange={(changed) => onChange(plan.map((each, place) => (place === index ? changed : each)))}
+          onRemove={() => onChange(plan.filter((_, place) => place !== index))}
+        />
       ))}
       <span className="bar">
-        <Button variant="default" onClick={() => onChange([...plan, { ...EMPTY_PLAN, table: tables[0] ?? "", query_text: question }])}>
+        <Button variant="default" onClick={() => onChange([...plan, { ...EMPTY_QUERY, table: tables[0] ?? "", query_text: question }])}>
           Add a query
         </Button>
         {plan.length === 0 && proposed.length > 0 ? (
@@ -49,7 +38,33 @@ export function Plan({ collection, plan, proposed, question, onChange }: Props) 
             Edit the model's
           </Button>
         ) : null}
+        {plan.length > 0 ? (
+          <button type="button" className="link" onClick={() => onChange([])}>
+            Let a model write them
+          </button>
+        ) : null}
       </span>
     </fieldset>
+  );
+}
+
+/** One query: table, mode, threshold and limit, its text, and the filters of its table. */
+function QueryRow({ number, collection, query, onChange, onRemove }: { number: number; collection: CollectionView; query: QueryDraft; onChange: (query: QueryDraft) => void; onRemove: () => void }) {
+  const of = ` of query ${number}`;
+  const set = (change: Partial<QueryDraft>): void => onChange({ ...query, ...change });
+  return (
+    <div className="tight" role="group" aria-label={`Query ${number}`}>
+      <div className="bar">
+        <Select aria-label={`Table${of}`} data={Object.keys(collection.tables)} value={query.table || null} onChange={(table) => set({ table: table ?? "" })} w={110} />
+        <Select aria-label={`Mode${of}`} data={["master", "faceted"]} value={query.search_mode} onChange={(mode) => set({ search_mode: mode as QueryDraft["search_mode"] })} w={100} />
+        <NumberInput aria-label={`Threshold${of}`} placeholder="threshold" min={0} max={1} step={0.05} value={query.score_threshold ?? ""} onChange={(value) => set({ score_threshold: value === "" ? null : Number(value) })} w={84} />
+        <NumberInput aria-label={`Hits at most${of}`} placeholder="hits" min={1} max={100} value={query.limit} onChange={(value) => set({ limit: Number(value) || EMPTY_QUERY.limit })} w={64} />
+        <button type="button" className="link" aria-label={`Remove query ${number}`} onClick={onRemove}>
+          Remove
+        </button>
+      </div>
+      <TextInput aria-label={`Text${of}`} value={query.query_text} onChange={(event) => set({ query_text: event.currentTarget.value })} />
+      <FilterFields legend={`Filters${of}`} of={of} all={false} fields={fieldsOf(collection, query.table)} filters={query.filters} onChange={(filters) => set({ filters })} />
+    </div>
   );
 }

@@ -8,6 +8,7 @@ import { useSession } from "../../app/shell";
 import { visible } from "../../shared/ansi";
 import { tierWords } from "../../shared/isolation";
 import { Tag } from "../../shared/marks";
+import { Quotas } from "../../shared/quotas";
 import { Loaded } from "../../shared/states";
 import { When } from "../../shared/time";
 import { useTitle } from "../../shared/title";
@@ -45,6 +46,8 @@ export function Page() {
                         </dd>
                       </div>
                     ))}
+                    <dt>version</dt>
+                    <dd>Assay {data.version ?? "unknown"}</dd>
                     <dt>code runs in</dt>
                     <dd>
                       {tierWords(data.isolation.tier)}
@@ -61,6 +64,7 @@ export function Page() {
               )}
             </Loaded>
           </section>
+          <Quotas title="Limits of your tenant" all />
           {session?.scopes.includes("admin") ? <Effective /> : null}
         </div>
         <div className="stack">

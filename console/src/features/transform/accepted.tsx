@@ -1,12 +1,10 @@
-import { Button, Textarea } from "@mantine/core";
-import { useState } from "react";
+import { Button } from "@mantine/core";
 import type { Job, TransformResult } from "../../api/types";
-import { visible } from "../../shared/ansi";
 import { Code } from "../../shared/code";
 import { download } from "../../shared/json";
-import { FileDrop } from "../../shared/upload";
-import { WriteButton } from "../../shared/write";
+import { Ask } from "./ask";
 import type { Draft } from "./draft";
+import { DriftList, NewData } from "./new-data";
 
 interface Props {
   job: Job;
@@ -20,7 +18,6 @@ const ENDINGS: Readonly<Record<string, string>> = { python: "py", r: "R", sql: "
 /** What can be done with code that works: keep it, run it on other data without a model, or ask on. */
 export function Accepted({ job, draft, submit, ask }: Props) {
   const result = job.result as unknown as TransformResult;
-  const [question, setQuestion] = useState("");
   const runOn = (fileId: string): void => {
     const [first, ...others] = draft.data;
     if (first === undefined) return;
@@ -38,44 +35,13 @@ export function Accepted({ job, draft, submit, ask }: Props) {
         </Button>
       </div>
       <Code text={result.code} />
-      <DriftList result={result} />
-      <FileDrop label="Run on new data, without a model" many={false} files={[]} onChange={(files) => files[0] && runOn(files[0].id)} />
-      <form
-        className="tight"
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (question.trim() === "") return;
-          ask(question);
-          submit({ task: question, conversation_id: job.conversation_id });
-          setQuestion("");
-        }}
-      >
-        <Textarea label={result.status === "question" ? "Answer the question" : "Ask on: the result is the next task's data"} autosize minRows={2} value={question} onChange={(event) => setQuestion(event.currentTarget.value)} />
-        <span>
-          <WriteButton type="submit" variant="default" disabled={question.trim() === ""}>
-            {result.status === "question" ? "Answer" : "Ask on"}
-          </WriteButton>
-        </span>
-      </form>
+      <DriftList drift={result.drift ?? []} />
+      <NewData input={result.inputs?.find((input) => input.name === draft.data[0]?.name) ?? result.inputs?.[0]} run={runOn} />
+      <Ask
+        label={result.status === "question" ? "Answer the question" : "Ask on: the result is the next task's data"}
+        button={result.status === "question" ? "Answer" : "Ask on"}
+        onAsk={ask}
+      />
     </section>
-  );
-}
-
-/** How the data differs from what the code was made for. */
-function DriftList({ result }: { result: TransformResult }) {
-  const drift = result.drift ?? [];
-  if (drift.length === 0) return null;
-  return (
-    <div className="callout warn">
-      <b>The data is not what the code was made for</b>
-      {drift.map((each) => (
-        <div key={`${each.data}.${each.column}`}>
-          <code>
-            {visible(each.data)}.{visible(each.column)}
-          </code>{" "}
-          {each.change === "type" ? `is ${each.found ?? "?"} and was ${each.expected ?? "?"}` : each.change === "missing" ? "is missing" : "is new"}
-        </div>
-      ))}
-    </div>
   );
 }

@@ -15,12 +15,16 @@ export interface Draft {
   language: "python" | "r" | "sql";
   output: "table" | "plot";
   rounds: number;
+  /** provider/model; null: as the role says. */
+  model: string | null;
+  seconds: number | null;
+  tokens: number | null;
   rows: number;
   mask: string[];
   assertions: string[];
 }
 
-export const START: Draft = { task: "", data: [], language: "python", output: "table", rounds: 5, rows: 5, mask: [], assertions: [] };
+export const START: Draft = { task: "", data: [], language: "python", output: "table", rounds: 5, model: null, seconds: null, tokens: null, rows: 5, mask: [], assertions: [] };
 
 export const SAMPLE = {
   task: "Total amount and number of orders by region, largest total first",
@@ -41,8 +45,21 @@ export function inputOf(draft: Draft, more: Record<string, unknown> = {}): Recor
   };
 }
 
+/** The form as a job; `more` are other parts of the input, and the conversation that it goes on. */
+export function jobOf(draft: Draft, { conversation_id, ...input }: Record<string, unknown> = {}): Record<string, unknown> {
+  const budget = { ...(draft.seconds === null ? {} : { seconds: draft.seconds }), ...(draft.tokens === null ? {} : { tokens: draft.tokens }) };
+  return {
+    kind: "transform",
+    input: inputOf(draft, input),
+    budget,
+    ...(draft.model === null ? {} : { model: draft.model }),
+    ...(conversation_id === undefined ? {} : { conversation_id }),
+  };
+}
+
 /** A past job in the form, so that it can be changed and run again. */
 export function draftOf(job: Job): Draft {
+  const { seconds = null, tokens = null } = (job.budget ?? {}) as { seconds?: number; tokens?: number };
   const input = (job.input ?? {}) as Record<string, never> & {
     data?: { name: string; file_id?: string; csv?: string; rows?: unknown[] }[];
     preview?: { rows?: number; mask?: string[] };
@@ -64,6 +81,9 @@ export function draftOf(job: Job): Draft {
     language: (input.language ?? "python") as Draft["language"],
     output: (input.output ?? "table") as Draft["output"],
     rounds: Number(input.max_iterations ?? 5),
+    model: (job.overrides?.model as string | undefined) ?? null,
+    seconds,
+    tokens,
     rows: input.preview?.rows ?? 5,
     mask: input.preview?.mask ?? [],
     assertions: (input.assertions ?? []) as string[],

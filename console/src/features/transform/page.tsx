@@ -1,13 +1,14 @@
-import { Button, NumberInput, Select, Textarea } from "@mantine/core";
+import { Button, Textarea } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 import { post } from "../../api/client";
 import { jobQuery } from "../../api/queries";
 import type { Job, TransformResult } from "../../api/types";
 import { FollowedJob } from "../../results/follow";
-import { attemptsOf, RepairStrip, TransformResultView } from "../../results/transform";
+import { attemptsOf } from "../../results/transform";
+import { TransformResultView } from "../../results/transform-result";
 import { useDraft } from "../../shared/draft";
-import { faultsOf, type Faults } from "../../shared/faults";
+import { faultsOf } from "../../shared/faults";
 import { Empty, Failed } from "../../shared/states";
 import { useTitle } from "../../shared/title";
 import { useUrl } from "../../shared/url";
@@ -15,15 +16,19 @@ import { WriteButton } from "../../shared/write";
 import { Readiness } from "../../shared/ready";
 import { Accepted } from "./accepted";
 import { AssertionPart } from "./assertions";
+import { Attempts } from "./attempts";
 import { DataPart } from "./data";
-import { draftOf, inputOf, START, type Draft } from "./draft";
+import { draftOf, jobOf, START, type Draft } from "./draft";
+import { Options } from "./options";
 
-const FIELDS = ["input.task", "input.data", "input.assertions", "input.preview.rows", "input.language", "input.output", "input.max_iterations"];
+const FIELDS = ["input.task", "input.data", "input.assertions", "input.preview.rows", "input.language", "input.output", "input.max_iterations", "model", "budget.seconds", "budget.tokens"];
 
 export function Page() {
   useTitle("Transform");
   const [url, change] = useUrl();
-  const [draft, setDraft] = useDraft<Draft>("transform", START);
+  const [kept, setDraft] = useDraft<Draft>("transform", START);
+  // What was kept by an older page lacks what is new in the form.
+  const draft = { ...START, ...kept };
   const job = useQuery({ ...jobQuery(url.job ?? ""), enabled: url.job !== undefined }).data;
   const opened = useRef<string | undefined>(undefined);
   useEffect(() => {
@@ -33,18 +38,19 @@ export function Page() {
     opened.current = job.id;
   }, [job, draft.task, setDraft]);
   const run = useMutation({
-    mutationFn: (more: Record<string, unknown>) => {
-      const { conversation_id, ...input } = more;
-      return post<Job>("/v1/jobs", { kind: "transform", input: inputOf(draft, input), ...(conversation_id === undefined ? {} : { conversation_id }) });
-    },
+    mutationFn: (more: Record<string, unknown>) => post<Job>("/v1/jobs", jobOf(draft, more)),
     onSuccess: (made) => {
       opened.current = made.id;
-      change({ job: made.id });
+      change({ job: made.id, on: null, attempt: null });
     },
   });
   const faults = faultsOf(run.error, FIELDS);
   const result = (job?.result ?? null) as unknown as TransformResult | null;
   const addAssertion = (text: string): void => setDraft((now) => ({ ...now, assertions: [...new Set([...now.assertions, text])] }));
+  const askOn = (from: Job, task: string, more: Record<string, unknown> = {}): void => {
+    setDraft((now) => ({ ...now, task }));
+    run.mutate({ task, conversation_id: from.conversation_id, ...more });
+  };
   return (
     <>
       <div className="head">
@@ -56,7 +62,7 @@ export function Page() {
           onClick={() => {
             setDraft(START);
             opened.current = undefined;
-            change({ job: null });
+            change({ job: null, on: null, attempt: null });
           }}
         >
           Start anew
@@ -68,7 +74,7 @@ export function Page() {
           <DataPart draft={draft} change={setDraft} faults={faults} />
           <Textarea label="Task" placeholder="Total amount by region, largest first" autosize minRows={3} maxRows={10} value={draft.task} error={faults.at("input.task")} onChange={(event) => setDraft({ ...draft, task: event.currentTarget.value })} />
           <AssertionPart draft={draft} change={setDraft} checks={result?.assertions ?? []} error={faults.at("input.assertions")} />
-          <Options draft={draft} setDraft={setDraft} faults={faults} />
+          <Options draft={draft} faults={faults} change={(part) => setDraft((now) => ({ ...now, ...part }))} />
           <div className="bar">
             <WriteButton loading={run.isPending} disabled={draft.task.trim() === "" || draft.data.length === 0} onClick={() => run.mutate({})}>
               Run
@@ -91,8 +97,8 @@ export function Page() {
               {(followed, events) => (
                 <>
                   {followed.result ? <TransformResultView result={followed.result as unknown as TransformResult} onAssert={addAssertion} /> : null}
-                  {followed.result ? <Accepted job={followed} draft={draft} submit={(more) => run.mutate(more)} ask={(task) => setDraft((now) => ({ ...now, task }))} /> : null}
-                  <RepairStrip attempts={attemptsOf(followed, events)} />
+                  {followed.result ? <Accepted job={followed} draft={draft} submit={(more) => run.mutate(more)} ask={(task) => askOn(followed, task)} /> : null}
+                  <Attempts job={followed} attempts={attemptsOf(followed, events)} onBranch={(task, iteration) => askOn(followed, task, { branch: { job_id: followed.id, iteration } })} />
                 </>
               )}
             </FollowedJob>
@@ -100,15 +106,5 @@ export function Page() {
         </div>
       </div>
     </>
-  );
-}
-
-function Options({ draft, setDraft, faults }: { draft: Draft; setDraft: (draft: Draft) => void; faults: Faults }) {
-  return (
-    <div className="bar">
-      <Select label="Language" error={faults.at("input.language")} data={["python", "r", "sql"]} value={draft.language} onChange={(value) => setDraft({ ...draft, language: value as Draft["language"] })} w={110} />
-      <Select label="Result" error={faults.at("input.output")} data={["table", "plot"]} value={draft.output} onChange={(value) => setDraft({ ...draft, output: value as Draft["output"] })} w={100} />
-      <NumberInput label="Model calls at most" error={faults.at("input.max_iterations")} min={1} max={20} value={draft.rounds} onChange={(rounds) => setDraft({ ...draft, rounds: Number(rounds) })} w={140} />
-    </div>
   );
 }

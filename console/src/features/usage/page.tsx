@@ -4,15 +4,17 @@ import { lazy, Suspense } from "react";
 import { get } from "../../api/client";
 import type { components } from "../../api/schema";
 import { useSession } from "../../app/shell";
-import { visible } from "../../shared/ansi";
-import { safeCell } from "../../shared/csv";
 import { download } from "../../shared/json";
-import { cost, count } from "../../shared/numbers";
-import { Empty, Loaded, Loading } from "../../shared/states";
-import { took } from "../../shared/time";
+import { useKeyNames } from "../../shared/key-names";
+import { Quotas } from "../../shared/quotas";
+import { Loaded, Loading } from "../../shared/states";
 import { useTitle } from "../../shared/title";
 import { useUrl } from "../../shared/url";
-import { interval, totals, type Total } from "./totals";
+import { csvOf, dearest, newest } from "./columns";
+import { MEASURES } from "./measures";
+import { Served } from "./served";
+import { Sources } from "./sources";
+import { Table } from "./table";
 
 const Chart = lazy(() => import("./chart"));
 type Stats = components["schemas"]["Stats"];
@@ -31,89 +33,75 @@ export function Page() {
   const by = url.by ?? "model";
   const days = Number(url.days ?? 7);
   const bucket = days === 1 ? "hour" : "day";
-  const query = useQuery({
-    queryKey: ["stats", by, days],
-    queryFn: () => get<Stats>("/v1/stats", { by, bucket, from: new Date(Date.now() - days * 86_400_000).toISOString() }),
-    refetchInterval: 15_000,
-    placeholderData: (before) => before,
-  });
+  const measure = MEASURES.find((each) => each === url.measure) ?? "cost";
+  const inTime = url.rows === "time";
+  const whole = useStats({ by, bucket: "all", source: url.source }, days);
+  const parts = useStats({ by, bucket, source: url.source }, days);
+  const sources = useStats({ by: "source", bucket: "all" }, days);
+  const names = useKeyNames(admin && by === "key");
+  const shown = inTime ? parts : whole;
   return (
     <>
       <div className="head">
         <h1>Usage</h1>
-        <Select aria-label="By" data={(admin ? [...GROUPS, "tenant"] : GROUPS).map((value) => ({ value, label: `by ${value}` }))} value={by} onChange={(value) => change({ by: value })} w={130} />
+        <Select aria-label="By" data={(admin ? [...GROUPS, "tenant"] : GROUPS).map((value) => ({ value, label: `by ${value}` }))} value={by} onChange={(value) => change({ by: value, of: null })} w={130} />
         <Select aria-label="Time" data={SPANS} value={String(days)} onChange={(value) => change({ days: value })} w={130} />
+        <Loaded query={sources} rows={1}>
+          {(stats) => <Sources stats={stats} chosen={url.source} onChoose={(source) => change({ source })} />}
+        </Loaded>
         <span className="spacer" />
-        <Button variant="default" disabled={query.data === undefined} onClick={() => download(csvOf(query.data!), `usage-by-${by}.csv`)}>
+        <Button variant="default" disabled={parts.data === undefined} title={`A line per ${bucket} and ${by}`} onClick={() => download(csvOf(parts.data!.items), `usage-by-${by}.csv`)}>
           CSV
         </Button>
       </div>
-      <Loaded query={query}>
-        {(stats) => (
-          <div className="stack">
-            {stats.items.length === 0 ? null : (
-              <Suspense fallback={<Loading />}>
-                <Chart stats={stats} />
-              </Suspense>
-            )}
-            <Totals rows={totals(stats.items)} by={by} />
-          </div>
-        )}
-      </Loaded>
+      <div className="stack">
+        <Loaded query={parts}>
+          {(stats) =>
+            stats.items.length === 0 ? null : (
+              <div className="tight">
+                <div className="bar">
+                  <Select aria-label="What the chart shows" data={[...MEASURES]} value={measure} allowDeselect={false} onChange={(value) => change({ measure: value })} w={110} />
+                  <Select aria-label="Of which" placeholder={`of every ${by}`} data={groupsOf(stats)} value={url.of ?? null} clearable searchable onChange={(value) => change({ of: value })} w={260} />
+                </div>
+                <Suspense fallback={<Loading />}>
+                  <Chart stats={stats} of={url.of} measure={measure} />
+                </Suspense>
+              </div>
+            )
+          }
+        </Loaded>
+        <div className="bar">
+          <button type="button" className="count" aria-pressed={inTime} onClick={() => change({ rows: inTime ? null : "time" })}>
+            by {bucket}
+          </button>
+          <span className="muted">{inTime ? `a row per ${bucket} (UTC) and ${by}` : `a row per ${by}, over the whole time`}</span>
+        </div>
+        <Loaded query={shown}>{(stats) => <Table stats={stats} rows={inTime ? newest(stats.items) : dearest(stats.items)} names={names} />}</Loaded>
+        <div className="cols">
+          <Quotas title="Budgets left" />
+          <Served time={{ from: sinceOf(days), source: url.source }} />
+        </div>
+      </div>
     </>
   );
 }
 
-function Totals({ rows, by }: { rows: readonly Total[]; by: string }) {
-  if (rows.length === 0) return <Empty title="Nothing has run in that time">Jobs, tokens, cost and success stand here, by what is chosen above.</Empty>;
-  return (
-    <div className="scroll tall" tabIndex={0} role="region" aria-label="Sums">
-      <table className="grid-table wide">
-        <thead>
-          <tr>
-            <th className="first-big">{by}</th>
-            <th className="num">Jobs</th>
-            <th className="num">Success (95 %, n)</th>
-            <th className="num">Calls</th>
-            <th className="num">Failovers</th>
-            <th className="num">Tokens in</th>
-            <th className="num">Tokens out</th>
-            <th className="num">Cost</th>
-            <th className="num" title="Calls to models whose price is not known: they are not in the cost">
-              Unpriced
-            </th>
-            <th className="num" title="Half took no longer">
-              p50
-            </th>
-            <th className="num" title="Of twenty, nineteen took no longer">
-              p95
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr key={row.group}>
-              <td>{visible(row.group || "none")}</td>
-              <td className="num">{count(row.jobs)}</td>
-              <td className="num">{interval(row)}</td>
-              <td className="num">{count(row.calls)}</td>
-              <td className="num">{row.failovers === null ? "–" : count(row.failovers)}</td>
-              <td className="num">{count(row.input)}</td>
-              <td className="num">{count(row.output)}</td>
-              <td className="num">{cost(row.cost)}</td>
-              <td className="num">{count(row.unpriced)}</td>
-              <td className="num">{took(row.p50)}</td>
-              <td className="num">{took(row.p95)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
+/** Midnight or the full hour: what is asked for stays the same until then, and so does its answer's place. */
+function sinceOf(days: number): string {
+  const step = days === 1 ? 3_600_000 : 86_400_000;
+  return new Date(Math.ceil((Date.now() - days * 86_400_000) / step) * step).toISOString();
 }
 
-function csvOf(stats: Stats): string {
-  const names = ["at", "group", "jobs", "succeeded", "failed", "calls", "input_tokens", "output_tokens", "cost_usd", "unpriced"] as const;
-  const lines = stats.items.map((row) => names.map((name) => safeCell(String(row[name] ?? ""))).join(","));
-  return [names.join(","), ...lines].join("\n");
+function useStats(query: { by: string; bucket: string; source?: string | undefined }, days: number) {
+  const since = sinceOf(days);
+  return useQuery({
+    queryKey: ["stats", query, since],
+    queryFn: () => get<Stats>("/v1/stats", { ...query, from: since }),
+    refetchInterval: 15_000,
+    placeholderData: (before) => before,
+  });
+}
+
+function groupsOf(stats: Stats): string[] {
+  return [...new Set(stats.items.map((row) => row.group))].filter((group) => group !== "").sort();
 }

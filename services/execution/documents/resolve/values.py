@@ -16,6 +16,7 @@ from services.execution.sandbox.values import text_of as text_of_special
 from shared.contracts.document import BlockVariable
 
 _MOST_JSON, _MOST_TEXT, _SHOWN = 1_000_000, 12_000, 5
+_MOST_LOOK = 10_000  #: characters of a value that a kernel tells
 _AS_SHOWN = ("bytes", "complex")  #: their own languages write them better than JSON does
 
 
@@ -48,6 +49,14 @@ def variable_of(name: str, kernel: str, look: Look, shown: Seen) -> BlockVariabl
     size = look.bytes if look.kind != "json" else len(raw)
     digest = hashlib.sha256(raw).hexdigest()
     return BlockVariable(name=name, kernel=kernel, type=look.type, bytes=size, truncated=truncated, sha256=digest)
+
+
+def shown_value(name: str, kernel: str, type: str, text: str, rows: int | None) -> BlockVariable:
+    """What stands in the page for a value; of a table (``rows``) and of what is long it may be a part."""
+    raw = text.encode("utf-8", "replace")
+    truncated = len(text) >= _MOST_LOOK or (rows is not None and rows > len(text.splitlines()))
+    digest = hashlib.sha256(raw).hexdigest()
+    return BlockVariable(name=name, kernel=kernel, type=type, bytes=len(raw), truncated=truncated, sha256=digest)
 
 
 def text_of(value: Value, kernel: str) -> str:

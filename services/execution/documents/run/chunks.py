@@ -20,7 +20,7 @@ from services.execution.sandbox.language import CodeNames
 from services.execution.sandbox.run import KernelError, Outcome, Value
 from services.execution.sandbox.values import rows_of
 from shared.contracts.document import Block
-from shared.contracts.execute import Display, Verdict
+from shared.contracts.execute import Display, ValueView, Verdict
 from shared.errors import LanguageUnavailable, SandboxUnavailable
 from shared.languages import LANGUAGES
 
@@ -122,7 +122,11 @@ class Chunks:
             self._failed(block, language, outcome, names)
             return
         self.deferred.defined(language, names.sets, key)
-        document.after.blocks[key] = self.deferred.cache(block, language, names)
+        cached = document.after.blocks[key] = self.deferred.cache(block, language, names)
+        if outcome.value is not None and _is_something(outcome.value):
+            rows = outcome.value.shape[0] if outcome.value.shape else None
+            cached.shown = values.shown_value(block.id, language, outcome.value.type, outcome.value.text, rows)
+            self._tell_value(block, cached, names.uses)
 
     def _share(self, block: Block, language: str, uses: frozenset[str]) -> None:
         for crossing in self.document.kernels.share(language, uses & set(self.document.kernels.owner)):
@@ -151,6 +155,7 @@ class Chunks:
         """Nothing changed: outputs as they were, values when a later block needs them."""
         document = self.document
         block.status, block.outputs, block.messages = "fresh", list(cached.outputs), list(cached.messages)
+        self._tell_value(block, cached, names.uses)
         document.after.blocks[key] = cached
         self.deferred.defer(DeferredBlock(language, code, names, cached), key)
 
@@ -160,9 +165,16 @@ class Chunks:
             outputs.append(Display(media_type="text/plain", text=outcome.stderr[:_MOST_TEXT]))
         files, name = self.document.context.files, block.id.replace("/", "-")
         outputs += [save_display(files, f"{name}-{number}", shown) for number, shown in enumerate(outcome.displays, 1)]
-        if outcome.value is not None and outcome.value.type not in ("NoneType", "NULL", "undefined", "null"):
+        if outcome.value is not None and _is_something(outcome.value):
             outputs.append(Display(media_type="text/plain", text=outcome.value.text))
         block.outputs = [*block.outputs, *outputs]
+
+    def _tell_value(self, block: Block, cached: CachedBlock, uses: Iterable[str]) -> None:
+        """What the block's last output shows, and who made it: a chunk itself, or who set the only name it reads."""
+        if cached.shown is not None:
+            makers = {maker for name in uses if (maker := self.document.maker_of(name)) is not None}
+            made = block.id if block.kind == "chunk" else makers.pop() if len(makers) == 1 else None
+            block.value = cached.shown.model_copy(update={"block": made})
 
     def expression(self, node: Expression) -> None:
         """Code within a line: its value is an output, and stands in the HTML."""
@@ -198,6 +210,7 @@ class Chunks:
         if (cached := document.cached(key)) is not None:
             block.status = "fresh"
             document.after.blocks[key] = cached
+            self._tell_value(block, cached, uses)
             return cached.value
         if document.looks:
             document.leave_stale(block, key)
@@ -219,8 +232,15 @@ class Chunks:
             document.note(block, "error", error.code, error.detail)
             return None
         result: JsonValue = _plain_value(value) if plain else values.text_of(value, language)
-        document.after.blocks[key] = CachedBlock(value=result)
+        cached = document.after.blocks[key] = CachedBlock(value=result)
+        if not plain and result is not None:
+            cached.shown = values.shown_value(code, language, value.type, str(result), value.rows)
+            self._tell_value(block, cached, uses)
         return result
+
+
+def _is_something(value: ValueView) -> bool:
+    return value.type not in ("NoneType", "NULL", "undefined", "null")
 
 
 def _plain_value(value: Value) -> JsonValue:

@@ -43,6 +43,7 @@ class CachedBlock(BaseModel):
     rendered: str | None = None
     spans: list[tuple[int, int, str]] = []
     model: str | None = None
+    shown: BlockVariable | None = None  #: the value that the last output shows
     value: JsonValue = None  #: of a condition, a loop or an inline expression
 
 

@@ -44,6 +44,24 @@ def test_each_value_is_told_where_it_stands(jobs: DocumentJobs) -> None:
     assert [texts[block] for _, block in told] == [text for text, _ in told]
 
 
+def test_what_a_value_in_the_page_is_is_told_also_when_it_did_not_run_again(jobs: DocumentJobs) -> None:
+    text = f"""{python("n = 12; rows = list(range(20_000))" + chr(10) + "len(rows)")}
+
+There are `n`{{python exec}}, `n + len(rows)`{{python exec}}, `rows`{{python exec}} and `2.5`{{python exec}}.
+"""
+    first = jobs.run(text)
+    told = [block.value for block in first.blocks]
+    assert [(each.name, each.type, each.block) for each in told if each] == [
+        ("chunk-1", "int", "chunk-1"), ("n", "int", "chunk-1"), ("n + len(rows)", "int", "chunk-1"),
+        ("rows", "list", "chunk-1"), ("2.5", "float", None),
+    ]  # fmt: skip
+    assert [each.truncated for each in told if each] == [False, False, False, True, False]
+    jobs.keep("one", first)
+    again = jobs.run(text, previous_job_id="one")
+    assert {block.status for block in again.blocks} == {"fresh"}
+    assert [block.value for block in again.blocks] == told
+
+
 def test_no_places_are_told_where_a_mark_would_change_the_page() -> None:
     places = Places("f" * 32)
     marked = places.word("12", "12", "b")

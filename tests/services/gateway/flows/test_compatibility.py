@@ -418,12 +418,25 @@ def test_the_same_message_runs_as_a_job_and_as_a_proposal(chatting: httpx.Client
     assert job["result"]["flow"]["nodes"] == chatting.get(f"/v1/flows/{flow['id']}").json()["nodes"]
     entry = chatting.get(f"/v1/flows/{flow['id']}/history").json()["items"][0]
     assert (entry["origin"], entry["summary"]) == ("llm.tool", given["message"])
+    assert (entry["job_id"], entry["tokens"]) == (job["id"], _tokens(job))
     scripted_llm.play({"reply": {"text": tagged(("addNode", {"label": "Extra", "parentNodeId": "home"}))}})
     given |= {"mode": "propose"}
     job = chatting.post("/v1/jobs", json={"kind": "flow", "input": given}, headers={"Prefer": "wait=30"}).json()
     path = f"/v1/flows/{flow['id']}/proposals/{job['result']['proposal_id']}"
     assert chatting.get(path).json()["state"] == "open"
     assert len(chatting.post(f"{path}/apply").json()["flow"]["nodes"]) == 4
+    entry = chatting.get(f"/v1/flows/{flow['id']}/history").json()["items"][0]
+    assert (entry["origin"], entry["job_id"], entry["tokens"]) == ("proposal", job["id"], _tokens(job))
+    chatting.delete(f"/v1/jobs/{job['id']}")
+    entry = chatting.get(f"/v1/flows/{flow['id']}/history").json()["items"][0]
+    assert (entry["job_id"], entry["tokens"]) == (None, None), "a job that is gone is not named"
+
+
+def _tokens(job: Json) -> int:
+    """More than none, or the test would tell nothing."""
+    tokens = int(job["usage"]["input_tokens"] + job["usage"]["output_tokens"])
+    assert tokens
+    return tokens
 
 
 def _answers(client: httpx.Client, scripted_llm: ScriptedLlm) -> bool:

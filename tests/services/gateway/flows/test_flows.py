@@ -249,6 +249,7 @@ def test_versions_can_be_read_compared_named_and_restored(client: httpx.Client) 
         (2, "change", "Before the cut"),
         (1, "create", None),
     ]
+    assert all(entry["actor_name"] for entry in listed)
     restored = client.post(f"{path}/versions/2/restore").json()
     assert (ids(restored["flow"]), restored["version"]) == (["a", "b"], 4)
     assert ids(client.post(f"{path}/undo").json()["flow"]) == ["b"]

@@ -286,6 +286,16 @@ def test_a_reproducible_job_says_so_and_so_does_its_replay(client: httpx.Client)
     assert submit(client)["overrides"] == {}
 
 
+def test_a_job_names_the_model_that_is_asked_and_so_does_its_replay(client: httpx.Client) -> None:
+    old = submit(client, model="groq/one")
+    assert old["overrides"] == {"model": "groq/one"}
+    assert client.post(f"/v1/jobs/{old['id']}/replay").json()["overrides"] == {"model": "groq/one"}
+    other = client.post(f"/v1/jobs/{old['id']}/replay", json={"model": "groq/two"}).json()
+    assert other["overrides"] == {"model": "groq/two"}
+    refused = client.post("/v1/jobs", json={**EXECUTE, "model": ""})
+    assert assert_problem(refused, 422, "invalid_request")["errors"][0]["loc"] == ["body", "model"]  # type: ignore[index]
+
+
 def test_an_answer_is_held_until_the_job_has_ended(client: httpx.Client, gateway: Gateway) -> None:
     with ThreadPoolExecutor(1) as pool:
         answer = pool.submit(client.post, "/v1/jobs", json=EXECUTE, headers={"Prefer": "respond-async, wait=60"})

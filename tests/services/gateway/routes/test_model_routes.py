@@ -18,6 +18,9 @@ from tests.services.gateway.http.test_problems import CODE, EXECUTE, assert_prob
 def test_the_models_of_a_role_are_changed_and_reset(admin: httpx.Client, client: httpx.Client) -> None:
     before = Models.model_validate(admin.get("/v1/models").json())
     assert before.available
+    assert [(each.provider, each.model) for each in before.prices] == [
+        (each["provider"], each["model"]) for each in before.available
+    ]
     chain = {"chain": [{"provider": "cerebras", "model": "gpt-oss-120b", "parameters": {"temperature": 0.2}}]}
     assert_problem(client.put("/v1/models/flows.edit", json=chain), 403, "missing_scope")
     answer = admin.put("/v1/models/flows.edit", json=chain)

@@ -76,6 +76,8 @@ def test_a_list_is_filtered_by_any_of_what_it_shows(worked: Worked) -> None:
     assert _ids(client, provider="cerebras") == [first]
     assert _ids(client, model="m", failed_over="true") == [first]
     assert _ids(client, failed_over="false") == [third, second]
+    assert _ids(client, warnings="true") == [second, first]
+    assert _ids(client, warnings="false") == [third]
     assert _ids(client, prompt="execution.transform@2") == [first]
     assert _ids(client, prompt="execution.transform@3") == []
     assert _ids(client, error_code="budget_spent") == [second]
@@ -152,6 +154,62 @@ def test_sums_are_those_of_the_ledger(worked: Worked) -> None:
     }
     prompts = client.get("/v1/stats", params={"by": "prompt"}).json()["items"]
     assert [(each["group"], each["jobs"]) for each in prompts] == [("execution.transform@2", 1)]
+
+
+def test_sums_tell_the_turns_of_jobs_that_succeeded_and_are_whole_for_the_whole_time(worked: Worked) -> None:
+    client, _ = worked
+    for by in ("kind", "role"):
+        (row,) = client.get("/v1/stats", params={"by": by, "bucket": "all"}).json()["items"]
+        assert (row["turns_p50"], row["turns_mean"], row["turns_jobs"]) == (2, 2, 1)
+        assert (row["calls"], row["errors"], row["jobs"]) == (2, 0, {"kind": 3, "role": 1}[by])
+    answer = client.get("/v1/stats", params={"by": "role", "bucket": "all"}).json()
+    assert (answer["items"][0]["at"], answer["source"]) == (answer["since"], None)
+    by_minute = client.get("/v1/stats", params={"bucket": "minute", "from": _ago(minutes=5)}).json()["items"]
+    assert sum(row["jobs"] for row in by_minute) == 3
+
+
+def test_sums_keep_calls_of_other_sources_apart(worked: Worked, gateway: Gateway) -> None:
+    client, ids = worked
+    tenant = client.get("/v1/session").json()["tenant"]
+    scripted = {**_CALL, "tenant_id": tenant, "job_id": ids[1], "source": "scripted", "outcome": "rate_limited"}
+    with gateway.engine.begin() as connection:
+        connection.execute(insert(llm_calls), [scripted])
+    live, other, none = (
+        client.get("/v1/stats", params={"source": source, "bucket": "all"}).json()["items"]
+        for source in ("live", "scripted", "replay")
+    )
+    assert [(row["jobs"], row["calls"], row["errors"], row["cost_usd"]) for row in live] == [(1, 2, 0, 0.5)]
+    assert [(row["jobs"], row["calls"], row["errors"], row["turns_jobs"]) for row in other] == [(1, 1, 1, 0)]
+    assert none == []
+    (role,) = client.get("/v1/stats", params={"source": "scripted", "by": "role"}).json()["items"]
+    assert (role["jobs"], role["calls"], role["errors"]) == (1, 1, 1)
+    assert client.get("/v1/stats", params={"source": "odd"}).status_code == 422
+
+
+def test_a_model_that_answered_for_another_is_told_with_the_reason(worked: Worked) -> None:
+    client, _ = worked
+    groq, cerebras = ({"provider": name, "model": "m"} for name in ("groq", "cerebras"))
+    rows = client.get("/v1/stats/served").json()["items"]
+    assert rows == [
+        {"requested": groq, "served": cerebras, "requests": 1, "jobs": 1, "causes": ["skipped"]},
+        {"requested": groq, "served": groq, "requests": 1, "jobs": 1, "causes": []},
+    ]
+    assert client.get("/v1/stats/served", params={"source": "replay"}).json()["items"] == []
+    assert client.get("/v1/stats/served", params={"from": _ago(days=2000)}).status_code == 422
+
+
+def _ago(**time: float) -> str:
+    return (datetime.now(UTC) - timedelta(**time)).isoformat()
+
+
+def test_the_last_hour_of_a_queue_is_told_minute_by_minute(worked: Worked) -> None:
+    client, _ = worked
+    kinds = {each["kind"]: each for each in client.get("/v1/queues/history").json()["items"]}
+    past = kinds["execute"]
+    assert {len(past[name]) for name in ("queued", "submitted", "ended", "failed")} == {60}
+    assert [sum(past[name]) for name in ("submitted", "ended", "failed")] == [3, 2, 1]
+    assert (past["queued"][0], past["queued"][-1]) == (0, 1)
+    assert kinds["flow"]["queued"] == [0] * 60
 
 
 def test_sums_are_of_the_own_tenant_and_of_a_bounded_time(worked: Worked, admin: httpx.Client) -> None:

@@ -162,8 +162,13 @@ def test_what_recurs_is_proposed_with_its_evidence_and_promoted_by_a_person(
 
 def test_a_dismissed_proposal_stays_known(gateway: Gateway, mine: httpx.Client, tenant: str) -> None:
     sight(gateway, tenant, 3)
+    (listed,) = mine.get("/v1/stacks/proposals").json()["items"]
+    assert (listed["decided_by"], listed["decided_at"]) == (None, None)
     assert mine.post("/v1/stacks/proposals/build_system/blorb/dismiss").json()["state"] == "dismissed"
-    assert mine.get("/v1/stacks/proposals", params={"at_least": 1}).json()["items"][0]["state"] == "dismissed"
+    (dismissed,) = mine.get("/v1/stacks/proposals", params={"at_least": 1}).json()["items"]
+    assert dismissed["state"] == "dismissed"
+    assert dismissed["decided_by"] == mine.get("/v1/session").json()["key_id"]
+    assert dismissed["decided_at"] > listed["sightings"][0]["at"]
 
 
 def test_proposals_are_one_tenants(gateway: Gateway, mine: httpx.Client, tenant: str, other: httpx.Client) -> None:

@@ -1,0 +1,82 @@
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { get, post } from "../../api/client";
+import type { components } from "../../api/schema";
+import type { Page } from "../../api/types";
+import { visible } from "../../shared/ansi";
+import { Diff } from "../../shared/code";
+import { Tag } from "../../shared/marks";
+import { count } from "../../shared/numbers";
+import { Failed, Loaded } from "../../shared/states";
+import { When } from "../../shared/time";
+import { useUrl } from "../../shared/url";
+import { WriteButton } from "../../shared/write";
+import type { DefinitionSet } from "./definitions";
+
+type Version = components["schemas"]["DefinitionsVersion"];
+
+/** All versions of the rules, newest first; one that is opened is shown as what it changed of the one before. */
+export function Versions({ current, onChanged }: { current: number; onChanged: () => void }) {
+  const [url, change] = useUrl();
+  const query = useQuery({ queryKey: ["definitions", "versions"], queryFn: () => get<Page<Version>>("/v1/stacks/definitions/versions", { limit: 200 }) });
+  const restore = useMutation({ mutationFn: (version: number) => post("/v1/stacks/definitions/rollback", { version }), onSuccess: onChanged });
+  if (current === 0) return null;
+  return (
+    <section className="tight" aria-label="Versions of the rules">
+      <h3>Versions</h3>
+      {restore.error === null ? null : <Failed error={restore.error} />}
+      <Loaded query={query} rows={2}>
+        {({ items }) => (
+          <>
+            {items.map((each, index) => {
+              const isOpen = url.rules === String(each.version);
+              return (
+                <div key={each.version} className="tight">
+                  <div className="bar">
+                    <button type="button" className="link" aria-expanded={isOpen} onClick={() => change({ rules: isOpen ? null : String(each.version) })}>
+                      Version {each.version}
+                    </button>
+                    {each.version === current ? <Tag tone="good">in use</Tag> : null}
+                    <span className="muted">
+                      {count(each.count)} {each.count === 1 ? "rule" : "rules"}, <When at={each.created_at} />
+                      {each.actor ? (
+                        <>
+                          {" "}
+                          by key <span className="mono">{visible(each.actor)}</span>
+                        </>
+                      ) : null}
+                    </span>
+                    <span className="spacer" />
+                    {each.version === current ? null : (
+                      <WriteButton variant="default" size="compact-sm" loading={restore.isPending && restore.variables === each.version} aria-label={`Use version ${each.version} again`} onClick={() => restore.mutate(each.version)}>
+                        Use it again
+                      </WriteButton>
+                    )}
+                  </div>
+                  {isOpen ? <Opened version={each.version} before={items[index + 1]?.version ?? null} /> : null}
+                </div>
+              );
+            })}
+          </>
+        )}
+      </Loaded>
+    </section>
+  );
+}
+
+function Opened({ version, before }: { version: number; before: number | null }) {
+  const query = useQuery({ queryKey: ["definitions", "diff", version, before], queryFn: () => Promise.all([textOf(version), before === null ? "" : textOf(before)]), staleTime: Infinity });
+  return (
+    <Loaded query={query} rows={3}>
+      {([now, then]) => (
+        <div className="tight">
+          <span className="muted">{before === null ? "The first that is kept" : `Beside version ${before}`}</span>
+          {now === then ? <span className="muted">The same text.</span> : <Diff before={then} after={now} />}
+        </div>
+      )}
+    </Loaded>
+  );
+}
+
+async function textOf(version: number): Promise<string> {
+  return (await get<DefinitionSet>(`/v1/stacks/definitions/versions/${version}`)).yaml;
+}

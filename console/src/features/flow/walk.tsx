@@ -1,0 +1,68 @@
+import { useMutation } from "@tanstack/react-query";
+import { post, Problem } from "../../api/client";
+import type { FlowView } from "../../api/types";
+import { visible } from "../../shared/ansi";
+import { Failed } from "../../shared/states";
+import { WriteButton } from "../../shared/write";
+import { nameOf } from "./names";
+
+interface Step {
+  to: "undo" | "redo";
+  scope: "all" | "mine";
+}
+
+interface Walked {
+  success: boolean;
+  message?: string;
+}
+
+export function useWalk(flow: FlowView, say: (words: string) => void, onDone: () => void) {
+  return useMutation({
+    mutationFn: ({ to, scope }: Step) => post<Walked>(`/v1/flows/${flow.id}/${to}`, { scope }),
+    onSuccess: (answer, { to }) => {
+      say(answer.success ? (to === "undo" ? "Undone" : "Redone") : (answer.message ?? "Nothing is left"));
+      onDone();
+    },
+  });
+}
+
+/** Undo and redo are the server's: of everybody's last change, or of one's own. */
+export function Walk({ walk, disabled }: { walk: ReturnType<typeof useWalk>; disabled: boolean }) {
+  const buttons: [string, Step][] = [
+    ["Undo", { to: "undo", scope: "all" }],
+    ["Undo mine", { to: "undo", scope: "mine" }],
+    ["Redo", { to: "redo", scope: "all" }],
+  ];
+  return (
+    <>
+      {buttons.map(([words, step]) => (
+        <WriteButton key={words} variant="default" disabled={disabled} onClick={() => walk.mutate(step)}>
+          {words}
+        </WriteButton>
+      ))}
+    </>
+  );
+}
+
+/** What stands in the way of an undo, by name, and what to do about it. */
+export function InTheWay({ flow, walk }: { flow: FlowView; walk: ReturnType<typeof useWalk> }) {
+  const { error, variables } = walk;
+  if (error === null) return null;
+  const conflicts = error instanceof Problem && error.status === 409 ? (error.document.conflicts as { kind: string; id: string }[] | undefined) : undefined;
+  if (conflicts === undefined) return <Failed error={error} />;
+  const mine = variables?.scope === "mine";
+  return (
+    <div className="callout warn tight" role="alert">
+      <b>{mine ? "Your last change cannot be taken back alone" : `This cannot be ${variables?.to === "redo" ? "redone" : "undone"}`}</b>
+      <span>
+        Others have built on it since. In the way: {conflicts.map(({ kind, id }) => `${kind === "setting" ? "the settings" : visible(nameOf(flow, kind, id))}`).join(", ")}.
+        {mine ? " Undo, without “mine”, takes the changes back one after another, the newest first." : ""}
+      </span>
+      <span className="bar">
+        <button type="button" className="link" onClick={walk.reset}>
+          Leave it so
+        </button>
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,57 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { get } from "../../api/client";
+import type { components } from "../../api/schema";
+import { visible } from "../../shared/ansi";
+import { cost, count } from "../../shared/numbers";
+import { Loaded } from "../../shared/states";
+import { interval } from "../../shared/sums";
+
+type Stats = components["schemas"]["Stats"];
+
+/** What each tenant has used in the last week: whose keys do how much. */
+export function Tenants() {
+  const query = useQuery({ queryKey: ["stats", "tenant", "all"], queryFn: () => get<Stats>("/v1/stats", { by: "tenant", bucket: "all" }), refetchInterval: 30_000 });
+  return (
+    <section className="panel" aria-label="Use by tenant">
+      <h2>Use by tenant, last 7 days</h2>
+      <Loaded query={query} rows={2}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <span className="muted">No tenant has run anything.</span>
+          ) : (
+            <div className="scroll" tabIndex={0} role="region" aria-label="Tenants">
+              <table className="grid-table wide">
+                <thead>
+                  <tr>
+                    <th>Tenant</th>
+                    <th className="num">Jobs</th>
+                    <th className="num">Success (95 %, n)</th>
+                    <th className="num">Calls</th>
+                    <th className="num">Tokens</th>
+                    <th className="num">Cost</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {items.map((row) => (
+                    <tr key={row.group}>
+                      <td>{visible(row.group)}</td>
+                      <td className="num">{count(row.jobs)}</td>
+                      <td className="num">{interval(row)}</td>
+                      <td className="num">{count(row.calls)}</td>
+                      <td className="num">{count(row.input_tokens + row.output_tokens)}</td>
+                      <td className="num">{cost(row.cost_usd)}</td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </div>
+          )
+        }
+      </Loaded>
+      <Link to="/usage" search={{ by: "tenant" } as never} className="plain">
+        By day, model and more
+      </Link>
+    </section>
+  );
+}

@@ -1,0 +1,74 @@
+import { Select } from "@mantine/core";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { get, post } from "../../api/client";
+import type { components } from "../../api/schema";
+import type { Prompt } from "../../api/types";
+import { useSession } from "../../app/shell";
+import { Diff } from "../../shared/code";
+import { useKeyNames } from "../../shared/key-names";
+import { Failed } from "../../shared/states";
+import { useUrl } from "../../shared/url";
+import { Names } from "./names";
+import { VersionRow } from "./version";
+
+type Stats = components["schemas"]["Stats"];
+
+const DAYS = 90;
+
+interface Props {
+  prompt: Prompt;
+  versions: readonly Prompt[];
+  onChanged: () => void;
+}
+
+/** Every version with what it came to; any two beside each other, and any made current again. */
+export function Versions({ prompt, versions, onChanged }: Props) {
+  const [url, change] = useUrl();
+  const admin = useSession()?.scopes.includes("admin") ?? false;
+  const names = useKeyNames(admin);
+  const stats = useQuery({
+    queryKey: ["stats", "prompt", DAYS],
+    queryFn: () => get<Stats>("/v1/stats", { by: "prompt", bucket: "all", from: new Date(Date.now() - DAYS * 86_400_000).toISOString() }),
+  });
+  const sums = new Map(stats.data?.items.map((row) => [row.group, row]));
+  const use = useMutation({
+    // A version that nobody has used yet is published as it stands; the text of an older one becomes a new version.
+    mutationFn: (version: number) => post<Prompt>(`/v1/prompts/${prompt.key}/${version > prompt.version ? "publish" : "rollback"}`, { version }),
+    onSuccess: onChanged,
+  });
+  const textOf = (version: string | undefined): string | undefined => versions.find((each) => String(each.version) === version)?.text;
+  const choices = versions.map((each) => ({ value: String(each.version), label: `version ${each.version}` }));
+  const [before, after] = [url.a ?? String(versions[1]?.version ?? ""), url.b ?? String(versions[0]?.version ?? "")];
+  return (
+    <div className="stack">
+      <section className="panel stack" aria-label="Versions">
+        <h2>Versions</h2>
+        <span className="muted">the numbers are of the last {DAYS} days</span>
+        <ol className="tight plain-list" style={{ maxHeight: 420 }}>
+          {versions.map((version) => (
+            <VersionRow
+              key={version.version}
+              version={version}
+              current={prompt.version}
+              sums={sums.get(`${prompt.key}@${version.version}`)}
+              who={version.actor == null ? null : (names.get(version.actor) ?? version.actor)}
+              may={admin}
+              onUse={() => use.mutate(version.version)}
+            />
+          ))}
+        </ol>
+        {use.error === null ? null : <Failed error={use.error} />}
+        <Names prompt={prompt} versions={versions} may={admin} onChanged={onChanged} />
+      </section>
+      {versions.length < 2 ? null : (
+        <section className="panel stack" aria-label="Difference of two versions">
+          <div className="bar">
+            <Select aria-label="From version" data={choices} value={before} onChange={(a) => change({ a })} w={120} />
+            <Select aria-label="To version" data={choices} value={after} onChange={(b) => change({ b })} w={120} />
+          </div>
+          <Diff before={textOf(before) ?? ""} after={textOf(after) ?? ""} />
+        </section>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,75 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { get } from "../../api/client";
+import type { components } from "../../api/schema";
+import { Tag } from "../../shared/marks";
+import { count } from "../../shared/numbers";
+import { Sparkline, type Point } from "../../shared/sparkline";
+import { took } from "../../shared/time";
+import { endedOf, endedWords, waitedOf, waitedWords } from "./past";
+
+type Queues = components["schemas"]["Queues"];
+type QueueHistory = components["schemas"]["QueueHistory"];
+type Past = components["schemas"]["QueuePast"];
+
+/** What waits of each kind, for how long, and how it came and went. */
+export function QueueTable({ items }: { items: Queues["items"] }) {
+  const history = useQuery({ queryKey: ["queues", "history"], queryFn: () => get<QueueHistory>("/v1/queues/history"), refetchInterval: 15_000 });
+  const past = new Map(history.data?.items.map((each) => [each.kind, each]));
+  const most = Math.max(0, ...[...past.values()].flatMap((each) => each.queued));
+  return (
+    <div className="scroll" tabIndex={0} role="region" aria-label="Queues">
+      <table className="grid-table wide">
+        <thead>
+          <tr>
+            <th>Kind</th>
+            <th className="num">Queued</th>
+            <th title="Jobs that waited at the end of each minute of the last hour, all kinds to the same scale">Waited, last hour</th>
+            <th className="num">Oldest</th>
+            <th className="num">Running</th>
+            <th className="num">Submitted / h</th>
+            <th className="num">Ended / h</th>
+            <th className="num">Failed / h</th>
+            <th title="Jobs that ended in each minute of the last hour, each kind to its own scale; those that failed are marked">Ended by the minute</th>
+            <th className="num">Workers</th>
+          </tr>
+        </thead>
+        <tbody>
+          {items.map((queue) => (
+            <tr key={queue.kind}>
+              <td>
+                <Link to="/jobs" search={{ kind: queue.kind } as never} className="plain">
+                  {queue.kind}
+                </Link>
+              </td>
+              <td className="num">{count(queue.queued)}</td>
+              <td>
+                <Line past={past.get(queue.kind)} points={waitedOf} words={waitedWords} most={most} />
+              </td>
+              <td className="num">{took(queue.oldest_seconds)}</td>
+              <td className="num">{count(queue.running)}</td>
+              <td className="num">{count(queue.submitted_last_hour)}</td>
+              <td className="num">{count(queue.ended_last_hour)}</td>
+              <td className="num">{queue.failed_last_hour ? <span className="bad">{queue.failed_last_hour}</span> : 0}</td>
+              <td>
+                <Line past={past.get(queue.kind)} points={endedOf} words={endedWords} />
+              </td>
+              <td className="num">{queue.workers === 0 ? <Tag tone="bad">none</Tag> : queue.workers}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+interface LineProps {
+  past: Past | undefined;
+  points: (past: Past) => Point[];
+  words: (past: Past) => string;
+  most?: number;
+}
+
+function Line({ past, points, words, most = 0 }: LineProps) {
+  return past === undefined ? null : <Sparkline points={points(past)} most={most} label={`${past.kind}: ${words(past)}`} />;
+}

@@ -1,0 +1,52 @@
+import type { components } from "../../api/schema";
+import { visible } from "../../shared/ansi";
+import { Tag } from "../../shared/marks";
+import { When } from "../../shared/time";
+import { saysOf, whyNot } from "./facts";
+
+type Workers = components["schemas"]["Workers"];
+
+/** Who works, with how much of it taken, and why one does not. */
+export function WorkerTable({ items }: { items: Workers["items"] }) {
+  if (items.length === 0) return <p className="callout bad">No worker has reported within ten minutes: nothing runs.</p>;
+  return (
+    <div className="scroll" tabIndex={0} role="region" aria-label="Workers">
+      <table className="grid-table wide wrap">
+        <thead>
+          <tr>
+            <th>Service</th>
+            <th>State</th>
+            <th>Kinds</th>
+            <th className="num">Busy</th>
+            <th>Version</th>
+            <th>Started</th>
+            <th>Seen</th>
+            <th>Why not</th>
+            <th>What it says of itself</th>
+          </tr>
+        </thead>
+        <tbody>
+          {items.map((worker) => (
+            <tr key={worker.id}>
+              <td title={worker.id}>{worker.service}</td>
+              <td>{worker.alive ? <Tag tone="good">alive</Tag> : <Tag tone="bad">silent</Tag>}</td>
+              <td>{worker.kinds.join(", ") || <Tag tone="warn">stands by</Tag>}</td>
+              <td className="num">
+                {worker.running ?? 0} of {worker.concurrency}
+              </td>
+              <td className="mono">{worker.version}</td>
+              <td>
+                <When at={worker.started_at} />
+              </td>
+              <td>
+                <When at={worker.seen_at} />
+              </td>
+              <td>{whyNot(worker).length === 0 ? "–" : <span className="warn">{visible(whyNot(worker).join("; "))}</span>}</td>
+              <td>{visible(saysOf(worker.facts).slice(0, 400)) || "–"}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

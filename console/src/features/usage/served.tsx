@@ -1,0 +1,84 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { get } from "../../api/client";
+import type { components } from "../../api/schema";
+import { visible } from "../../shared/ansi";
+import { Tag } from "../../shared/marks";
+import { count } from "../../shared/numbers";
+import { Loaded } from "../../shared/states";
+
+type ServedBy = components["schemas"]["Served"];
+type Row = components["schemas"]["ServedRow"];
+type Name = components["schemas"]["ModelName"];
+
+/** Which model was asked first, and which answered in the end. */
+export function Served({ time }: { time: Readonly<Record<string, string | undefined>> }) {
+  const query = useQuery({
+    queryKey: ["stats", "served", time],
+    queryFn: () => get<ServedBy>("/v1/stats/served", time),
+    refetchInterval: 15_000,
+    placeholderData: (before) => before,
+  });
+  return (
+    <Loaded query={query} rows={2}>
+      {({ items }) => (
+        <section className="panel" aria-label="Requested and served">
+          <h2>Requested › served</h2>
+          {items.length === 0 ? <span className="muted">No model was asked in that time.</span> : <Pairs items={items} />}
+        </section>
+      )}
+    </Loaded>
+  );
+}
+
+function Pairs({ items }: { items: readonly Row[] }) {
+  const asked = new Map<string, number>();
+  for (const row of items) asked.set(wordsOf(row.requested), (asked.get(wordsOf(row.requested)) ?? 0) + row.requests);
+  return (
+    <div className="scroll" tabIndex={0} role="region" aria-label="Who answered for whom">
+      <table className="grid-table wide">
+        <thead>
+          <tr>
+            <th>Asked first</th>
+            <th>Answered</th>
+            <th className="num">Requests</th>
+            <th className="num" title="Of those that asked this model first">
+              Share
+            </th>
+            <th className="num">Jobs</th>
+            <th>Because the first was</th>
+          </tr>
+        </thead>
+        <tbody>
+          {items.map((row) => (
+            <tr key={`${wordsOf(row.requested)} ${row.served ? wordsOf(row.served) : ""}`}>
+              <td>{visible(wordsOf(row.requested))}</td>
+              <td>
+                <Answered row={row} />
+              </td>
+              <td className="num">{count(row.requests)}</td>
+              <td className="num">{Math.round((100 * row.requests) / asked.get(wordsOf(row.requested))!)} %</td>
+              <td className="num">{count(row.jobs)}</td>
+              <td>{row.causes.length === 0 ? "–" : row.causes.map((cause) => cause.replaceAll("_", " ")).join(", ")}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Answered({ row }: { row: Row }) {
+  if (row.served === null) return <Tag tone="bad">nobody</Tag>;
+  const words = visible(wordsOf(row.served));
+  if (wordsOf(row.served) === wordsOf(row.requested)) return <span className="muted">itself</span>;
+  return (
+    <Link to="/jobs" search={{ provider: row.served.provider, model: row.served.model, failed_over: "true" } as never} className="plain">
+      {words}
+    </Link>
+  );
+}
+
+function wordsOf({ provider, model }: Name): string {
+  return `${provider}/${model}`;
+}

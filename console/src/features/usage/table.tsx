@@ -1,0 +1,71 @@
+import { Link } from "@tanstack/react-router";
+import type { components } from "../../api/schema";
+import { visible } from "../../shared/ansi";
+import { Empty } from "../../shared/states";
+import { stamp, useTimes } from "../../shared/time";
+import { COLUMNS, jobsOf } from "./columns";
+
+type Stats = components["schemas"]["Stats"];
+type Row = components["schemas"]["StatsRow"];
+
+interface Props {
+  stats: Stats;
+  rows: readonly Row[];
+  /** The names of groups that are ids. */
+  names: ReadonlyMap<string, string>;
+}
+
+/** A row per group, and where they are told, per day or hour. */
+export function Table({ stats, rows, names }: Props) {
+  const moment = useMoment(stats);
+  if (rows.length === 0) return <Empty title="Nothing has run in that time">Jobs, tokens, cost, turns and success stand here, by what is chosen above.</Empty>;
+  return (
+    <div className="scroll tall" tabIndex={0} role="region" aria-label="Sums">
+      <table className="grid-table wide">
+        <thead>
+          <tr>
+            {stats.bucket === "all" ? null : <th className="first-big">{stats.bucket}</th>}
+            <th className="first-big">{stats.by}</th>
+            {COLUMNS.map(({ title, hint }) => (
+              <th key={title} className="num" title={hint}>
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={`${row.at} ${row.group}`}>
+              {stats.bucket === "all" ? null : <td className="mono">{moment(row.at)}</td>}
+              <td>
+                <Group by={stats.by} group={row.group} name={names.get(row.group)} />
+              </td>
+              {COLUMNS.map(({ title, text }) => (
+                <td key={title} className="num">
+                  {text(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Group({ by, group, name }: { by: string; group: string; name: string | undefined }) {
+  const filter = jobsOf(by, group);
+  if (filter === null) return <span title={name === undefined ? undefined : group}>{visible(name ?? (group || "none"))}</span>;
+  return (
+    <Link to="/jobs" search={filter as never} className="plain">
+      {visible(group)}
+    </Link>
+  );
+}
+
+/** Days are universal ones, as the server's are; hours as the switch of all times says. */
+export function useMoment({ bucket }: Pick<Stats, "bucket">): (at: string) => string {
+  const [times] = useTimes();
+  if (bucket === "day") return (at) => at.slice(0, 10);
+  return (at) => stamp(new Date(at), times === "local" ? "local" : "UTC");
+}

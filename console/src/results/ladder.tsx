@@ -1,0 +1,120 @@
+import type { SearchResult } from "../api/types";
+import { visible } from "../shared/ansi";
+import { Tag } from "../shared/marks";
+import { stepsOf, wordings, type ExecutedQuery, type PlannedQuery, type QueryChange, type QueryStep } from "./query-diff";
+
+interface Props {
+  result: SearchResult;
+  /** Takes the queries of an attempt into the form, to run them as they will be edited. */
+  onEdit?: (queries: readonly PlannedQuery[]) => void;
+}
+
+/** The attempts in order: what each asked, how that differs from before, what it found, and why the next was made. */
+export function Ladder({ result, onEdit }: Props) {
+  const steps = result.attempts.map((attempt) => `${attempt.strategy} ${attempt.queries.reduce((sum, query) => sum + query.hits, 0)}`);
+  return (
+    <section className="panel stack" aria-label="Attempts">
+      <h3>How it was searched: {steps.join(" › ")}</h3>
+      {result.attempts.map((attempt, index) => (
+        <div key={attempt.number} className="tight">
+          <div className="bar">
+            <b>{attempt.number}</b> <Tag tone={attempt.strategy === "initial" ? "" : "accent"}>{attempt.strategy}</Tag>
+            <span>{visible(attempt.user_message)}</span>
+            {onEdit === undefined ? null : (
+              <button type="button" className="link" aria-label={`Edit the queries of attempt ${attempt.number}`} onClick={() => onEdit(index === 0 ? result.original_plan : attempt.queries)}>
+                Edit these queries
+              </button>
+            )}
+          </div>
+          {attempt.reasoning === "" ? null : <span className="muted">{visible(attempt.reasoning)}</span>}
+          <Queries number={attempt.number} queries={attempt.queries} />
+          {index === 0 ? null : <Changed queries={attempt.queries} steps={stepsOf(result.attempts, index)} />}
+        </div>
+      ))}
+    </section>
+  );
+}
+
+function Queries({ number, queries }: { number: number; queries: readonly ExecutedQuery[] }) {
+  return (
+    <div className="scroll" tabIndex={0} role="region" aria-label={`Queries of attempt ${number}`}>
+      <table className="grid-table wide">
+        <thead>
+          <tr>
+            <th>Table</th>
+            <th>Mode</th>
+            <th>Text</th>
+            <th>Filters</th>
+            <th className="num">Threshold</th>
+            <th className="num">Hits</th>
+            <th className="num">ms</th>
+          </tr>
+        </thead>
+        <tbody>
+          {queries.map((query, index) => (
+            <tr key={index}>
+              <td>{visible(query.table)}</td>
+              <td>{query.search_mode}</td>
+              <td title={query.query_text}>{visible(query.query_text)}</td>
+              <td className="mono">{Object.keys(query.filters).length === 0 ? "–" : visible(JSON.stringify(query.filters))}</td>
+              <td className="num">{query.score_threshold?.toFixed(3) ?? "default"}</td>
+              <td className="num">{query.error ? <span className="bad">{visible(query.error)}</span> : query.hits}</td>
+              <td className="num">{query.ms.toFixed(0)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** What each query changed of the one before it: + new, ~ other, - gone. */
+function Changed({ queries, steps }: { queries: readonly ExecutedQuery[]; steps: readonly QueryStep[] }) {
+  return (
+    <ul className="plain-list tight" aria-label="What the queries changed">
+      {steps.map((step, index) => (
+        <li key={index} className="bar">
+          <span className="mono">{visible(queries[index]!.table)}</span>
+          {step.since === null ? (
+            <span className="good">+ was not asked before</span>
+          ) : step.changes.length === 0 ? (
+            <span className="muted">as in attempt {step.since}</span>
+          ) : (
+            <>
+              <span className="muted">since attempt {step.since}:</span>
+              {step.changes.map((change) => (
+                <Change key={change.what} change={change} />
+              ))}
+            </>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Change({ change }: { change: QueryChange }) {
+  const [sign, tone] = change.before === null ? (["+", "good"] as const) : change.after === null ? (["-", "bad"] as const) : (["~", "warn"] as const);
+  return (
+    <span className={`tag ${tone} wrapped`}>
+      {sign} {visible(change.what)}{" "}
+      {change.what === "text" ? (
+        <Words before={change.before!} after={change.after!} />
+      ) : (
+        <>
+          {change.before === null ? null : <del>{visible(change.before)}</del>}
+          {sign === "~" ? " → " : ""}
+          {change.after === null ? null : <ins>{visible(change.after)}</ins>}
+        </>
+      )}
+    </span>
+  );
+}
+
+/** Two wordings in one line: what went is struck, what came is underlined. */
+function Words({ before, after }: { before: string; after: string }) {
+  return wordings(before, after).map(({ sign, text }, index) => {
+    const words = visible(text);
+    return <span key={index}>{sign === "-" ? <del>{words}</del> : sign === "+" ? <ins>{words}</ins> : words} </span>;
+  });
+}

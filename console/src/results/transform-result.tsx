@@ -1,0 +1,107 @@
+import type { TransformResult } from "../api/types";
+import { visible } from "../shared/ansi";
+import { DownloadFile, Picture } from "../shared/blob";
+import { FileTable } from "../shared/file-table";
+import { Tag } from "../shared/marks";
+import { count } from "../shared/numbers";
+import { DataTable } from "../shared/table";
+import { Checks } from "./checks";
+import { AssertionMarks, EffectView } from "./effect";
+import { originsOf, told, type Origin } from "./origins";
+
+/** What a transform gave: the table or plot, what it did to the data, and what holds of it. */
+export function TransformResultView({ result, onAssert }: { result: TransformResult; onAssert?: (text: string) => void }) {
+  const origins = originsOf(result);
+  const hints = new Map(origins.map((origin) => [origin.column, visible(told(origin))]));
+  return (
+    <div className="stack">
+      {result.status === "best_so_far" ? <p className="callout warn">The budget was spent: this is the best result so far, not a confirmed one.</p> : null}
+      {result.question ? <p className="callout">{visible(result.question)}</p> : null}
+      <AssertionMarks checks={result.assertions ?? []} />
+      <Checks checks={result.checks ?? []} />
+      {result.table ? (
+        <>
+          {result.table.file_id && result.table.row_count > result.table.rows.length ? (
+            <FileTable label="The result" fileId={result.table.file_id} hints={hints} />
+          ) : (
+            <DataTable label="The result" columns={result.table.columns} rows={result.table.rows as unknown[][]} total={result.table.row_count} hints={hints} />
+          )}
+          <Origins origins={origins} />
+          {result.table.file_id ? (
+            <span>
+              <DownloadFile fileId={result.table.file_id} name="result.parquet" />
+            </span>
+          ) : null}
+        </>
+      ) : null}
+      {result.plot_file_id ? <Picture fileId={result.plot_file_id} alt="The plot that the code drew" /> : null}
+      {result.effect ? <EffectView effect={result.effect} of={result} onAssert={onAssert} /> : null}
+      {result.explanation ? <p>{visible(result.explanation)}</p> : null}
+      <Sent result={result} />
+    </div>
+  );
+}
+
+/** The same as the titles of the columns tell, for who has no pointer. */
+function Origins({ origins }: { origins: readonly Origin[] }) {
+  return (
+    <details>
+      <summary>Where the columns come from</summary>
+      <div className="scroll" tabIndex={0} role="region" aria-label="Where the columns come from">
+        <table className="grid-table wide wrap">
+          <tbody>
+            {origins.map((origin) => (
+              <tr key={origin.column}>
+                <th scope="row" className="mono">
+                  {visible(origin.column)}
+                </th>
+                <td>{visible(told({ ...origin, lines: [] }))}</td>
+                <td className="mono">
+                  {origin.lines.map((line) => (
+                    <div key={line.number}>
+                      <span className="muted">{line.number}</span> {visible(line.text)}
+                    </div>
+                  ))}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </details>
+  );
+}
+
+/** Which cells of which table each message to a model held. */
+function Sent({ result }: { result: TransformResult }) {
+  const audit = result.audit ?? [];
+  if (audit.length === 0) return null;
+  return (
+    <section className="panel" aria-label="What left this machine">
+      <h3>What left this machine for the model</h3>
+      <table className="grid-table wide wrap">
+        <thead>
+          <tr>
+            <th>Turn</th>
+            <th>Table</th>
+            <th>Cells of</th>
+            <th>Masked</th>
+          </tr>
+        </thead>
+        <tbody>
+          {audit.map((sent, index) => (
+            <tr key={index}>
+              <td>{sent.turn}</td>
+              <td className="mono">{visible(sent.table)}</td>
+              <td>
+                first {count(sent.rows)} rows of {visible(sent.columns.join(", ")) || "no column"}
+                {sent.stand_ins ? " (pseudonyms, not the values)" : ""}
+              </td>
+              <td>{(sent.masked ?? []).length === 0 ? <span className="muted">none</span> : <Tag tone="accent">{visible(sent.masked!.join(", "))}</Tag>}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}

@@ -1,0 +1,125 @@
+import { describe, expect, it } from "vitest";
+import type { Edge, Node } from "@xyflow/react";
+import type { ChangeSet, FlowVersion, FlowView } from "../src/api/types";
+import { along } from "../src/features/flow/arrows";
+import { inkOn, looks, PALETTE } from "../src/features/flow/colours";
+import { after } from "../src/features/flow/film";
+import type { Operation } from "../src/features/flow/elements";
+import { drawn } from "../src/features/flow/graph";
+import { nameOf } from "../src/features/flow/names";
+import { said, sentence } from "../src/features/flow/said";
+import { steps, tally } from "../src/features/flow/steps";
+
+const AT = "2026-01-01T00:00:00Z";
+
+function flow(names: Record<string, [number, number]>, links: [string, string][] = [], colors: object = {}): FlowView {
+  const nodes = Object.entries(names).map(([id, [x, y]]) => ({ id, position: { x, y }, data: { label: id.toUpperCase() } }));
+  const edges = links.map(([source, target]) => ({ id: `${source}-${target}`, source, target }));
+  return { id: "f", name: "F", version: 3, nodes, edges, settings: { colors }, created_at: AT, updated_at: AT, warnings: [] } as unknown as FlowView;
+}
+
+function version(number: number, kind: FlowVersion["kind"], name: string | null = null): FlowVersion {
+  return { version: number, kind, actor: "k", actor_name: "Anne", time: AT, name };
+}
+
+function change(number: number, base: number, summary: string, more: Partial<ChangeSet> = {}): ChangeSet {
+  return { version: number, base_version: base, actor: "k", actor_name: "Anne", origin: "api.operations", summary, time: AT, undone: false, job_id: null, tokens: null, ...more };
+}
+
+describe("versions and what they came of", () => {
+  it("have the sentence of their change, or say what they are", () => {
+    const found = steps(
+      [version(6, "undo"), version(5, "change", "Good"), version(4, "change"), version(3, "change"), version(2, "change"), version(1, "create")],
+      [change(5, 3, "updateNode"), change(2, 1, "Put a review in", { job_id: "j", tokens: 7 })],
+    );
+    expect(found.map((step) => step.sentence)).toEqual(["Undone", "Changed a node", "Part of: Changed a node", "Changed", "Put a review in", "Created"]);
+    expect(found.map((step) => step.name)).toEqual([null, "Good", null, null, null, null]);
+    expect(found[4]!.change?.tokens).toBe(7);
+    expect(found[0]!.author).toBe("Anne");
+  });
+
+  it("are told in numbers by what they changed", () => {
+    const operations: Operation[] = [
+      { op: "add", kind: "node", id: "a" },
+      { op: "add", kind: "edge", id: "b" },
+      { op: "remove", kind: "node", id: "c" },
+    ];
+    expect([tally(operations), tally([])]).toEqual(["2 added, 1 removed", "nothing else is in it"]);
+  });
+
+  it("are sentences where only calls were counted", () => {
+    expect([sentence("addNode x2, addEdge"), sentence("addNode, and more"), sentence("Layout LR")]).toEqual(["Added 2 nodes, added a link", "addNode, and more", "Laid out, left to right"]);
+  });
+
+  it("play up to the present", () => {
+    expect([after(1, 3), after(2, 3), after(3, 3)]).toEqual([2, null, null]);
+  });
+});
+
+describe("the ghost of a difference", () => {
+  const before = flow({ a: [0, 0], b: [200, 0] }, [["a", "b"]]);
+  const now = flow({ a: [0, 0], c: [200, 100] });
+
+  it("shows what is gone where it was, marked", () => {
+    const operations: Operation[] = [
+      { op: "remove", kind: "node", id: "b" },
+      { op: "remove", kind: "edge", id: "a-b" },
+      { op: "add", kind: "node", id: "c" },
+    ];
+    const { nodes, edges } = drawn(now, operations, before);
+    expect(nodes.map((node) => [node.id, node.data.mark])).toEqual([["a", ""], ["c", "added"], ["b", "removed"]]); // prettier-ignore
+    expect(edges.map((edge) => [edge.id, edge.className])).toEqual([["a-b", "removed"]]);
+  });
+
+  it("is nothing without operations, whatever was before", () => {
+    expect(drawn(now, [], before).nodes.map((node) => node.id)).toEqual(["a", "c"]);
+  });
+});
+
+describe("arrows", () => {
+  const places: Record<string, [number, number]> = { start: [0, 0], yes: [200, -60], no: [200, 60], end: [400, 0], alone: [0, 300] };
+  const nodes = Object.entries(places).map(([id, [x, y]]): Node => ({ id, position: { x, y }, data: {}, width: 100, height: 40 }));
+  const edges = [["start", "yes"], ["start", "no"], ["yes", "end"]].map(([source, target]): Edge => ({ id: `${source}${target}`, source: source!, target: target! })); // prettier-ignore
+  const from = (id: string, ...keys: string[]): string | undefined => keys.reduce<string | undefined>((at, key) => (at === undefined ? undefined : along(nodes, edges, at, key)), id);
+
+  it("follow edges forth and back", () => {
+    expect(from("yes", "ArrowRight")).toBe("end");
+    expect(from("end", "ArrowLeft", "ArrowLeft")).toBe("start");
+  });
+
+  it("go from one target of a node to another, and nowhere else", () => {
+    expect(from("yes", "ArrowDown")).toBe("no");
+    expect(from("no", "ArrowUp")).toBe("yes");
+    expect([from("end", "ArrowRight"), from("alone", "ArrowUp"), from("start", "x")]).toEqual([undefined, undefined, undefined]);
+  });
+
+  it("lead to nothing that is hidden", () => {
+    const hidden = nodes.map((node) => ({ ...node, hidden: node.id === "end" }));
+    expect(along(hidden, edges, "yes", "ArrowRight")).toBeUndefined();
+  });
+});
+
+describe("colours", () => {
+  it("are readable with dark ink, each of ours", () => {
+    expect(PALETTE.map((each) => inkOn(each.value))).toEqual(PALETTE.map(() => "#16181b"));
+    expect([inkOn("#000"), inkOn("#1a192b"), inkOn("linear-gradient(red, blue)")]).toEqual(["#ffffff", "#ffffff", undefined]);
+  });
+
+  it("of a node win over those of all; what every flow begins with is none", () => {
+    const look = looks(flow({}, [], { perNode: { a: { background: "#cfe2f7" }, b: { background: "#1a192b" } }, allNodes: { background: "#222222", border: "#2b2253", text: "#ffffff" } }));
+    expect(look("a")).toEqual({ background: "#cfe2f7", text: "#16181b" });
+    expect(look("b")).toEqual({});
+    expect(look("c")).toEqual({ background: "#222222", text: "#ffffff" });
+  });
+});
+
+describe("what was done", () => {
+  const shop = flow({ cart: [0, 0], pay: [1, 0] }, [["cart", "pay"]]);
+
+  it("is said by the names of nodes", () => {
+    expect(said(shop, [{ name: "addEdge", params: { sourceNodeId: "cart", targetNodeId: "pay" } }])).toBe("Linked CART to PAY");
+    expect(said(shop, [{ name: "updateNode", params: { nodeId: "cart", position: { x: 1, y: 1 } } }])).toBe("Moved CART");
+    expect(said(shop, ["cart", "pay"].map((nodeId) => ({ name: "deleteNode", params: { nodeId } })))).toBe("Deleted CART and 1 more");
+    expect(nameOf(shop, "edge", "cart-pay")).toBe("CART › PAY");
+  });
+});

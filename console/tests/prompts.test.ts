@@ -1,0 +1,13 @@
+import { expect, it } from "vitest";
+import { groupsOf } from "../src/features/prompts/groups";
+
+it("prompts stand by the role that is asked with them, and the rest of a service by itself", () => {
+  const prompts = ["search.plan", "search.plan_again", "search.plans", "flows.edit", "flows.notes"].map((key) => ({ key }));
+  const groups = groupsOf(prompts, ["search.plan", "flows.edit", "search.answer"]).map(([group, of]) => [group, of.map((each) => each.key)]);
+  expect(groups).toEqual([
+    ["flows", ["flows.notes"]],
+    ["flows.edit", ["flows.edit"]],
+    ["search", ["search.plans"]],
+    ["search.plan", ["search.plan", "search.plan_again"]],
+  ]);
+});

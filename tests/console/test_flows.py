@@ -1,0 +1,128 @@
+"""A flow over time and between people: versions like a film, restored, named; two browsers on one flow."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.console.conftest import Console, Visit
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(240), pytest.mark.xdist_group("console")]
+
+_CHART = "flowchart LR\n  cart[Cart] --> payment[Payment]\n  payment --> receipt[Receipt]\n"
+SEEN_MS = 2_000  #: by when a change of somebody else is in sight
+
+
+@pytest.fixture
+def flow(console: Console) -> Iterator[str]:
+    """The id of a flow of three nodes."""
+    with console.api as api:
+        made = api.post("/v1/flows/import", json={"format": "mermaid", "text": _CHART, "name": "Two"}).json()
+        yield made["id"]
+        api.delete(f"/v1/flows/{made['id']}")
+
+
+def _edit(console: Console, flow: str, name: str, **params: Any) -> None:
+    with console.api as api:
+        answer = api.post(f"/v1/flows/{flow}/operations", json={"tool_calls": [{"name": name, "params": params}]})
+    assert answer.json()["success"], answer.text
+
+
+def _labels(page: Page) -> list[str]:
+    return sorted(page.locator(".react-flow__node").all_inner_texts())
+
+
+def test_versions_play_like_a_film_are_named_and_restored(page: Page, console: Console, flow: str) -> None:
+    job = console.run("flow", flow_id=flow, message="Put a review before the payment")
+    _edit(console, flow, "updateNode", nodeId="receipt", label="Bill")
+    page.goto(f"/flows/{flow}")
+    changes = page.get_by_role("list", name="Changes").get_by_role("listitem")
+    expect(changes).to_have_count(3)
+    tokens = job["usage"]["input_tokens"] + job["usage"]["output_tokens"]
+    expect(changes.nth(1)).to_contain_text("Put a review before the payment")
+    expect(changes.nth(1).get_by_role("link")).to_have_text(f"{tokens:,} tokens")
+    expect(changes.nth(1).get_by_role("link")).to_have_attribute("href", re.compile(job["id"]))
+
+    slider = page.get_by_role("slider", name="Version")
+    slider.focus()
+    page.keyboard.press("ArrowLeft")
+    expect(page).to_have_url(re.compile(r"version=2"))
+    expect(page.locator(".node.added", has_text="Review")).to_be_visible()
+    assert _labels(page) == ["+ Review", "Cart", "Payment", "Receipt"], "as it was then"
+    glides = "getComputedStyle(document.querySelector('.react-flow__node')).transitionDuration"
+    assert page.evaluate(glides) == "0s", "nothing moves for who wants no motion"
+    page.emulate_media(reduced_motion="no-preference")
+    assert page.evaluate(glides) == "0.1s"
+    page.emulate_media(reduced_motion="reduce")
+
+    page.get_by_label("Name of version 2").fill("With a review")
+    page.get_by_role("button", name="Name it").click()
+    expect(changes.nth(1)).to_contain_text("With a review")
+    expect(slider).to_have_attribute("aria-valuetext", re.compile("version 2 of 3, With a review: Put a review"))
+
+    page.get_by_label("Speed of the film").select_option("4")
+    slider.focus()
+    page.keyboard.press("Home")
+    expect(page.get_by_text("1 of 3")).to_be_visible()
+    page.get_by_role("button", name="Play").click()
+    expect(page.get_by_text("3 of 3")).to_be_visible()
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+    assert _labels(page) == ["Bill", "Cart", "Payment", "Review"], "the film ends with the present"
+
+    page.goto(f"/flows/{flow}?version=2")
+    page.get_by_role("button", name="Restore version 2").click()
+    expect(page.get_by_text("version 4", exact=True)).to_be_visible()
+    expect(page.locator(".react-flow__node", has_text="Receipt")).to_be_visible()
+    expect(changes.first).to_contain_text("Restored version 2")
+    with console.api as api:
+        assert "Receipt" in [node["data"]["label"] for node in api.get(f"/v1/flows/{flow}").json()["nodes"]]
+
+
+def test_two_browsers_on_one_flow_see_each_other(visit: Visit, console: Console, flow: str) -> None:
+    with console.api as api:
+        mate = api.post("/v1/keys", json={"tenant": "default", "name": "mate", "scopes": ["read", "write"]}).json()[
+            "key"
+        ]
+    anne, bert = visit().tab(), visit("409", key=mate).tab()
+    for each in (anne, bert):
+        each.goto(f"/flows/{flow}")
+        expect(each.locator(".react-flow__node")).to_have_count(3)
+        expect(each.get_by_text("live", exact=True)).to_be_visible()
+    place = "document.querySelector('.react-flow__viewport').style.transform"
+    before = bert.evaluate(place)
+
+    def seen(by: Page, label: str) -> None:
+        expect(by.locator(".react-flow__node", has_text=label)).to_be_visible(timeout=SEEN_MS)
+
+    anne.get_by_label("Text of a node").fill("Of Anne")
+    anne.get_by_role("button", name="Add").click()
+    expect(anne.locator(".react-flow__node", has_text="Of Anne")).to_be_visible()
+    seen(bert, "Of Anne")
+    assert bert.evaluate(place) == before, "the view stays where it is"
+    anne.get_by_label("What should change").fill("Put a review before the payment")
+    anne.get_by_role("button", name="Send").click()
+    proposal = anne.get_by_label("Proposal")
+    expect(proposal).to_contain_text("+ node Review")
+    bert.get_by_label("Text of a node").fill("Of Bert")
+    bert.get_by_role("button", name="Add").click()
+    expect(bert.locator(".react-flow__node", has_text="Of Bert")).to_be_visible()
+    seen(anne, "Of Bert")
+    expect(proposal.get_by_role("button", name="Accept all")).to_be_disabled()
+    first = anne.url
+    proposal.get_by_role("button", name="Ask again").click()
+    accept = proposal.get_by_role("button", name="Accept all")
+    expect(accept).to_be_enabled()
+    assert anne.url != first, "it was asked anew"
+    accept.click()
+    seen(bert, "Review")
+
+    _edit(console, flow, "updateNode", nodeId="of_bert", label="Of both")
+    seen(bert, "Of both")
+    bert.get_by_role("button", name="Undo mine").click()
+    refusal = bert.get_by_role("alert")
+    expect(refusal).to_contain_text("Your last change cannot be taken back alone")
+    expect(refusal).to_contain_text("In the way: Of both")
