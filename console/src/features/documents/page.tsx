@@ -1,6 +1,6 @@
 import { Button, Select } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
-import { useMemo, useState } from "react";
+import { lazy, Suspense, useMemo, useState } from "react";
 import { post } from "../../api/client";
 import type { DocumentResult, Job } from "../../api/types";
 import { ResultView } from "../../results";
@@ -15,11 +15,13 @@ import { useTitle } from "../../shared/title";
 import { useUrl } from "../../shared/url";
 import { WriteButton } from "../../shared/write";
 import { Readiness } from "../../shared/ready";
-import { Answers } from "./answers";
 import { namesIn } from "./names";
 import { Parameters } from "./parameters";
 import { SinceLastRun } from "./since";
 import { LookBar, marksOf, useLook } from "./stale";
+
+// Of use once there is a result.
+const Answers = lazy(() => import("./answers").then((module) => ({ default: module.Answers })));
 
 interface Draft {
   markdown: string;
@@ -35,7 +37,7 @@ const START: Draft = {
   parameters: {},
 };
 
-const FIELDS = ["input.markdown", "input.flavour", "input.files", "input.parameters"];
+const FIELDS = ["input.markdown", "input.files", "input.parameters"];
 
 export function Page() {
   useTitle("Documents");
@@ -71,7 +73,7 @@ export function Page() {
       <div className="cols even">
         <div className="stack">
           <div className="bar">
-            <Select aria-label="Flavour" error={faults.at("input.flavour")} data={["stencila", "quarto", "myst"]} value={draft.flavour} onChange={(flavour) => setDraft({ ...draft, flavour: flavour as Draft["flavour"] })} w={110} />
+            <Select aria-label="Flavour" data={["stencila", "quarto", "myst"]} value={draft.flavour} onChange={(flavour) => setDraft({ ...draft, flavour: flavour as Draft["flavour"] })} w={110} />
             <WriteButton loading={run.isPending} onClick={() => run.mutate({})}>
               Run what is stale
             </WriteButton>
@@ -95,7 +97,9 @@ export function Page() {
           {(job) =>
             job.result && job.kind === "document" ? (
               <>
-                <Answers key={job.id} draft={draft.markdown} answered={(job.result as unknown as DocumentResult).markdown} onTake={(markdown) => setDraft((now) => ({ ...now, markdown }))} />
+                <Suspense>
+                  <Answers key={job.id} draft={draft.markdown} answered={(job.result as unknown as DocumentResult).markdown} onTake={(markdown) => setDraft((now) => ({ ...now, markdown }))} />
+                </Suspense>
                 <SinceLastRun before={url.before} job={job} />
                 <ResultView job={job} onLine={goTo} beside={editor} />
               </>
