@@ -40,6 +40,7 @@ def test_doctor_looks_at_every_endpoint_and_says_what_to_do(shell: Shell, script
         listed = [line.split("\t") for line in shell("models", "ls", "--all").out.splitlines()]
         assert listed[0] == [
             "provider", "model", "configured", "window", "tokenizer", "takes", "refuses", "retired",
+            "input", "output", "as of",
         ]  # fmt: skip
         small = next(line for line in listed if line[:2] == ["gpu1", "small"])
         assert small[2:6] == ["yes", "2048", "yes", "images, schema, stream_usage, system, tools"]

@@ -38,7 +38,7 @@ def broken_promises(
         try:
             _try(schema[path][method], mode, url, key)
         except Exception as error:  # of one operation; the others are tried too
-            yield f"{method} {path}: {error}"
+            yield f"{method} {path}: {error} {getattr(error, 'exceptions', '')!s}"
 
 
 def _try(operation: Any, mode: GenerationMode, url: str, key: str) -> None:
