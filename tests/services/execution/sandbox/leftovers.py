@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import tempfile
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -30,8 +31,8 @@ _ENDLESS = [
 _JOBS = [*_QUICK * 196, *_ENDLESS * 10]  #: 1,000
 
 
-def children_of(pid: int) -> set[int]:
-    """Every living descendant."""
+def children_of(pid: int, others: Collection[int] = ()) -> set[int]:
+    """Every living descendant but for others and what these began: a Postgres of the tests does so at any time."""
     parents: dict[int, int] = {}
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
@@ -41,7 +42,7 @@ def children_of(pid: int) -> set[int]:
                 continue
     family = {pid}
     while True:
-        more = {child for child, parent in parents.items() if parent in family} - family
+        more = {child for child, parent in parents.items() if parent in family}.difference(family, others)
         if not more:
             return family - {pid}
         family |= more

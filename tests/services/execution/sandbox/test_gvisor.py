@@ -27,7 +27,6 @@ from shared.errors import SandboxUnavailable
 from tests.services.execution.sandbox.attacks import HOARDS, PRELUDE, REACHES, SPRAYING, SPRAYS
 from tests.services.execution.sandbox.attacks_on_gvisor import on_gvisor
 from tests.services.execution.sandbox.leftovers import children_of
-from tests.support.wait import until
 
 pytestmark = [
     pytest.mark.slow,
@@ -59,8 +58,8 @@ def test_nothing_of_it_is_left() -> None:
     # The first test: the sandbox that the others share makes itself anew at any time.
     before = children_of(os.getpid())
     with _opened():
-        assert children_of(os.getpid()) - before
-    until(lambda: children_of(os.getpid()) <= before, "the end of all that the sandbox started")
+        assert children_of(os.getpid(), before)
+    assert children_of(os.getpid(), before) == set()
 
 
 def test_every_run_says_that_gvisor_isolated_it(gvisor: Sandbox) -> None:
