@@ -58,13 +58,13 @@ export function linesOf(root: unknown, closed: ReadonlySet<string>, most = Infin
       lines.push({ path, depth, text: `${label}${clipped(value)}`, open: null });
       continue;
     }
-    const room = most - lines.length;
+    const left = most - lines.length;
     // Not the names of all that a long list holds.
-    const keys = Array.isArray(value) ? Array.from({ length: Math.min(value.length, room) }, (_, index) => String(index)) : Object.keys(value);
+    const keys = Array.isArray(value) ? Array.from({ length: Math.min(value.length, left) }, (_, index) => String(index)) : Object.keys(value);
     const open = !closed.has(path);
     lines.push({ path, depth, text: `${label}${Array.isArray(value) ? `[${value.length}]` : `{${keys.length}}`}`, open: keys.length === 0 ? null : open });
     if (!open) continue;
-    for (const key of keys.slice(0, room).reverse()) pending.push({ name: key, path: `${path}\u0000${key}`, depth: depth + 1, value: (value as Record<string, unknown>)[key] });
+    for (const key of keys.slice(0, left).reverse()) pending.push({ name: key, path: `${path}\u0000${key}`, depth: depth + 1, value: (value as Record<string, unknown>)[key] });
   }
   return lines;
 }

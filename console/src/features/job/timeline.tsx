@@ -25,7 +25,7 @@ interface Props {
 /**
  * Where the time went: the queue, and a lane for each turn; bars are never too thin to see, idle stretches are folded. A part is chosen
  * by dragging over it, by the wheel (with Ctrl, or once the timeline has the focus: a page that is only scrolled past it must not zoom),
- * and by the keys + - 0 and the arrows; a click chooses a turn. Where there is no room for it stands the same as a table.
+ * and by the keys + - 0 and the arrows; a click chooses a turn. On a narrow screen the same stands as a table.
  */
 export function Timeline({ events, ended, turn, onTurn }: Props) {
   const now = useNow(ended ? 0 : 500);
