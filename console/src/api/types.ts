@@ -4,7 +4,6 @@ import type { components } from "./schema";
 type Schemas = components["schemas"];
 
 export type Job = Schemas["JobView"];
-export type JobState = Schemas["JobState"];
 export type LlmCall = Schemas["LlmCall"];
 export type TransformResult = Schemas["TransformResult"];
 export type Check = Schemas["Check"];
