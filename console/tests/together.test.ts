@@ -45,6 +45,15 @@ describe("two views that scroll together", () => {
     other.scrolled(3);
     expect(one.top()).toBe(7);
   });
+
+  it("meet where the one is that was scrolled before the other came", () => {
+    const tops = ([here, there]: [number, number]): number[] => {
+      const [one, other] = [view(here), view(there)];
+      together(one, other);
+      return [one.top(), other.top()];
+    };
+    expect([tops([1, 9]), tops([9, 1]), tops([4, 9])]).toEqual([[9, 9], [9, 9], [4, 9]]); // prettier-ignore
+  });
 });
 
 describe("the code of an inline value", () => {

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import FilePayload, Page, expect
+from playwright.sync_api import FilePayload, Page, Route, expect
 from sqlalchemy import create_engine
 
 from shared.contracts.definitions import SightedFile
@@ -212,6 +212,26 @@ def test_values_in_the_page_of_a_document_tell_their_code_and_lead_there(page: P
     expect(page.locator(".cm-content")).to_be_focused()
     here = "element => element.ownerDocument.getSelection().anchorNode.parentElement.closest('.cm-line').textContent"
     assert str(page.locator(".cm-content").evaluate(here)).startswith("The last is")
+
+
+def test_an_editor_that_comes_late_goes_to_where_the_page_is(page: Page, console: Console) -> None:
+    filling = "".join(f"## Part {number}\n\n{'Words. ' * 60}\n\n" for number in range(30))
+    job = console.run("document", markdown=f"# Sums\n\n{filling}The last.\n")
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route(re.compile("/assets/codemirror-"), hold)
+    page.goto(f"/documents?job={job['id']}")
+    frame = page.frame_locator("iframe[title='The document as a page']")
+    expect(frame.get_by_role("heading", name="Sums")).to_be_visible()
+    page.locator("iframe").hover()
+    page.mouse.wheel(0, 100_000)
+    expect(frame.get_by_text("The last.")).to_be_in_viewport()
+    (editor,) = held
+    editor.continue_()
+    expect(page.locator(".cm-line", has_text="The last.")).to_be_in_viewport()
 
 
 def test_names_of_the_document_are_offered_after_two_braces(page: Page, console: Console) -> None:

@@ -11,7 +11,11 @@ export type Pair = readonly [line: number, y: number];
 
 const QUIET_MS = 200;
 
-/** Two views of one text: the one that somebody scrolls takes the other one along. Ends with the answer. */
+/**
+ * Two views of one text: the one that somebody scrolls takes the other one along. Ends with the answer.
+ *
+ * One may be there before the other and be scrolled by then: the one that is still at its beginning follows it.
+ */
 export function together(one: Scrolls, other: Scrolls): () => void {
   let led: Scrolls | null = null; // was moved by us: what it tells of that is no wish of anybody
   let until = 0;
@@ -23,6 +27,9 @@ export function together(one: Scrolls, other: Scrolls): () => void {
     follower.setTop(mover.top());
   };
   const ends = [one.onScroll(follow(one, other)), other.onScroll(follow(other, one))];
+  const [here, there] = [one.top() > 1, other.top() > 1];
+  if (here && !there) follow(one, other)();
+  if (there && !here) follow(other, one)();
   return () => ends.forEach((end) => end());
 }
 
