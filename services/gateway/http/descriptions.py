@@ -6,8 +6,10 @@ that mean the same wherever they stand.
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
@@ -33,12 +35,13 @@ def describe_properties(schemas: dict[str, Any]) -> None:
 @cache
 def _comments() -> dict[str, dict[str, str]]:
     """The comments beside the fields of every contract, by class and field; of a class's bases, too."""
+    modules: dict[str, dict[str, str]] = {}
     return {
         model.__name__: {
             field: text[0].upper() + text[1:]
             for each in reversed(model.__mro__)
             if issubclass(each, BaseModel) and each.__module__.startswith("shared.")
-            for field, text in _COMMENT.findall(_source(each))
+            for field, text in _COMMENT.findall(_source(each, modules))
         }
         for model in _models(BaseModel)
         if model.__module__.startswith("shared.")
@@ -51,11 +54,23 @@ def _models(parent: type[BaseModel]) -> Iterator[type[BaseModel]]:
         yield from _models(child)
 
 
-def _source(model: type[BaseModel]) -> str:
+def _source(model: type[BaseModel], modules: dict[str, dict[str, str]]) -> str:
+    """The text of a class. A module is taken apart once: ``inspect.getsource`` would do so for each of its classes."""
+    name = model.__module__
+    if name not in modules:
+        modules[name] = _classes(name)
+    return modules[name].get(model.__name__, "")
+
+
+def _classes(module: str) -> dict[str, str]:
+    """The texts of a module's classes by name; none of one that was made while the program runs."""
     try:
-        return inspect.getsource(model)
-    except (OSError, TypeError):  # a model that was made while the program runs
-        return ""
+        source = inspect.getsource(sys.modules[module])
+    except (KeyError, OSError, TypeError):
+        return {}
+    lines = source.splitlines(keepends=True)
+    found = [each for each in ast.parse(source).body if isinstance(each, ast.ClassDef)]
+    return {each.name: "".join(lines[each.lineno - 1 : each.end_lineno]) for each in found}
 
 
 _PROPERTIES: Mapping[str, str] = {
