@@ -16,11 +16,16 @@ _SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 def expect_accessible(tab: Page, path: str) -> None:
     """No violation in either scheme."""
+    expect_shown(tab, path)
+    expect_accessible_as_it_is(tab, path)
+
+
+def expect_shown(tab: Page, path: str) -> None:
+    """Until all of the page is there."""
     tab.goto(path)
     expect(tab.locator("h1").first).to_be_visible()
     settled(tab)
     expect(tab.locator("[aria-busy=true]")).to_have_count(0)
-    expect_accessible_as_it_is(tab, path)
 
 
 def expect_accessible_as_it_is(tab: Page, what: str) -> None:

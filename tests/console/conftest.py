@@ -37,6 +37,10 @@ DOWN = [
 ]
 
 
+#: On the prices of a share.
+TASK = "One row per month: the mean adjusted close, the number of trading days, and the total volume"
+
+
 @dataclass(frozen=True)
 class Console:
     """A running installation, seen from outside."""
@@ -118,6 +122,20 @@ def _wait_for_connections(console: Console) -> None:
     with ThreadPoolExecutor(len(paths)) as threads:
         while set(threads.map(ask, paths)) != {200}:
             assert time.monotonic() < deadline
+
+
+@pytest.fixture(scope="session")
+def prices() -> str:
+    """64 days of a share's prices, which ship with matplotlib."""
+    import matplotlib  # noqa: PLC0415 - only its data is wanted, and only here
+
+    return (Path(matplotlib.__file__).parent / "mpl-data" / "sample_data" / "msft.csv").read_text()
+
+
+@pytest.fixture(scope="session")
+def repaired(console: Console, prices: str) -> str:
+    """The id of a transform whose first attempt failed."""
+    return str(console.run("transform", task=TASK, data=[{"name": "data", "csv": prices}])["id"])
 
 
 @pytest.fixture(scope="package")

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from services.gateway.console import DIST
-from tests.console.conftest import Console, Visit, settled
+from tests.console.conftest import Console, settled
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240), pytest.mark.xdist_group("console")]
 
@@ -17,9 +17,8 @@ FIRST, EDITOR, CHARTS, CANVAS = 260, 120, 105, 55
 STANDS = 100  # ms that the page may stand still
 
 
-def _loaded(visit: Visit, path: str, sign: str) -> dict[str, float]:
-    """What a first visit of the place fetches: size by name."""
-    tab = visit().tab()
+def _loaded(tab: Page, path: str, sign: str) -> dict[str, float]:
+    """What a first visit of the place fetches: size by name; what the browser has kept of another place, too."""
     tab.goto(path)
     expect(tab.locator(sign).first).to_be_visible()
     settled(tab)
@@ -32,28 +31,26 @@ def _of(sizes: dict[str, float], *parts: str) -> float:
     return sum(size for name, size in sizes.items() if name.startswith(parts))
 
 
-@pytest.mark.parametrize(
-    "path", ["/", "/jobs", "/transform", "/models", "/queues", "/settings", "/keys", "/prompts", "/evaluations"]
-)
-def test_a_first_visit_is_light(visit: Visit, path: str) -> None:
-    sizes = _loaded(visit, path, "h1")
-    assert sum(sizes.values()) <= FIRST, sorted(sizes.items(), key=lambda item: -item[1])[:8]
-    assert _of(sizes, "codemirror", "chart", "canvas") == 0, "what is big comes when it is shown"
+def test_a_first_visit_is_light(page: Page) -> None:
+    for path in ("/", "/jobs", "/transform", "/models", "/queues", "/settings", "/keys", "/prompts", "/evaluations"):
+        sizes = _loaded(page, path, "h1")
+        assert sum(sizes.values()) <= FIRST, (path, sorted(sizes.items(), key=lambda item: -item[1])[:8])
+        assert _of(sizes, "codemirror", "chart", "canvas") == 0, f"{path}: what is big comes when it is shown"
 
 
-def test_the_editor_is_a_part_of_its_own(visit: Visit) -> None:
-    base = _loaded(visit, "/jobs", "h1")
+def test_the_editor_is_a_part_of_its_own(page: Page) -> None:
+    base = _loaded(page, "/jobs", "h1")
     for path in ("/run", "/documents", "/prompts/execution.transform"):
-        sizes = _loaded(visit, path, ".cm-content")
+        sizes = _loaded(page, path, ".cm-content")
         added = {name: size for name, size in sizes.items() if name not in base}
         assert _of(sizes, "codemirror") > 0, path
         assert sum(added.values()) <= EDITOR, (path, sorted(added.items(), key=lambda item: -item[1]))
 
 
-def test_charts_are_a_part_of_their_own(visit: Visit, console: Console) -> None:
+def test_charts_are_a_part_of_their_own(page: Page, console: Console) -> None:
     data = [{"name": "data", "csv": "a,b\n1,2\n"}]
     console.run("transform", task="anything", data=data, max_iterations=2)  # without a call there is no chart
-    assert 0 < _of(_loaded(visit, "/usage", ".recharts-surface"), "chart") <= CHARTS
+    assert 0 < _of(_loaded(page, "/usage", ".recharts-surface"), "chart") <= CHARTS
 
 
 @pytest.mark.usefixtures("visit")  # which builds the console, or says why it cannot

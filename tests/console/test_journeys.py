@@ -12,31 +12,10 @@ import httpx2 as httpx
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.console.accessibility import expect_accessible, expect_accessible_as_it_is
-from tests.console.conftest import Console, Visit
+from tests.console.accessibility import expect_accessible_as_it_is
+from tests.console.conftest import TASK, Console, Visit
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240), pytest.mark.xdist_group("console")]
-
-TASK = "One row per month: the mean adjusted close, the number of trading days, and the total volume"
-_BRANCHING = "attempts&turn=2&branch=2"
-PLACES = [
-    "/", "/jobs", "/transform", "/run", "/documents", "/search", "/flows", "/detect", "/prompts", "/models", "/queues",
-    "/usage", "/keys", "/settings", "/evaluations", "/conversations", "/prompts/execution.transform",
-]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def prices() -> str:
-    """64 days of a share's prices, which ship with matplotlib."""
-    import matplotlib  # noqa: PLC0415 - only its data is wanted, and only here
-
-    return (Path(matplotlib.__file__).parent / "mpl-data" / "sample_data" / "msft.csv").read_text()
-
-
-@pytest.fixture(scope="module")
-def repaired(console: Console, prices: str) -> str:
-    """The id of a transform whose first attempt failed."""
-    return str(console.run("transform", task=TASK, data=[{"name": "data", "csv": prices}])["id"])
 
 
 def test_a_wrong_key_is_refused_and_a_right_one_signs_in(console: Console, visit: Visit) -> None:
@@ -447,24 +426,6 @@ def test_a_read_only_key_sees_everything_and_changes_nothing(console: Console, v
     expect(tab.get_by_role("button", name="Run again")).to_have_attribute("title", "needs scope write")
     with httpx.Client(base_url=console.url, headers={"Authorization": f"Bearer {key}"}) as reader:
         assert reader.post(f"/v1/jobs/{repaired}/replay").status_code == 403
-
-
-@pytest.mark.parametrize("part", [0, 1])
-def test_every_page_is_accessible_light_and_dark(visit: Visit, repaired: str, part: int) -> None:
-    tab = visit().tab()
-    tabs = [f"/jobs/{repaired}?tab={name}" for name in ("result", _BRANCHING, "models", "prompt", "events", "input")]
-    for path in [*PLACES, *tabs, f"/transform?job={repaired}"][part::2]:
-        expect_accessible(tab, path)
-
-
-@pytest.mark.parametrize("width", [360, 720])
-def test_no_page_is_wider_than_a_phone(visit: Visit, repaired: str, width: int) -> None:
-    tab = visit(width=width).tab()
-    for path in [*PLACES, f"/jobs/{repaired}", f"/jobs/{repaired}?tab=attempts", f"/transform?job={repaired}"]:
-        tab.goto(path)
-        expect(tab.locator("h1").first).to_be_visible()
-        expect(tab.locator("[aria-busy=true]")).to_have_count(0)
-        assert tab.evaluate("document.documentElement.scrollWidth") <= width, path
 
 
 def test_a_conversation_shows_what_was_said_and_opens_its_jobs(page: Page, console: Console, repaired: str) -> None:
