@@ -7,6 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.console.accessibility import expect_accessible_as_it_is
 from tests.console.conftest import Console, Visit
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240), pytest.mark.xdist_group("console")]
@@ -110,3 +111,22 @@ def test_who_may_only_read_is_told_so_in_every_workbench(console: Console, visit
         button = tab.get_by_role("button", name=name, exact=True).first
         expect(button).to_be_disabled()
         expect(button).to_have_attribute("title", "needs scope write")
+
+
+def test_two_jobs_are_compared_turn_by_turn(page: Page, console: Console, repaired: str) -> None:
+    data = [{"name": "data", "csv": "city,amount\nOslo,1\nRome,2\n"}]
+    other = console.run("transform", task="Total amount by city", data=data)
+    page.goto(f"/compare?a={repaired}&b={other['id']}")
+    turns = page.get_by_role("region", name=re.compile(r"^Turn \d"))
+    first = turns.first
+    expect(first.get_by_role("row", name="- groq/openai/gpt-oss-120b rate limited ›")).to_contain_text("$")
+    expect(first.get_by_label("Differences")).to_contain_text("Adj Close")
+    first.get_by_text("What was asked and answered").click()
+    expect(first.get_by_label("Differences").last).to_contain_text("Total amount by city")
+    effect = page.locator("section", has=page.get_by_role("heading", name="What it did to the data"))
+    expect(effect.get_by_label("Differences")).to_contain_text("rows: 65 → 4")
+    with console.api as api:
+        calls = [api.get(f"/v1/jobs/{id}/llm-calls").json()["items"] for id in (repaired, other["id"])]
+    taken = {call["turn"] for each in calls for call in each}
+    expect(turns).to_have_count(len(taken))
+    expect_accessible_as_it_is(page, "two jobs compared")

@@ -19,6 +19,15 @@ export function assertable(effect: Effect, result: Measured): EffectLine[] {
   return [...rows(effect), ...columns(effect), ...sums(effect, result), ...nulls(effect), ...keys(effect)];
 }
 
+/** The same as text, a line for each. */
+export function effectText(effect: Effect, result: Measured): string {
+  const said = ({ what, before, after, kept }: EffectLine): string => {
+    const values = [kept ? null : before, after].filter((value) => value !== null);
+    return `${what}${values.length === 0 ? "" : `: ${values.join(" → ")}`}${kept ? " (unchanged)" : ""}`;
+  };
+  return assertable(effect, result).map(said).join("\n");
+}
+
 function rows(effect: Effect): EffectLine[] {
   const { before, after } = effect.rows as { before?: number; after?: number };
   const kept = before === after;

@@ -3,20 +3,19 @@ import { visible } from "../shared/ansi";
 import { Diff } from "../shared/code";
 import { count } from "../shared/numbers";
 import { tableDiff, type Side } from "../shared/table-diff";
+import { effectText } from "./assertions";
 import { MarkedTable } from "./marked-table";
+import { TurnDifferences } from "./turn-differences";
 
-/** What differs between two jobs: input, each attempt's code, the result (tables cell by cell), the error. */
+/** What differs between two jobs: input, each turn, the result (tables cell by cell), the error. */
 export function Differences({ left, right }: { left: Job; right: Job }) {
-  const codes = [attempts(left), attempts(right)] as const;
   const tables = [tableOf(left), tableOf(right)] as const;
   return (
     <>
       <Part title="Input" before={left.input} after={right.input} />
-      {Array.from({ length: Math.max(codes[0].length, codes[1].length) }, (_, index) => (
-        <Part key={index} title={`Attempt ${index + 1}`} before={codes[0][index]} after={codes[1][index]} />
-      ))}
+      <TurnDifferences left={left} right={right} />
       {tables[0] !== null && tables[1] !== null ? <CellDiff before={tables[0]} after={tables[1]} /> : null}
-      <Part title="Effect" before={effectOf(left)} after={effectOf(right)} />
+      <Part title="What it did to the data" before={effectOf(left)} after={effectOf(right)} />
       <Part title={tables[0] === null ? "Result" : "The rest of the result"} before={comparable(left)} after={comparable(right)} folded={tables[0] !== null} />
       <Part title="Error" before={left.error} after={right.error} />
     </>
@@ -73,8 +72,9 @@ function tableOf(job: Job): Side | null {
   return table === null || table === undefined ? null : { columns: table.columns, rows: table.rows as unknown[][] };
 }
 
-function effectOf(job: Job): unknown {
-  return tableOf(job) === null ? null : (job.result as TransformResult | null)?.effect;
+function effectOf(job: Job): string {
+  const result = job.result as TransformResult | null;
+  return tableOf(job) === null || !result?.effect ? "" : effectText(result.effect, result);
 }
 
 /** The result without what stands elsewhere on the page, or is never the same twice. */
@@ -87,9 +87,4 @@ function comparable(job: Job): unknown {
 function text(value: unknown): string {
   if (value === null || value === undefined) return "";
   return typeof value === "string" ? value : JSON.stringify(value, null, 2);
-}
-
-function attempts(job: Job): string[] {
-  const holder = (job.result ?? job.error ?? {}) as { iterations?: { code: string; message: string }[] };
-  return (holder.iterations ?? []).map((each) => `${each.code}\n\n${each.message}`);
 }

@@ -29,7 +29,7 @@ function Both({ a, b }: { a: string; b: string }) {
   );
 }
 
-/** Two jobs beside each other: numbers first, then input, each attempt's code, and the result, as differences. */
+/** Two jobs beside each other: numbers first, then input, each turn, and the result, as differences. */
 function Compared({ left, right }: { left: Job; right: Job }) {
   return (
     <div className="stack">
@@ -55,7 +55,7 @@ function Facts({ side, job }: { side: string; job: Job }) {
         <When at={job.created_at} />
       </span>
       <span className="muted">
-        {job.kind}, {took(between(job.started_at, job.finished_at))}
+        {job.kind}, waited {took(between(job.created_at, job.started_at))}, ran {took(between(job.started_at, job.finished_at))}
         {job.usage?.llm_calls ? `, ${count(job.usage.llm_calls)} model calls, ${count(tokens)} tokens, ${cost(job.usage.cost_usd)}` : ""}
       </span>
       <span className="mono muted">{job.id}</span>

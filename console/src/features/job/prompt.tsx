@@ -2,6 +2,7 @@ import { Select } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { callsQuery } from "../../api/queries";
 import type { Job, LlmCall } from "../../api/types";
+import { answerOf } from "../../results/turn-pairs";
 import { CallWords } from "../../results/words";
 import { Loaded } from "../../shared/states";
 import { useUrl } from "../../shared/url";
@@ -36,6 +37,5 @@ export function Prompt({ job, ended, turn }: { job: Job; ended: boolean; turn: n
 
 export function chosenOf(sent: readonly LlmCall[], call: string | undefined, turn: number | null): LlmCall | undefined {
   const named = sent.find((each) => String(each.id) === call);
-  const of = (calls: readonly LlmCall[]): LlmCall | undefined => calls.findLast((each) => each.outcome === "ok") ?? calls.at(-1);
-  return named ?? of(sent.filter((each) => each.turn === turn)) ?? of(sent);
+  return named ?? answerOf(sent.filter((each) => each.turn === turn)) ?? answerOf(sent);
 }
