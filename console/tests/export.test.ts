@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Job, JobPage } from "../src/api/types";
+import { safeText } from "../src/shared/csv";
 import { csvOf, everything, MOST_JOBS, MOST_PAGES } from "../src/features/jobs/everything";
 
 const jobOf = (id: number): Job => ({ id: String(id), kind: "execute", state: "succeeded", title: `job ${id}` }) as unknown as Job;
@@ -34,5 +35,17 @@ describe("an export of the whole list", () => {
   it("has no cell that a spreadsheet takes for a formula", () => {
     const evil = { ...jobOf(1), title: '=HYPERLINK("x")' } as Job;
     expect(csvOf([evil]).split("\n")[1]).toContain(`"'=HYPERLINK(""x"")"`);
+  });
+});
+
+describe("a table as CSV", () => {
+  it("has no formulas, and everything else as it was written", () => {
+    const given = 'name,n\n"=1+1, ""a""",-1.5e-07\r\n@sum(A1),+3\n-x,-inf\n"a\n=b",9007199254740993\n,=cmd';
+    expect(safeText(given)).toBe('name,n\n"\'=1+1, ""a""",-1.5e-07\r\n\'@sum(A1),+3\n\'-x,-inf\n"a\n=b",9007199254740993\n,\'=cmd');
+  });
+
+  it("is the same when nothing in it is one", () => {
+    const given = 'a,b\n"x,""y""",\n\n1,"two\r\nlines"\n';
+    expect(safeText(given)).toBe(given);
   });
 });

@@ -77,6 +77,10 @@ def test_a_transform_shows_what_failed_what_was_changed_and_what_it_did(
     expect(second.locator(".ln.add").first).to_contain_text('("Adj. Close*", "mean")')
     expect(page.get_by_label("Attempt 1", exact=True).locator(".ln.mark")).to_contain_text("Adj Close")
     page.get_by_role("tab", name="Result").click()
+    with page.expect_download() as table:
+        page.get_by_role("group", name="Download the table").get_by_role("button", name="CSV").click()
+    lines = table.value.path().read_text().splitlines()
+    assert (lines[0], len(lines), table.value.suggested_filename) == ("month,mean_close,days,volume", 5, "result.csv")
     page.get_by_text("Where the columns come from").click()
     origins = page.get_by_role("region", name="Where the columns come from")
     expect(origins).to_contain_text("made by the code")
@@ -84,6 +88,10 @@ def test_a_transform_shows_what_failed_what_was_changed_and_what_it_did(
     expect(page.get_by_role("region", name="The result").get_by_role("columnheader").first).to_have_attribute(
         "title", re.compile("made by the code|from data")
     )
+    page.get_by_role("tab", name="Input").click()
+    asked = page.get_by_role("region", name="What was asked")
+    expect(asked.get_by_role("heading", name="task")).to_be_visible()
+    expect(asked).to_contain_text(TASK)
     page.get_by_role("tab", name="Models").click()
     expect(page.locator(".trail").first).to_contain_text("cerebras ok")
     expect(page.get_by_label("Every model call")).to_contain_text("execution.transform v1")

@@ -26,7 +26,7 @@ export function ResultView({ job, onAssert, onLine, beside }: Props) {
   return (
     <Suspense fallback={<Loading />}>
       {job.kind === "transform" ? (
-        <Transform result={result as TransformResult} onAssert={onAssert} />
+        <Transform jobId={job.id} result={result as TransformResult} onAssert={onAssert} />
       ) : job.kind === "execute" ? (
         <Execute result={result as ExecuteResult} />
       ) : job.kind === "search" ? (

@@ -1,16 +1,17 @@
 import type { TransformResult } from "../api/types";
 import { visible } from "../shared/ansi";
-import { DownloadFile, Picture } from "../shared/blob";
+import { Picture } from "../shared/blob";
 import { FileTable } from "../shared/file-table";
 import { Tag } from "../shared/marks";
 import { count } from "../shared/numbers";
 import { DataTable } from "../shared/table";
 import { Checks } from "./checks";
 import { AssertionMarks, EffectView } from "./effect";
+import { TableDownloads } from "./table-downloads";
 import { originsOf, told, type Origin } from "./origins";
 
 /** What a transform gave: the table or plot, what it did to the data, and what holds of it. */
-export function TransformResultView({ result, onAssert }: { result: TransformResult; onAssert?: (text: string) => void }) {
+export function TransformResultView({ jobId, result, onAssert }: { jobId: string; result: TransformResult; onAssert?: (text: string) => void }) {
   const origins = originsOf(result);
   const hints = new Map(origins.map((origin) => [origin.column, visible(told(origin))]));
   return (
@@ -27,11 +28,7 @@ export function TransformResultView({ result, onAssert }: { result: TransformRes
             <DataTable label="The result" columns={result.table.columns} rows={result.table.rows as unknown[][]} total={result.table.row_count} hints={hints} />
           )}
           <Origins origins={origins} />
-          {result.table.file_id ? (
-            <span>
-              <DownloadFile fileId={result.table.file_id} name="result.parquet" />
-            </span>
-          ) : null}
+          {result.table.file_id ? <TableDownloads jobId={jobId} /> : null}
         </>
       ) : null}
       {result.plot_file_id ? <Picture fileId={result.plot_file_id} alt="The plot that the code drew" /> : null}

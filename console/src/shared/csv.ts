@@ -30,6 +30,21 @@ export function headOf(text: string, most = 5): Head | null {
 
 /** A cell of an export that a spreadsheet cannot take for a formula. */
 export function safeCell(value: string): string {
-  const text = /^[=+\-@\t\r]/.test(value) && !/^-?\d+(\.\d+)?$/.test(value) ? `'${value}` : value;
+  const text = isFormula(value) ? `'${value}` : value;
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** A whole CSV text (RFC 4180) with such cells only; all others stay as they are written. */
+export function safeText(csv: string): string {
+  return csv.replace(CELL, (whole, cell: string, end: string) => {
+    const value = cell.startsWith('"') ? cell.slice(1, -1).replaceAll('""', '"') : cell;
+    return isFormula(value) ? safeCell(value) + end : whole;
+  });
+}
+
+const CELL = /("(?:[^"]+|"")*"|[^",\r\n][^,\r\n]*)(,|\r?\n|$)/g;
+const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$|^-inf(inity)?$/i;
+
+function isFormula(value: string): boolean {
+  return /^[=+\-@\t\r]/.test(value) && !NUMBER.test(value);
 }

@@ -11,6 +11,7 @@ import { JsonTree } from "../../shared/json";
 import { Tag } from "../../shared/marks";
 import { Failed, Loaded } from "../../shared/states";
 import { took, When } from "../../shared/time";
+import { AskedView } from "./asked-view";
 import { filesOf, type GivenFile } from "./files";
 
 type Deliveries = components["schemas"]["Deliveries"];
@@ -19,6 +20,8 @@ type Deliveries = components["schemas"]["Deliveries"];
 export function Input({ job }: { job: Job }) {
   return (
     <div className="stack">
+      <AskedView input={job.input} />
+      <h3>As JSON</h3>
       <JsonTree value={job.input} label="input" />
       <Files of={filesOf(job.input)} />
       <dl className="facts">

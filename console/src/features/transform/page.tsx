@@ -96,7 +96,7 @@ export function Page() {
             <FollowedJob id={url.job}>
               {(followed, events) => (
                 <>
-                  {followed.result ? <TransformResultView result={followed.result as unknown as TransformResult} onAssert={addAssertion} /> : null}
+                  {followed.result ? <TransformResultView jobId={followed.id} result={followed.result as unknown as TransformResult} onAssert={addAssertion} /> : null}
                   {followed.result ? <Accepted job={followed} draft={draft} submit={(more) => run.mutate(more)} ask={(task) => askOn(followed, task)} /> : null}
                   <Attempts job={followed} attempts={attemptsOf(followed, events)} onBranch={(task, iteration) => askOn(followed, task, { branch: { job_id: followed.id, iteration } })} />
                 </>
