@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import re
@@ -195,10 +196,18 @@ def test_values_in_the_page_of_a_document_tell_their_code_and_lead_there(page: P
     frame = page.frame_locator("iframe[title='The document as a page']")
     values = frame.locator(".value")
     expect(values).to_have_text(["42", "Ünï𝒳", "41", "82"])
-    for index, code in ((1, "name"), (2, "total"), (3, "total * 2")):
-        expect(values.nth(index)).to_have_attribute(
-            "title", re.compile(rf"^{re.escape(code)} · python · made at line \d+")
-        )
+    told = page.locator(".told")
+    facts = (("name", "str", "9 B"), ("total", "int", "2 B"), ("total * 2", "int", "2 B"))
+    for index, (code, kind, size) in enumerate(facts, 1):
+        values.nth(index).focus()
+        expect(told).to_contain_text(re.compile(rf"^{re.escape(code)}Kernel ?python ?Type ?{kind} ?Size ?{size}"))
+        expect(told).to_contain_text(re.compile(r"SHA-256 ?[0-9a-f]{12} ?Made by ?chunk-1, lines 3 to 7"))
+        expect(values.nth(index)).to_have_attribute("aria-description", re.compile(f"{kind} · .* lines 3 to 7$"))
+    page.keyboard.press("Escape")
+    expect(told).to_have_count(0)
+    values.nth(0).hover()
+    expect(told).to_contain_text(hashlib.sha256(b"42").hexdigest()[:12])
+    expect_accessible_as_it_is(page, "a value that tells of itself")
 
     scroller = page.locator(".cm-scroller")
     page.locator("iframe").hover()
@@ -209,9 +218,20 @@ def test_values_in_the_page_of_a_document_tell_their_code_and_lead_there(page: P
     scroller.evaluate("element => { element.scrollTop = 0; }")
     expect(frame.get_by_role("heading", name="Sums")).to_be_in_viewport()
     values.nth(3).click()
+    _expect_the_cursor_at(page, "```python exec")
+    values.nth(3).hover()
+    told.get_by_role("button", name=re.compile("^expression-3, line")).click()
+    _expect_the_cursor_at(page, "The last is")
+    expect(told).to_have_count(0)
+    values.nth(2).press("Enter")
+    _expect_the_cursor_at(page, "```python exec")
+
+
+def _expect_the_cursor_at(page: Page, text: str) -> None:
+    """In the editor, at the line that begins so."""
     expect(page.locator(".cm-content")).to_be_focused()
     here = "element => element.ownerDocument.getSelection().anchorNode.parentElement.closest('.cm-line').textContent"
-    assert str(page.locator(".cm-content").evaluate(here)).startswith("The last is")
+    assert str(page.locator(".cm-content").evaluate(here)).startswith(text)
 
 
 def test_an_editor_that_comes_late_goes_to_where_the_page_is(page: Page, console: Console) -> None:
