@@ -219,7 +219,9 @@ def test_a_search_whose_filter_keeps_everything_out_says_why_and_runs_without_it
     assert sum(query["hits"] for query in empty["result"]["attempts"][0]["queries"]) == 0
     page.goto(f"/search?job={empty['id']}")
     why = page.get_by_role("region", name="Why it is empty")
-    expect(why).to_contain_text("track")
+    expect(why).to_contain_text("track = web")
+    page.get_by_role("link", name="initial 0").click()
+    expect(page).to_have_url(re.compile("#how-it-was-searched$"))
     # The caller's own filter holds: nobody searches without it until somebody asks for that.
     expect(page.get_by_role("region", name="Attempts")).to_contain_text("How it was searched: initial 0")
     assert len(empty["result"]["attempts"]) == 1
