@@ -174,12 +174,14 @@ def test_a_document_runs_and_shows_where_its_values_come_from(page: Page, consol
     page.locator(".cm-line").filter(has_text="numbers = [3, 1, 2]").click()
     page.keyboard.press("End")
     page.keyboard.type(" + [4]")
+    expect(page.get_by_text("The document was changed since")).to_be_visible()
     page.get_by_role("button", name="What is stale?").click()
     expect(page.get_by_text("2 of 2 blocks would have to run.")).to_be_visible()
     expect(marks.get_by_title("chunk: stale")).to_be_visible()
     assert console.job(page)["id"] == ran, "a look leaves the page where it was"
     page.get_by_role("button", name="Run what is stale").click()
     expect(frame.get_by_text("The total is 10.")).to_be_visible()
+    expect(page.get_by_text("The document was changed since")).to_have_count(0)
     page.get_by_text("What differs from the last run").click()
     expect(page.get_by_label("Differences").first).to_contain_text("put out: 10")
 
@@ -284,6 +286,8 @@ def test_a_value_leads_to_its_block_and_an_answer_is_edited_before_it_is_taken(p
     value = page.get_by_label("Where values stand").get_by_role("button", name="4.5")
     expect(value).to_have_attribute("title", re.compile("mean · python · float .* made by chunk-1$"))
     expect(page.locator(".cm-content")).to_contain_text("mean = 4.5")
+    expect(page.get_by_role("region", name="As it is written")).to_contain_text("The mean is {{ mean }}")
+    expect(page.get_by_role("region", name="The answer", exact=True)).to_contain_text("written by a script")
     value.click()
     expect(page.locator(".cm-focused")).to_be_visible()
     answers = page.get_by_role("region", name="Answers")

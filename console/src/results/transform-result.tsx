@@ -29,7 +29,7 @@ export function TransformResultView({ result, onAssert }: { result: TransformRes
           <Origins origins={origins} />
           {result.table.file_id ? (
             <span>
-              <DownloadFile fileId={result.table.file_id} name="result.parquet" />
+              <DownloadFile fileId={result.table.file_id} name="result.parquet" says="Download as Parquet" />
             </span>
           ) : null}
         </>
