@@ -35,6 +35,13 @@ describe("marks of blocks", () => {
   });
 });
 
+describe("a block that failed", () => {
+  it("says why at its line", () => {
+    const block = { id: "a", kind: "chunk", lines: [2, 4], status: "error", messages: [{ level: "error", code: "code_failed", text: "NameError: no x" }] };
+    expect(marksOf([block] as Parameters<typeof marksOf>[0])[0]!.title).toBe("chunk: error: NameError: no x");
+  });
+});
+
 describe("names after two braces", () => {
   it("are what the code assigns and what the last run knew, each once and in order", () => {
     const markdown = "total = of no code\n\n&[year]{num}\n\n```python exec\ntotal = 3\nif total == 3:\n    inner = 1\nb <- 2\nconst\n```\n\nafter = text\n\n```js exec\nconst rows = []\n```\n";

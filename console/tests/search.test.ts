@@ -3,6 +3,7 @@ import type { CollectionView, Job, SearchResult } from "../src/api/types";
 import { draftOf, inputOf, START } from "../src/features/search/draft";
 import { faultOf, filterOf, textOf } from "../src/features/search/filters";
 import { compared } from "../src/features/search/wordings";
+import { toldConstraint } from "../src/results/constraints";
 import { stepsOf, wordings } from "../src/results/query-diff";
 
 const result = (...ids: string[]): SearchResult => ({ hits: { items: ids.map((id, index) => ({ id, name: "", score: 1 / (index + 1) })) } }) as unknown as SearchResult;
@@ -71,6 +72,12 @@ describe("the queries of an attempt", () => {
       { since: 1, changes: [{ what: "filter track", before: "web", after: null }, { what: "filter year", before: null, after: '{"gte":5}' }] },
       { since: null, changes: [] },
     ]);
+  });
+
+  it("tell what a constraint asked for, as the last query of its table had it", () => {
+    const asked = attempts([query({ filters: { track: "web", year: { gte: 5 } } })], [query({ table: "notes", filters: { track: "x" } })]);
+    const told = ["track", "year", "score_threshold", "place"].map((constraint) => toldConstraint(asked, { table: "talks", constraint, hits_without: 0 }));
+    expect(told).toEqual(["track = web", 'year = {"gte":5}', "score at least 0.500", "place"]);
   });
 
   it("differ by runs of words", () => {

@@ -98,6 +98,7 @@ class Block(Answer):
     message_rendered: str | None = None
     message_spans: list[tuple[int, int, str]] = []  #: [from, to) of the rendered one, and whose value
     variables: list[BlockVariable] = []
+    answers: list[str] = []  #: of the model to an instruction, as they came
     outputs: list[Display] = []
     #: Its ``block``: a chunk itself, or who set the only name that is read.
     value: BlockVariable | None = None  #: what the last output shows, where that is a value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from axe_playwright_python.sync_playwright import Axe
@@ -11,7 +12,8 @@ from tests.console.conftest import settled
 
 # Of violations alone: to name every element that passes takes as long as to judge it.
 _RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa"], "resultTypes": ["violations"]}
-_SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+Scheme = Literal["light", "dark"]
+_SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 
 
 def expect_accessible(tab: Page, path: str) -> None:
@@ -28,8 +30,8 @@ def expect_shown(tab: Page, path: str) -> None:
     expect(tab.locator("[aria-busy=true]")).to_have_count(0)
 
 
-def expect_accessible_as_it_is(tab: Page, what: str) -> None:
-    for scheme in _SCHEMES:
+def expect_accessible_as_it_is(tab: Page, what: str, schemes: Sequence[Scheme] = _SCHEMES) -> None:
+    for scheme in schemes:
         tab.emulate_media(color_scheme=scheme)
         expect(tab.locator(f"html[data-mantine-color-scheme={scheme}]")).to_be_attached()
         found = Axe().run(tab, options=_RULES)

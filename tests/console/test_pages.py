@@ -11,9 +11,10 @@ from tests.console.conftest import Visit
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240), pytest.mark.xdist_group("console")]
 
 _BRANCHING = "attempts&turn=2&branch=2"
+_EDITOR = "/prompts/execution.transform"
 _PLACES = [
     "/", "/jobs", "/transform", "/run", "/documents", "/search", "/flows", "/detect", "/prompts", "/models", "/queues",
-    "/usage", "/keys", "/settings", "/evaluations", "/conversations", "/prompts/execution.transform",
+    "/usage", "/keys", "/settings", "/evaluations", "/conversations", _EDITOR,
 ]  # fmt: skip
 _TABS = ("result", _BRANCHING, "models", "prompt", "events", "input")
 _NARROW = (360, 720)
@@ -30,6 +31,9 @@ def test_every_page_is_accessible_light_and_dark_and_no_wider_than_a_phone(
         for width in _NARROW:
             _resize(tab, width)
             assert tab.evaluate("document.documentElement.scrollWidth") <= width, path
+            if width == _NARROW[0] and path == _EDITOR:  # which scrolls there
+                expect(tab.locator(".cm-content")).to_be_visible()
+                expect_accessible_as_it_is(tab, path, ["light"])  # that of colours is judged where it is wide
         _resize(tab, 1440)
         expect_accessible_as_it_is(tab, path)
 

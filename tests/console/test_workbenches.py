@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import re
@@ -173,12 +174,14 @@ def test_a_document_runs_and_shows_where_its_values_come_from(page: Page, consol
     page.locator(".cm-line").filter(has_text="numbers = [3, 1, 2]").click()
     page.keyboard.press("End")
     page.keyboard.type(" + [4]")
+    expect(page.get_by_text("The document was changed since")).to_be_visible()
     page.get_by_role("button", name="What is stale?").click()
     expect(page.get_by_text("2 of 2 blocks would have to run.")).to_be_visible()
     expect(marks.get_by_title("chunk: stale")).to_be_visible()
     assert console.job(page)["id"] == ran, "a look leaves the page where it was"
     page.get_by_role("button", name="Run what is stale").click()
     expect(frame.get_by_text("The total is 10.")).to_be_visible()
+    expect(page.get_by_text("The document was changed since")).to_have_count(0)
     page.get_by_text("What differs from the last run").click()
     expect(page.get_by_label("Differences").first).to_contain_text("put out: 10")
 
@@ -195,10 +198,18 @@ def test_values_in_the_page_of_a_document_tell_their_code_and_lead_there(page: P
     frame = page.frame_locator("iframe[title='The document as a page']")
     values = frame.locator(".value")
     expect(values).to_have_text(["42", "Ünï𝒳", "41", "82"])
-    for index, code in ((1, "name"), (2, "total"), (3, "total * 2")):
-        expect(values.nth(index)).to_have_attribute(
-            "title", re.compile(rf"^{re.escape(code)} · python · made at line \d+")
-        )
+    told = page.locator(".told")
+    facts = (("name", "str", "9 B"), ("total", "int", "2 B"), ("total * 2", "int", "2 B"))
+    for index, (code, kind, size) in enumerate(facts, 1):
+        values.nth(index).focus()
+        expect(told).to_contain_text(re.compile(rf"^{re.escape(code)}Kernel ?python ?Type ?{kind} ?Size ?{size}"))
+        expect(told).to_contain_text(re.compile(r"SHA-256 ?[0-9a-f]{12} ?Made by ?chunk-1, lines 3 to 7"))
+        expect(values.nth(index)).to_have_attribute("aria-description", re.compile(f"{kind} · .* lines 3 to 7$"))
+    page.keyboard.press("Escape")
+    expect(told).to_have_count(0)
+    values.nth(0).hover()
+    expect(told).to_contain_text(hashlib.sha256(b"42").hexdigest()[:12])
+    expect_accessible_as_it_is(page, "a value that tells of itself")
 
     scroller = page.locator(".cm-scroller")
     page.locator("iframe").hover()
@@ -209,9 +220,20 @@ def test_values_in_the_page_of_a_document_tell_their_code_and_lead_there(page: P
     scroller.evaluate("element => { element.scrollTop = 0; }")
     expect(frame.get_by_role("heading", name="Sums")).to_be_in_viewport()
     values.nth(3).click()
+    _expect_the_cursor_at(page, "```python exec")
+    values.nth(3).hover()
+    told.get_by_role("button", name=re.compile("^expression-3, line")).click()
+    _expect_the_cursor_at(page, "The last is")
+    expect(told).to_have_count(0)
+    values.nth(2).press("Enter")
+    _expect_the_cursor_at(page, "```python exec")
+
+
+def _expect_the_cursor_at(page: Page, text: str) -> None:
+    """In the editor, at the line that begins so."""
     expect(page.locator(".cm-content")).to_be_focused()
     here = "element => element.ownerDocument.getSelection().anchorNode.parentElement.closest('.cm-line').textContent"
-    assert str(page.locator(".cm-content").evaluate(here)).startswith("The last is")
+    assert str(page.locator(".cm-content").evaluate(here)).startswith(text)
 
 
 def test_an_editor_that_comes_late_goes_to_where_the_page_is(page: Page, console: Console) -> None:
@@ -264,6 +286,8 @@ def test_a_value_leads_to_its_block_and_an_answer_is_edited_before_it_is_taken(p
     value = page.get_by_label("Where values stand").get_by_role("button", name="4.5")
     expect(value).to_have_attribute("title", re.compile("mean · python · float .* made by chunk-1$"))
     expect(page.locator(".cm-content")).to_contain_text("mean = 4.5")
+    expect(page.get_by_role("region", name="As it is written")).to_contain_text("The mean is {{ mean }}")
+    expect(page.get_by_role("region", name="The answer", exact=True)).to_contain_text("written by a script")
     value.click()
     expect(page.locator(".cm-focused")).to_be_visible()
     answers = page.get_by_role("region", name="Answers")

@@ -2,13 +2,13 @@ import { useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { blobOf } from "../api/client";
 import type { DocumentResult } from "../api/types";
-import { visible } from "../shared/ansi";
 import { SafeHtml } from "../shared/html";
 import { Loaded } from "../shared/states";
 import { together, type Scrolls } from "../shared/together";
-import { codeOf, markValues, scrollsPage, type Span } from "./places";
-
-type Block = DocumentResult["blocks"][number];
+import { markValues, scrollsPage, type Span } from "./places";
+import { useTold } from "./told";
+import { factsOf, inWords } from "./value-facts";
+import { ValuePanel } from "./value-panel";
 
 interface Props {
   result: DocumentResult;
@@ -32,23 +32,36 @@ function MarkedPage({ html, result, source = "", beside, onBlock }: Props & { ht
   latest.current = onBlock;
   const [page, setPage] = useState<Document | null>(null);
   const [marked, setMarked] = useState<readonly { line: number; element: HTMLElement }[]>([]);
+  const { shown, keep, leave, hide, tells } = useTold(page);
   useEffect(() => {
     const main = page?.querySelector("main");
     if (main === null || main === undefined) return;
     const found: { line: number; element: HTMLElement }[] = [];
-    markValues(main, (result.page_spans ?? []) as unknown as Span[], blocks, (element, block) => {
-      element.title = told(block, codeOf(block, result.blocks, source));
-      element.addEventListener("click", () => latest.current(block.id));
-      found.push({ line: block.lines[0], element });
+    markValues(main, (result.page_spans ?? []) as unknown as Span[], blocks, (elements, block, text) => {
+      const facts = factsOf(block, text, result.blocks, source);
+      for (const element of elements) tells(element, facts, (id) => latest.current(id));
+      reached(elements[0]!, inWords(facts));
+      found.push({ line: block.lines[0], element: elements[0]! });
     });
     setMarked(found);
-  }, [page, result, blocks, source]);
+  }, [page, result, blocks, source, tells]);
   useEffect(() => (page && beside ? together(beside, scrollsPage(page, source, marked)) : undefined), [page, beside, source, marked]);
-  return <SafeHtml html={html} title="The document as a page" height={520} onPage={setPage} />;
+  const go = (id: string): void => {
+    hide();
+    onBlock(id);
+  };
+  return (
+    <div className="over">
+      <SafeHtml html={html} title="The document as a page" height={520} onPage={setPage} />
+      {shown === null ? null : <ValuePanel facts={shown.facts} place={shown.place} onBlock={go} onEnter={keep} onLeave={leave} />}
+    </div>
+  );
 }
 
-function told(block: Block, code: string | null): string {
-  const [from, to] = block.lines;
-  const parts = [code, block.language ?? block.kind, `made at line ${from}${from === to ? "" : ` to ${to}`}`, block.digest ? `digest ${block.digest.slice(0, 12)}` : null];
-  return visible(parts.filter((part) => part !== null).join(" · "));
+/** Lets the keyboard reach a value; one that stands in several pieces at its first. */
+function reached(element: HTMLElement, words: string): void {
+  element.tabIndex = 0;
+  element.role = "button";
+  // Not a title: it would hide the panel, and the keyboard shows none.
+  element.setAttribute("aria-description", words);
 }

@@ -1,7 +1,7 @@
+import type { ReactNode } from "react";
 import type { DocumentResult } from "../api/types";
 import { visible } from "../shared/ansi";
 import { DownloadFile } from "../shared/blob";
-import { Diff } from "../shared/code";
 import { Tag } from "../shared/marks";
 import { bytes, cost, count } from "../shared/numbers";
 import { took } from "../shared/time";
@@ -9,6 +9,7 @@ import type { Scrolls } from "../shared/together";
 import { SIGNS, TONES } from "./blocks";
 import { PageOfDocument } from "./document-page";
 import { DisplayView } from "./execute";
+import { Instruction } from "./instruction";
 
 type Block = DocumentResult["blocks"][number];
 
@@ -17,10 +18,12 @@ interface Props {
   source?: string;
   onLine?: (line: number) => void;
   beside?: Scrolls | null;
+  /** Stands below the page, before its blocks. */
+  below?: ReactNode;
 }
 
 /** The page, and below it every block: what it rendered, from which variables, and what came of it. */
-export function DocumentResultView({ result, source, onLine, beside }: Props) {
+export function DocumentResultView({ result, source, onLine, beside, below }: Props) {
   const onBlock = (id: string): void => {
     const block = result.blocks.find((each) => each.id === id);
     if (block !== undefined && onLine !== undefined) onLine(block.lines[0]);
@@ -39,10 +42,11 @@ export function DocumentResultView({ result, source, onLine, beside }: Props) {
         <>
           <PageOfDocument result={result} source={source} beside={beside} onBlock={onBlock} />
           <span className="bar">
-            <DownloadFile fileId={result.html_file_id} name="document.html" />
+            <DownloadFile fileId={result.html_file_id} name="document.html" says="Download .html" />
           </span>
         </>
       ) : null}
+      {below}
       {result.blocks.map((block) => (
         <BlockView key={block.id} block={block} onLine={onLine} onBlock={onBlock} />
       ))}
@@ -63,6 +67,7 @@ function BlockView({ block, onLine, onBlock }: { block: Block; onLine?: (line: n
           {SIGNS[block.status]} {block.status}
         </Tag>
         <b>{block.instruction_type ?? block.kind}</b>
+        <span className="mono muted">{visible(block.id)}</span>
         {block.language ? <span className="muted">{block.language}</span> : null}
         {onLine === undefined ? (
           <span className="muted">{lineWords(from, to)}</span>
@@ -74,13 +79,7 @@ function BlockView({ block, onLine, onBlock }: { block: Block; onLine?: (line: n
         <span className="muted">{took(block.seconds ?? 0)}</span>
         {block.model ? <Tag tone="accent">{visible(block.model)}</Tag> : null}
       </div>
-      {block.message_rendered === null || block.message_rendered === undefined ? null : (
-        <div>
-          <h3>What was sent, beside what was written</h3>
-          <Diff before={block.message_original ?? ""} after={block.message_rendered} />
-          <Places block={block} onBlock={onBlock} />
-        </div>
-      )}
+      <Instruction block={block} onBlock={onBlock} />
       <Variables block={block} onBlock={onBlock} />
       {(block.outputs ?? []).map((output, index) => (
         <DisplayView key={index} display={output} />
@@ -92,38 +91,6 @@ function BlockView({ block, onLine, onBlock }: { block: Block; onLine?: (line: n
       ))}
     </section>
   );
-}
-
-/** The message with each value underlined that the document's code made; the rest are the author's words. */
-function Places({ block, onBlock }: { block: Block; onBlock: (id: string) => void }) {
-  const spans = (block.message_spans ?? []) as unknown as [number, number, string][];
-  if (spans.length === 0) return null;
-  const characters = Array.from(block.message_rendered ?? ""); // places are in characters, of which JavaScript counts some twice
-  const part = (from: number, to?: number): string => visible(characters.slice(from, to).join(""));
-  return (
-    <p className="wrapped" aria-label="Where values stand">
-      {spans.map(([from, to, name], index) => {
-        const variable = (block.variables ?? []).find((each) => each.name === name.split(/[.[ ,]/)[0]);
-        const maker = variable?.block;
-        return (
-          <span key={index}>
-            {part(spans[index - 1]?.[1] ?? 0, from)}
-            <button type="button" className="value" title={told(name, variable)} disabled={!maker} onClick={() => maker && onBlock(maker)}>
-              {part(from, to)}
-            </button>
-          </span>
-        );
-      })}
-      {part(spans[spans.length - 1]![1])}
-    </p>
-  );
-}
-
-function told(name: string, variable: NonNullable<Block["variables"]>[number] | undefined): string {
-  if (variable === undefined) return name;
-  const { kernel, type, block, sha256, truncated } = variable;
-  const parts = [name, kernel, type, `${bytes(variable.bytes)}${truncated ? ", cut" : ""}`, `SHA-256 ${sha256.slice(0, 12)}`, block ? `made by ${block}` : "given by the request"];
-  return visible(parts.join(" · "));
 }
 
 /** Where each value in a message came from, and whether it was cut. */

@@ -1,4 +1,4 @@
-import { lazy, Suspense } from "react";
+import { lazy, Suspense, type ReactNode } from "react";
 import type { DetectResult, DocumentResult, ExecuteResult, FlowResult, Job, SearchResult, TransformResult } from "../api/types";
 import { JsonTree } from "../shared/json";
 import { Loading } from "../shared/states";
@@ -18,10 +18,12 @@ interface Props {
   onLine?: (line: number) => void;
   /** The editor that scrolls with a document's page. */
   beside?: Scrolls | null;
+  /** Stands below a document's page, before its blocks. */
+  below?: ReactNode;
 }
 
 /** A job's result as its kind shows it; a kind without a view of its own as a tree. */
-export function ResultView({ job, onAssert, onLine, beside }: Props) {
+export function ResultView({ job, onAssert, onLine, beside, below }: Props) {
   const result: unknown = job.result;
   return (
     <Suspense fallback={<Loading />}>
@@ -32,7 +34,7 @@ export function ResultView({ job, onAssert, onLine, beside }: Props) {
       ) : job.kind === "search" ? (
         <Search result={result as SearchResult} />
       ) : job.kind === "document" ? (
-        <Document result={result as DocumentResult} source={(job.input as { markdown?: string } | null)?.markdown} onLine={onLine} beside={beside} />
+        <Document result={result as DocumentResult} source={(job.input as { markdown?: string } | null)?.markdown} onLine={onLine} beside={beside} below={below} />
       ) : job.kind === "flow" ? (
         <Flow result={result as FlowResult} flowId={String((job.input as { flow_id?: string } | null)?.flow_id ?? "")} />
       ) : job.kind === "detect" ? (

@@ -3,6 +3,14 @@ import { visible } from "../shared/ansi";
 import { Tag } from "../shared/marks";
 import { stepsOf, wordings, type ExecutedQuery, type PlannedQuery, type QueryChange, type QueryStep } from "./query-diff";
 
+/** The id of the part below, for links to it. */
+export const LADDER = "how-it-was-searched";
+
+/** The strategies with how many each found: "initial 0 › relax 0 › rewrite 4". */
+export function ladderOf(result: SearchResult): string {
+  return result.attempts.map((attempt) => `${attempt.strategy} ${attempt.queries.reduce((sum, query) => sum + query.hits, 0)}`).join(" › ");
+}
+
 interface Props {
   result: SearchResult;
   /** Takes the queries of an attempt into the form, to run them as they will be edited. */
@@ -11,10 +19,9 @@ interface Props {
 
 /** The attempts in order: what each asked, how that differs from before, what it found, and why the next was made. */
 export function Ladder({ result, onEdit }: Props) {
-  const steps = result.attempts.map((attempt) => `${attempt.strategy} ${attempt.queries.reduce((sum, query) => sum + query.hits, 0)}`);
   return (
-    <section className="panel stack" aria-label="Attempts">
-      <h3>How it was searched: {steps.join(" › ")}</h3>
+    <section className="panel stack" aria-label="Attempts" id={LADDER}>
+      <h3>How it was searched: {ladderOf(result)}</h3>
       {result.attempts.map((attempt, index) => (
         <div key={attempt.number} className="tight">
           <div className="bar">

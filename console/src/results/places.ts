@@ -12,20 +12,20 @@ interface Piece {
 }
 
 /**
- * Puts each value of the page into elements of class `value`, and calls `mark` for each.
+ * Puts each value of the page into elements of class `value`, and calls `mark` with those of each and its text.
  *
  * The page has been cleaned since its places were told: one whose text is no output of its block is left as it is.
  */
-export function markValues(main: Element, spans: readonly Span[], blocks: ReadonlyMap<string, Block>, mark: (element: HTMLElement, block: Block) => void): void {
+export function markValues(main: Element, spans: readonly Span[], blocks: ReadonlyMap<string, Block>, mark: (elements: readonly HTMLElement[], block: Block, text: string) => void): void {
   const texts = textsOf(main);
   const found = spans.flatMap(([from, to, id]) => {
     const block = blocks.get(id);
     const pieces = piecesOf(texts, from, to);
     const text = pieces.map(({ node, from, to }) => node.data.slice(from, to)).join("");
-    return block !== undefined && isOutput(block, text) ? [{ block, pieces }] : [];
+    return block !== undefined && isOutput(block, text) ? [{ block, pieces, text }] : [];
   });
   // From the last to the first: what is cut off behind moves nothing that stands before it.
-  for (const { block, pieces } of found.reverse()) for (const piece of [...pieces].reverse()) mark(wrapped(piece), block);
+  for (const { block, pieces, text } of found.reverse()) mark([...pieces].reverse().map(wrapped).reverse(), block, text);
 }
 
 function isOutput(block: Block, text: string): boolean {

@@ -2,8 +2,9 @@ import type { SearchResult } from "../api/types";
 import { visible } from "../shared/ansi";
 import { Tag } from "../shared/marks";
 import { cell } from "../shared/numbers";
-import { Ladder } from "./ladder";
+import { Ladder, LADDER, ladderOf } from "./ladder";
 import type { PlannedQuery } from "./query-diff";
+import { WhyEmpty } from "./why-empty";
 
 type Hit = SearchResult["hits"][string][number];
 
@@ -43,6 +44,10 @@ function Verdict({ result }: { result: SearchResult }) {
           <span className="muted">answer ({confidence.toFixed(2)})</span>
         </span>
       )}
+      <span className="spacer" />
+      <a className="plain" href={`#${LADDER}`}>
+        {ladderOf(result)}
+      </a>
     </div>
   );
 }
@@ -94,7 +99,7 @@ function Hits({ table, hits }: { table: string; hits: readonly Hit[] }) {
             <div className="chips">
               {hit.facets.map((facet) => (
                 <span key={facet.key}>
-                  {visible(facet.key)} <b>{facet.score.toFixed(2)}</b>
+                  similar in {visible(facet.key)} <b>{facet.score.toFixed(2)}</b>
                 </span>
               ))}
               {Object.entries(hit.fields).map(([name, value]) => (
@@ -106,51 +111,6 @@ function Hits({ table, hits }: { table: string; hits: readonly Hit[] }) {
           </div>
         ))}
       </div>
-    </section>
-  );
-}
-
-/** A bar per constraint: how many hits there are without it, and a button that runs it so. */
-function WhyEmpty({ result, onWithout }: Omit<Props, "onEdit">) {
-  const reasons = result.why_empty;
-  if (reasons.length === 0) return null;
-  const most = Math.max(...reasons.map((reason) => reason.hits_without), 1);
-  const found = Object.values(result.hits).some((hits) => hits.length > 0);
-  const title = found ? `Why nothing was found in ${[...new Set(reasons.map((reason) => visible(reason.table)))].join(", ")}` : "Why it is empty";
-  return (
-    <section className="panel" aria-label={title}>
-      <h3>{title}</h3>
-      <table className="grid-table wide wrap">
-        <thead>
-          <tr>
-            <th>Table</th>
-            <th>Constraint</th>
-            <th>Hits without it</th>
-            <th />
-          </tr>
-        </thead>
-        <tbody>
-          {reasons.map((reason) => (
-            <tr key={`${reason.table} ${reason.constraint}`}>
-              <td>{visible(reason.table)}</td>
-              <td className="mono">{visible(reason.constraint)}</td>
-              <td>
-                <span className="bar">
-                  <meter min={0} max={most} value={reason.hits_without} aria-label={`${reason.hits_without} hits without ${reason.constraint}`} />
-                  {reason.hits_without}
-                </span>
-              </td>
-              <td>
-                {onWithout !== undefined && reason.hits_without > 0 ? (
-                  <button type="button" className="link" onClick={() => onWithout(reason.table, reason.constraint)}>
-                    Run it without
-                  </button>
-                ) : null}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
     </section>
   );
 }

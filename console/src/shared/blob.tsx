@@ -21,10 +21,10 @@ function BlobImage({ blob, alt }: { blob: Blob; alt: string }) {
   return url === null ? null : <img src={url} alt={alt} className="picture" />;
 }
 
-export function DownloadFile({ fileId, name }: { fileId: string; name: string }) {
+export function DownloadFile({ fileId, name, says = name }: { fileId: string; name: string; says?: string }) {
   return (
     <Button variant="default" onClick={() => void blobOf(fileId).then((blob) => download(blob, name))}>
-      {name}
+      {says}
     </Button>
   );
 }

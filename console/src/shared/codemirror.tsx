@@ -139,7 +139,8 @@ export default function Editor({ value, onChange, language, label, minHeight = 1
           keymap.of([...defaultKeymap, ...historyKeymap, indentWithTab]),
           EditorView.lineWrapping,
           EditorView.cspNonce.of(nonce),
-          EditorView.contentAttributes.of(() => ({ "aria-label": label, ...invalid(latestFault.current ?? "", latestFault.current) })),
+          // What is edited has the focus anyway; said aloud, it also makes what scrolls around it known to be reachable.
+          EditorView.contentAttributes.of(() => ({ "aria-label": label, tabindex: "0", ...invalid(latestFault.current ?? "", latestFault.current) })),
           EditorView.updateListener.of((update) => {
             if (update.docChanged) told.current(update.state.doc.toString());
           }),

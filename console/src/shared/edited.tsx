@@ -1,10 +1,13 @@
 import { useMutation } from "@tanstack/react-query";
-import { lazy, Suspense, useState, type ReactNode } from "react";
+import { lazy, Suspense, type ReactNode } from "react";
 import { Problem, type Tagged } from "../api/client";
+import { useDraft } from "./draft";
 
 const Overtaken = lazy(() => import("./overtaken"));
 
 interface Options<T, D> {
+  /** Under which the edit is kept in the tab, so that another page, a reload or the end of a session loses nothing. */
+  name: string;
   /** What is saved, as it was read last. */
   now: Tagged<T>;
   /** What of it is edited. */
@@ -20,6 +23,8 @@ export interface Edited<T, D> {
   before: D;
   changed: boolean;
   change: (draft: D) => void;
+  /** What is saved stands again. */
+  drop: () => void;
   save: () => void;
   saving: boolean;
   error: Error | null;
@@ -37,8 +42,8 @@ interface Conflict_<T> {
  * An edit of something that others may save meanwhile. It goes on from what was there when it began, whatever is read
  * since, so that nobody's version is lost unseen: when another one is saved, both are shown.
  */
-export function useEdited<T, D>({ now, draftOf, write, read }: Options<T, D>): Edited<T, D> {
-  const [edit, setEdit] = useState<{ base: Tagged<T>; draft: D } | null>(null);
+export function useEdited<T, D>({ name, now, draftOf, write, read }: Options<T, D>): Edited<T, D> {
+  const [edit, setEdit] = useDraft<{ base: Tagged<T>; draft: D } | null>(`edited.${name}`, null);
   const base = edit?.base ?? now;
   const before = draftOf(base.value);
   const draft = edit?.draft ?? before;
@@ -67,6 +72,7 @@ export function useEdited<T, D>({ now, draftOf, write, read }: Options<T, D>): E
     before,
     changed: !same(draft, before),
     change: (next) => setEdit(same(next, before) ? null : { base, draft: next }),
+    drop,
     save: () => save.mutate(null),
     saving: save.isPending,
     error: save.error,

@@ -3,7 +3,7 @@ import DOMPurify from "dompurify";
 import { useMemo } from "react";
 import { nonce } from "../app/theme";
 
-const SHAPE = "body{font:14px/1.6 system-ui;margin:16px}table{border-collapse:collapse}td,th{border:1px solid;padding:3px 8px}pre{padding:8px;overflow:auto}img{max-width:100%}";
+const SHAPE = "body{font:14px/1.6 system-ui;margin:16px}table{border-collapse:collapse}td,th{border:1px solid;padding:3px 8px}pre{padding:8px;overflow:auto}img{max-width:100%}.value:focus-visible{outline:2px solid;outline-offset:2px}";
 // A frame sees nothing of the page around it, its colours neither: they are written into it.
 const COLOURS = {
   light: "html{color-scheme:light}body{color:#222;background:#fff}td,th{border-color:#ccc}pre{background:#f5f5f5}a{color:#1864ab}.value{border-bottom:2px solid #1971c2;cursor:pointer}",

@@ -31,6 +31,7 @@ KINDS_OF: Mapping[str, str] = {
     "action": "What was done, such as keys.create",
     "address": "Where the request came from",
     "allNodes": "Colours of every node that has none of its own",
+    "answers": "What models answered to an instruction, as it came",
     "answer": "Whether an answer in words is wanted; of a result, that answer",
     "artifacts": "Files that the program wrote",
     "atomic": "Whether one failed call undoes the others",

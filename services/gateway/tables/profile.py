@@ -26,13 +26,13 @@ def profile(database: duckdb.DuckDBPyConnection, types: Mapping[str, str]) -> di
     names = list(types)[:_MOST_COLUMNS]
     try:
         [total] = first(database, "SELECT count(*) FROM rows")
-        columns = [_column(database, name, types[name]) for name in names]
+        columns = [_column(database, name, types[name], total) for name in names]
     except duckdb.Error:
         raise CannotHold("this file is no table from beginning to end, or too large to be described here") from None
     return {"row_count": total, "columns": columns, "more_columns": len(types) - len(names)}
 
 
-def _column(database: duckdb.DuckDBPyConnection, name: str, type: str) -> dict[str, Any]:
+def _column(database: duckdb.DuckDBPyConnection, name: str, type: str, total: int) -> dict[str, Any]:
     column = quoted(name)
     asked = ["count(*) - count({0})", "approx_count_distinct({0})"]
     if type in _ORDERED:
@@ -42,6 +42,7 @@ def _column(database: duckdb.DuckDBPyConnection, name: str, type: str) -> dict[s
         asked += ["avg(CASE WHEN isfinite(CAST({0} AS DOUBLE)) THEN CAST({0} AS DOUBLE) END)"]
     query = f"SELECT {', '.join(asked).format(column)} FROM rows"  # noqa: S608 - a quoted name
     nulls, distinct, *rest = first(database, query)
+    distinct = min(distinct, total - nulls)  # which is estimated, and may come to more than there are
     known: dict[str, Any] = {"name": name, "type": type, "nulls": nulls, "distinct": distinct}
     if type in _ORDERED:
         known |= {"lowest": told(rest[0]), "highest": told(rest[1])}

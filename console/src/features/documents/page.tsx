@@ -84,7 +84,7 @@ export function Page() {
               Dry run
             </WriteButton>
             <Button variant="default" onClick={() => download(draft.markdown, "document.md")}>
-              Download
+              Download .md
             </Button>
           </div>
           {run.error === null ? null : <Failed error={run.error} faults={faults} />}
@@ -97,11 +97,18 @@ export function Page() {
           {(job) =>
             job.result && job.kind === "document" ? (
               <>
-                <Suspense>
-                  <Answers key={job.id} draft={draft.markdown} answered={(job.result as unknown as DocumentResult).markdown} onTake={(markdown) => setDraft((now) => ({ ...now, markdown }))} />
-                </Suspense>
+                {edited(job, draft.markdown) ? <p className="callout">The document was changed since: this is what it gave before.</p> : null}
                 <SinceLastRun before={url.before} job={job} />
-                <ResultView job={job} onLine={goTo} beside={editor} />
+                <ResultView
+                  job={job}
+                  onLine={goTo}
+                  beside={editor}
+                  below={
+                    <Suspense>
+                      <Answers key={job.id} draft={draft.markdown} answered={(job.result as unknown as DocumentResult).markdown} onTake={(markdown) => setDraft((now) => ({ ...now, markdown }))} />
+                    </Suspense>
+                  }
+                />
               </>
             ) : null
           }
@@ -109,6 +116,12 @@ export function Page() {
       </div>
     </>
   );
+}
+
+/** Whether the editor has another text than the job was given, and than it gave back with its answers. */
+function edited(job: Job, markdown: string): boolean {
+  const sent = (job.input as { markdown?: string } | null)?.markdown;
+  return sent !== undefined && markdown !== sent && markdown !== (job.result as unknown as DocumentResult).markdown;
 }
 
 function inputOf(draft: Draft): Record<string, unknown> {

@@ -5,6 +5,7 @@ import { jobQuery } from "../../api/queries";
 import { TERMINAL, type DocumentResult, type Job } from "../../api/types";
 import { SIGNS, TONES } from "../../results/blocks";
 import type { LineMark } from "../../shared/editor";
+import { visible } from "../../shared/ansi";
 import { useAnnounced } from "../../shared/announce";
 import { Failed } from "../../shared/states";
 import { WriteButton } from "../../shared/write";
@@ -20,7 +21,13 @@ export function marksOf(blocks: Blocks): LineMark[] {
     const there = byLine.get(line);
     if (there === undefined || order.indexOf(block.status) > order.indexOf(there.status)) byLine.set(line, block);
   }
-  return [...byLine].map(([line, block]) => ({ line, sign: SIGNS[block.status] ?? "", tone: TONES[block.status] ?? "", title: `${block.instruction_type ?? block.kind}: ${block.status}` }));
+  return [...byLine].map(([line, block]) => ({ line, sign: SIGNS[block.status] ?? "", tone: TONES[block.status] ?? "", title: toldOf(block) }));
+}
+
+/** "chunk: error: NameError: name 'x' is not defined" */
+function toldOf(block: Blocks[number]): string {
+  const fault = block.messages?.find(({ level }) => level === "error")?.text;
+  return [block.instruction_type ?? block.kind, block.status, ...(fault === undefined ? [] : [visible(fault)])].join(": ");
 }
 
 interface Look {

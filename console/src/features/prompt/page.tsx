@@ -1,12 +1,12 @@
 import { Button, TextInput } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
-import { useState } from "react";
 import { get, post, putOver, tagged, type Tagged } from "../../api/client";
 import type { Page as PageOf, Prompt } from "../../api/types";
 import { useSession } from "../../app/shell";
 import { visible } from "../../shared/ansi";
 import { Diff } from "../../shared/code";
+import { useDraft } from "../../shared/draft";
 import { Conflict, useEdited } from "../../shared/edited";
 import { CodeEditor } from "../../shared/editor";
 import { Tag } from "../../shared/marks";
@@ -39,7 +39,7 @@ export function Page() {
       <Loaded query={query}>
         {({ value, tag }) => (
           <div className="cols even">
-            <Editor now={{ value, tag }} read={read} onChanged={refetch} />
+            <Editor key={key} now={{ value, tag }} read={read} onChanged={refetch} />
             <Loaded query={versions}>{(page) => <Versions prompt={value} versions={page.items} onChanged={refetch} />}</Loaded>
           </div>
         )}
@@ -59,9 +59,10 @@ const textOf = (prompt: Prompt): string => prompt.text;
 /** The text, checked for its variables while one types; publishing it is a version that workers follow within two seconds. */
 function Editor({ now, read, onChanged }: EditorProps) {
   const prompt = now.value;
-  const [note, setNote] = useState("");
+  const [note, setNote] = useDraft(`prompt-note.${prompt.key}`, "");
   const admin = useSession()?.scopes.includes("admin") ?? false;
   const edited = useEdited({
+    name: `prompt.${prompt.key}`,
     now,
     draftOf: textOf,
     read,
@@ -79,7 +80,13 @@ function Editor({ now, read, onChanged }: EditorProps) {
       <div className="bar">
         <Tag>version {prompt.version} in use</Tag>
         {prompt.is_default ? <Tag>as it came</Tag> : <Tag tone="accent">changed</Tag>}
+        {edited.changed ? <Tag tone="warn">draft, not published</Tag> : null}
         <span className="spacer" />
+        {edited.changed ? (
+          <Button variant="subtle" onClick={edited.drop}>
+            Drop the draft
+          </Button>
+        ) : null}
         <Button variant="default" disabled={!admin || prompt.is_default} loading={reset.isPending} title={admin ? undefined : "needs scope admin"} onClick={() => reset.mutate()}>
           Reset to the built-in text
         </Button>

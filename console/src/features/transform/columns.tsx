@@ -62,7 +62,9 @@ export function FileColumns({ fileId, label, rows, masked, toggle, fallback }: {
   return (
     <div className="tight">
       <Columns label={label} shown={shown} masked={masked} toggle={toggle} />
-      <span className="muted">{count(head.data.row_count)} rows</span>
+      <span className="muted">
+        {count(head.data.row_count)} rows{profile.isFetching ? "; the columns are being described" : ""}
+      </span>
     </div>
   );
 }

@@ -114,7 +114,7 @@ class Instructions:
         answers = InstructionReplies(self.chunks, block, node, key, schema).ask(request)
         if not answers:
             return
-        self._add_answers(node, answers, changed=True)
+        self._add_answers(block, node, answers, changed=True)
         if node.type == "discuss":
             document.context.report.remember(request.messages[-1].content, answers[0].text)
             document.discussions.append((request.messages[-1].content, answers[0].text))
@@ -171,14 +171,15 @@ class Instructions:
             ModelAnswer(one.text, one.by, schema.value(one.text) if schema else one.text) for one in cached.answers
         ]
         stands = {one.by for one in node.suggestions} & {one.by for one in answers}
-        self._add_answers(node, answers, changed=not stands)
+        self._add_answers(block, node, answers, changed=not stands)
         if node.type == "discuss" and answers:
             self.document.discussions.append((cached.rendered or node.message, answers[0].text))
         if executes(node):
             generated.reuse(self.chunks, key, pieces(answers))
             block.outputs = list(cached.outputs)
 
-    def _add_answers(self, node: Instruction, answers: Sequence[ModelAnswer], *, changed: bool) -> None:
+    def _add_answers(self, block: Block, node: Instruction, answers: Sequence[ModelAnswer], *, changed: bool) -> None:
+        block.answers = [*block.answers, *(one.text for one in answers)]
         name = node.options.get("as")
         if name and answers:
             self.document.set_value(name, answers[0].value, by=node.id)

@@ -25,6 +25,7 @@ def test_replicates_are_asked_for_at_the_same_time(jobs: DocumentJobs) -> None:
         "answer 1",
         "answer 2",
     ]
+    assert sorted(block(result, "instruction-1").answers) == ["answer 0", "answer 1", "answer 2"]
 
 
 def test_replicates_that_the_budget_does_not_allow_are_named(jobs: DocumentJobs) -> None:

@@ -70,6 +70,14 @@ def test_columns_are_described(client: httpx.Client) -> None:
 
 
 @pytest.mark.slow
+def test_there_are_no_more_distinct_values_than_rows(client: httpx.Client) -> None:
+    lines = "".join(f"x{number}\n" for number in range(32))  # which are estimated to be 33
+    id = uploaded(client, "t.csv", f"word\n{lines}".encode())
+    (word,) = client.get(f"/v1/files/{id}/profile").json()["columns"]
+    assert word["distinct"] == 32
+
+
+@pytest.mark.slow
 def test_what_is_no_table_is_refused(client: httpx.Client) -> None:
     id = uploaded(client, "t.parquet", bytes(range(256)))
     problem = assert_problem(client.get(f"/v1/files/{id}/rows"), 422, "invalid_request")
