@@ -248,7 +248,8 @@ def test_two_versions_of_the_rules_are_shown_when_somebody_else_saved_them_meanw
 
     def put(name: str) -> int:
         with console.api as api:
-            return int(api.put("/v1/stacks/definitions", json={"yaml": rules(name)}).json()["version"])
+            body = {"yaml": rules(name), "note": "from elsewhere"}
+            return int(api.put("/v1/stacks/definitions", json=body).json()["version"])
 
     first = put("First")
     page = visit("412").tab()
@@ -257,13 +258,15 @@ def test_two_versions_of_the_rules_are_shown_when_somebody_else_saved_them_meanw
     both = page.get_by_role("alert", name="Somebody else saved meanwhile")
     expect(editor).to_contain_text("First")
     editor.fill(rules("Mine"))
+    page.get_by_label("Why, for the list of versions").fill("It is ours.")
     put("Theirs")
     page.get_by_role("button", name=re.compile("^Save as version")).click()
-    expect(both).to_contain_text(f"Version {first + 1} by key")
+    expect(both).to_contain_text(re.compile(f"Version {first + 1} by key .*: from elsewhere"))
     expect(both.get_by_label("Differences").locator(".del")).to_contain_text("Theirs")
     expect(both.get_by_label("Differences").locator(".add")).to_contain_text("Mine")
     both.get_by_role("button", name="Save mine over it").click()
     expect(page.get_by_text(f"Version {first + 2}.")).to_be_visible()
+    expect(page.get_by_role("region", name="Versions of the rules")).to_contain_text("It is ours.")
     put("Theirs again")
     page.get_by_role("button", name=f"Use version {first} again").click()
     expect(both.get_by_label("Differences").locator(".del")).to_contain_text("Theirs again")

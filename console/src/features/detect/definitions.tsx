@@ -1,4 +1,4 @@
-import { Button } from "@mantine/core";
+import { Button, TextInput } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { post, putOver, tagged, type Tagged } from "../../api/client";
@@ -6,6 +6,7 @@ import type { components } from "../../api/schema";
 import { visible } from "../../shared/ansi";
 import { BothVersions, useEdited } from "../../shared/edited";
 import { CodeEditor } from "../../shared/editor";
+import { faultsOf } from "../../shared/faults";
 import { Failed, Loaded } from "../../shared/states";
 import { useUrl } from "../../shared/url";
 import { WriteButton } from "../../shared/write";
@@ -52,10 +53,20 @@ const textOf = (set: DefinitionSet): string => (set.yaml === "" ? EXAMPLE : set.
 /** The rules as YAML, kept as they are written: checked before they are kept, each save a version. */
 function Editor({ now, read }: { now: Tagged<DefinitionSet>; read: () => Promise<Tagged<DefinitionSet>> }) {
   const { version } = now.value;
-  const edited = useEdited({ now, draftOf: textOf, read, write: (yaml: string, tag) => putOver("/v1/stacks/definitions", { yaml }, tag) });
+  const [note, setNote] = useState("");
+  const edited = useEdited({
+    now,
+    draftOf: textOf,
+    read,
+    write: async (yaml: string, tag) => {
+      await putOver("/v1/stacks/definitions", { yaml, note: note.trim() || undefined }, tag);
+      setNote("");
+    },
+  });
   const { draft: text } = edited;
   const check = useMutation({ mutationFn: () => post<Check>("/v1/stacks/definitions/check", { yaml: text }) });
   const fault = edited.error ?? check.error;
+  const said = faultsOf(fault, ["note"]);
   return (
     <div className="stack">
       <span className="muted">
@@ -80,12 +91,13 @@ function Editor({ now, read }: { now: Tagged<DefinitionSet>; read: () => Promise
         </WriteButton>
         {check.data === undefined ? null : <span className="good">✓ {check.data.definitions.length} rules, they fit.</span>}
       </div>
+      {edited.changed ? <TextInput label="Why, for the list of versions" error={said.at("note")} value={note} maxLength={500} onChange={(event) => setNote(event.currentTarget.value)} /> : null}
       {(check.data?.warnings ?? []).map((warning) => (
         <p key={warning} className="callout warn">
           {visible(warning)}
         </p>
       ))}
-      {fault === null ? null : <Failed error={fault} />}
+      {fault === null ? null : <Failed error={fault} faults={said} />}
       <BothVersions conflict={edited.conflict} saving={edited.saving} theirs={textOf} mine={(draft) => draft} who={(theirs) => <Who version={theirs} />} />
     </div>
   );

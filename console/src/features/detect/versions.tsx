@@ -64,6 +64,7 @@ export function Versions({ now, read }: { now: Tagged<DefinitionSet>; read: () =
                       </WriteButton>
                     )}
                   </div>
+                  {each.note ? <span>{visible(each.note)}</span> : null}
                   {isOpen ? <Opened version={each.version} before={items[index + 1]?.version ?? null} /> : null}
                 </div>
               );
