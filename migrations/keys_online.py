@@ -23,6 +23,12 @@ _PAGES = 64
 _TRIES = 10
 
 
+def is_awaited(url: str) -> bool:
+    """Whether ``keys_prepared`` has something to do."""
+    with psycopg.connect(url, connect_timeout=5) as connection:
+        return _is_awaited(connection)
+
+
 @contextmanager
 def keys_prepared(url: str) -> Iterator[None]:
     """Have everything there that the revision puts into its place. Raises: psycopg.Error."""

@@ -52,6 +52,29 @@ BEGIN
 END $$
 """
 
+#: Of revision 0063.
+WARNED_FUNCTION = f"""
+CREATE OR REPLACE FUNCTION jobs_warned() RETURNS trigger {_OWNERS} AS $$
+BEGIN
+    INSERT INTO job_marks (tenant_id, mark, created_at, job_id)
+    VALUES (NEW.tenant_id, job_mark('warned', ''), NEW.created_at, NEW.id) ON CONFLICT DO NOTHING;
+    RETURN NULL;
+END $$
+"""
+WARNED_TRIGGER = (
+    "CREATE TRIGGER jobs_warned AFTER INSERT OR UPDATE OF warnings ON jobs FOR EACH ROW "
+    "WHEN (NEW.warnings <> '[]') EXECUTE FUNCTION jobs_warned()"
+)
+WARNED_BACKFILL = """
+    INSERT INTO job_marks (tenant_id, mark, created_at, job_id)
+    SELECT tenant_id, job_mark('warned', ''), created_at, id FROM jobs WHERE warnings <> '[]' ON CONFLICT DO NOTHING
+"""
+#: A job that is deleted while the old ones are marked would leave its mark behind.
+WARNED_LEFT = """
+    DELETE FROM job_marks m WHERE m.mark = job_mark('warned', '')
+      AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.tenant_id = m.tenant_id AND j.id = m.job_id)
+"""
+
 _UNMARKED = f"""
 CREATE FUNCTION jobs_unmarked() RETURNS trigger {_OWNERS} AS $$
 BEGIN

@@ -45,15 +45,17 @@ def upgrade(url: str, revision: str = "head", passwords: Mapping[str, str] = Map
 
 def _stages(url: str, revision: str) -> Iterator[tuple[str, AbstractContextManager[None]]]:
     """Where to stop, each with what is done before it; the next is asked for when the one before is there."""
-    from migrations import keys_online, online  # noqa: PLC0415
+    from migrations import keys_online, marks_online, online  # noqa: PLC0415
 
     if revision not in ("head", "0056", "0057"):
         yield revision, nullcontext()
         return
     if revision == "0056" or online.has_plain_events(url):
         yield "0056", online.events_looked_through(url)
-    if revision != "0056":
-        yield revision, keys_online.keys_prepared(url)
+    if revision == "0057" or (revision == "head" and keys_online.is_awaited(url)):
+        yield "0057", keys_online.keys_prepared(url)
+    if revision == "head":
+        yield revision, marks_online.warnings_marked(url)
 
 
 def current(url: str) -> bool:

@@ -23,11 +23,12 @@ def definition_version(number: int) -> ApiCall[DefinitionSet]:
     return ApiCall("GET", f"{_PATH}/versions/{number}", as_model("definitions.DefinitionSet"))
 
 
-def set_definitions(definitions: Definitions, if_match: str | None = None) -> ApiCall[DefinitionSet]:
-    """``definitions``: the YAML, or a list."""
-    return ApiCall(
-        "PUT", _PATH, as_model("definitions.DefinitionSet"), body=_body(definitions), headers=_headers(if_match)
-    )
+def set_definitions(
+    definitions: Definitions, if_match: str | None = None, note: str | None = None
+) -> ApiCall[DefinitionSet]:
+    """``definitions``: the YAML, or a list; ``note`` says why."""
+    body = {**_body(definitions), **without_none(note=note)}
+    return ApiCall("PUT", _PATH, as_model("definitions.DefinitionSet"), body=body, headers=_headers(if_match))
 
 
 def delete_definitions(if_match: str | None = None) -> ApiCall[DefinitionSet]:

@@ -26,9 +26,11 @@ def get(*, version: Annotated[int | None, Parameter(help="An older version")] = 
 
 
 @app.command(name="set")
-def set_definitions(file: _File) -> None:
+def set_definitions(
+    file: _File, *, note: Annotated[str | None, Parameter(help="Why, for the list of versions")] = None
+) -> None:
     """Make a file the new version of the definitions."""
-    answer(stacks.set_definitions(_read(file)), _version)
+    answer(stacks.set_definitions(_read(file), note=note), _version)
 
 
 @app.command
@@ -44,13 +46,13 @@ def check(file: _File) -> None:
 @app.command
 def versions() -> None:
     """List the versions, newest first."""
-    columns = ["version", "definitions", "created", "by"]
+    columns = ["version", "definitions", "created", "by", "why"]
     answer(
         stacks.definition_versions(),
         lambda page: show.table(
             columns,
             [
-                [each["version"], each["count"], show.clock(each["created_at"]), each["actor"]]
+                [each["version"], each["count"], show.clock(each["created_at"]), each["actor"], each["note"]]
                 for each in show.items(page)
             ],
         ),

@@ -7,6 +7,8 @@ import { after } from "../src/features/flow/film";
 import type { Operation } from "../src/features/flow/elements";
 import { drawn } from "../src/features/flow/graph";
 import { nameOf } from "../src/features/flow/names";
+import { overlap, type Changed } from "../src/features/flow/overlap";
+import { theirs } from "../src/features/flow/overtaken";
 import { said, sentence } from "../src/features/flow/said";
 import { steps, tally } from "../src/features/flow/steps";
 
@@ -121,5 +123,35 @@ describe("what was done", () => {
     expect(said(shop, [{ name: "updateNode", params: { nodeId: "cart", position: { x: 1, y: 1 } } }])).toBe("Moved CART");
     expect(said(shop, ["cart", "pay"].map((nodeId) => ({ name: "deleteNode", params: { nodeId } })))).toBe("Deleted CART and 1 more");
     expect(nameOf(shop, "edge", "cart-pay")).toBe("CART › PAY");
+  });
+});
+
+describe("an edit of what others have changed", () => {
+  const changed = (id: string, change: Changed["change"], members: string[] = [], kind: Changed["kind"] = "node"): Changed => ({ kind, id, change, members });
+  const ids = (name: string, params: object, ...changes: Changed[]): string[] => overlap([{ name, params }], changes).map((each) => each.id);
+
+  it("is in the way only where it is about the same", () => {
+    const others = [changed("a", "changed", ["position"]), changed("b", "changed", ["data"]), changed("c", "removed"), changed("d", "added")];
+    expect(ids("updateNode", { nodeId: "a", label: "A" }, ...others)).toEqual([]);
+    expect(ids("updateNode", { nodeId: "a", position: { x: 0, y: 0 } }, ...others)).toEqual(["a"]);
+    expect(ids("updateNode", { nodeId: "b", label: "B" }, ...others)).toEqual(["b"]);
+    expect(ids("deleteNode", { nodeId: "a" }, ...others)).toEqual([]);
+    expect(ids("deleteNode", { nodeId: "b" }, ...others)).toEqual(["b"]);
+    expect(ids("addNode", { label: "E", parentNodeId: "c" }, ...others)).toEqual(["c"]);
+    expect(ids("addNode", { label: "E", parentNodeId: "b" }, ...others)).toEqual([]);
+    expect(ids("createGroup", { memberIds: ["a", "c"] }, ...others)).toEqual(["c"]);
+  });
+
+  it("is in the way of a colour by the setting that is of the same", () => {
+    const setting = changed("/colors/nodes/a/background", "changed", [], "setting");
+    expect(ids("changeVisuals", { nodeId: "a", color: "#fff" }, setting)).toEqual([setting.id]);
+    expect(ids("changeVisuals", { nodeId: "b", color: "#fff" }, setting)).toEqual([]);
+    expect(ids("updateNode", { nodeId: "a", label: "A" }, setting)).toEqual([]);
+  });
+
+  it("is told by the names before and now", () => {
+    const [before, now] = [flow({ a: [0, 0], b: [0, 0] }), flow({ a: [0, 0] })];
+    expect(theirs(before, now, changed("b", "removed"))).toBe("- B was deleted");
+    expect(theirs(before, now, changed("a", "changed", ["position"]))).toBe("~ A was moved");
   });
 });

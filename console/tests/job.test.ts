@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
+import type { LlmCall } from "../src/api/types";
 import { filesOf } from "../src/features/job/files";
+import { requestsOf } from "../src/results/requests";
 import { shortfall, verdictOf } from "../src/shared/verdict";
 
 describe("files of an input", () => {
@@ -23,5 +25,18 @@ describe("what a result falls short of", () => {
 
   it("is read of a verdict, a status or a success", () => {
     expect([{ verdict: "user_error" }, { status: "best_so_far" }, { success: false }, { success: true }, {}, null].map((result) => verdictOf(result))).toEqual(["user_error", "best_so_far", "failed", "ok", null, null]);
+  });
+});
+
+describe("the calls of a job", () => {
+  const call = (id: number, turn: number, request: string | null): LlmCall => ({ id, turn, role: "r", request }) as LlmCall;
+  const ids = (calls: LlmCall[]): (number | null | undefined)[][] => requestsOf(calls).map((each) => each.map(({ id }) => id));
+
+  it("belong together by their request, also when those of another one are between them", () => {
+    expect(ids([call(1, 1, "a"), call(2, 1, "b"), call(3, 1, "a"), call(4, 2, "c")])).toEqual([[1, 3], [2], [4]]);
+  });
+
+  it("belong together by their turn where they do not say of which request they are", () => {
+    expect(ids([call(1, 1, null), call(2, 1, null), call(3, 2, null)])).toEqual([[1, 2], [3]]);
   });
 });

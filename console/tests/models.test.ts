@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { endsWords, factsOf, priceWords } from "../src/features/models/facts";
+import { endsWords, factsOf, linesOf, priceWords } from "../src/features/models/facts";
 import { minutesOf } from "../src/features/models/hour";
 import { moved, placeAt } from "../src/features/models/order";
 
@@ -8,6 +8,10 @@ describe("the order of a chain", () => {
     expect(moved(["a", "b", "c"], 0, 2)).toEqual(["b", "c", "a"]);
     expect(moved(["a", "b", "c"], 2, -1)).toEqual(["c", "a", "b"]);
     expect(moved(["a"], 3, 0)).toEqual(["a"]);
+  });
+
+  it("is told as text, so that two of them can be compared", () => {
+    expect(linesOf([{ provider: "groq", model: "a/b", parameters: { temperature: 0.2, top_p: 1 } }, { provider: "x", model: "own", parameters: {} }])).toBe("groq/a/b, temperature 0.2, top p 1\nx/own");
   });
 
   it("is told by where the pointer is, also above and below the rows", () => {

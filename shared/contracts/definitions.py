@@ -46,6 +46,7 @@ class DefinitionsInput(Request):
 
     yaml: Annotated[str, Field(max_length=MOST_BYTES)] | None = None
     definitions: Annotated[list[Definition], Field(max_length=MOST_DEFINITIONS)] | None = None
+    note: Annotated[str, Field(min_length=1, max_length=500)] | None = None  #: why it is changed; a check keeps none
 
     @model_validator(mode="after")
     def _one_form(self) -> Self:
@@ -61,6 +62,7 @@ class DefinitionsVersion(Answer):
     count: int
     created_at: Time | None
     actor: str | None = None
+    note: str | None = None  #: why it was made
 
 
 class DefinitionSet(DefinitionsVersion):

@@ -280,6 +280,7 @@ class LlmCall(Answer):
     first_token_seconds: float | None = None
     parameters: dict[str, JsonValue] = {}  #: of the call, as far as the model took them: temperature, seed and so on
     queue_seconds: float | None = None  #: for which it waited for a slot of its endpoint, before it was sent
+    request: str | None = None  #: the same for all attempts of one request; null for calls of older versions
 
 
 class LlmCallText(LlmCall):

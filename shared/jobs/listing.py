@@ -30,7 +30,7 @@ from sqlalchemy import (
     union,
     union_all,
 )
-from sqlalchemy.dialects.postgresql import aggregate_order_by
+from sqlalchemy.dialects.postgresql import JSONB, aggregate_order_by
 
 from shared.contracts.jobs import JobState
 from shared.jobs.marks import marks
@@ -83,8 +83,8 @@ class JobFilter:
         if self.words:
             found.append(title().icontains(self.words, autoescape=True))
         if self.warned is not None:
-            length = func.jsonb_array_length(columns.warnings)
-            found.append(length > 0 if self.warned else length == 0)
+            none = columns.warnings == literal([], JSONB)
+            found.append(~none if self.warned else none)
         return [*found, *self._of_calls()]
 
     def marks(self) -> list[tuple[str, str]]:
@@ -98,6 +98,7 @@ class JobFilter:
         single = (
             ("prompt", None if self.prompt is None else f"{self.prompt[0]}@{self.prompt[1]}"),
             ("failed_over", "" if self.failed_over else None),
+            ("warned", "" if self.warned else None),
             ("model", self.model),
             ("provider", self.provider),
         )
@@ -105,9 +106,9 @@ class JobFilter:
 
     def is_loose(self) -> bool:
         """Whether many jobs that the index gives may not be wanted."""
-        if self.words or self.failed_over is False or self.warned is not None:
+        if self.words or self.failed_over is False or self.warned is False:
             return True
-        fixed = (self.error_code, self.provider, self.model, self.prompt, self.failed_over, *self.labels)
+        fixed = (self.error_code, self.provider, self.model, self.prompt, self.failed_over, self.warned, *self.labels)
         return sum(value is not None for value in fixed) + bool(self.kinds or self.states) > 1
 
     def _of_calls(self) -> list[ColumnElement[bool]]:

@@ -56,26 +56,29 @@ def sums(
 def served(tenant: str, since: datetime, until: datetime, source: str | None = None) -> TextClause:
     """Per model that was asked first and model that answered in the end: how many requests, jobs, and what went wrong.
 
-    The attempts of a request are numbered from 1 and follow each other in the ledger; those of one whose first attempt
-    is older are left out. The source is that of the last attempt.
+    Attempts say of which request they are; those of older versions follow each other in the ledger, numbered from 1. A
+    request whose first attempt is older than the time is left out. The source is that of the last attempt.
     """
     statement = text(
         """
         WITH attempts AS (
             SELECT c.job_id, c.job_attempt, c.role, c.turn, c.attempt, c.requested_provider, c.requested_model,
-                   c.served_provider, c.served_model, c.outcome, c.source,
-                   count(*) FILTER (WHERE c.attempt = 1)
-                       OVER (PARTITION BY c.job_id, c.job_attempt, c.role, c.turn ORDER BY c.id) AS request
+                   c.served_provider, c.served_model, c.outcome, c.source, c.request,
+                   c.reason = 'hedge' AS is_hedge, CASE WHEN c.request IS NULL THEN
+                       count(*) FILTER (WHERE c.attempt = 1 AND c.request IS NULL)
+                           OVER (PARTITION BY c.job_id, c.job_attempt, c.role, c.turn ORDER BY c.id) END AS number
             FROM llm_calls c WHERE c.at >= :since AND c.at < :until AND c.tenant_id = :tenant
         ), requests AS (
-            SELECT a.job_id, (array_agg(a.requested_provider ORDER BY a.attempt))[1] AS requested_provider,
-                   (array_agg(a.requested_model ORDER BY a.attempt))[1] AS requested_model,
+            SELECT a.job_id,  -- of two that were asked at once, the one that ends first has the first number
+                   (array_agg(a.requested_provider ORDER BY a.is_hedge, a.attempt))[1] AS requested_provider,
+                   (array_agg(a.requested_model ORDER BY a.is_hedge, a.attempt))[1] AS requested_model,
                    (array_agg(a.served_provider ORDER BY a.attempt) FILTER (WHERE a.outcome = 'ok'))[1]
                        AS served_provider,
                    (array_agg(a.served_model ORDER BY a.attempt) FILTER (WHERE a.outcome = 'ok'))[1] AS served_model,
-                   nullif((array_agg(a.outcome ORDER BY a.attempt))[1], 'ok') AS cause,
+                   nullif((array_agg(a.outcome ORDER BY a.is_hedge, a.attempt))[1], 'ok') AS cause,
                    (array_agg(a.source ORDER BY a.attempt DESC))[1] AS source
-            FROM attempts a WHERE a.request > 0 GROUP BY a.job_id, a.job_attempt, a.role, a.turn, a.request
+            FROM attempts a GROUP BY a.job_id, a.job_attempt, a.role, a.turn, a.request, a.number
+            HAVING min(a.attempt) = 1
         )
         SELECT r.requested_provider, r.requested_model, r.served_provider, r.served_model, count(*) AS requests,
                count(DISTINCT r.job_id) AS jobs, array_remove(array_agg(DISTINCT r.cause), NULL) AS causes

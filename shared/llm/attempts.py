@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from threading import Lock
+from uuid import uuid4
 
 from shared.llm.chat import SKIPPED, ChainLink, ChatReply, ChatRequest, OnAttempt, ProviderAttempt, Reason
 from shared.llm.faults import EmptyAnswer, PromptTooLong, ProviderFault
@@ -21,6 +22,7 @@ class Attempts:
     request: ChatRequest
     on_attempt: OnAttempt
     made: list[ProviderAttempt] = field(default_factory=list)
+    request_id: str = field(default_factory=lambda: str(uuid4()))
     overflows: list[PromptTooLong] = field(default_factory=list)
     _too_small: list[ChainLink] = field(default_factory=list)  #: models whose window the prompt does not fit into
     _lock: Lock = field(default_factory=Lock)
@@ -78,7 +80,7 @@ class Attempts:
 
     def _add(self, attempt: ProviderAttempt) -> None:
         with self._lock:
-            attempt = replace(attempt, number=len(self.made) + 1)
+            attempt = replace(attempt, number=len(self.made) + 1, request_id=self.request_id)
             if self.made:
                 before = self.made[-1]
                 reason: Reason = "failover" if attempt.outcome == SKIPPED else attempt.reason

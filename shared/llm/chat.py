@@ -177,6 +177,7 @@ class ProviderAttempt:
     first_token: float | None = None
     queued: float | None = None  #: seconds for which it waited for a slot, before it was sent
     scripted: bool = False  #: a faulty answer that the scripted server gave
+    request_id: str | None = None  #: a UUID that all attempts of one request have
 
     @property
     def reached(self) -> bool:

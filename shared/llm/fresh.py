@@ -24,24 +24,42 @@ class Fresh(Generic[Value]):
         self._load = load
         self._value = initial
         self._max_age = max_age
-        self._read_at = -float("inf")
+        self._began_at = self._read_at = self._expired_at = -float("inf")
         self._reading = threading.Lock()
 
     def get(self) -> Value:
         now = time.monotonic()
-        never = self._read_at == -float("inf")
         # While one thread reads, the others go on with the value they have; the very first time they wait.
-        if now - self._read_at >= self._max_age and self._reading.acquire(blocking=never):
+        if self._is_old(now) and self._reading.acquire(blocking=self._is_expired()):
             try:
-                if self._read_at < now - self._max_age:
-                    self._value = self._load()
-            except SQLAlchemyError as error:
-                log.warning("the database cannot be reached, settings stay as they were: %s", type(error).__name__)
+                if self._is_old(now):
+                    self._read()
             finally:
-                self._read_at = time.monotonic()
                 self._reading.release()
         return self._value
 
+    def latest(self) -> Value:
+        """As the database has it at this moment: for who edits it, and so must not see it as it was a second ago."""
+        with self._reading:
+            self._read()
+            return self._value
+
     def expire(self) -> None:
         """Read again at the next use: this process has changed it."""
-        self._read_at = -float("inf")
+        self._expired_at = time.monotonic()
+
+    def _is_expired(self) -> bool:
+        # A read that began before may not have seen what was changed, although it ended later.
+        return self._began_at <= self._expired_at
+
+    def _is_old(self, now: float) -> bool:
+        return self._is_expired() or now - self._read_at >= self._max_age
+
+    def _read(self) -> None:
+        began = time.monotonic()
+        try:
+            self._value = self._load()
+        except SQLAlchemyError as error:
+            log.warning("the database cannot be reached, settings stay as they were: %s", type(error).__name__)
+        finally:
+            self._began_at, self._read_at = began, time.monotonic()

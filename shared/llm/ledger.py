@@ -140,6 +140,7 @@ def row(owner: Owner, attempt: ProviderAttempt) -> dict[str, object]:
         "finish": finish.value if finish else None,
         "detail": attempt.detail,
         "source": attempt.source,
+        "request": attempt.request_id,
     }
 
 

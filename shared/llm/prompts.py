@@ -79,6 +79,11 @@ class PromptRegistry:
         """The version in use. Raises: NotFound."""
         return self._shown(self.active(key))
 
+    def latest(self, key: str) -> Prompt:
+        """The version in use at this moment, for who edits it. Raises: NotFound."""
+        self._default(key)
+        return self._shown(self._active.latest().get(key, self._initial[key]))
+
     def active(self, key: str) -> Stored:
         """Raises: NotFound."""
         self._default(key)
@@ -130,8 +135,13 @@ class PromptRegistry:
         templates.check(text, self._default(key))
         return self._activate(key, text, actor, None, note, use=False)
 
-    def publish(self, key: str, version: int, gate: Gate | None = None, tenant: str = "") -> Prompt:
-        """Use a version that is there; ``gate`` is what it passed. Raises: NotFound, DatabaseUnavailable."""
+    def publish(
+        self, key: str, version: int, gate: Gate | None = None, tenant: str = "", expected: int | None = None
+    ) -> Prompt:
+        """Use a version that is there; ``gate`` is what it passed.
+
+        Raises: NotFound, DatabaseUnavailable, PreconditionFailed when the version in use is not the expected one.
+        """
         stored = self.version(key, version)
         if stored is None:
             raise NotFound(f"The prompt {key} has no version {version}.")
@@ -139,6 +149,7 @@ class PromptRegistry:
             raise DatabaseUnavailable("Prompts can only be changed where there is a database.")
         with self._engine.begin() as connection:
             _lock(connection)
+            _check_used(connection, key, expected)
             _use(connection, key, version)
             if gate is not None:
                 passed = insert(prompt_gates).values(key=key, version=version, tenant_id=tenant, **gate.model_dump())
@@ -228,9 +239,7 @@ class PromptRegistry:
         self._active.get()
         with self._engine.begin() as connection:
             _lock(connection)
-            current = _label(connection, key)
-            if expected is not None and expected != current:
-                raise PreconditionFailed(f"The prompt {key} is at version {current}, not {expected}.")
+            _check_used(connection, key, expected)
             stored = _add(connection, key, text, text == self._files[key], actor, note, use=use)
         self._active.expire()
         return self._shown(stored)
@@ -298,9 +307,14 @@ def _lock(connection: Connection) -> None:
     connection.execute(text("SELECT pg_advisory_xact_lock(hashtext('assay.prompts'))"))
 
 
-def _label(connection: Connection, key: str) -> int | None:
+def _check_used(connection: Connection, key: str, expected: int | None) -> None:
+    """Raises: PreconditionFailed when another version than the expected one is in use."""
+    if expected is None:
+        return
     active = and_(prompt_labels.c.key == key, prompt_labels.c.label == _ACTIVE)
-    return connection.scalar(select(prompt_labels.c.version).where(active))
+    used = connection.scalar(select(prompt_labels.c.version).where(active))
+    if used != expected:
+        raise PreconditionFailed(f"The prompt {key} is at version {used}, not {expected}.")
 
 
 def _add(

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import Literal
+from uuid import uuid4
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
@@ -80,7 +81,7 @@ class Recorder:
         if self.mode != "record" and (recorded := self._find(request.role, key, number)) is not None:
             reply = recorded.reply()
             link = ChainLink(recorded.provider, recorded.model)
-            self.on_attempt(ProviderAttempt(1, request, link, "primary", "ok", reply=reply))
+            self.on_attempt(ProviderAttempt(1, request, link, "primary", "ok", reply=reply, request_id=str(uuid4())))
             return reply
         if self.mode == "replay":
             raise self._missing(request, normalized)

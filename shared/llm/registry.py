@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Literal
 
 from pydantic import JsonValue
-from sqlalchemy import Connection, Engine, delete, func, select
+from sqlalchemy import Connection, Engine, delete, func, select, text
 from sqlalchemy.dialects.postgresql import insert
 
 from shared.contracts.capabilities import ModelState
 from shared.contracts.models import ModelPrice
-from shared.errors import NotFound
+from shared.errors import NotFound, PreconditionFailed
 from shared.kinds import KINDS
 from shared.llm.catalog import retirement, table
 from shared.llm.chat import ChainLink, ChatRequest
@@ -57,14 +57,15 @@ class ModelRegistry:
 
     def chain(self, role: str) -> Chain:
         """The role's links, unconfigured ones too. Raises: NotFound for a role that there is not."""
-        roles = model_roles()
-        if role not in roles:
-            raise NotFound(f"There is no role {role!r}; the roles are {', '.join(roles)}.")
-        changed = self._changed.get().get(role)
-        return self._default(role) if changed is None else changed
+        _check_role(role)
+        return self._with_default(role, self._changed.get())
 
     def chains(self) -> dict[str, Chain]:
-        return {role: self.chain(role) for role in model_roles()}
+        return self._with_defaults(self._changed.get())
+
+    def stored(self) -> dict[str, Chain]:
+        """The chains as the database has them at this moment, for who edits them."""
+        return self._with_defaults(self._changed.latest())
 
     def for_request(self, request: ChatRequest) -> Chain:
         """The role's chain, or exactly the models that the request's selectors name.
@@ -82,9 +83,18 @@ class ModelRegistry:
             raise NoSuchModel(f"No configured provider has a model called {', '.join(request.selector)}.")
         return tuple(named.values())
 
-    def set_chain(self, role: str, links: Sequence[ChainLink], actor: str | None = None) -> list[str]:
-        """Change a role's chain; the answer are warnings for a person. Raises: NotFound, UnknownProvider."""
-        self.chain(role)
+    def set_chain(
+        self,
+        role: str,
+        links: Sequence[ChainLink],
+        actor: str | None = None,
+        expected: Callable[[Mapping[str, Chain]], bool] | None = None,
+    ) -> list[str]:
+        """Change a role's chain; the answer are warnings for a person.
+
+        Raises: NotFound, UnknownProvider; PreconditionFailed when the stored chains are not what is ``expected``.
+        """
+        _check_role(role)
         for number, link in enumerate(links):
             if link.provider not in self._endpoints:
                 message = f"there is no provider {link.provider!r}; the providers are {', '.join(self._endpoints)}"
@@ -96,6 +106,9 @@ class ModelRegistry:
         statement = insert(model_chains).values(role=role, chain=stored, actor=actor)
         changed = {"chain": stored, "actor": actor, "updated_at": func.clock_timestamp()}
         with self._writing() as connection:
+            # What this process read last may be a second old: another gateway may have changed it since.
+            if expected is not None and not expected(self._with_defaults(_read(connection))):
+                raise PreconditionFailed("Somebody has changed the chains since you read them; read them again.")
             connection.execute(statement.on_conflict_do_update(index_elements=["role"], set_=changed))
         self._changed.expire()
         return [warning for link in links if (warning := self._warning(link))]
@@ -162,6 +175,12 @@ class ModelRegistry:
         links = {(link.provider, link.model): link for chain in self.chains().values() for link in chain}
         return [warning for link in links.values() if (warning := self._warning(link))]
 
+    def _with_defaults(self, changed: Mapping[str, Chain]) -> dict[str, Chain]:
+        return {role: self._with_default(role, changed) for role in model_roles()}
+
+    def _with_default(self, role: str, changed: Mapping[str, Chain]) -> Chain:
+        return changed[role] if role in changed else self._default(role)
+
     def _default(self, role: str) -> Chain:
         chain = default_chain(role)
         if any(self._is_configured(link.provider) for link in chain):
@@ -206,14 +225,29 @@ class ModelRegistry:
         verb = "is no longer served since" if ends <= datetime.now(UTC).date().isoformat() else "is served until"
         return f"{link.model} of {link.provider} {verb} {ends}: choose another model."
 
-    def _writing(self) -> AbstractContextManager[Connection]:
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        """One writer at a time, so that what it compares stays as it is until it has written."""
         if self._engine is None:
             raise RuntimeError("a registry without a database cannot be changed")
-        return self._engine.begin()
+        with self._engine.begin() as connection:
+            connection.execute(text("SELECT pg_advisory_xact_lock(hashtext('assay.models'))"))
+            yield connection
 
     def _read(self) -> Mapping[str, Chain]:
         if self._engine is None:
             return {}
         with self._engine.connect() as connection:
-            rows = connection.execute(select(model_chains.c.role, model_chains.c.chain)).all()
-        return {role: tuple(ChainLink(**link) for link in chain) for role, chain in rows}
+            return _read(connection)
+
+
+def _check_role(role: str) -> None:
+    """Raises: NotFound."""
+    roles = model_roles()
+    if role not in roles:
+        raise NotFound(f"There is no role {role!r}; the roles are {', '.join(roles)}.")
+
+
+def _read(connection: Connection) -> dict[str, Chain]:
+    rows = connection.execute(select(model_chains.c.role, model_chains.c.chain)).all()
+    return {role: tuple(ChainLink(**link) for link in chain) for role, chain in rows}

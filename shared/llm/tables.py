@@ -16,6 +16,7 @@ from sqlalchemy import (
     PrimaryKeyConstraint,
     Table,
     Text,
+    Uuid,
     func,
     text,
 )
@@ -58,6 +59,7 @@ llm_calls = Table(
     Column("finish", Text),
     Column("detail", Text),  # the fault in words that are safe to show
     Column("source", Text, nullable=False),  # live | replay | scripted
+    Column("request", Uuid(as_uuid=False)),  # the same for all attempts of one question; null in old rows
     Index(None, "job_id", "id"),
     Index(None, "tenant_id", "at"),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ARRAY, Delete, Integer, RowMapping, Select, delete, exists, func, literal, select
+from sqlalchemy import ARRAY, Delete, Integer, RowMapping, Select, Text, delete, exists, func, literal, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.dml import ReturningInsert
 
@@ -37,24 +37,30 @@ def unknown(tenant: str, numbers: Sequence[int]) -> Select[Any]:
 
 
 def versions(tenant: str) -> Select[Any]:
-    columns = (table.c.version, table.c.actor, table.c.created_at)
+    columns = (table.c.version, table.c.actor, table.c.created_at, table.c.note)
     count = func.jsonb_array_length(table.c.definitions).label("count")
     return select(*columns, count).where(table.c.tenant_id == tenant).order_by(table.c.version.desc())
 
 
 def add(
-    tenant: str, yaml: str, definitions: Sequence[Definition], actor: str, expected: int | None
+    tenant: str,
+    yaml: str,
+    definitions: Sequence[Definition],
+    actor: str,
+    expected: int | None,
+    note: str | None = None,
 ) -> ReturningInsert[Any]:
     """Keep a new version; no row when another came first, or when ``expected`` is not the newest."""
     before = select(func.coalesce(func.max(table.c.version), 0).label("version")).where(table.c.tenant_id == tenant)
     last = before.subquery()
     said = [definition.model_dump(mode="json") for definition in definitions]
     row = select(
-        literal(tenant), last.c.version + 1, literal(yaml), literal(said, table.c.definitions.type), literal(actor)
-    )
+        literal(tenant), last.c.version + 1, literal(yaml), literal(said, table.c.definitions.type), literal(actor),
+        literal(note, Text),
+    )  # fmt: skip
     if expected is not None:
         row = row.where(last.c.version == expected)
-    names = ["tenant_id", "version", "yaml", "definitions", "actor"]
+    names = ["tenant_id", "version", "yaml", "definitions", "actor", "note"]
     return insert(table).from_select(names, row).on_conflict_do_nothing().returning(table)
 
 
@@ -68,11 +74,9 @@ def view(row: RowMapping | None) -> DefinitionSet:
     definitions = [Definition.model_validate(definition) for definition in row["definitions"]]
     return DefinitionSet(
         version=row["version"], count=len(definitions), created_at=row["created_at"], actor=row["actor"],
-        yaml=row["yaml"], definitions=definitions,
+        note=row["note"], yaml=row["yaml"], definitions=definitions,
     )  # fmt: skip
 
 
 def summary(row: RowMapping) -> DefinitionsVersion:
-    return DefinitionsVersion(
-        version=row["version"], count=row["count"], created_at=row["created_at"], actor=row["actor"]
-    )
+    return DefinitionsVersion.model_validate({**row})

@@ -31,6 +31,7 @@ stack_definitions = Table(
     Column("definitions", JSONB, nullable=False),  # as it was understood
     Column("actor", Text),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
+    Column("note", Text),  # why it was made, in a person's words
     PrimaryKeyConstraint("tenant_id", "version"),
 )
 

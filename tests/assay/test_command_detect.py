@@ -91,7 +91,8 @@ def test_definitions_are_kept_in_versions_and_used(shell: Shell, checkout: Path)
     bad = shell("definitions", "check", written(shell, "bad.yaml", good.replace("framework", "tool")))
     assert bad.status == 1
     assert "line 2" in bad.talk
-    assert shell("definitions", "set", written(shell, "own.yaml", good)).out == "version 1, 1 definitions\n"
+    kept = shell("definitions", "set", written(shell, "own.yaml", good), "--note", "Acme is ours")
+    assert kept.out == "version 1, 1 definitions\n"
     assert shell("definitions", "get").out == good
     ran = shell("detect", str(checkout), "--mode", "static")
     assert "Acme (custom)" in ran.out
@@ -99,7 +100,8 @@ def test_definitions_are_kept_in_versions_and_used(shell: Shell, checkout: Path)
     assert "Acme" not in shell("detect", str(checkout), "--mode", "static", "--definitions", "0").out
     assert shell("definitions", "clear").out == "version 2, 0 definitions\n"
     assert shell("definitions", "rollback", "1").out == "version 3, 1 definitions\n"
-    assert len(shell("definitions", "versions").out.splitlines()) == 4
+    listed = shell("definitions", "versions").out
+    assert (len(listed.splitlines()), "Acme is ours" in listed, "as version 1 was" in listed) == (4, True, True)
     assert shell("definitions", "proposals", "--json").json["items"] == []
     assert shell("definitions", "promote", "language", "blorb").status == 3
     assert shell("definitions", "clear").status == 0

@@ -240,7 +240,89 @@ def test_two_versions_of_a_prompt_are_shown_when_somebody_else_published_meanwhi
     expect(button).to_be_disabled()
     with console.api as api:
         assert api.get(f"/v1/prompts/{PROMPT}").json()["text"].startswith("Mine after all.")
+    for name, do in (("Reset to the built-in text", "Take theirs"), ("Roll back to it", "Save mine over it")):
+        publish(f"Theirs, before {name}.\n{text}")
+        page.get_by_role("button", name=name).first.click()
+        expect(both.get_by_label("Differences").locator(".del")).to_contain_text(f"Theirs, before {name}.")
+        both.get_by_role("button", name=do).click()
+        expect(both).to_have_count(0)
+        expect(editor).to_contain_text("Theirs, before Reset" if do == "Take theirs" else "Mine after all.")
+    with console.api as api:
+        assert api.get(f"/v1/prompts/{PROMPT}").json()["text"].startswith("Mine after all.")
         assert api.post(f"/v1/prompts/{PROMPT}/reset").status_code == 200
+
+
+def test_two_versions_of_a_chain_are_shown_when_somebody_else_saved_it_meanwhile(
+    visit: Visit, console: Console
+) -> None:
+    def put(role: str, *models: str) -> None:
+        chain = [{"provider": "groq", "model": model} for model in models]
+        with console.api as api:
+            assert api.put(f"/v1/models/{role}", json={"chain": chain}).status_code == 200
+
+    def saved() -> list[str]:
+        with console.api as api:
+            return [link["model"] for link in api.get("/v1/models").json()["roles"]["flows.edit"]]
+
+    put("flows.edit", "one", "two")
+    page = visit("412").tab()
+    page.goto("/models")
+    role = page.get_by_label("Role flows.edit")
+    links, save = role.get_by_role("listitem"), role.get_by_role("button", name="Save", exact=True)
+    both = role.get_by_role("alert", name="Somebody else saved meanwhile")
+    role.get_by_role("button", name=re.compile("later$")).first.press("Enter")
+    put("flows.edit", "three", "one")
+    save.click()
+    expect(both.get_by_label("Differences").locator(".del")).to_contain_text("groq/three")
+    expect(both.get_by_label("Differences").locator(".add")).to_contain_text("groq/two")
+    both.get_by_role("button", name="Take theirs").click()
+    expect(links.first).to_contain_text("groq/three")
+    expect(save).to_be_disabled()
+    role.get_by_role("button", name=re.compile("later$")).first.press("Enter")
+    put("search.plan", "of another role")
+    save.click()
+    expect(save).to_be_disabled()
+    expect(both).to_have_count(0)
+    assert saved() == ["one", "three"], "what others did to another role is not in the way"
+    with console.api as api:
+        api.post("/v1/models/reset")
+
+
+def test_two_versions_of_the_rules_are_shown_when_somebody_else_saved_them_meanwhile(
+    visit: Visit, console: Console
+) -> None:
+    def rules(name: str) -> str:
+        return f"definitions:\n  - {{id: acme, kind: framework, name: {name}, files: [acme.toml]}}\n"
+
+    def put(name: str) -> int:
+        with console.api as api:
+            body = {"yaml": rules(name), "note": "from elsewhere"}
+            return int(api.put("/v1/stacks/definitions", json=body).json()["version"])
+
+    first = put("First")
+    page = visit("412").tab()
+    page.goto(f"/detect?rules={first}")
+    editor = page.locator(".cm-content")
+    both = page.get_by_role("alert", name="Somebody else saved meanwhile")
+    expect(editor).to_contain_text("First")
+    editor.fill(rules("Mine"))
+    page.get_by_label("Why, for the list of versions").fill("It is ours.")
+    put("Theirs")
+    page.get_by_role("button", name=re.compile("^Save as version")).click()
+    expect(both).to_contain_text(re.compile(f"Version {first + 1} by key .*: from elsewhere"))
+    expect(both.get_by_label("Differences").locator(".del")).to_contain_text("Theirs")
+    expect(both.get_by_label("Differences").locator(".add")).to_contain_text("Mine")
+    both.get_by_role("button", name="Save mine over it").click()
+    expect(page.get_by_text(f"Version {first + 2}.")).to_be_visible()
+    expect(page.get_by_role("region", name="Versions of the rules")).to_contain_text("It is ours.")
+    put("Theirs again")
+    page.get_by_role("button", name=f"Use version {first} again").click()
+    expect(both.get_by_label("Differences").locator(".del")).to_contain_text("Theirs again")
+    expect(both.get_by_label("Differences").locator(".add")).to_contain_text("First")
+    both.get_by_role("button", name="Take theirs").click()
+    expect(editor).to_contain_text("Theirs again")
+    with console.api as api:
+        api.delete("/v1/stacks/definitions")
 
 
 @pytest.fixture(scope="module")

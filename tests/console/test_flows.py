@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.console.accessibility import expect_accessible_as_it_is
 from tests.console.conftest import Console, Visit
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240), pytest.mark.xdist_group("console")]
@@ -80,6 +81,32 @@ def test_versions_play_like_a_film_are_named_and_restored(page: Page, console: C
     expect(changes.first).to_contain_text("Restored version 2")
     with console.api as api:
         assert "Receipt" in [node["data"]["label"] for node in api.get(f"/v1/flows/{flow}").json()["nodes"]]
+
+
+def test_an_edit_by_hand_of_what_somebody_else_changed_shows_both(visit: Visit, console: Console, flow: str) -> None:
+    page = visit("412").tab()
+    page.goto(f"/flows/{flow}")
+    text, rename = page.get_by_label("Text of a node"), page.get_by_role("button", name="Rename")
+    both = page.get_by_role("alert", name="Somebody else changed it meanwhile")
+    node = page.locator(".react-flow__node")
+    node.filter(has_text="Receipt").press("Enter")
+    text.fill("Invoice")
+    _edit(console, flow, "updateNode", nodeId="receipt", label="Bill")
+    expect(node.filter(has_text="Bill")).to_be_visible()
+    rename.click()
+    expect(both.get_by_role("listitem")).to_have_text("~ Receipt is called Bill")
+    expect(both).to_contain_text("Renamed Receipt to Invoice")
+    assert _labels(page) == ["Bill", "Cart", "Payment"], "nothing is done before one has seen it"
+    expect_accessible_as_it_is(page, "an edit that was overtaken")
+    both.get_by_role("button", name="Do mine again on it").click()
+    expect(node.filter(has_text="Invoice")).to_be_visible()
+    expect(both).to_have_count(0)
+    text.fill("Voucher")
+    _edit(console, flow, "updateNode", nodeId="cart", label="Basket")
+    expect(node.filter(has_text="Basket")).to_be_visible()
+    rename.click()
+    expect(node.filter(has_text="Voucher")).to_be_visible()
+    expect(both).to_have_count(0)
 
 
 def test_two_browsers_on_one_flow_see_each_other(visit: Visit, console: Console, flow: str) -> None:

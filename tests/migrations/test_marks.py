@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import pytest
 from sqlalchemy import Connection, text
 
+from migrations.marks_online import warnings_marked
 from migrations.upgrade import upgrade
 from services.host.postgres import Postgres
 from shared.db import connect
@@ -18,6 +19,7 @@ _JOB = text(
     "VALUES (:id, 't', 'transform', 'running', '{}', :id, 'k', CAST(:labels AS jsonb))"
 )
 _ERROR = text("UPDATE jobs SET state = 'failed', error = CAST(:error AS jsonb) WHERE id = :id")
+_WARNING = text("UPDATE jobs SET warnings = '[\"careful\"]' WHERE id = :id")
 _CALL = text(
     "INSERT INTO llm_calls (tenant_id, job_id, turn, attempt, role, requested_provider, requested_model, "
     "served_provider, served_model, reason, outcome, prompt_key, prompt_version, seconds, source) "
@@ -29,6 +31,7 @@ _FILTERS: Mapping[str, JobFilter] = {
     "error": JobFilter(error_code="budget_spent"),
     "provider": JobFilter(provider="cerebras"),
     "model": JobFilter(model="large", failed_over=True),
+    "warnings": JobFilter(warned=True),
     "prompt": JobFilter(prompt=("transform", 3), kinds=["transform"], states=["failed", "running"]),
 }
 
@@ -38,6 +41,7 @@ def _write(connection: Connection, id: str) -> None:
     connection.execute(_JOB, {"id": f"{id} other", "labels": '{"run": "2"}'})
     connection.execute(_CALL, {"id": id})
     connection.execute(_ERROR, {"id": id, "error": '{"code": "budget_spent"}'})
+    connection.execute(_WARNING, {"id": id})
 
 
 @pytest.fixture(scope="module")
@@ -74,3 +78,17 @@ def test_marks_go_with_their_jobs(connection: Connection) -> None:
         told = connection.execute(text("SELECT DISTINCT job_id FROM job_marks ORDER BY 1")).scalars().all()
         assert told == ["1 before other", "2 since", "2 since other"]
         attempt.rollback()
+
+
+@pytest.mark.slow
+def test_jobs_with_warnings_are_marked_while_the_version_before_writes_more(postgres_server: Postgres) -> None:
+    with old_database(postgres_server, "0057") as url:
+        engine = connect(url)
+        with engine.begin() as before:
+            _write(before, "1 before")
+        with warnings_marked(url), engine.begin() as meanwhile:
+            _write(meanwhile, "2 meanwhile")
+        upgrade(url)
+        with engine.connect() as connection:
+            assert _ids(connection, JobFilter(warned=True)) == ["2 meanwhile", "1 before"]
+        engine.dispose()

@@ -46,7 +46,16 @@ export async function put<T>(path: string, body: unknown, headers?: Record<strin
 
 /** Only over the version that was read. Raises: Problem 412 when there is another one. */
 export function putOver<T>(path: string, body: unknown, tag: string | null): Promise<T> {
-  return put<T>(path, body, tag === null ? {} : { "If-Match": tag });
+  return put<T>(path, body, over(tag));
+}
+
+/** The same for what is no PUT. */
+export function postOver<T>(path: string, body: unknown, tag: string | null): Promise<T> {
+  return post<T>(path, body, over(tag));
+}
+
+function over(tag: string | null): Record<string, string> {
+  return tag === null ? {} : { "If-Match": tag };
 }
 
 export async function remove(path: string): Promise<void> {

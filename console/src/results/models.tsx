@@ -7,6 +7,7 @@ import { cost, count } from "../shared/numbers";
 import { Loaded } from "../shared/states";
 import { took } from "../shared/time";
 import { useUrl } from "../shared/url";
+import { requestsOf } from "./requests";
 
 /** The failover trail: who was asked in each turn, who was passed over and why, who answered, what it cost. */
 export function ModelCalls({ jobId, ended, turn }: { jobId: string; ended: boolean; turn: number | null }) {
@@ -19,8 +20,8 @@ export function ModelCalls({ jobId, ended, turn }: { jobId: string; ended: boole
           <p className="muted">No model was asked.</p>
         ) : (
           <div className="stack">
-            {turnsOf(calls).map((each) => (
-              <Trail key={`${each[0]!.turn}-${each[0]!.role}`} calls={each} chosen={each[0]!.turn === turn} />
+            {requestsOf(calls).map((each) => (
+              <Trail key={each[0]!.id ?? `${each[0]!.turn} ${each[0]!.role}`} calls={each} chosen={each[0]!.turn === turn} />
             ))}
             <CallTable calls={calls} turn={turn} onRead={(id) => change({ tab: "prompt", call: String(id) })} />
           </div>
@@ -28,15 +29,6 @@ export function ModelCalls({ jobId, ended, turn }: { jobId: string; ended: boole
       }
     </Loaded>
   );
-}
-
-function turnsOf(calls: readonly LlmCall[]): LlmCall[][] {
-  const turns = new Map<string, LlmCall[]>();
-  for (const call of calls) {
-    const key = `${call.turn} ${call.role}`;
-    turns.set(key, [...(turns.get(key) ?? []), call]);
-  }
-  return [...turns.values()];
 }
 
 function Trail({ calls, chosen }: { calls: readonly LlmCall[]; chosen: boolean }) {

@@ -1,7 +1,7 @@
-import { useMutation } from "@tanstack/react-query";
 import { lazy, Suspense, type ReactNode } from "react";
-import { Problem, type Tagged } from "../api/client";
+import type { Tagged } from "../api/client";
 import { useDraft } from "./draft";
+import { same, useOver, type Conflict } from "./over";
 
 const Overtaken = lazy(() => import("./overtaken"));
 
@@ -28,14 +28,7 @@ export interface Edited<T, D> {
   save: () => void;
   saving: boolean;
   error: Error | null;
-  conflict: Conflict_<T> | null;
-}
-
-interface Conflict_<T> {
-  theirs: T;
-  take: () => void;
-  saveOver: () => void;
-  keep: () => void;
+  conflict: Conflict<T, D> | null;
 }
 
 /**
@@ -47,24 +40,10 @@ export function useEdited<T, D>({ name, now, draftOf, write, read }: Options<T, 
   const base = edit?.base ?? now;
   const before = draftOf(base.value);
   const draft = edit?.draft ?? before;
-  const save = useMutation({
-    /** What somebody else has saved meanwhile; null when it is saved. */
-    mutationFn: async (over: Tagged<T> | null): Promise<Tagged<T> | null> => {
-      const theirs = await tryTo(write, draft, (over ?? base).tag, read);
-      if (theirs === null) return null;
-      // Another part has changed, or it was changed back: what is edited here is as it was.
-      if (same(draftOf(theirs.value), before)) return tryTo(write, draft, theirs.tag, read);
-      return theirs;
-    },
-    onSuccess: async (theirs) => {
-      if (theirs !== null) return;
-      await read();
-      setEdit(null);
-    },
-  });
-  const theirs = save.data ?? null;
+  const over = useOver<T, D>({ base, partOf: draftOf, write, read, onDone: () => setEdit(null) });
+  const { theirs, reset } = over;
   const drop = (): void => {
-    save.reset();
+    reset();
     setEdit(null);
   };
   return {
@@ -73,35 +52,35 @@ export function useEdited<T, D>({ name, now, draftOf, write, read }: Options<T, 
     changed: !same(draft, before),
     change: (next) => setEdit(same(next, before) ? null : { base, draft: next }),
     drop,
-    save: () => save.mutate(null),
-    saving: save.isPending,
-    error: save.error,
-    conflict: theirs === null ? null : { theirs: theirs.value, take: drop, saveOver: () => save.mutate(theirs), keep: save.reset },
+    save: () => over.act(draft),
+    saving: over.pending,
+    error: over.error,
+    conflict: theirs === null ? null : { theirs: theirs.value, mine: draft, take: drop, saveOver: () => over.actOver(draft, theirs), keep: reset },
   };
 }
 
-/** Null when it is written, else what stands there instead. Raises: Problem. */
-async function tryTo<T, D>(write: (draft: D, tag: string | null) => Promise<unknown>, draft: D, tag: string | null, read: () => Promise<Tagged<T>>): Promise<Tagged<T> | null> {
-  try {
-    await write(draft, tag);
-    return null;
-  } catch (error) {
-    if (!(error instanceof Problem && error.status === 412)) throw error;
-    return read();
-  }
-}
-
-function same(one: unknown, other: unknown): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
+interface BothProps<T, A> {
+  conflict: Conflict<T, A> | null;
+  saving: boolean;
+  theirs: (value: T) => string;
+  mine: (action: A) => string;
+  who?: (theirs: T) => ReactNode;
 }
 
 /** Theirs and mine as a difference, and what can be done; nothing while nobody else has saved. */
-export function Conflict<T, D>({ edited, textOf, draftOf, who }: { edited: Edited<T, D>; textOf: (draft: D) => string; draftOf: (value: T) => D; who?: (theirs: T) => ReactNode }) {
-  const { conflict, draft, saving } = edited;
+export function BothVersions<T, A>({ conflict, saving, theirs, mine, who }: BothProps<T, A>) {
   if (conflict === null) return null;
   return (
     <Suspense>
-      <Overtaken theirs={textOf(draftOf(conflict.theirs))} mine={textOf(draft)} who={who?.(conflict.theirs)} saving={saving} onTake={conflict.take} onSaveOver={conflict.saveOver} onKeep={conflict.keep} />
+      <Overtaken
+        theirs={theirs(conflict.theirs)}
+        mine={mine(conflict.mine)}
+        who={who?.(conflict.theirs)}
+        saving={saving}
+        onTake={conflict.take}
+        onSaveOver={conflict.saveOver}
+        onKeep={conflict.keep}
+      />
     </Suspense>
   );
 }

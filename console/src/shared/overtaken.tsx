@@ -9,7 +9,7 @@ interface Props {
   saving: boolean;
   onTake: () => void;
   onSaveOver: () => void;
-  onKeep: () => void;
+  onKeep: (() => void) | null;
 }
 
 /** Somebody else has saved while one was editing: both versions, and neither is lost unseen. */
@@ -38,9 +38,11 @@ export default function Overtaken({ theirs, mine, who, saving, onTake, onSaveOve
             Save mine over it
           </Button>
         )}
-        <Button variant="subtle" onClick={onKeep}>
-          Keep editing
-        </Button>
+        {onKeep === null ? null : (
+          <Button variant="subtle" onClick={onKeep}>
+            Keep editing
+          </Button>
+        )}
       </span>
     </section>
   );

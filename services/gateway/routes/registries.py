@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Annotated
 
 from fastapi import Path, Request, Response
@@ -51,7 +53,7 @@ async def list_prompts(caller: CurrentCaller, deps: Deps, limit: Limit = 50, cur
 )
 async def get_prompt(request: Request, id: Id, caller: CurrentCaller, deps: Deps) -> Response:
     """The version in use, with the variables that a text must and may have."""
-    prompt = await deps.llm.ask(lambda: deps.llm.layer.prompts.get(id))
+    prompt = await deps.llm.ask(lambda: deps.llm.layer.prompts.latest(id))
     return with_etag(request, prompt, tag=_tag(prompt))
 
 
@@ -101,13 +103,16 @@ async def test_prompt(id: Id, body: PromptTestInput, caller: CurrentCaller, db: 
 
 @prompts_router.post("/{id}/publish", summary="Use a version that is there", response_model=Prompt)
 @EndpointRules(scope="admin", audit="prompts.publish")
-async def publish_prompt(id: Id, body: PublishInput, caller: CurrentCaller, db: Db, deps: Deps) -> Response:
+async def publish_prompt(
+    id: Id, body: PublishInput, caller: CurrentCaller, db: Db, deps: Deps, if_match: IfMatch = None
+) -> Response:
     """With `evaluation` only if that has passed with this version (409); the history of versions tells it then."""
     registry = deps.llm.layer.prompts
+    expected = await _expected(deps, id, if_match)
     gate = None
     if body.evaluation is not None:
         gate = await passed(db, caller.tenant, body.evaluation, body.require, prompt=f"{id}@{body.version}")
-    return _changed(await deps.llm.ask(lambda: registry.publish(id, body.version, gate, caller.tenant)))
+    return _changed(await deps.llm.ask(lambda: registry.publish(id, body.version, gate, caller.tenant, expected)))
 
 
 @prompts_router.post("/{id}/rollback", summary="Use an old version's text again", response_model=Prompt)
@@ -177,7 +182,7 @@ class RoleChain(Answer):
 async def list_models(request: Request, caller: CurrentCaller, deps: Deps) -> Response:
     """Also what each costs for a million tokens, and since when that is known."""
     chains = await _chains(deps)
-    return with_etag(request, chains, tag=_tag_of_chains(chains))
+    return with_etag(request, chains, tag=_tag_of_roles(chains.roles))
 
 
 @models_router.put("/{id}", summary="Change who plays a role")
@@ -189,13 +194,12 @@ async def set_model_chain(
 
     With `evaluation` only if that has passed with the first model (409). `If-Match` is the tag of the list of models.
     """
-    if if_match is not None and not has_tag(if_match, _tag_of_chains(await _chains(deps))):
-        raise PreconditionFailed("Somebody has changed the chains since you read them; read them again.")
     if body.evaluation is not None:
         first = f"{body.chain[0].provider}/{body.chain[0].model}"
         await passed(db, caller.tenant, body.evaluation, body.require, model=first)
     links = [ChainLink(link.provider, link.model, link.parameters) for link in body.chain]
-    warnings = await deps.llm.ask(lambda: deps.llm.layer.models.set_chain(id, links, caller.key_id))
+    expected = None if if_match is None else partial(_are_those, if_match)
+    warnings = await deps.llm.ask(lambda: deps.llm.layer.models.set_chain(id, links, caller.key_id, expected))
     return RoleChain(role=id, chain=body.chain, warnings=warnings)
 
 
@@ -232,19 +236,26 @@ async def release_provider(id: Id, caller: CurrentCaller, deps: Deps) -> Respons
     return Json(await deps.llm.ask(lambda: deps.llm.layer.release(id)))
 
 
-def _tag_of_chains(chains: Models) -> str:
+def _tag_of_roles(roles: Mapping[str, Sequence[Link]]) -> str:
     """Of what can be changed: which models are known changes by itself."""
-    return etag_of(encode({role: [link.model_dump() for link in links] for role, links in chains.roles.items()}))
+    return etag_of(encode({role: [link.model_dump() for link in links] for role, links in roles.items()}))
+
+
+def _are_those(if_match: str, stored: Mapping[str, Sequence[ChainLink]]) -> bool:
+    return has_tag(if_match, _tag_of_roles(_roles(stored)))
+
+
+def _roles(chains: Mapping[str, Sequence[ChainLink]]) -> dict[str, list[Link]]:
+    return {
+        role: [Link(provider=link.provider, model=link.model, parameters=dict(link.parameters)) for link in links]
+        for role, links in chains.items()
+    }
 
 
 async def _chains(deps: Deps) -> Models:
     registry = deps.llm.layer.models
-    chains, available, prices = await deps.llm.ask(lambda: (registry.chains(), registry.available(), registry.prices()))
-    roles = {
-        role: [Link(provider=link.provider, model=link.model, parameters=dict(link.parameters)) for link in links]
-        for role, links in chains.items()
-    }
-    return Models(available=available, roles=roles, prices=prices)
+    chains, available, prices = await deps.llm.ask(lambda: (registry.stored(), registry.available(), registry.prices()))
+    return Models(available=available, roles=_roles(chains), prices=prices)
 
 
 @tenant_models_router.get("", summary="See which models a tenant may use")

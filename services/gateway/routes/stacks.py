@@ -55,7 +55,8 @@ async def get_definitions(request: Request, caller: CurrentCaller, db: Db) -> Re
 async def set_definitions(body: DefinitionsInput, caller: CurrentCaller, db: Db, if_match: IfMatch = None) -> Response:
     """The whole set, as a new version that the next job uses. 422 names each fault with its line."""
     text, definitions = await asyncio.to_thread(_parsed, body)
-    return _changed(await _save(db, caller, text, definitions, await _expected(db, caller.tenant, if_match)))
+    expected = await _expected(db, caller.tenant, if_match)
+    return _changed(await _save(db, caller, text, definitions, expected, body.note))
 
 
 @router.delete("/definitions", summary="Use no definitions any more", response_model=DefinitionSet)
@@ -97,7 +98,7 @@ async def rollback_definitions(
     except NotFound as missing:
         raise InvalidRequest(f"body.version: {missing.detail}", [(["body", "version"], missing.detail)]) from None
     expected = await _expected(db, caller.tenant, if_match)
-    return _changed(await _save(db, caller, old.yaml, old.definitions, expected))
+    return _changed(await _save(db, caller, old.yaml, old.definitions, expected, f"as version {body.version} was"))
 
 
 AtLeast = Annotated[int, Query(ge=1, le=1000, description="In how many jobs a technology was named")]
@@ -126,7 +127,7 @@ async def promote_stack_proposal(
         raise Conflict(f"There is a definition of the {new.kind} {new.id} already.")
     text = await asyncio.to_thread(extended, now.yaml, now.definitions, new)
     await db.execute(proposals.decide(caller.tenant, kind, id, "promoted", caller.key_id))
-    return _changed(await _save(db, caller, text, [*now.definitions, new], now.version))
+    return _changed(await _save(db, caller, text, [*now.definitions, new], now.version, f"the proposed {kind} {id}"))
 
 
 @router.post("/proposals/{kind}/{id}/dismiss", summary="Dismiss a proposal")
@@ -147,11 +148,16 @@ def _parsed(body: DefinitionsInput) -> tuple[str, Sequence[Definition]]:
 
 
 async def _save(
-    db: AsyncConnection, caller: Caller, text: str, definitions: Sequence[Definition], expected: int | None
+    db: AsyncConnection,
+    caller: Caller,
+    text: str,
+    definitions: Sequence[Definition],
+    expected: int | None,
+    note: str | None = None,
 ) -> DefinitionSet:
     """Raises: PreconditionFailed when ``expected`` is not the newest, Conflict when others write all the time."""
     for _ in range(5):
-        added = await db.execute(statements.add(caller.tenant, text, definitions, caller.key_id, expected))
+        added = await db.execute(statements.add(caller.tenant, text, definitions, caller.key_id, expected, note))
         row = added.mappings().one_or_none()
         if row is not None:
             await db.execute(statements.forget(caller.tenant, row["version"]))

@@ -27,6 +27,7 @@ _FILL = """
 _MARKS = """
     INSERT INTO job_marks (tenant_id, mark, created_at, job_id)
     SELECT tenant_id, job_mark('label', key || '=' || value), created_at, id FROM jobs, jsonb_each_text(labels)
+    UNION ALL SELECT tenant_id, job_mark('warned', ''), created_at, id FROM jobs WHERE warnings <> '[]'
 """
 _ALL, _ODD = [("all", "yes")], [("odd", "yes")]
 _FILTERS: dict[str, tuple[JobFilter, str]] = {
@@ -40,6 +41,11 @@ _FILTERS: dict[str, tuple[JobFilter, str]] = {
     "two labels": (JobFilter(labels=[_ALL, _ODD]), "labels ? 'odd'"),
     "either label, of a kind": (JobFilter(labels=[[*_ODD, *_ALL]], kinds=["execute"]), "kind = 'execute'"),
     "warnings": (JobFilter(warned=True), "warnings <> '[]'"),
+    "warnings of a kind and state": (
+        JobFilter(warned=True, kinds=["execute"], states=["failed", "succeeded"]),
+        "warnings <> '[]' AND kind = 'execute'",
+    ),
+    "no warnings": (JobFilter(warned=False), "warnings = '[]'"),
     "a common label without warnings": (JobFilter(labels=[_ALL], warned=False), "warnings = '[]'"),
     "nothing": (JobFilter(words="nowhere"), "false"),
 }
@@ -131,8 +137,9 @@ def test_a_count_has_an_end(filled: Connection, wanted: JobFilter, monkeypatch: 
         JobFilter(kinds=["flow"]),
         JobFilter(labels=[_ALL]),
         JobFilter(model="m"),
+        JobFilter(warned=True),
     ],
-    ids=["all", "a state", "a kind", "a label", "a model"],
+    ids=["all", "a state", "a kind", "a label", "a model", "warnings"],
 )
 def test_a_list_in_the_order_of_its_index_is_read_at_once(wanted: JobFilter) -> None:
     assert listing.end_of_look("looker", wanted, None) is None

@@ -24,14 +24,15 @@ from tests.support.rows import job_row
 _TABLES = "jobs, job_turns, job_counts, job_deltas, job_events, job_marks, conversations"
 _FILL = """
     INSERT INTO jobs (id, tenant_id, kind, state, input, conversation_id, actor, head, labels, last_seq, created_at,
-                      worker_id, lease_until, finished_at, error)
+                      worker_id, lease_until, finished_at, error, warnings)
     SELECT 'q' || lpad(n::text, 9, '0'), CASE WHEN n % 10 < :skew OR n < 4 THEN 't0' ELSE 't' || (n % 500) END,
            'execute',
            CASE WHEN n % 4 = 1 THEN 'succeeded' WHEN n <= 16 THEN 'running' ELSE 'queued' END, '{"code": "1"}',
            CASE WHEN n % 10 < :chained THEN 'one' ELSE 'c' || n END, 'k', n % 10 >= :chained OR n = 10,
            CASE WHEN n % 1000 = 0 THEN '{"rare": "yes", "all": "yes"}' ELSE '{"all": "yes"}' END::jsonb, 1,
            clock_timestamp() + n * interval '1 millisecond', 'w1', clock_timestamp() + interval '1 hour',
-           CASE WHEN n % 4 = 1 THEN clock_timestamp() END, CASE WHEN n % 999 = 0 THEN '{"code": "odd"}'::jsonb END
+           CASE WHEN n % 4 = 1 THEN clock_timestamp() END, CASE WHEN n % 999 = 0 THEN '{"code": "odd"}'::jsonb END,
+           CASE WHEN n % 997 = 0 THEN '["odd"]' ELSE '[]' END::jsonb
     FROM generate_series(1, :rows) n
 """
 _FOLLOW = (
@@ -41,7 +42,8 @@ _FOLLOW = (
     "INSERT INTO job_events (tenant_id, job_id, seq, type, fence) SELECT tenant_id, id, 1, 'job_queued', 0 FROM jobs",
     "INSERT INTO job_marks (tenant_id, mark, created_at, job_id) "
     "SELECT tenant_id, job_mark('label', key || '=' || value), created_at, id FROM jobs, jsonb_each_text(labels) "
-    "UNION ALL SELECT tenant_id, job_mark('error', error->>'code'), created_at, id FROM jobs WHERE error IS NOT NULL",
+    "UNION ALL SELECT tenant_id, job_mark('error', error->>'code'), created_at, id FROM jobs WHERE error IS NOT NULL "
+    "UNION ALL SELECT tenant_id, job_mark('warned', ''), created_at, id FROM jobs WHERE warnings <> '[]'",
 )
 #: A vacuum while all rows are new, or all are gone, leaves pages and an estimate of no rows.
 _VACUUMED = text(
@@ -91,6 +93,7 @@ _HOT: Mapping[str, tuple[Callable[[], Executable], int]] = {
     "rare label": (lambda: listing.page("t0", _LABEL, 20), 250),
     "common label": (lambda: listing.page("t0", listing.JobFilter(labels=[[("all", "yes")]]), 20), 250),
     "error code": (lambda: listing.page("t0", listing.JobFilter(error_code="odd"), 20), 250),
+    "warnings": (lambda: listing.page("t0", listing.JobFilter(warned=True), 20), 250),
     "expired jobs": (lambda: maintenance.expired_jobs(30, 1000), 20),
     "expired keys": (lambda: maintenance.expired_idempotency_keys(24, 1000), 20),
 }

@@ -59,6 +59,9 @@ def test_every_attempt_is_a_row(scripted_llm: ScriptedLlm, engine: Engine, owner
     assert (second.prompt.key, second.prompt.version) == ("flows.edit", 3)
     assert (skipped.turn, skipped.requested.provider, skipped.outcome) == (2, "groq", "skipped")
     assert (last.reason, last.outcome) == ("failover", "ok")
+    assert first.request is not None
+    assert (second.request, skipped.request == last.request) == (first.request, True)
+    assert first.request != last.request, "attempts tell of which request they are"
     assert asked.usage.llm_calls == 2, "two calls reached a provider"
     with engine.connect() as connection:
         assert totals(connection, owner.tenant_id, owner.job_id or "") == {

@@ -1,15 +1,19 @@
-import { Button } from "@mantine/core";
+import { Button, TextInput } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { post, Problem, put, tagged } from "../../api/client";
+import { post, putOver, tagged, type Tagged } from "../../api/client";
 import type { components } from "../../api/schema";
 import { visible } from "../../shared/ansi";
+import { useDraft } from "../../shared/draft";
+import { BothVersions, useEdited } from "../../shared/edited";
 import { CodeEditor } from "../../shared/editor";
+import { faultsOf } from "../../shared/faults";
 import { Failed, Loaded } from "../../shared/states";
 import { useUrl } from "../../shared/url";
 import { WriteButton } from "../../shared/write";
 import { Proposals } from "./proposals";
 import { Versions } from "./versions";
+import { Who } from "./who";
 
 export type DefinitionSet = components["schemas"]["DefinitionSet"];
 type Check = components["schemas"]["DefinitionsCheck"];
@@ -22,16 +26,20 @@ export function Definitions() {
   const [open, setOpen] = useState(url.rules !== undefined || url.proposal !== undefined);
   const client = useQueryClient();
   const query = useQuery({ queryKey: ["definitions"], queryFn: () => tagged<DefinitionSet>("/v1/stacks/definitions"), enabled: open });
+  const read = async (): Promise<Tagged<DefinitionSet>> => {
+    void client.invalidateQueries({ queryKey: ["definitions", "versions"] });
+    return (await query.refetch({ throwOnError: true })).data!;
+  };
   const changed = (): void => void client.invalidateQueries({ queryKey: ["definitions"] });
   return (
     <details className="panel" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>Own rules</summary>
       {open ? (
         <Loaded query={query}>
-          {({ value, tag }) => (
+          {(now) => (
             <div className="stack">
-              <Editor key={value.version} now={value} tag={tag} onChanged={changed} />
-              <Versions current={value.version} onChanged={changed} />
+              <Editor now={now} read={read} />
+              <Versions now={now} read={read} />
               <Proposals onChanged={changed} />
             </div>
           )}
@@ -41,23 +49,37 @@ export function Definitions() {
   );
 }
 
+const textOf = (set: DefinitionSet): string => (set.yaml === "" ? EXAMPLE : set.yaml);
+
 /** The rules as YAML, kept as they are written: checked before they are kept, each save a version. */
-function Editor({ now, tag, onChanged }: { now: DefinitionSet; tag: string | null; onChanged: () => void }) {
-  const [text, setText] = useState(now.yaml === "" ? EXAMPLE : now.yaml);
+function Editor({ now, read }: { now: Tagged<DefinitionSet>; read: () => Promise<Tagged<DefinitionSet>> }) {
+  const { version } = now.value;
+  const [note, setNote] = useDraft("definitions-note", "");
+  const edited = useEdited({
+    name: "definitions",
+    now,
+    draftOf: textOf,
+    read,
+    write: async (yaml: string, tag) => {
+      await putOver("/v1/stacks/definitions", { yaml, note: note.trim() || undefined }, tag);
+      setNote("");
+    },
+  });
+  const { draft: text } = edited;
   const check = useMutation({ mutationFn: () => post<Check>("/v1/stacks/definitions/check", { yaml: text }) });
-  const save = useMutation({ mutationFn: () => put("/v1/stacks/definitions", { yaml: text }, tag === null ? {} : { "If-Match": tag }), onSuccess: onChanged });
-  const fault = save.error ?? check.error;
+  const fault = edited.error ?? check.error;
+  const said = faultsOf(fault, ["note"]);
   return (
     <div className="stack">
       <span className="muted">
-        {now.version === 0 ? "None yet." : `Version ${now.version}.`} A rule has id, kind, name, and files or dependencies that prove it.
+        {version === 0 ? "None yet." : `Version ${version}.`} A rule has id, kind, name, and files or dependencies that prove it.
       </span>
       <CodeEditor
         label="Own rules"
         language="yaml"
         value={text}
         onChange={(changed) => {
-          setText(changed);
+          edited.change(changed);
           check.reset();
         }}
         minHeight={120}
@@ -66,22 +88,19 @@ function Editor({ now, tag, onChanged }: { now: DefinitionSet; tag: string | nul
         <Button variant="default" loading={check.isPending} onClick={() => check.mutate()}>
           Check
         </Button>
-        <WriteButton loading={save.isPending} disabled={text === now.yaml} onClick={() => save.mutate()}>
-          Save as version {now.version + 1}
+        <WriteButton loading={edited.saving} disabled={!edited.changed} onClick={edited.save}>
+          Save as version {version + 1}
         </WriteButton>
         {check.data === undefined ? null : <span className="good">✓ {check.data.definitions.length} rules, they fit.</span>}
       </div>
+      {edited.changed ? <TextInput label="Why, for the list of versions" error={said.at("note")} value={note} maxLength={500} onChange={(event) => setNote(event.currentTarget.value)} /> : null}
       {(check.data?.warnings ?? []).map((warning) => (
         <p key={warning} className="callout warn">
           {visible(warning)}
         </p>
       ))}
-      {fault === null ? null : <Failed error={fault} />}
-      {save.error instanceof Problem && save.error.status === 412 ? (
-        <Button variant="default" onClick={onChanged}>
-          Somebody saved meanwhile: load their version
-        </Button>
-      ) : null}
+      {fault === null ? null : <Failed error={fault} faults={said} />}
+      <BothVersions conflict={edited.conflict} saving={edited.saving} theirs={textOf} mine={(draft) => draft} who={(theirs) => <Who version={theirs} />} />
     </div>
   );
 }

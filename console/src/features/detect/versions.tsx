@@ -1,29 +1,41 @@
-import { useMutation, useQuery } from "@tanstack/react-query";
-import { get, post } from "../../api/client";
+import { useQuery } from "@tanstack/react-query";
+import { get, postOver, type Tagged } from "../../api/client";
 import type { components } from "../../api/schema";
 import type { Page } from "../../api/types";
 import { visible } from "../../shared/ansi";
 import { Diff } from "../../shared/code";
+import { BothVersions } from "../../shared/edited";
 import { Tag } from "../../shared/marks";
 import { count } from "../../shared/numbers";
+import { useOver } from "../../shared/over";
 import { Failed, Loaded } from "../../shared/states";
 import { When } from "../../shared/time";
 import { useUrl } from "../../shared/url";
 import { WriteButton } from "../../shared/write";
 import type { DefinitionSet } from "./definitions";
+import { Who } from "./who";
 
 type Version = components["schemas"]["DefinitionsVersion"];
 
 /** All versions of the rules, newest first; one that is opened is shown as what it changed of the one before. */
-export function Versions({ current, onChanged }: { current: number; onChanged: () => void }) {
+export function Versions({ now, read }: { now: Tagged<DefinitionSet>; read: () => Promise<Tagged<DefinitionSet>> }) {
+  const current = now.value.version;
   const [url, change] = useUrl();
   const query = useQuery({ queryKey: ["definitions", "versions"], queryFn: () => get<Page<Version>>("/v1/stacks/definitions/versions", { limit: 200 }) });
-  const restore = useMutation({ mutationFn: (version: number) => post("/v1/stacks/definitions/rollback", { version }), onSuccess: onChanged });
+  const restore = useOver({
+    base: now,
+    partOf: (other) => other.yaml,
+    read,
+    write: (version: number, tag) => postOver("/v1/stacks/definitions/rollback", { version }, tag),
+  });
+  const wanted = restore.conflict?.mine ?? null;
+  const old = useQuery({ queryKey: ["definitions", "text", wanted], queryFn: () => textOf(wanted!), enabled: wanted !== null, staleTime: Infinity });
   if (current === 0) return null;
   return (
     <section className="tight" aria-label="Versions of the rules">
       <h3>Versions</h3>
-      {restore.error === null ? null : <Failed error={restore.error} />}
+      {(restore.error ?? old.error) === null ? null : <Failed error={restore.error ?? old.error} />}
+      <BothVersions conflict={old.data === undefined ? null : restore.conflict} saving={restore.pending} theirs={(other) => other.yaml} mine={() => old.data ?? ""} who={(other) => <Who version={other} />} />
       <Loaded query={query} rows={2}>
         {({ items }) => (
           <>
@@ -47,11 +59,12 @@ export function Versions({ current, onChanged }: { current: number; onChanged: (
                     </span>
                     <span className="spacer" />
                     {each.version === current ? null : (
-                      <WriteButton variant="default" size="compact-sm" loading={restore.isPending && restore.variables === each.version} aria-label={`Use version ${each.version} again`} onClick={() => restore.mutate(each.version)}>
+                      <WriteButton variant="default" size="compact-sm" loading={restore.pending && restore.action === each.version} aria-label={`Use version ${each.version} again`} onClick={() => restore.act(each.version)}>
                         Use it again
                       </WriteButton>
                     )}
                   </div>
+                  {each.note ? <span>{visible(each.note)}</span> : null}
                   {isOpen ? <Opened version={each.version} before={items[index + 1]?.version ?? null} /> : null}
                 </div>
               );

@@ -11,7 +11,7 @@ interface Props {
   chosen: readonly string[];
   disabled: boolean;
   call: Call;
-  calls: (calls: ToolCall[]) => void;
+  calls: (calls: readonly ToolCall[]) => void;
 }
 
 /** What can be done with the nodes that are chosen: coloured, grouped, folded. */

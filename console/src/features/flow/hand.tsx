@@ -10,19 +10,26 @@ const OFFERED = 20;
 
 /** Editing by hand, without a pointer: n adds, l links the chosen node to another, a new name is typed. */
 export function Hand({ flow, chosen, disabled, call }: { flow: FlowView; chosen: string | null; disabled: boolean; call: Call }) {
-  const [text, setText] = useState("");
+  const [typed, setTyped] = useState<{ text: string; before: FlowView } | null>(null);
   const [target, setTarget] = useState("");
   useHandKeys();
+  const text = typed?.text ?? "";
+  // What others rename while one types is not unsaid unseen.
+  const type = (next: string): void => setTyped(next === "" ? null : { text: next, before: typed?.before ?? flow });
+  const done = (name: string, params: object): void => {
+    call(name, params, typed?.before);
+    setTyped(null);
+  };
   const names = useMemo(() => namesOf(flow), [flow]);
   const targetId = names.get(target.trim());
   const offered = useMemo(() => matching([...names.keys()], target), [names, target]);
   return (
     <div className="bar">
-      <TextInput id="node-text" aria-label="Text of a node" placeholder={chosen === null ? "Text of a new node (n)" : "Text of a node after it, or its new text"} value={text} onChange={(event) => setText(event.currentTarget.value)} style={{ flex: 1, minWidth: 160 }} disabled={disabled} />
-      <Button variant="default" disabled={disabled || text.trim() === ""} onClick={() => (call("addNode", { label: text, ...(chosen === null ? {} : { parentNodeId: chosen }) }), setText(""))}>
+      <TextInput id="node-text" aria-label="Text of a node" placeholder={chosen === null ? "Text of a new node (n)" : "Text of a node after it, or its new text"} value={text} onChange={(event) => type(event.currentTarget.value)} style={{ flex: 1, minWidth: 160 }} disabled={disabled} />
+      <Button variant="default" disabled={disabled || text.trim() === ""} onClick={() => done("addNode", { label: text, ...(chosen === null ? {} : { parentNodeId: chosen }) })}>
         Add
       </Button>
-      <Button variant="default" disabled={disabled || chosen === null || text.trim() === ""} onClick={() => (call("updateNode", { nodeId: chosen, label: text }), setText(""))}>
+      <Button variant="default" disabled={disabled || chosen === null || text.trim() === ""} onClick={() => done("updateNode", { nodeId: chosen, label: text })}>
         Rename
       </Button>
       <input id="link-target" className="plain-input" list="link-targets" autoComplete="off" aria-label="Link the chosen node to" placeholder="Link to… (l)" disabled={disabled || chosen === null} value={target} onChange={(event) => setTarget(event.currentTarget.value)} />

@@ -1,8 +1,8 @@
 import { notifications } from "@mantine/notifications";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useMemo, useRef, useState } from "react";
-import { get, getUnlessSame, post, Problem } from "../../api/client";
+import { get, getUnlessSame, Problem } from "../../api/client";
 import type { FlowView } from "../../api/types";
 import { visible } from "../../shared/ansi";
 import { LiveTag, Tag } from "../../shared/marks";
@@ -15,6 +15,7 @@ import { linkedWith } from "./arrows";
 import { Chat } from "./chat";
 import { Chosen } from "./chosen";
 import { SPEEDS, useFrame } from "./film";
+import { useEdits } from "./edits";
 import "./flow.css";
 import { Export, Layout, Outline } from "./forms";
 import type { Operation } from "./elements";
@@ -24,10 +25,11 @@ import { Hand } from "./hand";
 import { History } from "./history";
 import { useLiveFlow } from "./live";
 import { Proposal } from "./proposal";
-import { said, type ToolCall } from "./said";
+import type { Call } from "./said";
 import { InTheWay, useWalk, Walk } from "./walk";
 
 const Canvas = lazy(() => import("./canvas"));
+const Overtaken = lazy(() => import("./overtaken"));
 
 export function Page() {
   const { id } = useParams({ strict: false }) as { id: string };
@@ -66,24 +68,14 @@ function Flow({ flow }: { flow: FlowView }) {
   const shown = film?.flow ?? flow;
   const { nodes, edges } = useMemo(() => drawn(shown, operations, film?.before), [shown, operations, film?.before]);
   const lines = useMemo(() => outline(shown), [shown]);
-  const edit = useMutation({
-    mutationFn: (tool_calls: ToolCall[]) => post<{ success: boolean; execution: { error?: string | null }[] }>(`${base}/operations`, { tool_calls }),
-    onMutate: (calls) => said(flow, calls),
-    onSuccess: (answer, _, done) => {
-      const error = answer.execution.find((each) => each.error)?.error;
-      if (error) notifications.show({ color: "red", title: "Not done", message: error });
-      else say(done);
-      refresh();
-    },
-    onError: fault,
-  });
+  const edits = useEdits(flow, say, refresh, fault);
   const walk = useWalk(flow, say, refresh);
   const write = useWrite();
   const editable = past === null && operations.length === 0 && write.may;
-  const call = (name: string, params: object): void => edit.mutate([{ name, params }]);
+  const call: Call = (name, params, before) => edits.run([{ name, params }], before);
   const arrows = useArrows(canvas, edges, editable);
   const remove = (gone: string[], cut: string[]): void => {
-    edit.mutate([...gone.map((nodeId) => ({ name: "deleteNode", params: { nodeId } })), ...(gone.length > 0 ? [] : cut.map((edgeId) => ({ name: "deleteEdge", params: { edgeId } })))]);
+    edits.run([...gone.map((nodeId) => ({ name: "deleteNode", params: { nodeId } })), ...(gone.length > 0 ? [] : cut.map((edgeId) => ({ name: "deleteEdge", params: { edgeId } })))]);
     // Who works by keys goes on beside what is gone.
     const beside = gone.flatMap((id) => [...linkedWith(edges, id)]).find((id) => !gone.includes(id));
     if (beside !== undefined) arrows.focus(beside);
@@ -103,6 +95,7 @@ function Flow({ flow }: { flow: FlowView }) {
         <Export base={base} name={flow.name} onFault={fault} />
       </div>
       <InTheWay flow={flow} walk={walk} />
+      <Suspense>{edits.overtaken === null ? null : <Overtaken edit={edits.overtaken} flow={flow} onAgain={edits.again} onLeave={edits.drop} />}</Suspense>
       <p className="hidden" role="status" aria-label="What was done">
         {visible(words)}
       </p>
@@ -117,7 +110,7 @@ function Flow({ flow }: { flow: FlowView }) {
                 editable={editable}
                 film={past !== null}
                 handle={canvas}
-                onMove={(moved) => edit.mutate(moved.map((params) => ({ name: "updateNode", params })))}
+                onMove={(moved) => edits.run(moved.map((params) => ({ name: "updateNode", params })))}
                 onConnect={(sourceNodeId, targetNodeId) => call("addEdge", { sourceNodeId, targetNodeId })}
                 onRemove={remove}
                 onChoose={setChosen}
@@ -126,7 +119,7 @@ function Flow({ flow }: { flow: FlowView }) {
             </Suspense>
           </div>
           <Hand flow={flow} chosen={chosen[0] ?? null} disabled={!editable} call={call} />
-          <Chosen flow={flow} chosen={chosen} disabled={!editable} call={call} calls={edit.mutate} />
+          <Chosen flow={flow} chosen={chosen} disabled={!editable} call={call} calls={edits.run} />
           <History
             flow={flow}
             chosen={past}

@@ -1,7 +1,8 @@
 import type { FlowView } from "../../api/types";
 import { nameOf } from "./names";
 
-export type Call = (name: string, params: object) => void;
+/** `before` is the flow that one saw when one began; without it, the one that is shown. */
+export type Call = (name: string, params: object, before?: FlowView) => void;
 
 export interface ToolCall {
   name: string;

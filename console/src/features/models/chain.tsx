@@ -2,9 +2,8 @@ import { useRef, useState, type KeyboardEvent, type PointerEvent } from "react";
 import type { Link } from "../../api/types";
 import { visible } from "../../shared/ansi";
 import { Tag } from "../../shared/marks";
-import { cell } from "../../shared/numbers";
 import { moved, placeAt } from "./order";
-import { endsWords, nameOf, priceWords, type Facts } from "./facts";
+import { endsWords, nameOf, parameterWords, priceWords, type Facts } from "./facts";
 
 interface Props {
   links: readonly Link[];
@@ -90,11 +89,11 @@ export function Chain({ links, facts, may, onChange, onTry }: Props) {
 
 /** With which parameters it is asked, what it costs, and until when it is there. */
 function Terms({ link, facts }: { link: Link; facts: Facts }) {
-  const parameters = Object.entries(link.parameters ?? {}).map(([name, value]) => `${name.replaceAll("_", " ")} ${cell(value)}`);
+  const parameters = parameterWords(link);
   const ends = endsWords(facts, link);
   return (
     <>
-      {parameters.length === 0 ? null : <span className="muted">{visible(parameters.join(", "))}</span>}
+      {parameters === "" ? null : <span className="muted">{visible(parameters)}</span>}
       <span className="muted">{priceWords(facts.prices.get(nameOf(link)))}</span>
       {ends === null ? null : <Tag tone={ends.over ? "bad" : "warn"}>{ends.words}</Tag>}
       {facts.configured.get(nameOf(link)) === false ? <Tag>no key: passed over</Tag> : null}

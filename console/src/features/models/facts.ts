@@ -1,5 +1,6 @@
 import type { components } from "../../api/schema";
-import type { Models } from "../../api/types";
+import type { Link, Models } from "../../api/types";
+import { cell } from "../../shared/numbers";
 
 export type Price = components["schemas"]["ModelPrice"];
 
@@ -24,6 +25,18 @@ export function factsOf(models: Models): Facts {
 
 export function nameOf({ provider, model }: { provider: string; model: string }): string {
   return `${provider}/${model}`;
+}
+
+/** "temperature 0.2, seed 7"; nothing where it is asked as its vendor has it. */
+export function parameterWords({ parameters }: Pick<Link, "parameters">): string {
+  return Object.entries(parameters ?? {})
+    .map(([name, value]) => `${name.replaceAll("_", " ")} ${cell(value)}`)
+    .join(", ");
+}
+
+/** A chain as text, a line for each model. */
+export function linesOf(links: readonly Link[]): string {
+  return links.map((link) => [nameOf(link), parameterWords(link)].filter(Boolean).join(", ")).join("\n");
 }
 
 /** "$0.15 in, $0.6 out per million tokens"; what is unknown is said and never $0. */

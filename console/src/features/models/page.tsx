@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { get, tagged } from "../../api/client";
+import { get, tagged, type Tagged } from "../../api/client";
 import type { Models, ProviderState } from "../../api/types";
 import { Loaded } from "../../shared/states";
 import { useTitle } from "../../shared/title";
@@ -12,6 +12,7 @@ export function Page() {
   useTitle("Models");
   const models = useQuery({ queryKey: ["models", "tagged"], queryFn: () => tagged<Models>("/v1/models") });
   const providers = useQuery({ queryKey: ["providers"], queryFn: () => get<{ items: ProviderState[] }>("/v1/providers"), refetchInterval: 3000 });
+  const read = async (): Promise<Tagged<Models>> => (await models.refetch({ throwOnError: true })).data!;
   return (
     <>
       <div className="head">
@@ -23,18 +24,19 @@ export function Page() {
           <h2>Providers</h2>
           <Loaded query={providers}>{({ items }) => <Providers items={items} />}</Loaded>
         </section>
-        <Loaded query={models}>{({ value, tag }) => <Roles models={value} tag={tag} />}</Loaded>
+        <Loaded query={models}>{(now) => <Roles now={now} read={read} />}</Loaded>
       </div>
     </>
   );
 }
 
-function Roles({ models, tag }: { models: Models; tag: string | null }) {
+function Roles({ now, read }: { now: Tagged<Models>; read: () => Promise<Tagged<Models>> }) {
+  const models = now.value;
   const facts = factsOf(models);
   return (
     <>
-      {Object.entries(models.roles).map(([role, chain]) => (
-        <Role key={role} role={role} chain={chain} tag={tag} facts={facts} />
+      {Object.keys(models.roles).map((role) => (
+        <Role key={role} role={role} now={now} read={read} facts={facts} />
       ))}
       <datalist id="models">
         {facts.names.map((name) => (

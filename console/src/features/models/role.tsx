@@ -1,43 +1,43 @@
 import { Button } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
-import { post, put } from "../../api/client";
+import { post, putOver, type Tagged } from "../../api/client";
 import type { components } from "../../api/schema";
-import type { Link } from "../../api/types";
+import type { Link, Models } from "../../api/types";
 import { useSession } from "../../app/shell";
 import { visible } from "../../shared/ansi";
+import { BothVersions, useEdited } from "../../shared/edited";
 import { Failed } from "../../shared/states";
 import { took } from "../../shared/time";
 import { Chain } from "./chain";
-import { nameOf, type Facts } from "./facts";
+import { linesOf, nameOf, type Facts } from "./facts";
 
 type Test = components["schemas"]["ModelTest"];
 
 interface Props {
   role: string;
-  chain: readonly Link[];
-  tag: string | null;
+  now: Tagged<Models>;
+  read: () => Promise<Tagged<Models>>;
   facts: Facts;
 }
 
 /** A role's chain: the first is asked first. It is tried before it is saved. */
-export function Role({ role, chain, tag, facts }: Props) {
-  // Null while nothing is changed: then it follows what is saved, and a test's answer outlives the save before it.
-  const [draft, setLinks] = useState<readonly Link[] | null>(null);
-  const links = draft ?? chain;
-  const [name, setName] = useState("");
-  const admin = useSession()?.scopes.includes("admin") ?? false;
-  const client = useQueryClient();
-  const changed = JSON.stringify(links) !== JSON.stringify(chain);
-  const save = useMutation({
-    mutationFn: () => put<{ warnings: string[] }>(`/v1/models/${role}`, { chain: links }, tag === null ? {} : { "If-Match": tag }),
-    onSuccess: async (answer) => {
-      for (const message of answer.warnings) notifications.show({ color: "yellow", message });
-      await client.invalidateQueries({ queryKey: ["models"] });
-      setLinks(null);
+export function Role({ role, now, read, facts }: Props) {
+  const chainOf = (models: Models): readonly Link[] => models.roles[role] ?? [];
+  const edited = useEdited({
+    name: `chain.${role}`,
+    now,
+    draftOf: chainOf,
+    read,
+    write: async (chain: readonly Link[], tag) => {
+      const { warnings } = await putOver<{ warnings: string[] }>(`/v1/models/${role}`, { chain }, tag);
+      for (const message of warnings) notifications.show({ color: "yellow", message });
     },
   });
+  const { draft: links, changed, change: setLinks } = edited;
+  const [name, setName] = useState("");
+  const admin = useSession()?.scopes.includes("admin") ?? false;
   const test = useMutation({ mutationFn: (link: Link | undefined) => post<Test>(`/v1/models/${role}/test`, link === undefined ? undefined : { link }) });
   const add = (): void => {
     const [provider, ...rest] = name.split("/");
@@ -54,11 +54,11 @@ export function Role({ role, chain, tag, facts }: Props) {
           Test
         </Button>
         {changed ? (
-          <Button variant="default" onClick={() => setLinks(null)}>
+          <Button variant="default" onClick={edited.drop}>
             As it was
           </Button>
         ) : null}
-        <Button disabled={!admin || !changed || links.length === 0} loading={save.isPending} title={admin ? undefined : "needs scope admin"} onClick={() => save.mutate()}>
+        <Button disabled={!admin || !changed || links.length === 0} loading={edited.saving} title={admin ? undefined : "needs scope admin"} onClick={edited.save}>
           Save
         </Button>
       </div>
@@ -82,7 +82,8 @@ export function Role({ role, chain, tag, facts }: Props) {
           {test.data.provider === null || test.data.model === null ? "" : visible(nameOf({ provider: test.data.provider, model: test.data.model }))} {test.data.ok ? `answered in ${took(test.data.seconds)}` : visible(test.data.error ?? "did not answer")}
         </p>
       )}
-      {save.error === null ? null : <Failed error={save.error} />}
+      {edited.error === null ? null : <Failed error={edited.error} />}
+      <BothVersions conflict={edited.conflict} saving={edited.saving} theirs={(models) => linesOf(chainOf(models))} mine={linesOf} />
       {test.error === null ? null : <Failed error={test.error} />}
     </section>
   );

@@ -1,22 +1,22 @@
 import { Button, TextInput } from "@mantine/core";
-import { useMutation, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
-import { get, post, putOver, tagged, type Tagged } from "../../api/client";
+import { get, postOver, putOver, tagged, type Tagged } from "../../api/client";
 import type { Page as PageOf, Prompt } from "../../api/types";
 import { useSession } from "../../app/shell";
-import { visible } from "../../shared/ansi";
 import { Diff } from "../../shared/code";
 import { useDraft } from "../../shared/draft";
-import { Conflict, useEdited } from "../../shared/edited";
+import { BothVersions, useEdited } from "../../shared/edited";
 import { CodeEditor } from "../../shared/editor";
 import { Tag } from "../../shared/marks";
 import { faultsOf } from "../../shared/faults";
+import { useOver } from "../../shared/over";
 import { Failed, Loaded } from "../../shared/states";
-import { When } from "../../shared/time";
 import { useTitle } from "../../shared/title";
 import { Trial } from "./trial";
 import { faultsOf as faultsInText } from "./variables";
 import { Versions } from "./versions";
+import { Who } from "./who";
 
 export function Page() {
   const { key } = useParams({ strict: false }) as { key: string };
@@ -24,10 +24,11 @@ export function Page() {
   const query = useQuery({ queryKey: ["prompt", key], queryFn: () => tagged<Prompt>(`/v1/prompts/${key}`) });
   const versions = useQuery({ queryKey: ["prompt-versions", key], queryFn: () => get<PageOf<Prompt>>(`/v1/prompts/${key}/versions`, { limit: 200 }) });
   const read = async (): Promise<Tagged<Prompt>> => {
+    const { data } = await query.refetch({ throwOnError: true });
+    // Afterwards, else the version that is in use looks like one that is still to be published.
     void versions.refetch();
-    return (await query.refetch({ throwOnError: true })).data!;
+    return data!;
   };
-  const refetch = (): void => void read();
   return (
     <>
       <div className="head">
@@ -39,8 +40,8 @@ export function Page() {
       <Loaded query={query}>
         {({ value, tag }) => (
           <div className="cols even">
-            <Editor key={key} now={{ value, tag }} read={read} onChanged={refetch} />
-            <Loaded query={versions}>{(page) => <Versions prompt={value} versions={page.items} onChanged={refetch} />}</Loaded>
+            <Editor key={key} now={{ value, tag }} read={read} builtIn={versions.data?.items.find((each) => each.is_default)?.text ?? ""} />
+            <Loaded query={versions}>{(page) => <Versions now={{ value, tag }} versions={page.items} read={read} />}</Loaded>
           </div>
         )}
       </Loaded>
@@ -51,13 +52,14 @@ export function Page() {
 interface EditorProps {
   now: Tagged<Prompt>;
   read: () => Promise<Tagged<Prompt>>;
-  onChanged: () => void;
+  /** The newest version of it that was used. */
+  builtIn: string;
 }
 
 const textOf = (prompt: Prompt): string => prompt.text;
 
 /** The text, checked for its variables while one types; publishing it is a version that workers follow within two seconds. */
-function Editor({ now, read, onChanged }: EditorProps) {
+function Editor({ now, read, builtIn }: EditorProps) {
   const prompt = now.value;
   const [note, setNote] = useDraft(`prompt-note.${prompt.key}`, "");
   const admin = useSession()?.scopes.includes("admin") ?? false;
@@ -74,7 +76,7 @@ function Editor({ now, read, onChanged }: EditorProps) {
   const { draft: text, before } = edited;
   const faults = faultsInText(text, prompt.variables);
   const said = faultsOf(edited.error, ["text", "note"]);
-  const reset = useMutation({ mutationFn: () => post<Prompt>(`/v1/prompts/${prompt.key}/reset`), onSuccess: onChanged });
+  const reset = useOver({ base: now, partOf: textOf, read, write: (_: "reset", tag) => postOver<Prompt>(`/v1/prompts/${prompt.key}/reset`, undefined, tag) });
   return (
     <div className="stack">
       <div className="bar">
@@ -87,7 +89,7 @@ function Editor({ now, read, onChanged }: EditorProps) {
             Drop the draft
           </Button>
         ) : null}
-        <Button variant="default" disabled={!admin || prompt.is_default} loading={reset.isPending} title={admin ? undefined : "needs scope admin"} onClick={() => reset.mutate()}>
+        <Button variant="default" disabled={!admin || prompt.is_default} loading={reset.pending} title={admin ? undefined : "needs scope admin"} onClick={() => reset.act("reset")}>
           Reset to the built-in text
         </Button>
         <Button disabled={!admin || !edited.changed || faults.length > 0} loading={edited.saving} title={admin ? undefined : "needs scope admin"} onClick={edited.save}>
@@ -101,7 +103,8 @@ function Editor({ now, read, onChanged }: EditorProps) {
       ))}
       {edited.error === null ? null : <Failed error={edited.error} faults={said} />}
       {reset.error === null ? null : <Failed error={reset.error} />}
-      <Conflict edited={edited} draftOf={textOf} textOf={(draft) => draft} who={(theirs) => <Who version={theirs} />} />
+      <BothVersions conflict={edited.conflict} saving={edited.saving} theirs={textOf} mine={(draft) => draft} who={(theirs) => <Who version={theirs} />} />
+      <BothVersions conflict={reset.conflict} saving={reset.pending} theirs={textOf} mine={() => builtIn} who={(theirs) => <Who version={theirs} />} />
       <CodeEditor label="Text of the prompt" language="markdown" value={text} onChange={edited.change} error={said.at("text")} minHeight={320} />
       {!edited.changed ? null : (
         <section>
@@ -112,15 +115,5 @@ function Editor({ now, read, onChanged }: EditorProps) {
       )}
       {faults.length > 0 ? null : <Trial prompt={prompt} text={text} />}
     </div>
-  );
-}
-
-function Who({ version }: { version: Prompt }) {
-  return (
-    <>
-      Version {version.version}
-      {version.actor ? ` by ${visible(version.actor)}` : ""}, <When at={version.updated_at} />
-      {version.note ? `: ${visible(version.note)}` : ""}
-    </>
   );
 }

@@ -1,28 +1,32 @@
 import { Select } from "@mantine/core";
-import { useMutation, useQuery } from "@tanstack/react-query";
-import { get, post } from "../../api/client";
+import { useQuery } from "@tanstack/react-query";
+import { get, postOver, type Tagged } from "../../api/client";
 import type { components } from "../../api/schema";
 import type { Prompt } from "../../api/types";
 import { useSession } from "../../app/shell";
 import { Diff } from "../../shared/code";
+import { BothVersions } from "../../shared/edited";
 import { useKeyNames } from "../../shared/key-names";
+import { useOver } from "../../shared/over";
 import { Failed } from "../../shared/states";
 import { useUrl } from "../../shared/url";
 import { Names } from "./names";
 import { VersionRow } from "./version";
+import { Who } from "./who";
 
 type Stats = components["schemas"]["Stats"];
 
 const DAYS = 90;
 
 interface Props {
-  prompt: Prompt;
+  now: Tagged<Prompt>;
   versions: readonly Prompt[];
-  onChanged: () => void;
+  read: () => Promise<Tagged<Prompt>>;
 }
 
 /** Every version with what it came to; any two beside each other, and any made current again. */
-export function Versions({ prompt, versions, onChanged }: Props) {
+export function Versions({ now, versions, read }: Props) {
+  const prompt = now.value;
   const [url, change] = useUrl();
   const admin = useSession()?.scopes.includes("admin") ?? false;
   const names = useKeyNames(admin);
@@ -31,10 +35,12 @@ export function Versions({ prompt, versions, onChanged }: Props) {
     queryFn: () => get<Stats>("/v1/stats", { by: "prompt", bucket: "all", from: new Date(Date.now() - DAYS * 86_400_000).toISOString() }),
   });
   const sums = new Map(stats.data?.items.map((row) => [row.group, row]));
-  const use = useMutation({
+  const use = useOver({
+    base: now,
+    partOf: (other) => other.text,
+    read,
     // A version that nobody has used yet is published as it stands; the text of an older one becomes a new version.
-    mutationFn: (version: number) => post<Prompt>(`/v1/prompts/${prompt.key}/${version > prompt.version ? "publish" : "rollback"}`, { version }),
-    onSuccess: onChanged,
+    write: (version: number, tag) => postOver<Prompt>(`/v1/prompts/${prompt.key}/${version > prompt.version ? "publish" : "rollback"}`, { version }, tag),
   });
   const textOf = (version: string | undefined): string | undefined => versions.find((each) => String(each.version) === version)?.text;
   const choices = versions.map((each) => ({ value: String(each.version), label: `version ${each.version}` }));
@@ -53,12 +59,13 @@ export function Versions({ prompt, versions, onChanged }: Props) {
               sums={sums.get(`${prompt.key}@${version.version}`)}
               who={version.actor == null ? null : (names.get(version.actor) ?? version.actor)}
               may={admin}
-              onUse={() => use.mutate(version.version)}
+              onUse={() => use.act(version.version)}
             />
           ))}
         </ol>
         {use.error === null ? null : <Failed error={use.error} />}
-        <Names prompt={prompt} versions={versions} may={admin} onChanged={onChanged} />
+        <BothVersions conflict={use.conflict} saving={use.pending} theirs={(other) => other.text} mine={(version) => textOf(String(version)) ?? ""} who={(other) => <Who version={other} />} />
+        <Names prompt={prompt} versions={versions} may={admin} onChanged={() => void read()} />
       </section>
       {versions.length < 2 ? null : (
         <section className="panel stack" aria-label="Difference of two versions">

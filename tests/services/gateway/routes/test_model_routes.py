@@ -11,7 +11,7 @@ from shared.llm.chat import ChainLink, ChatMessage, ChatReply, ChatRequest, Prov
 from shared.llm.ledger import CallLedger, Owner
 from shared.llm.tables import llm_calls
 from tests.services.gateway import workers
-from tests.services.gateway.conftest import Gateway
+from tests.services.gateway.conftest import Gateway, serving
 from tests.services.gateway.http.test_problems import CODE, EXECUTE, assert_problem
 
 
@@ -43,6 +43,24 @@ def test_the_models_of_a_role_are_changed_and_reset(admin: httpx.Client, client:
     tested = admin.post("/v1/models/flows.edit/test")
     assert (tested.status_code, tested.json()["ok"]) == (200, False)
     assert_problem(admin.post("/v1/models/no.role/test"), 404, "not_found")
+
+
+def test_a_chain_that_another_gateway_changed_a_moment_ago_is_not_overwritten(
+    gateway: Gateway, admin: httpx.Client
+) -> None:
+    mine = {"chain": [{"provider": "groq", "model": "mine", "parameters": {}}]}
+    theirs = {"chain": [{"provider": "groq", "model": "theirs", "parameters": {}}]}
+    with serving(gateway.settings) as url, httpx.Client(base_url=url, headers=admin.headers, timeout=120) as elsewhere:
+        tag = elsewhere.get("/v1/models").headers["etag"]
+        assert admin.put("/v1/models/flows.edit", json=theirs).status_code == 200
+        refused = elsewhere.put("/v1/models/flows.edit", json=mine, headers={"If-Match": tag})
+        assert_problem(refused, 412, "precondition_failed")
+        read = elsewhere.get("/v1/models")
+        assert read.json()["roles"]["flows.edit"] == theirs["chain"]
+        over = {"If-Match": read.headers["etag"]}
+        assert elsewhere.put("/v1/models/flows.edit", json=mine, headers=over).status_code == 200
+        assert admin.get("/v1/models").json()["roles"]["flows.edit"] == mine["chain"]
+        admin.post("/v1/models/reset")
 
 
 def test_an_administrator_says_which_models_a_tenant_may_use(admin: httpx.Client, client: httpx.Client) -> None:
@@ -83,7 +101,11 @@ def test_a_prompt_is_changed_rolled_back_and_reset(admin: httpx.Client, client: 
     assert gone.status_code == 422 or not first.variables.required
     back = admin.post("/v1/prompts/execution.transform/rollback", json={"version": first.version}).json()
     assert (back["text"], back["version"]) == (first.text, changed.json()["version"] + 1)
-    reset = admin.post("/v1/prompts/execution.transform/reset").json()
+    for use, body in {"rollback": {"version": 1}, "publish": {"version": 1}, "reset": None}.items():
+        refused = admin.post(f"/v1/prompts/execution.transform/{use}", json=body, headers=current)
+        assert_problem(refused, 412, "precondition_failed")
+    used = {"If-Match": f'"{back["version"]}"'}
+    reset = admin.post("/v1/prompts/execution.transform/reset", headers=used).json()
     assert reset["is_default"]
     versions = client.get("/v1/prompts/execution.transform/versions").json()["items"]
     assert [version["version"] for version in versions] == sorted((v["version"] for v in versions), reverse=True)

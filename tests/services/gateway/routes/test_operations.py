@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import uuid4
 
 import httpx2 as httpx
 import pytest
@@ -195,6 +196,31 @@ def test_a_model_that_answered_for_another_is_told_with_the_reason(worked: Worke
         {"requested": groq, "served": groq, "requests": 1, "jobs": 1, "causes": []},
     ]
     assert client.get("/v1/stats/served", params={"source": "replay"}).json()["items"] == []
+
+
+def test_attempts_of_two_requests_at_once_are_told_apart(gateway: Gateway) -> None:
+    one, two, hedged = (str(uuid4()) for _ in range(3))
+    failed = {**dict.fromkeys(("served_provider", "served_model", "cost_usd")), "outcome": "timeout"}
+    other = {"requested_provider": "cerebras", "served_provider": "cerebras"}
+    rows = [
+        {**_CALL, "attempt": 1, "request": one, **failed},
+        {**_CALL, "attempt": 1, "request": two},
+        {**_CALL, "attempt": 2, "request": one, "reason": "failover", **other},
+        {**_CALL, "attempt": 1, "request": hedged, "reason": "hedge", **other},
+        {**_CALL, "attempt": 2, "request": hedged, **failed, "outcome": "abandoned"},
+    ]
+    with gateway.client("asked") as client:
+        with gateway.engine.begin() as connection:
+            connection.execute(insert(llm_calls), [{**row, "tenant_id": "asked", "job_id": "j"} for row in rows])
+        groq, cerebras = ({"provider": name, "model": "m"} for name in ("groq", "cerebras"))
+        assert client.get("/v1/stats/served").json()["items"] == [
+            {"requested": groq, "served": cerebras, "requests": 2, "jobs": 1, "causes": ["abandoned", "timeout"]},
+            {"requested": groq, "served": groq, "requests": 1, "jobs": 1, "causes": []},
+        ]
+
+
+def test_a_time_of_which_too_much_is_asked_is_refused(worked: Worked) -> None:
+    client, _ = worked
     assert client.get("/v1/stats/served", params={"from": _ago(days=2000)}).status_code == 422
 
 

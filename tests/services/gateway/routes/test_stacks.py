@@ -43,7 +43,7 @@ def test_every_change_is_a_version_that_stays(mine: httpx.Client) -> None:
     assert (first.status_code, first.json()["version"], first.json()["yaml"]) == (200, 1, YAML)
     assert first.json()["definitions"][0]["weight"] == 0.9
     listed = [{"id": "acme", "kind": "framework", "name": "Acme", "dependencies": [{"ecosystem": "npm", "name": "a"}]}]
-    second = mine.put(PATH, json={"definitions": listed}).json()
+    second = mine.put(PATH, json={"definitions": listed, "note": "of npm now"}).json()
     assert (second["version"], second["definitions"][0]["id"]) == (2, "acme")
     assert "id: acme" in second["yaml"]
     assert mine.delete(PATH).json()["version"] == 3
@@ -52,6 +52,8 @@ def test_every_change_is_a_version_that_stays(mine: httpx.Client) -> None:
     assert (back["version"], back["yaml"]) == (4, YAML)
     versions = mine.get(f"{PATH}/versions").json()["items"]
     assert [(it["version"], it["count"]) for it in versions] == [(4, 1), (3, 0), (2, 1), (1, 1)]
+    assert [it["note"] for it in versions] == ["as version 1 was", None, "of npm now", None]
+    assert (first.json()["note"], second["note"]) == (None, "of npm now")
     assert mine.get(f"{PATH}/versions/2").json()["definitions"] == second["definitions"]
 
 
