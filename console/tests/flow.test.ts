@@ -8,6 +8,7 @@ import type { Operation } from "../src/features/flow/elements";
 import { drawn } from "../src/features/flow/graph";
 import { nameOf } from "../src/features/flow/names";
 import { said, sentence } from "../src/features/flow/said";
+import { chosenOf, chosenText, sightOf, sightText } from "../src/features/flow/sight";
 import { steps, tally } from "../src/features/flow/steps";
 
 const AT = "2026-01-01T00:00:00Z";
@@ -121,5 +122,19 @@ describe("what was done", () => {
     expect(said(shop, [{ name: "updateNode", params: { nodeId: "cart", position: { x: 1, y: 1 } } }])).toBe("Moved CART");
     expect(said(shop, ["cart", "pay"].map((nodeId) => ({ name: "deleteNode", params: { nodeId } })))).toBe("Deleted CART and 1 more");
     expect(nameOf(shop, "edge", "cart-pay")).toBe("CART › PAY");
+  });
+});
+describe("what is chosen and in sight", () => {
+  it("is read from an address as it was written", () => {
+    expect(sightOf(sightText({ x: 120.4, y: -39.6, zoom: 0.75049 }))).toEqual({ x: 120, y: -40, zoom: 0.75 });
+    expect([undefined, "", "1,2", "1,2,0", "1,,2", "a,b,c"].map(sightOf)).toEqual([null, null, null, null, null, null]);
+    const ids = ["a", "with, comma", "ä/%"];
+    expect(chosenOf(chosenText(ids)!)).toEqual(ids);
+    expect(chosenOf("a,%E0%A4,b")).toEqual(["a", "b"]);
+  });
+
+  it("is not in an address when it is nothing, or very much", () => {
+    expect([chosenText([]), chosenText(Array.from({ length: 51 }, String))]).toEqual([null, null]);
+    expect(chosenOf(undefined)).toEqual([]);
   });
 });

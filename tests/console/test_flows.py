@@ -126,3 +126,42 @@ def test_two_browsers_on_one_flow_see_each_other(visit: Visit, console: Console,
     refusal = bert.get_by_role("alert")
     expect(refusal).to_contain_text("Your last change cannot be taken back alone")
     expect(refusal).to_contain_text("In the way: Of both")
+
+
+def test_what_is_chosen_and_in_sight_stands_in_the_address(visit: Visit, flow: str) -> None:
+    page = visit().tab()
+    page.goto("/flows")
+    page.get_by_role("link", name="Two").first.click()
+    page.locator(".react-flow__node", has_text="Cart").click()
+    page.locator(".react-flow__node", has_text="Receipt").click(modifiers=["Control"])
+    zoom_in = page.get_by_role("button", name="Zoom In")
+    for _ in range(3):
+        zoom_in.click()
+    entries = page.evaluate("history.length")
+    page.mouse.move(500, 300)
+    page.mouse.wheel(0, -200)
+    expect(page).to_have_url(re.compile(r"nodes=cart%2Creceipt.*sight="))
+    zoom = "new DOMMatrix(getComputedStyle(document.querySelector('.react-flow__viewport')).transform).a"
+    page.locator(".react-flow__node", has_text="Cart").focus()
+    page.keyboard.press("Control+Enter")
+    expect(page).to_have_url(re.compile(r"nodes=receipt&"))
+    assert page.evaluate("history.length") == entries, "no entry for each turn of the wheel"
+
+    def shown(tab: Page) -> tuple[float, list[str]]:
+        chosen = tab.locator(".react-flow__node.selected")
+        expect(chosen).to_have_count(1)
+        expect(tab.get_by_role("group", name="What is chosen")).to_contain_text("Receipt")
+        return round(tab.evaluate(zoom), 2), chosen.all_inner_texts()
+
+    before = shown(page)
+    assert before[0] > 1
+    other = visit(width=1200).tab()
+    page.reload()
+    other.goto(page.url)
+    for tab in (page, other):
+        assert shown(tab) == before
+        expect(tab.locator(".react-flow__node", has_text="Receipt")).to_be_in_viewport()
+    page.get_by_role("link", name="Flows").first.click()
+    expect(page.get_by_role("heading", name="Flows")).to_be_visible()
+    page.go_back()
+    assert shown(page) == before, "back restores it"

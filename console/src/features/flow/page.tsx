@@ -25,6 +25,7 @@ import { History } from "./history";
 import { useLiveFlow } from "./live";
 import { Proposal } from "./proposal";
 import { said, type ToolCall } from "./said";
+import { chosenOf, chosenText, sightOf, sightText, useSettled } from "./sight";
 import { InTheWay, useWalk, Walk } from "./walk";
 
 const Canvas = lazy(() => import("./canvas"));
@@ -37,7 +38,7 @@ export function Page() {
     queryFn: () => getUnlessSame<FlowView>(`/v1/flows/${id}`, client.getQueryData(["flow", id])),
     structuralSharing: false,
   });
-  return <Loaded query={query}>{(flow) => <Flow flow={flow} />}</Loaded>;
+  return <Loaded query={query}>{(flow) => <Flow key={flow.id} flow={flow} />}</Loaded>;
 }
 
 // The same one each time: what is drawn is computed anew only when something else is to be drawn.
@@ -52,7 +53,9 @@ function Flow({ flow }: { flow: FlowView }) {
   useTitle(`${flow.name} · version ${flow.version}`);
   const [url, change] = useUrl();
   const client = useQueryClient();
-  const [chosen, setChosen] = useState<string[]>([]);
+  const [chosen, setChosen] = useState(() => chosenOf(url.nodes));
+  const settled = useSettled(change);
+  const choose = useCallback((ids: string[]) => (setChosen(ids), settled({ nodes: chosenText(ids) })), [settled]);
   const canvas = useRef<CanvasHandle>(null);
   const [words, say] = useState("");
   const base = `/v1/flows/${flow.id}`;
@@ -111,17 +114,19 @@ function Flow({ flow }: { flow: FlowView }) {
           <div onKeyDownCapture={arrows.press}>
             <Suspense fallback={<Loading />}>
               <Canvas
-                key={flow.id}
                 nodes={nodes}
                 edges={edges}
                 editable={editable}
                 film={past !== null}
+                chosen={chosen}
+                sight={sightOf(url.sight)}
                 handle={canvas}
                 onMove={(moved) => edit.mutate(moved.map((params) => ({ name: "updateNode", params })))}
                 onConnect={(sourceNodeId, targetNodeId) => call("addEdge", { sourceNodeId, targetNodeId })}
                 onRemove={remove}
-                onChoose={setChosen}
+                onChoose={choose}
                 onFold={(groupId, expand) => call("toggleGroupExpansion", { groupId, expand })}
+                onSight={(sight) => settled({ sight: sightText(sight) })}
               />
             </Suspense>
           </div>
