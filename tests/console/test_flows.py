@@ -165,3 +165,45 @@ def test_what_is_chosen_and_in_sight_stands_in_the_address(visit: Visit, flow: s
     expect(page.get_by_role("heading", name="Flows")).to_be_visible()
     page.go_back()
     assert shown(page) == before, "back restores it"
+
+
+def _drop(page: Page, target: str, *files: tuple[str, str]) -> None:
+    """Drag the files over the target and let them go there."""
+    data = page.evaluate_handle(
+        """(files) => {
+            const data = new DataTransfer();
+            for (const [name, text] of files) data.items.add(new File([text], name));
+            return data;
+        }""",
+        files,
+    )
+    place = page.locator(target).first
+    place.dispatch_event("dragenter", {"dataTransfer": data})
+    expect(page.get_by_text("Drop Mermaid or JSON here").last).to_be_visible()
+    place.dispatch_event("drop", {"dataTransfer": data})
+    expect(page.locator(".drop-here")).to_have_count(0)
+
+
+def test_dropped_files_become_flows_and_say_what_was_not_understood(visit: Visit, flow: str) -> None:
+    page = visit("422").tab()
+    page.goto("/flows")
+    expect(page.get_by_role("heading", name="New flow")).to_be_visible()
+    markdown = "# The shop\n\n```mermaid\nflowchart LR\n  a[Door] --> b[Till]\n  click b callback\n```\n"
+    _drop(page, "h1", ("logo.png", "x"), ("broken.json", '{"nodes": [}'), ("plan.md", markdown))
+    told = page.get_by_label("What was imported")
+    expect(told).to_contain_text("logo.png was not imported")
+    expect(told).to_contain_text("Only Mermaid (.mmd, .mermaid, or in a .md) and JSON (.json) can be imported.")
+    expect(told).to_contain_text(re.compile("broken.json was not imported.*line 1", re.DOTALL))
+    expect(told).to_contain_text("plan.md was imported, but for one line")
+    expect(told).to_contain_text("line 6, not understood: click b callback")
+    expect(page.locator(".unseen[role=status]")).to_contain_text("plan.md was imported, but for one line")
+    expect(page.get_by_role("table").get_by_role("link", name="plan", exact=True)).to_be_visible()
+
+    page.goto(f"/flows/{flow}")
+    expect(page.locator(".react-flow__node")).to_have_count(3)
+    _drop(page, ".react-flow__pane", ("Warehouse.mmd", "flowchart TD\n  shelf[Shelf] --> van[Van]\n"))
+    expect(page.get_by_role("heading", name="Warehouse")).to_be_visible()
+    expect(page.locator(".react-flow__node", has_text="Van")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_role("heading", name="Two")).to_be_visible()
+    expect(page.locator(".react-flow__node")).to_have_count(3)

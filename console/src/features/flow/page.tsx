@@ -5,6 +5,7 @@ import { lazy, Suspense, useCallback, useMemo, useRef, useState } from "react";
 import { get, getUnlessSame, post, Problem } from "../../api/client";
 import type { FlowView } from "../../api/types";
 import { visible } from "../../shared/ansi";
+import { FlowDrop, useFlowFiles } from "../../shared/flow-files";
 import { LiveTag, Tag } from "../../shared/marks";
 import { Loaded, Loading } from "../../shared/states";
 import { useTitle } from "../../shared/title";
@@ -81,6 +82,7 @@ function Flow({ flow }: { flow: FlowView }) {
     onError: fault,
   });
   const walk = useWalk(flow, say, refresh);
+  const files = useFlowFiles();
   const write = useWrite();
   const editable = past === null && operations.length === 0 && write.may;
   const call = (name: string, params: object): void => edit.mutate([{ name, params }]);
@@ -92,7 +94,7 @@ function Flow({ flow }: { flow: FlowView }) {
     if (beside !== undefined) arrows.focus(beside);
   };
   return (
-    <div className="stack">
+    <FlowDrop files={files}>
       <div className="head">
         <Link to="/flows" className="plain">
           Flows
@@ -148,7 +150,7 @@ function Flow({ flow }: { flow: FlowView }) {
           <Outline lines={lines} onShow={arrows.go} />
         </div>
       </div>
-    </div>
+    </FlowDrop>
   );
 }
 
