@@ -20,22 +20,22 @@ function flow(names: Record<string, [number, number]>, links: [string, string][]
 }
 
 function version(number: number, kind: FlowVersion["kind"], name: string | null = null): FlowVersion {
-  return { version: number, kind, actor: "k", actor_name: "Anne", time: AT, name };
+  return { version: number, kind, actor: "k", actor_name: "Anne", time: AT, name, branched_from: null };
 }
 
 function change(number: number, base: number, summary: string, more: Partial<ChangeSet> = {}): ChangeSet {
-  return { version: number, base_version: base, actor: "k", actor_name: "Anne", origin: "api.operations", summary, time: AT, undone: false, job_id: null, tokens: null, ...more };
+  return { version: number, base_version: base, actor: "k", actor_name: "Anne", origin: "api.operations", summary, time: AT, undone: false, undone_version: null, job_id: null, tokens: null, ...more };
 }
 
 describe("versions and what they came of", () => {
   it("have the sentence of their change, or say what they are", () => {
     const found = steps(
-      [version(6, "undo"), version(5, "change", "Good"), version(4, "change"), version(3, "change"), version(2, "change"), version(1, "create")],
-      [change(5, 3, "updateNode"), change(2, 1, "Put a review in", { job_id: "j", tokens: 7 })],
+      [version(9, "undo"), version(6, "undo"), version(5, "change", "Good"), version(4, "change"), version(3, "change"), version(2, "change"), version(1, "create")],
+      [change(7, 6, "addNode", { undone: true, undone_version: 9 }), change(5, 3, "updateNode"), change(2, 1, "Put a review in", { job_id: "j", tokens: 7 })],
     );
-    expect(found.map((step) => step.sentence)).toEqual(["Undone", "Changed a node", "Part of: Changed a node", "Changed", "Put a review in", "Created"]);
-    expect(found.map((step) => step.name)).toEqual([null, "Good", null, null, null, null]);
-    expect(found[4]!.change?.tokens).toBe(7);
+    expect(found.map((step) => step.sentence)).toEqual(["Undone: Added a node", "Undone", "Changed a node", "Part of: Changed a node", "Changed", "Put a review in", "Created"]);
+    expect(found.map((step) => step.name)).toEqual([null, null, "Good", null, null, null, null]);
+    expect(found[5]!.change?.tokens).toBe(7);
     expect(found[0]!.author).toBe("Anne");
   });
 

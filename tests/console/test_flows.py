@@ -207,3 +207,30 @@ def test_dropped_files_become_flows_and_say_what_was_not_understood(visit: Visit
     page.go_back()
     expect(page.get_by_role("heading", name="Two")).to_be_visible()
     expect(page.locator(".react-flow__node")).to_have_count(3)
+
+
+def test_an_undo_says_of_what_and_one_goes_on_from_any_version(page: Page, console: Console, flow: str) -> None:
+    _edit(console, flow, "updateNode", nodeId="receipt", label="Bill")
+    _edit(console, flow, "deleteNode", nodeId="cart")
+    page.goto(f"/flows/{flow}")
+    expect(page.locator(".react-flow__node")).to_have_count(2)
+    done = page.get_by_role("status", name="What was done")
+    notice = page.get_by_role("alert")
+    for button, words in (("Undo", "Undone: Deleted a node"), ("Redo", "Redone: Deleted a node")):
+        page.get_by_role("button", name=button, exact=True).click()
+        expect(done).to_have_text(words)
+        expect(notice.filter(has_text=words)).to_be_visible()
+    page.get_by_role("button", name="Undo", exact=True).click()
+    changes = page.get_by_role("list", name="Changes").get_by_role("listitem")
+    expect(changes.first).to_contain_text("Undone: Deleted a node")
+
+    page.get_by_role("button", name="Show version 2").click()
+    page.get_by_role("button", name="Branch from here").click()
+    page.get_by_label("Name of the new flow").fill("Without a receipt")
+    page.get_by_role("button", name="Begin a flow from version 2").click()
+    expect(page.get_by_role("heading", name="Without a receipt")).to_be_visible()
+    expect(page.get_by_text("version 1", exact=True)).to_be_visible()
+    assert _labels(page) == ["Bill", "Cart", "Payment"]
+    page.get_by_role("link", name="from version 2 of Two").click()
+    expect(page.get_by_role("heading", name="Two")).to_be_visible()
+    expect(page).to_have_url(re.compile("version=2"))

@@ -76,6 +76,7 @@ function Entry({ step, current, onChoose }: { step: Step; current: boolean; onCh
       {step.name === null ? null : <Tag tone="accent">{visible(step.name)}</Tag>}
       <span className={change?.undone ? "struck" : change === null ? "muted" : ""}>{visible(step.sentence)}</span>
       {change?.undone ? <span className="muted">undone</span> : null}
+      {step.source ? <Source {...step.source} /> : null}
       <span className="spacer" />
       {change?.job_id ? (
         <Link to="/jobs/$id" params={{ id: change.job_id }} className="plain">
@@ -88,5 +89,15 @@ function Entry({ step, current, onChoose }: { step: Step; current: boolean; onCh
       </span>
       <When at={step.time} />
     </li>
+  );
+}
+
+/** Where a branch comes from; of a flow that is gone only that. */
+function Source({ flow_id, version, name }: NonNullable<Step["source"]>) {
+  if (name === null) return <span className="muted">from version {version} of a flow that is gone</span>;
+  return (
+    <Link to="/flows/$id" params={{ id: flow_id }} search={{ version: String(version) } as never} className="plain">
+      from version {version} of {visible(name)}
+    </Link>
   );
 }

@@ -92,3 +92,9 @@ export function sentence(summary: string): string {
   const [first, ...others] = parts as string[];
   return [first, ...others.map((part) => part[0]!.toLowerCase() + part.slice(1))].join(", ");
 }
+
+/** "Undone: Added a node"; the change as its line of the history says it. */
+export function walked(to: "undo" | "redo", summary: string | null | undefined): string {
+  const done = to === "undo" ? "Undone" : "Redone";
+  return summary ? `${done}: ${sentence(summary)}` : done;
+}

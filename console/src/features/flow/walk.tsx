@@ -1,3 +1,4 @@
+import { notifications } from "@mantine/notifications";
 import { useMutation } from "@tanstack/react-query";
 import { post, Problem } from "../../api/client";
 import type { FlowView } from "../../api/types";
@@ -5,6 +6,7 @@ import { visible } from "../../shared/ansi";
 import { Failed } from "../../shared/states";
 import { WriteButton } from "../../shared/write";
 import { nameOf } from "./names";
+import { walked } from "./said";
 
 interface Step {
   to: "undo" | "redo";
@@ -14,13 +16,16 @@ interface Step {
 interface Walked {
   success: boolean;
   message?: string;
+  summary?: string;
 }
 
 export function useWalk(flow: FlowView, say: (words: string) => void, onDone: () => void) {
   return useMutation({
     mutationFn: ({ to, scope }: Step) => post<Walked>(`/v1/flows/${flow.id}/${to}`, { scope }),
     onSuccess: (answer, { to }) => {
-      say(answer.success ? (to === "undo" ? "Undone" : "Redone") : (answer.message ?? "Nothing is left"));
+      const words = answer.success ? walked(to, answer.summary) : (answer.message ?? "Nothing is left");
+      say(words);
+      notifications.show({ message: visible(words) });
       onDone();
     },
   });
