@@ -421,6 +421,31 @@ def test_a_key_is_made_shown_once_and_revoked(page: Page, console: Console, visi
     assert reader.complaints == []
 
 
+def test_who_administers_a_tenant_has_its_keys_and_no_others(console: Console, visit: Visit) -> None:
+    chief = console.somebody("shop", "read", "write", "tenant_admin")
+    page = visit(key=chief.key).tab()
+    page.goto("/jobs")
+    page.get_by_role("navigation").get_by_role("link", name="Keys").click()
+    rows = page.get_by_role("region", name="Keys").locator("tbody tr")
+    expect(rows).to_have_count(1)
+    expect(page.get_by_role("textbox", name="Tenant")).not_to_be_editable()
+    expect(page.get_by_role("checkbox", name=re.compile("^tenant_admin"))).to_be_visible()
+    expect(page.get_by_role("checkbox", name=re.compile("^admin"))).to_have_count(0)
+    page.get_by_label("Name").fill("for the till")
+    page.get_by_role("button", name="Create").click()
+    expect(page.locator(".callout.good code")).to_be_visible()
+    expect(rows).to_have_count(2)
+    made = rows.filter(has_text="for the till")
+    expect(made).to_contain_text("shop")
+    made.get_by_role("button", name="Revoke").click()
+    page.get_by_role("button", name="Revoke for the till").click()
+    expect(made).to_contain_text("revoked")
+    writer = visit(key=console.somebody("shop", "read", "write").key).tab()
+    writer.goto("/jobs")
+    expect(writer.get_by_role("navigation").get_by_role("link", name="Usage")).to_be_visible()
+    expect(writer.get_by_role("navigation").get_by_role("link", name="Keys")).to_have_count(0)
+
+
 def test_jobs_are_chosen_compared_and_run_again(page: Page, console: Console) -> None:
     for text in ("one", "two"):
         console.run("execute", language="python", code=f"print('{text}')  # compared")

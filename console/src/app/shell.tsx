@@ -12,7 +12,7 @@ import { useTitle } from "../shared/title";
 import { useKeys } from "./keys";
 import { leave } from "./leave";
 import mark from "./mark.svg";
-import { PLACES, SCHEMES, TIME_NAMES, type Place } from "./places";
+import { placesFor, SCHEMES, TIME_NAMES, type Place } from "./places";
 
 export { useSession };
 
@@ -46,7 +46,7 @@ export function Shell() {
       </header>
       <nav className="side" aria-label="Places" data-open={open}>
         {(["Work", "Tune", "Operate"] as const).map((group) => (
-          <Group key={group} name={group} places={(PLACES as readonly Place[]).filter((place) => place.group === group)} />
+          <Group key={group} name={group} places={placesFor(session?.scopes ?? []).filter((place) => place.group === group)} />
         ))}
       </nav>
       <main id="main" className="page" tabIndex={-1}>
@@ -65,13 +65,10 @@ export function Shell() {
 }
 
 function Group({ name, places }: { name: string; places: readonly Place[] }) {
-  const session = useSession();
-  const shown = places.filter((place) => place.admin !== true || session?.scopes.includes("admin"));
-  if (shown.length === 0) return null;
   return (
     <>
       <h2>{name}</h2>
-      {shown.map((place) => (
+      {places.map((place) => (
         <Link key={place.path} to={place.path as "/"} activeOptions={{ exact: place.path === "/", includeSearch: false }}>
           {place.name}
         </Link>

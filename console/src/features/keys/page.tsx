@@ -36,9 +36,10 @@ export function Page() {
     <>
       <div className="head">
         <h1>Keys</h1>
+        {session === undefined || admin ? null : <span className="muted">of the tenant {visible(session.tenant)}</span>}
       </div>
       <div className="cols">
-        <Create tenant={session?.tenant ?? "default"} onDone={() => void query.refetch()} />
+        <Create key={session?.tenant} tenant={session?.tenant ?? "default"} admin={admin} onDone={() => void query.refetch()} />
         <div className="stack">
           <Loaded query={query}>{(page) => <Table keys={page.items} own={session?.key_id} onDone={() => void query.refetch()} />}</Loaded>
           {admin ? <Tenants /> : null}
@@ -48,7 +49,8 @@ export function Page() {
   );
 }
 
-function Create({ tenant, onDone }: { tenant: string; onDone: () => void }) {
+/** Who administers one tenant makes keys for that one, and none that may more than that. */
+function Create({ tenant, admin, onDone }: { tenant: string; admin: boolean; onDone: () => void }) {
   const [draft, setDraft] = useState({ tenant, name: "", scopes: ["read", "write"], days: "" });
   const make = useMutation({
     mutationFn: () => {
@@ -61,9 +63,9 @@ function Create({ tenant, onDone }: { tenant: string; onDone: () => void }) {
   return (
     <section className="panel stack" aria-label="New key">
       <h2>New key</h2>
-      <TextInput label="Tenant" error={faults.at("tenant")} value={draft.tenant} onChange={(event) => setDraft({ ...draft, tenant: event.currentTarget.value })} />
+      <TextInput label="Tenant" description={admin ? undefined : "A key with tenant_admin makes keys of its own tenant."} readOnly={!admin} error={faults.at("tenant")} value={draft.tenant} onChange={(event) => setDraft({ ...draft, tenant: event.currentTarget.value })} />
       <TextInput label="Name" error={faults.at("name")} placeholder="whose, or what for" value={draft.name} onChange={(event) => setDraft({ ...draft, name: event.currentTarget.value })} />
-      {Object.entries(SCOPES).map(([scope, meaning]) => (
+      {Object.entries(SCOPES).filter(([scope]) => admin || scope !== "admin").map(([scope, meaning]) => (
         <Checkbox
           key={scope}
           label={`${scope}: ${meaning}`}
