@@ -22,6 +22,8 @@ export function Shell() {
   const [open, setOpen] = useState(false);
   const [palette, setPalette] = useState(false);
   const path = useRouterState({ select: (state) => state.location.pathname });
+  // Of the page that is shown: while the next one is fetched, the address is that one's already.
+  const shown = useRouterState({ select: (state) => state.matches.at(-1)?.pathname });
   useEffect(() => setOpen(false), [path]);
   const session = useSession();
   useKeys({ openPalette: () => setPalette(true) });
@@ -50,7 +52,7 @@ export function Shell() {
         ))}
       </nav>
       <main id="main" className="page" tabIndex={-1}>
-        <Boundary key={path}>
+        <Boundary key={shown}>
           <Outlet />
         </Boundary>
       </main>
