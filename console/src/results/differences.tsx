@@ -1,8 +1,10 @@
-import type { Job, TransformResult } from "../api/types";
+import type { DetectResult, Job, TransformResult } from "../api/types";
 import { visible } from "../shared/ansi";
 import { Diff } from "../shared/code";
 import { count } from "../shared/numbers";
+import { Tag } from "../shared/marks";
 import { tableDiff, type Side } from "../shared/table-diff";
+import { detectDiff, type Line } from "./detect-diff";
 import { MarkedTable } from "./marked-table";
 
 /** What differs between two jobs: input, each attempt's code, the result (tables cell by cell), the error. */
@@ -11,6 +13,7 @@ export function Differences({ left, right }: { left: Job; right: Job }) {
   const tables = [tableOf(left), tableOf(right)] as const;
   return (
     <>
+      {left.kind === "detect" && right.kind === "detect" && left.result && right.result ? <Found lines={detectDiff(left.result as unknown as DetectResult, right.result as unknown as DetectResult)} /> : null}
       <Part title="Input" before={left.input} after={right.input} />
       {Array.from({ length: Math.max(codes[0].length, codes[1].length) }, (_, index) => (
         <Part key={index} title={`Attempt ${index + 1}`} before={codes[0][index]} after={codes[1][index]} />
@@ -20,6 +23,23 @@ export function Differences({ left, right }: { left: Job; right: Job }) {
       <Part title={tables[0] === null ? "Result" : "The rest of the result"} before={comparable(left)} after={comparable(right)} folded={tables[0] !== null} />
       <Part title="Error" before={left.error} after={right.error} />
     </>
+  );
+}
+
+const TONES = { "+": "good", "-": "bad", "~": "warn" } as const;
+
+function Found({ lines }: { lines: readonly Line[] }) {
+  return (
+    <section className="panel tight" aria-label="What was found">
+      <h3>
+        What was found {lines.length === 0 ? <span className="muted">the same</span> : null}
+      </h3>
+      {lines.map(({ sign, text: words }) => (
+        <span key={`${sign} ${words}`} className="bar">
+          <Tag tone={TONES[sign]}>{sign}</Tag> {visible(words)}
+        </span>
+      ))}
+    </section>
   );
 }
 
