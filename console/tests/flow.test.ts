@@ -6,8 +6,11 @@ import { inkOn, looks, PALETTE } from "../src/features/flow/colours";
 import { after } from "../src/features/flow/film";
 import type { Operation } from "../src/features/flow/elements";
 import { drawn } from "../src/features/flow/graph";
-import { nameOf } from "../src/features/flow/names";
+import { nameOf, words } from "../src/features/flow/names";
 import { said, sentence } from "../src/features/flow/said";
+import { chatTurns } from "../src/features/flow/chat-turns";
+import { nextSteps } from "../src/features/flow/next-steps";
+import { spoken } from "../src/results/spoken";
 import { chosenOf, chosenText, sightOf, sightText } from "../src/features/flow/sight";
 import { steps, tally } from "../src/features/flow/steps";
 
@@ -136,5 +139,48 @@ describe("what is chosen and in sight", () => {
   it("is not in an address when it is nothing, or very much", () => {
     expect([chosenText([]), chosenText(Array.from({ length: 51 }, String))]).toEqual([null, null]);
     expect(chosenOf(undefined)).toEqual([]);
+  });
+});
+
+describe("what would be undone", () => {
+  it("is the newest change, one's own newest, and what was undone last", () => {
+    const changes = [
+      change(5, 4, "deleteNode", { actor: "other" }),
+      change(4, 3, "addNode", { undone: true, undone_version: 7 }),
+      change(3, 2, "addEdge", { undone: true, undone_version: 8 }),
+      change(2, 1, "Put a review in"),
+    ];
+    expect(nextSteps(changes, "k")).toEqual({ undo: "Deleted a node", mine: "Put a review in", redo: "Added a link" });
+    expect(nextSteps([], "k")).toEqual({ undo: null, mine: null, redo: null });
+  });
+});
+
+describe("a conversation about a flow", () => {
+  const calls = [{ name: "addNode", params: { label: "Review" } }];
+  const talk = (role: string, content: string, job: string | null, tool_calls: typeof calls = []) => ({ role, content, tool_calls, job_id: job });
+
+  it("has a turn for each request, with what came of its last attempt", () => {
+    const messages = [
+      talk("user", "Put a review in", "j"),
+      talk("assistant", "<response>[]</response>", "j"),
+      talk("user", "Previous tool execution results: ...", "j"),
+      talk("assistant", "<thinking>x</thinking><response>[{}]</response>", "j", calls),
+      talk("user", "Why?", "k"),
+      talk("assistant", "<thinking>x</thinking><response>Because.</response>", "k"),
+    ];
+    expect(chatTurns(flow({}), messages)).toEqual([
+      { job: "j", asked: "Put a review in", answered: "Added Review", attempts: 2 },
+      { job: "k", asked: "Why?", answered: "Because.", attempts: 1 },
+    ]);
+  });
+
+  it("is read without the tags of the answers", () => {
+    expect(["<thinking>a</thinking>\nYes", "<response>Yes", "Yes", '<response>[{"a": 1}]</response>', ""].map(spoken)).toEqual(["Yes", "Yes", "Yes", "", ""]);
+  });
+
+  it("proposes edges by the names of their ends", () => {
+    const name = (id: string): string => id.toUpperCase();
+    expect(words({ op: "add", kind: "edge", id: "e", value: { source: "a", target: "b" } }, name)).toBe("+ edge A › B");
+    expect(words({ op: "remove", kind: "node", id: "a" }, name)).toBe("- node A");
   });
 });

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.console.conftest import Console, Visit
+from tests.console.conftest import Console, Visit, settled
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240), pytest.mark.xdist_group("console")]
 
@@ -87,7 +87,7 @@ def test_two_browsers_on_one_flow_see_each_other(visit: Visit, console: Console,
         mate = api.post("/v1/keys", json={"tenant": "default", "name": "mate", "scopes": ["read", "write"]}).json()[
             "key"
         ]
-    anne, bert = visit().tab(), visit("409", key=mate).tab()
+    anne, bert = visit().tab(), visit("409", "404", key=mate).tab()
     for each in (anne, bert):
         each.goto(f"/flows/{flow}")
         expect(each.locator(".react-flow__node")).to_have_count(3)
@@ -126,6 +126,10 @@ def test_two_browsers_on_one_flow_see_each_other(visit: Visit, console: Console,
     refusal = bert.get_by_role("alert")
     expect(refusal).to_contain_text("Your last change cannot be taken back alone")
     expect(refusal).to_contain_text("In the way: Of both")
+    anne.get_by_role("button", name="More").click()
+    anne.get_by_role("menuitem", name="Delete…").click()
+    anne.get_by_role("button", name="Delete Two").click()
+    expect(bert.get_by_text("This flow was deleted.")).to_be_visible()
 
 
 def test_what_is_chosen_and_in_sight_stands_in_the_address(visit: Visit, flow: str) -> None:
@@ -195,7 +199,7 @@ def test_dropped_files_become_flows_and_say_what_was_not_understood(visit: Visit
     expect(told).to_contain_text("Only Mermaid (.mmd, .mermaid, or in a .md) and JSON (.json) can be imported.")
     expect(told).to_contain_text(re.compile("broken.json was not imported.*line 1", re.DOTALL))
     expect(told).to_contain_text("plan.md was imported, but for one line")
-    expect(told).to_contain_text("line 6, not understood: click b callback")
+    expect(told).to_contain_text("line 6: click b callback")
     expect(page.locator(".unseen[role=status]")).to_contain_text("plan.md was imported, but for one line")
     expect(page.get_by_role("table").get_by_role("link", name="plan", exact=True)).to_be_visible()
 
@@ -214,6 +218,9 @@ def test_an_undo_says_of_what_and_one_goes_on_from_any_version(page: Page, conso
     _edit(console, flow, "deleteNode", nodeId="cart")
     page.goto(f"/flows/{flow}")
     expect(page.locator(".react-flow__node")).to_have_count(2)
+    expect(page.get_by_role("button", name="Redo", exact=True)).to_be_disabled()
+    expect(page.get_by_role("button", name="Undo", exact=True)).to_have_attribute("title", "Undo: Deleted a node")
+    assert page.locator(".react-flow__edge path[marker-end]").count() == 1, "an edge says which way it leads"
     done = page.get_by_role("status", name="What was done")
     notice = page.get_by_role("alert")
     for button, words in (("Undo", "Undone: Deleted a node"), ("Redo", "Redone: Deleted a node")):
@@ -234,3 +241,21 @@ def test_an_undo_says_of_what_and_one_goes_on_from_any_version(page: Page, conso
     page.get_by_role("link", name="from version 2 of Two").click()
     expect(page.get_by_role("heading", name="Two")).to_be_visible()
     expect(page).to_have_url(re.compile("version=2"))
+
+    for item in ("Rename…", "Delete…"):
+        page.get_by_role("button", name="More").click()
+        page.get_by_role("menuitem", name=item).click()
+        dialog = page.get_by_role("dialog")
+        if item == "Rename…":
+            dialog.get_by_label("Name").fill("Three")
+            dialog.get_by_role("button", name="Rename").click()
+            expect(page.get_by_role("heading", name="Three")).to_be_visible()
+            settled(page)
+        else:
+            dialog.get_by_role("button", name="Delete Three").click()
+    expect(page.get_by_role("heading", name="New flow")).to_be_visible()
+    flows = page.get_by_role("region", name="All flows")
+    expect(flows.get_by_role("link", name="Without a receipt")).to_be_visible()
+    expect(flows.get_by_role("link", name="Three")).to_have_count(0)
+    flows.get_by_role("link", name="Without a receipt").click()
+    expect(page.get_by_text("from version 2 of a flow that is gone")).to_be_visible()

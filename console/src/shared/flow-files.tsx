@@ -106,7 +106,7 @@ export function ChooseFlowFiles({ files }: { files: Files }) {
     <>
       <input ref={chooser} type="file" multiple hidden accept=".mmd,.mermaid,.md,.markdown,.json,.txt" aria-label="Files to import" onChange={(event) => choose(event.currentTarget)} />
       <WriteButton variant="default" loading={files.busy} onClick={() => chooser.current?.click()}>
-        Import files…
+        Choose files…
       </WriteButton>
     </>
   );
@@ -164,7 +164,7 @@ export function Imported({ name, text, flow, left }: ImportedProps) {
 function Line({ line, warning }: { line: string; warning: { line: number; text: string } }) {
   return (
     <span>
-      line {warning.line}, not understood: <code>{visible(line)}</code>
+      line {warning.line}: <code>{visible(line)}</code>
       {warning.text === line || line === "" ? "" : `, there ${visible(warning.text)}`}
     </span>
   );

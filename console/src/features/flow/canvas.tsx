@@ -20,12 +20,13 @@ interface Props {
   onMove: (moved: { nodeId: string; position: XYPosition }[]) => void;
   onConnect: (source: string, target: string) => void;
   onRemove: (nodes: string[], edges: string[]) => void;
-  onChoose: (ids: string[]) => void;
+  onChoose: (ids: string[], edges: string[]) => void;
   onFold: (groupId: string, expand: boolean) => void;
   onSight: (sight: Sight) => void;
 }
 
 const Minimap = lazy(() => import("./minimap"));
+const idOf = ({ id }: { id: string }): string => id;
 const TYPES = { box: Box };
 const SETTLED_MS = 400;
 const WORTH_A_MAP = 12;
@@ -59,7 +60,7 @@ export default function Canvas({ nodes, edges, editable, film, chosen, sight, ha
     [changeNodes, editable, onMove],
   );
   // The same function each time: a new one is told what is chosen anew.
-  const tellChosen = useCallback(({ nodes: chosen }: { nodes: Node[] }) => onChoose(chosen.map((node) => node.id)), [onChoose]);
+  const tellChosen = useCallback(({ nodes: chosen, edges: cut }: { nodes: Node[]; edges: Edge[] }) => onChoose(chosen.map(idOf), cut.map(idOf)), [onChoose]);
   const { begin, center, tell, place, touch } = useInSight(flow, sight, onSight);
   useImperativeHandle(handle, () => ({ nodes: shown, change, center }));
   return (
@@ -74,7 +75,7 @@ export default function Canvas({ nodes, edges, editable, film, chosen, sight, ha
           onNodesChange={change}
           onEdgesChange={changeEdges}
           onConnect={({ source, target }) => onConnect(source, target)}
-          onDelete={(gone) => onRemove(gone.nodes.map((node) => node.id), gone.edges.map((edge) => edge.id))}
+          onDelete={(gone) => onRemove(gone.nodes.map(idOf), gone.edges.map(idOf))}
           onBeforeDelete={() => Promise.resolve(editable)}
           onSelectionChange={tellChosen}
           nodesDraggable={editable}

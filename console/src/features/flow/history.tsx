@@ -1,15 +1,16 @@
 import { Button } from "@mantine/core";
-import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useEffect, useMemo } from "react";
 import { get } from "../../api/client";
-import type { ChangeSet, FlowView, FlowVersion, Page } from "../../api/types";
+import type { FlowView, FlowVersion, Page } from "../../api/types";
 import { visible } from "../../shared/ansi";
 import { Tag } from "../../shared/marks";
 import { count } from "../../shared/numbers";
 import { Loaded } from "../../shared/states";
 import { When } from "../../shared/time";
 import type { Frame } from "./film";
+import { useChanges } from "./next-steps";
 import { Scrubber } from "./scrubber";
 import { steps, through, type Step } from "./steps";
 
@@ -33,8 +34,7 @@ export function History({ flow, chosen, onChoose, ...film }: Props) {
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next_cursor,
   });
-  // As many as can be undone: one page holds them all.
-  const changes = useQuery({ queryKey: ["flow-history", flow.id], queryFn: () => get<Page<ChangeSet>>(`${base}/history`, { limit: 200 }) });
+  const changes = useChanges(flow.id);
   const read = (): void => {
     void client.invalidateQueries({ queryKey: ["flow-versions", flow.id] });
     void client.invalidateQueries({ queryKey: ["flow-history", flow.id] });

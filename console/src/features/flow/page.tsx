@@ -15,6 +15,7 @@ import { useArrows, type CanvasHandle } from "./arrow-keys";
 import { linkedWith } from "./arrows";
 import { Chat } from "./chat";
 import { Chosen } from "./chosen";
+import { ChosenLink } from "./chosen-link";
 import { SPEEDS, useFrame } from "./film";
 import "./flow.css";
 import { Export, Layout, Outline } from "./forms";
@@ -24,6 +25,7 @@ import { outline } from "./names";
 import { Hand } from "./hand";
 import { History } from "./history";
 import { useLiveFlow } from "./live";
+import { Manage } from "./manage";
 import { Proposal } from "./proposal";
 import { said, type ToolCall } from "./said";
 import { chosenOf, chosenText, sightOf, sightText, useSettled } from "./sight";
@@ -39,7 +41,17 @@ export function Page() {
     queryFn: () => getUnlessSame<FlowView>(`/v1/flows/${id}`, client.getQueryData(["flow", id])),
     structuralSharing: false,
   });
-  return <Loaded query={query}>{(flow) => <Flow key={flow.id} flow={flow} />}</Loaded>;
+  const gone = query.data !== undefined && query.error instanceof Problem && query.error.status === 404;
+  return (
+    <>
+      {gone ? (
+        <p className="callout warn" role="alert">
+          This flow was deleted. What stands here is how it was last; it cannot be changed or exported any more.
+        </p>
+      ) : null}
+      <Loaded query={query}>{(flow) => <Flow key={flow.id} flow={flow} />}</Loaded>
+    </>
+  );
 }
 
 // The same one each time: what is drawn is computed anew only when something else is to be drawn.
@@ -56,7 +68,15 @@ function Flow({ flow }: { flow: FlowView }) {
   const client = useQueryClient();
   const [chosen, setChosen] = useState(() => chosenOf(url.nodes));
   const settled = useSettled(change);
-  const choose = useCallback((ids: string[]) => (setChosen(ids), settled({ nodes: chosenText(ids) })), [settled]);
+  const [link, setLink] = useState<string | null>(null);
+  const choose = useCallback(
+    (ids: string[], links: string[]) => {
+      setChosen(ids);
+      setLink(links.length === 1 && ids.length === 0 ? links[0]! : null);
+      settled({ nodes: chosenText(ids) });
+    },
+    [settled],
+  );
   const canvas = useRef<CanvasHandle>(null);
   const [words, say] = useState("");
   const base = `/v1/flows/${flow.id}`;
@@ -103,9 +123,10 @@ function Flow({ flow }: { flow: FlowView }) {
         <Tag>version {shown.version}</Tag>
         {past === null ? <LiveTag liveness={liveness} /> : <Tag tone="warn">earlier version, not editable</Tag>}
         <span className="spacer" />
-        <Walk walk={walk} disabled={past !== null} />
+        <Walk flow={flow} walk={walk} disabled={past !== null} />
         <Layout base={base} onDone={refresh} onFault={fault} disabled={past !== null} />
         <Export base={base} name={flow.name} onFault={fault} />
+        <Manage flow={flow} onRenamed={refresh} />
       </div>
       <InTheWay flow={flow} walk={walk} />
       <p className="hidden" role="status" aria-label="What was done">
@@ -132,8 +153,10 @@ function Flow({ flow }: { flow: FlowView }) {
               />
             </Suspense>
           </div>
+          {operations.length === 0 || past !== null || !write.may ? null : <p className="muted">What is proposed is drawn, in colour: accept it or none of it, then go on editing.</p>}
           <Hand flow={flow} chosen={chosen[0] ?? null} disabled={!editable} call={call} />
-          <Chosen flow={flow} chosen={chosen} disabled={!editable} call={call} calls={edit.mutate} />
+          <Chosen flow={flow} chosen={chosen} disabled={!editable} call={call} calls={edit.mutate} onRemove={(ids) => remove(ids, [])} />
+          {link === null ? null : <ChosenLink key={link} flow={flow} id={link} disabled={!editable} call={call} />}
           <History
             flow={flow}
             chosen={past}

@@ -44,6 +44,8 @@ function one(flow: FlowView, { name, params }: ToolCall): string {
       return `Deleted ${node(given.nodeId)}`;
     case "addEdge":
       return `Linked ${node(given.sourceNodeId)} to ${node(given.targetNodeId)}`;
+    case "updateEdge":
+      return given.label ? `Wrote ${given.label} on the link ${nameOf(flow, "edge", given.edgeId ?? "")}` : `Took the words off the link ${nameOf(flow, "edge", given.edgeId ?? "")}`;
     case "deleteEdge":
       return `Deleted the link ${nameOf(flow, "edge", given.edgeId ?? "")}`;
     case "changeVisuals":

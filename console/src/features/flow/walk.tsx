@@ -6,6 +6,7 @@ import { visible } from "../../shared/ansi";
 import { Failed } from "../../shared/states";
 import { WriteButton } from "../../shared/write";
 import { nameOf } from "./names";
+import { useNextSteps } from "./next-steps";
 import { walked } from "./said";
 
 interface Step {
@@ -32,16 +33,17 @@ export function useWalk(flow: FlowView, say: (words: string) => void, onDone: ()
 }
 
 /** Undo and redo are the server's: of everybody's last change, or of one's own. */
-export function Walk({ walk, disabled }: { walk: ReturnType<typeof useWalk>; disabled: boolean }) {
-  const buttons: [string, Step][] = [
-    ["Undo", { to: "undo", scope: "all" }],
-    ["Undo mine", { to: "undo", scope: "mine" }],
-    ["Redo", { to: "redo", scope: "all" }],
+export function Walk({ flow, walk, disabled }: { flow: FlowView; walk: ReturnType<typeof useWalk>; disabled: boolean }) {
+  const next = useNextSteps(flow.id);
+  const buttons: [string, Step, string | null | undefined][] = [
+    ["Undo", { to: "undo", scope: "all" }, next.undo],
+    ["Undo mine", { to: "undo", scope: "mine" }, next.mine],
+    ["Redo", { to: "redo", scope: "all" }, next.redo],
   ];
   return (
     <>
-      {buttons.map(([words, step]) => (
-        <WriteButton key={words} variant="default" disabled={disabled} onClick={() => walk.mutate(step)}>
+      {buttons.map(([words, step, change]) => (
+        <WriteButton key={words} variant="default" disabled={disabled || change === null} title={change === null ? `Nothing is left to ${step.to}` : change && `${words}: ${visible(change)}`} onClick={() => walk.mutate(step)}>
           {words}
         </WriteButton>
       ))}

@@ -1,5 +1,5 @@
-import { Textarea, TextInput } from "@mantine/core";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Button, Textarea, TextInput } from "@mantine/core";
+import { useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { get, post } from "../../api/client";
@@ -17,7 +17,12 @@ const SAMPLE = "flowchart LR\n  cart[Cart] --> payment[Payment]\n  payment --> r
 
 export function Page() {
   useTitle("Flows");
-  const query = useQuery({ queryKey: ["flows"], queryFn: () => get<PageOf<FlowSummary>>("/v1/flows", { limit: 200 }) });
+  const query = useInfiniteQuery({
+    queryKey: ["flows"],
+    queryFn: ({ pageParam }) => get<PageOf<FlowSummary>>("/v1/flows", { limit: 100, cursor: pageParam }),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next_cursor,
+  });
   const files = useFlowFiles();
   return (
     <FlowDrop files={files}>
@@ -26,45 +31,52 @@ export function Page() {
         <span className="muted">diagrams that are changed in words, with undo</span>
         <span className="spacer" />
         <ChooseFlowFiles files={files} />
-        <span className="muted not-narrow">or drop them anywhere here</span>
+        <span className="muted not-narrow">to import, or drop them anywhere here</span>
       </div>
       <div className="cols">
         <Create />
         <Loaded query={query}>
-          {(page) =>
-            page.items.length === 0 ? (
+          {({ pages }) =>
+            pages[0]?.items.length === 0 ? (
               <Empty title="No flow yet">
                 <span className="muted">Import the sample, or start with an empty one.</span>
               </Empty>
             ) : (
-              <table className="grid-table wide">
-                <thead>
-                  <tr>
-                    <th>Name</th>
-                    <th className="num">Version</th>
-                    <th className="num">Nodes</th>
-                    <th className="num">Edges</th>
-                    <th>Changed</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {page.items.map((flow) => (
-                    <tr key={flow.id}>
-                      <td>
-                        <Link to="/flows/$id" params={{ id: flow.id }} className="plain">
-                          {visible(flow.name)}
-                        </Link>
-                      </td>
-                      <td className="num">{flow.version}</td>
-                      <td className="num">{flow.nodes_count}</td>
-                      <td className="num">{flow.edges_count}</td>
-                      <td>
-                        <When at={flow.updated_at} />
-                      </td>
+              <div className="scroll" tabIndex={0} role="region" aria-label="All flows">
+                <table className="grid-table wide">
+                  <thead>
+                    <tr>
+                      <th>Name</th>
+                      <th className="num">Version</th>
+                      <th className="num">Nodes</th>
+                      <th className="num">Edges</th>
+                      <th>Changed</th>
                     </tr>
-                  ))}
-                </tbody>
-              </table>
+                  </thead>
+                  <tbody>
+                    {pages.flatMap((page) => page.items).map((flow) => (
+                      <tr key={flow.id}>
+                        <td>
+                          <Link to="/flows/$id" params={{ id: flow.id }} className="plain">
+                            {visible(flow.name)}
+                          </Link>
+                        </td>
+                        <td className="num">{flow.version}</td>
+                        <td className="num">{flow.nodes_count}</td>
+                        <td className="num">{flow.edges_count}</td>
+                        <td>
+                          <When at={flow.updated_at} />
+                        </td>
+                      </tr>
+                    ))}
+                  </tbody>
+                </table>
+                {query.hasNextPage ? (
+                  <Button variant="default" loading={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
+                    Show older flows
+                  </Button>
+                ) : null}
+              </div>
             )
           }
         </Loaded>
