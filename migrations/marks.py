@@ -52,7 +52,7 @@ BEGIN
 END $$
 """
 
-#: Of revision 0063.
+#: Of revision 0060.
 WARNED_FUNCTION = f"""
 CREATE OR REPLACE FUNCTION jobs_warned() RETURNS trigger {_OWNERS} AS $$
 BEGIN

@@ -1,4 +1,4 @@
-"""What revision 0063 needs that takes long, done beforehand while everything runs: marks of old jobs with warnings."""
+"""What revision 0060 needs that takes long, done beforehand while everything runs: marks of old jobs with warnings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from migrations import marks
 from migrations.online import Session, insist, session
 
 #: What it is made for; of an older one the revision does everything itself, in one transaction with the others.
-_BEFORE = {"0057", "0061", "0062"}
+_BEFORE = {"0057", "0058", "0059"}
 
 
 @contextmanager

@@ -70,6 +70,11 @@ def restore(id: str, number: int) -> ApiCall[Json]:
     return ApiCall("POST", _path(id, f"versions/{number}/restore"), raw)
 
 
+def branch(id: str, number: int, name: str | None = None) -> ApiCall[Json]:
+    """Begin a new flow from a version."""
+    return ApiCall("POST", _path(id, f"versions/{number}/branch"), raw, body=without_none(name=name))
+
+
 def lint(id: str) -> ApiCall[Json]:
     return ApiCall("GET", _path(id, "lint"), raw)
 

@@ -6,10 +6,14 @@ import { inkOn, looks, PALETTE } from "../src/features/flow/colours";
 import { after } from "../src/features/flow/film";
 import type { Operation } from "../src/features/flow/elements";
 import { drawn } from "../src/features/flow/graph";
-import { nameOf } from "../src/features/flow/names";
+import { nameOf, words } from "../src/features/flow/names";
 import { overlap, type Changed } from "../src/features/flow/overlap";
 import { theirs } from "../src/features/flow/overtaken";
 import { said, sentence } from "../src/features/flow/said";
+import { chatTurns } from "../src/features/flow/chat-turns";
+import { nextSteps } from "../src/features/flow/next-steps";
+import { spoken } from "../src/results/spoken";
+import { chosenOf, chosenText, sightOf, sightText } from "../src/features/flow/sight";
 import { steps, tally } from "../src/features/flow/steps";
 
 const AT = "2026-01-01T00:00:00Z";
@@ -21,22 +25,22 @@ function flow(names: Record<string, [number, number]>, links: [string, string][]
 }
 
 function version(number: number, kind: FlowVersion["kind"], name: string | null = null): FlowVersion {
-  return { version: number, kind, actor: "k", actor_name: "Anne", time: AT, name };
+  return { version: number, kind, actor: "k", actor_name: "Anne", time: AT, name, branched_from: null };
 }
 
 function change(number: number, base: number, summary: string, more: Partial<ChangeSet> = {}): ChangeSet {
-  return { version: number, base_version: base, actor: "k", actor_name: "Anne", origin: "api.operations", summary, time: AT, undone: false, job_id: null, tokens: null, ...more };
+  return { version: number, base_version: base, actor: "k", actor_name: "Anne", origin: "api.operations", summary, time: AT, undone: false, undone_version: null, job_id: null, tokens: null, ...more };
 }
 
 describe("versions and what they came of", () => {
   it("have the sentence of their change, or say what they are", () => {
     const found = steps(
-      [version(6, "undo"), version(5, "change", "Good"), version(4, "change"), version(3, "change"), version(2, "change"), version(1, "create")],
-      [change(5, 3, "updateNode"), change(2, 1, "Put a review in", { job_id: "j", tokens: 7 })],
+      [version(9, "undo"), version(6, "undo"), version(5, "change", "Good"), version(4, "change"), version(3, "change"), version(2, "change"), version(1, "create")],
+      [change(7, 6, "addNode", { undone: true, undone_version: 9 }), change(5, 3, "updateNode"), change(2, 1, "Put a review in", { job_id: "j", tokens: 7 })],
     );
-    expect(found.map((step) => step.sentence)).toEqual(["Undone", "Changed a node", "Part of: Changed a node", "Changed", "Put a review in", "Created"]);
-    expect(found.map((step) => step.name)).toEqual([null, "Good", null, null, null, null]);
-    expect(found[4]!.change?.tokens).toBe(7);
+    expect(found.map((step) => step.sentence)).toEqual(["Undone: Added a node", "Undone", "Changed a node", "Part of: Changed a node", "Changed", "Put a review in", "Created"]);
+    expect(found.map((step) => step.name)).toEqual([null, null, "Good", null, null, null, null]);
+    expect(found[5]!.change?.tokens).toBe(7);
     expect(found[0]!.author).toBe("Anne");
   });
 
@@ -153,5 +157,63 @@ describe("an edit of what others have changed", () => {
     const [before, now] = [flow({ a: [0, 0], b: [0, 0] }), flow({ a: [0, 0] })];
     expect(theirs(before, now, changed("b", "removed"))).toBe("- B was deleted");
     expect(theirs(before, now, changed("a", "changed", ["position"]))).toBe("~ A was moved");
+  });
+});
+
+describe("what is chosen and in sight", () => {
+  it("is read from an address as it was written", () => {
+    expect(sightOf(sightText({ x: 120.4, y: -39.6, zoom: 0.75049 }))).toEqual({ x: 120, y: -40, zoom: 0.75 });
+    expect([undefined, "", "1,2", "1,2,0", "1,,2", "a,b,c"].map(sightOf)).toEqual([null, null, null, null, null, null]);
+    const ids = ["a", "with, comma", "ä/%"];
+    expect(chosenOf(chosenText(ids)!)).toEqual(ids);
+    expect(chosenOf("a,%E0%A4,b")).toEqual(["a", "b"]);
+  });
+
+  it("is not in an address when it is nothing, or very much", () => {
+    expect([chosenText([]), chosenText(Array.from({ length: 51 }, String))]).toEqual([null, null]);
+    expect(chosenOf(undefined)).toEqual([]);
+  });
+});
+
+describe("what would be undone", () => {
+  it("is the newest change, one's own newest, and what was undone last", () => {
+    const changes = [
+      change(5, 4, "deleteNode", { actor: "other" }),
+      change(4, 3, "addNode", { undone: true, undone_version: 7 }),
+      change(3, 2, "addEdge", { undone: true, undone_version: 8 }),
+      change(2, 1, "Put a review in"),
+    ];
+    expect(nextSteps(changes, "k")).toEqual({ undo: "Deleted a node", mine: "Put a review in", redo: "Added a link" });
+    expect(nextSteps([], "k")).toEqual({ undo: null, mine: null, redo: null });
+  });
+});
+
+describe("a conversation about a flow", () => {
+  const calls = [{ name: "addNode", params: { label: "Review" } }];
+  const talk = (role: string, content: string, job: string | null, tool_calls: typeof calls = []) => ({ role, content, tool_calls, job_id: job });
+
+  it("has a turn for each request, with what came of its last attempt", () => {
+    const messages = [
+      talk("user", "Put a review in", "j"),
+      talk("assistant", "<response>[]</response>", "j"),
+      talk("user", "Previous tool execution results: ...", "j"),
+      talk("assistant", "<thinking>x</thinking><response>[{}]</response>", "j", calls),
+      talk("user", "Why?", "k"),
+      talk("assistant", "<thinking>x</thinking><response>Because.</response>", "k"),
+    ];
+    expect(chatTurns(flow({}), messages)).toEqual([
+      { job: "j", asked: "Put a review in", answered: "Added Review", attempts: 2 },
+      { job: "k", asked: "Why?", answered: "Because.", attempts: 1 },
+    ]);
+  });
+
+  it("is read without the tags of the answers", () => {
+    expect(["<thinking>a</thinking>\nYes", "<response>Yes", "Yes", '<response>[{"a": 1}]</response>', ""].map(spoken)).toEqual(["Yes", "Yes", "Yes", "", ""]);
+  });
+
+  it("proposes edges by the names of their ends", () => {
+    const name = (id: string): string => id.toUpperCase();
+    expect(words({ op: "add", kind: "edge", id: "e", value: { source: "a", target: "b" } }, name)).toBe("+ edge A › B");
+    expect(words({ op: "remove", kind: "node", id: "a" }, name)).toBe("- node A");
   });
 });

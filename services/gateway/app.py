@@ -14,6 +14,7 @@ from starlette.middleware.cors import CORSMiddleware
 
 from services.gateway.console import ConsolePages
 from services.gateway.dependencies import Dependencies, opened
+from services.gateway.flows import branches as flow_branches
 from services.gateway.flows import cases as flow_cases
 from services.gateway.flows import compatibility, compatibility_chat, compatibility_events, compatibility_notes
 from services.gateway.flows import documents as flow_documents
@@ -82,6 +83,7 @@ def _routers() -> tuple[APIRouter, ...]:
         conversations.router,
         flow_documents.router,
         flow_versions.router,
+        flow_branches.router,
         flow_events.router,
         compatibility.router,
         compatibility_chat.router,

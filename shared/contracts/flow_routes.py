@@ -86,8 +86,23 @@ class ChangeSetView(Answer):
     summary: str
     time: Time
     undone: bool = False
+    undone_version: int | None = None  #: that undid it
     job_id: str | None = None  #: that made it, or its proposal, while it is kept
     tokens: int | None = None  #: that the job's models took and gave
+
+
+class BranchInput(Request):
+    """What the new flow is called; else as the other, with the version."""
+
+    name: FlowName | None = None
+
+
+class BranchSource(Answer):
+    """The version that a flow goes on from; ``name`` is that of its flow, null when the flow is gone."""
+
+    flow_id: str
+    version: int
+    name: str | None
 
 
 class FlowVersion(Answer):
@@ -97,6 +112,7 @@ class FlowVersion(Answer):
     actor_name: str | None = None
     time: Time
     name: str | None = None
+    branched_from: BranchSource | None = None  #: of the first version of a flow that began as a branch
 
 
 class ProposalView(Answer):
@@ -126,6 +142,7 @@ class Walked(Answer):
 
     success: bool
     message: str | None = None
+    summary: str | None = None  #: of the change set that was undone or redone
     flow: FlowView | None = None
     version: int
 

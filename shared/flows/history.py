@@ -45,6 +45,14 @@ class Edit:
         return self.page and self.weight is Weight.PLACEMENT
 
 
+@dataclass(frozen=True)
+class Step:
+    """The flow after an undo or redo, and the summary of the change that went or came back."""
+
+    flow: Flow
+    summary: str
+
+
 def change(store: FlowStore, connection: Connection, flow: Flow, author: Author, edit: Edit) -> Flow:
     """Write a change set on a locked flow; no operations, no change set."""
     forward, inverse, name = edit.forward, edit.inverse, edit.name
@@ -81,22 +89,20 @@ def undo(store: FlowStore, connection: Connection, flow: Flow, author: Author, s
 
     Raises: UndoConflict.
     """
-    return _step(store, connection, flow, author, scope, "undo")
+    step = walk(store, connection, flow, author, scope, "undo")
+    return None if step is None else step.flow
 
 
 def redo(store: FlowStore, connection: Connection, flow: Flow, author: Author, scope: Scope = "all") -> Flow | None:
     """Apply what was undone last; None when there is nothing. Raises: UndoConflict."""
-    return _step(store, connection, flow, author, scope, "redo")
+    step = walk(store, connection, flow, author, scope, "redo")
+    return None if step is None else step.flow
 
 
-def storable(summary: str) -> str:
-    """The summary without what Postgres cannot store, and not too long."""
-    return summary.replace("\x00", "").encode("utf-8", "replace").decode()[:_SUMMARY]
-
-
-def _step(
+def walk(
     store: FlowStore, connection: Connection, flow: Flow, author: Author, scope: Scope, kind: Literal["undo", "redo"]
-) -> Flow | None:
+) -> Step | None:
+    """One undo or redo, with what it was of; None when there is nothing. Raises: UndoConflict."""
     actor = author.actor if scope == "mine" else None
     newest = statements.applied if kind == "undo" else statements.undone
     row = connection.execute(newest(flow.key, 1, actor)).mappings().one_or_none()
@@ -108,7 +114,12 @@ def _step(
     after = store.write(connection, flow, kind, author, wanted)
     values: dict[str, object] = {"undone_at": after.version if kind == "undo" else None}
     connection.execute(statements.rewrite_change_set(flow.key, row["seq"], values))
-    return after
+    return Step(after, row["summary"])
+
+
+def storable(summary: str) -> str:
+    """The summary without what Postgres cannot store, and not too long."""
+    return summary.replace("\x00", "").encode("utf-8", "replace").decode()[:_SUMMARY]
 
 
 def _check(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
@@ -56,6 +56,10 @@ def named(tenant: str, name: str) -> Select[Any]:
     """The oldest flow of that name."""
     of_name = select(flows).where(flows.c.tenant_id == tenant, flows.c.name == name)
     return of_name.order_by(flows.c.created_at, flows.c.id).limit(1)
+
+
+def names_of(tenant: str, ids: Collection[str]) -> Select[str, str]:
+    return select(flows.c.id, flows.c.name).where(flows.c.tenant_id == tenant, flows.c.id.in_(ids))
 
 
 def name_lock(tenant: str, name: str) -> Select[Any]:

@@ -81,6 +81,18 @@ def origin_and_job(kept: str) -> tuple[str, str | None]:
     return origin, job or None
 
 
+def origin_of_branch(flow_id: str, version: int) -> str:
+    """Of the first version of a flow that goes on from another's: see ``branch_source``."""
+    return f"branch:{flow_id}@{version}"
+
+
+def branch_source(origin: str) -> tuple[str, int] | None:
+    """The flow and the version that one goes on from; the flow may be gone meanwhile."""
+    kind, _, source = origin.partition(":")
+    flow_id, _, version = source.rpartition("@")
+    return (flow_id, int(version)) if kind == "branch" else None
+
+
 class Offload(Protocol):
     """Runs what takes long; on an event loop, in a thread."""
 

@@ -70,6 +70,15 @@ def test_a_flow_is_edited_by_keys_alone(page: Page, console: Console, flow: str)
     expect(page.locator(".react-flow__edge")).to_have_count(2)
     expect(done).to_have_text("Linked Cart to Refund")
 
+    page.locator(".react-flow__edge").last.dispatch_event("click")
+    link = page.get_by_role("form", name="The link that is chosen")
+    link.get_by_label("Words on the link").fill("too late")
+    page.keyboard.press("Enter")
+    expect(page.locator(".react-flow__edge-text", has_text="too late")).to_be_visible()
+    expect(done).to_have_text(re.compile("^Wrote too late on the link Cart › "))
+    page.locator(".react-flow__node", has_text="Cart").focus()
+    page.keyboard.press("Enter")
+
     _tab_to(page, "document.activeElement.title === 'teal'")
     page.keyboard.press("Enter")
     expect(page.locator(".react-flow__node", has_text="Cart").locator(".node")).to_have_css(

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.console.accessibility import expect_accessible_as_it_is
-from tests.console.conftest import Console, Visit
+from tests.console.conftest import Console, Visit, settled
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240), pytest.mark.xdist_group("console")]
 
@@ -114,7 +114,7 @@ def test_two_browsers_on_one_flow_see_each_other(visit: Visit, console: Console,
         mate = api.post("/v1/keys", json={"tenant": "default", "name": "mate", "scopes": ["read", "write"]}).json()[
             "key"
         ]
-    anne, bert = visit().tab(), visit("409", key=mate).tab()
+    anne, bert = visit().tab(), visit("409", "404", key=mate).tab()
     for each in (anne, bert):
         each.goto(f"/flows/{flow}")
         expect(each.locator(".react-flow__node")).to_have_count(3)
@@ -153,3 +153,136 @@ def test_two_browsers_on_one_flow_see_each_other(visit: Visit, console: Console,
     refusal = bert.get_by_role("alert")
     expect(refusal).to_contain_text("Your last change cannot be taken back alone")
     expect(refusal).to_contain_text("In the way: Of both")
+    anne.get_by_role("button", name="More").click()
+    anne.get_by_role("menuitem", name="Delete…").click()
+    anne.get_by_role("button", name="Delete Two").click()
+    expect(bert.get_by_text("This flow was deleted.")).to_be_visible()
+
+
+def test_what_is_chosen_and_in_sight_stands_in_the_address(visit: Visit, flow: str) -> None:
+    page = visit().tab()
+    page.goto("/flows")
+    page.get_by_role("link", name="Two").first.click()
+    page.locator(".react-flow__node", has_text="Cart").click()
+    page.locator(".react-flow__node", has_text="Receipt").click(modifiers=["Control"])
+    zoom_in = page.get_by_role("button", name="Zoom In")
+    for _ in range(3):
+        zoom_in.click()
+    entries = page.evaluate("history.length")
+    page.mouse.move(500, 300)
+    page.mouse.wheel(0, -200)
+    expect(page).to_have_url(re.compile(r"nodes=cart%2Creceipt.*sight="))
+    zoom = "new DOMMatrix(getComputedStyle(document.querySelector('.react-flow__viewport')).transform).a"
+    page.locator(".react-flow__node", has_text="Cart").focus()
+    page.keyboard.press("Control+Enter")
+    expect(page).to_have_url(re.compile(r"nodes=receipt&"))
+    assert page.evaluate("history.length") == entries, "no entry for each turn of the wheel"
+
+    def shown(tab: Page) -> tuple[float, list[str]]:
+        chosen = tab.locator(".react-flow__node.selected")
+        expect(chosen).to_have_count(1)
+        expect(tab.get_by_role("group", name="What is chosen")).to_contain_text("Receipt")
+        return round(tab.evaluate(zoom), 2), chosen.all_inner_texts()
+
+    before = shown(page)
+    assert before[0] > 1
+    other = visit(width=1200).tab()
+    page.reload()
+    other.goto(page.url)
+    for tab in (page, other):
+        assert shown(tab) == before
+        expect(tab.locator(".react-flow__node", has_text="Receipt")).to_be_in_viewport()
+    page.get_by_role("link", name="Flows").first.click()
+    expect(page.get_by_role("heading", name="Flows")).to_be_visible()
+    page.go_back()
+    assert shown(page) == before, "back restores it"
+
+
+def _drop(page: Page, target: str, *files: tuple[str, str]) -> None:
+    """Drag the files over the target and let them go there."""
+    data = page.evaluate_handle(
+        """(files) => {
+            const data = new DataTransfer();
+            for (const [name, text] of files) data.items.add(new File([text], name));
+            return data;
+        }""",
+        files,
+    )
+    place = page.locator(target).first
+    place.dispatch_event("dragenter", {"dataTransfer": data})
+    expect(page.get_by_text("Drop Mermaid or JSON here").last).to_be_visible()
+    place.dispatch_event("drop", {"dataTransfer": data})
+    expect(page.locator(".drop-here")).to_have_count(0)
+
+
+def test_dropped_files_become_flows_and_say_what_was_not_understood(visit: Visit, flow: str) -> None:
+    page = visit("422").tab()
+    page.goto("/flows")
+    expect(page.get_by_role("heading", name="New flow")).to_be_visible()
+    markdown = "# The shop\n\n```mermaid\nflowchart LR\n  a[Door] --> b[Till]\n  click b callback\n```\n"
+    _drop(page, "h1", ("logo.png", "x"), ("broken.json", '{"nodes": [}'), ("plan.md", markdown))
+    told = page.get_by_label("What was imported")
+    expect(told).to_contain_text("logo.png was not imported")
+    expect(told).to_contain_text("Only Mermaid (.mmd, .mermaid, or in a .md) and JSON (.json) can be imported.")
+    expect(told).to_contain_text(re.compile("broken.json was not imported.*line 1", re.DOTALL))
+    expect(told).to_contain_text("plan.md was imported, but for one line")
+    expect(told).to_contain_text("line 6: click b callback")
+    expect(page.locator(".unseen[role=status]")).to_contain_text("plan.md was imported, but for one line")
+    expect(page.get_by_role("table").get_by_role("link", name="plan", exact=True)).to_be_visible()
+
+    page.goto(f"/flows/{flow}")
+    expect(page.locator(".react-flow__node")).to_have_count(3)
+    _drop(page, ".react-flow__pane", ("Warehouse.mmd", "flowchart TD\n  shelf[Shelf] --> van[Van]\n"))
+    expect(page.get_by_role("heading", name="Warehouse")).to_be_visible()
+    expect(page.locator(".react-flow__node", has_text="Van")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_role("heading", name="Two")).to_be_visible()
+    expect(page.locator(".react-flow__node")).to_have_count(3)
+
+
+def test_an_undo_says_of_what_and_one_goes_on_from_any_version(page: Page, console: Console, flow: str) -> None:
+    _edit(console, flow, "updateNode", nodeId="receipt", label="Bill")
+    _edit(console, flow, "deleteNode", nodeId="cart")
+    page.goto(f"/flows/{flow}")
+    expect(page.locator(".react-flow__node")).to_have_count(2)
+    expect(page.get_by_role("button", name="Redo", exact=True)).to_be_disabled()
+    expect(page.get_by_role("button", name="Undo", exact=True)).to_have_attribute("title", "Undo: Deleted a node")
+    assert page.locator(".react-flow__edge path[marker-end]").count() == 1, "an edge says which way it leads"
+    done = page.get_by_role("status", name="What was done")
+    notice = page.get_by_role("alert")
+    for button, words in (("Undo", "Undone: Deleted a node"), ("Redo", "Redone: Deleted a node")):
+        page.get_by_role("button", name=button, exact=True).click()
+        expect(done).to_have_text(words)
+        expect(notice.filter(has_text=words)).to_be_visible()
+    page.get_by_role("button", name="Undo", exact=True).click()
+    changes = page.get_by_role("list", name="Changes").get_by_role("listitem")
+    expect(changes.first).to_contain_text("Undone: Deleted a node")
+
+    page.get_by_role("button", name="Show version 2").click()
+    page.get_by_role("button", name="Branch from here").click()
+    page.get_by_label("Name of the new flow").fill("Without a receipt")
+    page.get_by_role("button", name="Begin a flow from version 2").click()
+    expect(page.get_by_role("heading", name="Without a receipt")).to_be_visible()
+    expect(page.get_by_text("version 1", exact=True)).to_be_visible()
+    assert _labels(page) == ["Bill", "Cart", "Payment"]
+    page.get_by_role("link", name="from version 2 of Two").click()
+    expect(page.get_by_role("heading", name="Two")).to_be_visible()
+    expect(page).to_have_url(re.compile("version=2"))
+
+    for item in ("Rename…", "Delete…"):
+        page.get_by_role("button", name="More").click()
+        page.get_by_role("menuitem", name=item).click()
+        dialog = page.get_by_role("dialog")
+        if item == "Rename…":
+            dialog.get_by_label("Name").fill("Three")
+            dialog.get_by_role("button", name="Rename").click()
+            expect(page.get_by_role("heading", name="Three")).to_be_visible()
+            settled(page)
+        else:
+            dialog.get_by_role("button", name="Delete Three").click()
+    expect(page.get_by_role("heading", name="New flow")).to_be_visible()
+    flows = page.get_by_role("region", name="All flows")
+    expect(flows.get_by_role("link", name="Without a receipt")).to_be_visible()
+    expect(flows.get_by_role("link", name="Three")).to_have_count(0)
+    flows.get_by_role("link", name="Without a receipt").click()
+    expect(page.get_by_text("from version 2 of a flow that is gone")).to_be_visible()

@@ -56,6 +56,13 @@ def test_a_proposal_is_accepted_in_part_undone_and_redone(page: Page, console: C
     page.get_by_role("button", name="Redo", exact=True).click()
     expect(page.locator(".react-flow__node", has_text="Review")).to_be_visible()
     assert _labels(console, flow).count("Review") == 1
+    page.goto(f"/flows/{flow}")
+    chat = page.get_by_label("Chat")
+    expect(chat).to_contain_text(
+        re.compile(r"Put a review before the payment.*Added Review.*\(2 attempts\)", re.DOTALL)
+    )
+    assert "<response>" not in chat.inner_text(), "what was said, not how a model was asked to write it"
+    assert "Previous tool execution" not in chat.inner_text()
     with console.api as api:
         turn = api.get("/v1/jobs", params={"kind": "flow", "limit": 1}).json()["items"][0]["id"]
     page.goto(f"/jobs/{turn}?tab=attempts")
@@ -117,6 +124,10 @@ def test_evidence_opens_and_a_rule_is_left_out(page: Page, console: Console) -> 
     with console.api as api:
         (listed,) = api.get("/v1/jobs", params={"kind": "detect", "limit": 1}).json()["items"]
     assert listed["title"] == "shop.tar.gz"
+    page.get_by_role("link", name="Difference to the run before").click()
+    found = page.get_by_role("region", name="What was found")
+    expect(found).to_contain_text("framework: express")
+    expect(found.locator(".tag", has_text="-").first).to_be_visible()
 
 
 def test_rules_are_read_by_version_restored_and_made_of_what_models_named(page: Page, console: Console) -> None:
@@ -316,6 +327,22 @@ def test_a_past_job_opens_in_its_workbench(
     assert console.job(page)["id"] == job["id"]
 
 
+def test_a_past_run_brings_its_files_and_limits(page: Page, console: Console) -> None:
+    with console.api as api:
+        file = api.post("/v1/files", params={"name": "n.txt"}, content=b"7").json()["id"]
+    code = 'print(int(open("n.txt").read()) * 6)'
+    files = [{"id": file, "path": "n.txt"}]
+    job = console.run("execute", language="python", code=code, files=files, limits={"wall_seconds": 7})
+    page.goto(f"/run?job={job['id']}")
+    expect(page.get_by_text("n.txt", exact=True)).to_be_visible()
+    expect(page.get_by_label("Seconds at most")).to_have_value("7 s")
+    page.get_by_role("button", name="Run", exact=True).click()
+    expect(page).not_to_have_url(re.compile("job=" + job["id"]))
+    expect(page.get_by_text("It ran to its end.")).to_be_visible()
+    again = console.job(page)["input"]
+    assert ([each["id"] for each in again["files"]], again["limits"]["wall_seconds"]) == ([file], 7)
+
+
 def test_a_chain_is_reordered_by_keys_and_by_dragging(page: Page, console: Console) -> None:
     with console.api as api:
         assert api.post("/v1/models/flows.edit/test").json()["ok"]
@@ -443,6 +470,31 @@ def test_a_key_is_made_shown_once_and_revoked(page: Page, console: Console, visi
         assert api.get("/v1/session").status_code == 401
     reader = visit(key=None)
     assert reader.complaints == []
+
+
+def test_who_administers_a_tenant_has_its_keys_and_no_others(console: Console, visit: Visit) -> None:
+    chief = console.somebody("shop", "read", "write", "tenant_admin")
+    page = visit(key=chief.key).tab()
+    page.goto("/jobs")
+    page.get_by_role("navigation").get_by_role("link", name="Keys").click()
+    rows = page.get_by_role("region", name="Keys").locator("tbody tr")
+    expect(rows).to_have_count(1)
+    expect(page.get_by_role("textbox", name="Tenant")).not_to_be_editable()
+    expect(page.get_by_role("checkbox", name=re.compile("^tenant_admin"))).to_be_visible()
+    expect(page.get_by_role("checkbox", name=re.compile("^admin"))).to_have_count(0)
+    page.get_by_label("Name").fill("for the till")
+    page.get_by_role("button", name="Create").click()
+    expect(page.locator(".callout.good code")).to_be_visible()
+    expect(rows).to_have_count(2)
+    made = rows.filter(has_text="for the till")
+    expect(made).to_contain_text("shop")
+    made.get_by_role("button", name="Revoke").click()
+    page.get_by_role("button", name="Revoke for the till").click()
+    expect(made).to_contain_text("revoked")
+    writer = visit(key=console.somebody("shop", "read", "write").key).tab()
+    writer.goto("/jobs")
+    expect(writer.get_by_role("navigation").get_by_role("link", name="Usage")).to_be_visible()
+    expect(writer.get_by_role("navigation").get_by_role("link", name="Keys")).to_have_count(0)
 
 
 def test_jobs_are_chosen_compared_and_run_again(page: Page, console: Console) -> None:

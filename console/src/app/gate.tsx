@@ -40,25 +40,26 @@ function SignIn({ title, code, onDone }: { title: string; code: string | null; o
   const [stay, setStay] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
   const [busy, setBusy] = useState(code !== null);
+  // What is no answer of the server is told as well: an alert without words helps nobody.
+  const refuse = (error: unknown): void => {
+    setProblem(error instanceof Problem ? error : new Problem(0, "", "Signing in failed", String(error), null));
+    setBusy(false);
+  };
   useEffect(() => {
     document.title = "Sign in · Assay";
     if (code === null) return;
     // A code works once: what is on its way must not be sent again when this is drawn twice.
-    redeem(code).then(onDone, (error: unknown) => {
-      setProblem(error as Problem);
-      setBusy(false);
-    });
+    redeem(code).then(onDone, refuse);
   }, [code, onDone]);
   const submit = async (): Promise<void> => {
     setBusy(true);
     try {
-      const headers = { Authorization: `Bearer ${key.trim()}` };
+      const headers = { Authorization: `Bearer ${asHeader(key)}` };
       const answer = await send("POST", "/v1/sessions", { headers });
       keepKey(((await answer.json()) as NewSession).key, stay);
       onDone();
     } catch (error) {
-      setProblem(error as Problem);
-      setBusy(false);
+      refuse(error);
     }
   };
   return (
@@ -97,6 +98,13 @@ function SignIn({ title, code, onDone }: { title: string; code: string | null; o
       </p>
     </main>
   );
+}
+
+/** Browsers refuse, each in its own words, to send what a header cannot carry. Raises: Problem. */
+function asHeader(key: string): string {
+  const text = key.trim();
+  if (/^[\x21-\x7e]+$/.test(text)) return text;
+  throw new Problem(0, "", "This is no API key", "A key begins with ask_ and has letters and digits only. Copy it as it was shown when it was made.", null);
 }
 
 const redeeming = new Map<string, Promise<void>>();

@@ -6,7 +6,7 @@ import { TIMES, useTimes } from "../shared/time";
 import { actionsHere, matching, onceEach, type Action } from "./actions";
 import { keysAreOn } from "./keys";
 import { leave } from "./leave";
-import { PLACES, SCHEMES, TIME_NAMES, WORKBENCHES, type Place } from "./places";
+import { placesFor, SCHEMES, TIME_NAMES, WORKBENCHES } from "./places";
 
 const KEYS = [
   ["everywhere", "Ctrl K  ? this list  / filter"],
@@ -22,9 +22,9 @@ export default function Palette({ onClose }: { onClose: () => void }) {
   const [here] = useState(actionsHere);
   const everywhere = useEverywhere();
   const navigate = useNavigate();
-  const admin = useSession()?.scopes.includes("admin") ?? false;
+  const scopes = useSession()?.scopes ?? [];
   const to = (path: string) => () => void navigate({ to: path });
-  const places = (PLACES as readonly Place[]).filter((place) => place.admin !== true || admin).map((place) => ({ name: place.name, hint: `g ${place.key}`, go: to(place.path) }));
+  const places = placesFor(scopes).map((place) => ({ name: place.name, hint: `g ${place.key}`, go: to(place.path) }));
   const id = text.trim();
   const all = onceEach([...here.map((action) => ({ hint: "here", ...action })), ...places, ...everywhere]);
   const job: Action[] = /^[0-9a-z-]{8,64}$/i.test(id) ? [{ name: `Job ${id}`, hint: "open", go: to(`/jobs/${encodeURIComponent(id)}`) }] : [];

@@ -14,7 +14,7 @@ export const PLACES = [
   { group: "Tune", name: "Evaluations", path: "/evaluations", key: "v" },
   { group: "Operate", name: "Queues", path: "/queues", key: "q" },
   { group: "Operate", name: "Usage", path: "/usage", key: "u" },
-  { group: "Operate", name: "Keys", path: "/keys", key: "k", admin: true },
+  { group: "Operate", name: "Keys", path: "/keys", key: "k", scopes: ["admin", "tenant_admin"] },
   { group: "Operate", name: "Settings", path: "/settings", key: "," },
 ] as const satisfies readonly Place[];
 
@@ -23,7 +23,13 @@ export interface Place {
   name: string;
   path: string;
   key: string;
-  admin?: boolean;
+  /** Whom it is for, when not for everybody: one of these is enough. */
+  scopes?: readonly string[];
+}
+
+/** The places that a key with these scopes has something to do in. */
+export function placesFor(scopes: readonly string[]): readonly Place[] {
+  return (PLACES as readonly Place[]).filter((place) => place.scopes === undefined || place.scopes.some((scope) => scopes.includes(scope)));
 }
 
 /** Where a job of a kind is opened for more work; none yet for kinds without a workbench. */

@@ -12,7 +12,7 @@ import { useTitle } from "../shared/title";
 import { useKeys } from "./keys";
 import { leave } from "./leave";
 import mark from "./mark.svg";
-import { PLACES, SCHEMES, TIME_NAMES, type Place } from "./places";
+import { placesFor, SCHEMES, TIME_NAMES, type Place } from "./places";
 
 export { useSession };
 
@@ -22,6 +22,8 @@ export function Shell() {
   const [open, setOpen] = useState(false);
   const [palette, setPalette] = useState(false);
   const path = useRouterState({ select: (state) => state.location.pathname });
+  // Of the page that is shown: while the next one is fetched, the address is that one's already.
+  const shown = useRouterState({ select: (state) => state.matches.at(-1)?.pathname });
   useEffect(() => setOpen(false), [path]);
   const session = useSession();
   useKeys({ openPalette: () => setPalette(true) });
@@ -46,11 +48,11 @@ export function Shell() {
       </header>
       <nav className="side" aria-label="Places" data-open={open}>
         {(["Work", "Tune", "Operate"] as const).map((group) => (
-          <Group key={group} name={group} places={(PLACES as readonly Place[]).filter((place) => place.group === group)} />
+          <Group key={group} name={group} places={placesFor(session?.scopes ?? []).filter((place) => place.group === group)} />
         ))}
       </nav>
       <main id="main" className="page" tabIndex={-1}>
-        <Boundary key={path}>
+        <Boundary key={shown}>
           <Outlet />
         </Boundary>
       </main>
@@ -65,13 +67,10 @@ export function Shell() {
 }
 
 function Group({ name, places }: { name: string; places: readonly Place[] }) {
-  const session = useSession();
-  const shown = places.filter((place) => place.admin !== true || session?.scopes.includes("admin"));
-  if (shown.length === 0) return null;
   return (
     <>
       <h2>{name}</h2>
-      {shown.map((place) => (
+      {places.map((place) => (
         <Link key={place.path} to={place.path as "/"} activeOptions={{ exact: place.path === "/", includeSearch: false }}>
           {place.name}
         </Link>

@@ -20,7 +20,7 @@ export function DetectResultView({ jobId, result, onDisable, onRule }: Props) {
     <div className="stack">
       <div className="chips">
         <span>
-          <b>{result.services.length}</b> services
+          <b>{result.services.length}</b> {result.services.length === 1 ? "service" : "services"}
         </span>
         <span>
           <b>{result.stats.files}</b> files in <b>{took(result.stats.seconds)}</b>, <b>{result.stats.llm_calls}</b> model calls
@@ -34,6 +34,7 @@ export function DetectResultView({ jobId, result, onDisable, onRule }: Props) {
       </div>
       <div aria-label="Languages" className="tight">
         {Object.entries(result.languages)
+          .sort(([, one], [, other]) => other - one)
           .slice(0, 8)
           .map(([name, size]) => (
             <div key={name} className="bar">
@@ -59,7 +60,7 @@ function ServiceView({ jobId, service, onDisable, onRule }: { service: Service }
     <details className="panel" open={service.path === "" || undefined}>
       <summary>
         {visible(service.name)} <span className="mono muted">{visible(service.path || "/")}</span> <Tag>{service.role}</Tag>{" "}
-        {Object.values(service.primary).filter(Boolean).map((name) => visible(String(name))).join(" · ")}
+        {[...new Set(Object.values(service.primary).filter(Boolean).map(String))].map(visible).join(" · ")}
       </summary>
       <div className="stack">
         {kinds.map((kind) => (

@@ -1,9 +1,11 @@
-import type { Job, TransformResult } from "../api/types";
+import type { DetectResult, Job, TransformResult } from "../api/types";
 import { visible } from "../shared/ansi";
 import { Diff } from "../shared/code";
 import { count } from "../shared/numbers";
+import { Tag } from "../shared/marks";
 import { tableDiff, type Side } from "../shared/table-diff";
 import { effectText } from "./assertions";
+import { detectDiff, type Line } from "./detect-diff";
 import { MarkedTable } from "./marked-table";
 import { TurnDifferences } from "./turn-differences";
 
@@ -12,6 +14,7 @@ export function Differences({ left, right }: { left: Job; right: Job }) {
   const tables = [tableOf(left), tableOf(right)] as const;
   return (
     <>
+      {left.kind === "detect" && right.kind === "detect" && left.result && right.result ? <Found lines={detectDiff(left.result as unknown as DetectResult, right.result as unknown as DetectResult)} /> : null}
       <Part title="Input" before={left.input} after={right.input} />
       <TurnDifferences left={left} right={right} />
       {tables[0] !== null && tables[1] !== null ? <CellDiff before={tables[0]} after={tables[1]} /> : null}
@@ -19,6 +22,23 @@ export function Differences({ left, right }: { left: Job; right: Job }) {
       <Part title={tables[0] === null ? "Result" : "The rest of the result"} before={comparable(left)} after={comparable(right)} folded={tables[0] !== null} />
       <Part title="Error" before={left.error} after={right.error} />
     </>
+  );
+}
+
+const TONES = { "+": "good", "-": "bad", "~": "warn" } as const;
+
+function Found({ lines }: { lines: readonly Line[] }) {
+  return (
+    <section className="panel tight" aria-label="What was found">
+      <h3>
+        What was found {lines.length === 0 ? <span className="muted">the same</span> : null}
+      </h3>
+      {lines.map(({ sign, text: words }) => (
+        <span key={`${sign} ${words}`} className="bar">
+          <Tag tone={TONES[sign]}>{sign}</Tag> {visible(words)}
+        </span>
+      ))}
+    </section>
   );
 }
 

@@ -3,14 +3,16 @@ import type { FlowResult } from "../api/types";
 import { visible } from "../shared/ansi";
 import { Tag } from "../shared/marks";
 import { CallList } from "./calls";
+import { spoken } from "./spoken";
 
 /** A turn on a diagram: what was said, and each tool call with what became of it. */
 export function FlowResultView({ result, flowId }: { result: FlowResult; flowId?: string }) {
+  const response = spoken(result.response);
   return (
     <div className="stack">
       <div className="bar">
         <Tag tone={result.success ? "good" : "bad"}>{result.success ? "done" : "not done"}</Tag>
-        {result.iterations > 1 ? <Tag tone="warn">repaired in {result.iterations} attempts</Tag> : null}
+        {result.iterations > 1 ? <Tag tone="warn">{result.success ? `repaired in ${result.iterations} attempts` : `after ${result.iterations} attempts`}</Tag> : null}
         {result.repaired ? <Tag tone="warn">answer mended</Tag> : null}
         {flowId === undefined ? null : (
           <Link to="/flows/$id" params={{ id: flowId }} className="plain">
@@ -19,7 +21,7 @@ export function FlowResultView({ result, flowId }: { result: FlowResult; flowId?
         )}
       </div>
       {result.thinking === "" ? null : <p className="muted wrapped">{visible(result.thinking)}</p>}
-      {result.response === "" ? null : <p className="wrapped">{visible(result.response)}</p>}
+      {response === "" ? null : <p className="wrapped">{visible(response)}</p>}
       <CallList calls={result.tool_calls} executed={result.execution} />
       {result.errors.map((error) => (
         <p key={error} className="callout bad">

@@ -180,9 +180,8 @@ async def _undo_or_redo(
 ) -> Response:
     flow = await service.lock(id)
     scope, author = (body or ScopeInput()).scope, service.author("api")
-    step = history.undo if kind == "undo" else history.redo
-    after = await service.run(lambda connection: step(service.store, connection, flow, author, scope))
-    if after is None:
+    step = await service.run(lambda connection: history.walk(service.store, connection, flow, author, scope, kind))
+    if step is None:
         return Json({"success": False, "message": f"Nothing to {kind}", "version": flow.version})
-    service.done(flow, after)
-    return answer(after, success=True)
+    service.done(flow, step.flow)
+    return answer(step.flow, success=True, summary=step.summary)

@@ -17,6 +17,7 @@ from shared import keys
 from shared.contracts.common import Page
 from shared.contracts.flow_routes import (
     AcceptInput,
+    BranchSource,
     ChangeSetView,
     Discarded,
     FlowDiff,
@@ -34,7 +35,7 @@ from shared.flows.encoding import decode_operations
 from shared.flows.forms.mermaid import difference_chart
 from shared.flows.lint import lint
 from shared.flows.operations import apply, difference, to_contract, to_json
-from shared.flows.store import Flow, origin_and_job
+from shared.flows.store import Flow, branch_source, origin_and_job
 from shared.jobs import queries
 
 router = routes("/v1/flows/{id}", "Flows")
@@ -53,7 +54,8 @@ async def list_changes(service: Service, id: Id, limit: Limit = 50, cursor: Curs
 
     def view(row: RowMapping) -> object:
         origin, job = origin_and_job(row["origin"])
-        told = {"time": row["at"], "undone": row["undone_at"] is not None, "actor_name": names.get(row["actor"])}
+        undone = {"undone": row["undone_at"] is not None, "undone_version": row["undone_at"]}
+        told = {"time": row["at"], "actor_name": names.get(row["actor"]), **undone}
         of_job = {"origin": origin, "job_id": job if job in tokens else None, "tokens": tokens.get(job)}
         return ChangeSetView.model_validate({**row, **told, **of_job})
 
@@ -67,10 +69,11 @@ async def list_versions(service: Service, id: Id, limit: Limit = 50, cursor: Cur
         (await service.db.execute(statements.version_list(flow.key, limit + 1, read_number(cursor)))).mappings().all()
     )
 
-    names = await _names(service, rows)
+    names, sources = await _names(service, rows), await _sources(service, rows)
 
     def view(row: RowMapping) -> object:
-        return FlowVersion.model_validate({**row, "time": row["at"], "actor_name": names.get(row["actor"])})
+        told = {"time": row["at"], "actor_name": names.get(row["actor"]), "branched_from": sources.get(row["version"])}
+        return FlowVersion.model_validate({**row, **told})
 
     return Json(page(rows, limit, view, key=("at", "id")))
 
@@ -171,6 +174,17 @@ async def _names(service: FlowService, rows: Sequence[RowMapping]) -> dict[str, 
     """What the keys are called that the rows name."""
     named = await service.db.execute(keys.names(service.caller.tenant, {row["actor"] for row in rows}))
     return {row.id: row.name for row in named}
+
+
+async def _sources(service: FlowService, rows: Sequence[RowMapping]) -> dict[int, BranchSource]:
+    """Of the first version of a branch, where it comes from."""
+    found = {row["version"]: source for row in rows if (source := branch_source(row["origin"]))}
+    if not found:
+        return {}
+    ids = {flow_id for flow_id, _ in found.values()}
+    kept = (await service.db.execute(statements.names_of(service.caller.tenant, ids))).all()
+    names = {row.id: row.name for row in kept}
+    return {at: BranchSource(flow_id=id, version=number, name=names.get(id)) for at, (id, number) in found.items()}
 
 
 async def _proposal(service: FlowService, flow: Flow, row: RowMapping) -> ProposalView:

@@ -1,6 +1,7 @@
 import { Button, Select, TextInput } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useMutation } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { post, putOver, send, tagged } from "../../api/client";
 import type { DetectResult, Job } from "../../api/types";
 import { DetectResultView } from "../../results/detect";
@@ -12,6 +13,7 @@ import { faultsOf } from "../../shared/faults";
 import { Failed } from "../../shared/states";
 import { FileDrop, type Uploaded } from "../../shared/upload";
 import { useTitle } from "../../shared/title";
+import { useUrl } from "../../shared/url";
 import { WriteButton } from "../../shared/write";
 import { Readiness } from "../../shared/ready";
 import { Definitions } from "./definitions";
@@ -36,6 +38,7 @@ const FORMS = [
 export function Page() {
   useTitle("Detect");
   const [draft, setDraft] = useDraft<Draft>("detect", START);
+  const [url] = useUrl();
   const { id, show } = useWorkbenchJob("detect", (past) => {
     const input = past.input as unknown as { source: { file_id?: string; name?: string | null; git?: string; ref?: string; path?: string }; mode?: Draft["mode"]; root?: string; disable?: string[] };
     const { file_id: file, name, git = "", ref = "", path = "" } = input.source;
@@ -43,7 +46,7 @@ export function Page() {
   });
   const run = useMutation({
     mutationFn: (draft: Draft) => post<Job>("/v1/jobs", { kind: "detect", input: inputOf(draft) }),
-    onSuccess: (job) => show(job),
+    onSuccess: (job) => show(job, { before: id ?? null }),
   });
   const without = (rule: string): void => {
     const next = { ...draft, disable: [...new Set([...draft.disable, rule])] };
@@ -98,7 +101,14 @@ export function Page() {
           {(job) =>
             job.result ? (
               <>
-                <Forms id={job.id} />
+                <div className="bar">
+                  <Forms id={job.id} />
+                  {url.before === undefined ? null : (
+                    <Link to="/compare" search={{ a: url.before, b: job.id } as never} className="plain">
+                      Difference to the run before
+                    </Link>
+                  )}
+                </div>
                 <DetectResultView jobId={job.id} result={job.result as unknown as DetectResult} onDisable={without} onRule={(found) => makeRule.mutate(found)} />
               </>
             ) : null

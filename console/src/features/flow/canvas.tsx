@@ -1,10 +1,11 @@
 import "@xyflow/react/dist/base.css";
 import { Background, Controls, Panel, ReactFlow, useEdgesState, useNodesState, type Edge, type Node, type NodeChange, type ReactFlowInstance, type XYPosition } from "@xyflow/react";
-import { lazy, Suspense, useCallback, useEffect, useImperativeHandle, useRef, type Ref } from "react";
+import { lazy, Suspense, useCallback, useEffect, useImperativeHandle, useRef, useState, type Ref } from "react";
 import { Box, Fold } from "./box";
 import type { CanvasHandle } from "./arrow-keys";
 import { keepHeld } from "./graph";
 import { HELP } from "./said";
+import { choosing, useInSight, type Sight } from "./sight";
 
 interface Props {
   nodes: Node[];
@@ -12,15 +13,20 @@ interface Props {
   editable: boolean;
   /** Whether versions pass by: then nodes glide to where they went. */
   film: boolean;
+  /** What was chosen and in sight when the page was left; without that, the whole of it. */
+  chosen: readonly string[];
+  sight: Sight | null;
   handle: Ref<CanvasHandle>;
   onMove: (moved: { nodeId: string; position: XYPosition }[]) => void;
   onConnect: (source: string, target: string) => void;
   onRemove: (nodes: string[], edges: string[]) => void;
-  onChoose: (ids: string[]) => void;
+  onChoose: (ids: string[], edges: string[]) => void;
   onFold: (groupId: string, expand: boolean) => void;
+  onSight: (sight: Sight) => void;
 }
 
 const Minimap = lazy(() => import("./minimap"));
+const idOf = ({ id }: { id: string }): string => id;
 const TYPES = { box: Box };
 const SETTLED_MS = 400;
 const WORTH_A_MAP = 12;
@@ -30,8 +36,9 @@ const WHOLE = { minZoom: 0.05 };
 const PART = { minZoom: 0.3 };
 
 /** The diagram. Only what is in sight is drawn; the keyboard reaches every node (Tab, arrows), moves it (Alt) and deletes it. */
-export default function Canvas({ nodes, edges, editable, film, handle, onMove, onConnect, onRemove, onChoose, onFold }: Props) {
-  const [shown, setShown, changeNodes] = useNodesState(nodes);
+export default function Canvas({ nodes, edges, editable, film, chosen, sight, handle, onMove, onConnect, onRemove, onChoose, onFold, onSight }: Props) {
+  const [first] = useState(() => choosing(nodes, chosen));
+  const [shown, setShown, changeNodes] = useNodesState(first);
   const [lines, setLines, changeEdges] = useEdgesState(edges);
   const moved = useRef(new Map<string, XYPosition>());
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
@@ -53,21 +60,22 @@ export default function Canvas({ nodes, edges, editable, film, handle, onMove, o
     [changeNodes, editable, onMove],
   );
   // The same function each time: a new one is told what is chosen anew.
-  const tellChosen = useCallback(({ nodes: chosen }: { nodes: Node[] }) => onChoose(chosen.map((node) => node.id)), [onChoose]);
-  const center = (x: number, y: number): void => void flow.current?.setCenter(x, y, { zoom: flow.current.getZoom() });
+  const tellChosen = useCallback(({ nodes: chosen, edges: cut }: { nodes: Node[]; edges: Edge[] }) => onChoose(chosen.map(idOf), cut.map(idOf)), [onChoose]);
+  const { begin, center, tell, place, touch } = useInSight(flow, sight, onSight);
   useImperativeHandle(handle, () => ({ nodes: shown, change, center }));
   return (
-    <div className={`canvas ${film ? "film" : ""}`}>
+    <div ref={place} className={`canvas ${film ? "film" : ""}`} {...touch}>
       <Fold value={editable ? onFold : null}>
         <ReactFlow
           nodes={shown}
           edges={lines}
           nodeTypes={TYPES}
-          onInit={(instance) => (flow.current = instance)}
+          onInit={begin}
+          onMoveEnd={tell}
           onNodesChange={change}
           onEdgesChange={changeEdges}
           onConnect={({ source, target }) => onConnect(source, target)}
-          onDelete={(gone) => onRemove(gone.nodes.map((node) => node.id), gone.edges.map((edge) => edge.id))}
+          onDelete={(gone) => onRemove(gone.nodes.map(idOf), gone.edges.map(idOf))}
           onBeforeDelete={() => Promise.resolve(editable)}
           onSelectionChange={tellChosen}
           nodesDraggable={editable}
@@ -75,7 +83,7 @@ export default function Canvas({ nodes, edges, editable, film, handle, onMove, o
           deleteKeyCode={editable ? ["Delete", "Backspace"] : null}
           ariaLabelConfig={HELP}
           onlyRenderVisibleElements
-          fitView
+          fitView={sight === null}
           fitViewOptions={nodes.length > FITS ? PART : WHOLE}
           minZoom={WHOLE.minZoom}
           proOptions={{ hideAttribution: false }}

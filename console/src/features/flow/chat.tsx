@@ -1,5 +1,6 @@
 import { SegmentedControl, Textarea } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
 import { get, post } from "../../api/client";
 import type { FlowResult, FlowView, Job } from "../../api/types";
@@ -11,6 +12,7 @@ import { faultsOf } from "../../shared/faults";
 import { Failed } from "../../shared/states";
 import { WriteButton } from "../../shared/write";
 import { Readiness } from "../../shared/ready";
+import { chatTurns, type Message, type Turn as PastTurn } from "./chat-turns";
 
 interface Props {
   flow: FlowView;
@@ -21,7 +23,7 @@ interface Props {
 }
 
 interface Conversation {
-  messages: { role: string; content: string; job_id: string | null }[];
+  messages: Message[];
 }
 
 /** Words become changes: done at once, or proposed first. The conversation goes on from turn to turn. */
@@ -50,11 +52,12 @@ export function Chat({ flow, jobId, onJob, onProposal, onChanged }: Props) {
     <section className="panel stack" aria-label="Chat">
       <h2>Change it in words</h2>
       <Readiness kind="flow" />
-      {(past.data?.messages ?? []).slice(-12).map((message, index) => (
-        <div key={index} className={message.role === "user" ? "callout" : "muted"}>
-          {visible(message.content)}
-        </div>
-      ))}
+      {chatTurns(flow, past.data?.messages ?? [])
+        .filter((turn) => turn.job === null || turn.job !== jobId)
+        .slice(-6)
+        .map((turn, index) => (
+          <Past key={index} turn={turn} />
+        ))}
       {jobId === undefined ? null : (
         <FollowedJob key={jobId} id={jobId}>
           {(job) => (job.result && job.kind === "flow" ? <Turn result={job.result as unknown as FlowResult} onProposal={onProposal} onChanged={onChanged} /> : null)}
@@ -77,6 +80,23 @@ export function Chat({ flow, jobId, onJob, onProposal, onChanged }: Props) {
       </div>
       {ask.error === null ? null : <Failed error={ask.error} faults={faults} />}
     </section>
+  );
+}
+
+function Past({ turn }: { turn: PastTurn }) {
+  return (
+    <article className="tight">
+      <div className="callout">{visible(turn.asked)}</div>
+      <span className="muted">
+        {visible(turn.answered)}
+        {turn.attempts > 1 ? ` (${turn.attempts} attempts)` : ""}{" "}
+        {turn.job === null ? null : (
+          <Link to="/jobs/$id" params={{ id: turn.job }} className="plain">
+            Its job
+          </Link>
+        )}
+      </span>
+    </article>
   );
 }
 

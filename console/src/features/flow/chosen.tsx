@@ -12,10 +12,11 @@ interface Props {
   disabled: boolean;
   call: Call;
   calls: (calls: readonly ToolCall[]) => void;
+  onRemove: (ids: string[]) => void;
 }
 
-/** What can be done with the nodes that are chosen: coloured, grouped, folded. */
-export function Chosen({ flow, chosen, disabled, call, calls }: Props) {
+/** What can be done with the nodes that are chosen: coloured, grouped, folded, deleted also without a keyboard. */
+export function Chosen({ flow, chosen, disabled, call, calls, onRemove }: Props) {
   const nodes = nodesOf(flow).filter((node) => chosen.includes(node.id));
   const [only] = nodes.length === 1 ? nodes : [];
   if (nodes.length === 0) return null;
@@ -52,6 +53,9 @@ export function Chosen({ flow, chosen, disabled, call, calls }: Props) {
           {folded ? "Unfold what follows" : "Fold what follows"}
         </Button>
       ) : null}
+      <Button variant="default" disabled={disabled} onClick={() => onRemove(nodes.map((node) => node.id))}>
+        Delete
+      </Button>
     </div>
   );
 }

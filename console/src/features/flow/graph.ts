@@ -1,4 +1,4 @@
-import type { Edge, Node, NodeHandle, Position } from "@xyflow/react";
+import type { EdgeMarker, Edge, Node, NodeHandle, Position } from "@xyflow/react";
 import type { FlowView } from "../../api/types";
 import { looks } from "./colours";
 import { edgesOf, isGroup, nodesOf, SIGNS, type FlowEdge, type FlowNode, type Mark, type Operation } from "./elements";
@@ -37,7 +37,7 @@ export function drawn(flow: FlowView, operations: readonly Operation[], before: 
   const edges = [...edgesOf(flow), ...(added("edge") as FlowEdge[]), ...gone("edge", before === null ? [] : edgesOf(before))].filter(once()).flatMap((edge) => {
     const [source, target] = [shownFor(places, edge.source), shownFor(places, edge.target)];
     if (source === undefined || target === undefined || (source === target && edge.source !== edge.target)) return [];
-    return [{ id: edge.id, source, target, label: edge.data?.label ?? undefined, className: markOf(marks.get(`edge ${edge.id}`)) }];
+    return [{ id: edge.id, source, target, label: edge.data?.label ?? undefined, markerEnd: ARROW, className: markOf(marks.get(`edge ${edge.id}`)) }];
   });
   return { nodes, edges };
 }
@@ -60,6 +60,8 @@ interface Box {
   height: number;
 }
 
+// Without a colour of its own it takes that of its edge (flow.css).
+const ARROW = { type: "arrowclosed", color: null, width: 28, height: 28, markerUnits: "userSpaceOnUse" } as unknown as EdgeMarker;
 const PADDING = 24;
 
 /** Around the members of every group that is open; a group within it counts with its own frame. */

@@ -1,15 +1,16 @@
 import { Button } from "@mantine/core";
-import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useEffect, useMemo } from "react";
 import { get } from "../../api/client";
-import type { ChangeSet, FlowView, FlowVersion, Page } from "../../api/types";
+import type { FlowView, FlowVersion, Page } from "../../api/types";
 import { visible } from "../../shared/ansi";
 import { Tag } from "../../shared/marks";
 import { count } from "../../shared/numbers";
 import { Loaded } from "../../shared/states";
 import { When } from "../../shared/time";
 import type { Frame } from "./film";
+import { useChanges } from "./next-steps";
 import { Scrubber } from "./scrubber";
 import { steps, through, type Step } from "./steps";
 
@@ -33,8 +34,7 @@ export function History({ flow, chosen, onChoose, ...film }: Props) {
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next_cursor,
   });
-  // As many as can be undone: one page holds them all.
-  const changes = useQuery({ queryKey: ["flow-history", flow.id], queryFn: () => get<Page<ChangeSet>>(`${base}/history`, { limit: 200 }) });
+  const changes = useChanges(flow.id);
   const read = (): void => {
     void client.invalidateQueries({ queryKey: ["flow-versions", flow.id] });
     void client.invalidateQueries({ queryKey: ["flow-history", flow.id] });
@@ -76,6 +76,7 @@ function Entry({ step, current, onChoose }: { step: Step; current: boolean; onCh
       {step.name === null ? null : <Tag tone="accent">{visible(step.name)}</Tag>}
       <span className={change?.undone ? "struck" : change === null ? "muted" : ""}>{visible(step.sentence)}</span>
       {change?.undone ? <span className="muted">undone</span> : null}
+      {step.source ? <Source {...step.source} /> : null}
       <span className="spacer" />
       {change?.job_id ? (
         <Link to="/jobs/$id" params={{ id: change.job_id }} className="plain">
@@ -88,5 +89,15 @@ function Entry({ step, current, onChoose }: { step: Step; current: boolean; onCh
       </span>
       <When at={step.time} />
     </li>
+  );
+}
+
+/** Where a branch comes from; of a flow that is gone only that. */
+function Source({ flow_id, version, name }: NonNullable<Step["source"]>) {
+  if (name === null) return <span className="muted">from version {version} of a flow that is gone</span>;
+  return (
+    <Link to="/flows/$id" params={{ id: flow_id }} search={{ version: String(version) } as never} className="plain">
+      from version {version} of {visible(name)}
+    </Link>
   );
 }

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "react";
-import { send } from "../../api/client";
+import { Problem, send } from "../../api/client";
 import { useVisible, type Liveness } from "../../api/events";
 import { framesOf, pause } from "../../api/frames";
 
@@ -47,9 +47,11 @@ async function follow(id: string, seen: number, signal: AbortSignal, look: () =>
     try {
       await withSlot((own) => (own ? stream() : poll()));
     } catch (error) {
-      if (signal.aborted || (error instanceof Error && "status" in error && (error.status === 404 || error.status === 401))) return;
+      if (signal.aborted) return;
+      const status = error instanceof Problem ? error.status : 0;
+      if (status !== 401) look(); // a flow that is gone (404) is told by the page
+      if (status === 401 || status === 404) return;
       tell("reconnecting");
-      look();
     }
     await pause(RETRY_MS, signal);
   }

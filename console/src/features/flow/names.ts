@@ -40,9 +40,10 @@ export function nameOf(flow: FlowView, kind: string, id: string): string {
   return edge === undefined ? node(id) : `${node(edge.source)} › ${node(edge.target)}`;
 }
 
-export function words(operation: Operation): string {
+/** An operation in a line; ends of edges by their names, as they are before or with it. */
+export function words(operation: Operation, name: (id: string) => string = (id) => id): string {
   const sign = operation.op === "add" ? "+" : operation.op === "remove" ? "-" : "~";
   const value = operation.value as { data?: { label?: string }; source?: string; target?: string } | undefined;
-  const what = value?.data?.label ?? (value?.source === undefined ? operation.id : `${value.source} › ${value.target}`);
+  const what = value?.data?.label ?? (value?.source === undefined ? name(operation.id) : `${name(value.source)} › ${name(value.target ?? "")}`);
   return `${sign} ${operation.kind} ${what}`;
 }

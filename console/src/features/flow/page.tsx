@@ -5,6 +5,7 @@ import { lazy, Suspense, useCallback, useMemo, useRef, useState } from "react";
 import { get, getUnlessSame, Problem } from "../../api/client";
 import type { FlowView } from "../../api/types";
 import { visible } from "../../shared/ansi";
+import { FlowDrop, useFlowFiles } from "../../shared/flow-files";
 import { LiveTag, Tag } from "../../shared/marks";
 import { Loaded, Loading } from "../../shared/states";
 import { useTitle } from "../../shared/title";
@@ -14,6 +15,7 @@ import { useArrows, type CanvasHandle } from "./arrow-keys";
 import { linkedWith } from "./arrows";
 import { Chat } from "./chat";
 import { Chosen } from "./chosen";
+import { ChosenLink } from "./chosen-link";
 import { SPEEDS, useFrame } from "./film";
 import { useEdits } from "./edits";
 import "./flow.css";
@@ -24,8 +26,10 @@ import { outline } from "./names";
 import { Hand } from "./hand";
 import { History } from "./history";
 import { useLiveFlow } from "./live";
+import { Manage } from "./manage";
 import { Proposal } from "./proposal";
 import type { Call } from "./said";
+import { chosenOf, chosenText, sightOf, sightText, useSettled } from "./sight";
 import { InTheWay, useWalk, Walk } from "./walk";
 
 const Canvas = lazy(() => import("./canvas"));
@@ -39,7 +43,17 @@ export function Page() {
     queryFn: () => getUnlessSame<FlowView>(`/v1/flows/${id}`, client.getQueryData(["flow", id])),
     structuralSharing: false,
   });
-  return <Loaded query={query}>{(flow) => <Flow flow={flow} />}</Loaded>;
+  const gone = query.data !== undefined && query.error instanceof Problem && query.error.status === 404;
+  return (
+    <>
+      {gone ? (
+        <p className="callout warn" role="alert">
+          This flow was deleted. What stands here is how it was last; it cannot be changed or exported any more.
+        </p>
+      ) : null}
+      <Loaded query={query}>{(flow) => <Flow key={flow.id} flow={flow} />}</Loaded>
+    </>
+  );
 }
 
 // The same one each time: what is drawn is computed anew only when something else is to be drawn.
@@ -54,7 +68,17 @@ function Flow({ flow }: { flow: FlowView }) {
   useTitle(`${flow.name} · version ${flow.version}`);
   const [url, change] = useUrl();
   const client = useQueryClient();
-  const [chosen, setChosen] = useState<string[]>([]);
+  const [chosen, setChosen] = useState(() => chosenOf(url.nodes));
+  const settled = useSettled(change);
+  const [link, setLink] = useState<string | null>(null);
+  const choose = useCallback(
+    (ids: string[], links: string[]) => {
+      setChosen(ids);
+      setLink(links.length === 1 && ids.length === 0 ? links[0]! : null);
+      settled({ nodes: chosenText(ids) });
+    },
+    [settled],
+  );
   const canvas = useRef<CanvasHandle>(null);
   const [words, say] = useState("");
   const base = `/v1/flows/${flow.id}`;
@@ -70,6 +94,7 @@ function Flow({ flow }: { flow: FlowView }) {
   const lines = useMemo(() => outline(shown), [shown]);
   const edits = useEdits(flow, say, refresh, fault);
   const walk = useWalk(flow, say, refresh);
+  const files = useFlowFiles();
   const write = useWrite();
   const editable = past === null && operations.length === 0 && write.may;
   const call: Call = (name, params, before) => edits.run([{ name, params }], before);
@@ -81,7 +106,7 @@ function Flow({ flow }: { flow: FlowView }) {
     if (beside !== undefined) arrows.focus(beside);
   };
   return (
-    <div className="stack">
+    <FlowDrop files={files}>
       <div className="head">
         <Link to="/flows" className="plain">
           Flows
@@ -90,9 +115,10 @@ function Flow({ flow }: { flow: FlowView }) {
         <Tag>version {shown.version}</Tag>
         {past === null ? <LiveTag liveness={liveness} /> : <Tag tone="warn">earlier version, not editable</Tag>}
         <span className="spacer" />
-        <Walk walk={walk} disabled={past !== null} />
+        <Walk flow={flow} walk={walk} disabled={past !== null} />
         <Layout base={base} onDone={refresh} onFault={fault} disabled={past !== null} />
         <Export base={base} name={flow.name} onFault={fault} />
+        <Manage flow={flow} onRenamed={refresh} />
       </div>
       <InTheWay flow={flow} walk={walk} />
       <Suspense>{edits.overtaken === null ? null : <Overtaken edit={edits.overtaken} flow={flow} onAgain={edits.again} onLeave={edits.drop} />}</Suspense>
@@ -104,22 +130,26 @@ function Flow({ flow }: { flow: FlowView }) {
           <div onKeyDownCapture={arrows.press}>
             <Suspense fallback={<Loading />}>
               <Canvas
-                key={flow.id}
                 nodes={nodes}
                 edges={edges}
                 editable={editable}
                 film={past !== null}
+                chosen={chosen}
+                sight={sightOf(url.sight)}
                 handle={canvas}
                 onMove={(moved) => edits.run(moved.map((params) => ({ name: "updateNode", params })))}
                 onConnect={(sourceNodeId, targetNodeId) => call("addEdge", { sourceNodeId, targetNodeId })}
                 onRemove={remove}
-                onChoose={setChosen}
+                onChoose={choose}
                 onFold={(groupId, expand) => call("toggleGroupExpansion", { groupId, expand })}
+                onSight={(sight) => settled({ sight: sightText(sight) })}
               />
             </Suspense>
           </div>
+          {operations.length === 0 || past !== null || !write.may ? null : <p className="muted">What is proposed is drawn, in colour: accept it or none of it, then go on editing.</p>}
           <Hand flow={flow} chosen={chosen[0] ?? null} disabled={!editable} call={call} />
-          <Chosen flow={flow} chosen={chosen} disabled={!editable} call={call} calls={edits.run} />
+          <Chosen flow={flow} chosen={chosen} disabled={!editable} call={call} calls={edits.run} onRemove={(ids) => remove(ids, [])} />
+          {link === null ? null : <ChosenLink key={link} flow={flow} id={link} disabled={!editable} call={call} />}
           <History
             flow={flow}
             chosen={past}
@@ -136,7 +166,7 @@ function Flow({ flow }: { flow: FlowView }) {
           <Outline lines={lines} onShow={arrows.go} />
         </div>
       </div>
-    </div>
+    </FlowDrop>
   );
 }
 

@@ -7,7 +7,7 @@ import { visible } from "../../shared/ansi";
 import { Failed, Loaded } from "../../shared/states";
 import { WriteButton } from "../../shared/write";
 import type { Operation } from "./elements";
-import { words } from "./names";
+import { nameOf, words } from "./names";
 
 interface View {
   state: "open" | "applied" | "discarded";
@@ -22,6 +22,12 @@ interface Props {
   id: string;
   onDecided: () => void;
   onAsked: (job: string) => void;
+}
+
+/** What nodes are called once the operations are done. */
+function namesWith(flow: FlowView, operations: readonly Operation[]): (id: string) => string {
+  const added = new Map(operations.flatMap(({ kind, id, value }): [string, string][] => (kind === "node" ? [[id, (value as { data?: { label?: string } } | undefined)?.data?.label ?? ""]] : [])));
+  return (id) => added.get(id) || nameOf(flow, "node", id);
 }
 
 /** What a model would change, operation by operation: all of it, some, or none. */
@@ -49,6 +55,7 @@ export function Proposal({ flow, id, onDecided, onAsked }: Props) {
         {(proposal) => {
           const open = proposal.state === "open";
           const stale = open && proposal.base_version !== flow.version;
+          const name = namesWith(flow, proposal.operations);
           const taken = proposal.operations.map((_, index) => index).filter((index) => !left.has(index));
           return (
             <>
@@ -57,7 +64,7 @@ export function Proposal({ flow, id, onDecided, onAsked }: Props) {
               {proposal.operations.map((operation, index) => (
                 <Checkbox
                   key={index}
-                  label={<span className="mono">{visible(words(operation))}</span>}
+                  label={<span className="mono">{visible(words(operation, name))}</span>}
                   checked={!left.has(index)}
                   disabled={!open || stale}
                   onChange={(event) => {

@@ -45,6 +45,8 @@ function one(flow: FlowView, { name, params }: ToolCall): string {
       return `Deleted ${node(given.nodeId)}`;
     case "addEdge":
       return `Linked ${node(given.sourceNodeId)} to ${node(given.targetNodeId)}`;
+    case "updateEdge":
+      return given.label ? `Wrote ${given.label} on the link ${nameOf(flow, "edge", given.edgeId ?? "")}` : `Took the words off the link ${nameOf(flow, "edge", given.edgeId ?? "")}`;
     case "deleteEdge":
       return `Deleted the link ${nameOf(flow, "edge", given.edgeId ?? "")}`;
     case "changeVisuals":
@@ -92,4 +94,10 @@ export function sentence(summary: string): string {
   if (parts.some((part) => part === undefined)) return summary;
   const [first, ...others] = parts as string[];
   return [first, ...others.map((part) => part[0]!.toLowerCase() + part.slice(1))].join(", ");
+}
+
+/** "Undone: Added a node"; the change as its line of the history says it. */
+export function walked(to: "undo" | "redo", summary: string | null | undefined): string {
+  const done = to === "undo" ? "Undone" : "Redone";
+  return summary ? `${done}: ${sentence(summary)}` : done;
 }

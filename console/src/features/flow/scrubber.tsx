@@ -1,12 +1,13 @@
-import { Button, TextInput } from "@mantine/core";
+import { Button } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
-import { post, put } from "../../api/client";
+import { useEffect } from "react";
+import { post } from "../../api/client";
 import type { FlowView } from "../../api/types";
 import { visible } from "../../shared/ansi";
 import { Failed } from "../../shared/states";
 import { WriteButton } from "../../shared/write";
 import { fetchAhead, SPEEDS, usePlayer, type Frame } from "./film";
+import { Branch, Naming } from "./version-forms";
 import { tally, type Step } from "./steps";
 
 interface Props {
@@ -84,6 +85,7 @@ export function Scrubber({ flow, chosen, frame, step, speed, onSpeed, onChoose, 
             <span className="spacer" />
           </>
         )}
+        <Branch key={`branch ${at}`} flow={flow} version={at} />
         <Naming key={`${at} ${step?.name ?? ""}`} flowId={flow.id} version={at} name={step?.name ?? null} onNamed={onNamed} />
       </div>
       {restore.error === null ? null : <Failed error={restore.error} />}
@@ -97,25 +99,5 @@ function Line({ version, said, frame }: { version: number; said: string; frame: 
       <span className="mono">v{version}</span> {visible(said)}
       {frame === undefined || frame.version === 1 ? null : <span className="muted"> ({tally(frame.operations)})</span>}
     </>
-  );
-}
-
-/** A version with a name is kept when older ones are dropped. */
-function Naming({ flowId, version, name, onNamed }: { flowId: string; version: number; name: string | null; onNamed: () => void }) {
-  const [text, setText] = useState(name ?? "");
-  const save = useMutation({ mutationFn: () => put(`/v1/flows/${flowId}/versions/${version}`, { name: text.trim() || null }), onSuccess: onNamed });
-  return (
-    <form
-      className="bar"
-      onSubmit={(event) => {
-        event.preventDefault();
-        save.mutate();
-      }}
-    >
-      <TextInput aria-label={`Name of version ${version}`} placeholder="Name this version" maxLength={200} value={text} onChange={(event) => setText(event.currentTarget.value)} error={save.error === null ? null : save.error.message} />
-      <WriteButton type="submit" variant="default" loading={save.isPending} disabled={text.trim() === (name ?? "")}>
-        {name !== null && text.trim() === "" ? "Take the name away" : "Name it"}
-      </WriteButton>
-    </form>
   );
 }

@@ -1,6 +1,6 @@
 import type { ChangeSet, FlowVersion } from "../../api/types";
 import type { Operation } from "./elements";
-import { sentence } from "./said";
+import { sentence, walked } from "./said";
 
 /** One version, and what is known of how it came about. */
 export interface Step {
@@ -10,24 +10,29 @@ export interface Step {
   author: string;
   time: string;
   change: ChangeSet | null;
+  /** Of the first version of a branch: what it goes on from. */
+  source: FlowVersion["branched_from"];
 }
 
 const KINDS: Readonly<Record<FlowVersion["kind"], string>> = { create: "Created", change: "Changed", undo: "Undone", redo: "Redone" };
 
-/** Every version with its sentence; what undid or redid something, or was joined to a later one, has none of its own. */
+/** Every version with its sentence; what undid something has that of the change, as long as it stays undone; what was joined to a later one has none of its own. */
 export function steps(versions: readonly FlowVersion[], changes: readonly ChangeSet[]): Step[] {
   const own = new Map(changes.map((change) => [change.version, change]));
   const within = (version: number): ChangeSet | undefined => changes.find((change) => change.base_version < version && version < change.version);
+  const undone = new Map(changes.map((change) => [change.undone_version, change]));
   return versions.map((each) => {
+    const taken = each.kind === "undo" ? undone.get(each.version) : undefined;
     const change = each.kind === "change" ? (own.get(each.version) ?? null) : null;
     const whole = each.kind === "change" && change === null ? within(each.version) : undefined;
     return {
       version: each.version,
-      sentence: change !== null ? sentence(change.summary) : whole === undefined ? KINDS[each.kind] : `Part of: ${sentence(whole.summary)}`,
+      sentence: change !== null ? sentence(change.summary) : taken !== undefined ? walked("undo", taken.summary) : whole === undefined ? KINDS[each.kind] : `Part of: ${sentence(whole.summary)}`,
       name: each.name ?? null,
       author: each.actor_name ?? each.actor,
       time: each.time,
       change,
+      source: each.branched_from,
     };
   });
 }

@@ -1,3 +1,4 @@
+import { notifications } from "@mantine/notifications";
 import { useMutation } from "@tanstack/react-query";
 import { post, Problem } from "../../api/client";
 import type { FlowView } from "../../api/types";
@@ -5,6 +6,8 @@ import { visible } from "../../shared/ansi";
 import { Failed } from "../../shared/states";
 import { WriteButton } from "../../shared/write";
 import { nameOf } from "./names";
+import { useNextSteps } from "./next-steps";
+import { walked } from "./said";
 
 interface Step {
   to: "undo" | "redo";
@@ -14,29 +17,33 @@ interface Step {
 interface Walked {
   success: boolean;
   message?: string;
+  summary?: string;
 }
 
 export function useWalk(flow: FlowView, say: (words: string) => void, onDone: () => void) {
   return useMutation({
     mutationFn: ({ to, scope }: Step) => post<Walked>(`/v1/flows/${flow.id}/${to}`, { scope }),
     onSuccess: (answer, { to }) => {
-      say(answer.success ? (to === "undo" ? "Undone" : "Redone") : (answer.message ?? "Nothing is left"));
+      const words = answer.success ? walked(to, answer.summary) : (answer.message ?? "Nothing is left");
+      say(words);
+      notifications.show({ message: visible(words) });
       onDone();
     },
   });
 }
 
 /** Undo and redo are the server's: of everybody's last change, or of one's own. */
-export function Walk({ walk, disabled }: { walk: ReturnType<typeof useWalk>; disabled: boolean }) {
-  const buttons: [string, Step][] = [
-    ["Undo", { to: "undo", scope: "all" }],
-    ["Undo mine", { to: "undo", scope: "mine" }],
-    ["Redo", { to: "redo", scope: "all" }],
+export function Walk({ flow, walk, disabled }: { flow: FlowView; walk: ReturnType<typeof useWalk>; disabled: boolean }) {
+  const next = useNextSteps(flow.id);
+  const buttons: [string, Step, string | null | undefined][] = [
+    ["Undo", { to: "undo", scope: "all" }, next.undo],
+    ["Undo mine", { to: "undo", scope: "mine" }, next.mine],
+    ["Redo", { to: "redo", scope: "all" }, next.redo],
   ];
   return (
     <>
-      {buttons.map(([words, step]) => (
-        <WriteButton key={words} variant="default" disabled={disabled} onClick={() => walk.mutate(step)}>
+      {buttons.map(([words, step, change]) => (
+        <WriteButton key={words} variant="default" disabled={disabled || change === null} title={change === null ? `Nothing is left to ${step.to}` : change && `${words}: ${visible(change)}`} onClick={() => walk.mutate(step)}>
           {words}
         </WriteButton>
       ))}

@@ -1,11 +1,13 @@
-import { Textarea, TextInput } from "@mantine/core";
-import { useMutation, useQuery } from "@tanstack/react-query";
+import { Button, Textarea, TextInput } from "@mantine/core";
+import { useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { get, post } from "../../api/client";
 import type { FlowSummary, FlowView, Page as PageOf } from "../../api/types";
 import { visible } from "../../shared/ansi";
 import { faultsOf } from "../../shared/faults";
+import { ChooseFlowFiles, FlowDrop, Imported, useFlowFiles } from "../../shared/flow-files";
+import { importFlow } from "../../shared/flow-text";
 import { Empty, Failed, Loaded } from "../../shared/states";
 import { When } from "../../shared/time";
 import { useTitle } from "../../shared/title";
@@ -15,55 +17,71 @@ const SAMPLE = "flowchart LR\n  cart[Cart] --> payment[Payment]\n  payment --> r
 
 export function Page() {
   useTitle("Flows");
-  const query = useQuery({ queryKey: ["flows"], queryFn: () => get<PageOf<FlowSummary>>("/v1/flows", { limit: 200 }) });
+  const query = useInfiniteQuery({
+    queryKey: ["flows"],
+    queryFn: ({ pageParam }) => get<PageOf<FlowSummary>>("/v1/flows", { limit: 100, cursor: pageParam }),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next_cursor,
+  });
+  const files = useFlowFiles();
   return (
-    <>
+    <FlowDrop files={files}>
       <div className="head">
         <h1>Flows</h1>
         <span className="muted">diagrams that are changed in words, with undo</span>
+        <span className="spacer" />
+        <ChooseFlowFiles files={files} />
+        <span className="muted not-narrow">to import, or drop them anywhere here</span>
       </div>
       <div className="cols">
         <Create />
         <Loaded query={query}>
-          {(page) =>
-            page.items.length === 0 ? (
+          {({ pages }) =>
+            pages[0]?.items.length === 0 ? (
               <Empty title="No flow yet">
                 <span className="muted">Import the sample, or start with an empty one.</span>
               </Empty>
             ) : (
-              <table className="grid-table wide">
-                <thead>
-                  <tr>
-                    <th>Name</th>
-                    <th className="num">Version</th>
-                    <th className="num">Nodes</th>
-                    <th className="num">Edges</th>
-                    <th>Changed</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {page.items.map((flow) => (
-                    <tr key={flow.id}>
-                      <td>
-                        <Link to="/flows/$id" params={{ id: flow.id }} className="plain">
-                          {visible(flow.name)}
-                        </Link>
-                      </td>
-                      <td className="num">{flow.version}</td>
-                      <td className="num">{flow.nodes_count}</td>
-                      <td className="num">{flow.edges_count}</td>
-                      <td>
-                        <When at={flow.updated_at} />
-                      </td>
+              <div className="scroll" tabIndex={0} role="region" aria-label="All flows">
+                <table className="grid-table wide">
+                  <thead>
+                    <tr>
+                      <th>Name</th>
+                      <th className="num">Version</th>
+                      <th className="num">Nodes</th>
+                      <th className="num">Edges</th>
+                      <th>Changed</th>
                     </tr>
-                  ))}
-                </tbody>
-              </table>
+                  </thead>
+                  <tbody>
+                    {pages.flatMap((page) => page.items).map((flow) => (
+                      <tr key={flow.id}>
+                        <td>
+                          <Link to="/flows/$id" params={{ id: flow.id }} className="plain">
+                            {visible(flow.name)}
+                          </Link>
+                        </td>
+                        <td className="num">{flow.version}</td>
+                        <td className="num">{flow.nodes_count}</td>
+                        <td className="num">{flow.edges_count}</td>
+                        <td>
+                          <When at={flow.updated_at} />
+                        </td>
+                      </tr>
+                    ))}
+                  </tbody>
+                </table>
+                {query.hasNextPage ? (
+                  <Button variant="default" loading={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
+                    Show older flows
+                  </Button>
+                ) : null}
+              </div>
             )
           }
         </Loaded>
       </div>
-    </>
+    </FlowDrop>
   );
 }
 
@@ -71,17 +89,16 @@ function Create() {
   const [name, setName] = useState("");
   const [text, setText] = useState("");
   const navigate = useNavigate();
+  const client = useQueryClient();
   const make = useMutation({
-    mutationFn: () => {
-      if (text.trim() === "") return post<FlowView>("/v1/flows", { name: name || "New flow", nodes: [], edges: [] });
-      const format = /^\s*\{/.test(text) ? "json" : "mermaid";
-      return post<FlowView>("/v1/flows/import", { format, text, ...(name === "" ? {} : { name }) });
+    mutationFn: async () => (text.trim() === "" ? { flow: await post<FlowView>("/v1/flows", { name: name || "New flow", nodes: [], edges: [] }), left: 0 } : importFlow(text, name)),
+    onSuccess: ({ flow, left }) => {
+      void client.invalidateQueries({ queryKey: ["flows"] });
+      // With warnings there is something to read first.
+      if ((flow.warnings ?? []).length + left === 0) void navigate({ to: "/flows/$id", params: { id: flow.id } });
     },
-    // With warnings there is something to read first.
-    onSuccess: (flow) => ((flow.warnings ?? []).length > 0 ? undefined : navigate({ to: "/flows/$id", params: { id: flow.id } })),
   });
   const faults = faultsOf(make.error, ["name", "text"]);
-  const warnings = make.data?.warnings ?? [];
   return (
     <section className="panel stack" aria-label="New flow">
       <h2>New flow</h2>
@@ -96,23 +113,7 @@ function Create() {
         </button>
       </div>
       {make.error === null ? null : <Failed error={make.error} faults={faults} />}
-      {make.data === undefined || warnings.length === 0 ? null : (
-        <div className="callout warn tight" role="alert">
-          <b>Imported, but for {warnings.length === 1 ? "one line" : `${warnings.length} lines`}</b>
-          {warnings.map((warning, index) => (
-            <span key={index}>
-              line {warning.line}: <code>{visible(lineOf(text, warning.line))}</code> {visible(warning.text)}
-            </span>
-          ))}
-          <Link to="/flows/$id" params={{ id: make.data.id }} className="plain">
-            Open the flow
-          </Link>
-        </div>
-      )}
+      {make.data === undefined || make.data.left + (make.data.flow.warnings ?? []).length === 0 ? null : <Imported text={text} {...make.data} />}
     </section>
   );
-}
-
-function lineOf(text: string, line: number): string {
-  return text.split("\n")[line - 1]?.trim() ?? "";
 }

@@ -43,7 +43,9 @@ function neighbour(client: QueryClient, id: string, by: number): string | undefi
 }
 
 export function copy(text: string): void {
-  void navigator.clipboard.writeText(text).then(
+  // Where the page came by HTTP from another machine there is no clipboard at all.
+  const write = async (): Promise<void> => navigator.clipboard.writeText(text);
+  void write().then(
     () => notifications.show({ message: "Copied" }),
     () => notifications.show({ color: "red", message: "The browser does not let this page copy" }),
   );

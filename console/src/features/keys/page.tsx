@@ -36,9 +36,10 @@ export function Page() {
     <>
       <div className="head">
         <h1>Keys</h1>
+        {session === undefined || admin ? null : <span className="muted">of the tenant {visible(session.tenant)}</span>}
       </div>
       <div className="cols">
-        <Create tenant={session?.tenant ?? "default"} onDone={() => void query.refetch()} />
+        <Create key={session?.tenant} tenant={session?.tenant ?? "default"} admin={admin} onDone={() => void query.refetch()} />
         <div className="stack">
           <Loaded query={query}>{(page) => <Table keys={page.items} own={session?.key_id} onDone={() => void query.refetch()} />}</Loaded>
           {admin ? <Tenants /> : null}
@@ -48,7 +49,8 @@ export function Page() {
   );
 }
 
-function Create({ tenant, onDone }: { tenant: string; onDone: () => void }) {
+/** Who administers one tenant makes keys for that one, and none that may more than that. */
+function Create({ tenant, admin, onDone }: { tenant: string; admin: boolean; onDone: () => void }) {
   const [draft, setDraft] = useState({ tenant, name: "", scopes: ["read", "write"], days: "" });
   const make = useMutation({
     mutationFn: () => {
@@ -61,9 +63,9 @@ function Create({ tenant, onDone }: { tenant: string; onDone: () => void }) {
   return (
     <section className="panel stack" aria-label="New key">
       <h2>New key</h2>
-      <TextInput label="Tenant" error={faults.at("tenant")} value={draft.tenant} onChange={(event) => setDraft({ ...draft, tenant: event.currentTarget.value })} />
+      <TextInput label="Tenant" description={admin ? undefined : "A key with tenant_admin makes keys of its own tenant."} readOnly={!admin} error={faults.at("tenant")} value={draft.tenant} onChange={(event) => setDraft({ ...draft, tenant: event.currentTarget.value })} />
       <TextInput label="Name" error={faults.at("name")} placeholder="whose, or what for" value={draft.name} onChange={(event) => setDraft({ ...draft, name: event.currentTarget.value })} />
-      {Object.entries(SCOPES).map(([scope, meaning]) => (
+      {Object.entries(SCOPES).filter(([scope]) => admin || scope !== "admin").map(([scope, meaning]) => (
         <Checkbox
           key={scope}
           label={`${scope}: ${meaning}`}
@@ -90,6 +92,9 @@ function Create({ tenant, onDone }: { tenant: string; onDone: () => void }) {
 
 function Table({ keys, own, onDone }: { keys: readonly KeyInfo[]; own: string | undefined; onDone: () => void }) {
   const [asked, setAsked] = useState<KeyInfo | null>(null);
+  const [all, setAll] = useState(false);
+  // Every sign-in makes one, and ends by itself.
+  const shown = all ? keys : keys.filter((key) => !key.parent_id || key.id === own);
   const revoke = useMutation({
     mutationFn: (id: string) => remove(`/v1/keys/${id}`),
     onSuccess: () => {
@@ -97,58 +102,66 @@ function Table({ keys, own, onDone }: { keys: readonly KeyInfo[]; own: string | 
       onDone();
     },
   });
+  const left = keys.length - shown.length;
   return (
-    <div className="scroll tall" tabIndex={0} role="region" aria-label="Keys">
-      <table className="grid-table wide wrap">
-        <thead>
-          <tr>
-            <th>Name</th>
-            <th>Tenant</th>
-            <th>Scopes</th>
-            <th>Made</th>
-            <th>Last used</th>
-            <th>Ends</th>
-            <th />
-          </tr>
-        </thead>
-        <tbody>
-          {keys.map((key) => (
-            <tr key={key.id}>
-              <td>
-                {visible(key.name)} <span className="mono muted">{key.id}</span> {key.id === own ? <Tag tone="accent">this browser</Tag> : key.parent_id ? <Tag>session</Tag> : null}
-              </td>
-              <td>{key.tenant}</td>
-              <td>{key.scopes.join(", ")}</td>
-              <td>
-                <When at={key.created_at} />
-              </td>
-              <td>{key.last_used_at ? <When at={key.last_used_at} /> : "never"}</td>
-              <td>{key.revoked_at ? <Tag tone="bad">revoked</Tag> : key.expires_at ? <When at={key.expires_at} /> : "never"}</td>
-              <td>
-                {key.revoked_at ? null : (
-                  <button type="button" className="link" onClick={() => setAsked(key)}>
-                    Revoke
-                  </button>
-                )}
-              </td>
+    <>
+      <div className="scroll tall" tabIndex={0} role="region" aria-label="Keys">
+        <table className="grid-table wide wrap">
+          <thead>
+            <tr>
+              <th>Name</th>
+              <th>Tenant</th>
+              <th>Scopes</th>
+              <th>Made</th>
+              <th>Last used</th>
+              <th>Ends</th>
+              <th />
             </tr>
-          ))}
-        </tbody>
-      </table>
-      <Modal opened={asked !== null} onClose={() => setAsked(null)} title={`Revoke ${asked?.name ?? ""} (${asked?.id ?? ""})?`}>
-        <div className="stack">
-          <span>Whatever uses it is refused at once, and so are its sessions. It cannot be undone.</span>
-          {revoke.error === null ? null : <Failed error={revoke.error} />}
-          <span className="bar">
-            <Button color="red" loading={revoke.isPending} onClick={() => revoke.mutate(asked!.id)}>
-              Revoke {asked?.name}
-            </Button>
-            <Button variant="default" onClick={() => setAsked(null)}>
-              Keep it
-            </Button>
-          </span>
-        </div>
-      </Modal>
-    </div>
+          </thead>
+          <tbody>
+            {shown.map((key) => (
+              <tr key={key.id}>
+                <td>
+                  {visible(key.name)} <span className="mono muted">{key.id}</span> {key.id === own ? <Tag tone="accent">this browser</Tag> : key.parent_id ? <Tag>session</Tag> : null}
+                </td>
+                <td>{key.tenant}</td>
+                <td title={key.scopes.map((scope) => `${scope}: ${SCOPES[scope] ?? ""}`).join("\n")}>{key.scopes.join(", ")}</td>
+                <td>
+                  <When at={key.created_at} />
+                </td>
+                <td>{key.last_used_at ? <When at={key.last_used_at} /> : "never"}</td>
+                <td>{key.revoked_at ? <Tag tone="bad">revoked</Tag> : key.expires_at ? <When at={key.expires_at} /> : "never"}</td>
+                <td>
+                  {key.revoked_at ? null : (
+                    <button type="button" className="link" onClick={() => setAsked(key)}>
+                      Revoke
+                    </button>
+                  )}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+        <Modal opened={asked !== null} onClose={() => setAsked(null)} title={`Revoke ${asked?.name ?? ""} (${asked?.id ?? ""})?`}>
+          <div className="stack">
+            <span>Whatever uses it is refused at once, and so are its sessions. It cannot be undone.</span>
+            {revoke.error === null ? null : <Failed error={revoke.error} />}
+            <span className="bar">
+              <Button color="red" loading={revoke.isPending} onClick={() => revoke.mutate(asked!.id)}>
+                Revoke {asked?.name}
+              </Button>
+              <Button variant="default" onClick={() => setAsked(null)}>
+                Keep it
+              </Button>
+            </span>
+          </div>
+        </Modal>
+      </div>
+      {left === 0 && !all ? null : (
+        <button type="button" className="link" onClick={() => setAll(!all)}>
+          {all ? "Without the sessions" : `And ${left} ${left === 1 ? "session" : "sessions"} of browsers`}
+        </button>
+      )}
+    </>
   );
 }

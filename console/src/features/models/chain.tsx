@@ -43,7 +43,7 @@ export function Chain({ links, facts, may, onChange, onTry }: Props) {
   };
   return (
     <>
-      <ol ref={list} className="tight plain-list" onPointerMove={drag} onPointerUp={() => setDragged(null)} onPointerCancel={() => setDragged(null)}>
+      <ol ref={list} className="tight plain-list" style={{ maxHeight: "none" }} onPointerMove={drag} onPointerUp={() => setDragged(null)} onPointerCancel={() => setDragged(null)}>
         {links.map((link, index) => (
           <li key={index} className="bar" style={dragged === index ? { outline: "1px solid var(--accent)" } : undefined}>
             <span className="muted">{index + 1}</span>

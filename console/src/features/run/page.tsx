@@ -38,7 +38,7 @@ export function Page() {
   const past = useQuery({ ...jobQuery(url.job ?? ""), enabled: url.job !== undefined });
   const input = past.data?.kind === "execute" ? past.data.input : undefined;
   useEffect(() => {
-    if (input !== undefined && input !== null) setDraft((now) => ({ ...now, language: input.language as Language, code: String(input.code) }));
+    if (input !== undefined && input !== null) setDraft((now) => draftOf(input as unknown as Input, now));
   }, [input, setDraft]);
   const run = useMutation({
     mutationFn: () =>
@@ -102,6 +102,20 @@ export function Page() {
       </div>
     </>
   );
+}
+
+interface Input {
+  language: Language;
+  code: string;
+  files?: { id: string; path: string }[];
+  limits?: { wall_seconds?: number; memory_mb?: number };
+}
+
+/** What a past job was given: without its files and limits it would not run again as it did. */
+function draftOf({ language, code, files = [], limits = {} }: Input, now: Draft): Draft {
+  const kept = new Map(now.files.map((file) => [file.id, file]));
+  const given = files.map(({ id, path }) => kept.get(id) ?? { id, name: path, size: 0 });
+  return { language, code, files: given, seconds: limits.wall_seconds ?? now.seconds, memory: limits.memory_mb ?? now.memory };
 }
 
 /** What this run prints that the last one did not. */

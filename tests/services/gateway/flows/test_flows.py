@@ -135,14 +135,44 @@ def test_undo_and_redo_go_step_by_step_and_say_when_there_is_nothing_left(client
     operate(client, flow, ("addNode", {"label": "A"}))
     undone = client.post(f"{path}/undo").json()
     assert (undone["success"], ids(undone["flow"]), undone["version"]) == (True, ["x"], 3)
+    assert undone["summary"] == "addNode"
+    assert client.get(f"{path}/history").json()["items"][0]["undone_version"] == 3
     assert client.post(f"{path}/undo", json={"scope": "all"}).json()["message"] == "Nothing to undo"
     assert client.post(f"{path}/undo").json()["success"] is False
     redone = client.post(f"{path}/redo").json()
-    assert (ids(redone["flow"]), redone["version"]) == (["x", "a"], 4)
+    assert (ids(redone["flow"]), redone["version"], redone["summary"]) == (["x", "a"], 4, "addNode")
     assert client.post(f"{path}/redo").json() == {"success": False, "message": "Nothing to redo", "version": 4}
     history = client.get(f"{path}/history").json()["items"]
     assert [(entry["version"], entry["summary"], entry["undone"]) for entry in history] == [(2, "addNode", False)]
     assert client.post(f"{path}/undo", json={"scope": "theirs"}).status_code == 422
+
+
+def test_a_branch_goes_on_from_a_version_and_says_from_which(client: httpx.Client) -> None:
+    flow = make(client, "x")
+    path = f"/v1/flows/{flow['id']}"
+    operate(client, flow, ("addNode", {"label": "A", "parentNodeId": "x"}))
+    then = client.get(f"{path}/versions/2").json()
+    operate(client, flow, ("deleteNode", {"nodeId": "x"}))
+    made = client.post(f"{path}/versions/2/branch", json={"name": "Other way"})
+    branch = made.json()
+    assert (made.status_code, branch["name"], branch["version"]) == (201, "Other way", 1)
+    assert all(branch[part] == then[part] for part in ("nodes", "edges", "settings")), "the same ids"
+    assert client.get(path).json()["version"] == 3, "the other stays as it is"
+
+    def source() -> object:
+        versions = client.get(f"/v1/flows/{branch['id']}/versions").json()["items"]
+        assert [each["kind"] for each in versions] == ["change", "create"]
+        assert versions[0]["branched_from"] is None
+        return versions[1]["branched_from"]
+
+    operate(client, branch, ("addNode", {"label": "B"}))
+    assert source() == {"flow_id": flow["id"], "version": 2, "name": flow["name"]}
+    named = client.post(f"{path}/versions/1/branch").json()["name"]
+    assert named == f"{flow['name']}, from version 1"
+    assert client.post(f"{path}/versions/9/branch").status_code == 404
+    assert client.post(f"{path}/versions/1/branch", json={"name": ""}).status_code == 422
+    client.delete(path)
+    assert source() == {"flow_id": flow["id"], "version": 2, "name": None}
 
 
 def test_undo_of_mine_conflicts_with_what_another_key_built_on_it(gateway: Gateway) -> None:

@@ -7,8 +7,8 @@ from alembic import op
 
 from migrations.locks import exclusively
 
-revision = "0062"
-down_revision = "0061"
+revision = "0059"
+down_revision = "0058"
 branch_labels = None
 depends_on = None
 

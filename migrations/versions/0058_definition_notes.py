@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0061"
+revision = "0058"
 down_revision = "0057"
 branch_labels = None
 depends_on = None

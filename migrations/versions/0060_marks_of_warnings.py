@@ -12,8 +12,8 @@ from sqlalchemy import text
 from migrations.locks import exclusively
 from migrations.marks import WARNED_BACKFILL, WARNED_FUNCTION, WARNED_TRIGGER
 
-revision = "0063"
-down_revision = "0062"
+revision = "0060"
+down_revision = "0059"
 branch_labels = None
 depends_on = None
 
