@@ -89,8 +89,8 @@ def test_a_flow_is_edited_by_keys_alone(page: Page, console: Console, flow: str)
     page.keyboard.press("Enter")
     page.keyboard.press("Delete")
     expect(nodes).to_have_count(2)
-    assert sorted(saved()) == ["Cart", "Refund"]
     expect(done).to_have_text("Deleted Payment")
+    assert sorted(saved()) == ["Cart", "Refund"]
     assert str(page.evaluate(focused)).startswith("Cart"), "one goes on beside what is gone"
 
 

@@ -4,20 +4,23 @@ import { bytes } from "../shared/numbers";
 
 type Block = DocumentResult["blocks"][number];
 
-/** Of an instruction: what is written, what was sent, and what the model answered, beside each other. */
+/** Of an instruction: what is written, the same with its values, and what the model answered, beside each other. */
 export function Instruction({ block, onBlock }: { block: Block; onBlock: (id: string) => void }) {
   const answers = block.answers ?? [];
-  if (block.message_rendered === null || block.message_rendered === undefined) return null;
+  const rendered = block.message_rendered ?? null;
+  if (rendered === null && answers.length === 0) return null;
   return (
     <div className="beside">
       <section className="tight" aria-label="As it is written">
         <h3>As it is written</h3>
         <p className="wrapped">{visible(block.message_original ?? "")}</p>
       </section>
-      <section className="tight" aria-label="As it was sent">
-        <h3>As it was sent</h3>
-        <Places block={block} onBlock={onBlock} />
-      </section>
+      {rendered === null || rendered === block.message_original ? null : (
+        <section className="tight" aria-label="With its values">
+          <h3>With its values</h3>
+          <Places block={block} onBlock={onBlock} />
+        </section>
+      )}
       {answers.map((answer, index) => (
         <section key={index} className="tight" aria-label="The answer">
           <h3>{answers.length === 1 ? "The answer" : `Answer ${index + 1}`}</h3>

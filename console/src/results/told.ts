@@ -48,9 +48,9 @@ export function useTold(page: Document | null): Told {
       };
       const go = (): void => onBlock(facts.maker.id);
       element.addEventListener("pointerenter", show);
-      element.addEventListener("pointerleave", leave);
+      element.addEventListener("pointerleave", () => focused(element) || leave());
       element.addEventListener("focus", show);
-      element.addEventListener("blur", leave);
+      element.addEventListener("blur", () => element.matches(":hover") || leave()); // a click takes the focus to the editor
       element.addEventListener("click", (event) => {
         const chosen = element.ownerDocument.getSelection();
         if (chosen !== null && !chosen.isCollapsed) return; // somebody takes words out of the page
@@ -68,6 +68,10 @@ export function useTold(page: Document | null): Told {
     [keep, leave, hide],
   );
   return { shown, keep, leave, hide, tells };
+}
+
+function focused(element: HTMLElement): boolean {
+  return element.ownerDocument.hasFocus() && element.ownerDocument.activeElement === element;
 }
 
 function at(element: HTMLElement, facts: ValueFacts): Shown | null {

@@ -89,10 +89,10 @@ function OnePage({ result, from, onBack, onNext }: { result: RecordsResult; from
               <tr key={record.id}>
                 <td className="mono">{visible(record.id)}</td>
                 <td>
-                  <b>{visible(record.name)}</b> <span title={visible(record.text)}>{visible(record.text.slice(0, 200))}</span> {record.cut ? <Tag>cut</Tag> : null}
+                  <b>{visible(record.name)}</b> <span title={visible(record.text)}>{visible(cut(record.text, 200))}</span> {record.cut ? <Tag>cut</Tag> : null}
                 </td>
-                <td>{Object.entries(record.facets).map(([name, text]) => `${visible(name)}: ${visible(text.slice(0, 80))}`).join("; ")}</td>
-                <td className="mono">{visible(JSON.stringify(record.fields).slice(0, 300))}</td>
+                <td>{Object.entries(record.facets).map(([name, text]) => `${visible(name)}: ${visible(cut(text, 80))}`).join("; ")}</td>
+                <td className="mono">{visible(cut(JSON.stringify(record.fields), 300))}</td>
               </tr>
             ))}
           </tbody>
@@ -111,4 +111,8 @@ function OnePage({ result, from, onBack, onNext }: { result: RecordsResult; from
       </span>
     </>
   );
+}
+
+function cut(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most)}…` : text;
 }

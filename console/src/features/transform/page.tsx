@@ -1,25 +1,27 @@
 import { Button, Textarea } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
-import { useEffect, useRef } from "react";
+import { lazy, Suspense, useEffect, useRef } from "react";
 import { post } from "../../api/client";
 import { jobQuery } from "../../api/queries";
 import type { Job, TransformResult } from "../../api/types";
 import { FollowedJob } from "../../results/follow";
 import { attemptsOf } from "../../results/transform";
-import { TransformResultView } from "../../results/transform-result";
 import { useDraft } from "../../shared/draft";
 import { faultsOf } from "../../shared/faults";
-import { Empty, Failed } from "../../shared/states";
+import { Empty, Failed, Loading } from "../../shared/states";
 import { useTitle } from "../../shared/title";
 import { useUrl } from "../../shared/url";
 import { WriteButton } from "../../shared/write";
 import { Readiness } from "../../shared/ready";
-import { Accepted } from "./accepted";
 import { AssertionPart } from "./assertions";
 import { Attempts } from "./attempts";
 import { DataPart } from "./data";
 import { draftOf, jobOf, START, type Draft } from "./draft";
 import { Options } from "./options";
+
+// Of use once there is a result.
+const TransformResultView = lazy(() => import("../../results/transform-result").then((module) => ({ default: module.TransformResultView })));
+const Accepted = lazy(() => import("./accepted").then((module) => ({ default: module.Accepted })));
 
 const FIELDS = ["input.task", "input.data", "input.assertions", "input.preview.rows", "input.language", "input.output", "input.max_iterations", "model", "budget.seconds", "budget.tokens"];
 
@@ -96,8 +98,12 @@ export function Page() {
             <FollowedJob id={url.job}>
               {(followed, events) => (
                 <>
-                  {followed.result ? <TransformResultView jobId={followed.id} result={followed.result as unknown as TransformResult} onAssert={addAssertion} /> : null}
-                  {followed.result ? <Accepted job={followed} draft={draft} submit={(more) => run.mutate(more)} ask={(task) => askOn(followed, task)} /> : null}
+                  {followed.result ? (
+                    <Suspense fallback={<Loading />}>
+                      <TransformResultView jobId={followed.id} result={followed.result as unknown as TransformResult} onAssert={addAssertion} />
+                      <Accepted job={followed} draft={draft} submit={(more) => run.mutate(more)} ask={(task) => askOn(followed, task)} />
+                    </Suspense>
+                  ) : null}
                   <Attempts job={followed} attempts={attemptsOf(followed, events)} onBranch={(task, iteration) => askOn(followed, task, { branch: { job_id: followed.id, iteration } })} />
                 </>
               )}
