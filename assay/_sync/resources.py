@@ -172,6 +172,7 @@ class Flows(Noun):
     versions = sends(flows.versions)
     name_version = sends(flows.name_version)
     restore = sends(flows.restore)
+    branch = sends(flows.branch)
     lint = sends(flows.lint)
     proposals = sends(flows.proposals)
     proposal = sends(flows.proposal)
