@@ -8,6 +8,7 @@ import json
 import re
 import tarfile
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,10 @@ def test_a_proposal_is_accepted_in_part_undone_and_redone(page: Page, console: C
     expect(page.locator(".node.added")).to_contain_text("+ Review")
     boxes = proposal.get_by_role("checkbox")
     total = boxes.count()
+    boxes.first.uncheck()
+    expect(page.locator(".node.added"), "what is left out is not drawn").to_have_count(0)
+    boxes.first.check()
+    expect(page.locator(".node.added")).to_contain_text("+ Review")
     boxes.nth(total - 1).uncheck()
     proposal.get_by_role("button", name=f"Accept {total - 1} of {total}").click()
     expect(page.locator(".node.added")).to_have_count(0)
@@ -463,10 +468,22 @@ def test_a_key_is_made_shown_once_and_revoked(page: Page, console: Console, visi
     key = page.locator(".callout.good code").inner_text()
     with console.api as api:
         api.headers["Authorization"] = f"Bearer {key}"
-        assert api.get("/v1/session").json()["name"] == "for a test"
-        page.get_by_role("row", name=re.compile("for a test")).first.get_by_role("button", name="Revoke").click()
+        session = api.get("/v1/session").json()
+        assert session["name"] == "for a test"
+        row = page.get_by_role("row", name=session["key_id"])
+        row.get_by_role("button", name="Rotate").click()
+        dialog = page.get_by_role("dialog")
+        dialog.get_by_role("combobox", name="The old one stays good").click()
+        page.get_by_role("option", name="for an hour").click()
+        dialog.get_by_role("button", name="Rotate for a test").click()
+        new = dialog.locator("code").inner_text()
+        assert api.get("/v1/session", headers={"Authorization": f"Bearer {new}"}).json()["name"] == "for a test"
+        ends = datetime.fromisoformat(api.get("/v1/session").json()["expires_at"])
+        assert timedelta(minutes=55) < ends - datetime.now(UTC) <= timedelta(hours=1)
+        dialog.get_by_role("button", name="I have it").click()
+        row.get_by_role("button", name="Revoke").click()
         page.get_by_role("button", name="Revoke for a test").click()
-        expect(page.get_by_role("row", name=re.compile("for a test")).first).to_contain_text("revoked")
+        expect(row).to_contain_text("revoked")
         assert api.get("/v1/session").status_code == 401
     reader = visit(key=None)
     assert reader.complaints == []

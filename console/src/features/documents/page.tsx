@@ -53,6 +53,7 @@ export function Page() {
       show(job, { before: id ?? null });
     },
   });
+  const sent = (more: object): boolean => run.isPending && JSON.stringify(run.variables) === JSON.stringify(more);
   const faults = faultsOf(run.error, FIELDS);
   const result = (past?.result ?? null) as unknown as DocumentResult | null;
   const [url] = useUrl();
@@ -74,13 +75,13 @@ export function Page() {
         <div className="stack">
           <div className="bar">
             <Select aria-label="Flavour" data={["stencila", "quarto", "myst"]} value={draft.flavour} onChange={(flavour) => setDraft({ ...draft, flavour: flavour as Draft["flavour"] })} w={110} />
-            <WriteButton loading={run.isPending} onClick={() => run.mutate({})}>
+            <WriteButton loading={sent({})} onClick={() => run.mutate({})}>
               Run what is stale
             </WriteButton>
-            <WriteButton variant="default" onClick={() => run.mutate({ execute: "all" })}>
+            <WriteButton variant="default" loading={sent({ execute: "all" })} onClick={() => run.mutate({ execute: "all" })}>
               Run all
             </WriteButton>
-            <WriteButton variant="default" onClick={() => run.mutate({ dry_run: true })}>
+            <WriteButton variant="default" loading={sent({ dry_run: true })} onClick={() => run.mutate({ dry_run: true })}>
               Dry run
             </WriteButton>
             <Button variant="default" onClick={() => download(draft.markdown, "document.md")}>

@@ -27,7 +27,7 @@ import { Hand } from "./hand";
 import { History } from "./history";
 import { useLiveFlow } from "./live";
 import { Manage } from "./manage";
-import { Proposal } from "./proposal";
+import { leftOf, Proposal } from "./proposal";
 import type { Call } from "./said";
 import { chosenOf, chosenText, sightOf, sightText, useSettled } from "./sight";
 import { InTheWay, useWalk, Walk } from "./walk";
@@ -88,7 +88,10 @@ function Flow({ flow }: { flow: FlowView }) {
   const frame = useFrame(flow.id, past);
   const proposal = useQuery({ queryKey: ["proposal", flow.id, url.proposal], queryFn: () => get<Proposed>(`${base}/proposals/${url.proposal}`), enabled: url.proposal !== undefined });
   const film = past === null ? undefined : frame.data;
-  const operations = film?.operations ?? (past === null && proposal.data?.state === "open" ? proposal.data.operations : NONE);
+  const left = useMemo(() => leftOf(url.without), [url.without]);
+  const proposed = past === null && proposal.data?.state === "open" ? proposal.data.operations : NONE;
+  const taken = useMemo(() => (left.size === 0 ? proposed : proposed.filter((_, place) => !left.has(place))), [proposed, left]);
+  const operations = film?.operations ?? taken;
   const shown = film?.flow ?? flow;
   const { nodes, edges } = useMemo(() => drawn(shown, operations, film?.before), [shown, operations, film?.before]);
   const lines = useMemo(() => outline(shown), [shown]);
@@ -96,7 +99,7 @@ function Flow({ flow }: { flow: FlowView }) {
   const walk = useWalk(flow, say, refresh);
   const files = useFlowFiles();
   const write = useWrite();
-  const editable = past === null && operations.length === 0 && write.may;
+  const editable = past === null && proposed.length === 0 && write.may;
   const call: Call = (name, params, before) => edits.run([{ name, params }], before);
   const arrows = useArrows(canvas, edges, editable);
   const remove = (gone: string[], cut: string[]): void => {
@@ -146,7 +149,7 @@ function Flow({ flow }: { flow: FlowView }) {
               />
             </Suspense>
           </div>
-          {operations.length === 0 || past !== null || !write.may ? null : <p className="muted">What is proposed is drawn, in colour: accept it or none of it, then go on editing.</p>}
+          {proposed.length === 0 || !write.may ? null : <p className="muted">What is proposed is drawn, in colour: accept it or none of it, then go on editing.</p>}
           <Hand flow={flow} chosen={chosen[0] ?? null} disabled={!editable} call={call} />
           <Chosen flow={flow} chosen={chosen} disabled={!editable} call={call} calls={edits.run} onRemove={(ids) => remove(ids, [])} />
           {link === null ? null : <ChosenLink key={link} flow={flow} id={link} disabled={!editable} call={call} />}
@@ -161,8 +164,17 @@ function Flow({ flow }: { flow: FlowView }) {
           />
         </div>
         <div className="stack">
-          {url.proposal === undefined ? null : <Proposal flow={flow} id={url.proposal} onDecided={() => (change({ proposal: null }), refresh())} onAsked={(job) => change({ proposal: null, job })} />}
-          <Chat flow={flow} jobId={url.job} onJob={(job) => change({ job })} onProposal={(id) => change({ proposal: id })} onChanged={refresh} />
+          {url.proposal === undefined ? null : (
+            <Proposal
+              flow={flow}
+              id={url.proposal}
+              left={left}
+              onLeave={(places) => change({ without: [...places].join(",") || null })}
+              onDecided={() => (change({ proposal: null, without: null }), refresh())}
+              onAsked={(job) => change({ proposal: null, without: null, job })}
+            />
+          )}
+          <Chat flow={flow} jobId={url.job} onJob={(job) => change({ job })} onProposal={(id) => change({ proposal: id, without: null })} onChanged={refresh} />
           <Outline lines={lines} onShow={arrows.go} />
         </div>
       </div>

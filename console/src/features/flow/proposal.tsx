@@ -1,6 +1,5 @@
 import { Checkbox } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
-import { useState } from "react";
 import { get, post } from "../../api/client";
 import type { FlowView, Job } from "../../api/types";
 import { visible } from "../../shared/ansi";
@@ -20,8 +19,16 @@ interface View {
 interface Props {
   flow: FlowView;
   id: string;
+  /** The places of the operations that are not to be done. */
+  left: ReadonlySet<number>;
+  onLeave: (left: ReadonlySet<number>) => void;
   onDecided: () => void;
   onAsked: (job: string) => void;
+}
+
+/** The places that an address names as "1,3". */
+export function leftOf(text: string | undefined): ReadonlySet<number> {
+  return new Set((text ?? "").split(",").filter((part) => /^\d+$/.test(part)).map(Number));
 }
 
 /** What nodes are called once the operations are done. */
@@ -31,10 +38,9 @@ function namesWith(flow: FlowView, operations: readonly Operation[]): (id: strin
 }
 
 /** What a model would change, operation by operation: all of it, some, or none. */
-export function Proposal({ flow, id, onDecided, onAsked }: Props) {
+export function Proposal({ flow, id, left, onLeave, onDecided, onAsked }: Props) {
   const base = `/v1/flows/${flow.id}/proposals/${id}`;
   const query = useQuery({ queryKey: ["proposal", flow.id, id], queryFn: () => get<View>(base) });
-  const [left, setLeft] = useState<ReadonlySet<number>>(new Set());
   const decide = useMutation({
     mutationFn: (accept: number[] | "discard") => (accept === "discard" ? post(`${base}/discard`) : post(`${base}/apply`, { accept })),
     onSuccess: onDecided,
@@ -71,7 +77,7 @@ export function Proposal({ flow, id, onDecided, onAsked }: Props) {
                     const next = new Set(left);
                     if (event.currentTarget.checked) next.delete(index);
                     else next.add(index);
-                    setLeft(next);
+                    onLeave(next);
                   }}
                 />
               ))}

@@ -1,23 +1,17 @@
-import { Button, Checkbox, Modal, Select, TextInput } from "@mantine/core";
+import { Button, Checkbox, Select, TextInput } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { get, post, remove } from "../../api/client";
+import { get, post } from "../../api/client";
 import type { KeyInfo, Page as PageOf } from "../../api/types";
 import { useSession } from "../../app/shell";
 import { visible } from "../../shared/ansi";
-import { Tag } from "../../shared/marks";
 import { faultsOf } from "../../shared/faults";
 import { Failed, Loaded } from "../../shared/states";
-import { When } from "../../shared/time";
 import { useTitle } from "../../shared/title";
+import { SCOPES } from "./scopes";
+import { KeyTable } from "./table";
 import { Tenants } from "./tenants";
 
-const SCOPES: Readonly<Record<string, string>> = {
-  read: "look at jobs, files and flows",
-  write: "submit jobs, upload, change flows",
-  tenant_admin: "make, rotate and revoke keys of its own tenant",
-  admin: "keys of every tenant, prompts, models, limits, what the server is",
-};
 const DAYS = [
   { value: "", label: "never" },
   { value: "1", label: "in a day" },
@@ -41,7 +35,7 @@ export function Page() {
       <div className="cols">
         <Create key={session?.tenant} tenant={session?.tenant ?? "default"} admin={admin} onDone={() => void query.refetch()} />
         <div className="stack">
-          <Loaded query={query}>{(page) => <Table keys={page.items} own={session?.key_id} onDone={() => void query.refetch()} />}</Loaded>
+          <Loaded query={query}>{(page) => <KeyTable keys={page.items} own={session?.key_id} onDone={() => void query.refetch()} />}</Loaded>
           {admin ? <Tenants /> : null}
         </div>
       </div>
@@ -87,81 +81,5 @@ function Create({ tenant, admin, onDone }: { tenant: string; admin: boolean; onD
         </div>
       )}
     </section>
-  );
-}
-
-function Table({ keys, own, onDone }: { keys: readonly KeyInfo[]; own: string | undefined; onDone: () => void }) {
-  const [asked, setAsked] = useState<KeyInfo | null>(null);
-  const [all, setAll] = useState(false);
-  // Every sign-in makes one, and ends by itself.
-  const shown = all ? keys : keys.filter((key) => !key.parent_id || key.id === own);
-  const revoke = useMutation({
-    mutationFn: (id: string) => remove(`/v1/keys/${id}`),
-    onSuccess: () => {
-      setAsked(null);
-      onDone();
-    },
-  });
-  const left = keys.length - shown.length;
-  return (
-    <>
-      <div className="scroll tall" tabIndex={0} role="region" aria-label="Keys">
-        <table className="grid-table wide wrap">
-          <thead>
-            <tr>
-              <th>Name</th>
-              <th>Tenant</th>
-              <th>Scopes</th>
-              <th>Made</th>
-              <th>Last used</th>
-              <th>Ends</th>
-              <th />
-            </tr>
-          </thead>
-          <tbody>
-            {shown.map((key) => (
-              <tr key={key.id}>
-                <td>
-                  {visible(key.name)} <span className="mono muted">{key.id}</span> {key.id === own ? <Tag tone="accent">this browser</Tag> : key.parent_id ? <Tag>session</Tag> : null}
-                </td>
-                <td>{key.tenant}</td>
-                <td title={key.scopes.map((scope) => `${scope}: ${SCOPES[scope] ?? ""}`).join("\n")}>{key.scopes.join(", ")}</td>
-                <td>
-                  <When at={key.created_at} />
-                </td>
-                <td>{key.last_used_at ? <When at={key.last_used_at} /> : "never"}</td>
-                <td>{key.revoked_at ? <Tag tone="bad">revoked</Tag> : key.expires_at ? <When at={key.expires_at} /> : "never"}</td>
-                <td>
-                  {key.revoked_at ? null : (
-                    <button type="button" className="link" onClick={() => setAsked(key)}>
-                      Revoke
-                    </button>
-                  )}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-        <Modal opened={asked !== null} onClose={() => setAsked(null)} title={`Revoke ${asked?.name ?? ""} (${asked?.id ?? ""})?`}>
-          <div className="stack">
-            <span>Whatever uses it is refused at once, and so are its sessions. It cannot be undone.</span>
-            {revoke.error === null ? null : <Failed error={revoke.error} />}
-            <span className="bar">
-              <Button color="red" loading={revoke.isPending} onClick={() => revoke.mutate(asked!.id)}>
-                Revoke {asked?.name}
-              </Button>
-              <Button variant="default" onClick={() => setAsked(null)}>
-                Keep it
-              </Button>
-            </span>
-          </div>
-        </Modal>
-      </div>
-      {left === 0 && !all ? null : (
-        <button type="button" className="link" onClick={() => setAll(!all)}>
-          {all ? "Without the sessions" : `And ${left} ${left === 1 ? "session" : "sessions"} of browsers`}
-        </button>
-      )}
-    </>
   );
 }

@@ -16,6 +16,7 @@ export function Beside({ first, secondId }: { first: Job; secondId: string }) {
         <li>{wordsOf(first)}</li>
         <li>{second === undefined ? secondId : wordsOf(second)}</li>
       </ol>
+      <span className="muted">What stands below, answer and hits, is of the first.</span>
       {second === undefined || !TERMINAL.has(second.state) ? <span className="muted">The second one is at work.</span> : null}
       {second?.error ? <p className="callout bad">{visible(second.error.detail)}</p> : null}
       {first.result && second?.result ? <Table first={first.result as unknown as SearchResult} second={second.result as unknown as SearchResult} /> : null}
