@@ -69,7 +69,8 @@ def test_two_cells_are_chosen_and_what_they_differ_in_is_shown(page: Page, evalu
     page.reload()
     expect(difference.locator("td.new").first, "what is chosen stands in the address").to_have_text("Rome")
     page.get_by_label("Only cases with a failure").check()
-    expect(page.get_by_role("rowheader")).to_have_text(["total by city"])
+    matrix = page.get_by_role("region", name="Cases and variants")
+    expect(matrix.get_by_role("rowheader")).to_have_text(["total by city"])
 
 
 def test_a_suite_is_shown_over_time_and_by_version_of_its_prompt(page: Page, evaluation: dict[str, Any]) -> None:

@@ -8,14 +8,15 @@ const POLL_MS = 1500;
 
 /**
  * Tells when somebody has changed the flow: by its stream of versions, or, when the tabs of this browser use all their
- * streams already, by looking. A hidden tab lets its stream go.
+ * streams already, by looking. A hidden tab lets its stream go; no id, nothing is followed.
  */
-export function useLiveFlow(id: string, version: number, onNews: () => void): Liveness {
+export function useLiveFlow(id: string | null, version: number, onNews: () => void): Liveness {
   const [liveness, setLiveness] = useState<Liveness>("live");
   const visible = useVisible();
   const now = useRef({ version, onNews });
   now.current = { version, onNews };
   useEffect(() => {
+    if (id === null) return undefined;
     if (!visible) {
       setLiveness("paused");
       return undefined;

@@ -10,7 +10,7 @@ import { Failed } from "../../shared/states";
 import { WriteButton } from "../../shared/write";
 
 /** What is done with a flow as a whole: another name, or an end. */
-export function Manage({ flow, onRenamed }: { flow: FlowView; onRenamed: () => void }) {
+export function Manage({ flow, onRenamed, onEnding }: { flow: FlowView; onRenamed: () => void; onEnding: (ends: boolean) => void }) {
   const [asked, setAsked] = useState<"name" | "end" | null>(null);
   const close = (): void => setAsked(null);
   return (
@@ -30,7 +30,7 @@ export function Manage({ flow, onRenamed }: { flow: FlowView; onRenamed: () => v
         <Rename flow={flow} onDone={() => (close(), onRenamed())} />
       </Modal>
       <Modal opened={asked === "end"} onClose={close} title={`Delete ${visible(flow.name)}?`}>
-        <End flow={flow} onKeep={close} />
+        <End flow={flow} onKeep={close} onEnding={onEnding} />
       </Modal>
     </>
   );
@@ -67,11 +67,14 @@ function Rename({ flow, onDone }: { flow: FlowView; onDone: () => void }) {
   );
 }
 
-function End({ flow, onKeep }: { flow: FlowView; onKeep: () => void }) {
+/** `onEnding`: that one deletes it oneself is no news to follow. */
+function End({ flow, onKeep, onEnding }: { flow: FlowView; onKeep: () => void; onEnding: (ends: boolean) => void }) {
   const client = useQueryClient();
   const navigate = useNavigate();
   const end = useMutation({
     mutationFn: () => remove(`/v1/flows/${flow.id}`),
+    onMutate: () => onEnding(true),
+    onError: () => onEnding(false),
     onSuccess: () => {
       void client.invalidateQueries({ queryKey: ["flows"] });
       void navigate({ to: "/flows" });

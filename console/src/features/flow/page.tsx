@@ -83,7 +83,8 @@ function Flow({ flow }: { flow: FlowView }) {
   const [words, say] = useState("");
   const base = `/v1/flows/${flow.id}`;
   const refresh = useCallback(() => void client.invalidateQueries({ queryKey: ["flow", flow.id] }), [client, flow.id]);
-  const liveness = useLiveFlow(flow.id, flow.version, refresh);
+  const [ending, setEnding] = useState(false);
+  const liveness = useLiveFlow(ending ? null : flow.id, flow.version, refresh);
   const past = pastOf(url.version, flow.version);
   const frame = useFrame(flow.id, past);
   const proposal = useQuery({ queryKey: ["proposal", flow.id, url.proposal], queryFn: () => get<Proposed>(`${base}/proposals/${url.proposal}`), enabled: url.proposal !== undefined });
@@ -121,7 +122,7 @@ function Flow({ flow }: { flow: FlowView }) {
         <Walk flow={flow} walk={walk} disabled={past !== null} />
         <Layout base={base} onDone={refresh} onFault={fault} disabled={past !== null} />
         <Export base={base} name={flow.name} onFault={fault} />
-        <Manage flow={flow} onRenamed={refresh} />
+        <Manage flow={flow} onRenamed={refresh} onEnding={setEnding} />
       </div>
       <InTheWay flow={flow} walk={walk} />
       <Suspense>{edits.overtaken === null ? null : <Overtaken edit={edits.overtaken} flow={flow} onAgain={edits.again} onLeave={edits.drop} />}</Suspense>

@@ -34,7 +34,7 @@ def test_a_tenant_begins_with_version_0(mine: httpx.Client) -> None:
     response = mine.get(PATH)
     assert (response.status_code, response.headers["etag"]) == (200, '"0"')
     assert response.json() == {
-        "version": 0, "count": 0, "created_at": None, "actor": None, "yaml": "", "definitions": [],
+        "version": 0, "count": 0, "created_at": None, "actor": None, "note": None, "yaml": "", "definitions": [],
     }  # fmt: skip
 
 
