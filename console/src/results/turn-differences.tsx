@@ -47,43 +47,45 @@ function Turn({ pair: { number, left, right }, before, after }: { pair: TurnPair
       <h3>
         Turn {number} {tried && left.text === right.text ? <span className="muted">tried the same</span> : null}
       </h3>
-      {left.calls.length + right.calls.length === 0 ? null : <Asked sides={[left.calls, right.calls]} />}
+      {left.calls.length + right.calls.length === 0 ? null : <Asked turn={number} sides={[left.calls, right.calls]} />}
       {tried && left.text !== right.text ? <Diff before={left.text ?? ""} after={right.text ?? ""} /> : null}
       {one?.id == null && other?.id == null ? null : <Words before={before} after={after} calls={[one?.id ?? null, other?.id ?? null]} />}
     </section>
   );
 }
 
-function Asked({ sides }: { sides: readonly (readonly LlmCall[])[] }) {
+function Asked({ turn, sides }: { turn: number; sides: readonly (readonly LlmCall[])[] }) {
   return (
-    <table className="grid-table wide wrap">
-      <thead>
-        <tr>
-          <th scope="col">Job</th>
-          <th scope="col">Models</th>
-          <th scope="col" className="num">
-            Seconds
-          </th>
-          <th scope="col" className="num">
-            Tokens
-          </th>
-          <th scope="col" className="num">
-            Cost
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {sides.map((calls, place) => (
-          <tr key={place}>
-            <th scope="row">{place === 0 ? "-" : "+"}</th>
-            <td>{calls.map((call) => visible(`${call.requested.provider}/${call.requested.model} ${call.outcome.replaceAll("_", " ")}`)).join(" › ") || "–"}</td>
-            <td className="num">{calls.length === 0 ? "–" : took(calls.reduce((sum, call) => sum + call.seconds, 0))}</td>
-            <td className="num">{count(sumOf(calls, ({ input_tokens, output_tokens }) => (input_tokens === null && output_tokens === null ? null : (input_tokens ?? 0) + (output_tokens ?? 0))))}</td>
-            <td className="num">{cost(sumOf(calls, (call) => call.cost_usd))}</td>
+    <div className="scroll" tabIndex={0} role="region" aria-label={`Models of turn ${turn}`}>
+      <table className="grid-table wide">
+        <thead>
+          <tr>
+            <th scope="col">Job</th>
+            <th scope="col">Models</th>
+            <th scope="col" className="num">
+              Seconds
+            </th>
+            <th scope="col" className="num">
+              Tokens
+            </th>
+            <th scope="col" className="num">
+              Cost
+            </th>
           </tr>
-        ))}
-      </tbody>
-    </table>
+        </thead>
+        <tbody>
+          {sides.map((calls, place) => (
+            <tr key={place}>
+              <th scope="row">{place === 0 ? "-" : "+"}</th>
+              <td>{calls.map((call) => visible(`${call.requested.provider}/${call.requested.model} ${call.outcome.replaceAll("_", " ")}`)).join(" › ") || "–"}</td>
+              <td className="num">{calls.length === 0 ? "–" : took(calls.reduce((sum, call) => sum + call.seconds, 0))}</td>
+              <td className="num">{count(sumOf(calls, ({ input_tokens, output_tokens }) => (input_tokens === null && output_tokens === null ? null : (input_tokens ?? 0) + (output_tokens ?? 0))))}</td>
+              <td className="num">{cost(sumOf(calls, (call) => call.cost_usd))}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }
 
