@@ -176,7 +176,7 @@ def test_a_draft_of_a_prompt_is_kept_tried_published_and_followed(page: Page, co
     editor.fill(f"In one word.\n{before['text']}")
     page.get_by_label("Why, for the list of versions").fill("Shorter.")
     page.get_by_role("link", name="Models", exact=True).click()
-    expect(page.get_by_role("heading", name="Models")).to_be_visible()
+    expect(page.get_by_role("heading", name="Models", exact=True)).to_be_visible()
     page.get_by_role("link", name="Prompts", exact=True).click()
     page.get_by_role("link", name=PROMPT, exact=True).click()
     expect(editor).to_contain_text("In one word.")
