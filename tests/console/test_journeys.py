@@ -53,6 +53,25 @@ def test_a_session_that_ends_in_the_middle_of_work_loses_nothing(console: Consol
     assert tab.evaluate("sessionStorage.getItem('assay.key')") != session["key"], "the ended key is kept no longer"
 
 
+def test_what_was_typed_for_one_tenant_is_not_shown_to_another(console: Console, visit: Visit) -> None:
+    other = console.somebody("elsewhere", "read", "write")
+    with console.api as api:
+        session = api.post("/v1/sessions").json()
+    tab = visit("401", key=session["key"]).tab()
+    tab.goto("/transform")
+    expect(tab.get_by_role("banner").get_by_text("default")).to_be_visible()
+    tab.get_by_label("Task").fill("a secret of the first tenant")
+    with console.api as api:
+        assert api.delete(f"/v1/keys/{session['key_id']}").status_code == 204
+    tab.get_by_role("textbox", name="API key").fill(other.key)
+    tab.get_by_role("button", name="Sign in").click()
+    expect(tab.get_by_role("heading", name="Overview")).to_be_visible()
+    expect(tab.get_by_role("banner").get_by_text("elsewhere")).to_be_visible()
+    tab.get_by_role("link", name="Transform", exact=True).click()
+    expect(tab.get_by_label("Task")).to_have_value("")
+    assert "secret of the first" not in tab.evaluate("JSON.stringify(sessionStorage)")
+
+
 def test_each_example_runs_by_one_click_from_nothing(console: Console, visit: Visit) -> None:
     nobody = console.somebody("empty", "read", "write")
     tab = visit(key=nobody.key).tab()

@@ -1,8 +1,15 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import { get, type Query } from "./client";
+import { belongTo } from "./session";
 import { TERMINAL, type Job, type JobPage, type LlmCall, type Session } from "./types";
 
-const sessionQuery = queryOptions({ queryKey: ["session"], queryFn: () => get<Session>("/v1/session"), staleTime: 60_000 });
+const sessionQuery = queryOptions({ queryKey: ["session"], queryFn: whose, staleTime: 60_000 });
+
+async function whose(): Promise<Session> {
+  const session = await get<Session>("/v1/session");
+  belongTo(session.tenant);
+  return session;
+}
 
 /** Whose key this is, and what it may. */
 export function useSession(): Session | undefined {

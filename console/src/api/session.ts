@@ -1,5 +1,8 @@
 // The key of this browser: a session's, kept for the tab or, when asked to stay signed in, for the browser.
 const NAME = "assay.key";
+const TENANT = "assay.tenant";
+/** Under which the tab keeps what is typed. */
+export const DRAFTS = "assay.draft.";
 
 let expired: () => void = () => undefined;
 
@@ -15,6 +18,19 @@ export function keepKey(key: string, stay: boolean): void {
 export function forgetKey(): void {
   sessionStorage.removeItem(NAME);
   localStorage.removeItem(NAME);
+}
+
+/** Notes whose page this tab is. Whether it was another tenant's: then what was typed for that one is forgotten. */
+export function belongTo(tenant: string): boolean {
+  const before = sessionStorage.getItem(TENANT);
+  sessionStorage.setItem(TENANT, tenant);
+  if (before === null || before === tenant) return false;
+  forgetDrafts();
+  return true;
+}
+
+export function forgetDrafts(): void {
+  for (const name of Object.keys(sessionStorage)) if (name.startsWith(DRAFTS)) sessionStorage.removeItem(name);
 }
 
 /** Called once a request is answered with 401: the page asks again, and what was open stays. */

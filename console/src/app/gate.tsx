@@ -1,7 +1,7 @@
 import { Alert, Button, Checkbox, PasswordInput } from "@mantine/core";
 import { useEffect, useState, type ReactNode } from "react";
 import { post, Problem, send } from "../api/client";
-import { currentKey, forgetKey, keepKey, onExpiry } from "../api/session";
+import { belongTo, currentKey, forgetKey, keepKey, onExpiry } from "../api/session";
 import type { NewSession } from "../api/types";
 import mark from "./mark.svg";
 
@@ -56,8 +56,11 @@ function SignIn({ title, code, onDone }: { title: string; code: string | null; o
     try {
       const headers = { Authorization: `Bearer ${asHeader(key)}` };
       const answer = await send("POST", "/v1/sessions", { headers });
-      keepKey(((await answer.json()) as NewSession).key, stay);
-      onDone();
+      const session = (await answer.json()) as NewSession;
+      keepKey(session.key, stay);
+      // What stands behind the question is another tenant's.
+      if (belongTo(session.tenant)) location.assign("/");
+      else onDone();
     } catch (error) {
       refuse(error);
     }
@@ -115,6 +118,7 @@ function redeem(code: string): Promise<void> {
     post<NewSession>("/v1/sessions", { code }).then((session) => {
       forgetKey();
       keepKey(session.key, false);
+      belongTo(session.tenant);
     });
   redeeming.set(code, running);
   return running;
