@@ -17,8 +17,9 @@ demo: venv console ## Start everything, run each kind of job once, show them, st
 up: venv console ## Start everything and keep it running; prints URL, key and a first request
 	@$(BIN)/python -m assay up -d
 
-down: venv ## Stop what `make up` started
-	@$(BIN)/python -m assay down
+down: ## Stop what `make up` started
+	@if [ ! -e .venv ]; then echo "Nothing to stop: there is no .venv" >&2; \
+		else $(PYTHON) scripts/environment.py --usable && $(BIN)/python -m assay down; fi
 
 test: venv ## Run all tests, in parallel; ARGS='-m "not slow"' for the quick ones
 	@$(BIN)/python -m pytest -n auto --dist loadscope --no-loadscope-reorder -p no:schemathesis $(ARGS)
@@ -79,7 +80,8 @@ console: venv ## Build the web console when its sources have changed (ASSAY_CONS
 	@$(BIN)/python console/build.py
 
 clean: ## Remove the environment and the local installation's data
-	rm -rf .venv .venv.lock .assay console/.node console/node_modules console/dist console/.browser
+	@[ ! -e .venv ] || $(PYTHON) scripts/environment.py --unused
+	rm -rf .venv .venv.lock .venv.new .venv.old .assay console/.node console/node_modules console/dist console/.browser
 
 venv:
 	@$(PYTHON) scripts/environment.py

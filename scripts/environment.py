@@ -1,23 +1,29 @@
-"""Make .venv hold exactly what the lock files say, and the `assay` command; does nothing when it already does.
+"""Make .venv hold exactly what the lock files say, and the `assay` command; do nothing when it already does.
+
+An environment whose Python runs and has the wanted minor version is updated in place. Any other is replaced by one that
+was built in a folder next to it, unless a process runs from it.
 
 Standard library only: this runs on a machine that has nothing but Python.
 """
 
 from __future__ import annotations
 
+import argparse
 import fcntl
 import hashlib
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
-#: All that is installed; the second names packages whose own requirements nobody here wants.
+#: All that is installed; the second names packages whose own requirements are left out.
 LOCKS = (ROOT / "requirements.lock", ROOT / "requirements-nodeps.lock")
-STAMP = VENV / ".installed"
+STAMP = ".installed"
+_MINOR = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 _COMMAND = """\
 #!{python}
@@ -31,82 +37,189 @@ if __name__ == "__main__":
 
 
 def main() -> None:
+    options = _parser().parse_args()
+    if options.usable:
+        if _minor_of(VENV) is None:
+            sys.exit(f"{_python(VENV)} does not run, so it can stop nothing.{_advice(list(processes(VENV)))}")
+        return
+    if options.unused:
+        if running := list(processes(VENV)):
+            sys.exit(f".venv is in use.{_advice(running)}")
+        return
     if sys.version_info < (3, 11):  # noqa: UP036 - the very thing to find out
         sys.exit(f"Assay needs Python 3.11 or newer; this is {sys.version.split()[0]}. Try: make PYTHON=python3.12")
     if VENV.is_symlink():
-        return  # somebody else's environment, kept by them
-    pinned = b"".join(lock.read_bytes() for lock in LOCKS)
-    wanted = hashlib.sha256(pinned + sys.version.encode() + str(ROOT).encode()).hexdigest()
-    if _stamp() == wanted:
-        return
-    with (ROOT / ".venv.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if _stamp() == wanted:
-            return
-        _say("Preparing .venv (this takes a minute the first time)")
-        STAMP.unlink(missing_ok=True)
-        if not _works():
-            _make()
-        _install()
-        _link()
-        STAMP.write_text(wanted)
+        return  # made and maintained elsewhere
+    if not _is_current():
+        with (ROOT / ".venv.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not _is_current():
+                _prepare()
+
+
+def processes(venv: Path) -> Iterator[tuple[int, str]]:
+    """Yield pid and command of each process that runs the environment's Python or has loaded a library of it."""
+    inside = f"{venv}{os.sep}"
+    for folder in Path("/proc").glob("[0-9]*"):
+        if int(folder.name) == os.getpid():
+            continue
+        try:
+            words = (folder / "cmdline").read_bytes().decode(errors="replace").rstrip("\0").split("\0")
+            if _program(folder, words[0]).startswith(inside) or inside in (folder / "maps").read_text(errors="replace"):
+                yield int(folder.name), " ".join(words)
+        except OSError:  # it has ended, or is another user's
+            continue
+
+
+def _program(process: Path, word: str) -> str:
+    """Return the path of the program that a process was started as; links are not followed."""
+    if os.sep in word:
+        return os.path.normpath((process / "cwd").readlink() / word)
+    variables = (process / "environ").read_bytes().decode(errors="replace").split("\0")
+    path = next((each.removeprefix("PATH=") for each in variables if each.startswith("PATH=")), "")
+    return shutil.which(word, path=path) or ""
+
+
+def _is_current() -> bool:
+    try:
+        return (VENV / STAMP).read_text() == _stamp() and _minor_of(VENV) == _MINOR
+    except OSError:
+        return False
 
 
 def _stamp() -> str:
-    try:
-        return STAMP.read_text()
-    except OSError:
-        return ""
+    pinned = b"".join(lock.read_bytes() for lock in LOCKS)
+    return hashlib.sha256(pinned + _MINOR.encode() + str(ROOT).encode()).hexdigest()
 
 
-def _python() -> Path:
-    return VENV / "bin" / "python"
+def _prepare() -> None:
+    """Bring .venv up to date, or replace it where its Python is broken or of another minor version."""
+    if _minor_of(VENV) == _MINOR:
+        _say("Updating .venv")
+        if running := list(processes(VENV)):
+            _say(f"Restart what runs from it afterwards (assay upgrade): {_named(running)}")
+        (VENV / STAMP).unlink(missing_ok=True)
+        _fill(VENV)
+    else:
+        _refuse_if_in_use()
+        _say("Preparing .venv (this takes a minute the first time)")
+        _replace()
+    (VENV / STAMP).write_text(_stamp())
 
 
-def _works() -> bool:
-    """Whether there is an environment with this very Python and a pip."""
-    probe = "import sys, pip; print(sys.version)"
-    try:
-        answer = subprocess.run([_python(), "-c", probe], capture_output=True, text=True, check=False)
-    except OSError:
-        return False
-    return answer.returncode == 0 and answer.stdout.strip() == sys.version
-
-
-def _make() -> None:
-    shutil.rmtree(VENV, ignore_errors=True)
-    if subprocess.run([sys.executable, "-m", "venv", VENV], capture_output=True, check=False).returncode == 0:
+def _refuse_if_in_use() -> None:
+    if not (running := list(processes(VENV))):
         return
-    # Debian's python3 has no ensurepip unless python3-venv is installed, but often a pip that can help.
-    shutil.rmtree(VENV, ignore_errors=True)
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", VENV], check=True)
-    help_out: list[str | Path] = [sys.executable, "-m", "pip", "--python", _python(), "install", "--quiet", "pip"]
-    if subprocess.run(help_out, check=False).returncode != 0:
-        shutil.rmtree(VENV, ignore_errors=True)
-        sys.exit("this Python can make no virtual environment: install python3-venv (Debian, Ubuntu) or a full Python")
+    minor = _minor_of(VENV)
+    if minor is None:
+        sys.exit(f"{_python(VENV)} no longer runs, so .venv has to be rebuilt.{_advice(running)}")
+    sys.exit(
+        f".venv is in use and has Python {minor}; this is Python {_MINOR}. Continue with its Python "
+        f"(make PYTHON=python{minor}), or stop what runs from it first (make down): {_named(running)}"
+    )
 
 
-def _install() -> None:
+def _replace() -> None:
+    """Build a new environment in a folder next to .venv, then put it there."""
+    built, old = ROOT / ".venv.new", ROOT / ".venv.old"
+    shutil.rmtree(built, ignore_errors=True)
+    try:
+        _make(built)
+        _fill(built)
+        _relocate(built)
+        _refuse_if_in_use()  # building takes a minute
+        shutil.rmtree(old, ignore_errors=True)
+        if VENV.exists():
+            VENV.rename(old)
+        built.rename(VENV)
+    finally:
+        shutil.rmtree(built, ignore_errors=True)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _make(venv: Path) -> None:
+    make = [sys.executable, "-m", "venv", "--prompt", VENV.name]
+    if subprocess.run([*make, venv], capture_output=True, check=False).returncode != 0:
+        # Debian's python3 has no ensurepip unless python3-venv is installed, but often a pip that can help.
+        shutil.rmtree(venv, ignore_errors=True)
+        subprocess.run([*make, "--without-pip", venv], check=True)
+
+
+def _fill(venv: Path) -> None:
+    """Install what the lock files name, and link our own packages and the command."""
+    _ensure_pip(venv)
     options = ["--quiet", "--disable-pip-version-check", "--no-input", "--require-hashes", "--no-deps"]
-    command: list[str | Path] = [_python(), "-m", "pip", "install", *options]
+    command: list[str | Path] = [_python(venv), "-m", "pip", "install", *options]
     command += [part for lock in LOCKS for part in ("-r", lock)]
     env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     if subprocess.run(command, env=env, check=False).returncode != 0:
         sys.exit("the packages of the lock files could not be installed")
+    _link(venv)
 
 
-def _link() -> None:
+def _ensure_pip(venv: Path) -> None:
+    if subprocess.run([_python(venv), "-c", "import pip"], capture_output=True, check=False).returncode == 0:
+        return
+    if subprocess.run([_python(venv), "-m", "ensurepip"], capture_output=True, check=False).returncode == 0:
+        return
+    with_pip: list[str | Path] = [sys.executable, "-m", "pip", "--python", _python(venv), "install", "--quiet", "pip"]
+    if subprocess.run(with_pip, check=False).returncode != 0:
+        sys.exit("this Python can make no virtual environment: install python3-venv (Debian, Ubuntu) or a full Python")
+
+
+def _link(venv: Path) -> None:
     """Our own packages are used where they are; nothing is built."""
     purelib = "import sysconfig; print(sysconfig.get_path('purelib'))"
-    site = subprocess.run([_python(), "-c", purelib], capture_output=True, text=True, check=True).stdout.strip()
+    site = subprocess.run([_python(venv), "-c", purelib], capture_output=True, text=True, check=True).stdout.strip()
     (Path(site) / "assay.pth").write_text(f"{ROOT}\n")
-    command = VENV / "bin" / "assay"
-    command.write_text(_COMMAND.format(python=_python()))
+    command = venv / "bin" / "assay"
+    command.write_text(_COMMAND.format(python=_python(venv)))
     command.chmod(0o755)
+
+
+def _relocate(built: Path) -> None:
+    """Replace the path of the folder by that of .venv in the scripts, which name their Python."""
+    for file in (built / "pyvenv.cfg", *(built / "bin").iterdir()):
+        content = b"" if file.is_symlink() else file.read_bytes()
+        if bytes(built) in content and b"\0" not in content:
+            file.write_bytes(content.replace(bytes(built), bytes(VENV)))
+
+
+def _minor_of(venv: Path) -> str | None:
+    """Return the minor version of the environment's Python, such as 3.11; None when it does not run."""
+    probe = "import sys; print('%d.%d' % sys.version_info[:2])"
+    try:
+        answer = subprocess.run([_python(venv), "-I", "-c", probe], capture_output=True, text=True, check=False)
+    except OSError:
+        return None
+    return answer.stdout.strip() if answer.returncode == 0 else None
+
+
+def _python(venv: Path) -> Path:
+    return venv / "bin" / "python"
+
+
+def _advice(running: list[tuple[int, str]]) -> str:
+    if not running:
+        return " No process runs from .venv."
+    pids = " ".join(str(pid) for pid, _ in running)
+    return f" Processes run from .venv; stop them first (kill {pids}): {_named(running)}"
+
+
+def _named(running: list[tuple[int, str]]) -> str:
+    names = [f"{pid} ({command[:80]})" for pid, command in running]
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def _say(text: str) -> None:
     sys.stderr.write(f"{text}\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--usable", action="store_true", help="only fail when the Python of .venv does not run")
+    parser.add_argument("--unused", action="store_true", help="only fail when a process runs from .venv")
+    return parser
 
 
 if __name__ == "__main__":
