@@ -11,7 +11,9 @@ from shared.errors import Conflict, TooLarge
 
 
 class FlowTooLarge(TooLarge):
-    code, title, status = "flow_too_large", "A flow of that size is not kept", 413
+    code, title, status = "flow_too_large", "Flow too large", 413
+    cause = "The flow has more nodes or edges than allowed."
+    remedy = "Split it; `detail` names the limits."
 
 
 def too_large(nodes: int, edges: int) -> FlowTooLarge:
@@ -23,7 +25,9 @@ def too_large(nodes: int, edges: int) -> FlowTooLarge:
 class UndoConflict(Conflict):
     """The elements of a change have been changed again by somebody else."""
 
-    code, title, status = "undo_conflict", "Later changes stand in the way", 409
+    code, title, status = "undo_conflict", "Undo conflict", 409
+    cause = "A later change touched the same elements."
+    remedy = "Undo the later change first, or use `scope=all`."
 
     def __init__(self, conflicts: Sequence[tuple[str, str]]) -> None:
         named: JsonValue = [{"kind": kind, "id": key} for kind, key in conflicts[:100]]
@@ -34,4 +38,6 @@ class UndoConflict(Conflict):
 
 
 class ProposalClosed(Conflict):
-    code, title, status = "proposal_closed", "The proposal has already been decided", 409
+    code, title, status = "proposal_closed", "Proposal closed", 409
+    cause = "The proposal was already applied or discarded."
+    remedy = "Request a new proposal."

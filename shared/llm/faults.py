@@ -39,11 +39,16 @@ class Mark(StrEnum):
     PARK = "park"  #: do not ask it before a moment that is known
 
 
+_OF_THE_PROVIDER = "Nothing: Assay calls the next model of the chain. `assay jobs llm-calls ID` shows each attempt."
+
+
 class ProviderFault(AssayError):
     """One provider did not answer; ``detail`` is safe to show."""
 
-    title, status = "The model provider failed", 502
+    title, status = "Model provider failed", 502
     code: ClassVar[str] = "provider_fault"
+    cause = "A provider did not answer."
+    remedy = _OF_THE_PROVIDER
     plan: ClassVar[NextStep] = NextStep.NEXT
     mark: ClassVar[Mark] = Mark.NOTHING
 
@@ -55,56 +60,80 @@ class ProviderFault(AssayError):
 
 class ConnectionFailed(ProviderFault):
     code, mark = "connection_failed", Mark.COUNT
+    cause = "The provider's address cannot be reached."
+    remedy = "Check that the server runs, and that its address is reachable from Assay."
 
 
 class StaleConnection(ProviderFault):
     """A kept-alive connection was closed before the first byte, which is no fault of the provider: ask again."""
 
     code, plan = "stale_connection", NextStep.SAME_AGAIN
+    cause = "The provider had closed a kept-alive connection."
+    remedy = "Nothing: Assay sends the request again at once."
 
 
 class TimedOut(ProviderFault):
     code, mark = "timed_out", Mark.COUNT
+    cause = "The provider exceeded its timeout for the first token, between tokens or in total."
+    remedy = (
+        "For a slow server of your own, use `assay endpoints add ... --first-token`, or ASSAY_LLM_FIRST_TOKEN_SECONDS."
+    )
 
 
 class RateLimited(ProviderFault):
     code, mark = "rate_limited", Mark.PARK
+    cause = "The provider accepts no more requests for now."
+    remedy = _OF_THE_PROVIDER
 
 
 class ProviderOverloaded(ProviderFault):
     code, mark = "overloaded", Mark.COUNT
+    cause = "The provider is overloaded."
+    remedy = _OF_THE_PROVIDER
 
 
 class Busy(ProviderFault):
     """All its slots were taken for as long as could be waited."""
 
     code = "busy"
+    cause = "All slots of the server were taken for as long as the job could wait."
+    remedy = "Raise the endpoint's `--concurrency` if the server has more slots, or the job's budget of seconds."
 
 
 class Starting(ProviderFault):
     """It is loading its model: not a failure, and worth waiting for when nobody else answers."""
 
     code = "starting"
+    cause = "The server is loading its model."
+    remedy = "Wait: Assay retries for ASSAY_LLM_STARTING_SECONDS."
 
 
 class ServerError(ProviderFault):
     code, mark = "server_error", Mark.COUNT
+    cause = "The provider answered 500 or another server error."
+    remedy = _OF_THE_PROVIDER
 
 
 class StreamCut(ProviderFault):
     code, mark = "stream_cut", Mark.COUNT
+    cause = "The answer broke off before its end."
+    remedy = _OF_THE_PROVIDER
 
 
 class UnreadableAnswer(ProviderFault):
     """A broken chunk, or something that is no answer of a model: a proxy's HTML page."""
 
     code, mark = "unreadable_answer", Mark.COUNT
+    cause = "The response is not a model's answer, such as a proxy's HTML page."
+    remedy = "Check the provider's address and your proxies."
 
 
 class EmptyAnswer(ProviderFault):
     """An answer that says nothing; its tokens were spent all the same."""
 
     code = "empty_answer"
+    cause = "The model's answer is empty."
+    remedy = _OF_THE_PROVIDER
 
     def __init__(self, detail: str, usage: TokenUsage | None = None, finish: Finish | None = None) -> None:
         super().__init__(detail)
@@ -116,32 +145,46 @@ class OnlyThought(EmptyAnswer):
     """The model reasoned, and stopped or was cut before it answered."""
 
     code = "only_thought"
+    cause = "The model used all its tokens for reasoning before it answered."
+    remedy = "Give it more tokens or less effort: `assay models set`."
 
 
 class InvalidKey(ProviderFault):
     code, mark = "invalid_key", Mark.PARK
+    cause = "The provider rejects the API key."
+    remedy = "Set the right key and restart; docs/settings.md names the variable."
 
 
 class PaymentRequired(ProviderFault):
     code, mark = "payment_required", Mark.PARK
+    cause = "The account at the provider has no credit."
+    remedy = "Add credit at the provider, or change the chain."
 
 
 class Forbidden(ProviderFault):
     code = "forbidden"
+    cause = "The provider's key may not use this model."
+    remedy = "Use another key or another model."
 
 
 class UnknownModel(ProviderFault):
     code, mark = "unknown_model", Mark.PARK
+    cause = "The provider has no model of that name."
+    remedy = "Correct the name: `assay models ls --all`, `assay models set ROLE`."
 
 
 class EndpointNotFound(ProviderFault):
     code, mark = "endpoint_not_found", Mark.PARK
+    cause = "The address has no such path."
+    remedy = "Check the base URL; most end in `/v1`. `assay endpoints test NAME` checks it."
 
 
 class RequestRefused(ProviderFault):
     """400 or 422: the provider does not take this request; another one may."""
 
     code = "request_refused"
+    cause = "The provider answered 400 or 422: it does not accept this request."
+    remedy = _OF_THE_PROVIDER
 
 
 class PartUnsupported(ProviderFault):
@@ -149,36 +192,48 @@ class PartUnsupported(ProviderFault):
 
     plan = NextStep.WITHOUT
     part: ClassVar[Part]
+    cause = "The model does not support a part of the request."
+    remedy = "Nothing: Assay sends the request again without that part."
 
 
 class SchemaUnsupported(PartUnsupported):
     """The model has no structured answers; the text is checked anyway."""
 
     code, part = "schema_unsupported", "schema"
+    cause = "The model does not support structured answers."
+    remedy = "Nothing: Assay checks the text against the schema anyway."
 
 
 class ImagesUnsupported(PartUnsupported):
     """The model does not see."""
 
     code, part = "images_unsupported", "images"
+    cause = "The model does not accept images."
+    remedy = "Nothing: Assay sends the request without images, and a warning says so."
 
 
 class SamplingUnsupported(PartUnsupported):
     """The model does not let its temperature, its seed and the like be chosen."""
 
     code, part = "sampling_unsupported", "sampling"
+    cause = "The model does not support temperature or seed."
+    remedy = "Nothing: Assay sends the request without them; leave the parameters out."
 
 
 class EffortUnsupported(PartUnsupported):
     """The model does not let its effort be chosen, or has other words for it."""
 
     code, part = "effort_unsupported", "effort"
+    cause = "The model does not support an effort setting, or names its levels differently."
+    remedy = "Leave the parameter out."
 
 
 class PromptTooLong(ProviderFault):
     """The prompt, or the prompt and the answer's cap, do not fit into the model's window (tokens)."""
 
     code = ContextTooLong.code
+    cause = "The prompt, with the answer's token limit, does not fit into the model's window."
+    remedy = _OF_THE_PROVIDER
 
     def __init__(
         self, detail: str, http_status: int | None = None, window: int | None = None, prompt: int | None = None
@@ -192,6 +247,8 @@ class ToolUseFailed(ProviderFault):
     """The model's tool call does not fit its format; ``generation`` is what it wrote."""
 
     code = "tool_use_failed"
+    cause = "The model's tool call does not match its format."
+    remedy = _OF_THE_PROVIDER
 
     def __init__(self, detail: str, generation: str, http_status: int | None = None) -> None:
         super().__init__(detail, http_status)
@@ -199,20 +256,30 @@ class ToolUseFailed(ProviderFault):
 
 
 class UnknownProvider(AssayError):
-    code, title, status = "unknown_provider", "There is no such model provider", 422
+    code, title, status = "unknown_provider", "Provider not found", 422
+    cause = "No vendor or endpoint has that name."
+    remedy = "`assay endpoints ls` and `assay providers` list them."
 
 
 class ModelNotAllowed(AssayError):
-    code, title, status = "model_not_allowed", "The tenant may not use that model", 403
+    code, title, status = "model_not_allowed", "Model not allowed", 403
+    cause = "The tenant's list of models does not include this one."
+    remedy = "An administrator allows it: `PUT /v1/tenants/{id}/models`."
 
 
 class NoSuchModel(AssayError):
-    code, title, status = "no_such_model", "No configured provider has that model", 422
+    code, title, status = "no_such_model", "Model not found", 422
+    cause = "No configured provider has the requested model."
+    remedy = "`assay models ls --all` lists the models."
 
 
 class BrokerUnavailable(AssayError):
-    code, title, status = "model_broker_unavailable", "The broker of models does not answer", 503
+    code, title, status = "model_broker_unavailable", "Model broker unavailable", 503
+    cause = "The worker cannot reach the process that holds the providers' keys."
+    remedy = "Check that `broker` runs (`assay status`), and that ASSAY_BROKER_URL is its address."
 
 
 class BrokerRefused(AssayError):
-    code, title, status = "model_broker_refused", "The broker does not ask models for this", 403
+    code, title, status = "model_broker_refused", "Model broker refused", 403
+    cause = "The broker serves running jobs only: this one has ended, or the worker has another version."
+    remedy = "Nothing if the job was cancelled; otherwise run the same version of all services."

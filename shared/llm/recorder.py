@@ -37,7 +37,9 @@ _COMPARED = 200  #: recordings that a miss is compared with
 
 
 class RecordingMissing(AssayError):
-    code, title, status = "recording_missing", "There is no recording of this model call", 502
+    code, title, status = "recording_missing", "Recording missing", 502
+    cause = "A replay from recordings made a model call that was never recorded."
+    remedy = "Record it once (ASSAY_LLM_RECORD), or replay without recordings."
 
 
 class Recording(BaseModel):

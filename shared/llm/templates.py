@@ -15,19 +15,27 @@ _MAX_CHARACTERS = 4_000_000  #: characters of a rendered prompt
 
 
 class PromptBroken(InvalidRequest):
-    code, title = "prompt_broken", "The prompt is no template"
+    code, title = "prompt_broken", "Invalid prompt template"
+    cause = "The text is not a valid template."
+    remedy = "`detail` names the line; docs/llm.md describes the syntax."
 
 
 class PromptVariableUnknown(InvalidRequest):
-    code, title = "prompt_variable_unknown", "The prompt uses a variable that there is not"
+    code, title = "prompt_variable_unknown", "Unknown prompt variable"
+    cause = "The prompt uses a variable that the kind does not provide."
+    remedy = "`GET /v1/prompts/KEY` lists the variables."
 
 
 class PromptVariableMissing(InvalidRequest):
-    code, title = "prompt_variable_missing", "The prompt leaves out a variable that it needs"
+    code, title = "prompt_variable_missing", "Missing prompt variable"
+    cause = "The prompt leaves out a variable that the kind requires."
+    remedy = "Add the variable that `errors` names."
 
 
 class PromptNotRendered(InternalError):
-    code, title = "prompt_not_rendered", "A prompt could not be filled in"
+    code, title = "prompt_not_rendered", "Prompt rendering failed"
+    cause = "A published prompt failed to render."
+    remedy = "Roll it back: `assay prompts rollback KEY`."
 
 
 @dataclass(frozen=True)

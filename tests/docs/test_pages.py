@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 from assay.command import build
 from scripts import errors_table, settings_table
-from services.gateway.http.problems import by_code
-from services.gateway.http.remedies import REMEDIES
+from shared.errors import AssayError
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
@@ -24,9 +24,13 @@ def test_the_page_of_errors_is_current() -> None:
 
 
 def test_every_error_has_a_cause_and_a_remedy_whose_commands_and_settings_there_are() -> None:
-    assert set(REMEDIES) == set(by_code())
-    told = " ".join(part for remedy in REMEDIES.values() for part in remedy)
-    assert all(len(part) > 10 for remedy in REMEDIES.values() for part in remedy)
+    kinds: list[type[AssayError]] = [AssayError, *_subclasses(AssayError)]
+    for kind in kinds:
+        own = vars(kind)
+        assert "code" not in own or {"cause", "remedy"} <= set(own), kind.__name__
+        assert min(map(len, (kind.title, kind.cause, kind.remedy))) > 5, kind.__name__
+        assert len(kind.title.split()) <= 4, f"the title of {kind.__name__} is long"
+    told = " ".join(f"{kind.cause} {kind.remedy}" for kind in kinds)
     documented = settings_table.PAGE.read_text("utf-8")
     for setting in re.findall(r"\b(?:ASSAY|QDRANT|OPENAI|GROQ)_[A-Z_]+", told):
         assert f"`{setting}`" in documented, setting
@@ -38,6 +42,14 @@ def test_every_error_has_a_cause_and_a_remedy_whose_commands_and_settings_there_
             app = app[word]  # raises KeyError when there is no such command
     for page in re.findall(r"docs/[\w/-]+\.md", told):
         assert (ROOT / page).exists(), page
+
+
+def _subclasses(kind: type[AssayError]) -> Iterator[type[AssayError]]:
+    """Yield the classes of errors that Assay defines."""
+    for child in kind.__subclasses__():
+        if child.__module__.startswith(("shared.", "services.")):
+            yield child
+            yield from _subclasses(child)
 
 
 def test_links_lead_somewhere() -> None:

@@ -82,9 +82,10 @@ def invalid(errors: Sequence[Mapping[str, Any]], body: object = None) -> AssayEr
 
 
 def _class_of(code: str) -> type[AssayError]:
-    """The error with that code, or a 422 that is called so."""
+    """Return the error with that code, or a 422 of that code."""
     known = by_code().get(code)
-    return known or type("Invalid", (AssayError,), {"code": code, "title": InvalidRequest.title, "status": 422})
+    texts = {name: getattr(InvalidRequest, name) for name in ("title", "status", "cause", "remedy")}
+    return known or type("Invalid", (AssayError,), {"code": code, **texts})
 
 
 def _pointed(error: Mapping[str, Any]) -> Sequence[str | int]:

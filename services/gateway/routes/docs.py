@@ -11,7 +11,6 @@ from pathlib import Path
 from fastapi import FastAPI, Request, Response
 
 from services.gateway.http.problems import by_code
-from services.gateway.http.remedies import REMEDIES
 from services.gateway.http.responses import Json, encode, etag_of, has_tag
 from services.gateway.http.rules import EndpointRules
 from services.gateway.routing import routes
@@ -76,10 +75,9 @@ async def errors_page() -> Response:
 
 
 def _error_row(code: str, kind: type[AssayError]) -> str:
-    remedy = REMEDIES[code]
     cells = (f"<code>{escape(code)}</code>", str(kind.status), escape(kind.title))
-    told = "".join(f"<td>{cell}</td>" for cell in (*cells, _with_code(remedy.cause), _with_code(remedy.fix)))
-    return f'<tr id="{escape(code)}">{told}</tr>'
+    columns = "".join(f"<td>{cell}</td>" for cell in (*cells, _with_code(kind.cause), _with_code(kind.remedy)))
+    return f'<tr id="{escape(code)}">{columns}</tr>'
 
 
 def _with_code(text: str) -> str:
