@@ -9,7 +9,6 @@ from sqlalchemy import Column, Connection, Index, Table
 from sqlalchemy.sql.schema import SchemaItem
 
 # Every package that has tables registers them on the metadata, which ``alembic check`` compares with the database.
-import services.search.catalog  # noqa: F401
 import shared.audit
 import shared.blobs
 import shared.collections

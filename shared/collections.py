@@ -61,6 +61,37 @@ collection_tables = Table(
     ),
 )
 
+search_attempts = Table(
+    "search_attempts",
+    metadata,
+    Column("job_id", Text, primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("tenant_id", Text, primary_key=True),
+    Column("collection_id", Text, nullable=False, index=True),
+    Column("strategy", Text, nullable=False),
+    Column("reasoning", Text, nullable=False),
+    Column("user_message", Text, nullable=False),
+    Column("queries", JSONB, nullable=False),  # each with its threshold, filters, hits, error and milliseconds
+    Column("gain", Integer, nullable=False),  # records that no earlier attempt had found
+    Column("created_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
+    ForeignKeyConstraint(["job_id", "tenant_id"], ["jobs.id", "jobs.tenant_id"], ondelete="CASCADE"),
+)
+
+search_rewrites = Table(
+    "search_rewrites",
+    metadata,
+    Column("collection_id", Text, primary_key=True),
+    Column("name", Text, primary_key=True),  # of the table
+    Column("wording_sha256", Text, primary_key=True),
+    Column("tenant_id", Text, primary_key=True),
+    Column("wording", Text, nullable=False),
+    Column("rewritten", Text, nullable=False),
+    Column("updated_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
+    ForeignKeyConstraint(
+        ["collection_id", "tenant_id"], ["collections.id", "collections.tenant_id"], ondelete="CASCADE"
+    ),
+)
+
 # Points of deleted collections are in a store that only the search worker opens; it removes them later.
 dropped_collections = Table(
     "dropped_collections",

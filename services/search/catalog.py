@@ -9,65 +9,26 @@ from typing import Any, Protocol
 
 from pydantic import JsonValue
 from sqlalchemy import (
-    Column,
     Connection,
-    DateTime,
     Engine,
     Executable,
-    ForeignKeyConstraint,
-    Integer,
     Select,
-    Table,
-    Text,
     exists,
     literal,
     select,
     text,
 )
-from sqlalchemy.dialects.postgresql import JSONB, Insert, insert
+from sqlalchemy.dialects.postgresql import Insert, insert
 from sqlalchemy.exc import OperationalError
 
 import shared.collections as statements
 import shared.jobs.tables  # noqa: F401 - the attempts refer to jobs
-from shared.collections import collections
+from shared.collections import collections, search_attempts, search_rewrites
 from shared.contracts.search import TableSpec
-from shared.db import metadata
 from shared.errors import DatabaseUnavailable, UnknownCollection
 
 _NOW = text("clock_timestamp()")
 _MOST_REWRITES = 200
-
-search_attempts = Table(
-    "search_attempts",
-    metadata,
-    Column("job_id", Text, primary_key=True),
-    Column("number", Integer, primary_key=True),
-    Column("tenant_id", Text, primary_key=True),
-    Column("collection_id", Text, nullable=False, index=True),
-    Column("strategy", Text, nullable=False),
-    Column("reasoning", Text, nullable=False),
-    Column("user_message", Text, nullable=False),
-    Column("queries", JSONB, nullable=False),  # each with its threshold, filters, hits, error and milliseconds
-    Column("gain", Integer, nullable=False),  # records that no earlier attempt had found
-    Column("created_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
-    ForeignKeyConstraint(["job_id", "tenant_id"], ["jobs.id", "jobs.tenant_id"], ondelete="CASCADE"),
-)
-
-search_rewrites = Table(
-    "search_rewrites",
-    metadata,
-    Column("collection_id", Text, primary_key=True),
-    Column("name", Text, primary_key=True),  # of the table
-    Column("wording_sha256", Text, primary_key=True),
-    Column("tenant_id", Text, primary_key=True),
-    Column("wording", Text, nullable=False),
-    Column("rewritten", Text, nullable=False),
-    Column("updated_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
-    ForeignKeyConstraint(
-        ["collection_id", "tenant_id"], ["collections.id", "collections.tenant_id"], ondelete="CASCADE"
-    ),
-)
-
 
 #: Runs inside the transaction that completes the job.
 Effect = Callable[[Connection], None]

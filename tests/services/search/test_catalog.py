@@ -9,8 +9,9 @@ from pydantic import JsonValue
 from sqlalchemy import Engine, select, text
 from uuid_utils import uuid7
 
-from services.search.catalog import Rewrite, SqlCatalog, TableStatistics, search_attempts
+from services.search.catalog import Rewrite, SqlCatalog, TableStatistics
 from shared import collections
+from shared.collections import search_attempts
 from shared.contracts.search import CollectionInput
 from shared.db import connect
 from shared.errors import UnknownCollection

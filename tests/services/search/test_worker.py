@@ -19,8 +19,8 @@ from sqlalchemy import Engine, RowMapping, select, text
 
 from services.host.prefork import PreforkedProcess
 from services.reconciler.recovery import reclaim_expired
-from services.search.catalog import search_attempts
 from shared import blobs, collections
+from shared.collections import search_attempts
 from shared.contracts.search import CollectionInput
 from shared.db import connect
 from shared.jobs import notifications, submission
