@@ -13,7 +13,8 @@ import structlog
 from fastapi import Depends, FastAPI, Request
 from obstore.store import ObjectStore
 from redis.asyncio import Redis
-from sqlalchemy.util import await_only
+from sqlalchemy import Connection
+from sqlalchemy.engine import AdaptedConnection
 
 from services.gateway.database import Database
 from services.gateway.health import HealthMonitor
@@ -42,9 +43,11 @@ _REDIS_TIMEOUT = 0.2
 SIDE_CONNECTIONS, KEY_CONNECTIONS = 2, 1
 
 
-def offload(work: Callable[[], Answer], /) -> Answer:
-    """What a store has to compute under ``run_sync``, in a thread, so that the event loop goes on."""
-    return await_only(asyncio.to_thread(work))
+def offload(connection: Connection, work: Callable[[], Answer], /) -> Answer:
+    """Run in a thread what a store computes under ``run_sync``, so that the event loop continues."""
+    driver = connection.connection.dbapi_connection
+    assert isinstance(driver, AdaptedConnection)
+    return cast(Answer, driver.run_async(lambda _: asyncio.to_thread(work)))
 
 
 @dataclass

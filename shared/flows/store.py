@@ -94,12 +94,13 @@ def branch_source(origin: str) -> tuple[str, int] | None:
 
 
 class Offload(Protocol):
-    """Runs what takes long; on an event loop, in a thread."""
+    """Runs what takes long; under an event loop, in a thread while the connection's caller waits."""
 
-    def __call__(self, work: Callable[[], Answer], /) -> Answer: ...
+    def __call__(self, connection: Connection, work: Callable[[], Answer], /) -> Answer: ...
 
 
-def inline(work: Callable[[], Answer], /) -> Answer:
+def inline(connection: Connection, work: Callable[[], Answer], /) -> Answer:
+    """Run the work here."""
     return work()
 
 
@@ -126,7 +127,7 @@ class FlowStore:
     def create(self, connection: Connection, tenant: str, name: str, document: Document, author: Author) -> Flow:
         """Raises: FlowTooLarge, InvalidRequest."""
         check_size(document)
-        flow_id, written = uuid.uuid4().hex, self._offload(lambda: encode_document(document))
+        flow_id, written = uuid.uuid4().hex, self._offload(connection, lambda: encode_document(document))
         counts = {"nodes_count": len(document.nodes), "edges_count": len(document.edges)}
         row = (
             connection.execute(
@@ -165,7 +166,7 @@ class FlowStore:
             row = connection.execute(statements.snapshot_at(flow, version)).one_or_none()
             if row is None:
                 raise NotFound(f"Version {version} is not kept any more.")
-            known = row.version, self._offload(lambda: decode_document(row.document))
+            known = row.version, self._offload(connection, lambda: decode_document(row.document))
         at, document = known
         if at == version:
             return document
@@ -251,7 +252,7 @@ class FlowStore:
         tail_bytes += added
         if version - at < _SNAPSHOT_EVERY and tail_bytes <= max(_TAIL_BYTES, snapshot_bytes):
             return {"tail_bytes": tail_bytes}
-        written = self._offload(lambda: encode_document(document))
+        written = self._offload(connection, lambda: encode_document(document))
         connection.execute(statements.add_snapshot(flow.key, version, written))
         too_old = connection.execute(statements.too_old(flow.key, self.most_bytes)).scalar_one()
         for forget in statements.forget_versions(flow.key, max(too_old, version - self._kept_versions)):
