@@ -54,8 +54,6 @@ def _draw(pyplot: Any) -> None:
     pyplot.legend()
     pyplot.savefig(io.BytesIO(), format="png", bbox_inches="tight")
     pyplot.close("all")
-    # It forgets its open fonts in every fork; once, here, is enough.
-    importlib.import_module("matplotlib.font_manager")._get_font.cache_clear()
 
 
 #: Methods of polars whose rows come in any order unless they are asked to keep it.
