@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, BinaryIO, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
-import anyio
 import httpx2
 
 from assay import submits
 from assay._async import resources
+from assay._async.connection import AsyncConnection
 from assay._async.job import AsyncJob
 from assay.calls import files, jobs, rest
 from assay.calls.call import ApiCall, Reply, Upload, raw
-from assay.events import Feed, JobEvent
-from assay.exchange import Answer, ClientOptions, Outcome, Send, Steps, error_of, exchange
-from assay.transport import CHUNK_BYTES, EndOfEvents, Target, fault_of, find_target, refuse, reply_of
+from assay.exchange import exchange
 
 if TYPE_CHECKING:
     from shared.contracts.capabilities import Capabilities
@@ -34,7 +29,7 @@ if TYPE_CHECKING:
     from shared.contracts.transform import TransformResult
 
 
-class AsyncClient:
+class AsyncClient(AsyncConnection):
     """Talks to one Assay; ``async with AsyncClient() as assay: ...`` closes its connections."""
 
     def __init__(
@@ -47,12 +42,7 @@ class AsyncClient:
         max_retries: int = 2,
         transport: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
-        self.target: Target = find_target(url, api_key, profile=profile)
-        self.options = ClientOptions(timeout, max_retries)
-        headers = {"User-Agent": "assay-python"}
-        if self.target.api_key:
-            headers["Authorization"] = f"Bearer {self.target.api_key}"
-        self._http = httpx2.AsyncClient(base_url=self.target.url, headers=headers, transport=transport)
+        super().__init__(url, api_key, profile=profile, timeout=timeout, max_retries=max_retries, transport=transport)
         self._add_resources()
 
     def with_options(self, *, timeout: float | None = None, max_retries: int | None = None) -> Self:
@@ -63,17 +53,6 @@ class AsyncClient:
         other.options = replace(self.options, **{name: v for name, v in given.items() if v is not None})  # type: ignore[arg-type]
         other._add_resources()
         return other
-
-    async def close(self) -> None:
-        await self._http.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
-        await self.close()
 
     # --- work by kind ------------------------------------------------------------------------------------------------
 
@@ -170,8 +149,7 @@ class AsyncClient:
     ) -> AsyncJob[Any]:
         """A job of any kind, with its input as API.md has it."""
         options: jobs.SubmitOptions = {**(submit or {}), **more}
-        view = await self.drive(submits.submit(self.options, kind, input, options, wait, idempotency_key))
-        return AsyncJob(self, view)
+        return await self.jobs.create(kind, input, wait=wait, idempotency_key=idempotency_key, **options)
 
     async def job(self, id: str) -> AsyncJob[Any]:
         """The handle of a job that is there."""
@@ -239,109 +217,6 @@ class AsyncClient:
         call = ApiCall(method.upper(), path, raw, query or {}, json, upload, headers or {})
         return await self.drive(exchange(call, self.options))
 
-    async def send(self, call: ApiCall[Answer]) -> Answer:
-        """Send a call and read its answer. Raises: APIError."""
-        return await self.drive(submits.call(call, self.options))
-
-    async def fetch(self, call: ApiCall[Any]) -> Any:
-        """Send a call and take its answer's JSON as it is. Raises: APIError."""
-        reply = await self.drive(exchange(call, self.options))
-        return reply.json()
-
-    async def drive(self, steps: Steps[Answer]) -> Answer:
-        """Perform what the core asks for."""
-        outcome: Outcome = None
-        try:
-            while True:
-                step = steps.send(outcome)
-                outcome = None
-                if isinstance(step, Send):
-                    outcome = await self._perform(step)
-                else:
-                    await anyio.sleep(step.seconds)
-        except StopIteration as end:
-            return end.value  # type: ignore[no-any-return]
-
-    async def download(self, path: str, target: BinaryIO) -> None:
-        """Stream an answer's body into a file. Raises: APIError."""
-        try:
-            async with self._http.stream("GET", path, timeout=self.options.timeout) as response:
-                if response.status_code >= 400:
-                    raise error_of(reply_of(response, await response.aread()))
-                async for chunk in response.aiter_bytes(CHUNK_BYTES):
-                    target.write(chunk)
-        except httpx2.HTTPError as fault:
-            raise fault_of(fault) from fault
-
-    async def save(self, path: str, target: str | os.PathLike[str]) -> Path:
-        """Stream an answer's body into a file, which appears only when it is whole. Raises: APIError."""
-        whole = Path(target)
-        beside = whole.with_name(f".{whole.name}.{os.getpid()}.part")
-        try:
-            with beside.open("wb") as file:
-                await self.download(path, file)
-            beside.replace(whole)
-        finally:
-            beside.unlink(missing_ok=True)
-        return whole
-
-    async def events(self, job_id: str, after: int = 0, timeout: float | None = None) -> AsyncIterator[JobEvent]:
-        """The job's events until its last, or until ``timeout`` seconds are over; reconnects as often as needed."""
-        feed = Feed(after)
-        deadline = None if timeout is None else time.monotonic() + timeout
-        while not feed.finished:
-            patience = feed.begin(deadline)
-            if patience <= 0:
-                return
-            try:
-                async for event in self._listen(job_id, feed, patience, deadline):
-                    yield event
-            except EndOfEvents:
-                return
-            except httpx2.HTTPError:
-                await anyio.sleep(feed.pause(deadline))
-
-    async def _listen(
-        self, job_id: str, feed: Feed, patience: float, deadline: float | None
-    ) -> AsyncIterator[JobEvent]:
-        """One connection's worth. Raises: EndOfEvents, httpx2.HTTPError for another try, APIError."""
-        before, path = feed.after, jobs.events_path(job_id)
-        async with self._http.stream("GET", path, headers=feed.headers, timeout=patience) as response:
-            if response.status_code >= 400:
-                refuse(reply_of(response, await response.aread()))
-            async for chunk in response.aiter_bytes():
-                for event in feed.receive(chunk):
-                    yield event
-                if feed.renew(deadline):
-                    return
-        if not feed.finished:
-            if feed.after == before and await self._ended(job_id):
-                raise EndOfEvents
-            raise httpx2.ReadError("the stream ended before the job")
-
-    async def _ended(self, job_id: str) -> bool:
-        """Whether a stream was silent because everything in it had been seen before."""
-        job = await self.send(jobs.get(job_id))
-        return job.state.terminal
-
-    async def _perform(self, request: Send) -> Outcome:
-        stream = request.upload.open() if request.upload is not None else None
-        try:
-            response = await self._http.request(
-                request.method,
-                request.path,
-                params=httpx2.QueryParams(request.parameters) if request.parameters else None,
-                headers=dict(request.headers),
-                content=chunks_of(stream) if stream is not None else request.content,
-                timeout=httpx2.Timeout(request.timeout, connect=min(5.0, request.timeout)),
-            )
-        except (httpx2.HTTPError, httpx2.InvalidURL) as fault:
-            return fault_of(fault)
-        finally:
-            if stream is not None and request.upload is not None and request.upload.close:
-                stream.close()
-        return reply_of(response, response.content)
-
     def _add_resources(self) -> None:
         self.jobs = resources.Jobs(self)
         self.batches = resources.Batches(self)
@@ -360,8 +235,3 @@ class AsyncClient:
         self.conversations = resources.Conversations(self)
         self.collections = resources.Collections(self)
         self.stacks = resources.Stacks(self)
-
-
-async def chunks_of(stream: BinaryIO) -> AsyncIterator[bytes]:
-    while chunk := await anyio.to_thread.run_sync(stream.read, CHUNK_BYTES):
-        yield chunk

@@ -13,7 +13,7 @@ from assay.events import JobEvent
 from assay.submits import result_of, table_file
 
 if TYPE_CHECKING:
-    from assay._async.client import AsyncClient
+    from assay._async.connection import AsyncConnection
     from shared.contracts.jobs import EventPage, JobState, JobView
     from shared.contracts.models import LlmCalls
 
@@ -23,8 +23,8 @@ Result = TypeVar("Result")
 class AsyncJob(Generic[Result]):
     """``view`` is the job as it was last heard of."""
 
-    def __init__(self, client: AsyncClient, view: JobView) -> None:
-        self._client = client
+    def __init__(self, connection: AsyncConnection, view: JobView) -> None:
+        self._connection = connection
         self.view = view
 
     @property
@@ -40,7 +40,7 @@ class AsyncJob(Generic[Result]):
         return self.view.state.terminal
 
     async def refresh(self) -> JobView:
-        self.view = await self._client.send(jobs.get(self.id))
+        self.view = await self._connection.send(jobs.get(self.id))
         return self.view
 
     async def wait(self, timeout: float | None = None) -> JobView:
@@ -49,7 +49,7 @@ class AsyncJob(Generic[Result]):
         while not self.done:
             left = None if deadline is None else deadline - time.monotonic()
             if left is None or left > 0:
-                async for _ in self._client.events(self.id, timeout=left):
+                async for _ in self._connection.events(self.id, timeout=left):
                     pass
             view = await self.refresh()
             if not view.state.terminal and deadline is not None and time.monotonic() >= deadline:
@@ -62,14 +62,14 @@ class AsyncJob(Generic[Result]):
 
     def events(self, after: int = 0, timeout: float | None = None) -> AsyncIterator[JobEvent]:
         """What happens, as it happens, from the beginning or after an event's number."""
-        return self._client.events(self.id, after, timeout)
+        return self._connection.events(self.id, after, timeout)
 
     async def events_page(self, after: int = 0, types: Sequence[str] = (), limit: int | None = None) -> EventPage:
         """What has happened so far, up to 1,000 events at once, of these types only when any are named."""
-        return await self._client.send(jobs.events_page(self.id, after, types, limit))
+        return await self._connection.send(jobs.events_page(self.id, after, types, limit))
 
     async def cancel(self) -> JobView:
-        self.view = await self._client.send(jobs.cancel(self.id))
+        self.view = await self._connection.send(jobs.cancel(self.id))
         return self.view
 
     async def replay(
@@ -80,14 +80,14 @@ class AsyncJob(Generic[Result]):
         budget: Mapping[str, float | None] | None = None,
     ) -> AsyncJob[Result]:
         """A new job with the same input, but for what is given here."""
-        return AsyncJob(self._client, await self._client.send(jobs.replay(self.id, input, model, budget)))
+        return AsyncJob(self._connection, await self._connection.send(jobs.replay(self.id, input, model, budget)))
 
     async def llm_calls(self) -> LlmCalls:
-        return await self._client.send(jobs.llm_calls(self.id))
+        return await self._connection.send(jobs.llm_calls(self.id))
 
     async def frame(self, timeout: float | None = None) -> Any:
         """The result's table as a pandas frame (pandas and pyarrow have to be installed)."""
-        content = await self._client.send(files.content(table_file(await self.wait(timeout))))
+        content = await self._connection.send(files.content(table_file(await self.wait(timeout))))
         import pandas  # noqa: PLC0415
 
         return pandas.read_parquet(io.BytesIO(content))

@@ -8,12 +8,13 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Concatenate, ParamSpec, TypeVar, Unpack
 
+from assay import submits
+from assay._async.job import AsyncJob
 from assay.calls import evaluations, files, flows, jobs, rest, shadows, stacks, uploads
 from assay.calls.call import ApiCall
 
 if TYPE_CHECKING:
-    from assay._async.client import AsyncClient
-    from assay._async.job import AsyncJob
+    from assay._async.connection import AsyncConnection
     from shared.contracts.definitions import DefinitionSet
     from shared.contracts.jobs import JobView
 
@@ -23,8 +24,8 @@ _PART_BYTES = 8_000_000  #: of an upload in parts, sent and kept at once
 
 
 class Noun:
-    def __init__(self, client: AsyncClient) -> None:
-        self._client = client
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
 
 
 def sends(
@@ -33,7 +34,7 @@ def sends(
     """A method that sends a call, with the call's parameters and documentation."""
 
     async def method(self: Noun, /, *positional: Parameters.args, **named: Parameters.kwargs) -> Answer:
-        return await self._client.send(call(*positional, **named))
+        return await self._connection.send(call(*positional, **named))
 
     signature = inspect.signature(call)
     itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
@@ -52,7 +53,10 @@ class Jobs(Noun):
         idempotency_key: str | None = None,
         **options: Unpack[jobs.SubmitOptions],
     ) -> AsyncJob[Any]:
-        return await self._client.submit(kind, input, options, wait=wait, idempotency_key=idempotency_key)
+        view = await self._connection.drive(
+            submits.submit(self._connection.options, kind, input, options, wait, idempotency_key)
+        )
+        return AsyncJob(self._connection, view)
 
     list = sends(jobs.page)
     counts = sends(jobs.counts)
@@ -80,10 +84,10 @@ class Jobs(Noun):
 
     async def save_table(self, id: str, target: str | os.PathLike[str], format: str) -> Path:
         """Stream every row of the result's table into a file, for example as ``csv``, ``parquet`` or ``xlsx``."""
-        return await self._client.save(jobs.result_path(id, format), target)
+        return await self._connection.save(jobs.result_path(id, format), target)
 
     async def replay(self, id: str, input: Mapping[str, Any] | None = None, model: str | None = None) -> AsyncJob[Any]:
-        job = await self._client.job(id)
+        job: AsyncJob[Any] = AsyncJob(self._connection, await self._connection.send(jobs.get(id)))
         return await job.replay(input, model=model)
 
     llm_calls = sends(jobs.llm_calls)
@@ -127,7 +131,7 @@ class Files(Noun):
 
     async def save(self, id: str, target: str | os.PathLike[str]) -> Path:
         """Stream the content into a file, which appears only when it is whole."""
-        return await self._client.save(files.content_path(id), target)
+        return await self._connection.save(files.content_path(id), target)
 
     delete = sends(files.delete)
 
@@ -270,7 +274,9 @@ class Stacks(Noun):
 
     async def definitions(self, version: int | None = None) -> DefinitionSet:
         """Those in use, or an older version of them."""
-        return await self._client.send(stacks.definitions() if version is None else stacks.definition_version(version))
+        return await self._connection.send(
+            stacks.definitions() if version is None else stacks.definition_version(version)
+        )
 
     versions = sends(stacks.definition_versions)
     set = sends(stacks.set_definitions)

@@ -4,23 +4,19 @@
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, BinaryIO, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import httpx2
 
 from assay import submits
 from assay._sync import resources
+from assay._sync.connection import Connection
 from assay._sync.job import Job
 from assay.calls import files, jobs, rest
 from assay.calls.call import ApiCall, Reply, Upload, raw
-from assay.events import Feed, JobEvent
-from assay.exchange import Answer, ClientOptions, Outcome, Send, Steps, error_of, exchange
-from assay.transport import CHUNK_BYTES, EndOfEvents, Target, fault_of, find_target, refuse, reply_of
+from assay.exchange import exchange
 
 if TYPE_CHECKING:
     from shared.contracts.capabilities import Capabilities
@@ -34,7 +30,7 @@ if TYPE_CHECKING:
     from shared.contracts.transform import TransformResult
 
 
-class Client:
+class Client(Connection):
     """Talks to one Assay; ``with Client() as assay: ...`` closes its connections."""
 
     def __init__(
@@ -47,12 +43,7 @@ class Client:
         max_retries: int = 2,
         transport: httpx2.BaseTransport | None = None,
     ) -> None:
-        self.target: Target = find_target(url, api_key, profile=profile)
-        self.options = ClientOptions(timeout, max_retries)
-        headers = {"User-Agent": "assay-python"}
-        if self.target.api_key:
-            headers["Authorization"] = f"Bearer {self.target.api_key}"
-        self._http = httpx2.Client(base_url=self.target.url, headers=headers, transport=transport)
+        super().__init__(url, api_key, profile=profile, timeout=timeout, max_retries=max_retries, transport=transport)
         self._add_resources()
 
     def with_options(self, *, timeout: float | None = None, max_retries: int | None = None) -> Self:
@@ -63,15 +54,6 @@ class Client:
         other.options = replace(self.options, **{name: v for name, v in given.items() if v is not None})  # type: ignore[arg-type]
         other._add_resources()
         return other
-
-    def close(self) -> None:
-        self._http.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
 
     # --- work by kind ------------------------------------------------------------------------------------------------
 
@@ -168,8 +150,7 @@ class Client:
     ) -> Job[Any]:
         """A job of any kind, with its input as API.md has it."""
         options: jobs.SubmitOptions = {**(submit or {}), **more}
-        view = self.drive(submits.submit(self.options, kind, input, options, wait, idempotency_key))
-        return Job(self, view)
+        return self.jobs.create(kind, input, wait=wait, idempotency_key=idempotency_key, **options)
 
     def job(self, id: str) -> Job[Any]:
         """The handle of a job that is there."""
@@ -237,105 +218,6 @@ class Client:
         call = ApiCall(method.upper(), path, raw, query or {}, json, upload, headers or {})
         return self.drive(exchange(call, self.options))
 
-    def send(self, call: ApiCall[Answer]) -> Answer:
-        """Send a call and read its answer. Raises: APIError."""
-        return self.drive(submits.call(call, self.options))
-
-    def fetch(self, call: ApiCall[Any]) -> Any:
-        """Send a call and take its answer's JSON as it is. Raises: APIError."""
-        reply = self.drive(exchange(call, self.options))
-        return reply.json()
-
-    def drive(self, steps: Steps[Answer]) -> Answer:
-        """Perform what the core asks for."""
-        outcome: Outcome = None
-        try:
-            while True:
-                step = steps.send(outcome)
-                outcome = None
-                if isinstance(step, Send):
-                    outcome = self._perform(step)
-                else:
-                    time.sleep(step.seconds)
-        except StopIteration as end:
-            return end.value  # type: ignore[no-any-return]
-
-    def download(self, path: str, target: BinaryIO) -> None:
-        """Stream an answer's body into a file. Raises: APIError."""
-        try:
-            with self._http.stream("GET", path, timeout=self.options.timeout) as response:
-                if response.status_code >= 400:
-                    raise error_of(reply_of(response, response.read()))
-                for chunk in response.iter_bytes(CHUNK_BYTES):
-                    target.write(chunk)
-        except httpx2.HTTPError as fault:
-            raise fault_of(fault) from fault
-
-    def save(self, path: str, target: str | os.PathLike[str]) -> Path:
-        """Stream an answer's body into a file, which appears only when it is whole. Raises: APIError."""
-        whole = Path(target)
-        beside = whole.with_name(f".{whole.name}.{os.getpid()}.part")
-        try:
-            with beside.open("wb") as file:
-                self.download(path, file)
-            beside.replace(whole)
-        finally:
-            beside.unlink(missing_ok=True)
-        return whole
-
-    def events(self, job_id: str, after: int = 0, timeout: float | None = None) -> Iterator[JobEvent]:
-        """The job's events until its last, or until ``timeout`` seconds are over; reconnects as often as needed."""
-        feed = Feed(after)
-        deadline = None if timeout is None else time.monotonic() + timeout
-        while not feed.finished:
-            patience = feed.begin(deadline)
-            if patience <= 0:
-                return
-            try:
-                yield from self._listen(job_id, feed, patience, deadline)
-            except EndOfEvents:
-                return
-            except httpx2.HTTPError:
-                time.sleep(feed.pause(deadline))
-
-    def _listen(self, job_id: str, feed: Feed, patience: float, deadline: float | None) -> Iterator[JobEvent]:
-        """One connection's worth. Raises: EndOfEvents, httpx2.HTTPError for another try, APIError."""
-        before, path = feed.after, jobs.events_path(job_id)
-        with self._http.stream("GET", path, headers=feed.headers, timeout=patience) as response:
-            if response.status_code >= 400:
-                refuse(reply_of(response, response.read()))
-            for chunk in response.iter_bytes():
-                yield from feed.receive(chunk)
-                if feed.renew(deadline):
-                    return
-        if not feed.finished:
-            if feed.after == before and self._ended(job_id):
-                raise EndOfEvents
-            raise httpx2.ReadError("the stream ended before the job")
-
-    def _ended(self, job_id: str) -> bool:
-        """Whether a stream was silent because everything in it had been seen before."""
-        job = self.send(jobs.get(job_id))
-        return job.state.terminal
-
-    def _perform(self, request: Send) -> Outcome:
-        stream = request.upload.open() if request.upload is not None else None
-        try:
-            response = self._http.request(
-                request.method,
-                request.path,
-                params=httpx2.QueryParams(request.parameters) if request.parameters else None,
-                headers=dict(request.headers),
-                content=chunks_of(stream) if stream is not None else request.content,
-                timeout=httpx2.Timeout(request.timeout, connect=min(5.0, request.timeout)),
-            )
-        except (httpx2.HTTPError, httpx2.InvalidURL) as fault:
-            return fault_of(fault)
-        finally:
-            if stream is not None and request.upload is not None and request.upload.close:
-                stream.close()
-        return reply_of(response, response.content)
-
     def _add_resources(self) -> None:
         self.jobs = resources.Jobs(self)
         self.batches = resources.Batches(self)
@@ -354,8 +236,3 @@ class Client:
         self.conversations = resources.Conversations(self)
         self.collections = resources.Collections(self)
         self.stacks = resources.Stacks(self)
-
-
-def chunks_of(stream: BinaryIO) -> Iterator[bytes]:
-    while chunk := stream.read(CHUNK_BYTES):
-        yield chunk

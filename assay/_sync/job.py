@@ -14,7 +14,7 @@ from assay.events import JobEvent
 from assay.submits import result_of, table_file
 
 if TYPE_CHECKING:
-    from assay._sync.client import Client
+    from assay._sync.connection import Connection
     from shared.contracts.jobs import EventPage, JobState, JobView
     from shared.contracts.models import LlmCalls
 
@@ -24,8 +24,8 @@ Result = TypeVar("Result")
 class Job(Generic[Result]):
     """``view`` is the job as it was last heard of."""
 
-    def __init__(self, client: Client, view: JobView) -> None:
-        self._client = client
+    def __init__(self, connection: Connection, view: JobView) -> None:
+        self._connection = connection
         self.view = view
 
     @property
@@ -41,7 +41,7 @@ class Job(Generic[Result]):
         return self.view.state.terminal
 
     def refresh(self) -> JobView:
-        self.view = self._client.send(jobs.get(self.id))
+        self.view = self._connection.send(jobs.get(self.id))
         return self.view
 
     def wait(self, timeout: float | None = None) -> JobView:
@@ -50,7 +50,7 @@ class Job(Generic[Result]):
         while not self.done:
             left = None if deadline is None else deadline - time.monotonic()
             if left is None or left > 0:
-                for _ in self._client.events(self.id, timeout=left):
+                for _ in self._connection.events(self.id, timeout=left):
                     pass
             view = self.refresh()
             if not view.state.terminal and deadline is not None and time.monotonic() >= deadline:
@@ -63,14 +63,14 @@ class Job(Generic[Result]):
 
     def events(self, after: int = 0, timeout: float | None = None) -> Iterator[JobEvent]:
         """What happens, as it happens, from the beginning or after an event's number."""
-        return self._client.events(self.id, after, timeout)
+        return self._connection.events(self.id, after, timeout)
 
     def events_page(self, after: int = 0, types: Sequence[str] = (), limit: int | None = None) -> EventPage:
         """What has happened so far, up to 1,000 events at once, of these types only when any are named."""
-        return self._client.send(jobs.events_page(self.id, after, types, limit))
+        return self._connection.send(jobs.events_page(self.id, after, types, limit))
 
     def cancel(self) -> JobView:
-        self.view = self._client.send(jobs.cancel(self.id))
+        self.view = self._connection.send(jobs.cancel(self.id))
         return self.view
 
     def replay(
@@ -81,14 +81,14 @@ class Job(Generic[Result]):
         budget: Mapping[str, float | None] | None = None,
     ) -> Job[Result]:
         """A new job with the same input, but for what is given here."""
-        return Job(self._client, self._client.send(jobs.replay(self.id, input, model, budget)))
+        return Job(self._connection, self._connection.send(jobs.replay(self.id, input, model, budget)))
 
     def llm_calls(self) -> LlmCalls:
-        return self._client.send(jobs.llm_calls(self.id))
+        return self._connection.send(jobs.llm_calls(self.id))
 
     def frame(self, timeout: float | None = None) -> Any:
         """The result's table as a pandas frame (pandas and pyarrow have to be installed)."""
-        content = self._client.send(files.content(table_file(self.wait(timeout))))
+        content = self._connection.send(files.content(table_file(self.wait(timeout))))
         import pandas  # noqa: PLC0415
 
         return pandas.read_parquet(io.BytesIO(content))

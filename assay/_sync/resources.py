@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Concatenate, ParamSpec, TypeVar, Unpack
 
+from assay import submits
+from assay._sync.job import Job
 from assay.calls import evaluations, files, flows, jobs, rest, shadows, stacks, uploads
 from assay.calls.call import ApiCall
 
 if TYPE_CHECKING:
-    from assay._sync.client import Client
-    from assay._sync.job import Job
+    from assay._sync.connection import Connection
     from shared.contracts.definitions import DefinitionSet
     from shared.contracts.jobs import JobView
 
@@ -24,8 +25,8 @@ _PART_BYTES = 8_000_000  #: of an upload in parts, sent and kept at once
 
 
 class Noun:
-    def __init__(self, client: Client) -> None:
-        self._client = client
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
 
 
 def sends(
@@ -34,7 +35,7 @@ def sends(
     """A method that sends a call, with the call's parameters and documentation."""
 
     def method(self: Noun, /, *positional: Parameters.args, **named: Parameters.kwargs) -> Answer:
-        return self._client.send(call(*positional, **named))
+        return self._connection.send(call(*positional, **named))
 
     signature = inspect.signature(call)
     itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
@@ -53,7 +54,10 @@ class Jobs(Noun):
         idempotency_key: str | None = None,
         **options: Unpack[jobs.SubmitOptions],
     ) -> Job[Any]:
-        return self._client.submit(kind, input, options, wait=wait, idempotency_key=idempotency_key)
+        view = self._connection.drive(
+            submits.submit(self._connection.options, kind, input, options, wait, idempotency_key)
+        )
+        return Job(self._connection, view)
 
     list = sends(jobs.page)
     counts = sends(jobs.counts)
@@ -80,10 +84,10 @@ class Jobs(Noun):
 
     def save_table(self, id: str, target: str | os.PathLike[str], format: str) -> Path:
         """Stream every row of the result's table into a file, for example as ``csv``, ``parquet`` or ``xlsx``."""
-        return self._client.save(jobs.result_path(id, format), target)
+        return self._connection.save(jobs.result_path(id, format), target)
 
     def replay(self, id: str, input: Mapping[str, Any] | None = None, model: str | None = None) -> Job[Any]:
-        job = self._client.job(id)
+        job: Job[Any] = Job(self._connection, self._connection.send(jobs.get(id)))
         return job.replay(input, model=model)
 
     llm_calls = sends(jobs.llm_calls)
@@ -127,7 +131,7 @@ class Files(Noun):
 
     def save(self, id: str, target: str | os.PathLike[str]) -> Path:
         """Stream the content into a file, which appears only when it is whole."""
-        return self._client.save(files.content_path(id), target)
+        return self._connection.save(files.content_path(id), target)
 
     delete = sends(files.delete)
 
@@ -270,7 +274,7 @@ class Stacks(Noun):
 
     def definitions(self, version: int | None = None) -> DefinitionSet:
         """Those in use, or an older version of them."""
-        return self._client.send(stacks.definitions() if version is None else stacks.definition_version(version))
+        return self._connection.send(stacks.definitions() if version is None else stacks.definition_version(version))
 
     versions = sends(stacks.definition_versions)
     set = sends(stacks.set_definitions)
