@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from sqlalchemy import Connection
 
-from benchmarks.scale import OPERATIONS, database, fill
+from benchmarks.scale_operations import OPERATIONS, database, fill
 
 _TIMES = 30
 Points = dict[int, float]  #: milliseconds by the length of the queue, or by what else grows
