@@ -8,7 +8,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 pytest_plugins = ["tests.support.servers", "tests.support.scripted"]
 
@@ -20,10 +20,11 @@ def _state_of_our_own(tmp_path_factory: pytest.TempPathFactory) -> None:
     os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
 
 
-#: A run says something of what was changed since the last one, so both try the same examples; HYPOTHESIS=random looks
-#: for new ones.
-settings.register_profile("repeatable", derandomize=True, database=None, print_blob=True)
-settings.register_profile("random", print_blob=True)
+#: Every run tries the same examples, so that a failure comes from a change; HYPOTHESIS=random generates more, new ones.
+#: No profile has a deadline or a health check of time: a busy machine must not fail a test.
+_UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
+settings.register_profile("repeatable", _UNTIMED, max_examples=50, derandomize=True, database=None)
+settings.register_profile("random", _UNTIMED, max_examples=300)
 settings.load_profile(os.environ.get("HYPOTHESIS", "repeatable"))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
@@ -58,7 +58,6 @@ groups = st.sampled_from(
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
 @given(parts, parts, st.lists(anything | groups, max_size=6))
 def test_every_operation_handles_what_a_lenient_save_has_stored(
     nodes: list[JsonValue], edges: list[JsonValue], calls: list[Call]
@@ -87,7 +86,6 @@ def written(elements: list[JsonValue]) -> str:
 
 
 @pytest.mark.slow
-@settings(max_examples=100, deadline=None)
 @given(parts, parts, parts, parts)
 def test_a_save_over_another_is_exact_both_ways(
     nodes: list[JsonValue], edges: list[JsonValue], new_nodes: list[JsonValue], new_edges: list[JsonValue]

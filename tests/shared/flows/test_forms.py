@@ -7,7 +7,7 @@ import subprocess
 import xml.etree.ElementTree as ET
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
@@ -62,7 +62,6 @@ def essence(document: Document) -> tuple[object, ...]:
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
 @given(documents())
 def test_exported_mermaid_is_imported_with_ids_labels_edges_groups_and_colours(document: Document) -> None:
     back, warnings = read_mermaid(mermaid(document))
@@ -73,7 +72,6 @@ def test_exported_mermaid_is_imported_with_ids_labels_edges_groups_and_colours(d
 _ELEMENTS = {"svg", "defs", "marker", "path", "g", "title", "rect", "text"}
 
 
-@settings(max_examples=100, deadline=None)
 @given(documents())
 def test_svg_is_well_formed_and_holds_no_element_of_a_label(document: Document) -> None:
     root = ET.fromstring(svg(document))
@@ -81,7 +79,6 @@ def test_svg_is_well_formed_and_holds_no_element_of_a_label(document: Document) 
     assert all(not name.startswith("on") and "href" not in name for element in root.iter() for name in element.attrib)
 
 
-@settings(max_examples=50, deadline=None)
 @given(documents())
 def test_dot_is_read_by_graphviz_where_there_is_one(document: Document) -> None:
     text = dot(document)
@@ -209,7 +206,6 @@ def test_a_chain_of_too_many_edges_is_refused_before_it_is_built() -> None:
         read_mermaid(f"graph LR\n{many} --> {many}")
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.text(st.sampled_from('AB-=.>|[](){}"&;#%x \n'), max_size=60))
 def test_any_text_is_read_or_reported(text: str) -> None:
     document, warnings = read_mermaid("graph LR\n" + text)

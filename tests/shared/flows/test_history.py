@@ -176,7 +176,7 @@ def look(document: Document) -> tuple[object, ...]:
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=settings().max_examples // 2, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(steps, max_size=14))
 def test_edits_undos_and_redos_in_any_order_move_along_one_line_of_states(
     engine: Engine, walk: list[tuple[str, Author, list[Call]]]
@@ -197,7 +197,7 @@ def test_edits_undos_and_redos_in_any_order_move_along_one_line_of_states(
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=settings().max_examples // 2, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(steps, max_size=14), st.data())
 def test_undoing_only_ones_own_work_breaks_nothing_and_can_be_redone(
     engine: Engine, walk: list[tuple[str, Author, list[Call]]], data: st.DataObject

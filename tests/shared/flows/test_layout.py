@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
@@ -111,7 +111,6 @@ def documents(draw: st.DrawFn) -> Document:
 
 
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None)
 @given(documents(), st.sampled_from(["LR", "TB"]))
 def test_nodes_never_overlap_and_groups_stay_in_one_piece(document: Document, direction: str) -> None:
     places = layout(document, "LR" if direction == "LR" else "TB")
@@ -139,7 +138,6 @@ def _within(key: str, group: str, parents: dict[str, JsonValue]) -> bool:
 
 
 @pytest.mark.slow
-@settings(max_examples=100, deadline=None)
 @given(documents())
 def test_laying_out_twice_is_the_same_as_once(document: Document) -> None:
     once = arranged(document)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 from pydantic import JsonValue
@@ -74,7 +74,6 @@ def group_call(document: Document, how: str) -> Call:
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
 @given(st.lists(st.lists(anything | GROUPS, max_size=6), max_size=5))
 def test_any_sequence_keeps_the_document_valid_and_is_taken_back_exactly(turns: list[list[Call | str]]) -> None:
     document, applied = START, list[HistoryEntry]()
@@ -101,7 +100,6 @@ def test_any_sequence_keeps_the_document_valid_and_is_taken_back_exactly(turns: 
         assert same(document, state)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(anything, max_size=8), st.integers(0, 8))
 def test_undo_then_redo_inside_a_batch_is_identity(calls: list[Call], steps: int) -> None:
     batch = Batch(START)
@@ -114,7 +112,6 @@ def test_undo_then_redo_inside_a_batch_is_identity(calls: list[Call], steps: int
     assert same(batch.draft.document(), before)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(anything, max_size=8))
 def test_an_atomic_batch_is_all_or_nothing(calls: list[Call]) -> None:
     batch = Batch(START)

@@ -183,7 +183,7 @@ steps: st.SearchStrategy[tuple[str, list[Call], int]] = st.one_of(
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=settings().max_examples // 2, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(steps, max_size=16))
 def test_whatever_a_page_saves_in_between_undo_and_redo_move_along_one_line_of_edits(
     engine: Engine, walk: list[tuple[str, list[Call], int]]

@@ -26,7 +26,7 @@ _ANSWERS = st.sampled_from(
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=settings().max_examples // 2, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(_PIECES, max_size=14).map("".join),
     st.sampled_from(["\n", "\r\n"]),

@@ -10,7 +10,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from services.execution.documents.parse.changes import ModelAnswer, answer_splices, spliced
@@ -59,7 +59,6 @@ _PIECES = st.sampled_from(
 
 
 @pytest.mark.slow
-@settings(deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(
     st.lists(_PIECES | st.text(max_size=5), max_size=40).map("".join), st.sampled_from(["stencila", "quarto", "myst"])
 )
@@ -73,7 +72,6 @@ def test_any_text_reads_and_is_written_back_as_it_was(text: str, flavour: str) -
 
 
 @pytest.mark.slow
-@settings(deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(st.lists(_PIECES, max_size=30).map("".join), st.text(max_size=80) | st.lists(_PIECES, max_size=9).map("".join))
 def test_an_answer_changes_nothing_but_its_own_place_and_stays_in_it(text: str, answer: str) -> None:
     lines = parse(text).lines
