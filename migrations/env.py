@@ -25,13 +25,12 @@ import shared.jobs.webhooks
 import shared.keys
 import shared.llm.tables
 import shared.stacks.tables  # noqa: F401
-from migrations import keys
 from shared.db import connect, metadata
 
 #: Columns that only the previous version of the code knows: a later revision drops them (expand, then contract).
 _RETIRED = {("jobs", "rung_at")}
-#: And keys that it alone relies upon.
-_RETIRED_KEYS = {keys.KEPT_INDEX.format(table) for table in keys.KEPT}
+#: Keys that only the previous version relies upon.
+_RETIRED_KEYS = {"ux_collection_tables_before", "ux_search_rewrites_before"}
 #: Two processes that migrate at once take turns.
 _LOCK = 0x41535341
 

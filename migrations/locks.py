@@ -1,12 +1,12 @@
-"""Locks of tables that everybody uses."""
+"""Locks for revisions that change tables which every process uses."""
 
 from __future__ import annotations
 
 
 def exclusively(*tables: str) -> str:
-    """Lock them until the transaction ends, as soon as nobody holds one of them.
+    """Return a statement that locks tables until the transaction ends, as soon as no one else holds one of them.
 
-    Whoever waits for such a lock holds up all that come after: it is asked for briefly, again and again.
+    A session that waits for such a lock holds up all that come after it: the statement waits briefly, again and again.
     """
     return f"""
         DO $$

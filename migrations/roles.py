@@ -10,8 +10,6 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from migrations import partitions
-
 if TYPE_CHECKING:  # the supervisor reads the table too, and stays small
     from sqlalchemy import Connection
 
@@ -132,7 +130,13 @@ _SETTINGS = {
     "timezone": "'UTC'",
     "plan_cache_mode": "force_generic_plan",
 }
-#: Of the version before; nobody writes them any more.
+#: Functions that run as the owner of the tables; only the reconciler may execute them.
+_CALLED_BY_RECONCILER = (
+    "assay_delete_tenant(text, integer)",
+    "assay_add_event_days(integer)",
+    "assay_drop_event_days(text)",
+)
+#: Retired tables: no version writes them any more.
 _RETIRED = frozenset({"blobs"})
 #: Read before it is known whose request it is; and the log, whose every row follows from the one before.
 _UNGUARDED = frozenset({"api_keys", "audit_log"})
@@ -163,7 +167,7 @@ def apply(connection: Connection) -> None:
             named = sorted(table for table, statements in wanted.items() if statement in statements and table in tables)
             if named:
                 _run(connection, f"GRANT {statement} ON {', '.join(named)} TO {role}")
-    for function in ("assay_delete_tenant(text, integer)", *partitions.CALLED):
+    for function in _CALLED_BY_RECONCILER:
         if connection.exec_driver_sql("SELECT to_regprocedure(%s)", (function,)).scalar() is not None:
             _run(connection, f"GRANT EXECUTE ON FUNCTION {function} TO {PREFIX}reconciler")
     _guard(connection)

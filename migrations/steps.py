@@ -1,16 +1,21 @@
-"""Which version may follow which: migrations work under the version before, and under no older one."""
+"""Which version may follow which: migrations work under the previous version, and under no older one."""
 
 from __future__ import annotations
 
 import re
 import time
 from contextlib import suppress
+from pathlib import Path
 
 import psycopg
 from psycopg import sql
 
-from migrations.upgrade import HERE, heads
+from migrations.upgrade import REVISIONS, heads
 
+#: The first revision there is. Databases of an older one were made before the revisions were squashed into it.
+BASELINE = "0060"
+#: The last commit that has the older revisions.
+_BEFORE_BASELINE = "e0235136555c"
 _NAMED = re.compile(r"^revision\b[^=]*=\s*[\"']([^\"']+)", re.MULTILINE)
 
 
@@ -18,23 +23,34 @@ class Refused(RuntimeError):
     """The tables cannot be brought to this version at once."""
 
 
-def check_step(url: str, version: str) -> None:
-    """Look before migrating. Raises: Refused; psycopg.OperationalError when the server does not answer.
+def check_step(url: str, version: str, revisions: Path = REVISIONS) -> None:
+    """Check before migrating. Raises: Refused; psycopg.OperationalError when the server does not answer.
 
-    The tables say which version brought them up to date last, in the comment on ``alembic_version``.
+    The comment on ``alembic_version`` says which version brought the tables up to date last.
     """
     with psycopg.connect(url, connect_timeout=5) as connection:
         if connection.execute("SELECT to_regclass('alembic_version')").fetchone() == (None,):
             return
         there = {row[0] for row in connection.execute("SELECT version_num FROM alembic_version")}
         before = _remembered(connection)
-    if not there <= _known():
+    for revision in there:
+        check_revision(revision)
+    if not there <= _known(revisions):
         newer = f"Assay {before}" if before else "a later version of Assay"
         raise Refused(f"The tables are of {newer}, and this is {version}: install that one.")
-    if there != heads() and before is not None and not follows(version, before):
+    if there != heads(revisions) and before is not None and not follows(version, before):
         raise Refused(
             f"The tables are of Assay {before}, and this is {version}: upgrade through the versions between, one minor "
             "version at a time. What runs meanwhile is the version before, and migrations keep only that one working."
+        )
+
+
+def check_revision(revision: str, what: str = "The tables are") -> None:
+    """Check that revisions lead from this one to the newest. Raises: Refused."""
+    if revision < BASELINE:
+        raise Refused(
+            f"{what} of revision {revision}, and this version knows those from {BASELINE} on. Install Assay at the "
+            f"commit {_BEFORE_BASELINE}, run `assay upgrade` (for a backup: `assay restore`) with it, then this one."
         )
 
 
@@ -62,7 +78,8 @@ def await_migrated(url: str, seconds: float) -> bool:
         with suppress(psycopg.Error):  # the server, or the role, is not there yet
             with psycopg.connect(url, connect_timeout=5) as connection:
                 rows = connection.execute("SELECT version_num FROM alembic_version").fetchall()
-            if heads() & {row[0] for row in rows} or not {row[0] for row in rows} <= _known():
+            there = {row[0] for row in rows}
+            if heads() & there or any(revision >= BASELINE for revision in there - _known(REVISIONS)):
                 return True
         if time.monotonic() > deadline:
             return False
@@ -77,9 +94,8 @@ def follows(version: str, before: str) -> bool:
     return major == old_major + 1 and minor == 0
 
 
-def _known() -> set[str]:
-    files = (HERE / "versions").glob("*.py")
-    return {name for file in files for name in _NAMED.findall(file.read_text("utf-8"))}
+def _known(revisions: Path) -> set[str]:
+    return {name for file in revisions.glob("*.py") for name in _NAMED.findall(file.read_text("utf-8"))}
 
 
 def _parts(version: str) -> tuple[int, int]:

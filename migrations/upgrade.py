@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
 import psycopg
 
 HERE = Path(__file__).parent
+REVISIONS = HERE / "versions"
 
 
 def upgrade(url: str, revision: str = "head", passwords: Mapping[str, str] = MappingProxyType({})) -> None:
     """Run every revision up to this one that ``url`` does not have yet, in one transaction.
 
-    Where there are rows, it is two: what a revision needs beforehand has to find the tables of the one before it.
     ``passwords`` are those with which the services' roles log in (see ``migrations.roles``).
     """
     if not heads():
@@ -31,31 +30,15 @@ def upgrade(url: str, revision: str = "head", passwords: Mapping[str, str] = Map
     config.set_main_option("script_location", str(HERE).replace("%", "%%"))
     engine = connect(url)
     try:
-        for target, beforehand in _stages(url, revision):
-            with beforehand, engine.begin() as connection:
-                # An index on a large table may take longer than any request may.
-                connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
-                config.attributes["connection"] = connection
-                command.upgrade(config, target)
-                roles.apply(connection)
-                roles.allow_login(connection, passwords)
+        with engine.begin() as connection:
+            # An index on a large table may take longer than any request may.
+            connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
+            config.attributes["connection"] = connection
+            command.upgrade(config, revision)
+            roles.apply(connection)
+            roles.allow_login(connection, passwords)
     finally:
         engine.dispose()
-
-
-def _stages(url: str, revision: str) -> Iterator[tuple[str, AbstractContextManager[None]]]:
-    """Where to stop, each with what is done before it; the next is asked for when the one before is there."""
-    from migrations import keys_online, marks_online, online  # noqa: PLC0415
-
-    if revision not in ("head", "0056", "0057"):
-        yield revision, nullcontext()
-        return
-    if revision == "0056" or online.has_plain_events(url):
-        yield "0056", online.events_looked_through(url)
-    if revision == "0057" or (revision == "head" and keys_online.is_awaited(url)):
-        yield "0057", keys_online.keys_prepared(url)
-    if revision == "head":
-        yield revision, marks_online.warnings_marked(url)
 
 
 def current(url: str) -> bool:
@@ -69,11 +52,11 @@ def current(url: str) -> bool:
     return {row[0] for row in rows} == newest
 
 
-def heads() -> set[str]:
-    """The revisions that no other follows, read from the files without importing them."""
+def heads(folder: Path = REVISIONS) -> set[str]:
+    """Return the revisions that no other follows, read from the files without importing them."""
     revisions: set[str] = set()
     followed: set[str] = set()
-    for file in (HERE / "versions").glob("*.py"):
+    for file in folder.glob("*.py"):
         text = file.read_text("utf-8")
         revisions |= set(re.findall(r"^revision\b[^=]*=\s*[\"']([^\"']+)", text, re.MULTILINE))
         followed |= set(re.findall(r"^down_revision\b[^=]*=\s*[\"']([^\"']+)", text, re.MULTILINE))

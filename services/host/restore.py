@@ -15,6 +15,7 @@ from obstore.store import ObjectStore
 from psycopg import sql
 from pydantic import ValidationError
 
+from migrations import steps
 from migrations.upgrade import upgrade
 from services.host.archive import BLOBS, FORMAT, MANIFEST, SEARCH, TABLES, Manifest, copy_in
 from services.host.bootstrap import create_database
@@ -67,9 +68,10 @@ def read(file: Path, url: str, store: ObjectStore, folder: InstallationFolder, *
 
 
 def _to_revision(url: str, manifest: Manifest) -> None:
-    """Make the tables as they were; Alembic brings an older database up to that revision."""
+    """Make the tables as they were; Alembic brings an older database up to that revision. Raises: RuntimeError."""
     from alembic.util.exc import CommandError  # noqa: PLC0415
 
+    steps.check_revision(manifest.revision, "The backup is")
     try:
         upgrade(url, manifest.revision)
     except CommandError:

@@ -1,4 +1,4 @@
-"""Turns of tenants and counts of jobs: tables that triggers of ``jobs`` keep (migrations/turns.py), and their upkeep.
+"""Turns of tenants and counts of jobs: tables that triggers of ``jobs`` keep (``baseline.sql``), and their upkeep.
 
 What a statement changes is a row of ``job_deltas``, so that nobody waits for a row that others count up too. The
 reconciler adds them up in ``job_counts``; the sum of both is the count at any moment.

@@ -10,7 +10,7 @@ from shared.jobs.prepared import sql
 
 #: Held by the reconciler that leads, in a transaction that lasts as long.
 LEADER_LOCK = 0x415353_41595243
-#: As ``migrations.turns.HEADS`` is written: one index can serve it and no other.
+#: Written as the index ``ix_jobs_heads`` is: only that index can serve it.
 _CLAIMABLE = "CASE WHEN head THEN state END = 'queued' AND run_at <= clock_timestamp()"
 #: How many jobs of a kind are looked at: more are not notified for in one round.
 _MOST_LOOKED_AT = 2_000

@@ -1,4 +1,4 @@
-"""Marks of jobs: what a list may be asked for, each with its jobs from the newest on (triggers: migrations/marks.py).
+"""Marks of jobs: what a list may be asked for, each with its jobs from the newest on (triggers: ``baseline.sql``).
 
 A mark is a hash of what it stands for, so whoever finds a job by its mark still looks at the job.
 """

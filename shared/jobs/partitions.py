@@ -1,4 +1,4 @@
-"""Statements about the partitions of ``job_events``; ``migrations.partitions`` has the functions that they call."""
+"""Statements about the partitions of ``job_events``; ``migrations/baseline.sql`` has the functions that they call."""
 
 from __future__ import annotations
 

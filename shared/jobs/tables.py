@@ -73,7 +73,7 @@ jobs = Table(
     Column("worker_id", Text),
     Column("model_digest", Text),  # of the secret with which the run asks the broker of models
     Column("last_seq", Integer, nullable=False, server_default="0"),  # of job_events
-    # Of the queued and running jobs of its conversation the one that may run; triggers keep it (migrations/turns.py).
+    # Of the queued and running jobs of its conversation the one that may run; triggers (baseline.sql) maintain it.
     Column("head", Boolean, nullable=False, server_default=text("true")),
     time_column("lease_until"),
     time_column("run_at", default=True),
@@ -147,7 +147,7 @@ Index(
     postgresql_where=text("webhook IS NOT NULL AND NOT webhook_done AND finished_at IS NOT NULL"),
 )
 
-#: A partition holds the events of the jobs of a day, which their ids tell (``migrations.partitions``): a statement
+#: A partition holds the events of the jobs of a day, which their ids tell (``migrations/baseline.sql``): a statement
 #: that names the job, or a range of jobs, uses one. A trigger of ``jobs`` deletes them with their job.
 job_events = Table(
     "job_events",

@@ -7,11 +7,21 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import psycopg
 import pytest
 
-from migrations.steps import Refused, await_migrated, check_step, follows, remember, remembered
+from migrations.steps import (
+    BASELINE,
+    Refused,
+    await_migrated,
+    check_revision,
+    check_step,
+    follows,
+    remember,
+    remembered,
+)
 from services.host.postgres import Postgres
 from shared import VERSION
 
@@ -33,16 +43,27 @@ def test_which_version_follows_which(version: str, before: str, fits: bool) -> N
     assert follows(version, before) is fits
 
 
-def test_a_version_is_not_skipped(database_url: str) -> None:
+def test_a_version_is_not_skipped(database_url: str, tmp_path: Path) -> None:
     remember(database_url, "0.1.0")
     assert remembered(database_url) == "0.1.0"
     check_step(database_url, "7.0.0")  # the tables are the newest: nothing is migrated
-    with _at_revision(database_url, "0001"):
-        check_step(database_url, "0.2.0")
-        with pytest.raises(Refused, match="through the versions between"):
-            check_step(database_url, "0.3.0")
+    for revision, before in ((BASELINE, None), ("0098", BASELINE)):
+        (tmp_path / f"{revision}.py").write_text(f"revision = {revision!r}\ndown_revision = {before!r}\n")
+    check_step(database_url, "0.2.0", tmp_path)
+    with pytest.raises(Refused, match="through the versions between"):
+        check_step(database_url, "0.3.0", tmp_path)
     with _at_revision(database_url, "9999"), pytest.raises(Refused, match=r"are of Assay 0\.1\.0.*install that one"):
         check_step(database_url, "0.0.9")
+
+
+def test_tables_of_before_the_baseline_are_refused_with_the_way(database_url: str) -> None:
+    with (
+        _at_revision(database_url, "0059"),
+        pytest.raises(Refused, match=r"of revision 0059, .* from 0060 on.* at the commit e0235136555c, .*upgrade"),
+    ):
+        check_step(database_url, VERSION)
+    with pytest.raises(Refused, match="The backup is of revision 0059"):
+        check_revision("0059", "The backup is")
 
 
 def test_the_program_says_why_it_refuses(database_url: str) -> None:
