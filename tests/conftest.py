@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.support.keeper import Keeper
+
 pytest_plugins = ["tests.support.servers", "tests.support.scripted"]
 
 
@@ -28,10 +30,12 @@ settings.register_profile("random", _UNTIMED, max_examples=300)
 settings.load_profile(os.environ.get("HYPOTHESIS", "repeatable"))
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Let what tests start be interrupted: a shell with the tests in the background makes all ignore interrupts."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if not hasattr(config, "workerinput"):  # workers inherit the folder of the run
+        config.add_cleanup(Keeper().stop)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

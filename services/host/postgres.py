@@ -71,6 +71,7 @@ class Postgres(Server):
         }
         if not self._durable:
             settings |= {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+            settings["max_connections"] = "600"  # of all workers of a test run
         options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         self._process = self._spawn([self._bin / "postgres", "-D", self.data, "-k", self._sockets, *options])
         if fresh and self._durable:

@@ -1,7 +1,7 @@
-"""A real Postgres and a real Redis for the tests, started once a run in a folder of their own.
+"""A real Postgres for the run and a real Redis for each of its workers, started when a test first needs them.
 
 - ``database_url``: a migrated database of the module's own (a copy of a template, so it costs little)
-- ``redis_url``: the run's Redis, emptied before each module
+- ``redis_url``: the worker's Redis, emptied before each module (its channels know no databases, so it is not shared)
 - ``stores``: both, and a folder for blobs, as ``StoreSettings``
 
 A test that kills servers makes its own: ``with Postgres(folder, durable=False) as pg`` or ``Redis(folder)``.
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,30 +18,25 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from migrations.upgrade import upgrade
 from services.host.postgres import Postgres
 from services.host.redis import Redis
 from shared.settings import StoreSettings
-
-_TEMPLATE = "migrated"
+from tests.support.keeper import TEMPLATE, run_folder, shared_postgres
 
 
 @pytest.fixture(scope="session")
 def servers_folder() -> Iterator[Path]:
     """A short path that other users may pass through."""
-    folder = Path(tempfile.mkdtemp(prefix="assay-test-", dir=_quickest()))
-    folder.chmod(0o755)
+    folder = run_folder() / os.environ.get("PYTEST_XDIST_WORKER", "main")
+    folder.mkdir(mode=0o755)
     yield folder
     shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")
-def postgres_server(servers_folder: Path) -> Iterator[Postgres]:
-    """The run's Postgres, with a migrated template database in it."""
-    with Postgres(servers_folder / "postgres", durable=False) as server:
-        _execute(server, f'CREATE DATABASE "{_TEMPLATE}"')
-        upgrade(server.url_of(_TEMPLATE))
-        yield server
+def postgres_server() -> Postgres:
+    """The Postgres of the whole run: what changes more than a database of its own needs another."""
+    return shared_postgres()
 
 
 @pytest.fixture(scope="session")
@@ -55,14 +49,14 @@ def redis_server(servers_folder: Path) -> Iterator[Redis]:
 def database_url(postgres_server: Postgres) -> Iterator[str]:
     """A migrated, empty database of the module's own."""
     name = f"test_{uuid.uuid4().hex}"
-    _execute(postgres_server, f'CREATE DATABASE "{name}" TEMPLATE "{_TEMPLATE}"')
+    _execute(postgres_server, f'CREATE DATABASE "{name}" TEMPLATE "{TEMPLATE}"')
     yield postgres_server.url_of(name)
     _execute(postgres_server, f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
 @pytest.fixture(scope="module")
 def redis_url(redis_server: Redis) -> str:
-    """The run's Redis, empty."""
+    """The worker's Redis, empty."""
     redis_server.send("FLUSHALL")
     return redis_server.url
 
@@ -72,13 +66,6 @@ def stores(database_url: str, redis_url: str, tmp_path_factory: pytest.TempPathF
     """Where everything is, as the settings of the processes."""
     blobs = tmp_path_factory.mktemp("blobs")
     return StoreSettings(database_url=database_url, redis_url=redis_url, blob_url=f"file://{blobs}", qdrant_url=None)
-
-
-def _quickest() -> str:
-    """Memory where there is plenty of it (a container often has 64 MB): databases are made and thrown away here."""
-    memory = Path("/dev/shm")
-    plenty = memory.is_dir() and os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > 4 << 30
-    return str(memory) if plenty else "/tmp"
 
 
 def _execute(server: Postgres, statement: str) -> None:

@@ -139,7 +139,10 @@ def test_one_goes_on_whole_while_a_reconciler_ends_its_runs(gateway: Gateway, cl
 def somebody_waits(gateway: Gateway) -> bool:
     """Whether a statement waits for what another transaction has locked."""
     with gateway.engine.connect() as connection:
-        return bool(connection.execute(text("SELECT count(*) FROM pg_locks WHERE NOT granted")).scalar_one())
+        waiting = text("""
+            SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()
+        """)
+        return bool(connection.execute(waiting).scalar_one())
 
 
 def test_models_and_prompts_become_variants_by_name(gateway: Gateway, asking: httpx.Client) -> None:

@@ -1,0 +1,27 @@
+"""Tests that hold what they started until they are killed: ``test_keeper`` runs them in a pytest of their own."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from threading import Event
+
+from shared.settings import StoreSettings
+from tests.assay.terminal import Shell, plain
+from tests.support.platform import Platform
+from tests.support.scripted import ScriptedLlm
+
+
+def test_servers_processes_and_an_installation(
+    stores: StoreSettings, scripted_llm: ScriptedLlm, servers_folder: Path
+) -> None:
+    platform = Platform(stores)
+    platform.ready_worker()
+    shell = Shell(servers_folder, {**plain(), "ASSAY_HOME": str(servers_folder / "home")})
+    started = shell("up", "-d")
+    assert started.status == 0, started.talk
+    running = shell.start("execute", "--code", "print('sandboxed', flush=True)\nwhile True: pass")
+    assert running.stdout is not None
+    assert running.stdout.readline() == "sandboxed\n"
+    Path(os.environ["HOLDING"]).touch()
+    Event().wait()
