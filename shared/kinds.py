@@ -9,10 +9,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Generic, Literal, TypeVar, Union
+from typing import Annotated, Any, Generic, Literal, TypeAlias, TypeVar, Union
 
 from pydantic import BaseModel, Field, JsonValue, create_model
 
+from shared.cases import (
+    DETECT_CASES,
+    EXECUTE_CASES,
+    FLOW_CASES,
+    NO_CASES,
+    SEARCH_CASES,
+    TRANSFORM_CASES,
+    CaseRules,
+    name_of,
+)
 from shared.contracts.detect import DetectInput, DetectResult
 from shared.contracts.document import DocumentInput, DocumentResult
 from shared.contracts.execute import ExecuteInput, ExecuteResult
@@ -20,7 +30,8 @@ from shared.contracts.flow import FlowInput, FlowResult
 from shared.contracts.jobs import JobRequest
 from shared.contracts.search import IngestInput, IngestResult, RecordsInput, RecordsResult, SearchInput, SearchResult
 from shared.contracts.transform import TransformInput, TransformResult
-from shared.specs import SpecTable
+from shared.languages import DEFAULT_LANGUAGE
+from shared.specs import NameIn, SpecTable
 
 Input = TypeVar("Input", bound=BaseModel)
 
@@ -62,6 +73,8 @@ class KindSpec(Generic[Input]):
     title: tuple[str, ...] = ()  #: where the input says what it is about: dotted paths, the first that is there
     roles: tuple[ModelRole[Input], ...] = ()
     language: Callable[[Input], str] | None = None  #: the language that the job's own code is written in
+    cases: CaseRules = NO_CASES
+    shadowed: bool = False  #: its jobs change nothing but their own answer, and take nothing from an earlier job
     large_body: bool = False  #: a submit may be as large as ``ASSAY_LARGE_BODY_BYTES``
     prompts: Path | None = None  #: a plugin's folder of prompts: ``<purpose>.md`` is the prompt ``<service>.<purpose>``
 
@@ -98,7 +111,8 @@ KINDS: SpecTable[KindSpec[Any]] = SpecTable(
             service="execution",
             command="execute",
             title=("code",),
-            example=Example("Run Python in the sandbox", {"language": "python", "code": "print(1 + 1)"}),
+            cases=EXECUTE_CASES,
+            example=Example("Run Python in the sandbox", {"language": DEFAULT_LANGUAGE, "code": "print(1 + 1)"}),
             language=_language,
         ),
         KindSpec(
@@ -108,6 +122,8 @@ KINDS: SpecTable[KindSpec[Any]] = SpecTable(
             service="execution",
             command="transform",
             title=("task",),
+            cases=TRANSFORM_CASES,
+            shadowed=True,
             example=Example(
                 "Let a model write and check data-frame code",
                 {
@@ -126,6 +142,7 @@ KINDS: SpecTable[KindSpec[Any]] = SpecTable(
             service="execution",
             command="doc run",
             title=("markdown",),
+            shadowed=True,
             example=Example("Run the code of a document", {"markdown": "```python exec\nprint(6 * 7)\n```\n"}),
             roles=(ModelRole("documents.instruction"),),
         ),
@@ -136,6 +153,8 @@ KINDS: SpecTable[KindSpec[Any]] = SpecTable(
             service="search",
             command="search",
             title=("question",),
+            cases=SEARCH_CASES,
+            shadowed=True,
             example=Example(
                 "Ask a collection", {"collection": "conference", "question": "Talks about queues on Friday"}
             ),
@@ -178,6 +197,7 @@ KINDS: SpecTable[KindSpec[Any]] = SpecTable(
             service="flows",
             command="flow edit",
             title=("message",),
+            cases=FLOW_CASES,
             example=Example(
                 "Edit a flow by a message", {"flow_id": "FLOW", "message": "Add a review step after Draft"}
             ),
@@ -190,6 +210,7 @@ KINDS: SpecTable[KindSpec[Any]] = SpecTable(
             service="stacks",
             command="detect",
             title=("source.git", "source.path", "source.name"),
+            cases=DETECT_CASES,
             example=Example(
                 "Every technology of an uploaded source tree",
                 {"source": {"git": "https://github.com/org/repo"}, "mode": "static"},
@@ -198,6 +219,19 @@ KINDS: SpecTable[KindSpec[Any]] = SpecTable(
         ),
     ],
 )
+
+
+KindName: TypeAlias = Annotated[str, NameIn(KINDS)]
+
+
+def case_rules(kind: str) -> CaseRules:
+    """Return the kind's rules for cases; a kind that has no row here expects nothing."""
+    return KINDS[kind].cases if kind in KINDS else NO_CASES
+
+
+def case_name(job: Mapping[str, Any], taken: set[str]) -> str:
+    """Return a name for the case of a job that no other case has."""
+    return name_of(job, KINDS[job["kind"]].title if job["kind"] in KINDS else (), taken)
 
 
 def request_type(kinds: Iterable[KindSpec[Any]]) -> object:

@@ -1,19 +1,45 @@
-"""The languages that code may be written in: what the API, the command and documents know of each.
+"""The table of languages that code may be written in: what the API, the command, documents and transforms know of each.
 
-How a language runs is the other half, its ``LanguageSpec`` in ``services/execution/languages``.
+A new language is a row here (or in a plugin's ``register()``) and a folder with its runtime, which the row names.
 """
 
 from __future__ import annotations
 
+import keyword
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
-from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
-from pydantic_core import CoreSchema, PydanticKnownError, core_schema
+from shared.specs import NameIn, SpecTable
 
-from shared.specs import SpecTable
+DEFAULT_LANGUAGE = "python"
+
+
+@dataclass(frozen=True)
+class TableReader:
+    """How a language, or one of its libraries, takes the tables of a transform."""
+
+    name: str  #: as ``dataframe`` names it, where a language has several
+    prompt: str  #: the prompt ``execution.transform_PROMPT`` has the rules for code
+    #: It reads a file larger than memory bit by bit: what code has to know of such a table.
+    lazy_note: str | None = None
+    #: Whole numbers that it would round cross as text: those of every column, or of one with missing cells.
+    rounds: Literal["never", "with_missing", "always"] = "never"
+    dates: bool = True  #: it has a type for dates: else they cross as timestamps
+
+    @property
+    def lazy(self) -> bool:
+        return self.lazy_note is not None
+
+
+@dataclass(frozen=True)
+class NotebookKernel:
+    """The Jupyter kernel that runs the language."""
+
+    name: str
+    title: str
+    language: str
 
 
 @dataclass(frozen=True)
@@ -21,87 +47,103 @@ class Language:
     name: str
     title: str  #: in prose, as people and models write it
     extensions: tuple[str, ...]  #: of files, with the dot
+    runtime: str  #: ``module:NAME`` of its ``LanguageSpec``, which the execution service imports
     aliases: tuple[str, ...] = ()  #: other words for it behind a code fence
     libraries: tuple[str, ...] = ()  #: words behind a model's code fence that mean code in this language
-    transforms: bool = False  #: it works on tables, so a transform may be written in it
-    result: Literal["variable", "query"] = "variable"  #: where a transform's result stands when its code has ended
+    comment: str = "#"  #: what a line of comment begins with
+    readers: tuple[TableReader, ...] = ()  #: for the code of transforms; the first is the default
+    result: Literal["variable", "query"] = "variable"  #: where a transform's result is when its code has ended
     plots: bool = False  #: a transform may draw in it
+    whole_floats: bool = False  #: it writes 4 for the number 4.0
+    is_reserved: Callable[[str], bool] = lambda _name: False  #: whether no variable may have this name
+    notebook: NotebookKernel | None = None
+
+    @property
+    def transforms(self) -> bool:
+        return bool(self.readers)
+
+    def reader(self, dataframe: str) -> TableReader:
+        """Return the reader of this name, or the language's own where the name means nothing to it."""
+        return next((reader for reader in self.readers if reader.name == dataframe), self.readers[0])
 
 
 LANGUAGES: SpecTable[Language] = SpecTable(
     "language",
     [
         Language(
-            name="python",
+            name=DEFAULT_LANGUAGE,
             title="Python",
             extensions=(".py",),
+            runtime="services.execution.languages.python.spec:PYTHON",
             aliases=("py", "python3", "ipython", "ipython3"),
             libraries=("pandas", "polars"),
-            transforms=True,
+            readers=(
+                TableReader("pandas", prompt="python_pandas", rounds="with_missing", dates=False),
+                TableReader(
+                    "polars",
+                    prompt="python_polars",
+                    lazy_note="larger than memory: it is a polars LazyFrame; "
+                    "filter, select and aggregate before collect()",
+                ),
+            ),
             plots=True,
+            is_reserved=keyword.iskeyword,
+            notebook=NotebookKernel("python3", "Python 3", "python"),
         ),
         Language(
             name="r",
             title="R",
             extensions=(".r",),
+            runtime="services.execution.languages.r.spec:R",
             aliases=("ir",),
             libraries=("rscript", "splus"),
-            transforms=True,
+            readers=(TableReader("r", prompt="r", rounds="always"),),
             plots=True,
+            whole_floats=True,
+            notebook=NotebookKernel("ir", "R", "R"),
         ),
         Language(
             name="javascript",
             title="JavaScript",
             extensions=(".js", ".mjs"),
+            runtime="services.execution.languages.javascript.spec:JAVASCRIPT",
             aliases=("js", "node", "nodejs"),
+            comment="//",
+            notebook=NotebookKernel("deno", "JavaScript", "javascript"),
         ),
         Language(
             name="sql",
             title="DuckDB SQL",
             extensions=(".sql",),
+            runtime="services.execution.languages.sql.spec:SQL",
             aliases=("duckdb",),
-            transforms=True,
+            comment="--",
+            readers=(
+                TableReader(
+                    "sql",
+                    prompt="sql",
+                    lazy_note="larger than memory: read from its file as far as a query asks; "
+                    "filter and aggregate, never copy it",
+                ),
+            ),
             result="query",
+            notebook=NotebookKernel("xsql", "SQL", "sql"),
         ),
     ],
 )
 
 
 def language_of_word(word: str) -> Language | None:
-    """The language that goes by this name, in any case."""
+    """Return the language that goes by this name, in any case."""
     word = word.lower()
     return next((row for row in LANGUAGES.values() if word == row.name or word in row.aliases), None)
 
 
 def language_of_file(path: str) -> Language | None:
+    """Return the language that the file's extension names."""
     extension = PurePath(path).suffix.lower()
     return next((row for row in LANGUAGES.values() if extension in row.extensions), None)
 
 
-class _NameOf:
-    """Accepts the names of the table's rows: those that it has when a value is checked or a schema is made."""
-
-    def __init__(self, fits: Callable[[Language], bool] = lambda _row: True) -> None:
-        self._fits = fits
-
-    @property
-    def names(self) -> list[str]:
-        return [row.name for row in LANGUAGES.values() if self._fits(row)]
-
-    def _checked(self, value: object) -> str:
-        names = self.names
-        if isinstance(value, str) and value in names:
-            return value
-        *others, last = [repr(name) for name in names]
-        expected = f"{', '.join(others)} or {last}" if others else last
-        raise PydanticKnownError("literal_error", {"expected": expected})
-
-    def __get_pydantic_core_schema__(self, _source: object, _handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_plain_validator_function(self._checked)
-
-    def __get_pydantic_json_schema__(self, _schema: CoreSchema, _handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        return {"enum": self.names, "type": "string"}
-
-
-LanguageName: TypeAlias = Annotated[str, _NameOf()]
-TransformLanguage: TypeAlias = Annotated[str, _NameOf(lambda row: row.transforms)]
+LanguageName: TypeAlias = Annotated[str, NameIn(LANGUAGES)]
+TransformLanguage: TypeAlias = Annotated[str, NameIn(LANGUAGES, lambda row: row.transforms)]

@@ -13,7 +13,7 @@ from assay import submits
 from assay.commands.printed import Printed
 from assay.commands.run import Sending, given, readable, run, text_of
 from assay.commands.session import CommandLine, UsageError, current
-from shared.languages import LANGUAGES, language_of_file
+from shared.languages import DEFAULT_LANGUAGE, LANGUAGES, language_of_file
 
 if TYPE_CHECKING:  # a Literal made from a table is more than a type checker can follow
     _Language: TypeAlias = str
@@ -87,7 +87,7 @@ def execute(
 def _language_of(file: str) -> str:
     """The language that a program's ending says. Raises: UsageError when it says none."""
     if file == "-":
-        return "python"
+        return DEFAULT_LANGUAGE
     if (known := language_of_file(file)) is None:
         endings = [f"{ending} ({row.title})" for row in LANGUAGES.values() for ending in row.extensions]
         raise UsageError(

@@ -19,7 +19,7 @@ from assay.commands.session import CommandLine, UsageError, answer, current
 from assay.suites.files import CaseFiles
 from assay.suites.life import CaseMaker, append, names_in
 from assay.suites.read import SuiteError, SuiteFile, in_suite, read_suite, told_of
-from shared.declarations.cases import name_of
+from shared.kinds import case_name
 
 app = App(name="eval", help="Evaluations: which model, which prompt, is it still right?")
 app.command(shadow.app)
@@ -142,7 +142,7 @@ def add_case(
         taken = names_in(suite)
         if name in taken:
             raise UsageError(f"{suite} has a case {name!r} already")
-        case = maker.case(finished, name or name_of(finished, taken))
+        case = maker.case(finished, name or case_name(finished, taken))
         append(suite, case)
     except SuiteError as error:
         session.warn(f"assay: {error}")

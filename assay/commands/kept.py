@@ -13,7 +13,6 @@ from assay.commands.session import UsageError
 from shared.languages import language_of_file
 
 _TITLE = "assay transform"
-_MARKS = {".sql": "--"}
 
 
 @dataclass(frozen=True)
@@ -113,5 +112,6 @@ def _columns(path: Path, text: str) -> list[dict[str, str]]:
 
 
 def _mark(path: Path) -> str:
-    """What a comment begins with."""
-    return _MARKS.get(path.suffix.lower(), "#")
+    """Return what a line of comment begins with."""
+    language = language_of_file(path.name)
+    return "#" if language is None else language.comment

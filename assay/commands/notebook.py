@@ -10,20 +10,16 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from shared.languages import DEFAULT_LANGUAGE, LANGUAGES, NotebookKernel, language_of_word
+
 Json = dict[str, Any]
 Fetch = Callable[[str], bytes]  #: the content of a file by its id
 
 _FENCE = re.compile(
-    r"^(?P<fence>`{3,}|~{3,})[ \t]*(?:(?P<plain>\w+)[ \t]+exec\b|\{(?P<braced>python|r|sql|js|javascript)\b"
-    r"|\{code-cell\}[ \t]*(?P<cell>\w*))[^\n]*\n",
+    r"^(?P<fence>`{3,}|~{3,})[ \t]*"
+    r"(?:(?P<plain>\w+)[ \t]+exec\b|\{code-cell\}[ \t]*(?P<cell>\w*)|\{(?P<braced>\w+)\b)[^\n]*\n",
     re.M,
 )
-_KERNELS = {
-    "python": ("python3", "Python 3", "python"),
-    "r": ("ir", "R", "R"),
-    "javascript": ("deno", "JavaScript", "javascript"),
-    "sql": ("xsql", "SQL", "sql"),
-}
 _TEXT = ("text/plain", "text/html", "text/markdown", "image/svg+xml", "application/json")
 
 
@@ -31,7 +27,7 @@ def notebook(markdown: str, blocks: Sequence[Mapping[str, Any]], fetch: Fetch) -
     """Cells in another language than most of the code are shown, but are no code of the notebook's kernel."""
     parts = list(_parts(markdown))
     languages = [language for language, _ in parts if language]
-    main = max(dict.fromkeys(languages), key=languages.count, default="python")
+    main = max(dict.fromkeys(languages), key=languages.count, default=DEFAULT_LANGUAGE)
     chunks = iter([block for block in blocks if block["kind"] == "chunk"])
     cells: list[Json] = []
     for number, (language, text) in enumerate(parts):
@@ -45,23 +41,28 @@ def notebook(markdown: str, blocks: Sequence[Mapping[str, Any]], fetch: Fetch) -
             more = {"cell_type": "markdown", "source": source}
         if language or text.strip():
             cells.append({"id": f"cell-{number}", "metadata": {}, **more})
-    name, shown, language = _KERNELS.get(main, _KERNELS["python"])
-    kernel = {"name": name, "display_name": shown, "language": language}
-    metadata = {"kernelspec": kernel, "language_info": {"name": language}}
+    row = LANGUAGES.get(main)
+    kernel = NotebookKernel(main, main, main) if row is None or row.notebook is None else row.notebook
+    kernelspec = {"name": kernel.name, "display_name": kernel.title, "language": kernel.language}
+    metadata = {"kernelspec": kernelspec, "language_info": {"name": kernel.language}}
     return {"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": cells}
 
 
 def _parts(markdown: str) -> Iterator[tuple[str, str]]:
     """The language of each part ("" for prose) and its text."""
-    at = 0
-    while opening := _FENCE.search(markdown, at):
+    at = begin = 0
+    while opening := _FENCE.search(markdown, begin):
+        word = opening["plain"] or opening["braced"] or opening["cell"] or DEFAULT_LANGUAGE
+        row = language_of_word(word)
+        if opening["braced"] and row is None:
+            begin = opening.end()
+            continue
         fence = re.escape(opening["fence"])
         closing = re.compile(rf"^{fence}[`~]*[ \t]*$\n?", re.M).search(markdown, opening.end())
         yield "", markdown[at : opening.start()]
         end = (closing.start(), closing.end()) if closing else (len(markdown), len(markdown))
-        language = (opening["plain"] or opening["braced"] or opening["cell"] or "python").lower()
-        yield {"py": "python", "js": "javascript"}.get(language, language), markdown[opening.end() : end[0]]
-        at = end[1]
+        yield word.lower() if row is None else row.name, markdown[opening.end() : end[0]]
+        at = begin = end[1]
     yield "", markdown[at:]
 
 

@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from shared.contracts.jobs import JobState
+from shared.kinds import KindName
+from shared.languages import DEFAULT_LANGUAGE, LanguageName, TransformLanguage
 
 #: How long a tool may hold its answer: hosts commonly give up after 60 s.
 MOST_WAIT_SECONDS = 50
@@ -41,7 +43,7 @@ class SandboxFile(Arguments):
 
 
 class RunCode(Arguments):
-    language: Literal["python", "r", "javascript", "sql"] = "python"
+    language: LanguageName = DEFAULT_LANGUAGE
     code: Annotated[
         str,
         Field(
@@ -82,7 +84,7 @@ class DataSet(Arguments):
 class TransformData(Arguments):
     task: Annotated[str, Field(min_length=1, max_length=50_000, description="What is to be made of the data, in words")]
     data: Annotated[list[DataSet], Field(min_length=1, max_length=20)]
-    language: Literal["python", "r", "sql"] = "python"
+    language: TransformLanguage = DEFAULT_LANGUAGE
     output: Literal["table", "plot"] = "table"
     assertions: Annotated[
         list[str],
@@ -148,7 +150,7 @@ class GetJob(Arguments):
 
 
 class ListJobs(Arguments):
-    kind: Literal["execute", "transform", "document", "search", "ingest", "records", "flow", "detect"] | None = None
+    kind: KindName | None = None
     state: JobState | None = None
     mine: Annotated[bool, Field(description="Only jobs that were begun through these tools")] = False
     limit: Annotated[int, Field(ge=1, le=MOST_PAGE)] = 20

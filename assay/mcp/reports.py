@@ -102,7 +102,7 @@ def report_of(view: JobView) -> JobReport[Any]:
 def _next(view: JobView) -> str | None:
     if not view.state.terminal:
         return f"get_job with job_id {view.id} and wait_seconds 50"
-    if view.kind == "execute" and (view.result or {}).get("session"):
+    if (view.result or {}).get("session"):
         return f"run_code with session {view.id} goes on where this call ended"
     return None
 

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 
 from assay.packing import pack
 from assay.suites.read import Loc, SuiteFile
+from shared.kinds import case_rules
 
 #: Fields whose content is the case's own: what is called ``file`` there is no file.
 _DATA = frozenset({"rows", "records", "parameters", "filters", "profile"})
@@ -41,7 +42,7 @@ class CaseFiles:
         for number, case in enumerate(self.suite.content["cases"]):
             loc: Loc = ("cases", number, "input")
             input = self._resolved(case["input"], loc)
-            if case["kind"] == "flow" and isinstance(input.get("flow"), dict):
+            if case_rules(case["kind"]).edits_flow and isinstance(input.get("flow"), dict):
                 input = {"flow_id": self.make_flow(input["flow"]), **{k: v for k, v in input.items() if k != "flow"}}
             cases.append({**case, "input": input})
         return {**self.suite.content, "cases": cases}

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from assay.suites.read import SuiteError, read_suite
-from shared.declarations.cases import case_of, flow_before
+from shared.kinds import case_rules
 
 Json = Mapping[str, Any]
 
@@ -24,8 +24,9 @@ class CaseMaker:
     flow: Callable[[str, int], Json]
 
     def case(self, job: Json, name: str) -> dict[str, Any]:
-        edited = flow_before(job)
-        case = case_of(job, name, None if edited is None else self.flow(*edited))
+        rules = case_rules(job["kind"])
+        edited = rules.flow_before(job)
+        case = rules.case_of(job, name, None if edited is None else self.flow(*edited))
         return {**case, "input": self._with_files(case["input"])}
 
     def _with_files(self, value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from services.execution.languages.table import LANGUAGE_SPECS
+from services.execution.languages.table import language_specs
 from services.execution.sandbox.host.sandbox import Sandbox
 from services.execution.sandbox.settings import SandboxSettings
 
@@ -11,4 +11,4 @@ _PROGRAMS = ("services.execution.transform.reading.read",)
 
 def open_sandbox(settings: SandboxSettings) -> Sandbox:
     """Raises: SandboxUnavailable."""
-    return Sandbox(settings, LANGUAGE_SPECS, _PROGRAMS)
+    return Sandbox(settings, language_specs(), _PROGRAMS)

@@ -19,9 +19,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from uuid_utils import uuid7
 
 from shared.contracts.evaluations import MOST_CASES, Case
-from shared.declarations.cases import case_of, name_of
 from shared.evaluations import shadows as statements
-from shared.evaluations.cases import as_run
+from shared.kinds import case_name, case_rules
 
 log = structlog.get_logger(__name__)
 
@@ -134,9 +133,10 @@ class _Cases:
 
 def case_from(job: Mapping[str, Any]) -> dict[str, Any] | None:
     """The job as a case, its answer as what is expected; None when it is too large, or makes none."""
-    name = f"{name_of(job, set())[:_NAME]} {job['id']}"
+    rules = case_rules(job["kind"])
+    name = f"{case_name(job, set())[:_NAME]} {job['id']}"
     try:
-        case = as_run(Case.model_validate(case_of(job, name, None)))
+        case = rules.as_run(Case.model_validate(rules.case_of(job, name, None)))
     except ValidationError:
         return None
     told = case.model_dump(mode="json", exclude_unset=True)

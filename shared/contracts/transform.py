@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import keyword
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, JsonValue, model_validator
 
 from shared.contracts.common import Answer, FileId, Request
 from shared.declarations.assertions import parse_assertion
-from shared.languages import LANGUAGES, TransformLanguage
+from shared.languages import DEFAULT_LANGUAGE, LANGUAGES, TableReader, TransformLanguage
 
 DataName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,63}$")]
 ColumnType = Literal["int", "float", "decimal", "bool", "string", "date", "datetime", "duration", "list", "struct"]
@@ -79,7 +78,7 @@ def _says_something(text: str) -> str:
 class TransformInput(Request):
     task: Annotated[str, Field(min_length=1, max_length=50_000), AfterValidator(_says_something)]
     data: Annotated[list[DataSet], Field(min_length=1, max_length=20)]
-    language: TransformLanguage = "python"
+    language: TransformLanguage = DEFAULT_LANGUAGE
     dataframe: Literal["pandas", "polars"] = "pandas"
     output: Literal["table", "plot"] = "table"
     strategy: Literal["deterministic", "tools"] = "deterministic"
@@ -100,6 +99,11 @@ class TransformInput(Request):
     observe: Annotated[list[AssertionText], Field(max_length=50)] = []
     result_rows: Annotated[int, Field(ge=1, le=1000)] = 50  #: how many rows of the table stand in the result
 
+    @property
+    def reader(self) -> TableReader:
+        """How the code takes its tables."""
+        return LANGUAGES[self.language].reader(self.dataframe)
+
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         names = [data.name for data in self.data]
@@ -108,12 +112,13 @@ class TransformInput(Request):
         language = LANGUAGES[self.language]
         if "result" in names and language.result == "variable":
             raise ValueError("a data set cannot be named result: that is where the code puts its own")
-        if self.language == "python" and (reserved := [name for name in names if keyword.iskeyword(name)]):
-            raise ValueError(f"a data set cannot be named {reserved[0]}: Python reserves it")
+        if reserved := [name for name in names if language.is_reserved(name)]:
+            raise ValueError(f"a data set cannot be named {reserved[0]}: {language.title} reserves it")
         if (self.assertions or self.observe) and self.output == "plot":
             raise ValueError("assertions speak of a table: leave them out when output is plot")
         if self.output == "plot" and not language.plots:
-            raise ValueError("SQL draws no plots: choose python or r")
+            able = " or ".join(row.name for row in LANGUAGES.values() if row.transforms and row.plots)
+            raise ValueError(f"{language.title} draws no plots: choose {able}")
         if unknown := sorted(set(self.expects) - set(names)):
             raise ValueError(f"expects names no data set of this job: {unknown[0]}")
         return self

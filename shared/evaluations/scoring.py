@@ -8,6 +8,7 @@ from typing import Any
 
 from shared.contracts.evaluations import Expectation, ExpectedBudget
 from shared.evaluations import expected_flow, expected_table
+from shared.kinds import case_rules
 
 Json = Mapping[str, Any]
 _MOST_DETAIL = 500
@@ -73,7 +74,7 @@ def _failed(cause: str, detail: str) -> Outcome:
 
 def _findings(expect: Expectation, kind: str, result: Json) -> Iterator[_Finding]:
     """What does not hold of a result."""
-    verdict = expect.verdict or ("ok" if kind == "execute" else None)
+    verdict = expect.verdict or case_rules(kind).verdict
     if verdict is not None and result.get("verdict") != verdict:
         yield "wrong_verdict", f"{result.get('verdict')} instead of {verdict}"
     if expect.status is not None and result.get("status") != expect.status:

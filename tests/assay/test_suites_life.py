@@ -10,7 +10,7 @@ import pytest
 from assay.suites.life import CaseMaker, append, names_in
 from assay.suites.read import SuiteError, read_suite
 from shared.contracts.evaluations import Case
-from shared.declarations.cases import expectation, name_of
+from shared.kinds import case_name, case_rules
 
 FILES = {"f1": ("sales.csv", b"city,n\nOslo,1\n"), "f2": ("sales.csv", b"other\n"), "f3": ("../../evil", b"x")}
 TABLE = {"columns": [{"name": "city"}, {"name": "n"}], "rows": [["Oslo", 1], [None, 2]], "row_count": 2}
@@ -83,7 +83,7 @@ def test_a_flow_begins_as_it_was_before_the_edit(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_what_is_expected_is_the_result(kind: str, result: dict[str, Any], expected: dict[str, Any]) -> None:
-    assert expectation(kind, result) == expected
+    assert case_rules(kind).expectation(result) == expected
 
 
 def test_a_case_is_added_at_the_end_and_nothing_else_is_changed(tmp_path: Path) -> None:
@@ -117,6 +117,6 @@ def test_a_suite_that_ends_with_something_else_stays_as_it_was(tmp_path: Path) -
 
 def test_a_case_is_named_by_what_the_job_was_about() -> None:
     said = job("transform", {"task": "Sum\tby city\nand more"}, {})
-    assert name_of(said, set()) == "Sum by city"
-    assert name_of(said, {"Sum by city", "Sum by city (2)"}) == "Sum by city (3)"
-    assert name_of(job("detect", {"source": {}}, {}), set()) == "detect"
+    assert case_name(said, set()) == "Sum by city"
+    assert case_name(said, {"Sum by city", "Sum by city (2)"}) == "Sum by city (3)"
+    assert case_name(job("detect", {"source": {}}, {}), set()) == "detect"

@@ -34,7 +34,7 @@ from services.execution.languages.table import fault_of, names_of
 from shared.contracts.document import Block, BlockMessage, DocumentInput
 from shared.errors import AssayError
 from shared.jobs.job import Context
-from shared.languages import LANGUAGES
+from shared.languages import DEFAULT_LANGUAGE, LANGUAGES
 from shared.llm.chat import ChatMessage, ChatRequest, Estimates, TokenUsage
 
 ROLE = "documents.instruction"
@@ -75,10 +75,10 @@ class DocumentCheck:
 
     def _check(self, node: DocumentNode, block: Block) -> list[Note]:  # noqa: PLR0911 - one for each kind of block
         if isinstance(node, Chunk):
-            return self._code(block, node.language or "python", node.code, node.start + 1)
+            return self._code(block, node.language or DEFAULT_LANGUAGE, node.code, node.start + 1)
         if isinstance(node, (Expression, Assertion)):
             code = node.code if isinstance(node, Expression) else node.expression
-            return self._code(block, node.language or "python", code, node.start) if code else []
+            return self._code(block, node.language or DEFAULT_LANGUAGE, code, node.start) if code else []
         if isinstance(node, Instruction):
             return self._instruction(node, block)
         if isinstance(node, PromptBlock):

@@ -1,29 +1,34 @@
-"""The languages that code runs in: a new one is a folder beside this file, a row here, and a row in ``shared``."""
+"""How each language of the table in ``shared`` runs and what is known of its code."""
 
 from __future__ import annotations
 
-from services.execution.languages.javascript.spec import JAVASCRIPT
-from services.execution.languages.python.spec import PYTHON
-from services.execution.languages.r.spec import R
-from services.execution.languages.sql.spec import SQL
-from services.execution.sandbox.language import Analysis, CodeNames, LanguageSpec, SyntaxFault
-from shared.specs import SpecTable
+import pkgutil
 
-LANGUAGE_SPECS: SpecTable[LanguageSpec] = SpecTable("language", [PYTHON, R, JAVASCRIPT, SQL])
+from services.execution.sandbox.language import Analysis, CodeNames, LanguageSpec, LanguageSpecs, SyntaxFault
+from shared.languages import LANGUAGES
 
-_LONGEST = 200_000  #: characters of code that is looked through for names
+MAX_ANALYZED = 200_000  #: characters of code that is searched for names
+
+
+def language_specs() -> LanguageSpecs:
+    """Import the runtime of every language."""
+    return {name: _spec(name) for name in LANGUAGES}
 
 
 def analysis_of(language: str) -> Analysis:
-    """Of a language that has no row nothing is known."""
-    spec = LANGUAGE_SPECS.get(language)
-    return Analysis() if spec is None else spec.analysis
+    """Return what is known of the language's code: nothing of a language that has no row."""
+    return _spec(language).analysis if language in LANGUAGES else Analysis()
 
 
 def names_of(language: str, code: str) -> CodeNames:
-    return analysis_of(language).names(code) if len(code) <= _LONGEST else CodeNames()
+    return analysis_of(language).names(code) if len(code) <= MAX_ANALYZED else CodeNames()
 
 
 def fault_of(language: str, code: str) -> SyntaxFault | None:
-    """The first syntax error; ``None`` also where the language's syntax is not checked."""
-    return analysis_of(language).fault(code) if len(code) <= _LONGEST else None
+    """Return the first syntax error; ``None`` also where the language's syntax is not checked."""
+    return analysis_of(language).fault(code) if len(code) <= MAX_ANALYZED else None
+
+
+def _spec(language: str) -> LanguageSpec:
+    spec: LanguageSpec = pkgutil.resolve_name(LANGUAGES[language].runtime)
+    return spec

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from services.execution.sandbox.protocol.wire import Json, Message, frame
-from shared.languages import Language
 
 _WORD = re.compile(r"[A-Za-z_.][A-Za-z0-9_.]*|[A-Za-z_]\w*")
 _TEXT_OR_COMMENT = re.compile(r"'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\"|--[^\n]*|/\*.*?\*/", re.S)
@@ -133,7 +132,7 @@ class Guest:
 
 @dataclass(frozen=True)
 class LanguageSpec:
-    language: Language
+    name: str  #: of its row in ``shared.languages``
     versions: Callable[[], str | None]  #: what is installed here; ``None``: nothing
     install: str  #: what to install where it is missing
     guest: Guest
@@ -144,14 +143,6 @@ class LanguageSpec:
     analysis: Analysis = field(default_factory=Analysis)
     #: Containers kept ready from the first use on; ``None``: as many as the settings say, from the start.
     pooled: int | None = 1
-
-    @property
-    def name(self) -> str:
-        return self.language.name
-
-    @property
-    def extension(self) -> str:
-        return self.language.extensions[0]
 
 
 LanguageSpecs = Mapping[str, LanguageSpec]

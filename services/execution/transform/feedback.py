@@ -43,13 +43,12 @@ class Feedback:
         return LANGUAGES[self.request.language].title
 
     def system(self, skills: Sequence[Skill], key: str = KEY) -> RenderedPrompt:
-        flavour = f"python_{self.request.dataframe}" if self.request.language == "python" else self.request.language
         return self.prompts.render(
             key,
             language=self.language,
             fence=self.fence,
             wanted=_WANTED[self.request.output],
-            language_rules=self._text(flavour).strip(),
+            language_rules=self._text(self.request.reader.prompt).strip(),
             looks=self.limits.probes,
             skills="\n".join(f"\n# Guidance: {skill.name}\n\n{skill.text}" for skill in skills),
         )

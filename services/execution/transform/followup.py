@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from shared.contracts.transform import ExpectedColumn, TransformInput, TransformResult
 from shared.errors import InvalidRequest
 from shared.jobs.job import FinishedJob, Results
+from shared.languages import DEFAULT_LANGUAGE
 
 _LONGEST_CHAIN = 100
 
@@ -20,7 +21,7 @@ class Start:
     job_id: str | None = None
     file_id: str | None = None  #: a Parquet file in the place of the first data set
     code: str | None = None  #: run it on that data set, and take its result
-    language: str = "python"
+    language: str = DEFAULT_LANGUAGE
     dataframe: str = "pandas"
     masked: tuple[str, ...] = ()
 
@@ -63,7 +64,7 @@ def _branch(results: Results, job_id: str, iteration: int | None) -> Start:
     if not code:
         raise _no_branch("iteration", f"the job has no iteration {iteration} with code" if iteration else "no code")
     base = result.inputs[0].file_id if result.continues is not None and result.inputs else None
-    language = str(job.input.get("language", "python"))
+    language = str(job.input.get("language", DEFAULT_LANGUAGE))
     return Start(job.id, base, code, language, str(job.input.get("dataframe", "pandas")), _masked(job, result))
 
 

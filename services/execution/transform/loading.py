@@ -26,6 +26,7 @@ from shared.contracts.execute import Verdict
 from shared.contracts.transform import DataSet
 from shared.errors import InvalidData
 from shared.jobs.job import Files
+from shared.languages import DEFAULT_LANGUAGE, TableReader
 
 _WHY = {
     Verdict.MEMORY: "it needs more memory than reading may use",
@@ -37,11 +38,6 @@ _WHY = {
 
 _STREAMED = "streamed.parquet"
 _IMPORT = "from services.execution.transform.reading.read import"  # the warm interpreter has it already
-#: By reader: what code has to know of a table that is larger than memory.
-_LAZY_NOTES = {
-    "polars": "larger than memory: it is a polars LazyFrame; filter, select and aggregate before collect()",
-    "sql": "larger than memory: read from its file as far as a query asks; filter and aggregate, never copy it",
-}
 
 
 class _Report(BaseModel):
@@ -72,14 +68,14 @@ class _DataFile:
 
 @dataclass(frozen=True)
 class Loader:
-    """Reads data sets for code in ``reader``'s shape (``pandas``, ``polars``, ``r``, ``sql``)."""
+    """Reads data sets for code in the shape that its reader takes."""
 
     sandbox: Sandbox
     files: Files
     scratch: Path
     background: ThreadPoolExecutor  #: where tables are loaded while the model is already asked
     limits: TransformLimits
-    reader: str
+    reader: TableReader
     rows: int  #: of the preview
     cancelled: Flag
 
@@ -116,7 +112,7 @@ class Loader:
         return _DataFile(target, "data.json", "rows")
 
     def _most_bytes(self, path: Path) -> float:
-        if self.reader not in _LAZY_NOTES:
+        if not self.reader.lazy:
             return self.limits.input_bytes
         return math.inf if _is_parquet(path) else self.limits.streamed_bytes
 
@@ -147,7 +143,7 @@ class Loader:
             loaded=lambda: coming.result()[1],
             types=report.types,
             summary=TableSummary(report.profiles, report.head, report.height),
-            notes=(*report.notes, *([_LAZY_NOTES[self.reader]] if report.lazy else [])),
+            notes=(*report.notes, *([self.reader.lazy_note] if report.lazy and self.reader.lazy_note else [])),
             column_notes=report.columns,
             file_id=file_id,
             lazy=report.lazy,
@@ -159,14 +155,14 @@ class Loader:
         """Read the file in the sandbox; the report is passed on before the table is copied out."""
         if self._can_stream(source) and source.path.stat().st_size > MOST_TABLE_BYTES:
             return self._stream(name, source, loc, early)
-        run = Run("python", "", limits=self.limits.read, take="table", collect=False, until="table")
+        run = Run(DEFAULT_LANGUAGE, "", limits=self.limits.read, take="table", collect=False, until="table")
         if not source.parts and not any(source.stated) and _is_parquet(source.path):
-            code = f"{_IMPORT} answer_parquet\nresult = answer_parquet(source, {self.reader!r}, {self.rows})\n"
+            code = f"{_IMPORT} Reader, answer_parquet\nresult = answer_parquet(source, {self._reader}, {self.rows})\n"
             run = replace(run, code=code, frames={"source": Frame(source.path, "source")})
         else:
-            told = f"'input/data', {source.file_name!r}, {self.reader!r}, {self.rows}, *{source.stated!r}"
+            told = f"'input/data', {source.file_name!r}, {self._reader}, {self.rows}, *{source.stated!r}"
             files = {f"input/data/{part.name}": part for part in source.parts} or {"input/data": source.path}
-            run = replace(run, code=f"{_IMPORT} answer\nresult = answer({told})\n", files=files)
+            run = replace(run, code=f"{_IMPORT} Reader, answer\nresult = answer({told})\n", files=files)
         with self.sandbox.run(run, self.cancelled, _ReportListener(early)) as outcome:
             report = _report(outcome.stdout)
             if report.refused is None and not report.lazy:
@@ -181,9 +177,14 @@ class Loader:
             return report, LoadedTable(source.path, "")
         return report, LoadedTable(source.path, source.sha256 or _sha256(source.path))
 
+    @property
+    def _reader(self) -> str:
+        """The reader as an expression for the code inside the sandbox."""
+        return f"Reader({self.reader.lazy!r}, {self.reader.rounds!r}, {self.reader.dates!r})"
+
     def _can_stream(self, source: _DataFile) -> bool:
         """Whether code could read the file as Parquet, bit by bit."""
-        return self.reader in _LAZY_NOTES and not source.parts and not _is_parquet(source.path)
+        return self.reader.lazy and not source.parts and not _is_parquet(source.path)
 
     def _stream(
         self, name: str, source: _DataFile, loc: list[str | int], early: Queue[_Report]
@@ -192,7 +193,7 @@ class Loader:
         told = f"source, {source.file_name!r}, {self.rows}, {_STREAMED!r}, *{source.stated!r}"
         code = f"{_IMPORT} answer_streamed\nanswer_streamed({told})\n"
         frames = {"source": Frame(source.path, "file")}
-        run = Run("python", code, frames=frames, limits=self.limits.read, artifact_mb=self.limits.read.disk_mb)
+        run = Run(DEFAULT_LANGUAGE, code, frames=frames, limits=self.limits.read, artifact_mb=self.limits.read.disk_mb)
         with self.sandbox.run(run, self.cancelled, _ReportListener(early)) as outcome:
             report = _report(outcome.stdout)
             if report.refused is not None:

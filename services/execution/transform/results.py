@@ -18,6 +18,7 @@ from services.execution.transform.dataset import DataRead
 from services.execution.transform.reading.columns import TypeName, type_name
 from services.execution.transform.reading.portable import read_portable
 from shared.contracts.transform import AssertionCheck, CellsSent, Check, Column, Effect, Iteration, Probe, Table
+from shared.languages import LANGUAGES, TableReader
 
 RunOutcome = Literal["result", "error", "not_a_table", "assertion_failed", "no_op"]
 _ROWS_SHOWN, _MOST_COLUMNS_SHOWN, _MOST_SHOWN = 10, 100, 8_000  #: of an attempt: rows, columns, characters
@@ -150,34 +151,34 @@ class Progress:
 
 def normalised(code: str) -> str:
     """Code without what does not change its meaning: blank lines, trailing blanks, whole-line comments."""
+    comments = tuple({row.comment for row in LANGUAGES.values()})
     lines = (line.rstrip() for line in code.splitlines())
-    return "\n".join(line for line in lines if line and not line.lstrip().startswith(("#", "--")))
+    return "\n".join(line for line in lines if line and not line.lstrip().startswith(comments))
 
 
-def read_result(arrow: Path, inputs: Sequence[DataRead], language: str, dataframe: str) -> ResultTable:
-    """The result with its types restored: integers and dates that pandas turned into floats and timestamps."""
+def read_result(arrow: Path, inputs: Sequence[DataRead], reader: TableReader) -> ResultTable:
+    """Return the result with its types restored: whole numbers and dates that became floats and timestamps."""
     frame = read_portable(arrow)
     input_types: dict[str, TypeName] = {}
     for data in reversed(inputs):
         input_types.update(data.types)
-    through_pandas = language == "python" and dataframe == "pandas"
     columns = []
     for column in frame.iter_columns():
         if _INDEX.fullmatch(column.name):
             continue  # an index without a name holds row labels, not data
-        columns.append(_restored(column, input_types.get(column.name), through_pandas))
+        columns.append(_restored(column, input_types.get(column.name), restores=not reader.dates))
     return ResultTable(pl.DataFrame(columns))
 
 
-def _restored(column: pl.Series, input_type: TypeName | None, through_pandas: bool) -> pl.Series:
+def _restored(column: pl.Series, input_type: TypeName | None, *, restores: bool) -> pl.Series:
     dtype = column.dtype
     if isinstance(dtype, pl.Null):
         return column.cast(pl.String)
     if dtype == pl.Int128 or (isinstance(dtype, pl.Decimal) and dtype.scale == 0):
         return _narrowed(column)  # DuckDB sums whole numbers in 128 bits
-    if through_pandas and input_type == "int" and dtype == pl.Float64:
+    if restores and input_type == "int" and dtype == pl.Float64:
         return _whole(column)
-    if through_pandas and input_type == "date" and isinstance(dtype, pl.Datetime) and dtype.time_zone is None:
+    if restores and input_type == "date" and isinstance(dtype, pl.Datetime) and dtype.time_zone is None:
         days = column.dt.date()
         return days if (days.cast(dtype) == column).all() else column
     return column

@@ -93,7 +93,7 @@ class CodeRunner:
                 return self._plot(code, outcome)
             if outcome.table is None:
                 return CodeRun(code, "not_a_table", self._missing("table", outcome), outcome.stdout)
-            table = read_result(outcome.table, self.data, self.request.language, self.request.dataframe)
+            table = read_result(outcome.table, self.data, self.request.reader)
             return self._judged(code, table, outcome.stdout)
 
     def _judged(self, code: str, table: ResultTable, stdout: str) -> CodeRun:

@@ -72,7 +72,7 @@ def matching(skills: Sequence[Skill], task: str, language: str, dataframe: str, 
             not allowed or given in allowed
             for allowed, given in ((applies.languages, language), (applies.outputs, output))
         )
-        fits = fits and (not applies.dataframes or (language == "python" and dataframe in applies.dataframes))
+        fits = fits and (not applies.dataframes or dataframe in applies.dataframes)
         score = sum(bool(re.search(rf"\b{re.escape(word)}", task, re.IGNORECASE)) for word in applies.words)
         if fits and (score or not applies.words):
             scored.append((score, skill))

@@ -103,7 +103,7 @@ class _Job:
             self.scratch,
             self.held.enter_context(ThreadPoolExecutor(2, "reading")),
             self.transform.limits,
-            self.request.dataframe if self.request.language == "python" else self.request.language,
+            self.request.reader,
             self.request.preview.rows,
             self.context.cancelled,
         )
@@ -218,7 +218,9 @@ class _Job:
         request, data = self.request, runner.visible.data
         redactor = redactor_of(runner.data, {each.name: each.masked for each in data})
         feedback = Feedback(self.context.prompts, request, self.transform.limits, self.progress, data, redactor)
-        self.skills = matching(self.transform.skills, request.task, request.language, request.dataframe, request.output)
+        self.skills = matching(
+            self.transform.skills, request.task, request.language, request.reader.name, request.output
+        )
         tools = request.strategy == "tools"
         system = feedback.system(self.skills, "execution.transform_tools" if tools else "execution.transform")
         remarks = [self.start.remark] if self.start.remark else []

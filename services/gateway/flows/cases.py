@@ -16,8 +16,8 @@ from services.gateway.routing import routes
 from services.gateway.streams.waits import find
 from shared.contracts.evaluations import Case, Label
 from shared.contracts.jobs import JobState
-from shared.declarations.cases import case_of, flow_before, name_of
 from shared.errors import Conflict, JobNotFinished
+from shared.kinds import case_name, case_rules
 
 router = routes("/v1/jobs", "Evaluations")
 
@@ -32,13 +32,14 @@ async def get_job_case(
     if not JobState(row["state"]).terminal:
         raise JobNotFinished(f"The job is {row['state']}; a case is made of what came of it.")
     job = {**row, "input": await _read(row["input"]), "result": await _read(row["result"])}
-    edited = flow_before(job)
+    rules = case_rules(job["kind"])
+    edited = rules.flow_before(job)
     flow: dict[str, Any] | None = None
     if edited is not None:
         _, earlier = await at(service, *edited)
         flow = earlier.view()
     try:
-        case = Case.model_validate(case_of(job, name or name_of(job, set()), flow))
+        case = Case.model_validate(rules.case_of(job, name or case_name(job, set()), flow))
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"]))

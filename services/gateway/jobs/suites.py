@@ -18,8 +18,7 @@ from shared.contracts.evaluations import Case, EvaluationEstimate, EvaluationInp
 from shared.contracts.jobs import JobRequest
 from shared.errors import InvalidRequest, QuotaExceeded
 from shared.evaluations import expected_flow, expected_table, statements
-from shared.evaluations.cases import as_run
-from shared.kinds import KINDS
+from shared.kinds import KINDS, case_rules
 from shared.llm.chat import ChatRequest
 from shared.llm.faults import NoSuchModel
 
@@ -39,7 +38,7 @@ async def prepare(deps: Dependencies, db: AsyncConnection, caller: Caller, body:
 
     Raises: InvalidRequest and what ``checks.check`` raises.
     """
-    cases = [as_run(case) for case in body.suite.cases]
+    cases = [case_rules(case.kind).as_run(case) for case in body.suite.cases]
     located: list[checks.Located] = []
     for number, case in enumerate(cases):
         loc: Loc = ("body", "suite", "cases", number)
@@ -100,18 +99,11 @@ def _request_of(loc: Loc, case: Case) -> JobRequest:
         raise problems.invalid(errors, body) from None
 
 
-#: Of which kinds a part of an expectation may speak; the others may speak of any.
-_SPEAKS_OF = {
-    "table": ("transform",), "assertions": ("transform",), "flow": ("flow",), "labels": ("detect",),
-    "relevant": ("search",), "stdout": ("execute",),
-}  # fmt: skip
-
-
 def _check_expectation(loc: Loc, case: Case) -> None:
     """An expectation that can never hold is the suite's mistake, not the model's."""
-    for name in case.expect.model_fields_set:
-        if name in _SPEAKS_OF and case.kind not in _SPEAKS_OF[name]:
-            raise _refused((*loc, "expect", name), f"it speaks of {_SPEAKS_OF[name][0]} jobs, and this is {case.kind}")
+    for name in case.expect.model_fields_set - set(KINDS[case.kind].cases.expects):
+        if others := [kind.name for kind in KINDS.values() if name in kind.cases.expects]:
+            raise _refused((*loc, "expect", name), f"it speaks of {others[0]} jobs, and this is {case.kind}")
     try:
         if case.expect.table is not None:
             expected_table.expected_of(case.expect.table)

@@ -14,6 +14,7 @@ from services.execution.documents.parse.notation import (
     options_of,
     unquoted,
 )
+from shared.languages import DEFAULT_LANGUAGE
 
 _CELL = re.compile(r"(?:#\||//\||--\|) *([\w-]+) *: *(.*)")
 _ITEM = re.compile(r"(?:#\||//\||--\|)\s+-\s+(.*)")
@@ -48,7 +49,7 @@ def _in_braces(info: str, flavour: str) -> Fence:
     if flavour == "myst":
         if inner.strip() != "code-cell":
             return _TEXT
-        return Fence(language_of(after.strip().split(" ")[0] or "python"), {}, True)
+        return Fence(language_of(after.strip().split(" ")[0] or DEFAULT_LANGUAGE), {}, True)
     if inner.startswith(("{", ".", "=")):
         return _TEXT
     if flavour == "quarto":

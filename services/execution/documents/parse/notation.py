@@ -10,7 +10,7 @@ from typing import NamedTuple
 from services.execution.documents.parse.nodes import TYPES, DocumentNode, Expression, Parameter
 from shared.declarations.documents import DECLARED
 from shared.declarations.parameters import parse_declaration
-from shared.languages import language_of_word
+from shared.languages import DEFAULT_LANGUAGE, language_of_word
 
 _PAIR = re.compile(
     r"""([A-Za-z_][\w-]*)\s*=\s*("(?:[^"\\]|\\.)*"|'[^']*'|\[[^\]]*\]|[^\s,}]+)|#([\w-]+)|([^\s,{}=]+)"""
@@ -78,11 +78,11 @@ def nodes_in(line: str, number: int, flavour: str) -> list[DocumentNode]:
         place = (start, braces.end() if braces else end)
         language = ""
         if flavour == "stencila" and "exec" in options:
-            language = language_of(next(iter(options)).removeprefix("exec")) or "python"
+            language = language_of(next(iter(options)).removeprefix("exec")) or DEFAULT_LANGUAGE
         elif flavour == "quarto" and (quarto := _QUARTO.match(code)):
             language, code = language_of(quarto[1]), quarto[2]
         elif flavour == "myst" and line.endswith("{eval}", 0, start):
-            language, place = "python", (start - len("{eval}"), end)
+            language, place = DEFAULT_LANGUAGE, (start - len("{eval}"), end)
         if language:
             node = Expression(number, number + 1, columns=place, language=language, code=code)
             nodes.append((start, node))

@@ -14,6 +14,7 @@ from services.execution.sandbox.run import Look, Value
 from services.execution.sandbox.values import plain, tag_of
 from services.execution.sandbox.values import text_of as text_of_special
 from shared.contracts.document import BlockVariable
+from shared.languages import LANGUAGES
 
 _MOST_JSON, _MOST_TEXT, _SHOWN = 1_000_000, 12_000, 5
 _MOST_LOOK = 10_000  #: characters of a value that a kernel tells
@@ -30,7 +31,7 @@ def template_value(look: Look, kernel: str) -> Seen:
         return {"kind": "text", "text": look.text[:_MOST_TEXT], "cut": look.kind == "opaque"}
     if (text := text_of_special(look.exact)) is not None:
         return {"kind": "text", "text": text}  # not a number, or infinite
-    shown = _integers(_shown(look.exact)) if kernel == "r" else _shown(look.exact)
+    shown = _written(_shown(look.exact), kernel)
     if len(text := json.dumps(shown, ensure_ascii=False)) > _MOST_JSON:
         return {"kind": "text", "text": text[:_MOST_TEXT], "cut": True}
     return {"kind": "json", "json": shown}
@@ -65,14 +66,10 @@ def text_of(value: Value, kernel: str) -> str:
         return value.text
     if (text := text_of_special(value.exact)) is not None:
         return text
-    shown = _integers(_shown(value.exact)) if kernel == "r" else _shown(value.exact)
+    shown = _written(_shown(value.exact), kernel)
     if isinstance(shown, str):
         return shown
-    return (
-        str(shown)
-        if _scalar(shown)
-        else json.dumps(_integers(value.json) if kernel == "r" else value.json, ensure_ascii=False)
-    )
+    return str(shown) if _scalar(shown) else json.dumps(_written(value.json, kernel), ensure_ascii=False)
 
 
 def _shown(exact: JsonValue) -> JsonValue:
@@ -101,8 +98,13 @@ def _scalar(value: JsonValue) -> bool:
     return value is None or isinstance(value, (bool, int, float))
 
 
+def _written(value: JsonValue, kernel: str) -> JsonValue:
+    """Return the numbers as the kernel's language writes them: some write 4 for 4.0."""
+    language = LANGUAGES.get(kernel)
+    return value if language is None or not language.whole_floats else _integers(value)
+
+
 def _integers(value: JsonValue) -> JsonValue:
-    """R writes 4 for the number 4.0; texts about it do the same."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return int(value)
     if isinstance(value, list):

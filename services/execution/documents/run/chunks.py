@@ -22,7 +22,7 @@ from services.execution.sandbox.values import rows_of
 from shared.contracts.document import Block
 from shared.contracts.execute import Display, ValueView, Verdict
 from shared.errors import LanguageUnavailable, SandboxUnavailable
-from shared.languages import LANGUAGES
+from shared.languages import DEFAULT_LANGUAGE, LANGUAGES
 
 _MOST_TEXT = 100_000
 _MOST_ROWS = 1000  #: of a table that a loop goes through
@@ -32,7 +32,7 @@ _MOST_ROWS = 1000  #: of a table that a loop goes through
 class Chunks:
     document: RunningDocument
     deferred: DeferredBlocks
-    last: str = "python"  #: the language of the last code that has variables: what expressions without one are in
+    last: str = DEFAULT_LANGUAGE  #: of the last code that has variables: expressions without one are in it
 
     def run(self, node: Chunk) -> None:
         block, began = self.document.begin(node), time.monotonic()

@@ -25,7 +25,6 @@ from services.execution.sandbox.protocol.wire import Json
 from services.execution.sandbox.run import KernelError
 from services.execution.sandbox.values import plain_cell
 from shared.contracts.execute import CodeError
-from shared.languages import LANGUAGES
 
 _MOST_ROWS = 100_000
 _MOST_CELLS = 4_000_000
@@ -94,7 +93,7 @@ _SETS = re.compile(
 _EXACT = "null undefined boolean number string bigint Array Object Date Map Set Uint8Array"
 
 JAVASCRIPT = LanguageSpec(
-    language=LANGUAGES["javascript"],
+    name="javascript",
     versions=partial(version_of, _NODE),
     install="Node.js (Debian: apt-get install nodejs)",
     guest=Guest(packages=(_GUEST,), command=(str(_NODE), path_inside(_GUEST, "kernel.js")), threads=16),

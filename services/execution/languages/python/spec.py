@@ -7,7 +7,6 @@ from typing import Any
 
 from services.execution.languages.python.analysis import PYTHON_ANALYSIS
 from services.execution.sandbox.language import Codec, Guest, LanguageSpec
-from shared.languages import LANGUAGES
 
 _GUEST = "services.execution.languages.python.guest"
 
@@ -25,7 +24,7 @@ class PythonCodec(Codec):
 
 
 PYTHON = LanguageSpec(
-    language=LANGUAGES["python"],
+    name="python",
     versions=platform.python_version,
     install="Python",
     guest=Guest(packages=(_GUEST,), module=f"{_GUEST}.kernel"),

@@ -22,7 +22,6 @@ from services.execution.sandbox.language import (
     version_of,
 )
 from services.execution.sandbox.protocol.wire import Json, Message
-from shared.languages import LANGUAGES
 
 # NumPy and Arrow have no types for their arrays' contents here, so those values are Any.
 
@@ -187,7 +186,7 @@ _SETS = re.compile(r"(?:^|[;{\n])\s*([A-Za-z.][\w.]*)(?:[$\[][^\n=]*?)?\s*(?:<<?
 _EXACT = "NULL logical integer numeric character complex raw factor ordered list AsIs Date POSIXct difftime data.frame"
 
 R = LanguageSpec(
-    language=LANGUAGES["r"],
+    name="r",
     versions=partial(version_of, _R),
     install="R with dplyr, tidyr and ggplot2 (Debian: r-base-core r-cran-dplyr r-cran-tidyr r-cran-ggplot2)",
     guest=Guest(

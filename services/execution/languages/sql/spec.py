@@ -8,7 +8,6 @@ from importlib import metadata
 from typing import Any
 
 from services.execution.sandbox.language import Analysis, Codec, Guest, LanguageSpec, names_by_pattern
-from shared.languages import LANGUAGES
 
 _GUEST = "services.execution.languages.sql.guest"
 _SETS = re.compile(
@@ -48,7 +47,7 @@ def _version() -> str | None:
 
 
 SQL = LanguageSpec(
-    language=LANGUAGES["sql"],
+    name="sql",
     versions=_version,
     install="the Python package duckdb",
     guest=Guest(packages=(_GUEST, _PYTHON), module=f"{_GUEST}.kernel", threads=6),

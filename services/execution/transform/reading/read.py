@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import BinaryIO, Literal
+from typing import BinaryIO, Literal, NamedTuple
 
 import polars as pl
 import pyarrow as pa
@@ -23,11 +23,17 @@ from .sizes import too_large
 from .source import MOST_TABLE_BYTES, TooLarge, Unreadable, decoded, detect, format_of, is_plain, read_text
 from .streamed import to_parquet
 
-Reader = Literal["pandas", "polars", "r", "sql"]
-_LAZY: frozenset[Reader] = frozenset({"polars", "sql"})  #: those that can read a Parquet file bit by bit
 _MOST_HEAD_CELLS = 20_000
 _LONGEST_CELL = 1000
 _EXACT = 2**53  #: the last whole number that a float tells from its neighbours
+
+
+class Reader(NamedTuple):
+    """What takes the table: the properties of a ``TableReader`` that decide how it is handed over."""
+
+    lazy: bool  #: it can read a Parquet file bit by bit
+    rounds: Literal["never", "with_missing", "always"]  #: columns of whole numbers that it would round
+    dates: bool
 
 
 @dataclass(frozen=True)
@@ -145,8 +151,8 @@ def _read_text_table(path: Path, tabs: bool, stated: Stated) -> tuple[pl.DataFra
 
 
 def as_seen_by(frame: pl.DataFrame, reader: Reader) -> pl.DataFrame:
-    """In the shape that the code's language handles best: pandas has no dates, only moments."""
-    return frame.with_columns(pl.col(pl.Date).cast(pl.Datetime("us"))) if reader == "pandas" else frame
+    """Return the frame with dates as timestamps where the reader has no dates."""
+    return frame if reader.dates else frame.with_columns(pl.col(pl.Date).cast(pl.Datetime("us")))
 
 
 def answer(path: str, name: str, reader: Reader, rows: int, *stated: str | None) -> pl.DataFrame | None:
@@ -175,14 +181,14 @@ def answer_parquet(source: pa.NativeFile, reader: Reader, rows: int) -> pl.DataF
     columns: dict[str, str] = {}
     try:
         try:
-            if reader in _LAZY and claimed_bytes(source) > MOST_TABLE_BYTES:
+            if reader.lazy and claimed_bytes(source) > MOST_TABLE_BYTES:
                 _answer_lazily(source, rows)
                 return None
             frame = _unrounded(read_parquet(source), reader, columns)
             check_size(frame.height, frame.width)
             _check_bytes(frame, None)
         except TooLarge as refusal:
-            if reader in _LAZY:
+            if reader.lazy:
                 _answer_lazily(source, rows)
                 return None
             raise Unreadable(
@@ -233,16 +239,18 @@ def _tell_of(frame: pl.DataFrame, rows: int, profiles: list[ColumnProfile], **mo
 
 
 def _unrounded(frame: pl.DataFrame, reader: Reader, notes: dict[str, str]) -> pl.DataFrame:
-    """Long numbers as text where the language would round them: R all, pandas those of a column with missing cells."""
+    """Cast long whole numbers to text where the reader would round them."""
     whole = [name for name, dtype in frame.schema.items() if dtype.is_integer()]
-    if reader not in ("pandas", "r") or not whole:
+    if reader.rounds == "never" or not whole:
         return frame
     columns = pl.col(whole)
     rounded = (columns.min() < -_EXACT) | (columns.max() > _EXACT)
-    rounded &= columns.null_count() > 0 if reader == "pandas" else True
+    with_missing = reader.rounds == "with_missing"
+    if with_missing:
+        rounded &= columns.null_count() > 0
     kept = [name for name, is_rounded in frame.select(rounded).row(0, named=True).items() if is_rounded]
     for name in kept:
-        note = "kept as text: more digits than a number keeps" + (" beside missing cells" if reader == "pandas" else "")
+        note = "kept as text: more digits than a number keeps" + (" beside missing cells" if with_missing else "")
         notes[name] = "; ".join(part for part in (note, notes.get(name)) if part)
     return frame.with_columns(pl.col(kept).cast(pl.String)) if kept else frame
 

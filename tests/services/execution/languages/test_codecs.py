@@ -12,7 +12,7 @@ import pytest
 from services.execution.languages.columns import arrow_type, table_from_columns
 from services.execution.languages.r.spec import write_columns
 from services.execution.languages.r.values import Exact, expression, value_of
-from services.execution.languages.table import LANGUAGE_SPECS
+from services.execution.languages.table import language_specs
 from services.execution.sandbox.protocol.wire import Json
 from services.execution.sandbox.run import KernelError
 
@@ -106,7 +106,7 @@ _LOSSES = {
 
 @pytest.mark.parametrize("language", _LOSSES)
 def test_what_a_column_loses_is_said(language: str, tmp_path: Path) -> None:
-    codec = LANGUAGE_SPECS[language].codec
+    codec = language_specs()[language].codec
     for loss, column in _LOSSES[language].items():
         assert codec.losses(saved(tmp_path / "table", {"c": column})) == (f"column c: {loss}",)
     assert codec.losses(saved(tmp_path / "table", {"c": pyarrow.array(["a", None])})) == ()
@@ -114,14 +114,14 @@ def test_what_a_column_loses_is_said(language: str, tmp_path: Path) -> None:
 
 def test_names_that_sql_takes_for_one_are_said(tmp_path: Path) -> None:
     column = pyarrow.array([1])
-    said = LANGUAGE_SPECS["sql"].codec.losses(saved(tmp_path / "table", {"a": column, "A": column}))
+    said = language_specs()["sql"].codec.losses(saved(tmp_path / "table", {"a": column, "A": column}))
     assert said == ("column A: SQL takes its name for that of a, so a number follows it there",)
 
 
 def test_javascript_takes_small_tables_only(tmp_path: Path) -> None:
     table = saved(tmp_path / "table", {"c": pyarrow.nulls(100_001)})
     with pytest.raises(KernelError, match="at most 100000 rows"):
-        LANGUAGE_SPECS["javascript"].codec.table(table, tmp_path / "target")
+        language_specs()["javascript"].codec.table(table, tmp_path / "target")
 
 
 @pytest.mark.parametrize(

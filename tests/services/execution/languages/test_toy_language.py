@@ -1,4 +1,4 @@
-"""A language is a folder and two rows: with ``calc`` registered, code in it runs through HTTP and values cross."""
+"""A language is a folder and a row: with ``calc`` registered, code in it runs through HTTP and values cross."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ import pyarrow
 import pyarrow.ipc
 import pytest
 
-from services.execution.languages.table import LANGUAGE_SPECS
+from services.execution.languages.table import language_specs
 from services.execution.sandbox.host.sandbox import Sandbox
 from services.execution.sandbox.run import Frame, Isolation, Run
 from services.execution.sandbox.settings import SandboxSettings
@@ -43,7 +43,7 @@ def _opened() -> Sandbox:
     """The libraries are loaded by the code that wants them: many tests want none."""
     specs = {
         name: replace(spec, warm=tuple(module for module in spec.warm if not module.endswith(".libraries")))
-        for name, spec in LANGUAGE_SPECS.items()
+        for name, spec in language_specs().items()
     }
     return Sandbox(SandboxSettings(slots=1, runtime="gvisor", minimum="gvisor"), specs)
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 
-from services.execution.languages.table import LANGUAGE_SPECS
 from services.execution.sandbox.language import Analysis, Codec, Guest, LanguageSpec, names_by_pattern
 from shared.languages import LANGUAGES, Language
 
 _GUEST = f"{__name__}.guest"
-LANGUAGE = Language(name="calc", title="Calc", extensions=(".calc",), aliases=("sums",))
 SPEC = LanguageSpec(
-    language=LANGUAGE,
+    name="calc",
     versions=lambda: "1.0",
     install="nothing",
     guest=Guest(packages=(_GUEST,), module=f"{_GUEST}.kernel"),
@@ -22,5 +20,5 @@ SPEC = LanguageSpec(
 
 
 def register() -> None:
-    LANGUAGES.register(LANGUAGE)
-    LANGUAGE_SPECS.register(SPEC)
+    row = Language(name="calc", title="Calc", extensions=(".calc",), runtime=f"{__name__}:SPEC", aliases=("sums",))
+    LANGUAGES.register(row)

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from services.execution.transform.reading.columns import type_name
-from services.execution.transform.reading.read import answer, read
+from services.execution.transform.reading.read import Reader, answer, read
 from services.execution.transform.reading.source import Unreadable
 
 Read = Callable[..., pl.DataFrame]
@@ -369,14 +369,13 @@ def test_wide_decimals_are_read_as_far_as_they_go(table: Read, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("reader", "kinds"),
     [
-        ("pandas", {"full": "int", "gaps": "string", "short": "int"}),
-        ("r", {"full": "string", "gaps": "string", "short": "int"}),
-        ("polars", {"full": "int", "gaps": "int", "short": "int"}),
-        ("sql", {"full": "int", "gaps": "int", "short": "int"}),
+        (Reader(lazy=False, rounds="with_missing", dates=False), {"full": "int", "gaps": "string", "short": "int"}),
+        (Reader(lazy=False, rounds="always", dates=True), {"full": "string", "gaps": "string", "short": "int"}),
+        (Reader(lazy=True, rounds="never", dates=True), {"full": "int", "gaps": "int", "short": "int"}),
     ],
 )
 def test_long_numbers_are_text_only_where_the_language_would_round_them(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], reader: Any, kinds: dict[str, str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], reader: Reader, kinds: dict[str, str]
 ) -> None:
     path = tmp_path / "ids"
     path.write_text("full,gaps,short\n123456789012345678,123456789012345678,1\n1,,\n")

@@ -1,0 +1,101 @@
+"""What the code knows of a job kind, a language or a vendor is in its table: no other code decides by their names."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from shared.contracts.shadows import ShadowKind
+from shared.kinds import KINDS
+from shared.languages import LANGUAGES
+from shared.llm.vendors.table import VENDORS
+
+ROOT = Path(__file__).parents[2]
+#: The tables themselves, and the guests inside the sandbox, which import nothing.
+TABLES = {"shared/kinds.py", "shared/languages.py", "shared/llm/vendors/table.py"}
+#: Names of other tables, which are words of this one too.
+OTHER_TABLES = {
+    "services/stacks": LANGUAGES,  # the technologies of source trees
+    "services/search/embed": VENDORS,  # families of embedding models
+    "shared/contracts/search.py": VENDORS,
+    "services/host": KINDS,  # the process table and the demo
+    "shared/contracts/shadows.py": KINDS,  # held against the table below
+    "services/gateway/http/properties.py": KINDS,  # field names
+}
+SAMPLE = """
+if job.kind == "{0}" or language in ("{0}", "{1}"):
+    pass
+RULES = {{"{0}": 1, "{1}": 2}}
+Names = Literal["{0}", "{1}"]
+match kind:
+    case "{0}":
+        pass
+"""
+
+
+def _decisions(tree: ast.AST, names: Collection[str]) -> Iterator[int]:
+    """Lines that compare with a name, or that list or map names."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Compare(left, _, others):
+                if any(_subject(side) for side in (left, *others)):
+                    yield from (side.lineno for side in (left, *others) if _is_name(side, names))
+            case ast.MatchValue(value) if _is_name(value, names):
+                yield node.lineno
+            case ast.List(elements) | ast.Tuple(elements) | ast.Set(elements):
+                if elements and sum(_is_name(element, names) for element in elements) >= 2:
+                    yield node.lineno
+            case ast.Dict(keys) if len(keys) >= 2 and all(key is not None and _is_name(key, names) for key in keys):
+                yield node.lineno
+
+
+def _is_name(node: ast.expr, names: Collection[str]) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in names
+
+
+def _subject(node: ast.expr) -> bool:
+    """Whether the expression is called a kind, a language or a vendor."""
+    return re.search(r"(kind|language|kernel|reader|vendor|provider)('\])?$", ast.unparse(node)) is not None
+
+
+def _own_folders(names: Collection[str]) -> set[str]:
+    """The folder of a row may name it."""
+    if names is KINDS:
+        return {f"services/{kind.service}/" for kind in KINDS.values()}
+    return {f"services/execution/languages/{name}/" for name in names} | {f"shared/llm/vendors/{n}.py" for n in names}
+
+
+@pytest.fixture(scope="module")
+def modules() -> dict[str, ast.Module]:
+    files = [path for package in ("assay", "services", "shared") for path in sorted((ROOT / package).rglob("*.py"))]
+    return {str(path.relative_to(ROOT)): ast.parse(path.read_text()) for path in files}
+
+
+@pytest.mark.parametrize("table", [KINDS, LANGUAGES, VENDORS], ids=["kinds", "languages", "vendors"])
+def test_no_code_outside_the_table_decides_by_the_names_of_its_rows(
+    table: Collection[str], modules: dict[str, ast.Module]
+) -> None:
+    own = _own_folders(table) | {file for file, other in OTHER_TABLES.items() if other is table} | TABLES
+    lines = [
+        f"{file}:{line}"
+        for file, module in modules.items()
+        if not file.startswith(tuple(own))
+        for line in _decisions(module, set(table))
+    ]
+
+    assert lines == []
+
+
+def test_the_search_for_names_sees_every_form() -> None:
+    tree = ast.parse(SAMPLE.format("python", "r"))
+
+    assert sorted(_decisions(tree, set(LANGUAGES))) == [2, 2, 4, 5, 7]
+
+
+def test_the_kinds_that_can_be_shadowed_are_those_of_the_table() -> None:
+    assert set(get_args(ShadowKind)) == {kind.name for kind in KINDS.values() if kind.shadowed}
