@@ -18,13 +18,13 @@ from benchmarks.search_quality import by_ranks, gains
 from benchmarks.search_service import KeptVectors, kept_model, search_service
 from benchmarks.search_sets import Asked
 from benchmarks.table import Line
-from services.search import feedback, ranking
-from services.search.engine import SearchEngine
-from services.search.library import OpenTable
-from services.search.points import record_of, weighted_text
-from services.search.query import Query
-from services.search.retrieval import RetrievalRequest, Retrieved, retrieve
+from services.search.queries.query import Query
+from services.search.retrieval import feedback, ranking
+from services.search.retrieval.engine import SearchEngine
+from services.search.retrieval.retrievers import RetrievalRequest, Retrieved, retrieve
 from services.search.store.port import TablePart
+from services.search.tables.library import OpenTable
+from services.search.tables.points import record_of, weighted_text
 from tests.services.search.service import MemorySearchService
 
 _DEPTH = 50  # records of each retriever, as a search of ten takes them

@@ -15,10 +15,10 @@ from benchmarks.roc import Curve, picture
 from benchmarks.search_service import kept_model, search_service
 from benchmarks.search_sets import Asked
 from benchmarks.table import Line
-from services.search.answerability import DOUBTFUL, NEIGHBOURS, answerable
-from services.search.asked_words import AskedWords
-from services.search.library import OpenTable
+from services.search.retrieval.answerability import DOUBTFUL, NEIGHBOURS, answerable
+from services.search.retrieval.question_words import AskedWords
 from services.search.store.port import NearestQuery, ScoredPoint, TablePart
+from services.search.tables.library import OpenTable
 from tests.services.search.service import MemorySearchService
 
 

@@ -13,8 +13,8 @@ from benchmarks.golden.questions import CLASSES, Golden, load
 from benchmarks.search_service import kept_model, search_service
 from benchmarks.search_sets import Asked
 from benchmarks.table import Line
-from services.search.engine import SearchEngine
-from services.search.query import Query
+from services.search.queries.query import Query
+from services.search.retrieval.engine import SearchEngine
 from services.search.store.port import NearestQuery, TablePart
 from shared.contracts.search import SearchResult
 from tests.services.search.service import MemorySearchService

@@ -8,14 +8,14 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from services.search.answerability import DOUBTFUL
-from services.search.chat import StructuredChat
-from services.search.library import Library, OpenTable
-from services.search.points import point_id
-from services.search.replies import AnswerReply
+from services.search.llm.chat import StructuredChat
+from services.search.llm.replies import AnswerReply
+from services.search.retrieval.answerability import DOUBTFUL
 from services.search.store.port import TablePart
-from services.search.thresholds import Threshold
-from services.search.words import codes
+from services.search.tables.library import Library, OpenTable
+from services.search.tables.points import point_id
+from services.search.tables.thresholds import Threshold
+from services.search.tables.words import codes
 from shared.contracts.search import Attempt, Citation, Evaluation, Hit, WhyEmpty
 
 Verdict = Literal["found", "weak", "not_found"]

@@ -10,14 +10,14 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from tempfile import TemporaryFile
 
-from services.search import points, thresholds
-from services.search.catalog import TableStatistics
-from services.search.filters import AnyOf
-from services.search.library import Library, OpenTable
+from services.search.queries.filters import AnyOf
 from services.search.records.shape import Refused, record
 from services.search.records.spool import SpooledRecords, spooled
 from services.search.store.port import Layout, TablePart
-from services.search.words import Words, average_words, language_of
+from services.search.tables import points, thresholds
+from services.search.tables.catalog import TableStatistics
+from services.search.tables.library import Library, OpenTable
+from services.search.tables.words import Words, average_words, language_of
 from shared.contracts.search import IngestInput, IngestResult, Record, RecordError
 from shared.errors import JobCancelled
 from shared.jobs.job import Context

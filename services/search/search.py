@@ -9,19 +9,20 @@ from datetime import UTC, datetime
 
 from pydantic import JsonValue
 
-from services.search import answering, planning, relax
+from services.search import answering
 from services.search.answering import ComposedAnswer
-from services.search.catalog import CollectionInfo
-from services.search.chat import Latencies, StructuredChat
-from services.search.engine import SearchEngine
-from services.search.execution import OUTAGES, QueryRunner
-from services.search.ledger import Ledger
-from services.search.library import Library, OpenTable, TablesOf
-from services.search.planning import Plan
-from services.search.query import Query
-from services.search.reflection import Reflector, Replan
-from services.search.relax import QueryEvidence
-from services.search.thresholds import Threshold
+from services.search.llm.chat import Latencies, StructuredChat
+from services.search.planning import first_plan, relax
+from services.search.planning.first_plan import Plan
+from services.search.planning.ledger import Ledger
+from services.search.planning.reflection import Reflector, Replan
+from services.search.planning.relax import QueryEvidence
+from services.search.queries.query import Query
+from services.search.retrieval.engine import SearchEngine
+from services.search.retrieval.runner import OUTAGES, QueryRunner
+from services.search.tables.catalog import CollectionInfo
+from services.search.tables.library import Library, OpenTable, TablesOf
+from services.search.tables.thresholds import Threshold
 from shared.contracts.evaluations import RUN_LABEL
 from shared.contracts.search import Evaluation, SearchInput, SearchResult
 from shared.errors import EmbeddingUnavailable, JobCancelled, SearchStoreUnavailable, UnknownField
@@ -96,11 +97,11 @@ class _SearchRun:
         for table in [*(request.tables or []), *(query.table for query in request.plan or [])]:
             self._tables.check(table)
         if request.plan:
-            plan = planning.from_caller(request, request.plan)
+            plan = first_plan.from_caller(request, request.plan)
         else:
             eligible = self._eligible()
-            model = planning.from_model(request, eligible, self._chat, self._context.history, warn)
-            plan = model or planning.mechanical(request, eligible, self._engine)
+            model = first_plan.from_model(request, eligible, self._chat, self._context.history, warn)
+            plan = model or first_plan.mechanical(request, eligible, self._engine)
         for query in plan.queries:
             self._engine.conditions(query)  # refuses a filter that does not fit before anything is searched
         for warning in plan.warnings:

@@ -10,15 +10,15 @@ import structlog
 from pydantic import JsonValue
 from sqlalchemy.exc import SQLAlchemyError
 
-from services.search.catalog import SqlCatalog
 from services.search.embed.models import EmbeddingModels, RemoteAccess
 from services.search.ingest import Ingest
-from services.search.library import Library
+from services.search.listing import Stored
 from services.search.search import Search
 from services.search.settings import EmbeddingServer, QdrantSettings, SearchSettings
 from services.search.store.open import open_store
 from services.search.store.port import VectorStore
-from services.search.stored import Stored
+from services.search.tables.catalog import SqlCatalog
+from services.search.tables.library import Library
 from shared.errors import AssayError, SearchStoreUnavailable
 from shared.jobs.worker import Worker, open_worker
 from shared.plugins import load_plugins

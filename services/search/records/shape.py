@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue, ValidationError
 
-from services.search.filters import typed
+from services.search.queries.filters import typed
 from shared.contracts.search import FieldType, Record, RecordMapping, TableSpec
 from shared.errors import InvalidRequest
 

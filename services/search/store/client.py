@@ -13,7 +13,7 @@ from qdrant_client.common.client_exceptions import QdrantException
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
 from services.search.embed.port import Vectors
-from services.search.filters import Conditions
+from services.search.queries.filters import Conditions
 from services.search.store import client_filters
 from services.search.store.port import (
     LENGTH,

@@ -7,7 +7,7 @@ from typing import Any
 
 from qdrant_client import models
 
-from services.search.filters import Among, AnyOf, Condition, Conditions, Range, Scalar
+from services.search.queries.filters import Among, AnyOf, Condition, Conditions, Range, Scalar
 from services.search.store.port import LENGTH
 from shared.contracts.search import FieldType
 

@@ -18,7 +18,7 @@ import numpy as np
 import qdrant_edge as edge
 
 from services.search.embed.port import Vectors
-from services.search.filters import Conditions
+from services.search.queries.filters import Conditions
 from services.search.store import edge_filters
 from services.search.store.port import (
     LENGTH,

@@ -12,7 +12,7 @@ from typing import Any
 import qdrant_edge as edge
 from pydantic import JsonValue
 
-from services.search.filters import Among, AnyOf, Condition, Conditions, Range, Scalar
+from services.search.queries.filters import Among, AnyOf, Condition, Conditions, Range, Scalar
 from services.search.store.port import LENGTH
 from shared.contracts.search import FieldType
 

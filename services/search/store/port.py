@@ -11,7 +11,7 @@ from typing import Protocol
 from pydantic import JsonValue
 
 from services.search.embed.port import Vectors
-from services.search.filters import Conditions
+from services.search.queries.filters import Conditions
 from shared.contracts.search import FieldType
 
 Payload = Mapping[str, JsonValue]

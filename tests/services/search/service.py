@@ -13,15 +13,15 @@ import numpy as np
 from pydantic import JsonValue
 from sqlalchemy import Connection
 
-from services.search.catalog import CollectionInfo, Effect, Rewrite, TableStatistics
 from services.search.embed.models import EmbeddingModels
 from services.search.embed.port import Embedder, Vectors
 from services.search.ingest import Ingest
-from services.search.library import Library
+from services.search.listing import Stored
 from services.search.search import Search
 from services.search.settings import SearchSettings
 from services.search.store.port import VectorStore
-from services.search.stored import Stored
+from services.search.tables.catalog import CollectionInfo, Effect, Rewrite, TableStatistics
+from services.search.tables.library import Library
 from shared.contracts.search import (
     IngestInput,
     IngestResult,

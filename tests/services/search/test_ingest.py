@@ -10,7 +10,7 @@ import pytest
 
 from services.search.store.edge import EdgeStore
 from services.search.store.port import TablePart
-from services.search.thresholds import Probes
+from services.search.tables.thresholds import Probes
 from shared.errors import EmbeddingChanged, JobCancelled, UnknownCollection, UnknownTable, UnreadableFile
 from tests.services.search.conftest import CONFERENCE, SESSIONS
 from tests.services.search.service import HashedWords, MemorySearchService

@@ -11,7 +11,7 @@ from benchmarks.golden.languages import load
 from benchmarks.search_languages import gain
 from services.search.store.edge import EdgeStore
 from services.search.store.port import TablePart
-from services.search.words import Words
+from services.search.tables.words import Words
 from tests.services.search.service import MemorySearchService
 
 SETS = load()

@@ -12,8 +12,8 @@ from services.search.store.open import open_local
 from shared.errors import ProvidersFailed
 from shared.llm.chat import ChatRequest
 from tests.services.search.conftest import CONFERENCE, EXHIBITORS, SESSIONS
+from tests.services.search.planning.test_reflection import job
 from tests.services.search.service import HashedWords, MemorySearchService
-from tests.services.search.test_reflection import job
 from tests.support.wait import until
 
 _SAID = {"text": "s1 is about the vacuum of postgres.", "citations": [{"table": "sessions", "id": "s1"}]}

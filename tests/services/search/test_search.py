@@ -11,9 +11,9 @@ import pytest
 from pydantic import ValidationError
 
 from services.search.embed.port import Vectors
-from services.search.ranking import composite
+from services.search.retrieval.ranking import composite
 from services.search.store.open import open_store
-from services.search.thresholds import Threshold
+from services.search.tables.thresholds import Threshold
 from shared.contracts.search import SearchResult
 from shared.errors import InvalidRequest, SearchStoreUnavailable, UnknownCollection, UnknownField, UnknownTable
 from tests.services.search.conftest import CONFERENCE, SESSIONS

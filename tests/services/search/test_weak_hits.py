@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from services.search.asked_words import AskedWords
 from services.search.embed.port import Vectors
-from services.search.points import point_id
-from services.search.thresholds import Threshold
+from services.search.retrieval.question_words import AskedWords
+from services.search.tables.points import point_id
+from services.search.tables.thresholds import Threshold
 from shared.contracts.search import Hit, SearchResult
 from tests.services.search.service import HashedWords, MemorySearchService
 

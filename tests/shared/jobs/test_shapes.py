@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import Executable
 from sqlalchemy.dialects import postgresql
 
-import services.search.catalog  # noqa: F401 - declares tables
+import services.search.tables.catalog  # noqa: F401 - declares tables
 from shared import collections, conversations
 from shared.contracts.jobs import JobState
 from shared.db import metadata

@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from services.search.filters import Among, conditions
+from services.search.queries.filters import Among, conditions
 from services.search.store.edge import EdgeStore
 from services.search.store.open import open_local, open_store
 from services.search.store.port import LENGTH, Bucket, Layout, NearestQuery, Point, TablePart, VectorStore
-from services.search.words import Words
+from services.search.tables.words import Words
 from shared.contracts.search import FieldType, Filters
 from shared.errors import EmbeddingChanged, SearchStoreUnavailable
 from tests.services.search.store.qdrant_server import QdrantServer, serving

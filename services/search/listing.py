@@ -1,0 +1,74 @@
+"""``records``: what a table holds, page by page. No model is loaded: only payloads are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from services.search.store.port import Bucket, Payload, TablePart
+from services.search.tables.library import Library
+from services.search.tables.points import point_id, record_of
+from shared.contracts.search import Record, RecordsInput, RecordsResult, StoredRecord
+from shared.errors import SearchStoreUnavailable
+from shared.jobs.job import Context
+
+_MOST_TEXT = 2000  #: characters
+_MOST_FACET = 500
+_MOST_PAGE = 2_000_000  #: characters; a page ends before
+
+
+class Stored:
+    """The capability, with what it reads."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+
+    def __call__(self, context: Context, request: RecordsInput) -> RecordsResult:
+        """Raises: UnknownCollection, UnknownTable, SearchStoreUnavailable."""
+        info = self._library.catalog.find(context.job.tenant_id, request.collection)
+        self._library.check(info, request.table)
+        bucket = self._bucket(info.id, request.table)
+        statistics = info.statistics.get(request.table)
+        if bucket is None:
+            if statistics is not None and statistics.records:
+                raise SearchStoreUnavailable(
+                    f"the {statistics.records} records of table {request.table!r} are not in this search store; "
+                    "ingest them again"
+                )
+            return RecordsResult(records=[], total=0, next=None)
+        payloads, follows = self._library.store.page(bucket, request.after, request.limit)
+        records = list(_fitting(payloads))
+        if len(records) < len(payloads):
+            follows = point_id(str(payloads[len(records)]["record"]))
+        return RecordsResult(records=records, total=self._library.store.count(bucket), next=follows)
+
+    def _bucket(self, collection_id: str, table: str) -> Bucket | None:
+        """Where the whole records are, of whichever model; while a table is embedded anew, where most of them are."""
+        buckets = [
+            bucket
+            for bucket in self._library.store.buckets()
+            if (bucket.collection_id, bucket.table, bucket.part) == (collection_id, table, TablePart.MASTER)
+        ]
+        return max(buckets, key=self._library.store.count, default=None)
+
+
+def _fitting(payloads: Sequence[Payload]) -> Iterator[StoredRecord]:
+    """As many as one answer holds, and at least one."""
+    size = 0
+    for number, payload in enumerate(payloads):
+        record = _told(record_of(payload))
+        size += len(record.model_dump_json())
+        if number and size > _MOST_PAGE:
+            return
+        yield record
+
+
+def _told(record: Record) -> StoredRecord:
+    facets = {name: text[:_MOST_FACET] for name, text in record.facets.items()}
+    return StoredRecord(
+        id=record.id,
+        name=record.name,
+        text=record.text[:_MOST_TEXT],
+        facets=facets,
+        fields=record.fields,
+        cut=len(record.text) > _MOST_TEXT or facets != record.facets,
+    )

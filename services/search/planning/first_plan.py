@@ -1,0 +1,159 @@
+"""The first plan: the caller's own, a model's, or the question itself in every table that can hold it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from services.search.llm.chat import StructuredChat
+from services.search.llm.replies import PlanReply, ProposedQuery, ReplannedQuery
+from services.search.queries.filters import conditions
+from services.search.queries.query import LONGEST_TEXT, MOST_HITS, Mode, Query, combined
+from services.search.retrieval.engine import SearchEngine
+from services.search.tables.library import OpenTable
+from shared.contracts.search import Filters, PlannedQuery, SearchInput
+from shared.errors import InvalidRequest, UnknownField
+from shared.llm.chat import ChatMessage
+
+MOST_QUERIES = 20
+_HISTORY = 5
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is searched first."""
+
+    queries: tuple[Query, ...]
+    deliberate: bool  #: the tables were chosen, so each of them should give hits
+    warnings: tuple[str, ...] = ()
+
+
+def from_caller(request: SearchInput, plan: Sequence[PlannedQuery]) -> Plan:
+    """The plan as given; its filters are checked when it is searched."""
+    queries = []
+    for planned in plan:
+        if not planned.query_text.strip():
+            raise InvalidRequest("a query of the plan has no text", [(["plan"], "query_text is empty")])
+        filters = combined(request.filters, planned.filters)
+        mode, threshold = planned.search_mode, planned.score_threshold
+        cut = threshold is not None
+        hard = () if request.relax_filters else filters
+        queries.append(
+            Query(planned.table, mode, planned.query_text, planned.limit, threshold, filters, cut=cut, hard=hard)
+        )
+    return Plan(tuple(queries), deliberate=True)
+
+
+def from_model(
+    request: SearchInput,
+    tables: Mapping[str, OpenTable],
+    chat: StructuredChat,
+    history: Sequence[ChatMessage],
+    warn: Callable[[str], None],
+) -> Plan | None:
+    """None when no model has a plan that can be run; ``warn`` receives what was ignored of the model's plan."""
+    question: dict[str, JsonValue] = {
+        "question": request.question,
+        "history": [{"role": message.role, "content": message.content[:2000]} for message in history[-_HISTORY:]],
+        "filters_in_force": request.filters,
+        "profile": dict(request.profile),
+    }
+    shown, named = described(tables), tuple(tables)
+    reply = chat.ask("search.plan", question, PlanReply, among=named, tables=shown, limit=request.limit)
+    if reply is None:
+        return None
+    warnings: list[str] = []
+    queries: dict[str, Query] = {}
+    for proposed in reply.queries:
+        query = query_of(proposed, tables, request, warnings)
+        if query is not None:
+            queries.setdefault(query.identity, query)
+    if len(reply.queries) > MOST_QUERIES:
+        warnings.append(too_many(len(reply.queries)))
+    for warning in dict.fromkeys(warnings):
+        warn(warning)
+    planned = tuple(queries.values())[:MOST_QUERIES]
+    return Plan(planned, deliberate=True) if planned else None
+
+
+def mechanical(request: SearchInput, tables: Mapping[str, OpenTable], engine: SearchEngine) -> Plan:
+    """The question itself in each of the tables; paired facets where the profile fits."""
+    queries = []
+    for name, table in tables.items():
+        mode: Mode = "faceted" if engine.paired(table) and engine.has_facets(name) else "master"
+        filters, hard = combined(request.filters), hard_filters(request)
+        queries.append(Query(name, mode, request.question, request.limit, None, filters, hard=hard))
+    kept = tuple(queries[:MOST_QUERIES])
+    warnings = (f"Only the first {MOST_QUERIES} tables were searched; name some.",) if len(queries) > len(kept) else ()
+    return Plan(kept, deliberate=False, warnings=warnings)
+
+
+def query_of(
+    proposed: ReplannedQuery, tables: Mapping[str, OpenTable], request: SearchInput, warnings: list[str]
+) -> Query | None:
+    """A model's query made safe: unknown tables refused, numbers clamped, filters that do not fit left out."""
+    text = " ".join(proposed.query_text.split())[:LONGEST_TEXT]
+    if proposed.table not in tables:
+        warnings.append("The model named a table that the collection does not have; it was ignored.")
+        return None
+    if not text:
+        warnings.append("The model planned a query without a text; it was ignored.")
+        return None
+    table = tables[proposed.table]
+    limit = request.limit if proposed.limit is None else proposed.limit
+    if not 1 <= limit <= MOST_HITS:
+        warnings.append(f"The model asked for more or fewer hits than a query gives (1 to {MOST_HITS}).")
+        limit = min(max(limit, 1), MOST_HITS)
+    threshold, own = None, {}
+    if isinstance(proposed, ProposedQuery):
+        threshold = proposed.score_threshold
+        own = fitting(proposed.filters, table)
+        if len(own) < len(proposed.filters):
+            warnings.append("The model used a filter that does not fit the table; it was ignored.")
+    filters = combined(fitting(request.filters, table) if request.relax_filters else request.filters, own)
+    cut = threshold is not None
+    hard = hard_filters(request)
+    return Query(proposed.table, proposed.search_mode, text, limit, threshold, filters, cut=cut, hard=hard)
+
+
+def hard_filters(request: SearchInput) -> tuple[tuple[str, JsonValue], ...]:
+    """The caller's filters, of which no retry drops one; none when the caller lets them be relaxed."""
+    return () if request.relax_filters else combined(request.filters)
+
+
+def filters_elsewhere(request: SearchInput) -> tuple[tuple[str, JsonValue], ...]:
+    """What has to hold in tables that the caller did not plan: also the filters of the caller's own plan."""
+    planned = [query.filters for query in request.plan or []]
+    return () if request.relax_filters else combined(request.filters, *planned)
+
+
+def has_fields(table: OpenTable, filters: Sequence[tuple[str, JsonValue]]) -> bool:
+    """Whether records of the table can be within the filters at all."""
+    return all(name in table.spec.fields for name, _ in filters)
+
+
+def too_many(queries: int) -> str:
+    return f"The model planned {queries} queries; at most {MOST_QUERIES} are run."
+
+
+def fitting(filters: Filters, table: OpenTable) -> Filters:
+    """The filters whose field the table has, with a value that fits it."""
+    kept: Filters = {}
+    for name, value in filters.items():
+        with suppress(UnknownField, InvalidRequest):
+            conditions({name: value}, table.spec.fields, table.name)
+            kept[name] = value
+    return kept
+
+
+def described(tables: Mapping[str, OpenTable]) -> str:
+    """The tables as a prompt shows them."""
+    lines = []
+    for name, table in tables.items():
+        facets = ", ".join(f"{facet} ({weight:g})" for facet, weight in table.spec.facets.items()) or "none"
+        fields = ", ".join(f"{field}: {kind}" for field, kind in table.spec.fields.items()) or "none"
+        lines.append(f"- {name}. Facets: {facets}. Fields: {fields}.")
+    return "\n".join(lines)

@@ -1,0 +1,309 @@
+"""Runs a query on one table: retrieval, the threshold on the cosine, and the ranking of the query's mode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from services.search.embed.port import Vectors
+from services.search.queries import filters
+from services.search.queries.filters import Among, AnyOf, Conditions
+from services.search.queries.query import Query
+from services.search.retrieval import feedback, ranking
+from services.search.retrieval.answerability import NEIGHBOURS, answerable
+from services.search.retrieval.question_words import AskedWords, full_text
+from services.search.retrieval.retrievers import RetrievalRequest, Retrieved, bounded, retrieve, search_each
+from services.search.store.port import NearestQuery, Payload, ScoredPoint, Sparse, TablePart
+from services.search.tables.library import Library, OpenTable
+from services.search.tables.points import point_id
+from services.search.tables.thresholds import LOWEST, Threshold
+from services.search.tables.words import has_code
+from shared.contracts.search import Hit
+
+_LEAST_RETRIEVED = 50
+_MOST_COUNTED = 10_000
+_SHORTEST_PAIRED = 10  # characters of a profile's facet
+_KEYS = ("record", "name", "fields")
+_FACET_KEYS = (*_KEYS, "facet")
+
+
+@dataclass(frozen=True)
+class Match:
+    """A record that a query found."""
+
+    id: str
+    name: str
+    score: float  #: what hits are ordered by: master 0..1, faceted 0..10
+    similarity: float | None  #: the best dense cosine; None where only keywords were searched
+    weak: bool
+    facets: tuple[tuple[str, float], ...]
+    fields: Mapping[str, JsonValue]
+
+
+@dataclass(frozen=True)
+class NearbyRecord:
+    """A record close to a query, whether or not it passes the threshold."""
+
+    name: str
+    similarity: float
+
+
+class SearchEngine:
+    """Searches the opened tables of one collection, for the profile of one request."""
+
+    def __init__(self, library: Library, tables: Mapping[str, OpenTable], profile: Mapping[str, str]) -> None:
+        self._library = library
+        self._store = library.store
+        self._tables = tables
+        self._profile = {facet: text.strip() for facet, text in profile.items() if text.strip()}
+
+    def run(self, query: Query) -> list[Match]:
+        """Raises: SearchStoreUnavailable, EmbeddingUnavailable, EmbeddingChanged, UnknownField, InvalidRequest."""
+        table = self._tables[query.table]
+        conditions = self.conditions(query)
+        if query.literal:
+            return self._literal(table, query, conditions)
+        if query.mode == "master":
+            return self._master(table, query, conditions)
+        paired = self.paired(table)
+        return self._paired(table, query, conditions, paired) if paired else self._facets(table, query, conditions)
+
+    def conditions(self, query: Query) -> Conditions:
+        """Raises: UnknownField, InvalidRequest."""
+        fields = self._tables[query.table].spec.fields
+        return tuple(
+            condition
+            for name, value in query.filters
+            for condition in filters.conditions({name: value}, fields, query.table)
+        )
+
+    def has_facets(self, name: str) -> bool:
+        """Whether any record of the table has a facet; without one, faceted search would find nothing."""
+        return self._library.has_facets(self._tables[name])
+
+    def paired(self, table: OpenTable) -> dict[str, str]:
+        """The profile's facets that this table answers, each with the facet that answers it."""
+        return {mine: theirs for mine, theirs in table.spec.pair.items() if mine in self._profile}
+
+    def calibrated(self, query: Query) -> Threshold:
+        """The measured threshold of the query's table and mode."""
+        return self._tables[query.table].thresholds.of(part_of(query))
+
+    def threshold(self, query: Query) -> float:
+        """The threshold in force: the query's own, else the usual one of its table."""
+        return self.calibrated(query).usual if query.threshold is None else query.threshold
+
+    def by_words(self, query: Query) -> bool:
+        """Whether words alone decide, because no model can embed the query. Raises: EmbeddingUnavailable."""
+        table = self._tables[query.table]
+        return query.literal or all(
+            self._library.question(table, text) is None for text, _ in self._texts(table, query)
+        )
+
+    def count(self, query: Query, threshold: float | None) -> int:
+        """How many records the query would find without a limit; None: without a threshold too."""
+        table = self._tables[query.table]
+        conditions = self.conditions(query)
+        records = self._store.count(table.bucket(TablePart.MASTER), conditions)
+        if threshold is None or not records:
+            return records
+        bucket = table.bucket(part_of(query))
+        limit = min(records if query.mode == "master" else records * max(len(table.spec.facets), 4), _MOST_COUNTED)
+        searches = [
+            NearestQuery(vector, limit, (*conditions, *facet), least, keys=("record",))
+            for text, facet in self._texts(table, query)
+            for vector, least in self._deciding(table, bucket.part, text, threshold)
+        ]
+        results = self._store.search(bucket, searches) if searches else []
+        return len({point.payload["record"] for points in results for point in points})
+
+    def nearest(self, query: Query, limit: int = 3) -> list[NearbyRecord]:
+        """The closest records, however far."""
+        table = self._tables[query.table]
+        vector = self._library.question(table, query.text)
+        if vector is None:
+            return []
+        [points] = self._store.search(table.bucket(TablePart.MASTER), [NearestQuery(vector, limit, keys=("name",))])
+        return [NearbyRecord(str(point.payload.get("name", ""))[:100], round(point.score, 3)) for point in points]
+
+    def answerable(self, name: str, question: str, hits: Sequence[Hit]) -> float | None:
+        """How likely one of the table's hits answers the question, 0..1; None where only keywords decide."""
+        table = self._tables[name]
+        vector = self._library.question(table, question)
+        strong = [hit for hit in hits if not hit.weak and hit.similarity is not None]
+        if vector is None or not strong:
+            return None
+        [points] = self._store.search(table.bucket(TablePart.MASTER), [NearestQuery(vector, NEIGHBOURS + 1)])
+        if not points:
+            return None
+        best = point_id(strong[0].id)
+        share = AskedWords(self._store, table, question).shares([best]).get(best, 0.0)
+        return round(answerable(table.thresholds.master, [point.score for point in points], share), 3)
+
+    def _texts(self, table: OpenTable, query: Query) -> list[tuple[str, Conditions]]:
+        """What is compared; in a paired search each facet of the profile, with the facet that it is compared with."""
+        paired = self.paired(table) if query.mode == "faceted" else {}
+        if not paired:
+            return [(query.text, ())]
+        texts = ((self._profile[mine], theirs) for mine, theirs in paired.items())
+        return [
+            (text, (AnyOf("facet", "keyword", (theirs,)),)) for text, theirs in texts if len(text) >= _SHORTEST_PAIRED
+        ]
+
+    def _deciding(
+        self, table: OpenTable, part: TablePart, text: str, threshold: float
+    ) -> list[tuple[Vectors | Sparse, float | None]]:
+        """What decides whether a record is a hit: the text's vector, or its words where there is no model."""
+        vector = self._library.question(table, text)
+        if vector is not None:
+            return [(vector, threshold)]
+        words = table.words(part).query(text)
+        return [(words, None)] if words.indices else []
+
+    def _master(self, table: OpenTable, query: Query, conditions: Conditions) -> list[Match]:
+        limit = max(_LEAST_RETRIEVED, query.limit * 2)
+        retrieved = self._retrieve(table, TablePart.MASTER, query, query.text, limit, conditions)
+        cosines = retrieved.cosines
+        if retrieved.keyword_only:
+            scores = retrieved.saturated
+        else:
+            if max(cosines.values(), default=0.0) < self.threshold(query):
+                return []
+            bucket = table.bucket(TablePart.MASTER)
+            scores = feedback.scores(self._store, bucket, self._library.question(table, query.text), retrieved)
+        ranked = ranking.ordered(scores, cosines)
+        order, weak = self._listed(table, query, ranked, cosines)
+        payloads = self._store.payloads(table.bucket(TablePart.MASTER), order, _KEYS)
+        existing = [key for key in order if key in payloads]  # some may have been deleted meanwhile
+        return [_match(payloads[key], scores[key], cosines.get(key), key in weak, ()) for key in existing]
+
+    def _listed(
+        self, table: OpenTable, query: Query, ranked: Sequence[str], cosines: Mapping[str, float]
+    ) -> tuple[list[str], set[str]]:
+        """The points that fit the query's limit, and which of them are weak.
+
+        When all of them are, the best strong one takes the last place: weak ones never change the verdict.
+        """
+        listed = list(ranked[: query.limit])
+        weak = self._weak(table, query, {key: cosines.get(key) for key in listed})
+        if len(weak) < len(listed) or query.cut:
+            return listed, weak
+        passing = [key for key in ranked if cosines.get(key, 1.0) >= self.calibrated(query).usual][: query.limit]
+        left_out = [key for key in passing if key not in weak]
+        weak_too = self._weak(table, query, {key: cosines.get(key) for key in left_out}) if left_out else set()
+        strong = next((key for key in left_out if key not in weak_too), None)
+        return (listed, weak) if strong is None else ([*listed[:-1], strong], weak)
+
+    def _weak(self, table: OpenTable, query: Query, cosines: Mapping[str, float | None]) -> set[str]:
+        """Points too unlike an answer: by the cosine, or by the words where it is missing or near the threshold."""
+        return AskedWords(self._store, table, query.text).weak(self.calibrated(query), cosines)
+
+    def _literal(self, table: OpenTable, query: Query, conditions: Conditions) -> list[Match]:
+        """Records that hold every word, best by n-grams; weak matches unless the query holds a code."""
+        bucket = table.bucket(TablePart.MASTER)
+        words = table.words(TablePart.MASTER)
+        ngrams = words.query_ngrams(query.text)
+        by_ngrams = NearestQuery(ngrams, query.limit, conditions) if ngrams.indices else None
+        [points] = search_each(self._store, bucket, by_ngrams)
+        payloads = self._store.payloads(bucket, [point.id for point in points], (*_KEYS, "text", "facets"))
+        literal = {
+            point.id: point.score
+            for point in points
+            if point.id in payloads and words.literally(query.text, full_text(payloads[point.id]))
+        }
+        vector = self._library.question(table, query.text)
+        by_vector = (
+            None if vector is None or not literal else NearestQuery(vector, len(literal), (Among(tuple(literal)),))
+        )
+        cosines = {point.id: bounded(point.score) for point in search_each(self._store, bucket, by_vector)[0]}
+        scores = ranking.fused(dict.fromkeys(literal, 0.0) | cosines, literal)
+        order = sorted(literal, key=lambda key: (-scores[key], key))[: query.limit]
+        weak = not has_code(query.text)
+        return [_match(payloads[key], scores[key], cosines.get(key), weak, ()) for key in order]
+
+    def _facets(self, table: OpenTable, query: Query, conditions: Conditions) -> list[Match]:
+        limit = query.limit * max(5, len(table.spec.facets))
+        retrieved = self._retrieve(table, TablePart.FACETS, query, query.text, limit, conditions, _FACET_KEYS)
+        facets = len(table.spec.facets) or None
+        return self._grouped(table, query, retrieved.scored, {}, facets, retrieved.keyword_only)
+
+    def _paired(self, table: OpenTable, query: Query, conditions: Conditions, pairs: Mapping[str, str]) -> list[Match]:
+        """Each facet of the profile is searched in the facet that answers it, with the weight of the profile's."""
+        scored: list[tuple[ScoredPoint, float]] = []
+        keyword_only = False
+        for text, facet in self._texts(table, query):
+            limit = query.limit * 3
+            retrieved = self._retrieve(table, TablePart.FACETS, query, text, limit, (*conditions, *facet), _FACET_KEYS)
+            keyword_only = retrieved.keyword_only
+            scored.extend(retrieved.scored)
+        weights = {theirs: table.spec.facets.get(mine, ranking.UNKNOWN_WEIGHT) for mine, theirs in pairs.items()}
+        return self._grouped(table, query, scored, weights, len(pairs), keyword_only)
+
+    def _grouped(
+        self,
+        table: OpenTable,
+        query: Query,
+        scored: Iterable[tuple[ScoredPoint, float]],
+        weights: Mapping[str, float],
+        total: int | None,
+        keyword_only: bool,
+    ) -> list[Match]:
+        """Facet points grouped by record: the best score of each facet, then the composite of them."""
+        facets: dict[str, dict[str, float]] = {}
+        payloads: dict[str, Payload] = {}
+        for point, score in scored:
+            record, facet = str(point.payload["record"]), str(point.payload["facet"])
+            best = facets.setdefault(record, {})
+            best[facet] = max(best.get(facet, 0.0), score)
+            payloads[record] = point.payload
+        usual, least = self.calibrated(query).usual, 0.0 if keyword_only else self.threshold(query)
+        if max((score for scores in facets.values() for score in scores.values()), default=0.0) < least:
+            return []
+        matches = []
+        for record, scores in facets.items():
+            top = max(scores.values())
+            matched = {facet: score for facet, score in scores.items() if score >= least}
+            shown, weighed = matched or scores, weights or table.spec.facets
+            score = ranking.composite(matched, weighed, total) if matched else ranking.below(scores, weighed)
+            by_score = tuple(sorted(shown.items(), key=lambda item: (-item[1], item[0])))
+            similarity = None if keyword_only else top
+            weak = top < 0.5 if keyword_only else top < usual
+            matches.append(_match(payloads[record], score, similarity, weak, by_score))
+        return sorted(matches, key=lambda match: (-match.score, match.id))[: query.limit]
+
+    def _retrieve(
+        self,
+        table: OpenTable,
+        part: TablePart,
+        query: Query,
+        text: str,
+        limit: int,
+        conditions: Conditions,
+        keys: tuple[str, ...] = (),
+    ) -> Retrieved:
+        vector = self._library.question(table, text)
+        threshold = self.threshold(query) if query.cut else None
+        request = RetrievalRequest(text, vector, table.words(part), limit, conditions, threshold, keys)
+        retrieved = retrieve(self._store, table.bucket(part), request)
+        return retrieved if query.cut else retrieved.related(LOWEST)
+
+
+def part_of(query: Query) -> TablePart:
+    return TablePart.MASTER if query.mode == "master" else TablePart.FACETS
+
+
+def _match(
+    payload: Payload, score: float, cosine: float | None, weak: bool, facets: tuple[tuple[str, float], ...]
+) -> Match:
+    fields = payload.get("fields")
+    return Match(
+        id=str(payload["record"]),
+        name=str(payload.get("name", "")),
+        score=score,
+        similarity=cosine,
+        weak=weak,
+        facets=facets,
+        fields=fields if isinstance(fields, dict) else {},
+    )

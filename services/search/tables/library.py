@@ -1,0 +1,191 @@
+"""What search and ingest share: the store, the embedding models, the catalog, and tables opened from all three."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from services.search.embed.models import EmbeddingModels
+from services.search.embed.port import Embedder, Vectors
+from services.search.embed.remote import RemoteEmbedder
+from services.search.settings import SearchSettings
+from services.search.store.port import Bucket, Layout, TablePart, VectorStore
+from services.search.tables.catalog import Catalog, CollectionInfo, TableStatistics
+from services.search.tables.thresholds import Probes, Thresholds, uncalibrated
+from services.search.tables.words import Words
+from shared.contracts.search import TableSpec
+from shared.errors import EmbeddingChanged, SearchStoreUnavailable, UnknownTable
+from shared.llm.chat import Meter
+
+_NO_VECTORS = "none"
+_NO_THRESHOLDS = {"master": 0.0, "master_floor": 0.0, "faceted": 0.0, "faceted_floor": 0.0}
+_TYPICAL_WORDS = 60.0
+
+
+@dataclass(frozen=True)
+class OpenTable:
+    """One table of a collection, ready to be searched or written."""
+
+    collection_id: str
+    name: str
+    spec: TableSpec
+    embedder: Embedder | None  #: None: keywords only
+    thresholds: Thresholds
+    layouts: dict[TablePart, Layout]  #: empty before the first ingest
+    records: int = 0  #: counted by the last ingest, under whichever model
+
+    def bucket(self, part: TablePart) -> Bucket:
+        return Bucket.of(self.collection_id, self.name, part, self.fingerprint)
+
+    @property
+    def fingerprint(self) -> str:
+        return self.embedder.fingerprint if self.embedder else _NO_VECTORS
+
+    def words(self, part: TablePart) -> Words:
+        layout = self.layouts.get(part)
+        return Words(layout.average_words, layout.language) if layout else Words(_TYPICAL_WORDS)
+
+
+class Library:
+    """One per process."""
+
+    def __init__(
+        self,
+        store: VectorStore,
+        models: EmbeddingModels,
+        catalog: Catalog,
+        settings: SearchSettings,
+        cache: Path | None = None,
+    ) -> None:
+        """``cache``: a folder that keeps the embedded probes between starts."""
+        self.store = store
+        self.models = models
+        self.catalog = catalog
+        self.settings = settings
+        self._cache = cache
+        self._probes: dict[str, Probes] = {}
+        self._with_facets: set[Bucket] = set()
+        self._writing: dict[tuple[str, str], threading.Lock] = {}
+        self._lock = threading.Lock()
+
+    def open(self, info: CollectionInfo, table: str, meter: object = None) -> OpenTable:
+        """``meter``: the models of the job that pays for embeddings. Raises: UnknownTable, EmbeddingUnavailable."""
+        self.check(info, table)
+        embedder = self.models.named(info.embedding)
+        if isinstance(embedder, RemoteEmbedder) and isinstance(meter, Meter):
+            embedder = embedder.metered(meter)
+        statistics = info.statistics.get(table)
+        thresholds = self._thresholds(statistics, embedder)
+        records = statistics.records if statistics else 0
+        opened = OpenTable(info.id, table, info.tables[table], embedder, thresholds, {}, records)
+        for part in TablePart:
+            layout = self.store.layout(opened.bucket(part))
+            if layout is not None:
+                opened.layouts[part] = layout
+        return opened
+
+    def check(self, info: CollectionInfo, table: str) -> None:
+        """Raises: UnknownTable."""
+        if table not in info.tables:
+            known = ", ".join(sorted(info.tables))
+            raise UnknownTable(f"the collection {info.name!r} has no table {table!r}; it has: {known}")
+
+    def check_current(self, table: OpenTable) -> None:
+        """Raises: EmbeddingChanged for vectors of another model; SearchStoreUnavailable for missing ones."""
+        if next(self.outdated(table), None) is not None:
+            raise EmbeddingChanged(
+                f"the table {table.name!r} was embedded with another model or by an older version; "
+                "send an ingest job to embed it anew"
+            )
+        if table.records and not table.layouts:
+            raise SearchStoreUnavailable(
+                f"the {table.records} records of table {table.name!r} are not in this search store; ingest them again"
+            )
+
+    def outdated(self, table: OpenTable) -> Iterator[Bucket]:
+        """The table's buckets of other embedding models, those with whole records first."""
+        current = {table.bucket(part) for part in TablePart}
+        of_table = [
+            bucket
+            for bucket in self.store.buckets()
+            if (bucket.collection_id, bucket.table) == (table.collection_id, table.name)
+        ]
+        outdated = [bucket for bucket in of_table if bucket not in current]
+        yield from sorted(outdated, key=lambda bucket: bucket.part is not TablePart.MASTER)
+
+    def has_facets(self, table: OpenTable) -> bool:
+        """Whether any record has a facet; a positive answer is cached."""
+        bucket = table.bucket(TablePart.FACETS)
+        if bucket not in self._with_facets and self.store.count(bucket) > 0:
+            self._with_facets.add(bucket)
+        return bucket in self._with_facets
+
+    def writing(self, table: OpenTable) -> threading.Lock:
+        """The lock that lets one ingest at a time write the table."""
+        with self._lock:
+            return self._writing.setdefault((table.collection_id, table.name), threading.Lock())
+
+    def probes(self, embedder: Embedder) -> Probes:
+        """The model's probes."""
+        with self._lock:
+            if embedder.fingerprint not in self._probes:
+                self._probes[embedder.fingerprint] = Probes.load(embedder, self._cache)
+            return self._probes[embedder.fingerprint]
+
+    def question(self, table: OpenTable, text: str) -> Vectors | None:
+        return self.models.question(table.embedder, text) if table.embedder else None
+
+    def sweep(self) -> None:
+        """Remove the points of collections that were deleted."""
+        for collection_id in self.catalog.dropped():
+            for bucket in self.store.buckets():
+                if bucket.collection_id == collection_id:
+                    self.store.drop(bucket)
+            self.catalog.mark_swept(collection_id)
+
+    def _thresholds(self, statistics: TableStatistics | None, embedder: Embedder | None) -> Thresholds:
+        if embedder is None:
+            return Thresholds.parse(_NO_THRESHOLDS)
+        if statistics is not None and statistics.fingerprint == embedder.fingerprint and statistics.thresholds:
+            return Thresholds.parse(statistics.thresholds)
+        return uncalibrated(self.probes(embedder))
+
+
+class TablesOf(Mapping[str, OpenTable]):
+    """The tables of one collection, each opened at its first use."""
+
+    def __init__(self, library: Library, info: CollectionInfo, meter: object = None) -> None:
+        self._library = library
+        self._info = info
+        self._meter = meter
+        self._opened: dict[str, OpenTable] = {}
+        self._ready: set[str] = set()
+
+    def __getitem__(self, name: str) -> OpenTable:
+        if name not in self._info.tables:
+            raise KeyError(name)
+        if name not in self._opened:
+            self._opened[name] = self._library.open(self._info, name, self._meter)
+        return self._opened[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._info.tables)
+
+    def __len__(self) -> int:
+        return len(self._info.tables)
+
+    def check(self, name: str) -> None:
+        """Raises: UnknownTable."""
+        self._library.check(self._info, name)
+
+    def ready(self, name: str) -> None:
+        """Raises: EmbeddingChanged while the table's vectors are another model's."""
+        if name not in self._ready:
+            self._library.check_current(self[name])
+            self._ready.add(name)
+
+    @property
+    def opened(self) -> Iterable[OpenTable]:
+        return self._opened.values()
