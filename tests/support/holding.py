@@ -17,7 +17,9 @@ def test_servers_processes_and_an_installation(
 ) -> None:
     platform = Platform(stores)
     platform.ready_worker()
-    shell = Shell(servers_folder, {**plain(), "ASSAY_HOME": str(servers_folder / "home")})
+    shell = Shell(
+        servers_folder, {**plain(), "ASSAY_HOME": str(servers_folder / "home"), "ASSAY_REPLICAS": "search=0,flows=0"}
+    )
     started = shell("up", "-d")
     assert started.status == 0, started.talk
     running = shell.start("execute", "--code", "print('sandboxed', flush=True)\nwhile True: pass")

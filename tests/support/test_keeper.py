@@ -14,7 +14,7 @@ from tests.support.keeper import Process, processes_of
 from tests.support.platform import ROOT
 from tests.support.wait import until
 
-pytestmark = [pytest.mark.slow(seconds=15), pytest.mark.chaos]
+pytestmark = [pytest.mark.slow(seconds=15), pytest.mark.chaos, pytest.mark.timeout(600)]
 _STARTED = {"postgres", "redis-server", "gateway", "execution", "reconciler", "worker_process"}
 
 
@@ -30,7 +30,7 @@ def test_nothing_outlives_a_pytest_that_is_killed(tmp_path: Path, whom: str, how
         pytest_ = subprocess.Popen(
             command, cwd=ROOT, env={**os.environ, "HOLDING": str(holding)}, stdout=output, stderr=output
         )
-    until(lambda: holding.exists() or pytest_.poll() is not None, "the installation of that pytest", 120)
+    until(lambda: holding.exists() or pytest_.poll() is not None, "the installation of that pytest", 300)
     assert pytest_.poll() is None, (tmp_path / "output").read_text()
     begun = processes_of(Path(mark))
     missing = _STARTED - {process.name for process in begun}
