@@ -23,7 +23,7 @@ from shared.jobs.maintenance import LEADER_LOCK
 log = structlog.get_logger(__name__)
 
 _TICK_SECONDS = 0.25
-_AFTER_A_FAULT_SECONDS = 1.0
+_RETRY_SECONDS = 1.0
 
 
 @dataclass
@@ -41,10 +41,20 @@ class Reconciler:
     """Runs its periodic tasks while it leads."""
 
     def __init__(
-        self, engine: Engine, tasks: Sequence[PeriodicTask], say_ready: Callable[[], None] = lambda: None
+        self,
+        engine: Engine,
+        tasks: Sequence[PeriodicTask],
+        say_ready: Callable[[], None] = lambda: None,
+        tick_seconds: float = _TICK_SECONDS,
+        retry_seconds: float = _RETRY_SECONDS,
     ) -> None:
-        """``say_ready`` is called in every round, whether this one leads or not."""
+        """``say_ready`` is called in every round, whether this one leads or not.
+
+        ``retry_seconds`` is the time between two attempts to lead.
+        """
         self._say_ready = say_ready
+        self._tick_seconds = tick_seconds
+        self._retry_seconds = retry_seconds
         self._engine = engine
         self._tasks = tasks
         self._threads = ThreadPoolExecutor(len(tasks), thread_name_prefix="task")
@@ -57,7 +67,7 @@ class Reconciler:
                 self._lead(stop)
             except SQLAlchemyError as fault:
                 log.warning("postgres_away", reason=type(fault).__name__)
-            stop.wait(_AFTER_A_FAULT_SECONDS)
+            stop.wait(self._retry_seconds)
 
     def _lead(self, stop: Flag) -> None:
         # The lock lives as long as this transaction: a leader that dies releases it at once.
@@ -71,7 +81,7 @@ class Reconciler:
             log.info("leading")
             metrics.reconciler_leading.set(1)
             try:
-                while not stop.wait(_TICK_SECONDS):
+                while not stop.wait(self._tick_seconds):
                     self._tick(connection)
             finally:
                 metrics.reconciler_leading.set(0)

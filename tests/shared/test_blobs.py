@@ -7,17 +7,17 @@ import hashlib
 import io
 import subprocess
 import sys
-import time
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import obstore
 import pytest
-from obstore.store import MemoryStore, ObjectStore, S3Store
+from obstore.store import MemoryStore, ObjectStore
 
 from shared import blobs
 from tests.support.s3 import bucket
+from tests.support.wait import until
 
 CONTENT = bytes(range(256)) * 50_000
 
@@ -147,15 +147,17 @@ def test_what_is_uploaded_again_during_a_sweep_stays(store: ObjectStore) -> None
 
 
 def _moment_after_all_that_is_there(store: ObjectStore) -> datetime:
-    """A moment that what is in the store is older than, and what is written from now on is not."""
-    if isinstance(store, S3Store):  # whose times are whole seconds
-        moment = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=1)
-        time.sleep((moment - datetime.now(UTC)).total_seconds())
-        return moment
-    time.sleep(0.01)  # file systems keep times in ticks of a few milliseconds
-    moment = datetime.now(UTC)
-    time.sleep(0.01)
-    return moment
+    """Return a moment that what is in the store is older than, and what is written from now on is not."""
+    newest = max(entry["last_modified"] for page in obstore.list(store) for entry in page)
+
+    def later() -> datetime | None:
+        """Return the store's own time, which has ticks of milliseconds in a folder and of a second in a bucket."""
+        obstore.put(store, "now", b"")
+        now = obstore.head(store, "now")["last_modified"]
+        obstore.delete(store, "now")
+        return now if now > newest else None
+
+    return until(later, "the store's time goes on")
 
 
 _FILL = """

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
 
@@ -18,6 +17,7 @@ from shared.jobs import submission
 from shared.jobs.maintenance import LEADER_LOCK
 from shared.jobs.notifications import queue_name
 from tests.support.rows import job_row
+from tests.support.wait import until
 
 
 @pytest.fixture
@@ -28,9 +28,10 @@ def engine(database_url: str) -> Iterator[Engine]:
 
 
 @contextmanager
-def running(engine: Engine, *tasks: PeriodicTask) -> Iterator[None]:
+def running(engine: Engine, *tasks: PeriodicTask, say_ready: Callable[[], None] = lambda: None) -> Iterator[None]:
     stop = Event()
-    thread = Thread(target=Reconciler(engine, tasks).run, args=(stop,))
+    reconciler = Reconciler(engine, tasks, say_ready, tick_seconds=0.01, retry_seconds=0.02)
+    thread = Thread(target=reconciler.run, args=(stop,))
     thread.start()
     try:
         yield
@@ -63,7 +64,9 @@ def test_the_second_one_leads_when_the_first_has_ended(engine: Engine) -> None:
     led, follows = Event(), Event()
     with running(engine, PeriodicTask("first", 0, led.set)):
         assert led.wait(30)
-        with running(engine, PeriodicTask("second", 0, follows.set)):
+        attempts: list[int] = []
+        with running(engine, PeriodicTask("second", 0, follows.set), say_ready=lambda: attempts.append(1)):
+            until(lambda: len(attempts) > 2, "the second one tries to lead")
             assert not follows.is_set()
     with running(engine, PeriodicTask("second", 0, follows.set)):
         assert follows.wait(30)
@@ -72,7 +75,7 @@ def test_the_second_one_leads_when_the_first_has_ended(engine: Engine) -> None:
 @pytest.mark.slow
 def test_the_leader_holds_no_snapshot(engine: Engine) -> None:
     """It would hold up vacuum, and an index that is built concurrently until another one leads."""
-    led = Event()
+    rounds: list[int] = []
     held = text(
         """
         SELECT a.backend_xmin FROM pg_stat_activity a JOIN pg_locks l USING (pid)
@@ -80,9 +83,8 @@ def test_the_leader_holds_no_snapshot(engine: Engine) -> None:
           AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
         """
     ).bindparams(lock=LEADER_LOCK & 0xFFFFFFFF)
-    with running(engine, PeriodicTask("first", 0, led.set)):
-        assert led.wait(30)
-        time.sleep(3)  # so many statements later psycopg would prepare them
+    with running(engine, PeriodicTask("works", 0, int), say_ready=lambda: rounds.append(1)):
+        until(lambda: len(rounds) > 12, "the leader executes so many statements that psycopg would prepare them")
         with engine.connect() as connection:
             assert connection.execute(held).scalars().all() == [None]
 
