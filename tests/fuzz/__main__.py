@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import signal
 import subprocess
 import sys
@@ -11,9 +10,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.fuzz.child import CORPUS
+from tests.fuzz import corpus
 from tests.fuzz.targets import TARGETS
 
+_ROOT = Path(__file__).parents[2]
 _EXAMPLES = 300  #: of a round
 #: Seconds after which a process hangs: threads of a library that got no memory may wait for each other for ever.
 _HANGS = 60.0
@@ -43,7 +43,7 @@ def fuzz(*names: str, seconds: float, examples: int = _EXAMPLES, first: int = 0)
             try:
                 process = subprocess.run(
                     [sys.executable, "-m", "tests.fuzz.child", *arguments], capture_output=True, text=True, check=False,
-                    cwd=CORPUS.parents[2], timeout=left + _HANGS if may_end else None,
+                    cwd=_ROOT, timeout=left + _HANGS if may_end else None,
                 )  # fmt: skip
             except subprocess.TimeoutExpired as hung:
                 process = subprocess.CompletedProcess(hung.cmd, -signal.SIGKILL, "", "")
@@ -67,10 +67,8 @@ def main() -> int:
         print(f"{name:<12}{fuzzed.inputs:>9,} inputs{ended}", flush=True)
         if fuzzed.failure:
             failed += 1
-            kept = CORPUS / name / hashlib.sha256(fuzzed.failing).hexdigest()[:12]
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            kept.write_bytes(fuzzed.failing)
-            print(f"{fuzzed.failure}\nThe input is kept as {kept.relative_to(CORPUS.parents[2])}.")
+            kept = corpus.add(name, fuzzed.failing)
+            print(f"{fuzzed.failure}\nThe input is kept as {kept} in {corpus.ARCHIVE.relative_to(_ROOT)}.")
     return 1 if failed else 0
 
 

@@ -15,11 +15,11 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from shared.bounded import Bounds, limit
+from tests.fuzz import corpus
 from tests.fuzz.targets import TARGETS, Target
 
-CORPUS = Path(__file__).parent / "corpus"
 _BOUNDS = Bounds(memory_mb=1024, cpu_seconds=3600, output_mb=256)
-_MOST_CPU = 10.0  #: seconds of one input
+_MAX_CPU = 10.0  #: seconds of one input
 _LONGEST = 300_000
 _NUMBERS = (0, 1, -1, 127, 255, 32_767, 65_535, 2**31 - 1, -(2**31), 2**32 - 1, 2**63 - 1, -(2**63))
 _TOKENS = (
@@ -79,7 +79,7 @@ def check(target: Target, data: bytes, current: Path) -> None:
 
 @contextmanager
 def _timed() -> Iterator[None]:
-    signal.setitimer(signal.ITIMER_PROF, _MOST_CPU)
+    signal.setitimer(signal.ITIMER_PROF, _MAX_CPU)
     try:
         yield
     finally:
@@ -87,11 +87,7 @@ def _timed() -> Iterator[None]:
 
 
 def _too_slow(signum: int, frame: object) -> None:
-    raise TooSlow(f"more than {_MOST_CPU:g} s of processor time")
-
-
-def corpus(name: str) -> list[bytes]:
-    return [path.read_bytes() for path in sorted((CORPUS / name).glob("*"))]
+    raise TooSlow(f"more than {_MAX_CPU:g} s of processor time")
 
 
 def main() -> None:
@@ -99,7 +95,7 @@ def main() -> None:
     names, first, examples, seconds, current = sys.argv[1:]
     signal.signal(signal.SIGPROF, _too_slow)
     warnings.simplefilter("ignore")
-    seeds = {name: [*TARGETS[name].seeds(), *corpus(name)] for name in names.split(",")}
+    seeds = {name: [*TARGETS[name].seeds(), *corpus.inputs(name)] for name in names.split(",")}
     limit(_BOUNDS)
     done = 0
     for name, known in seeds.items():
