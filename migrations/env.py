@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from alembic import context
-from sqlalchemy import Column, Connection, Index, Table
+from sqlalchemy import Connection, Table
 from sqlalchemy.sql.schema import SchemaItem
 
 # Every package that has tables registers them on the metadata, which ``alembic check`` compares with the database.
@@ -27,21 +27,14 @@ import shared.llm.tables
 import shared.stacks.tables  # noqa: F401
 from shared.db import connect, metadata
 
-#: Columns that only the previous version of the code knows: a later revision drops them (expand, then contract).
-_RETIRED = {("jobs", "rung_at")}
-#: Keys that only the previous version relies upon.
-_RETIRED_KEYS = {"ux_collection_tables_before", "ux_search_rewrites_before"}
 #: Two processes that migrate at once take turns.
 _LOCK = 0x41535341
 
 
 def _declared(item: SchemaItem, name: str | None, type_: str, reflected: bool, compare_to: SchemaItem | None) -> bool:
     """Whether ``alembic check`` expects the code to declare it."""
-    if isinstance(item, Table) and reflected and item.name.startswith("job_events_"):
-        return False  # a partition: there is another one each day
-    if isinstance(item, Index) and reflected and name in _RETIRED_KEYS:
-        return False
-    return not (isinstance(item, Column) and (item.table.name, name) in _RETIRED)
+    # Partitions are not declared: there is another one each day.
+    return not (isinstance(item, Table) and reflected and item.name.startswith("job_events_"))
 
 
 def _run(connection: Connection) -> None:

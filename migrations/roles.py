@@ -136,8 +136,6 @@ _CALLED_BY_RECONCILER = (
     "assay_add_event_days(integer)",
     "assay_drop_event_days(text)",
 )
-#: Retired tables: no version writes them any more.
-_RETIRED = frozenset({"blobs"})
 #: Read before it is known whose request it is; and the log, whose every row follows from the one before.
 _UNGUARDED = frozenset({"api_keys", "audit_log"})
 
@@ -154,7 +152,7 @@ def apply(connection: Connection) -> None:
           AND relnamespace = current_schema()::regnamespace
     """
     tables = set(connection.exec_driver_sql(named_here).scalars())
-    unnamed = tables - _RETIRED - {table for grants in SERVICES.values() for table in grants}
+    unnamed = tables - {table for grants in SERVICES.values() for table in grants}
     _run(connection, "REVOKE CREATE ON SCHEMA public FROM PUBLIC")  # as PostgreSQL 15 and newer begin
     for service, grants in SERVICES.items():
         role = PREFIX + service

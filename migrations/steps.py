@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import time
 from contextlib import suppress
-from pathlib import Path
 
 import psycopg
 from psycopg import sql
@@ -23,7 +22,7 @@ class Refused(RuntimeError):
     """The tables cannot be brought to this version at once."""
 
 
-def check_step(url: str, version: str, revisions: Path = REVISIONS) -> None:
+def check_step(url: str, version: str) -> None:
     """Check before migrating. Raises: Refused; psycopg.OperationalError when the server does not answer.
 
     The comment on ``alembic_version`` says which version brought the tables up to date last.
@@ -35,10 +34,10 @@ def check_step(url: str, version: str, revisions: Path = REVISIONS) -> None:
         before = _remembered(connection)
     for revision in there:
         check_revision(revision)
-    if not there <= _known(revisions):
+    if not there <= _known():
         newer = f"Assay {before}" if before else "a later version of Assay"
         raise Refused(f"The tables are of {newer}, and this is {version}: install that one.")
-    if there != heads(revisions) and before is not None and not follows(version, before):
+    if there != heads() and before is not None and not follows(version, before):
         raise Refused(
             f"The tables are of Assay {before}, and this is {version}: upgrade through the versions between, one minor "
             "version at a time. What runs meanwhile is the version before, and migrations keep only that one working."
@@ -79,7 +78,7 @@ def await_migrated(url: str, seconds: float) -> bool:
             with psycopg.connect(url, connect_timeout=5) as connection:
                 rows = connection.execute("SELECT version_num FROM alembic_version").fetchall()
             there = {row[0] for row in rows}
-            if heads() & there or any(revision >= BASELINE for revision in there - _known(REVISIONS)):
+            if heads() & there or any(revision >= BASELINE for revision in there - _known()):
                 return True
         if time.monotonic() > deadline:
             return False
@@ -94,8 +93,8 @@ def follows(version: str, before: str) -> bool:
     return major == old_major + 1 and minor == 0
 
 
-def _known(revisions: Path) -> set[str]:
-    return {name for file in revisions.glob("*.py") for name in _NAMED.findall(file.read_text("utf-8"))}
+def _known() -> set[str]:
+    return {name for file in REVISIONS.glob("*.py") for name in _NAMED.findall(file.read_text("utf-8"))}
 
 
 def _parts(version: str) -> tuple[int, int]:

@@ -52,11 +52,11 @@ def current(url: str) -> bool:
     return {row[0] for row in rows} == newest
 
 
-def heads(folder: Path = REVISIONS) -> set[str]:
+def heads() -> set[str]:
     """Return the revisions that no other follows, read from the files without importing them."""
     revisions: set[str] = set()
     followed: set[str] = set()
-    for file in folder.glob("*.py"):
+    for file in REVISIONS.glob("*.py"):
         text = file.read_text("utf-8")
         revisions |= set(re.findall(r"^revision\b[^=]*=\s*[\"']([^\"']+)", text, re.MULTILINE))
         followed |= set(re.findall(r"^down_revision\b[^=]*=\s*[\"']([^\"']+)", text, re.MULTILINE))

@@ -48,15 +48,6 @@ Index("ix_files_sha256", files.c.sha256)
 Index("ix_files_uploaded", files.c.created_at, postgresql_where=text("job_id IS NULL"))
 Index("ix_files_job_id", files.c.job_id, postgresql_where=text("job_id IS NOT NULL"))
 
-#: Written by the version before this one; the next contracting migration drops it.
-blobs = Table(
-    "blobs",
-    metadata,
-    Column("sha256", Text, primary_key=True),
-    Column("size", BigInteger, nullable=False),
-    Column("touched_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
-)
-
 _CHUNK = 1 << 20
 _INCOMING = "incoming"
 _UPLOADS = "uploads"

@@ -34,7 +34,6 @@ _OF_NOBODY: Mapping[str, str] = {
     "alembic_version": "of the installation",
     "api_keys": "a key is found by its id before it is known whose it is; few rows, on every node",
     "audit_log": "one chain of hashes over all tenants, added to one after the other",
-    "blobs": "of the version before; nobody writes it",
     "dropped_collections": "what the search worker has yet to remove, until it has",
     "model_chains": "of the installation",
     "model_endpoints": "of the installation",
@@ -61,8 +60,6 @@ _REFERENCES = """
     FROM pg_constraint f WHERE f.contype = 'f' AND f.connamespace = 'public'::regnamespace
 """
 _TABLES = "SELECT relname FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace"
-#: Unique as the version before needs it; a later revision drops them.
-_FOR_THE_VERSION_BEFORE = {"ux_collection_tables_before", "ux_search_rewrites_before"}
 
 
 def test_every_declared_key_has_the_tenant_in_it() -> None:
@@ -98,7 +95,7 @@ def test_every_key_of_the_database_has_the_tenant_in_it(database_url: str) -> No
     known = {name for name in tables if not name.startswith("job_events_")}
     assert known == set(metadata.tables) | {"alembic_version"}
     missing = {index for table, index, columns in indexes if table not in _OF_NOBODY and "tenant_id" not in columns}
-    assert missing == _FOR_THE_VERSION_BEFORE
+    assert missing == set()
     for name, table, parent, validated, columns, of_parent in references:
         assert table not in _OF_NOBODY, name
         assert parent not in _OF_NOBODY, name
