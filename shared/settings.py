@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from pydantic import Field, ValidationError
+from pydantic import Field, JsonValue, ValidationError
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -61,6 +61,19 @@ class StoreSettings(BaseSettings):
     redis_url: str = Field(description="Redis: notifications, and state that may be lost")
     blob_url: str = Field(description="Where file contents are kept: file:///folder or s3://bucket/prefix")
     qdrant_url: str | None = Field(None, description="A Qdrant server; without it the embedded engine is used")
+
+
+class CelerySettings(BaseSettings):
+    """How Celery delivers notifications."""
+
+    model_config = SettingsConfigDict(frozen=True)
+
+    redis_url: str = Field(description="Redis: notifications, and state that may be lost")
+    assay_celery: dict[str, JsonValue] = Field(
+        default_factory=dict,
+        description="Celery's own settings by their own names, as JSON: "
+        '`{"worker_send_task_events": true, "broker_transport_options": {"visibility_timeout": 7200}}`',
+    )
 
 
 class JobSettings(BaseSettings):

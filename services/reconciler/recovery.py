@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import structlog
 from redis import Redis
 from redis.exceptions import RedisError
@@ -9,6 +11,7 @@ from sqlalchemy import Engine
 
 from shared.errors import WorkerCrashed
 from shared.jobs import maintenance, metrics, notifications, statements
+from shared.kinds import KINDS
 
 log = structlog.get_logger(__name__)
 
@@ -16,6 +19,8 @@ log = structlog.get_logger(__name__)
 QUIET_SECONDS = 1.0
 #: Notifications sent at once for one kind; the next round follows within a second.
 _MOST = 1_000
+#: Notifications of a kind that may be queued beyond its ready jobs.
+SPARE = 100
 
 
 def reclaim_expired(engine: Engine, redis: Redis, crashes_until_dead: int) -> int:
@@ -47,19 +52,31 @@ def notify_again(engine: Engine, redis: Redis) -> int:
     """Notify for waiting jobs that have no notification; the number sent.
 
     Any notification serves any job of its kind, so a kind lacks as many as it has ready jobs beyond the queued ones.
+    One notification may have served several jobs: those that are left over are dropped, but for a few that may be of
+    jobs that were accepted meanwhile.
     """
     with engine.connect() as connection:
-        waiting = connection.execute(maintenance.waiting_jobs(QUIET_SECONDS)).all()
+        waiting = {row.kind: row for row in connection.execute(maintenance.waiting_jobs(QUIET_SECONDS))}
+    try:
+        queued = _trimmed(redis, {kind: waiting[kind].ready if kind in waiting else 0 for kind in {*KINDS, *waiting}})
+    except RedisError as fault:
+        log.warning("redis_away", reason=type(fault).__name__)
+        return 0
     sent = 0
-    for kind, ready, quiet in waiting:
-        try:
-            missing = min(ready - int(redis.llen(notifications.queue_name(kind))), quiet, _MOST)
-        except RedisError as fault:
-            log.warning("redis_away", reason=type(fault).__name__)
-            return sent
+    for kind, row in waiting.items():
+        missing = min(row.ready - queued[kind], row.quiet, _MOST)
         if missing > 0:
             sent += _send(engine, redis, kind, missing)
     return sent
+
+
+def _trimmed(redis: Redis, ready: Mapping[str, int]) -> Mapping[str, int]:
+    """Drop the oldest notifications of each kind beyond its ready jobs; how many are queued. Raises: RedisError."""
+    pipeline = redis.pipeline(transaction=False)
+    for kind, jobs in ready.items():
+        pipeline.ltrim(notifications.queue_name(kind), 0, jobs + SPARE - 1)
+        pipeline.llen(notifications.queue_name(kind))
+    return dict(zip(ready, pipeline.execute()[1::2], strict=True))
 
 
 def _send(engine: Engine, redis: Redis, kind: str, missing: int) -> int:

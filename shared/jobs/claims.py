@@ -1,4 +1,4 @@
-"""What the threads of one worker claim: of each kind in one statement for all that are free at that moment."""
+"""Claims of one worker: one statement for each kind claims jobs for all threads that are free at that moment."""
 
 from __future__ import annotations
 
@@ -8,18 +8,17 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import structlog
-from redis import Redis
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from shared.jobs import driver, metrics, notifications, statements
+from shared.jobs import driver, metrics, statements
 from shared.jobs.combined import CombinedCalls
 from shared.jobs.driver import Values
 from shared.llm.brokered import digest_of
 
 log = structlog.get_logger(__name__)
 
-_MOST = 50
+MAX_TOGETHER = 50
 
 
 @dataclass(frozen=True)
@@ -33,43 +32,37 @@ class Claimed:
 class Claims:
     """Claims for one worker. Safe to call from many threads."""
 
-    def __init__(self, engine: Engine, redis: Redis, worker_id: str, lease_seconds: float, tenant_running: int) -> None:
+    def __init__(self, engine: Engine, worker_id: str, lease_seconds: float, tenant_running: int) -> None:
         self._engine = engine
-        self._redis = redis
         self._worker_id = worker_id
         self._lease_seconds = lease_seconds
         self._tenant_running = tenant_running
-        self._of_kind: dict[str, CombinedCalls[bool, Claimed | None]] = {}
+        self._of_kind: dict[str, CombinedCalls[None, Claimed | None]] = {}
 
-    def next(self, kind: str, *, notified: bool = True) -> Claimed | None:
-        """Claim the next job of a kind; None when there is none.
-
-        Without a notification one is taken off the queue first, and None means too that there was none.
-
-        Raises: SQLAlchemyError.
-        """
+    def next(self, kind: str) -> Claimed | None:
+        """Claim the next job of a kind; None when there is none. Raises: SQLAlchemyError."""
         with metrics.job_claim_seconds.labels(kind).time():
             if kind not in self._of_kind:
-                self._of_kind.setdefault(kind, CombinedCalls(partial(self._claim, kind), _MOST))
-            return self._of_kind[kind](notified)
+                self._of_kind.setdefault(kind, CombinedCalls(partial(self._claim, kind), MAX_TOGETHER))
+            return self._of_kind[kind](None)
 
-    def _claim(self, kind: str, notified: Sequence[bool]) -> Sequence[Claimed | None]:
-        wanted = sum(notified)
-        if wanted < len(notified):
-            wanted += notifications.take(self._redis, kind, len(notified) - wanted)
+    def _claim(self, kind: str, requests: Sequence[None]) -> Sequence[Claimed | None]:
         claimed: list[Claimed] = []
         try:
-            while len(claimed) < wanted and (some := self._claim_some(kind, wanted - len(claimed))):
+            while missing := len(requests) - len(claimed):
+                some = self._claim_some(kind, missing)
+                if not some:
+                    break
                 claimed += some
         except SQLAlchemyError as fault:
             if not claimed:
                 raise
             # Those that run under a lease have to be run; for the others the reconciler notifies again.
             log.warning("claim_failed", kind=kind, reason=type(fault).__name__)
-        return [*claimed, *[None] * (len(notified) - len(claimed))]
+        return [*claimed, *[None] * (len(requests) - len(claimed))]
 
-    def _claim_some(self, kind: str, most: int) -> Sequence[Claimed]:
-        """Those whose turn it is; there may be more where it is another's turn after them."""
-        given = {digest_of(secret): secret for secret in (secrets.token_urlsafe(24) for _ in range(most))}
+    def _claim_some(self, kind: str, limit: int) -> Sequence[Claimed]:
+        """Claim for the tenants whose turn it is; more may be left where it is another tenant's turn after them."""
+        given = {digest_of(secret): secret for secret in (secrets.token_urlsafe(24) for _ in range(limit))}
         statement = statements.claim(kind, self._worker_id, self._lease_seconds, self._tenant_running, *given)
         return [Claimed(row, given[row["model_digest"]]) for row in driver.all_rows(self._engine, statement)]

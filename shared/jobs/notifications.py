@@ -31,13 +31,12 @@ def parse(payload: str) -> tuple[str, bool]:
 
 
 def queue_name(kind: str) -> str:
-    """The Celery queue of a kind; one queue a kind."""
+    """Return the Redis list of a kind's queue; Celery names the queue like the kind, without the prefix."""
     return f"{PREFIX}{kind}"
 
 
 def message(kind: str, job_id: str) -> bytes:
     """The Celery message that runs ``assay.run(job_id)`` on the queue of the kind."""
-    queue = queue_name(kind)
     body = orjson.dumps([[job_id], {}, {"callbacks": None, "errbacks": None, "chain": None, "chord": None}])
     return orjson.dumps(
         {
@@ -69,7 +68,7 @@ def message(kind: str, job_id: str) -> bytes:
                 "correlation_id": job_id,
                 "reply_to": "",
                 "delivery_mode": 2,
-                "delivery_info": {"exchange": "", "routing_key": queue},
+                "delivery_info": {"exchange": "", "routing_key": kind},
                 "priority": 0,
                 "body_encoding": "base64",
                 "delivery_tag": str(uuid.uuid4()),
@@ -85,11 +84,3 @@ def notify(redis: Redis, kind: str, *job_ids: str) -> bool:
     except RedisError:
         return False
     return True
-
-
-def take(redis: Redis, kind: str, most: int) -> int:
-    """Take up to so many notifications off the queue without waiting; 0 when there is none, or Redis is away."""
-    try:
-        return len(redis.rpop(queue_name(kind), most) or ())
-    except RedisError:
-        return 0

@@ -1,4 +1,4 @@
-"""The runner: claims a job when a notification comes, runs its capability, and completes it once.
+"""The runner: claims a job, runs its capability, and completes it once.
 
 The only place with claim, heartbeat and complete.
 """
@@ -77,7 +77,7 @@ class Stores:
 
 
 class Runner:
-    """Runs one job after the other for each notification; safe to call from many threads."""
+    """Claims and runs jobs, one for each call; safe to call from many threads."""
 
     def __init__(
         self,
@@ -94,19 +94,16 @@ class Runner:
         self._writer = LeasedWriter(stores.engine)
         self._notifier = Notifier(stores.redis)
         self._gate = Gate()
-        self._claims = Claims(self._writer.autocommit, stores.redis, self.id, lease_seconds, tenant_running)
+        self._claims = Claims(self._writer.autocommit, self.id, lease_seconds, tenant_running)
         self._tenant_running = tenant_running
         self._tenant_storage = tenant_storage
         self._default_seconds = default_seconds
         self.leases = Leases(stores.engine, lease_seconds, overdue=self._end_overdue, on_heartbeat=on_heartbeat)
 
-    def answer(self, kind: str, *, notified: bool = True) -> bool:
-        """Claim the next job of a kind and run it; False when there was none.
-
-        Without a notification one is taken off the queue first; False too when there was none.
-        """
+    def run_next(self, kind: str) -> bool:
+        """Claim the next job of a kind and run it; False when none is waiting. Raises: SQLAlchemyError."""
         with self._gate.beside():
-            claimed = self._claims.next(kind, notified=notified)
+            claimed = self._claims.next(kind)
             if claimed is None:
                 return False
             row = claimed.row

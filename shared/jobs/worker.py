@@ -1,14 +1,14 @@
-"""A worker process: Celery takes the notifications, the runner answers them, heartbeats in Postgres advertise it."""
+"""A worker process: Celery delivers notifications, the runner runs jobs, heartbeats in Postgres advertise it."""
 
 from __future__ import annotations
 
 import logging
 import os
 import signal
+import socket
 import threading
 import time
 import warnings
-from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
@@ -34,14 +34,15 @@ from shared.jobs.polling import Poller
 from shared.jobs.runner import Runner, ServedKind, Stores
 from shared.kinds import KINDS
 from shared.redis_urls import client
-from shared.settings import JobSettings, StoreSettings
+from shared.settings import CelerySettings, JobSettings, StoreSettings
 
 log = structlog.get_logger(__name__)
 
 #: How often a worker advertises itself; the gateway counts it as alive for three times as long.
 ADVERTISE_SECONDS = 2.0
-#: How long the queue of a kind that was found empty is not looked at again by threads that have other work.
-_EMPTY_SECONDS = 0.05
+#: How long one notification keeps a thread with its kind, while jobs are waiting: being handed the next one by Celery
+#: costs more than a short job does. After that Celery decides, which serves its queues in turn.
+KIND_SECONDS = 0.1
 Facts = Callable[[], Mapping[str, JsonValue]]
 
 
@@ -64,7 +65,6 @@ class Worker:
         self._listening = threading.Event()
         self._stopping = threading.Event()
         self._poller: Poller | None = None
-        self._empty_until: dict[str, float] = {}
         self.runner = Runner(
             stores,
             settings.lease_seconds,
@@ -79,6 +79,11 @@ class Worker:
         """The worker's connections, for what its capabilities keep in tables of their own."""
         return self._stores.engine
 
+    @property
+    def name(self) -> str:
+        """What Celery calls the worker: the service, the process and the host."""
+        return f"{self._service}-{os.getpid()}@{socket.gethostname()}"
+
     def serve(self, kind: str, capability: Capability[Any]) -> None:
         """Take jobs of a kind; called before ``run``."""
         self.runner.served[kind] = ServedKind(KINDS[kind].input, capability)
@@ -89,12 +94,10 @@ class Worker:
 
     def run(self) -> None:
         """Serve until SIGTERM: then take no more work, let jobs finish within the grace, hand back the rest."""
-        app = celery_app(self._redis_url, self._settings.concurrency)
+        app = celery_app(CelerySettings(redis_url=self._redis_url))
 
         def run(task: Task, job_id: str) -> None:
-            kind = task.request.delivery_info["routing_key"].rpartition(":")[2]
-            if kind in self.runner.served:  # anyone may write to Redis: trust nothing that comes from it
-                self._answer(kind)
+            self._run_jobs(task.request.delivery_info["routing_key"])
 
         app.task(name=TASK, bind=True)(run)
         setup_logging.connect(_keep_our_logging, weak=False)
@@ -113,11 +116,11 @@ class Worker:
         log.info("worker_started", worker=self.runner.id, kinds=kinds)
         # Celery warns root because of pickle; only JSON is accepted here, and jobs' code runs in the sandbox.
         warnings.filterwarnings("ignore", category=SecurityWarning)
-        app.worker_main(arguments(kinds, f"{self._service}-{os.getpid()}@assay"))
+        app.worker_main(arguments(kinds, self.name, self._settings.concurrency))
 
     def _polling(self, kinds: list[str]) -> Poller:
         leases, slots = self.runner.leases, self._settings.concurrency
-        return Poller(self._stores.redis, kinds, slots, lambda: len(leases.all()), self.runner.answer)
+        return Poller(self._stores.redis, kinds, slots, lambda: len(leases.all()), self.runner.run_next)
 
     def stand_by(self, reason: str) -> None:
         """Take no jobs, but advertise why this worker cannot work, until SIGTERM."""
@@ -130,31 +133,17 @@ class Worker:
         stop.wait()
         self._stopped()
 
-    def _answer(self, kind: str) -> None:
-        """Answer a notification, and then those that wait: to be handed one by Celery costs more than most jobs do.
-
-        The kinds take turns, so that a long queue of one does not keep the threads from another.
-        """
+    def _run_jobs(self, kind: str) -> None:
+        """Run jobs of a kind, one after the other, until none is waiting or it is the turn of another kind."""
+        if kind not in self.runner.served:  # anyone may write to Redis: trust nothing that comes from it
+            return
+        end = time.monotonic() + KIND_SECONDS
         try:
-            self.runner.answer(kind)
-            kinds = deque(sorted(self.runner.served))
-            kinds.rotate(-kinds.index(kind) - 1)
-            without = 0
-            while without < len(kinds) and not self._stopping.is_set():
-                without = 0 if self._answer_another(kinds[0]) else without + 1
-                kinds.rotate(-1)
+            while self.runner.run_next(kind) and time.monotonic() < end and not self._stopping.is_set():
+                pass
         except SQLAlchemyError as fault:
             # The notification is used up, but the job still waits: the reconciler notifies again when Postgres is back.
             log.warning("notification_not_answered", kind=kind, reason=type(fault).__name__)
-
-    def _answer_another(self, kind: str) -> bool:
-        """Take a notification of the kind off its queue and answer it; False when there was none just now."""
-        if time.monotonic() < self._empty_until.get(kind, 0.0):
-            return False
-        answered = self.runner.answer(kind, notified=False)
-        if not answered:
-            self._empty_until[kind] = time.monotonic() + _EMPTY_SECONDS
-        return answered
 
     def _advertise_now_and_then(self) -> None:
         now = time.monotonic()

@@ -11,7 +11,7 @@ from redis import Redis
 from sqlalchemy import Engine, text
 
 from services.reconciler.reconciler import PeriodicTask, Reconciler
-from services.reconciler.recovery import notify_again
+from services.reconciler.recovery import SPARE, notify_again
 from shared.db import connect
 from shared.jobs import submission
 from shared.jobs.maintenance import LEADER_LOCK
@@ -100,3 +100,16 @@ def test_only_missing_notifications_are_sent(engine: Engine, redis_url: str) -> 
         assert notify_again(engine, redis) == 2
         assert redis.llen(queue) == 3
         assert notify_again(engine, redis) == 0  # those two were notified just now, and as many messages as jobs wait
+
+
+def test_surplus_notifications_are_dropped(engine: Engine, redis_url: str) -> None:
+    """One notification may have served several jobs."""
+    queue = queue_name("execute")
+    with Redis.from_url(redis_url) as redis:
+        redis.delete(queue)
+        with engine.begin() as connection:
+            connection.execute(text("TRUNCATE jobs CASCADE"))
+        redis.lpush(queue, *range(SPARE + 50))
+        notify_again(engine, redis)
+        assert redis.lrange(queue, -1, -1) == [b"50"]  # the oldest are gone
+        redis.delete(queue)

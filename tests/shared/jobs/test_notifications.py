@@ -12,15 +12,15 @@ from redis import Redis
 from shared.jobs.celery_app import celery_app
 from shared.jobs.notifications import TASK, message, queue_name
 from shared.redis_urls import broker
+from shared.settings import CelerySettings
 
 
 def test_the_message_is_what_celery_sends(redis_url: str) -> None:
-    app: Celery = celery_app(redis_url, concurrency=1)
+    app: Celery = celery_app(CelerySettings(redis_url=redis_url))
     redis = Redis.from_url(redis_url)
     with app.connection_for_write() as connection:
-        queue = queue_name("execute")
-        app.send_task(TASK, ["job-1"], task_id="job-1", queue=queue, ignore_result=True, connection=connection)
-    theirs = json.loads(cast("bytes", redis.lpop(queue)))
+        app.send_task(TASK, ["job-1"], task_id="job-1", queue="execute", ignore_result=True, connection=connection)
+    theirs = json.loads(cast("bytes", redis.lpop(queue_name("execute"))))
     ours = json.loads(message("execute", "job-1"))
 
     assert json.loads(base64.b64decode(ours["body"])) == json.loads(base64.b64decode(theirs["body"]))
@@ -30,7 +30,7 @@ def test_the_message_is_what_celery_sends(redis_url: str) -> None:
     for name in ("lang", "task", "id", "root_id", "retries", "timelimit", "eta", "expires", "ignore_result"):
         assert ours["headers"][name] == theirs["headers"][name], name
     assert ours["properties"].keys() == theirs["properties"].keys()
-    for name in ("correlation_id", "delivery_mode", "priority", "body_encoding"):
+    for name in ("correlation_id", "delivery_mode", "priority", "body_encoding", "delivery_info"):
         assert ours["properties"][name] == theirs["properties"][name], name
 
 

@@ -1,0 +1,59 @@
+"""Celery's own command finds the application and talks to the workers of a running installation."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from shared.jobs.celery_app import celery_app
+from shared.settings import CelerySettings, StoreSettings
+from tests.support.platform import ROOT, Platform, wait_for
+
+
+@pytest.fixture
+def platform(stores: StoreSettings) -> Iterator[Platform]:
+    started = Platform(stores, lease_seconds=20)
+    yield started
+    started.stop()
+
+
+def celery(platform: Platform, *words: str) -> Any:  # noqa: ANN401 - whatever JSON the command prints
+    """Run ``celery`` with nothing but the variables that the worker has; the JSON that it prints first."""
+    command = [sys.executable, "-m", "celery", "-A", "shared.jobs.celery_app", *words, "--json"]
+    done = subprocess.run(
+        command, env={**os.environ, **platform.environment}, cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return json.JSONDecoder().raw_decode(done.stdout)[0]
+
+
+@pytest.mark.slow(seconds=12)
+def test_the_celery_command_inspects_a_running_worker(platform: Platform) -> None:
+    worker = platform.ready_worker()
+    job = platform.submit("sleep 60")
+    wait_for(lambda: platform.job(job)["state"] == "running")
+
+    [(name, answer)] = celery(platform, "status").items()
+    assert name.startswith(f"execution-{worker.pid}@")
+    assert answer == {"ok": "pong"}
+    assert [queue["name"] for queue in celery(platform, "inspect", "active_queues")[name]] == ["execute"]
+    [task] = celery(platform, "inspect", "active")[name]
+    assert (task["id"], task["name"], task["delivery_info"]["routing_key"]) == (job, "assay.run", "execute")
+    stats = celery(platform, "inspect", "stats")[name]
+    assert (stats["pid"], stats["prefetch_count"], stats["pool"]["max-concurrency"]) == (worker.pid, 4, 4)
+    assert stats["pool"]["implementation"] == "celery.concurrency.thread:TaskPool"
+
+
+def test_an_operators_settings_of_celery_are_added_to_ours() -> None:
+    options = {"worker_send_task_events": True, "broker_transport_options": {"visibility_timeout": 7200}}
+    app: Any = celery_app(CelerySettings(redis_url="redis://host:6379/1", assay_celery=options))
+    assert app.conf.worker_send_task_events
+    assert app.conf.task_acks_late
+    transport = app.conf.broker_transport_options
+    assert (transport["visibility_timeout"], transport["global_keyprefix"]) == (7200, "assay:")
