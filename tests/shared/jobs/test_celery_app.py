@@ -23,7 +23,7 @@ def platform(stores: StoreSettings) -> Iterator[Platform]:
     started.stop()
 
 
-def celery(platform: Platform, *words: str) -> Any:  # noqa: ANN401 - whatever JSON the command prints
+def celery(platform: Platform, *words: str) -> Any:
     """Run ``celery`` with nothing but the variables that the worker has; the JSON that it prints first."""
     command = [sys.executable, "-m", "celery", "-A", "shared.jobs.celery_app", *words, "--json"]
     done = subprocess.run(
