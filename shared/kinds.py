@@ -82,7 +82,8 @@ class KindSpec(Generic[Input]):
     def request(self) -> type[JobRequest]:
         """The body of a submit: ``JobRequest`` with this kind's name and input."""
         fields: dict[str, Any] = {"kind": (Literal[self.name], ...), "input": (self.input, ...)}
-        return create_model(f"{self.name.title()}Job", __base__=JobRequest, **fields)
+        text = f"A job of kind `{self.name}` to submit."
+        return create_model(f"{self.name.title()}Job", __base__=JobRequest, __doc__=text, **fields)
 
     def needed_roles(self, input: Input) -> Iterator[str]:
         """The roles without which a job with this input can do nothing."""
@@ -221,7 +222,7 @@ KINDS: SpecTable[KindSpec[Any]] = SpecTable(
 )
 
 
-KindName: TypeAlias = Annotated[str, NameIn(KINDS)]
+KindName: TypeAlias = Annotated[str, NameIn(KINDS, "Kind of a job")]
 
 
 def case_rules(kind: str) -> CaseRules:

@@ -9,7 +9,9 @@ import keyword
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal
+
+from typing_extensions import TypeAliasType
 
 from shared.specs import NameIn, SpecTable
 
@@ -145,5 +147,7 @@ def language_of_file(path: str) -> Language | None:
     return next((row for row in LANGUAGES.values() if extension in row.extensions), None)
 
 
-LanguageName: TypeAlias = Annotated[str, NameIn(LANGUAGES)]
-TransformLanguage: TypeAlias = Annotated[str, NameIn(LANGUAGES, lambda row: row.transforms)]
+LanguageName = TypeAliasType("LanguageName", Annotated[str, NameIn(LANGUAGES, "Language of code")])
+TransformLanguage = TypeAliasType(
+    "TransformLanguage", Annotated[str, NameIn(LANGUAGES, "Language of data-frame code", lambda row: row.transforms)]
+)

@@ -45,8 +45,11 @@ class SpecTable(Mapping[str, Spec]):
 class NameIn(Generic[Spec]):
     """An annotation for the name of a row: the rows are read when a value is checked or a schema is made."""
 
-    def __init__(self, table: Mapping[str, Spec], fits: Callable[[Spec], bool] = lambda _row: True) -> None:
+    def __init__(
+        self, table: Mapping[str, Spec], description: str, fits: Callable[[Spec], bool] = lambda _row: True
+    ) -> None:
         self._table = table
+        self._description = description
         self._fits = fits
 
     @property
@@ -65,4 +68,4 @@ class NameIn(Generic[Spec]):
         return core_schema.no_info_plain_validator_function(self._checked)
 
     def __get_pydantic_json_schema__(self, _schema: CoreSchema, _handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        return {"enum": self.names, "type": "string"}
+        return {"enum": self.names, "type": "string", "description": self._description}

@@ -10,7 +10,7 @@ from services.stacks.linguist.tables import Tables
 from services.stacks.manifests.kinds import kind_of
 from services.stacks.rules.technologies import TechnologyRules
 from services.stacks.scan.filenames import is_plain
-from shared.contracts.definitions import Kind, SightedFile
+from shared.contracts.definitions import SightedFile, TechnologyKind
 from shared.contracts.detect import Candidate, DetectResult, Evidence
 from shared.stacks.proposals import Seen
 
@@ -41,7 +41,7 @@ def custom_sightings(result: DetectResult, rules: TechnologyRules, tables: Table
     return match[:_MOST_SEEN]
 
 
-def resembling(rules: TechnologyRules, kind: Kind, id: str) -> str | None:
+def resembling(rules: TechnologyRules, kind: TechnologyKind, id: str) -> str | None:
     """A known technology of the kind that is spelled much alike; a person decides whether it is meant."""
     known = [technology.id for technology in rules.of(kind)]
     return next(iter(difflib.get_close_matches(id, known, 1, 0.8)), None)
@@ -55,7 +55,7 @@ def _files(candidate: Candidate, tables: Tables) -> Iterable[SightedFile]:
             yield SightedFile(file=proof.file, line=proof.line, pattern=pattern)
 
 
-def _pattern(kind: Kind, proof: Evidence, tables: Tables) -> str | None:
+def _pattern(kind: TechnologyKind, proof: Evidence, tables: Tables) -> str | None:
     """Sources by their ending, all else by its name; None for what would prove it everywhere."""
     name = proof.file.rpartition("/")[2]
     stem, _, ending = name.rpartition(".")

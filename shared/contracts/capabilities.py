@@ -2,51 +2,111 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
+from typing_extensions import TypeAliasType
 
 from shared.contracts.common import Answer
 
+KindReadiness = TypeAliasType(
+    "KindReadiness",
+    Annotated[
+        Literal["ready", "degraded", "needs_provider", "no_worker"],
+        Field(description="Whether jobs of a kind can run; `degraded`: only some of them"),
+    ],
+)
+DependencyHealth = TypeAliasType(
+    "DependencyHealth",
+    Annotated[Literal["ok", "degraded"], Field(description="Whether a dependency answers as it should")],
+)
+
 
 class KindState(Answer):
-    state: Literal["ready", "degraded", "needs_provider", "no_worker"]
+    """Whether jobs of one kind can run now."""
+
+    state: KindReadiness
+    """State of the kind"""
     reason: str | None = None
+    """Why the kind is not ready; null if it is"""
 
 
 class LanguageState(Answer):
+    """Whether code of one language can run."""
+
     available: bool
+    """Whether the runtime is installed on the execution workers"""
     version: str | None = None
+    """Version of the runtime; null if it is not available"""
     reason: str | None = None
+    """Why the language is not available; null if it is"""
 
 
 class IsolationState(Answer):
+    """Isolation of the execution workers."""
+
     tier: str
+    """Isolation tier that the workers verified; `none` while no worker reports"""
     minimum: str
+    """Weakest tier that the operator accepts (`ASSAY_SANDBOX_MINIMUM`)"""
     claimed: str | None = None
+    """Stronger tier that the operator claims and Assay has not verified; null if none is claimed"""
 
 
 class ModelState(Answer):
-    """A model that jobs ask, as far as its server tells and `POST /v1/endpoints/{name}/test` has tried."""
+    """A model of the configured chains, with the features that its server reported or an endpoint test found."""
 
     provider: str
+    """Provider that serves the model"""
     model: str
-    window: int | None  #: tokens of prompt and answer; null: not known
-    tokenizer: bool  #: its server counts the tokens of a text itself
-    takes: list[str]  #: of schema, tools, images, system, stream_usage: what it was found to take
-    refuses: list[str]  #: and what not; in neither list: not tried
+    """Model name, as the provider spells it"""
+    window: int | None
+    """Context window in tokens, for prompt and answer together; null if unknown"""
+    tokenizer: bool
+    """Whether the server counts the tokens of a text itself"""
+    takes: list[str]
+    """Features that a test found supported: `schema`, `tools`, `images`, `system`, `stream_usage`"""
+    refuses: list[str]
+    """Features that a test found unsupported; a feature in neither list was not tested"""
 
 
 class DependencyState(Answer):
-    """Something that the gateway needs: it answers as it should, or not, and then why."""
+    """State of a server that the gateway needs."""
 
-    state: Literal["ok", "degraded"]
+    state: DependencyHealth
+    """Whether the dependency answers as it should"""
     reason: str | None = None
+    """Why the dependency is degraded; null if it is ok"""
 
 
 class Capabilities(Answer):
-    version: str | None = Field(default=None, description="Of the server: that of its release", examples=["0.1.0"])
+    """What this installation can do now."""
+
+    version: str | None = Field(default=None, examples=["0.1.0"])
+    """Version of the server's release"""
     kinds: dict[str, KindState]
+    """State of each job kind, by name"""
     languages: dict[str, LanguageState]
+    """State of each language that code can be written in, by name"""
     isolation: IsolationState
-    models: list[ModelState] = []  #: that the chains name and whose provider is configured
+    """Isolation of the execution workers"""
+    models: list[ModelState] = []
+    """Models that the chains name and whose provider is configured"""
+
+
+class Health(Answer):
+    """Whether the process is alive."""
+
+    status: str
+    """`ok`"""
+
+
+class Readiness(Answer):
+    """Whether the gateway can serve requests."""
+
+    status: str
+    """`ok`, or `degraded` while a dependency does not answer"""
+    isolation: IsolationState
+    """Isolation of the execution workers"""
+    dependencies: dict[str, DependencyState]
+    """State of `postgres`, `redis`, `files`, and of `qdrant` if it is a server"""

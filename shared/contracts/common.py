@@ -9,16 +9,18 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, ValidatorFunctionWrapHandler
 
+from shared.contracts.described import Contract
+
 Item = TypeVar("Item")
 
 
-class Request(BaseModel):
+class Request(Contract):
     """A body that a client sends: an unknown field is an error, and so are a number that comes as text and a NaN."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False, strict=True)
 
 
-class Answer(BaseModel):
+class Answer(Contract):
     """A body that the server sends: a client ignores the fields that it does not know."""
 
     model_config = ConfigDict(extra="ignore")
@@ -88,36 +90,51 @@ def _mark(metadata: list[object], annotation: object) -> Mark | None:
 
 
 class FieldError(Answer):
-    """One field of a request that does not fit."""
+    """A field of a request that is not valid."""
 
     loc: list[str | int]
+    """Path to the field: `body`, `query` or `path` first, then field names and list positions"""
     msg: str
+    """What is wrong with the field"""
 
 
 class Isolation(Answer):
-    tier: str  #: verified when the worker started
-    claimed: str | None = None  #: a stronger one that the operator says to have, which nobody has verified
+    """How strongly the sandbox of a run is isolated."""
+
+    tier: str
+    """Isolation tier that the worker verified when it started, such as `ns` or `gvisor`"""
+    claimed: str | None = None
+    """Stronger tier that the operator claims and Assay has not verified; null if none is claimed"""
 
 
 class Problem(Answer):
-    """RFC 9457 problem details; ``code`` is stable, ``detail`` is for a person."""
+    """RFC 9457 problem details. `code` is stable; `detail` is for a person."""
 
     type: str
+    """URL path of the page section that explains the code, such as `/docs/errors#not_found`"""
     title: str
+    """Title of the error, the same for every error of this code"""
     status: int
+    """HTTP status; of a failed job, the status that its error would have over HTTP"""
     detail: str
+    """What happened, and what to do next"""
     code: str
+    """Stable error code; `/docs/errors` explains each"""
     request_id: str | None = None
+    """Id of the request, as in the server's logs and in the header `X-Request-ID`"""
     errors: list[FieldError] | None = None
+    """Fields that are not valid, at most 100; null for errors that concern no field"""
 
     model_config = ConfigDict(extra="allow")
 
 
 class Page(Answer, Generic[Item]):
-    """One page of a list; ``next_cursor`` is null on the last one."""
+    """One page of a list."""
 
     items: list[Item]
+    """Entries of this page"""
     next_cursor: str | None = None
+    """Value of `cursor` for the next page; null on the last page"""
 
 
 #: JSON has no times: text in RFC 3339 is one, also where nothing else is taken for what it is not.

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, get_args
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, ConfigDict, Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
+from typing_extensions import TypeAliasType
 
 from shared.addresses import looks_private
 from shared.contracts.common import Answer, FileId, LocalPath, Reference, Request
-from shared.contracts.definitions import Definition, DependencyRule, Kind
+from shared.contracts.definitions import Definition, DependencyRule, TechnologyKind
 
 #: What every resolver reads alike: no letters beyond ASCII, no percent signs, no dot at the end.
 _HOST = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|[0-9a-f:.]+")
 _REF = re.compile(r"(?!.*(\.\.|@\{|//))[A-Za-z0-9_][A-Za-z0-9._/@+#-]*")
 
 
-FindingRule = Literal["eol", "conflict", "unpinned", "secret-file"]
+_FindingRule = Literal["eol", "conflict", "unpinned", "secret-file"]
+FindingRule = TypeAliasType("FindingRule", Annotated[_FindingRule, Field(description="Rule of a finding")])
+FINDING_RULES: tuple[_FindingRule, ...] = get_args(_FindingRule)
 
 
 def not_allowed(reason: str) -> PydanticCustomError:
@@ -58,14 +61,36 @@ GitUrl = Annotated[str, Field(min_length=1, max_length=2048), AfterValidator(_pu
 GitRef = Annotated[str, Field(min_length=1, max_length=255), AfterValidator(_plain_ref)]
 
 
+DetectMode = TypeAliasType(
+    "DetectMode", Annotated[Literal["full", "static", "llm_only"], Field(description="How to detect technologies")]
+)
+CandidateSource = TypeAliasType(
+    "CandidateSource",
+    Annotated[Literal["rule", "user", "llm", "default"], Field(description="What proposed a technology")],
+)
+ServiceCategory = TypeAliasType(
+    "ServiceCategory",
+    Annotated[
+        Literal["database", "cache", "broker", "search", "storage", "service"],
+        Field(description="Kind of backing service; `service` is any other"),
+    ],
+)
+ServiceRole = TypeAliasType("ServiceRole", Annotated[Literal["app", "library"], Field(description="Role of a package")])
+
+
 class Source(Request):
-    """Where the tree is: an uploaded archive, a public https git URL, or a local path (embedded mode only)."""
+    """Source tree: an uploaded archive, a public https git URL, or a local path (single-machine installations only)."""
 
     file_id: FileId | None = None
-    name: Annotated[str, Field(min_length=1, max_length=200)] | None = None  #: of the archive, for who reads lists
+    """Id of the uploaded archive (tar or zip); give this, `git` or `path`"""
+    name: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    """Display name of the archive in lists; only with `file_id`"""
     git: GitUrl | None = None
+    """URL of a public Git repository, https only; give this, `file_id` or `path`"""
     ref: GitRef | None = None
+    """Branch, tag or commit to fetch; only with `git`. Default: the repository's default branch"""
     path: Annotated[str, LocalPath(), Field(min_length=1, max_length=4096)] | None = None
+    """Folder on the server; only where the installation runs on one machine"""
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
@@ -80,13 +105,20 @@ class Source(Request):
 
 
 class DetectInput(Request):
+    """Input of a `detect` job."""
+
     source: Source
-    mode: Literal["full", "static", "llm_only"] = "full"
+    """Source tree to scan"""
+    mode: DetectMode = "full"
+    """`full`: rules first, then the model for what is unexplained; `static`: rules only; `llm_only`: the model only"""
     root: Annotated[str, Field(max_length=4096)] = ""
+    """Folder inside the source to scan, such as `apps/api`; the whole source if empty"""
     disable: Annotated[list[Annotated[str, Field(min_length=1, max_length=100)]], Field(max_length=1000)] = []
+    """Names of detectors to turn off"""
     definitions: Annotated[list[Definition], Field(max_length=200)] = []
-    #: Of the tenant's own definitions: null is the newest, 0 is none. Those of the job itself stand over them.
+    """Definitions for this job; they take precedence over the tenant's"""
     definitions_version: Annotated[int, Reference("definitions"), Field(ge=0, le=2**31 - 1)] | None = None
+    """Version of the tenant's definitions to use; 0 for none, null for the newest"""
 
     @model_validator(mode="after")
     def _inside(self) -> Self:
@@ -96,127 +128,206 @@ class DetectInput(Request):
 
 
 class Evidence(Answer):
-    """A file (relative to the root of the source), its line from 1 (null when its existence is the proof)."""
+    """What shows a claim: a file, and the line in it."""
 
     file: str
+    """Path of the file, relative to the root of the source"""
     line: int | None = None
+    """Line number, from 1; null if the file's existence is the evidence"""
     rule: str
+    """Rule that matched"""
     snippet: str | None = None
+    """Text that matched; null if there is none"""
 
 
 class Candidate(Answer):
-    """One technology that a package may use; the best of its kind comes first."""
+    """A technology that a package may use; the best of its kind comes first."""
 
-    kind: Kind
+    kind: TechnologyKind
+    """Kind of technology of the candidate, such as `language` or `framework`"""
     id: str
+    """Technology id"""
     name: str
+    """Display name of the technology"""
     custom: bool
+    """Whether no built-in rule knows the technology"""
     confidence: float
+    """Confidence that the package uses the technology, 0 to 1"""
     version: str | None
+    """Version that the package uses; null if unknown"""
     evidence: list[Evidence]
-    source: Literal["rule", "user", "llm", "default"] = "rule"
-    end_of_life: str | None = None  #: The day after which nobody maintains it, where that was announced.
-    successor: str | None = None  #: What its makers sent its users to.
+    """Files that support the claim"""
+    source: CandidateSource = "rule"
+    """What proposed the candidate: a built-in rule, a user's definition, the model, or a default without evidence"""
+    end_of_life: str | None = None
+    """Last day on which the technology is maintained, as an ISO 8601 date; null if none was announced"""
+    successor: str | None = None
+    """Technology that its makers recommend instead; null if none"""
 
 
 class BackingService(Answer):
-    """Something that a service uses over the network: a database, a broker, a service of others."""
+    """A service that the package uses over the network, such as a database or a broker."""
 
-    category: Literal["database", "cache", "broker", "search", "storage", "service"]
+    category: ServiceCategory
+    """Kind of service"""
     id: str
+    """Service id, such as `postgresql`"""
     name: str
+    """Display name of the service"""
     confidence: float
+    """Confidence that the package uses the service, 0 to 1"""
     evidence: list[Evidence]
+    """Files that show the use"""
 
 
 class Primary(Answer):
+    """Main technology of each kind, by id; null if none was found."""
+
     language: str | None = None
+    """Main language"""
     build_system: str | None = None
+    """Main build system"""
     framework: str | None = None
+    """Main framework"""
     runtime: str | None = None
+    """Main runtime"""
     package_manager: str | None = None
+    """Main package manager"""
 
 
 class Overridden(Answer):
+    """A version statement that another one overrode."""
+
     source: str
+    """Kind of file or statement that named the version"""
     file: str
+    """Path of the file that holds the statement"""
     line: int | None
+    """Line of the statement, from 1; null if it has no line"""
     value: str
+    """Version that the statement named"""
 
 
 class VersionTrail(Answer):
-    """The version that counts, where it was said, and every other statement about it, best first."""
+    """The version of a runtime or tool that applies, and every statement that it overrode."""
 
     runtime: str
+    """Runtime or tool that the version belongs to, such as `node`"""
     value: str
+    """Version that applies"""
     source: str
+    """Kind of file or statement that gave the version"""
     overridden: list[Overridden]
+    """Statements with lower precedence, best first"""
     file: str | None = None
+    """Path of the file that gave the version; null for a default"""
     line: int | None = None
-    range: str | None = None  #: the widest statement (``engines``, ``requires-python``), when there is one
-    eol: bool | None = None  #: whether that release line is out of support; null when the table does not know it
-    eol_date: str | None = None  #: the last day of that release line's support, past or to come; null when unknown
+    """Line of the statement, from 1; null if it has no line"""
+    range: str | None = None
+    """Widest range that a statement allows (`engines`, `requires-python`); null if there is none"""
+    eol: bool | None = None
+    """Whether the release line is out of support; null if unknown"""
+    eol_date: str | None = None
+    """Last day of the release line's support, as an ISO 8601 date, past or future; null if unknown"""
 
 
 class Build(Answer):
-    """System packages, environment names (value null unless a rule sets it), commands in order, cache folders."""
+    """What the package needs to be built."""
 
     packages: list[str] = []
+    """System packages to install for the build"""
     env: dict[str, str | None] = {}
+    """Environment variables of the build, by name; null where no rule gives the value"""
     commands: list[str] = []
+    """Build commands, in order"""
     cache: list[str] = []
+    """Folders to keep between builds"""
 
 
 class Copy(Answer):
+    """A path to copy from the build into the image."""
+
     from_: str = Field(alias="from")
+    """Path in the build"""
     to: str
+    """Path in the image"""
 
     model_config = ConfigDict(extra="ignore", populate_by_name=True, serialize_by_alias=True)
 
 
 class HealthEndpoint(Answer):
+    """Where the service reports its health."""
+
     endpoint: str
+    """URL path of the health check"""
 
 
 class Runtime(Answer):
-    """What the built service needs to run; ``command`` is an argument list, empty when unknown."""
+    """What the built service needs to run."""
 
     packages: list[str] = []
+    """System packages to install in the image"""
     env: dict[str, str | None] = {}
+    """Environment variables of the service, by name; null where no rule gives the value"""
     copy_: list[Copy] = Field([], alias="copy")
+    """Paths to copy from the build into the image"""
     command: list[str] = []
+    """Start command as a list of arguments; empty if unknown"""
     ports: list[int] = []
+    """Ports that the service listens on"""
     health: HealthEndpoint | None = None
+    """Health check of the service; null if none was found"""
 
     model_config = ConfigDict(extra="ignore", populate_by_name=True, serialize_by_alias=True)
 
 
 class Conflict(Answer):
-    """Statements that do not go together, and which one was believed, by which rule."""
+    """Statements that contradict each other, and the one that was used."""
 
     kind: str
+    """What the statements are about, such as `versions` or `lockfiles`"""
     claims: list[JsonValue]
+    """Contradicting statements"""
     winner: str | None
+    """Statement that was used; null if none was"""
     rule: str
+    """Rule that chose the winner"""
 
 
 class Service(Answer):
+    """One package of the source: an app or a library."""
+
     path: str
+    """Folder of the package, relative to the root of the source"""
     name: str
-    role: Literal["app", "library"]
+    """Package name"""
+    role: ServiceRole
+    """Whether the package is an app or a library"""
     primary: Primary
+    """Main technology of each kind"""
     candidates: list[Candidate]
+    """Technologies that the package may use, best of each kind first"""
     versions: list[VersionTrail]
+    """Versions of runtimes and tools, with where each was stated"""
     build: Build
+    """What the package needs to be built"""
     runtime: Runtime
+    """What the built package needs to run"""
     conflicts: list[Conflict]
+    """Contradicting statements about the package"""
     warnings: list[str]
+    """Problems found in the package's files"""
     backing_services: list[BackingService] = []
+    """Databases, brokers and other services that the package uses"""
 
 
 class Workspace(Answer):
+    """How the source is divided into packages."""
+
     manager: str
+    """Tool that manages the workspace, such as `pnpm` or `cargo`"""
     members: list[str]
+    """Folders of the member packages"""
 
 
 class StackFinding(Answer):
@@ -228,63 +339,99 @@ class StackFinding(Answer):
     """
 
     rule: FindingRule
+    """Rule that the finding belongs to"""
     message: str
+    """What was found, in one sentence"""
     service: str | None = None
+    """Path of the package; null if the finding concerns no single package"""
     file: str | None = None
+    """Path of the file; null if there is none"""
     line: int | None = None
-    since: str | None = None  #: for ``eol``: the last day of support, where it is known
+    """Line number, from 1; null if there is none"""
+    since: str | None = None
+    """For `eol`: last day of support, as an ISO 8601 date; null if unknown"""
 
 
 class LockFile(Answer):
-    """A lock file and the package URLs that it pins, sorted; not ``complete``: it is too large, or broken."""
+    """A lock file with the packages that it pins."""
 
     file: str
+    """Path of the lock file"""
     packages: list[str]
+    """Package URLs (purl) that the file pins, sorted"""
     complete: bool = True
+    """Whether the whole file was read; false if it is too large or broken"""
 
 
 class DetectStats(Answer):
+    """Effort of the scan."""
+
     files: int
+    """Number of files scanned"""
     seconds: float
+    """Duration of the scan in seconds"""
     llm_calls: int
+    """Number of model calls"""
 
 
 class RuleSet(Answer):
-    """Which rules answered; ``definitions`` is the version of the tenant's own, 0 where it has none."""
+    """Which rules were applied."""
 
     version: str
+    """Version of the built-in rules"""
     definitions: int = 0
+    """Version of the tenant's definitions; 0 if none were used"""
 
 
 class DetectResult(Answer):
+    """Result of a `detect` job."""
+
     services: list[Service]
+    """Packages of the source"""
     orchestrator: str | None
+    """Tool that runs the services together, such as `docker-compose`; null if none was found"""
     workspace: Workspace | None
+    """Workspace that the packages belong to; null if there is none"""
     languages: dict[str, int]
+    """Bytes of source code, by language"""
     root_cache: list[str]
+    """Folders at the root of the source to keep between builds"""
     stats: DetectStats
+    """Effort of the scan"""
     rules: RuleSet | None = None
+    """Rules that were applied; null in results of older versions"""
     locks: list[LockFile] = []
-    findings: list[StackFinding] = []  #: in the order of their rules, then of the files
+    """Lock files with the packages that they pin"""
+    findings: list[StackFinding] = []
+    """Problems that a check may refuse, sorted by rule and file"""
 
 
 class SourceText(Answer):
-    """Lines of a file of the source, as far as it is kept."""
+    """Lines of a file of the source."""
 
     path: str
-    first: int  #: the number of the first of the lines, from 1
+    """Path of the file"""
+    first: int
+    """Number of the first line shown, from 1"""
     lines: list[str]
-    line_count: int  #: of what is kept of the file
-    cut: bool  #: the file goes on behind that
+    """Lines of text"""
+    line_count: int
+    """Number of lines that are kept of the file"""
+    cut: bool
+    """Whether the file continues after what is kept"""
 
 
 class DetectSource(Answer):
-    """The files of a source; with a path the lines of one."""
+    """Files of a scanned source, and the text of one on request."""
 
     files: list[str] = []
-    file_count: int  #: how many files the source has
-    readable: list[str] = []  #: the files whose text is kept: those that claims rest on
+    """Paths of the files"""
+    file_count: int
+    """Number of files in the source"""
+    readable: list[str] = []
+    """Paths of the files whose text is kept: those that claims rest on"""
     text: SourceText | None = None
+    """Lines of the requested file; null without `path`"""
 
 
-__all__ = ["Definition", "DependencyRule", "DetectInput", "DetectResult", "Kind"]
+__all__ = ["Definition", "DependencyRule", "DetectInput", "DetectResult", "TechnologyKind"]

@@ -16,9 +16,13 @@ class StackChange(Answer):
     """
 
     path: str
+    """Folder of the package; empty for the whole source"""
     what: str
+    """What changed: an axis, `version:NAME`, `candidate:KIND:ID`, `finding:RULE: TEXT` or `service`"""
     before: str | None
+    """Value in the earlier result; null if absent"""
     after: str | None
+    """Value in the later result; null if absent"""
 
 
 def compare(before: DetectResult, after: DetectResult) -> list[StackChange]:

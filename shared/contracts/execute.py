@@ -65,21 +65,29 @@ class Verdict(StrEnum):
 
 
 class Limits(Request):
-    """What a run may use; beyond the most is a 422."""
+    """Limits of a run."""
 
     wall_seconds: Annotated[float, Field(gt=0, le=300)] = 10
+    """Elapsed time limit in seconds"""
     cpu_seconds: Annotated[float, Field(gt=0, le=120)] = 10
+    """Processor time limit in seconds"""
     memory_mb: Annotated[int, Field(gt=0, le=4096)] = 512
+    """Memory limit in megabytes"""
     processes: Annotated[int, Field(gt=0, le=256)] = 64
+    """Limit on processes at the same time"""
     output_bytes: Annotated[int, Field(gt=0, le=16_000_000)] = 1_000_000
+    """Limit on what the program prints, in bytes"""
     disk_mb: Annotated[int, Field(gt=0, le=2048)] = 256
+    """Disk space limit in megabytes"""
 
 
 class InputFile(Request):
-    """An uploaded file and where the code finds it, relative to the work folder."""
+    """An uploaded file, and where the code finds it."""
 
     id: FileId
+    """Id of the uploaded file"""
     path: InnerPath
+    """Path for the code to open, relative to the working directory"""
 
 
 def apart(files: list[InputFile]) -> list[InputFile]:
@@ -91,16 +99,24 @@ def apart(files: list[InputFile]) -> list[InputFile]:
 
 
 class ExecuteInput(Request):
+    """Input of an `execute` job."""
+
     language: LanguageName
+    """Language of the code"""
     code: Annotated[Text, AfterValidator(_not_blank), Field(max_length=900_000, json_schema_extra={"minLength": 1})]
+    """Program to run"""
     files: Annotated[list[InputFile], Field(max_length=100)] = []
+    """Uploaded files that the program can open"""
     stdin: Text = ""
+    """Text that the program reads from standard input"""
     limits: Limits = Field(default_factory=Limits)
+    """Limits of the run"""
     seed: Annotated[int, Field(ge=0, lt=2**32)] | None = None
-    #: Keep the interpreter for a job that ``continues`` this one.
+    """Seed of the random number generators; null leaves them unseeded"""
     session: bool = False
-    #: An earlier job with a session, in the same language: what its code defined and wrote is there.
+    """Keep the interpreter for a job that continues this one"""
     continues: Annotated[str, Reference("job"), Field(min_length=1, max_length=64)] | None = None
+    """Id of an earlier session job in the same language, whose variables and files this code finds"""
 
     @model_validator(mode="after")
     def _session_fits(self) -> Self:
@@ -117,57 +133,95 @@ class ExecuteInput(Request):
 
 
 class CodeError(Answer):
+    """Exception that the code raised."""
+
     type: str
+    """Class of the exception"""
     message: str
+    """Message of the exception"""
     traceback: str = ""
+    """Traceback of the exception; empty if there is none"""
     exit_code: int | None = None
+    """Exit code of the process; null when a signal ended the process"""
 
 
 class ValueView(Answer):
-    """A look at a value: its type, its shape (rows, columns, ...) when it has one, and a bounded text."""
+    """A preview of a value."""
 
     type: str
+    """Type of the value in its language"""
     shape: list[int] | None = None
+    """Size in each dimension, such as rows and columns; null if the value has none"""
     text: str
+    """The value as text, shortened if long"""
 
 
 class Display(Answer):
-    """A rich output; small text stands in ``text``, everything else in a file."""
+    """A rich output: a small text is in `text`, everything else in a file."""
 
     media_type: str
+    """Media type of the output, such as `image/png`"""
     text: str | None = None
+    """The output as text; null if it is in a file"""
     file_id: str | None = None
+    """Id of the produced file that holds the output; null if it is in `text`"""
 
 
 class Artifact(Answer):
+    """A file that the code wrote."""
+
     path: str
+    """Path of the file, relative to the working directory"""
     file_id: str
+    """Id of the file that the job produced"""
     size: int
+    """Size of the file in bytes"""
 
 
 class RunUsage(Answer):
+    """Resources that the run used."""
+
     wall_ms: float
+    """Elapsed time in milliseconds"""
     cpu_ms: float
+    """Processor time in milliseconds"""
     peak_memory_mb: float
+    """Peak memory in megabytes"""
 
 
 class SessionState(Answer):
-    """Where a session stands after a job of it."""
+    """State of a session after one of its jobs."""
 
-    calls: int  #: its jobs so far, this one included
-    repeated: int = 0  #: earlier ones whose code ran again, because the interpreter that had run them was gone
-    alive: bool = True  #: False: this job's code has ended the interpreter; the next one begins from the calls before
+    calls: int
+    """Number of the session's jobs so far, this one included"""
+    repeated: int = 0
+    """Number of earlier jobs whose code ran again, because their interpreter was gone"""
+    alive: bool = True
+    """Whether the interpreter still runs; if not, the next job starts from the state before this one"""
 
 
 class ExecuteResult(Answer):
+    """Result of an `execute` job."""
+
     verdict: Verdict
+    """How the run ended"""
     stdout: str
+    """What the program wrote to standard output"""
     stderr: str
+    """What the program wrote to standard error"""
     truncated: bool
+    """Whether the output was cut at its limit"""
     error: CodeError | None
+    """Exception that ended the program; null if none did"""
     value: ValueView | None
+    """Value of the program's last expression; null if there is none"""
     displays: list[Display]
+    """Plots, tables and other rich outputs"""
     artifacts: list[Artifact]
+    """Files that the program wrote"""
     usage: RunUsage
+    """Resources that the run used"""
     isolation: Isolation
+    """Isolation of the run's sandbox"""
     session: SessionState | None = None
+    """State of the session after this job; null without a session"""

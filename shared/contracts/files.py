@@ -9,57 +9,96 @@ from shared.contracts.transform import Column, ColumnType
 
 
 class FileInfo(Answer):
+    """An uploaded file, or one that a job produced."""
+
     id: str
+    """File id"""
     name: str
+    """File name"""
     size: int
+    """Size in bytes"""
     sha256: str
+    """SHA-256 of the content, in hexadecimal digits"""
     media_type: str
+    """Media type, such as `text/csv`"""
     created_at: Time | None = None
+    """Time at which the file was stored"""
 
 
 class UploadInfo(Answer):
-    """An upload in parts."""
+    """A resumable upload."""
 
     id: str
+    """Upload id"""
     name: str
+    """File name"""
     media_type: str
-    size: int  #: bytes of the whole file
-    received: int  #: bytes that are there; the next part begins here
-    file_id: str | None  #: the file, once it is whole
-    expires_at: Time  #: then its parts are deleted
+    """Media type of the file"""
+    size: int
+    """Size of the whole file in bytes"""
+    received: int
+    """Bytes received so far; the next part begins here"""
+    file_id: str | None
+    """Id of the finished file; null until all bytes are received"""
+    expires_at: Time
+    """Time at which the received parts are deleted"""
 
 
 class FileRows(Answer):
-    """Some rows of a table. Long texts are cut, and say so by an ellipsis; the file has them whole."""
+    """Some rows of a table. Long texts are shortened and end with an ellipsis; the file has them whole."""
 
     columns: list[Column]
+    """Columns of the table, in order"""
     rows: list[list[JsonValue]]
-    row_count: int  #: of all rows that fit the filter
+    """Rows as lists of cells, in column order"""
+    row_count: int
+    """Number of all rows that match the filter"""
     offset: int
-    next_offset: int | None  #: where the next page begins
+    """Number of rows before the first row of this page"""
+    next_offset: int | None
+    """Value of `offset` for the next page; null on the last page"""
 
 
 class FrequentValue(Answer):
+    """A value and how often it occurs."""
+
     value: JsonValue
+    """The value"""
     count: int
+    """Number of rows with this value"""
 
 
 class ColumnProfile(Answer):
-    """What a column holds. ``lowest`` to ``highest`` and the quartiles are of numbers and times."""
+    """Statistics of a column. `lowest`, `highest` and `quartiles` exist for numbers and times only."""
 
     name: str
+    """Column name"""
     type: ColumnType
+    """Data type of the column"""
     nulls: int
-    distinct: int  #: about so many (HyperLogLog)
+    """Number of missing values"""
+    distinct: int
+    """Estimated number of distinct values (HyperLogLog)"""
     lowest: JsonValue = None
+    """Smallest value; null for other types than numbers and times"""
     highest: JsonValue = None
+    """Largest value; null for other types than numbers and times"""
     mean: float | None = None
+    """Mean of the values; null for other types than numbers"""
     quartiles: list[JsonValue] | None = None
-    histogram: list[int] | None = None  #: of numbers: how many in each of equal parts from lowest to highest
-    frequent: list[FrequentValue] = []  #: the values that are there most often
+    """First quartile, median and third quartile; null for other types than numbers and times"""
+    histogram: list[int] | None = None
+    """Counts in bins of equal width from `lowest` to `highest`; null for other types than numbers"""
+    frequent: list[FrequentValue] = []
+    """Most frequent values, with their counts"""
 
 
 class FileProfile(Answer):
+    """Statistics of a table."""
+
     row_count: int
+    """Number of rows"""
     columns: list[ColumnProfile]
-    more_columns: int = 0  #: that are not described: a table of thousands of columns is described in part
+    """Statistics of each column"""
+    more_columns: int = 0
+    """Number of further columns that are not described"""

@@ -6,11 +6,18 @@ from datetime import UTC, datetime
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
+from typing_extensions import TypeAliasType
 
 from shared.contracts.common import Answer, Request, Time
 
 #: ``admin`` is the operator's, for all tenants; ``tenant_admin`` looks after the keys of its own tenant.
-Scope = Literal["read", "write", "admin", "tenant_admin"]
+Scope = TypeAliasType(
+    "Scope",
+    Annotated[
+        Literal["read", "write", "admin", "tenant_admin"],
+        Field(description="What a key may do; `admin` holds for all tenants, `tenant_admin` for the keys of its own"),
+    ],
+)
 
 
 def _text(value: object) -> object:
@@ -27,61 +34,92 @@ def _to_come(value: datetime) -> datetime:
 
 
 class KeyInput(Request):
+    """An API key to create."""
+
     tenant: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,62}$")]
+    """Tenant that the key belongs to"""
     name: Annotated[str, Field(min_length=1, max_length=100)]
+    """Display name of the key"""
     scopes: Annotated[list[Scope], Field(min_length=1, max_length=4)]
+    """What the key may do"""
     expires_at: Annotated[Time, BeforeValidator(_text), AfterValidator(_to_come)] | None = None
+    """Time at which the key expires; null uses the installation's default"""
 
 
 class RotationInput(Request):
-    #: how long the old key is still good
+    """How to replace a key."""
+
     overlap_seconds: Annotated[int, Field(ge=0, le=30 * 86_400)] = 86_400
+    """Seconds for which the old key stays valid"""
 
 
 class KeyInfo(Answer):
+    """An API key without its secret."""
+
     id: str
+    """Key id, which is not secret"""
     tenant: str
+    """Tenant that the key belongs to"""
     name: str
+    """Display name of the key"""
     scopes: list[Scope]
+    """What the key may do"""
     created_at: Time
+    """Time at which the key was created"""
     expires_at: Time | None = None
+    """Time at which the key expires; null if it does not expire"""
     revoked_at: Time | None = None
-    parent_id: str | None = None  #: of a session: the key that it was made with, and ends with
-    last_used_at: Time | None = None  #: within a minute
+    """Time at which the key was revoked; null if it was not"""
+    parent_id: str | None = None
+    """Of a session: id of the key that it was created with and ends with; null for other keys"""
+    last_used_at: Time | None = None
+    """Time of the latest use, accurate to a minute; null if it was not used"""
 
 
 class NewKey(KeyInfo):
-    """The only answer that ever holds the key itself."""
+    """A new API key; no other answer contains its secret."""
 
     key: str
+    """The API key itself, shown only once"""
 
 
 class Session(Answer):
-    """Who calls: what the key of the request is and may do."""
+    """The caller: the request's key and what it may do."""
 
     tenant: str
+    """Tenant of the caller"""
     key_id: str
+    """Id of the request's API key"""
     name: str
+    """Display name of the key"""
     scopes: list[Scope]
+    """What the key may do"""
     expires_at: Time | None = None
+    """Time at which the key expires; null if it does not expire"""
     parent_id: str | None = None
+    """Of a session: id of the key that it was created with; null for other keys"""
 
 
 class SessionInput(Request):
-    """A one-time code; without one the request's own API key is what the session is made with."""
+    """How to sign in: with a one-time code, or without one with the request's API key."""
 
     code: Annotated[str, Field(min_length=1, max_length=100)] | None = None
+    """One-time sign-in code; null signs in with the request's API key"""
 
 
 class NewSession(Session):
-    """The only answer that ever holds the session's key."""
+    """A new session; no other answer contains its key."""
 
     key: str
+    """Session key, valid for 12 hours, shown only once"""
 
 
 class SessionCode(Answer):
-    """A code that signs in once; ``path`` is the page of this server that takes it."""
+    """A one-time sign-in code."""
 
     code: str
+    """One-time sign-in code"""
     path: str
+    """URL path of the page that redeems the code"""
     expires_at: Time
+    """Time at which the code expires, one minute after its creation"""

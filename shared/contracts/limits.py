@@ -12,23 +12,39 @@ _Most = Annotated[int, Field(ge=0, le=2**53)] | None
 
 
 class LimitsInput(Request):
-    """What an administrator sets for a tenant; what is left out, or null, is the installation's default."""
+    """Quotas that an administrator sets for a tenant; null is the installation's default."""
 
     queued_jobs: _Most = None
-    running_jobs: _Most = None  #: of one kind; 0 is no limit
+    """Maximum number of queued jobs"""
+    running_jobs: _Most = None
+    """Maximum number of jobs of one kind that run at once; 0 disables the limit"""
     storage_bytes: _Most = None
-    streams: _Most = None  #: event streams of one key at one gateway
-    tokens_per_day: _Most = None  #: of models, from midnight UTC; 0 is no limit
-    requests_per_minute: _Most = None  #: 0 is no limit
-    weight: Annotated[int, Field(ge=1, le=1000)] | None = None  #: of the tenant's turns beside those of others
+    """Maximum size of all files in bytes"""
+    streams: _Most = None
+    """Maximum number of event streams that one key may have open at one gateway"""
+    tokens_per_day: _Most = None
+    """Maximum model tokens a day, from midnight UTC; 0 disables the limit"""
+    requests_per_minute: _Most = None
+    """Maximum number of requests a minute; 0 disables the limit"""
+    weight: Annotated[int, Field(ge=1, le=1000)] | None = None
+    """Share of the workers relative to other tenants"""
 
 
 class Quota(Answer):
-    limit: int | None  #: null: there is none
-    used: int | None  #: null: it is counted elsewhere, or over another time
+    """A limit and its use."""
+
+    limit: int | None
+    """Maximum; null if there is no limit"""
+    used: int | None
+    """Current use; null if it is not counted here"""
 
 
 class TenantLimits(Answer):
+    """Quotas of a tenant and their use."""
+
     tenant: str
+    """Tenant name"""
     quotas: dict[str, Quota]
-    weight: int = 1  #: how many of its jobs are begun for one of a tenant of weight 1, while both have some queued
+    """Quotas, by name"""
+    weight: int = 1
+    """Number of the tenant's jobs started for each job of a tenant with weight 1, while both have queued jobs"""

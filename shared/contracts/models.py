@@ -5,73 +5,146 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
+from typing_extensions import TypeAliasType
 
 from shared.contracts.common import Answer, Request, Time
 
+EndpointSource = TypeAliasType(
+    "EndpointSource",
+    Annotated[Literal["built_in", "environment", "file", "api"], Field(description="Where an endpoint is configured")],
+)
+CircuitState = TypeAliasType(
+    "CircuitState",
+    Annotated[
+        Literal["closed", "open", "half_open", "parked", "unconfigured"],
+        Field(description="State of a provider's circuit breaker"),
+    ],
+)
+CallRole = TypeAliasType(
+    "CallRole",
+    Annotated[Literal["system", "user", "assistant", "tool"], Field(description="Author of a message in a model call")],
+)
+CallReason = TypeAliasType(
+    "CallReason",
+    Annotated[Literal["primary", "failover", "retry", "hedge"], Field(description="Why an attempt was made")],
+)
+CallSource = TypeAliasType(
+    "CallSource",
+    Annotated[
+        Literal["live", "replay", "scripted"],
+        Field(description="Where an answer came from: a provider, a recording or a script"),
+    ],
+)
+KeptTexts = TypeAliasType(
+    "KeptTexts", Annotated[Literal["off", "failed", "all"], Field(description="Which calls keep their text")]
+)
+
 
 class Link(Request):
-    """One link of a chain: a provider, one of its models, and the parameters of the call."""
+    """One link of a chain: a model and the parameters of its calls."""
 
     provider: Annotated[str, Field(min_length=1, max_length=64)]
+    """Provider that serves the model"""
     model: Annotated[str, Field(min_length=1, max_length=200)]
+    """Model name, as the provider spells it"""
     parameters: dict[str, JsonValue] = {}
+    """Parameters of the calls, such as `temperature`"""
 
 
 class ChainInput(Request):
-    """``evaluation`` of the caller's tenant has to have passed with the chain's first model; the audit log names it."""
+    """A new chain for a role."""
 
     chain: Annotated[list[Link], Field(min_length=1, max_length=10)]
+    """Models in the order in which they are called; each next one is called when the previous fails"""
     evaluation: Annotated[str, Field(min_length=1, max_length=64)] | None = None
+    """Id of the evaluation that the chain's first model must have passed; null requires none"""
     require: Annotated[float, Field(ge=0, le=1)] = 1.0
+    """Share of the evaluation's runs that must have succeeded, 0 to 1"""
 
 
 class ModelTestInput(Request):
-    """Another link than the role's first: one that is not saved yet."""
+    """Which model to test."""
 
-    link: Link | None = None  #: the provider and the model to ask
+    link: Link | None = None
+    """Model to test instead of the chain's first one; it need not be saved"""
 
 
 class LongPromptPrice(Answer):
-    """What a model costs when the prompt is longer than so many tokens."""
+    """Prices of a model for long prompts."""
 
-    tokens: int  #: of a prompt, beyond which these prices hold
-    input: float  #: of a million tokens of such prompts
-    output: float  #: of a million tokens of their answers
+    tokens: int
+    """Prompt length in tokens above which these prices apply"""
+    input: float
+    """US dollars for a million prompt tokens"""
+    output: float
+    """US dollars for a million answer tokens"""
 
 
 class ModelPrice(Answer):
-    """What a model costs for a million tokens; null is unknown, and never nothing."""
+    """Prices of a model for a million tokens; null is unknown, never free."""
 
     provider: str
+    """Provider that serves the model"""
     model: str
-    currency: Literal["USD"] = "USD"  #: of all its prices
-    input: float | None = None  #: of a million tokens of prompts
-    output: float | None = None  #: of a million tokens of answers
-    cached: float | None = None  #: input that is read from the provider's cache; null: as other input
-    written: float | None = None  #: input that is put into it; null: as other input
-    above: LongPromptPrice | None = None  #: of longer prompts, where they cost something else
-    as_of: str | None = None  #: the day on which this was last looked at
-    source: str | None = None  #: where the vendor, or who quotes it, says so
+    """Model name, as the provider spells it"""
+    currency: Literal["USD"] = "USD"
+    """Currency of all prices"""
+    input: float | None = None
+    """Price of a million prompt tokens; null if unknown"""
+    output: float | None = None
+    """Price of a million answer tokens; null if unknown"""
+    cached: float | None = None
+    """Price of a million prompt tokens read from the provider's cache; null if they cost as other input"""
+    written: float | None = None
+    """Price of a million prompt tokens written to the provider's cache; null if they cost as other input"""
+    above: LongPromptPrice | None = None
+    """Prices of longer prompts; null if they are the same"""
+    as_of: str | None = None
+    """Day on which the prices were last checked, as an ISO 8601 date"""
+    source: str | None = None
+    """Where the prices come from"""
 
 
 class Models(Answer):
+    """Models and the roles that they have."""
+
     available: list[dict[str, JsonValue]]
+    """Models of the configured providers, with what is known of each"""
     roles: dict[str, list[Link]]
-    prices: list[ModelPrice] = []  #: of each available model
+    """Chain of models for each role, in the order in which they are called"""
+    prices: list[ModelPrice] = []
+    """Prices of the available models"""
+
+
+class RoleChain(Answer):
+    """The chain that was saved for a role."""
+
+    role: str
+    """Role that the chain belongs to, such as `execution.transform`"""
+    chain: list[Link]
+    """Models in the order in which they are called"""
+    warnings: list[str]
+    """Problems of the chain that do not prevent saving it"""
 
 
 class AllowedModelsInput(Request):
+    """The models that a tenant may use."""
+
     models: Annotated[
         list[Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[\w.:*?@+/-]+$")]], Field(max_length=100)
     ]
+    """Patterns of `PROVIDER/MODEL`, in which `*` matches any text"""
 
 
 class AllowedModels(Answer):
-    """Which models a tenant may use: patterns of ``provider/model``, with ``*`` for any text."""
+    """The models that a tenant may use."""
 
     tenant: str
+    """Tenant name"""
     models: list[str]
-    own: bool  #: the tenant has a list of its own; else the installation's holds
+    """Patterns of `PROVIDER/MODEL`, in which `*` matches any text"""
+    own: bool
+    """Whether the tenant has its own list; otherwise the installation's applies"""
 
 
 #: Variables that may hold the key of a named endpoint: no other variable can be sent anywhere by naming it.
@@ -86,215 +159,374 @@ class EndpointInput(Request):
     """
 
     url: Annotated[str, Field(min_length=8, max_length=500, pattern=r"^https?://[^\s@]+$")] | None = None
+    """Base URL of the server; null for a vendor"""
     key_env: Annotated[str, Field(pattern=rf"^{KEY_PREFIX}[A-Z0-9_]{{1,64}}$")] | None = None
-    model: Annotated[str, Field(min_length=1, max_length=200)] | None = None  #: asked by default; else the only one
-    concurrency: Annotated[int, Field(ge=1, le=1000)] | None = None  #: calls at once, of all workers
-    window: Annotated[int, Field(ge=256, le=100_000_000)] | None = None  #: tokens; else as the server says
-    first_token: Annotated[float, Field(gt=0, le=3600)] | None = None  #: seconds
+    """Server-side environment variable that holds the API key; null for none"""
+    model: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    """Model to call by default; null if the server has only one"""
+    concurrency: Annotated[int, Field(ge=1, le=1000)] | None = None
+    """Maximum number of calls at once, of all workers together; null for no limit"""
+    window: Annotated[int, Field(ge=256, le=100_000_000)] | None = None
+    """Context window in tokens; null uses what the server reports"""
+    first_token: Annotated[float, Field(gt=0, le=3600)] | None = None
+    """Timeout for the first token of an answer, in seconds; null uses the default"""
     idle: Annotated[float, Field(gt=0, le=3600)] | None = None
+    """Timeout between tokens of an answer, in seconds; null uses the default"""
     total: Annotated[float, Field(gt=0, le=7200)] | None = None
+    """Timeout for a whole answer, in seconds; null uses the default"""
 
 
 class EndpointModel(Answer):
+    """A model that the server offers."""
+
     id: str
-    window: int | None = None  #: tokens
+    """Model name, as the server spells it"""
+    window: int | None = None
+    """Context window in tokens; null if unknown"""
 
 
 class EndpointFacts(Answer):
-    """What a server was found to be."""
+    """What a test found out about a server."""
 
-    server: str | None = None  #: llama.cpp, ollama, vllm, lm-studio
+    server: str | None = None
+    """Server software: `llama.cpp`, `ollama`, `vllm` or `lm-studio`; null if unknown"""
     version: str | None = None
+    """Version of the server software; null if unknown"""
     models: list[EndpointModel] = []
-    slots: int | None = None  #: calls that it answers at once
-    tokenizer: bool = False  #: it counts the tokens of a text itself
-    probed: dict[str, bool] = {}  #: of the chosen model: schema, tools, images, system, stream_usage
+    """Models that the server offers"""
+    slots: int | None = None
+    """Number of calls that the server answers at once; null if unknown"""
+    tokenizer: bool = False
+    """Whether the server counts the tokens of a text itself"""
+    probed: dict[str, bool] = {}
+    """Whether the chosen model supports each feature: `schema`, `tools`, `images`, `system`, `stream_usage`"""
     tested_at: Time | None = None
+    """Time of the test"""
 
 
 class Endpoint(Answer):
+    """A server of models."""
+
     name: str
+    """Name of the endpoint or vendor"""
     url: str
+    """Base URL of the server"""
     key_env: str | None
-    has_key: bool  #: the variable is set where the gateway runs
-    model: str | None  #: asked by default: the named one, or the only one of the server
+    """Server-side environment variable that holds the API key; null for none"""
+    has_key: bool
+    """Whether that variable is set where the gateway runs"""
+    model: str | None
+    """Model that is called by default; null if none was named or found"""
     concurrency: int | None
+    """Maximum number of calls at once, of all workers together; null for no limit"""
     window: int | None
+    """Context window in tokens; null if unknown"""
     first_token: float | None
+    """Timeout for the first token of an answer, in seconds; null is the default"""
     idle: float | None
+    """Timeout between tokens of an answer, in seconds; null is the default"""
     total: float | None
-    source: Literal["built_in", "environment", "file", "api"]  #: the first two are vendors
+    """Timeout for a whole answer, in seconds; null is the default"""
+    source: EndpointSource
+    """Where the endpoint is configured; `built_in` and `environment` are vendors"""
     facts: EndpointFacts | None = None
-    settings: dict[str, JsonValue] = {}  #: what was set by API or file; of the rest the defaults hold
+    """What the latest test found; null if there was none"""
+    settings: dict[str, JsonValue] = {}
+    """Settings made by API or file; defaults apply to the rest"""
 
 
 class EndpointTest(Answer):
+    """Outcome of an endpoint test."""
+
     ok: bool
+    """Whether the server works"""
     facts: EndpointFacts | None = None
+    """What the test found; null if the server did not answer"""
     seconds: float
-    error: str | None = None  #: what is wrong, and what to do
+    """Duration of the test in seconds"""
+    error: str | None = None
+    """What is wrong and what to do; null if the server works"""
 
 
 class ModelTest(Answer):
+    """Outcome of a model test."""
+
     ok: bool
+    """Whether the model answered"""
     provider: str | None
+    """Provider that was called; null if none was"""
     model: str | None
+    """Model that was called; null if none was"""
     seconds: float
+    """Duration of the call in seconds"""
     error: str | None = None
+    """Why the model did not answer; null if it did"""
 
 
 class ProviderState(Answer):
+    """Health of a provider."""
+
     name: str
+    """Name of the provider"""
     configured: bool
-    state: Literal["closed", "open", "half_open", "parked", "unconfigured"]
+    """Whether the provider has an API key or an address"""
+    state: CircuitState
+    """State of the circuit breaker; `parked`: not called until a known time"""
     until: Time | None = None
+    """Time until which the provider is not called; null if it is"""
     last_error: str | None = None
-    reachable: bool | None = None  #: whether a server of one's own answered the first look; null: no look was taken
+    """Code of the latest fault; null if there was none"""
+    reachable: bool | None = None
+    """Whether your own server answered the first probe; null if it was not probed"""
 
 
 class Providers(Answer):
+    """Providers and their health."""
+
     items: list[ProviderState]
+    """One entry for each provider"""
 
 
 class PromptVariables(Answer):
+    """Variables of a prompt."""
+
     required: list[str]
+    """Variables that the prompt must use"""
     optional: list[str]
+    """Variables that the prompt may use"""
 
 
 class Gate(Answer):
-    """An evaluation that had to be passed: successes of its runs, and the share that was required."""
+    """The evaluation that a version passed before it was published."""
 
     evaluation_id: str
+    """Id of the evaluation"""
     runs: int
+    """Number of its runs"""
     successes: int
+    """Number of successful runs"""
     required: float
+    """Share of the runs that had to succeed, 0 to 1"""
 
 
 class Prompt(Answer):
+    """A prompt at one version."""
+
     key: str
+    """Name of the prompt, such as `execution.transform`"""
     text: str
+    """Template of the prompt"""
     version: int
+    """Version number"""
     is_default: bool
+    """Whether the text is the built-in one"""
     variables: PromptVariables
+    """Variables that the template may use"""
     updated_at: Time | None
-    gate: Gate | None = None  #: in the list of versions: what it passed before it was used
-    actor: str | None = None  #: the id of the API key that made the version
-    note: str | None = None  #: why it was made
-    labels: list[str] = []  #: in the list of versions: names that mean it
+    """Time at which the version was saved; null for the built-in text"""
+    gate: Gate | None = None
+    """In the list of versions: the evaluation that the version passed; null if none was required"""
+    actor: str | None = None
+    """Id of the API key that saved the version; null for the built-in text"""
+    note: str | None = None
+    """Why the version was saved; null if no note was given"""
+    labels: list[str] = []
+    """In the list of versions: labels that point to the version"""
 
 
 class PromptInput(Request):
+    """A new version of a prompt."""
+
     text: Annotated[str, Field(min_length=1, max_length=200_000)]
-    use: bool = True  #: False keeps it as a version that nobody uses until it is published
-    note: Annotated[str, Field(min_length=1, max_length=500)] | None = None  #: why it was made
+    """Template of the prompt"""
+    use: bool = True
+    """Whether to publish the version at once; otherwise it is only stored"""
+    note: Annotated[str, Field(min_length=1, max_length=500)] | None = None
+    """Why the version is saved; shown in the list of versions"""
 
 
 class LabelInput(Request):
-    """A name for a version; without a version the name is taken away."""
+    """A label for a version of a prompt."""
 
     label: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,62}$")]
+    """Label name"""
     version: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
+    """Version that the label points to; null removes the label"""
 
 
 class ModelName(Answer):
+    """A model of a provider."""
+
     provider: str
+    """Provider that serves the model"""
     model: str
+    """Model name, as the provider spells it"""
 
 
 class PromptTestInput(Request):
-    """A text tried on a model: with the variables and messages of a job's call, or with variables of one's own."""
+    """A prompt to try on a model, with the values of a job's call or with your own."""
 
-    text: Annotated[str, Field(min_length=1, max_length=200_000)] | None = None  #: the one in use by default
-    job_id: Annotated[str, Field(min_length=1, max_length=64)] | None = None  #: whose latest call with the prompt
-    variables: dict[str, JsonValue] = {}  #: beside and before the job's
-    message: Annotated[str, Field(min_length=1, max_length=200_000)] | None = None  #: of the user; else the job's
-    model: Annotated[str, Field(min_length=1, max_length=200)] | None = None  #: else those of the role
+    text: Annotated[str, Field(min_length=1, max_length=200_000)] | None = None
+    """Template to try; null uses the published one"""
+    job_id: Annotated[str, Field(min_length=1, max_length=64)] | None = None
+    """Job whose latest call with the prompt supplies variables and messages; null uses none"""
+    variables: dict[str, JsonValue] = {}
+    """Values for the template, by name; they take precedence over the job's"""
+    message: Annotated[str, Field(min_length=1, max_length=200_000)] | None = None
+    """User message; null uses the job's"""
+    model: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    """Model to call; null uses the role's chain"""
 
 
 class CallMessage(Answer):
-    role: Literal["system", "user", "assistant", "tool"]
+    """One message of a model call."""
+
+    role: CallRole
+    """Who wrote the message"""
     content: str
-    images: int = 0  #: how many it had; they are not kept
+    """Text of the message"""
+    images: int = 0
+    """Number of images, which are not kept"""
     tool_calls: list[dict[str, JsonValue]] = []
-    tool_call_id: str | None = None  #: of a tool's answer: the call that it answers
+    """Tool calls that the message made"""
+    tool_call_id: str | None = None
+    """Of a tool's message: the call that it answers; null otherwise"""
 
 
 class PromptTest(Answer):
-    """What a model was asked, and what it answered; ``before`` is the answer of the job's own call."""
+    """Outcome of a prompt test."""
 
     ok: bool
+    """Whether the model answered"""
     messages: list[CallMessage]
+    """Messages that were sent"""
     answer: str | None = None
+    """Text that the model returned; null if it failed"""
     tool_calls: list[dict[str, JsonValue]] = []
+    """Tool calls that the model made"""
     served: ModelName | None = None
+    """Model that answered; null if none did"""
     seconds: float
+    """Duration of the call in seconds"""
     input_tokens: int | None = None
+    """Prompt tokens, as the provider counted them; null if unknown"""
     output_tokens: int | None = None
+    """Answer tokens, as the provider counted them; null if unknown"""
     cost_usd: float | None = None
+    """Cost in US dollars; null if unknown"""
     error: str | None = None
-    before: str | None = None  #: what the job's own call was answered
-    before_version: int | None = None  #: of the prompt, in the job's own call
+    """Why the model did not answer; null if it did"""
+    before: str | None = None
+    """Answer of the job's own call; null without a job"""
+    before_version: int | None = None
+    """Version of the prompt in the job's own call; null without a job"""
 
 
 class PublishInput(Request):
-    """The version that is to be used, and the evaluation of the caller's tenant that it has to have passed."""
+    """A version to publish."""
 
     version: Annotated[int, Field(ge=1, le=2**31 - 1)]
+    """Version to publish"""
     evaluation: Annotated[str, Field(min_length=1, max_length=64)] | None = None
+    """Id of the evaluation that the version must have passed; null requires none"""
     require: Annotated[float, Field(ge=0, le=1)] = 1.0
+    """Share of the evaluation's runs that must have succeeded, 0 to 1"""
 
 
 class RollbackInput(Request):
+    """A version to return to."""
+
     version: Annotated[int, Field(ge=1, le=2**31 - 1)]
+    """Version whose content to use again, as a new version"""
 
 
 class PromptUsed(Answer):
+    """The prompt of a call."""
+
     key: str
+    """Name of the prompt"""
     version: int
+    """Version of the prompt"""
 
 
 class LlmCall(Answer):
     """One attempt at a provider; unknown tokens and prices are null, never 0."""
 
     turn: int
+    """Turn of the job in which the call was made"""
     attempt: int
+    """Number of the attempt within its request, from 1"""
     role: str
+    """Role that the model was called for, such as `execution.transform`"""
     requested: ModelName
+    """Model that was called"""
     served: ModelName | None
-    reason: Literal["primary", "failover", "retry", "hedge"]
+    """Model that answered; null if none did"""
+    reason: CallReason
+    """Why the attempt was made"""
     outcome: str
+    """`ok`, `skipped`, or the code of the fault"""
     http_status: int | None
+    """HTTP status of the provider's response; null without a response"""
     input_tokens: int | None
+    """Prompt tokens, as the provider counted them; null if unknown"""
     output_tokens: int | None
+    """Answer tokens, as the provider counted them; null if unknown"""
     cost_usd: float | None
+    """Cost in US dollars; null if unknown"""
     prompt: PromptUsed | None
+    """Prompt that was used; null if the call used none"""
     seconds: float
-    source: Literal["live", "replay", "scripted"]
+    """Seconds from the request to the end of the answer"""
+    source: CallSource
+    """Where the answer came from: a provider, a recording or a script"""
     id: int | None = None
+    """Id of the call; null for a call that is not stored"""
     at: Time | None = None
-    job_attempt: int | None = None  #: which run of the job
-    cause: str | None = None  #: the fault of the attempt before, or why this one was skipped
-    detail: str | None = None  #: the fault in words
-    finish: str | None = None  #: why the answer ended
+    """Time of the call"""
+    job_attempt: int | None = None
+    """Run of the job in which the call was made, from 1"""
+    cause: str | None = None
+    """Fault of the previous attempt, or why this one was skipped; null if neither applies"""
+    detail: str | None = None
+    """The fault in words; null on success"""
+    finish: str | None = None
+    """Why the model stopped; null if unknown"""
     cached_tokens: int | None = None
+    """Prompt tokens read from the provider's cache; null if unknown"""
     first_token_seconds: float | None = None
-    parameters: dict[str, JsonValue] = {}  #: of the call, as far as the model took them: temperature, seed and so on
-    queue_seconds: float | None = None  #: for which it waited for a slot of its endpoint, before it was sent
-    request: str | None = None  #: the same for all attempts of one request; null for calls of older versions
+    """Seconds until the first token; null if unknown"""
+    parameters: dict[str, JsonValue] = {}
+    """Parameters of the call that the model accepted, such as `temperature` and `seed`"""
+    queue_seconds: float | None = None
+    """Seconds spent waiting for a slot of the endpoint; null if it did not wait"""
+    request: str | None = None
+    """Id shared by all attempts of one request; null for calls of older versions"""
 
 
 class LlmCallText(LlmCall):
-    """A call with its words; null where they are not kept."""
+    """A model call with its messages; null or empty where they are not kept."""
 
-    keeps: Literal["off", "failed", "all"]  #: of which calls the installation keeps the words
+    keeps: KeptTexts
+    """Which calls the installation keeps the text of (`ASSAY_LLM_TEXTS`)"""
     messages: list[CallMessage] | None = None
-    tools: list[dict[str, JsonValue]] = []  #: that the model could call
+    """Messages that were sent; null if they are not kept"""
+    tools: list[dict[str, JsonValue]] = []
+    """Tools that the model could call"""
     answer: str | None = None
-    reasoning: str | None = None  #: what the model thought, where it says so
+    """Text that the model returned; null if it is not kept"""
+    reasoning: str | None = None
+    """Reasoning that the model returned; null if it returned none"""
     tool_calls: list[dict[str, JsonValue]] = []
-    variables: dict[str, JsonValue] = {}  #: with which the prompt was filled in
-    cut: bool = False  #: the messages were longer than what is kept
+    """Tool calls that the model made"""
+    variables: dict[str, JsonValue] = {}
+    """Values that the prompt was rendered with, by name"""
+    cut: bool = False
+    """Whether the messages were too long to be kept whole"""
 
 
 class LlmCalls(Answer):
+    """Model calls of a job."""
+
     items: list[LlmCall]
+    """Calls in the order in which they were made"""

@@ -6,16 +6,56 @@ from dataclasses import dataclass
 from typing import Annotated, Literal, Self, get_args
 
 from pydantic import AfterValidator, Field, JsonValue, WrapValidator, model_validator
+from typing_extensions import TypeAliasType
 
 from shared.contracts.common import Answer, FileId, Reference, Request, Time, in_parts
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
-FieldType = Literal["keyword", "text", "integer", "float", "bool", "datetime"]
+FieldType = TypeAliasType(
+    "FieldType",
+    Annotated[
+        Literal["keyword", "text", "integer", "float", "bool", "datetime"],
+        Field(description="Type of a field that records can be filtered by"),
+    ],
+)
 Filters = dict[str, JsonValue]
 EmbeddingFamily = Literal["minilm", "openai", "fastembed", "none"]
 #: In effect where neither a collection nor the installation names another.
 DEFAULT_EMBEDDING = "minilm"
 _ALIASES = {"all-minilm-l6-v2": "minilm", "minilm-l6-v2": "minilm", "sentence-transformers/all-minilm-l6-v2": "minilm"}
+
+
+IngestFormat = TypeAliasType(
+    "IngestFormat",
+    Annotated[
+        Literal["auto", "jsonl", "csv", "parquet", "pentabarf", "pretalx"],
+        Field(description="Format of a file of records"),
+    ],
+)
+SearchMode = TypeAliasType(
+    "SearchMode",
+    Annotated[Literal["faceted", "master"], Field(description="How to search: each facet, or whole records")],
+)
+HitLabel = TypeAliasType(
+    "HitLabel",
+    Annotated[
+        Literal["exact", "relaxed", "rewritten", "pivoted"],
+        Field(description="How strict the query was that found a record"),
+    ],
+)
+SearchStrategy = TypeAliasType(
+    "SearchStrategy",
+    Annotated[
+        Literal["initial", "relax", "rewrite", "pivot", "mechanical"],
+        Field(description="How an attempt of a search was planned"),
+    ],
+)
+SearchVerdict = TypeAliasType(
+    "SearchVerdict",
+    Annotated[
+        Literal["found", "weak", "not_found"], Field(description="Whether a record was found that answers the question")
+    ],
+)
 
 
 @dataclass(frozen=True)
@@ -46,11 +86,14 @@ def _known_embedding(text: str) -> str:
 
 
 class TableSpec(Request):
-    """Weighted facets, typed fields, and which facet answers which (``pair``)."""
+    """Schema of a table: weighted facets, typed fields, and which facet answers which."""
 
     facets: Annotated[dict[Name, Annotated[float, Field(gt=0, le=100)]], Field(max_length=50)] = {}
+    """Weight of each facet in the score, by facet name"""
     fields: Annotated[dict[Name, FieldType], Field(max_length=100)] = {}
+    """Type of each field that can be filtered by, by field name"""
     pair: dict[Name, Name] = {}
+    """Facet that answers each facet of a profile, by facet name"""
 
     @model_validator(mode="after")
     def _pairs_exist(self) -> Self:
@@ -62,54 +105,84 @@ class TableSpec(Request):
 
 
 class CollectionInput(Request):
+    """A collection to create."""
+
     name: Name
+    """Collection name, unique within the tenant"""
     tables: Annotated[dict[Name, TableSpec], Field(min_length=1, max_length=50)]
+    """Tables of the collection, by name"""
     embedding: Annotated[str, Field(max_length=200), AfterValidator(_known_embedding)] | None = None
+    """Embedding model: `minilm`, `openai:MODEL`, `fastembed:MODEL` or `none`; null uses the installation's"""
 
 
 class Collection(Answer):
+    """A collection of tables."""
+
     name: str
+    """Collection name"""
     tables: dict[str, TableSpec]
+    """Tables of the collection, by name"""
     embedding: str | None
+    """Embedding model of the collection; null is the installation's"""
     created_at: Time
+    """Time at which the collection was created"""
 
 
 class CollectionView(Collection):
-    """A collection and what has been learnt about its tables: records, and thresholds by table."""
+    """A collection with what was measured of its tables."""
 
     records: dict[str, int] = {}
+    """Number of records, by table"""
     thresholds: dict[str, dict[str, float]] = {}
+    """Calibrated similarity thresholds, by table and facet"""
 
 
 class Record(Request):
-    """What a table holds; a text is at most a million characters."""
+    """A record of a table."""
 
     id: Annotated[str, Field(min_length=1, max_length=256)]
+    """Record id, unique within the table"""
     name: Annotated[str, Field(max_length=1000)] = ""
+    """Display name of the record"""
     text: Annotated[str, Field(max_length=1_000_000)] = ""
+    """Main text of the record"""
     facets: Annotated[dict[Name, Annotated[str, Field(max_length=100_000)]], Field(max_length=100)] = {}
+    """Texts that the record is found by, by facet name"""
     fields: Annotated[dict[str, JsonValue], Field(max_length=200)] = {}
+    """Values that the record can be filtered by, by field name"""
 
 
 _ColumnName = Annotated[str, Field(min_length=1, max_length=500)]
 
 
 class RecordMapping(Request):
-    """Which columns of a file (keys of its objects) a record's own parts come from; the rest are facets and fields."""
+    """Which columns of a file hold a record's parts; the other columns are facets and fields."""
 
-    id: _ColumnName | None = None  #: None: made from the content of the row, so the same row has the same id again
+    id: _ColumnName | None = None
+    """Column that holds the record id; null derives the id from the row's content"""
     name: _ColumnName | None = None
-    text: Annotated[list[_ColumnName], Field(max_length=20)] = []  #: joined by blank lines
+    """Column that holds the display name; null if none does"""
+    text: Annotated[list[_ColumnName], Field(max_length=20)] = []
+    """Columns that form the main text, joined by blank lines"""
 
 
 class IngestInput(Request):
+    """Input of an `ingest` job."""
+
     collection: Annotated[Name, Reference("collection")]
+    """Name of the collection"""
     table: Name
+    """Table that the records belong to"""
     records: Annotated[list[dict[str, JsonValue]], WrapValidator(in_parts)] | None = None
+    """Records to add or replace; give this or `file_id`"""
     file_id: FileId | None = None
-    format: Literal["auto", "jsonl", "csv", "parquet", "pentabarf", "pretalx"] = "auto"
-    mapping: RecordMapping | None = None  #: of a file; None: columns called id, name or title, text or description ...
+    """Id of the uploaded file with the records; give this or `records`"""
+    format: IngestFormat = "auto"
+    """Format of the file; `auto` detects it"""
+    mapping: RecordMapping | None = None
+    """Columns of the file that hold a record's parts; null uses columns such as `id`, `name` and `text`"""
     delete: Annotated[list[Annotated[str, Field(min_length=1, max_length=256)]], Field(max_length=100_000)] = []
+    """Ids of records to delete"""
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
@@ -123,67 +196,118 @@ class IngestInput(Request):
 
 
 class RecordError(Answer):
+    """A record that was not ingested."""
+
     index: int
+    """Position of the record in the input, from 0"""
     id: str | None
+    """Id of the record; null if it has none"""
     code: str
+    """Stable error code"""
     message: str
+    """What is wrong with the record"""
 
 
 class IngestResult(Answer):
+    """Result of an `ingest` job."""
+
     ingested: int
+    """Number of new records"""
     updated: int
+    """Number of records that were replaced"""
     unchanged: int
+    """Number of records that already existed with the same content"""
     deleted: int
+    """Number of records that were deleted"""
     errors: list[RecordError]
+    """Records that were not ingested"""
     thresholds: dict[str, float]
+    """Similarity thresholds measured after the ingest, by facet"""
 
 
 class RecordsInput(Request):
-    """A page of what a table holds, in the order of the store, which no ingest of other records changes."""
+    """Input of a `records` job: a page of a table, in the order of the store."""
 
     collection: Annotated[Name, Reference("collection")]
+    """Name of the collection"""
     table: Name
-    after: Annotated[str, Field(pattern=r"^[0-9a-f-]{36}$")] | None = None  #: `next` of the page before
+    """Table to read"""
+    after: Annotated[str, Field(pattern=r"^[0-9a-f-]{36}$")] | None = None
+    """Value of `next` in the previous page; null for the first page"""
     limit: Annotated[int, Field(ge=1, le=200)] = 50
+    """Number of records on a page"""
 
 
 class StoredRecord(Answer):
+    """A record as it is stored."""
+
     id: str
+    """Record id"""
     name: str
+    """Display name of the record"""
     text: str
+    """Main text of the record"""
     facets: dict[str, str]
+    """Texts that the record is found by, by facet name"""
     fields: dict[str, JsonValue]
-    cut: bool  #: whether text or facets are longer than what is told of them
+    """Values that the record can be filtered by, by field name"""
+    cut: bool
+    """Whether text or facets were shortened"""
 
 
 class RecordsResult(Answer):
+    """Result of a `records` job."""
+
     records: list[StoredRecord]
-    total: int  #: records of the table
-    next: str | None  #: where the next page begins; null after the last
+    """Records of this page"""
+    total: int
+    """Number of records in the table"""
+    next: str | None
+    """Value of `after` for the next page; null on the last page"""
 
 
 class PlannedQuery(Request):
+    """A query of the search plan."""
+
     table: Name
-    search_mode: Literal["faceted", "master"] = "faceted"
+    """Table to search"""
+    search_mode: SearchMode = "faceted"
+    """`faceted` searches each facet; `master` searches whole records"""
     query_text: Annotated[str, Field(min_length=1, max_length=8000)]
+    """Text to search for"""
     limit: Annotated[int, Field(ge=1, le=100)] = 10
+    """Maximum number of hits"""
     score_threshold: Annotated[float, Field(ge=0, le=1)] | None = None
+    """Minimum similarity, 0 to 1; null uses the calibrated threshold"""
     filters: Filters = {}
+    """Conditions on fields, all of which must hold, by field name"""
 
 
 class SearchInput(Request):
+    """Input of a `search` job."""
+
     collection: Annotated[Name, Reference("collection")]
+    """Name of the collection"""
     question: Annotated[str, Field(min_length=1, max_length=8000)]
+    """Question to answer"""
     tables: Annotated[list[Name], Field(min_length=1, max_length=50)] | None = None
+    """Tables to search; null searches all"""
     plan: Annotated[list[PlannedQuery], Field(min_length=1, max_length=20)] | None = None
+    """Queries to run instead of a plan by the model; null lets the model plan"""
     filters: Filters = {}
-    #: False: every hit is within the filters, also those of ``plan``. True: a retry may drop them, and says so.
+    """Conditions on fields that every hit must meet, by field name"""
     relax_filters: bool = False
+    """Whether a retry may drop filters when nothing is found; it says so in the hits"""
     limit: Annotated[int, Field(ge=1, le=100)] = 10
+    """Maximum number of hits of a table"""
     answer: bool = True
+    """Whether the model writes an answer from the hits"""
     reflection: bool = True
+    """Whether the model may replan when nothing is found"""
     max_reflections: Annotated[int, Field(ge=0, le=2)] = 2
+    """Maximum number of new plans"""
     profile: Annotated[dict[Name, Annotated[str, Field(max_length=8000)]], Field(max_length=50)] = {}
+    """Texts about the person who asks, by facet name"""
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:
@@ -193,83 +317,153 @@ class SearchInput(Request):
 
 
 class Citation(Answer):
+    """A record that the answer rests on."""
+
     table: str
+    """Table of the record"""
     id: str
+    """Record id"""
 
 
 class FacetScore(Answer):
+    """Score of one facet."""
+
     key: str
+    """Facet name"""
     score: float
+    """Score of the facet for the query"""
 
 
 class Hit(Answer):
+    """A record that was found."""
+
     id: str
+    """Record id"""
     name: str
+    """Display name of the record"""
     score: float
-    label: Literal["exact", "relaxed", "rewritten", "pivoted"]
+    """Score that hits are sorted by: up to 1 for `master` and up to 10 for `faceted` queries; all up to 1 if both were
+    used"""
+    label: HitLabel
+    """How strict the query was that found the record"""
     facets: list[FacetScore]
+    """Score of each facet"""
     fields: dict[str, JsonValue]
-    similarity: float | None = None  #: the dense cosine; null where only keywords were searched
-    weak: bool = False  #: below what answers of this table usually reach
-    attempt: int = 1  #: which attempt found it
+    """Values that the record can be filtered by, by field name"""
+    similarity: float | None = None
+    """Cosine similarity of the vectors; null if only keywords were searched"""
+    weak: bool = False
+    """Whether the similarity is lower than answers of this table usually have"""
+    attempt: int = 1
+    """Number of the attempt that found the record first"""
 
 
 class ExecutedQuery(Answer):
+    """A query that was run, with its outcome."""
+
     table: str
+    """Table that was searched"""
     search_mode: str
+    """`faceted` or `master`"""
     query_text: str
+    """Text that was searched for"""
     limit: int
+    """Maximum number of hits"""
     score_threshold: float | None
+    """Minimum similarity, 0 to 1; null if none applied"""
     filters: Filters
+    """Conditions on fields that applied, by field name"""
     hits: int
+    """Number of hits"""
     error: str | None
+    """Why the query failed; null if it did not"""
     ms: float
+    """Duration in milliseconds"""
 
 
 class Attempt(Answer):
+    """One attempt of a search: a plan and the outcome of its queries."""
+
     number: int
-    strategy: Literal["initial", "relax", "rewrite", "pivot", "mechanical"]
+    """Number of the attempt, from 1"""
+    strategy: SearchStrategy
+    """How the plan was made"""
     reasoning: str
+    """Why the plan was chosen"""
     user_message: str
+    """The attempt in words for a person"""
     queries: list[ExecutedQuery]
+    """Queries that were run"""
 
 
 class PastAttempt(Attempt):
     """An attempt of a search that has ended."""
 
     id: str
+    """Attempt id"""
     job_id: str
-    gain: int  #: records that no earlier attempt of the search had found
+    """Id of the `search` job"""
+    gain: int
+    """Number of records that no earlier attempt of the search had found"""
     created_at: Time
+    """Time of the attempt"""
 
 
 class Thinking(Answer):
+    """What the search is about to do, in words for a person."""
+
     message: str
+    """The message, for a person"""
     strategy: str
+    """Strategy of the next attempt"""
     retry_count: int
+    """Number of retries, this one included"""
     ts: Time
+    """Time of the message"""
 
 
 class WhyEmpty(Answer):
+    """A constraint that kept records out."""
+
     table: str
+    """Table that was searched"""
     constraint: str
+    """Name of the filtered field, or `score_threshold`"""
     hits_without: int
+    """Number of hits without the constraint"""
 
 
 class Evaluation(Answer):
-    quality: float | None  #: the share of what the answer cites that was found and is strong; null without an answer
-    confidence: float | None  #: of the best hit: 0 like an unrelated record, 1 like an answer; null by keywords only
-    answerable: float | None = None  #: 0..1, how likely the best hit answers the question; null without an answer
+    """How well the hits and the answer fit the question."""
+
+    quality: float | None
+    """Share of the answer's citations that are strong hits, 0 to 1; null without an answer"""
+    confidence: float | None
+    """How close the best hit is: 0 like an unrelated record, 1 like an answer; null if only keywords were searched"""
+    answerable: float | None = None
+    """Probability that the best hit answers the question, 0 to 1; null without an answer"""
 
 
 class SearchResult(Answer):
-    verdict: Literal["found", "weak", "not_found"]
+    """Result of a `search` job."""
+
+    verdict: SearchVerdict
+    """Whether a record was found that answers the question"""
     answer: str | None
+    """Answer to the question; null if none was requested or written"""
     citations: list[Citation]
+    """Records that the answer rests on"""
     hits: dict[str, list[Hit]]
+    """Records found, best first, by table"""
     zero_result_tables: list[str]
+    """Tables without hits"""
     attempts: list[Attempt]
+    """Attempts in the order in which they were made"""
     original_plan: list[PlannedQuery]
+    """Queries of the first plan"""
     thinking: list[Thinking]
+    """Messages about the retries"""
     why_empty: list[WhyEmpty]
+    """Constraints that kept records out"""
     evaluation: Evaluation | None = None
+    """How well the hits and the answer fit the question"""

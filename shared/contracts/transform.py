@@ -5,13 +5,20 @@ from __future__ import annotations
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, JsonValue, model_validator
+from typing_extensions import TypeAliasType
 
 from shared.contracts.common import Answer, FileId, Request
 from shared.declarations.assertions import parse_assertion
 from shared.languages import DEFAULT_LANGUAGE, LANGUAGES, TableReader, TransformLanguage
 
 DataName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,63}$")]
-ColumnType = Literal["int", "float", "decimal", "bool", "string", "date", "datetime", "duration", "list", "struct"]
+ColumnType = TypeAliasType(
+    "ColumnType",
+    Annotated[
+        Literal["int", "float", "decimal", "bool", "string", "date", "datetime", "duration", "list", "struct"],
+        Field(description="Data type of a column"),
+    ],
+)
 ColumnName = Annotated[str, Field(min_length=1, max_length=500)]
 
 
@@ -24,6 +31,51 @@ def _parses(text: str) -> str:
 AssertionText = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_parses)]
 
 
+DataframeLibrary = TypeAliasType(
+    "DataframeLibrary", Annotated[Literal["pandas", "polars"], Field(description="Python data-frame library")]
+)
+TransformOutput = TypeAliasType(
+    "TransformOutput", Annotated[Literal["table", "plot"], Field(description="What a transform makes")]
+)
+TransformStrategy = TypeAliasType(
+    "TransformStrategy",
+    Annotated[
+        Literal["deterministic", "tools"],
+        Field(description="How a transform works: with or without probes of the data"),
+    ],
+)
+Confirmation = TypeAliasType(
+    "Confirmation",
+    Annotated[Literal["auto", "always", "never"], Field(description="When the model must confirm its result")],
+)
+TransformBase = TypeAliasType(
+    "TransformBase", Annotated[Literal["previous", "original"], Field(description="Data that a follow-up starts from")]
+)
+DriftAction = TypeAliasType(
+    "DriftAction",
+    Annotated[
+        Literal["report", "fail"], Field(description="What to do about columns that differ from what was expected")
+    ],
+)
+IterationOutcome = TypeAliasType(
+    "IterationOutcome",
+    Annotated[
+        Literal["result", "error", "no_code", "not_a_table", "assertion_failed", "no_op"],
+        Field(description="How an attempt of a transform ended"),
+    ],
+)
+CheckAuthor = TypeAliasType(
+    "CheckAuthor", Annotated[Literal["caller", "model", "assay"], Field(description="Who stated a check")]
+)
+DriftKind = TypeAliasType(
+    "DriftKind",
+    Annotated[Literal["missing", "new", "type"], Field(description="How a column differs from what was expected")],
+)
+TransformStatus = TypeAliasType(
+    "TransformStatus", Annotated[Literal["done", "best_so_far", "question"], Field(description="How a transform ended")]
+)
+
+
 class DataSet(Request):
     """One named data set: an uploaded file (or several with the same columns), rows as objects, or CSV text.
 
@@ -31,13 +83,21 @@ class DataSet(Request):
     """
 
     name: DataName = "data"
+    """Name of the data set in the code"""
     file_id: FileId | None = None
+    """Id of the uploaded file; give this, `file_ids`, `rows` or `csv`"""
     file_ids: Annotated[list[FileId], Field(min_length=1, max_length=200)] | None = None
+    """Ids of uploaded files with the same columns, read as one table"""
     rows: list[dict[str, JsonValue]] | None = None
+    """Rows as objects"""
     csv: str | None = None
-    sheet: Annotated[str, Field(min_length=1, max_length=100)] | None = None  #: of a workbook: its name
+    """The data as CSV text with a header"""
+    sheet: Annotated[str, Field(min_length=1, max_length=100)] | None = None
+    """Sheet of the workbook; null reads the first"""
     delimiter: Annotated[str, Field(pattern=r"^[^\r\n\"]$")] | None = None
+    """Field delimiter of a text file; null detects it"""
     encoding: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.:-]{1,40}$")] | None = None
+    """Character encoding of a text file; null detects it"""
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
@@ -50,23 +110,32 @@ class DataSet(Request):
 
 
 class Preview(Request):
-    """What of the data the model may see; ``rows: 0`` shows the schema only."""
+    """What the model may see of the data."""
 
     rows: Annotated[int, Field(ge=0, le=100)] = 5
+    """Number of rows of each data set; 0 shows the schema only"""
     mask: Annotated[list[ColumnName], Field(max_length=1000)] = []
-    tokens: Annotated[int, Field(ge=200, le=50_000)] = 6000  #: about how much of a prompt the preview may take
+    """Columns whose values are hidden from the model"""
+    tokens: Annotated[int, Field(ge=200, le=50_000)] = 6000
+    """Approximate share of the prompt for the preview, in tokens"""
 
 
 class Branch(Request):
-    """An iteration of an earlier transform to continue from, instead of the conversation's last result."""
+    """An iteration of an earlier transform to continue from, instead of the conversation's latest result."""
 
     job_id: Annotated[str, Field(min_length=1, max_length=64)]
-    iteration: Annotated[int, Field(ge=1)] | None = None  #: None: the job's accepted code
+    """Id of the earlier `transform` job"""
+    iteration: Annotated[int, Field(ge=1)] | None = None
+    """Number of the iteration, from 1; null is the job's accepted code"""
 
 
 class ExpectedColumn(Request):
+    """A column that the code needs."""
+
     name: ColumnName
+    """Column name"""
     type: ColumnType | None = None
+    """Data type of the column; null accepts any"""
 
 
 def _says_something(text: str) -> str:
@@ -76,28 +145,44 @@ def _says_something(text: str) -> str:
 
 
 class TransformInput(Request):
+    """Input of a `transform` job."""
+
     task: Annotated[str, Field(min_length=1, max_length=50_000), AfterValidator(_says_something)]
+    """What to do with the data, in words"""
     data: Annotated[list[DataSet], Field(min_length=1, max_length=20)]
+    """Data sets to transform"""
     language: TransformLanguage = DEFAULT_LANGUAGE
-    dataframe: Literal["pandas", "polars"] = "pandas"
-    output: Literal["table", "plot"] = "table"
-    strategy: Literal["deterministic", "tools"] = "deterministic"
+    """Language that the code is written in"""
+    dataframe: DataframeLibrary = "pandas"
+    """Python data-frame library: `pandas` or `polars`"""
+    output: TransformOutput = "table"
+    """Whether the result is a table or a plot"""
+    strategy: TransformStrategy = "deterministic"
+    """`deterministic`: write code, run it, correct it; `tools`: also let the model probe the data"""
     assertions: Annotated[list[AssertionText], Field(max_length=50)] = []
+    """Conditions that the result must meet"""
     preview: Preview = Preview()
+    """What the model may see of the data"""
     max_iterations: Annotated[int, Field(ge=1, le=20)] = 5
-    confirm: Literal["auto", "always", "never"] = "auto"
+    """Maximum number of model answers"""
+    confirm: Confirmation = "auto"
+    """When the model must confirm its result"""
     code: Annotated[str, Field(min_length=1, max_length=500_000)] | None = None
-    #: What the first data set's name holds in a follow-up; by default the previous result, with ``code`` the input.
-    base: Literal["previous", "original"] | None = None
+    """Code to run instead of the model's; null lets the model write it"""
+    base: TransformBase | None = None
+    """Data to start from in a follow-up: the previous result or the original data; null chooses the usual"""
     branch: Branch | None = None
-    #: The columns that saved ``code`` was made for, by data set; what differs is reported as drift.
+    """Earlier iteration to continue from; null continues from the conversation's latest result"""
     expects: dict[DataName, Annotated[list[ExpectedColumn], Field(max_length=2000)]] = {}
-    #: ``fail``: columns of ``expects`` that are missing or of another type end the job before any code runs.
-    on_drift: Literal["report", "fail"] = "report"
+    """Columns that the saved code was made for, by data set; differences are reported as drift"""
+    on_drift: DriftAction = "report"
+    """What to do about missing or retyped columns: `report` them, or `fail` before any code runs"""
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
-    #: Assertions that are only reported: the model is not told, and nothing is tried again because of them.
+    """Seed of the random number generators"""
     observe: Annotated[list[AssertionText], Field(max_length=50)] = []
-    result_rows: Annotated[int, Field(ge=1, le=1000)] = 50  #: how many rows of the table stand in the result
+    """Conditions that are only reported: the model does not see them, and they cause no retry"""
+    result_rows: Annotated[int, Field(ge=1, le=1000)] = 50
+    """Number of rows of the table to include in the result"""
 
     @property
     def reader(self) -> TableReader:
@@ -125,119 +210,197 @@ class TransformInput(Request):
 
 
 class Column(Answer):
+    """A column of a table."""
+
     name: str
+    """Column name"""
     type: ColumnType
+    """Data type of the column"""
 
 
 class Table(Answer):
-    """The result: ``rows`` are the first (50, or ``result_rows``) as lists in column order; the file is the whole."""
+    """The first rows of a result table; the file has all of them."""
 
     columns: list[Column]
+    """Columns of the table, in order"""
     rows: list[list[JsonValue]]
+    """First rows, 50 unless `result_rows` sets another number, as lists in column order"""
     row_count: int
+    """Number of rows of the whole table"""
     file_id: str | None
+    """Id of the produced file with all rows; null if none was kept"""
 
 
 class Effect(Answer):
     """What the code changed between the first data set and the result."""
 
     summary: str
+    """The effect in one line"""
     rows: dict[str, JsonValue]
+    """Number of rows `before` and `after`"""
     columns: dict[str, JsonValue]
+    """Columns `before` and `after`, and those added, removed, renamed, retyped, changed and reordered"""
     no_op: bool
-    rows_reordered: bool = False  #: the same rows, as far as the columns in both tables go, in another order
-    nulls: dict[str, JsonValue] = {}  #: column: [before, after], where it changed
-    sums: dict[str, JsonValue] = {}  #: column: [before, after], where it changed
+    """Whether the result is identical to an input"""
+    rows_reordered: bool = False
+    """Whether the same rows are in another order, judged by the columns of both tables"""
+    nulls: dict[str, JsonValue] = {}
+    """Missing values as [before, after], by column, where the number changed"""
+    sums: dict[str, JsonValue] = {}
+    """Sum as [before, after], by column, where it changed"""
     duplicates: dict[str, JsonValue] = {}
-    keys: dict[str, JsonValue] = {}  #: columns that identify a row: kept, lost, gained
+    """Number of duplicate rows `before` and `after`"""
+    keys: dict[str, JsonValue] = {}
+    """Columns that identify a row: `kept`, `lost` and `gained`"""
 
 
 class AssertionCheck(Answer):
+    """Outcome of one assertion."""
+
     text: str
+    """The assertion"""
     holds: bool
+    """Whether the result meets the assertion"""
     detail: str
+    """What was compared"""
 
 
 class Iteration(Answer):
+    """One attempt of the model."""
+
     number: int
+    """Number of the attempt, from 1"""
     code: str
-    outcome: Literal["result", "error", "no_code", "not_a_table", "assertion_failed", "no_op"]
+    """Code that this attempt ran"""
+    outcome: IterationOutcome
+    """How the attempt ended"""
     message: str
+    """What the model was told about the outcome"""
     seconds: float
-    effect: Effect | None = None  #: what this attempt did to the data, where it came to a table
-    table: Table | None = None  #: its first rows; null where they would be long
-    assertions: list[AssertionCheck] = []  #: how the caller's held of it
+    """Run time of the code in seconds"""
+    effect: Effect | None = None
+    """What the attempt changed; null if it made no table"""
+    table: Table | None = None
+    """First rows of the attempt's table; null if there is none or it is large"""
+    assertions: list[AssertionCheck] = []
+    """Outcome of each assertion for this attempt"""
 
 
 class Probe(Answer):
-    """A read-only look that the model took at the data."""
+    """A read-only query of the data by the model."""
 
     number: int
+    """Number of the probe, from 1"""
     code: str
+    """Code that the probe ran"""
     output: str
+    """What the code printed"""
 
 
 class Check(Answer):
-    """What was checked of the result: an assertion of the caller's or the model's, or one of Assay's own."""
+    """A check of the result."""
 
     text: str
+    """What was checked"""
     held: bool
-    from_: Literal["caller", "model", "assay"] = Field(alias="from")
-    noticed: list[str] = []  #: of the model's: the spoilt copies of the result of which it did not hold
-    missed: list[str] = []  #: and those of which it held as well
+    """Whether the check held"""
+    from_: CheckAuthor = Field(alias="from")
+    """Who stated the check"""
+    noticed: list[str] = []
+    """Of the model's checks: corrupted copies of the result that the check refused"""
+    missed: list[str] = []
+    """Of the model's checks: corrupted copies of the result that the check accepted"""
 
     model_config = ConfigDict(extra="ignore", populate_by_name=True, serialize_by_alias=True)
 
 
 class InputSeen(Answer):
-    """A data set as it was read: what a later run of the same code is compared with."""
+    """A data set as it was read, to compare later runs with."""
 
     name: str
+    """Name of the data set"""
     columns: list[Column]
+    """Columns of the data set"""
     row_count: int
+    """Number of rows"""
     sha256: str
-    file_id: str | None = None  #: the file that was read, a previous result included
+    """SHA-256 of the data, in hexadecimal digits"""
+    file_id: str | None = None
+    """Id of the file that was read; null for inline data"""
 
 
 class Drift(Answer):
-    """How the data differs from what the code was made for."""
+    """A difference between the data and what the code was made for."""
 
     data: str
+    """Name of the data set that drifted"""
     column: str
-    change: Literal["missing", "new", "type"]
+    """Column name"""
+    change: DriftKind
+    """How the column differs"""
     expected: str | None = None
+    """Data type that the code was made for; null for a new column"""
     found: str | None = None
-    renamed_to: str | None = None  #: of a missing column: the new one that it has probably become
+    """Data type that was found; null for a missing column"""
+    renamed_to: str | None = None
+    """Of a missing column: the new column that it probably became; null if there is none"""
 
 
 class CellsSent(Answer):
-    """Which cells of which table a message to the model held."""
+    """Which cells a message to the model contained."""
 
     turn: int
+    """Turn of the job"""
     table: str
-    rows: int  #: of the head, counted from the first
-    columns: list[str]  #: whose values stood in the message
-    values: dict[str, int] = {}  #: column: distinct values listed beside the head
+    """Name of the data set, or `result`"""
+    rows: int
+    """Number of rows sent, counted from the first"""
+    columns: list[str]
+    """Columns whose values were sent"""
+    values: dict[str, int] = {}
+    """Number of distinct values listed in addition, by column"""
     masked: list[str] = []
-    stand_ins: bool = False  #: the cells came from a run over pseudonyms of masked values
+    """Columns whose values were hidden"""
+    stand_ins: bool = False
+    """Whether the cells came from a run over pseudonyms of masked values"""
 
 
 class TransformResult(Answer):
-    status: Literal["done", "best_so_far", "question"]
+    """Result of a `transform` job."""
+
+    status: TransformStatus
+    """`done`: all checks hold; `best_so_far`: the budget ended before; `question`: the model needs an answer"""
     code: str
+    """Code that made the result"""
     table: Table | None
+    """Result table; null for a plot or a question"""
     plot_file_id: str | None
+    """Id of the produced file with the plot; null for a table"""
     effect: Effect | None
+    """What the code changed; null if there is no table"""
     explanation: str
+    """What the code does, in the model's words"""
     iterations: list[Iteration]
+    """Attempts of the model, in order"""
     question: str | None
+    """Question of the model to the user; null unless the status is `question`"""
     probes: list[Probe] = []
+    """Read-only queries of the data by the model"""
     assertions: list[AssertionCheck] = []
+    """Outcome of each assertion for the result"""
     observed: list[AssertionCheck] = []
+    """Outcome of each observed condition"""
     checks: list[Check] = []
+    """Checks of the result by the caller, the model and Assay"""
     inputs: list[InputSeen] = []
+    """Data sets as they were read"""
     drift: list[Drift] = []
+    """Differences between the data and `expects`"""
     audit: list[CellsSent] = []
-    masked_columns: list[str] = []  #: of the result: masked in a follow-up too
-    continues: str | None = None  #: the job whose result this one started from
+    """Cells that the model saw, by message"""
+    masked_columns: list[str] = []
+    """Columns of the result that are also masked in a follow-up"""
+    continues: str | None = None
+    """Id of the job whose result this one started from; null if none"""
     skills: list[str] = []
+    """Names of the skills that entered the prompt"""

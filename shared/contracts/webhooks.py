@@ -7,6 +7,7 @@ import binascii
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
+from typing_extensions import TypeAliasType
 
 from shared.contracts.common import Answer, Request, Time
 
@@ -22,60 +23,94 @@ def _key(value: str) -> str:
     return value
 
 
+DeliveryOutcome = TypeAliasType(
+    "DeliveryOutcome",
+    Annotated[
+        Literal["delivered", "failed", "gone", "refused", "unreachable"],
+        Field(description="Outcome of a delivery attempt"),
+    ],
+)
+FinishedState = TypeAliasType(
+    "FinishedState",
+    Annotated[Literal["succeeded", "failed", "cancelled", "dead"], Field(description="State of a job that has ended")],
+)
+
+
 class WebhookSecretInput(Request):
+    """A signing secret to add."""
+
     secret: Annotated[str, Field(max_length=120, pattern="^whsec_"), AfterValidator(_key)] | None = None
+    """`whsec_` and the base64 of 24 to 64 random bytes; null generates one"""
 
 
 class WebhookSecret(Answer):
+    """A secret that webhooks are signed with."""
+
     id: str
+    """Secret id"""
     secret: str
+    """The secret: `whsec_` and base64"""
     created_at: Time
+    """Time at which the secret was added"""
 
 
 class Delivery(Answer):
     """One attempt to deliver a job's webhook."""
 
-    id: Annotated[str, Field(description="Names the attempt, for a redelivery", examples=["0197a1c2"])]
-    attempt: Annotated[int, Field(description="Counts from 1 and goes on with redeliveries", examples=[1])]
+    id: Annotated[str, Field(examples=["0197a1c2"])]
+    """Id of the attempt, for a redelivery"""
+    attempt: Annotated[int, Field(examples=[1])]
+    """Number of the attempt, from 1; redeliveries continue it"""
     outcome: Annotated[
-        Literal["delivered", "failed", "gone", "refused", "unreachable"],
-        Field(
-            description="`delivered`: a 2xx answer. `failed`: another status, `unreachable`: no answer; both are tried "
-            "again. `gone`: 410, and `refused`: an address that may not be called; both end it",
-            examples=["delivered"],
-        ),
+        DeliveryOutcome,
+        Field(examples=["delivered"]),
     ]
-    http_status: Annotated[int | None, Field(description="Of the receiver's answer", examples=[200])] = None
-    detail: Annotated[str | None, Field(description="Why it was not delivered", examples=["no answer in time"])] = None
-    seconds: Annotated[float, Field(description="From the look-up of the name to the answer", examples=[0.21])]
-    at: Annotated[Time, Field(description="When the attempt ended")]
+    """`delivered`: a 2xx response. `failed` (another status) and `unreachable` (no response) are retried. `gone` (410)
+    and `refused` (a forbidden address) are not"""
+    http_status: Annotated[int | None, Field(examples=[200])] = None
+    """HTTP status of the receiver's response; null without a response"""
+    detail: Annotated[str | None, Field(examples=["no answer in time"])] = None
+    """Why it was not delivered; null if it was"""
+    seconds: Annotated[float, Field(examples=[0.21])]
+    """Seconds from the name lookup to the response"""
+    at: Time
+    """Time at which the attempt ended"""
 
 
 class Deliveries(Answer):
-    """Where a job's webhook goes, what came of it so far, and when it is tried again."""
+    """Webhook of a job and the attempts to deliver it."""
 
-    url: Annotated[str | None, Field(description="Null: the job has no webhook", examples=["https://example.com/hook"])]
-    pending: Annotated[bool, Field(description="Whether another attempt follows", examples=[False])]
-    next_at: Annotated[Time | None, Field(description="When; null before the job has ended, and after the last")]
-    items: Annotated[list[Delivery], Field(description="The latest attempt first")]
+    url: Annotated[str | None, Field(examples=["https://example.com/hook"])]
+    """URL of the webhook; null if the job has none"""
+    pending: Annotated[bool, Field(examples=[False])]
+    """Whether another attempt follows"""
+    next_at: Time | None
+    """Time of the next attempt; null before the job has ended, and after the last attempt"""
+    items: list[Delivery]
+    """Attempts, latest first"""
 
 
 class FinishedJob(Answer):
-    """What a webhook says of a job: what ended, not what came of it."""
+    """The job that ended, without its result."""
 
-    id: Annotated[str, Field(description="The id of the job")]
-    kind: Annotated[str, Field(description="The kind of the job", examples=["execute"])]
-    state: Annotated[
-        Literal["succeeded", "failed", "cancelled", "dead"],
-        Field(description="How it ended; `dead`: it crashed its workers"),
-    ]
-    labels: Annotated[dict[str, str], Field(description="Those of the submit", examples=[{"run": "42"}])]
-    links: Annotated[dict[str, str], Field(description="`self`: where the job is read, with an API key")]
+    id: str
+    """Job id"""
+    kind: Annotated[str, Field(examples=["execute"])]
+    """Job kind"""
+    state: FinishedState
+    """How the job ended; `dead`: it crashed its workers"""
+    labels: Annotated[dict[str, str], Field(examples=[{"run": "42"}])]
+    """Names and values that the client set"""
+    links: dict[str, str]
+    """URL paths, by name; `self` is the job, to be read with an API key"""
 
 
 class JobFinished(Answer):
     """The body of a webhook; its headers are those of Standard Webhooks."""
 
-    type: Annotated[Literal["job.finished"], Field(description="The only type there is")]
-    timestamp: Annotated[Time, Field(description="When the job ended")]
-    data: Annotated[FinishedJob, Field(description="The job")]
+    type: Literal["job.finished"]
+    """Type of the notification"""
+    timestamp: Time
+    """Time at which the job ended"""
+    data: FinishedJob
+    """The job"""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -21,10 +22,10 @@ _PYTHON = """\
 import os
 from assay_generated import AuthenticatedClient
 from assay_generated.api.jobs import get_job, submit_job
-from assay_generated.models import ExecuteInput, ExecuteInputLanguage, ExecuteJob, JobView, Problem
+from assay_generated.models import ExecuteInput, ExecuteJob, JobView, LanguageName, Problem
 
 with AuthenticatedClient(os.environ["ASSAY_URL"], token=os.environ["ASSAY_API_KEY"]) as client:
-    program = ExecuteInput(language=ExecuteInputLanguage.PYTHON, code="print(6 * 7)")
+    program = ExecuteInput(language=LanguageName.PYTHON, code="print(6 * 7)")
     order = ExecuteJob(kind="execute", input_=program)
     job = submit_job.sync(client=client, body=order, prefer="wait=60")
     assert isinstance(job, JobView), job
@@ -87,6 +88,9 @@ def test_a_generated_python_client_runs_a_job(shell: Shell, document: Path, tmp_
         capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert made.returncode == 0, made.stdout + made.stderr
+    models = (tmp_path / "made" / "assay_generated" / "models" / "__init__.py").read_text()
+    numbered = re.findall(r"import (\w+\d+)\b", models)
+    assert [name for name in numbered if not re.search(r"Type\d+$", name)] == [], "an enum is written at each use"
     status = json.loads(shell("status", "-o", "json").out)
     env = {**shell.env, "PYTHONPATH": str(tmp_path / "made")}
     used = subprocess.run(

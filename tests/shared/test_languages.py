@@ -39,7 +39,7 @@ def test_no_word_and_no_extension_means_two_languages() -> None:
 
 def test_a_request_may_name_the_rows_of_the_table() -> None:
     adapter: TypeAdapter[str] = TypeAdapter(LanguageName)
-    assert adapter.json_schema() == {"enum": list(LANGUAGES), "type": "string"}
+    assert adapter.json_schema()["enum"] == list(LANGUAGES)
     assert adapter.validate_python("r") == "r"
     with pytest.raises(ValidationError, match="Input should be 'python', 'r', 'javascript' or 'sql'"):
         adapter.validate_python("cobol")

@@ -15,6 +15,8 @@ from services.gateway.routing import routes
 from shared.contracts.common import Page
 from shared.contracts.flow_document import FlowCreate, FlowSave
 from shared.contracts.flow_routes import (
+    ChartDirection,
+    ExportFormat,
     FlowSummary,
     FlowView,
     ImportInput,
@@ -31,7 +33,6 @@ from shared.flows.calls import Call
 from shared.flows.document import Document
 from shared.flows.forms.dot import dot
 from shared.flows.forms.mermaid import mermaid
-from shared.flows.forms.outline import Direction
 from shared.flows.forms.svg import svg
 from shared.flows.history import Edit
 from shared.flows.incoming import import_document, read_document
@@ -141,9 +142,9 @@ _INERT = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inli
 async def export_flow(
     service: Service,
     id: Id,
-    format: Annotated[Literal["mermaid", "dot", "json", "svg"], Query(description="Which form")],
+    format: Annotated[ExportFormat, Query(description="Format of the export")],
     direction: Annotated[
-        Direction | None, Query(description="Of a Mermaid chart or DOT graph; without it, as the flow is drawn")
+        ChartDirection | None, Query(description="Direction of a Mermaid chart or DOT graph; null keeps the drawn one")
     ] = None,
 ) -> Response:
     flow = await service.read(id)

@@ -11,7 +11,6 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, JsonValue, TypeAdapter
 
-from services.gateway.http.descriptions import describe_properties
 from services.gateway.http.problems import MEDIA_TYPE
 from services.gateway.http.rules import EndpointRules
 from shared import errors
@@ -73,8 +72,10 @@ def _document(app: FastAPI) -> Json:
         _add_schema(schemas, kind.result)
     _add_schema(schemas, JobFinished)
     document["webhooks"] = {"job.finished": {"post": _WEBHOOK}}
-    describe_properties(schemas)
-    schemas["JobKind"] = {"type": "string", "enum": list(KINDS), "title": "JobKind"}
+    schemas["JobKind"] = {
+        "type": "string", "enum": list(KINDS), "title": "JobKind", "description": "Kind of a job"
+    }  # fmt: skip
+    schemas["JsonValue"] = {"description": "Any JSON value"}
     parts["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer", "description": "An API key"}}
     for route in _routes(app):
         for method in route.methods or ():
@@ -99,7 +100,11 @@ def _add_events(schemas: Json) -> None:
         mode="serialization", ref_template="#/components/schemas/{model}"
     )
     schemas.update(union.pop("$defs"))
-    schemas["JobEvent"] = {"title": "JobEvent", "description": "An event of a job, by its type", **union}
+    schemas["JobEvent"] = {
+        "title": "JobEvent",
+        "description": "An event of a job; its members depend on `type`",
+        **union,
+    }
 
 
 def _routes(app: FastAPI) -> list[APIRoute]:

@@ -46,5 +46,5 @@ def _sane(id: str) -> str:
 
 #: An id in a path: whatever is not one of ours is not found, and never reaches a statement.
 Id = Annotated[str, Path(description="The id"), AfterValidator(_sane)]
-IfMatch = Annotated[str | None, Header(description="The `ETag` of the version that is to be replaced")]
+IfMatch = Annotated[str | None, Header(description="`ETag` of the version that you read; 412 if it has changed since")]
 TenantName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_-]{0,62}$")]

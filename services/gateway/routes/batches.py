@@ -30,13 +30,16 @@ _MOST_JOBS = 1000
 
 
 class BatchInput(Strict):
-    jobs: list[JobRequest]  #: narrowed to the kinds that there are in ``submit_router``
+    """Jobs to submit together: all are accepted, or none."""
+
+    jobs: list[JobRequest]  # narrowed to the existing kinds in ``submit_router``
+    """Jobs to submit, at most 1,000"""
 
 
 def submit_router(kinds: Mapping[str, KindSpec[Any]]) -> APIRouter:
     """The operation whose body holds jobs of the kinds that there are when the application is made."""
     jobs: Any = Annotated[list[request_type(kinds.values())], Field(min_length=1, max_length=_MOST_JOBS)]  # type: ignore[misc]
-    body = create_model("BatchInput", __base__=BatchInput, jobs=(jobs, ...))
+    body = create_model("BatchInput", __base__=BatchInput, __doc__=BatchInput.__doc__, jobs=(jobs, ...))
     router = routes("/v1/batches", "Batches")
     submit = router.post("", summary="Submit many jobs", status_code=202, response_model=BatchView)
     submit(narrowed(submit_batch, body=body))

@@ -38,10 +38,12 @@ JobId = Annotated[str, Field(min_length=1, max_length=64)]
 
 
 class BulkInput(Strict):
-    """Which jobs: by id, or all that a filter of the list fits."""
+    """Which jobs: by id, or all that match a filter."""
 
     ids: Annotated[list[JobId], Field(min_length=1, max_length=_MOST)] | None = None
-    filter: Annotated[JobWhere | None, Field(description="What they have in common, as in their list")] = None
+    """Ids of the jobs; give this or `filter`"""
+    filter: JobWhere | None = None
+    """Filter that the jobs match, as in the list of jobs; give this or `ids`"""
 
     @model_validator(mode="after")
     def _says_which(self) -> Self:
@@ -53,9 +55,10 @@ class BulkInput(Strict):
 
 
 class BulkReplayInput(BulkInput):
-    """``change`` is the same for all of them."""
+    """Which jobs to replay: by id, or all that match a filter."""
 
-    change: Annotated[ReplayInput, Field(description="What is different in all of the new jobs")] = ReplayInput()
+    change: ReplayInput = ReplayInput()
+    """What the replay changes in each of the jobs"""
 
 
 @router.post("/cancel", summary="Cancel many jobs", status_code=202, response_model=BulkOutcomes)

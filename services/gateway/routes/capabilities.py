@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from fastapi import Response
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from services.gateway.dependencies import Deps
 from services.gateway.http.auth import CurrentCaller
@@ -17,7 +17,14 @@ from services.gateway.http.rules import EndpointRules
 from services.gateway.routing import routes
 from services.gateway.workers import LiveWorker
 from shared import VERSION
-from shared.contracts.capabilities import Capabilities, DependencyState, IsolationState, KindState, LanguageState
+from shared.contracts.capabilities import (
+    Capabilities,
+    Health,
+    IsolationState,
+    KindState,
+    LanguageState,
+    Readiness,
+)
 from shared.errors import DatabaseUnavailable
 from shared.kinds import KINDS, KindSpec
 from shared.languages import LANGUAGES
@@ -91,15 +98,6 @@ def isolation_of(workers: Sequence[LiveWorker]) -> IsolationState:
 
 
 health_router = routes(tag="Health")
-
-
-class Health(BaseModel):
-    status: str
-
-
-class Readiness(Health):
-    isolation: IsolationState  #: the tier that the execution workers reached, ``none`` while none reports
-    dependencies: dict[str, DependencyState]  #: postgres, redis, files, and qdrant where it is a server
 
 
 @health_router.get("/healthz", summary="Is the process alive?", response_model=Health)

@@ -115,8 +115,8 @@ async def list_evaluation_runs(
     id: Id,
     caller: CurrentCaller,
     db: Db,
-    case: Annotated[str | None, Query(max_length=120)] = None,
-    variant: Annotated[str | None, Query(max_length=120)] = None,
+    case: Annotated[str | None, Query(max_length=120, description="Name of a case: only its runs")] = None,
+    variant: Annotated[str | None, Query(max_length=120, description="Name of a variant: only its runs")] = None,
 ) -> Response:
     """Each run with what came of it, in the order in which they are begun; the list is whole."""
     row = await _find(db, id, caller.tenant)

@@ -25,8 +25,8 @@ async def get_file_rows(
     id: Id,
     caller: CurrentCaller,
     deps: Deps,
-    offset: Annotated[int, Query(ge=0, le=10**12)] = 0,
-    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    offset: Annotated[int, Query(ge=0, le=10**12, description="Number of rows to skip")] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000, description="Number of rows on a page")] = 100,
     columns: Annotated[list[str], Query(max_length=300, description="Only these, in this order")] = [],  # noqa: B006
     sort: Annotated[list[str], Query(max_length=10, description="By these; `-NAME` is falling")] = [],  # noqa: B006
     filter: Annotated[list[str], Query(max_length=20, description=_FILTER)] = [],  # noqa: B006

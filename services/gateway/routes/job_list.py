@@ -55,27 +55,29 @@ def _version(name: str) -> str:
 
 
 class JobWhere(BaseModel):
-    """What jobs have in common; a name that it does not know is refused, as it would filter nothing."""
+    """Filter of jobs; all given conditions must hold."""
 
     model_config = ConfigDict(extra="forbid")
 
-    kind: Annotated[list[KnownKind], Field(max_length=20, description="Any of these")] = []
-    state: Annotated[list[JobState], Field(max_length=6, description="Any of these")] = []
+    kind: Annotated[list[KnownKind], Field(max_length=20, description="Kinds of the jobs; any of these")] = []
+    state: Annotated[list[JobState], Field(max_length=6, description="States of the jobs; any of these")] = []
     label: Annotated[
         list[Annotated[str, AfterValidator(_label)]],
-        Field(max_length=32, description="`key=value`; several must all hold"),
+        Field(max_length=32, description="Labels as `KEY=VALUE`; a job must have all of them"),
     ] = []
-    created_after: Annotated[AwareDatetime | None, Field(description="Submitted after this moment")] = None
-    created_before: Annotated[AwareDatetime | None, Field(description="Submitted before this moment")] = None
-    conversation_id: Name | None = None
-    batch_id: Name | None = None
-    replayed_from: Name | None = None
-    provider: Annotated[Name | None, Field(description="Who answered in it")] = None
-    model: Annotated[Name | None, Field(description="The model that answered in it")] = None
-    prompt: Annotated[Name, AfterValidator(_version)] | None = Field(None, description="`key@version` that it used")
-    error_code: Annotated[Name | None, Field(description="They failed with this code")] = None
-    failed_over: Annotated[bool | None, Field(description="Whether another model had to answer")] = None
-    warnings: Annotated[bool | None, Field(description="Whether they have warnings")] = None
+    created_after: Annotated[AwareDatetime | None, Field(description="Submitted after this time")] = None
+    created_before: Annotated[AwareDatetime | None, Field(description="Submitted before this time")] = None
+    conversation_id: Annotated[Name | None, Field(description="Conversation that the jobs belong to")] = None
+    batch_id: Annotated[Name | None, Field(description="Batch that the jobs were submitted with")] = None
+    replayed_from: Annotated[Name | None, Field(description="Id of the job that the jobs replay")] = None
+    provider: Annotated[Name | None, Field(description="Provider that answered a call of the job")] = None
+    model: Annotated[Name | None, Field(description="Model that answered a call of the job")] = None
+    prompt: Annotated[Name, AfterValidator(_version)] | None = Field(
+        None, description="Prompt that the job used, as `KEY@VERSION`"
+    )
+    error_code: Annotated[Name | None, Field(description="Error code of failed jobs")] = None
+    failed_over: Annotated[bool | None, Field(description="Whether a failover took place")] = None
+    warnings: Annotated[bool | None, Field(description="Whether the job has warnings")] = None
     q: Annotated[Name | None, Field(description="Words of the title")] = None
 
     def wanted(self) -> JobFilter:
@@ -100,7 +102,7 @@ class JobWhere(BaseModel):
 
 
 class JobQuery(JobWhere):
-    """What one may ask the list for."""
+    """Filter and page of the list of jobs."""
 
     total: Annotated[bool, Field(description="Also count them, up to 10,000")] = False
     limit: Annotated[int, Field(ge=1, le=200, description="How many items a page holds")] = 50

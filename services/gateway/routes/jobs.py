@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, cast
 
-from fastapi import APIRouter, Body, Header, Path, Query, Request, Response
+from fastapi import APIRouter, Body, Path, Query, Request, Response
 from fastapi.openapi.models import Example
 from pydantic import JsonValue
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -16,7 +16,7 @@ from services.gateway.dependencies import Dependencies, Deps
 from services.gateway.http.auth import CurrentCaller
 from services.gateway.http.lane import NotSmall
 from services.gateway.http.responses import Json, JsonText, encode, etag_of, has_tag, with_etag
-from services.gateway.http.rules import EndpointRules, Id
+from services.gateway.http.rules import EndpointRules, Id, IfMatch
 from services.gateway.jobs import checks, tables, views
 from services.gateway.jobs.checks import is_large_kind
 from services.gateway.jobs.replay import replayed
@@ -124,7 +124,7 @@ async def _ended(db: AsyncConnection, id: str, tenant: str) -> views.Row:
 
 @router.post("/{id}/cancel", summary="Cancel a job", status_code=202, response_model=JobView)
 async def cancel_job(
-    id: Id, caller: CurrentCaller, db: Db, unit: Unit, deps: Deps, if_match: Annotated[str | None, Header()] = None
+    id: Id, caller: CurrentCaller, db: Db, unit: Unit, deps: Deps, if_match: IfMatch = None
 ) -> Response:
     """A queued job ends at once; a running one within seconds. 409 `job_finished` when it has ended."""
     if if_match is not None:

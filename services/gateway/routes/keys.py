@@ -38,7 +38,9 @@ async def create_key(body: KeyInput, caller: CurrentCaller, db: Db, deps: Deps) 
 async def list_keys(
     caller: CurrentCaller,
     db: Db,
-    tenant: Annotated[str | None, Query(max_length=63, pattern=r"^[a-z0-9][a-z0-9_-]*$")] = None,
+    tenant: Annotated[
+        str | None, Query(max_length=63, pattern=r"^[a-z0-9][a-z0-9_-]*$", description="Only keys of this tenant")
+    ] = None,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Response:

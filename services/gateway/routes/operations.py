@@ -17,7 +17,7 @@ from services.gateway.http.auth import CurrentCaller
 from services.gateway.http.rules import EndpointRules
 from services.gateway.routing import routes
 from services.gateway.settings import effective
-from shared.contracts.models import ModelName
+from shared.contracts.models import CallSource, ModelName
 from shared.contracts.operations import (
     Bucket,
     Grouping,
@@ -28,7 +28,6 @@ from shared.contracts.operations import (
     Served,
     ServedRow,
     SettingStates,
-    Source,
     Stats,
     StatsRow,
     WorkerInfo,
@@ -49,8 +48,9 @@ _BUCKETS: Mapping[Bucket, timedelta] = {
 }
 _MINUTES = 60  #: of the past of the queues
 
+Until = Annotated[AwareDatetime | None, Query(description="End of the period; by default now")]
 Since = Annotated[AwareDatetime | None, Query(alias="from", description="By default a week ago")]
-OfSource = Annotated[Source | None, Query(description="Only calls of this source, and jobs that have one")]
+OfSource = Annotated[CallSource | None, Query(description="Only calls of this source, and jobs that have one")]
 
 
 @router.get("/queues", summary="See what waits and what runs")
@@ -115,7 +115,7 @@ async def get_stats(
     by: Annotated[Grouping, Query(description="What a row is about")] = "kind",
     bucket: Annotated[Bucket, Query(description="`all` is one row a group for the whole time")] = "day",
     from_: Since = None,
-    to: AwareDatetime | None = None,
+    to: Until = None,
     source: OfSource = None,
 ) -> Stats:
     """A row per bucket and group. `tenant` needs `admin`, and then covers all of them; the rest is the caller's own.
@@ -135,7 +135,7 @@ async def get_stats(
 
 @router.get("/stats/served", summary="See which models answered for which")
 async def list_served(
-    caller: CurrentCaller, db: Db, from_: Since = None, to: AwareDatetime | None = None, source: OfSource = None
+    caller: CurrentCaller, db: Db, from_: Since = None, to: Until = None, source: OfSource = None
 ) -> Served:
     """A row per model that was asked first and model that answered in the end, with how many requests."""
     since, until = _time(from_, to, _BUCKETS["day"])

@@ -16,7 +16,7 @@ from services.gateway.http.responses import Cursor, Json, Limit, encode, etag_of
 from services.gateway.http.rules import EndpointRules, Id, IfMatch, TenantName
 from services.gateway.jobs.gates import passed
 from services.gateway.routing import routes
-from shared.contracts.common import Answer, Page
+from shared.contracts.common import Page
 from shared.contracts.models import (
     AllowedModels,
     AllowedModelsInput,
@@ -33,6 +33,7 @@ from shared.contracts.models import (
     Providers,
     ProviderState,
     PublishInput,
+    RoleChain,
     RollbackInput,
 )
 from shared.errors import InvalidRequest, PreconditionFailed
@@ -165,12 +166,6 @@ providers_router = routes("/v1/providers", "Models")
 tenant_models_router = routes("/v1/tenants/{tenant}/models", "Models")
 
 Tenant = Annotated[TenantName, Path(description="The tenant")]
-
-
-class RoleChain(Answer):
-    role: str
-    chain: list[Link]
-    warnings: list[str]
 
 
 @models_router.get(

@@ -22,9 +22,9 @@ from shared.contracts.definitions import (
     DefinitionSet,
     DefinitionsInput,
     DefinitionsVersion,
-    Kind,
     PromotionInput,
     Proposal,
+    TechnologyKind,
 )
 from shared.contracts.models import RollbackInput
 from shared.errors import Conflict, InvalidRequest, NotFound, PreconditionFailed
@@ -101,6 +101,7 @@ async def rollback_definitions(
     return _changed(await _save(db, caller, old.yaml, old.definitions, expected, f"as version {body.version} was"))
 
 
+KindOfProposal = Annotated[TechnologyKind, Path(description="Kind of the proposed technology")]
 AtLeast = Annotated[int, Query(ge=1, le=1000, description="In how many jobs a technology was named")]
 
 
@@ -115,7 +116,7 @@ async def list_stack_proposals(
 @router.post("/proposals/{kind}/{id}/promote", summary="Make a proposal a definition", response_model=DefinitionSet)
 @EndpointRules(audit="definitions.promote")
 async def promote_stack_proposal(
-    kind: Kind, id: TechnologyId, caller: CurrentCaller, db: Db, body: PromotionInput | None = None
+    kind: KindOfProposal, id: TechnologyId, caller: CurrentCaller, db: Db, body: PromotionInput | None = None
 ) -> Response:
     """Adds it to the definitions, as a new version; the body changes what is to be other than proposed."""
     proposal = await _proposal(db, caller.tenant, kind, id)
@@ -131,7 +132,7 @@ async def promote_stack_proposal(
 
 
 @router.post("/proposals/{kind}/{id}/dismiss", summary="Dismiss a proposal")
-async def dismiss_stack_proposal(kind: Kind, id: TechnologyId, caller: CurrentCaller, db: Db) -> Proposal:
+async def dismiss_stack_proposal(kind: KindOfProposal, id: TechnologyId, caller: CurrentCaller, db: Db) -> Proposal:
     """It stays listed as dismissed, and can still be promoted."""
     await _proposal(db, caller.tenant, kind, id)
     await db.execute(proposals.decide(caller.tenant, kind, id, "dismissed", caller.key_id))

@@ -9,13 +9,13 @@ from services.stacks.packages.package import Package, Proof, TechnologyFinding
 from services.stacks.packages.survey import Survey
 from services.stacks.rules.technologies import TechnologyRules
 from services.stacks.tree import ancestors, join
-from shared.contracts.detect import Kind
+from shared.contracts.detect import TechnologyKind
 
 
 @dataclass(frozen=True)
 class BuildSystems:
     rules: TechnologyRules
-    kind: Kind = "build_system"
+    kind: TechnologyKind = "build_system"
 
     def detect(self, survey: Survey) -> Iterable[tuple[Package, TechnologyFinding]]:
         for package in survey.packages.values():
@@ -36,7 +36,7 @@ class PackageManagers:
     """The manager of every build system found, unless something said another one."""
 
     rules: TechnologyRules
-    kind: Kind = "package_manager"
+    kind: TechnologyKind = "package_manager"
 
     def detect(self, survey: Survey) -> Iterable[tuple[Package, TechnologyFinding]]:
         for package in survey.packages.values():
@@ -51,7 +51,7 @@ class PackageManagers:
 @dataclass(frozen=True)
 class Orchestrators:
     rules: TechnologyRules
-    kind: Kind = "orchestrator"
+    kind: TechnologyKind = "orchestrator"
 
     def detect(self, survey: Survey) -> Iterable[tuple[Package, TechnologyFinding]]:
         """Found for the folder that holds the file: its package, or the first one below it."""

@@ -11,7 +11,7 @@ from services.stacks.packages.package import Package, Proof, TechnologyFinding
 from services.stacks.packages.survey import Survey, split_off
 from services.stacks.rules.technologies import TechnologyRules
 from services.stacks.tree import ancestors
-from shared.contracts.detect import Definition, Kind
+from shared.contracts.detect import Definition, TechnologyKind
 
 _ECOSYSTEMS = {
     "node": "npm", "nodejs": "npm", "javascript": "npm", "yarn": "npm", "pnpm": "npm", "pip": "pypi", "python": "pypi",
@@ -29,7 +29,7 @@ class Definitions:
     rules: TechnologyRules
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> TechnologyKind:
         return self.definition.kind
 
     def detect(self, survey: Survey) -> Iterable[tuple[Package, TechnologyFinding]]:

@@ -11,7 +11,7 @@ from services.stacks.packages.package import Package, Proof, TechnologyFinding
 from services.stacks.packages.survey import Survey
 from services.stacks.rules.technologies import TIERS, Technology, TechnologyRules
 from services.stacks.tree import HEAD_BYTES, join, resolved
-from shared.contracts.detect import Kind
+from shared.contracts.detect import TechnologyKind
 
 #: How much a dependency proves, by where it is declared.
 _WEIGHTS = {"prod": 0.92, "optional": 0.6, "peer": 0.55, "dev": 0.35, "test": 0.3, "indirect": 0.15}
@@ -22,7 +22,7 @@ _MODULE_MAJOR = re.compile(r"/v\d+$")
 @dataclass(frozen=True)
 class Frameworks:
     rules: TechnologyRules
-    kind: Kind = "framework"
+    kind: TechnologyKind = "framework"
 
     def detect(self, survey: Survey) -> Iterable[tuple[Package, TechnologyFinding]]:
         for package in survey.packages.values():

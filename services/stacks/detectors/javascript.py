@@ -13,7 +13,7 @@ from services.stacks.packages.survey import Survey
 from services.stacks.rules.technologies import TechnologyRules
 from services.stacks.scan.markers import NODE_LOCKFILES, NODE_SETTINGS
 from services.stacks.tree import join
-from shared.contracts.detect import Conflict, Kind
+from shared.contracts.detect import Conflict, TechnologyKind
 
 MANAGERS = ("bun", "pnpm", "yarn", "npm")
 _COMMAND = re.compile(
@@ -51,7 +51,7 @@ class _ReadOnce:
 @dataclass(frozen=True)
 class JavaScriptManagers:
     rules: TechnologyRules
-    kind: Kind = "build_system"
+    kind: TechnologyKind = "build_system"
 
     def detect(self, survey: Survey) -> Iterable[tuple[Package, TechnologyFinding]]:
         read = _ReadOnce()

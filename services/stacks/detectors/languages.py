@@ -12,7 +12,7 @@ from services.stacks.packages.ranking import primary_language, primary_of
 from services.stacks.packages.survey import Survey
 from services.stacks.rules.technologies import TechnologyRules
 from services.stacks.tree import HEAD_BYTES, join
-from shared.contracts.detect import Kind
+from shared.contracts.detect import TechnologyKind
 
 _JVM = ("java", "kotlin", "scala", "groovy")
 _JVM_BUILDS = frozenset(
@@ -40,7 +40,7 @@ def _typed(survey: Survey, path: str) -> bool:
 @dataclass(frozen=True)
 class Languages:
     rules: TechnologyRules
-    kind: Kind = "language"
+    kind: TechnologyKind = "language"
 
     def detect(self, survey: Survey) -> Iterable[tuple[Package, TechnologyFinding]]:
         for package in survey.packages.values():
@@ -183,7 +183,7 @@ class _Written:
 @dataclass(frozen=True)
 class Runtimes:
     rules: TechnologyRules
-    kind: Kind = "runtime"
+    kind: TechnologyKind = "runtime"
 
     def detect(self, survey: Survey) -> Iterable[tuple[Package, TechnologyFinding]]:
         for package in survey.packages.values():

@@ -11,7 +11,7 @@ from services.stacks.packages.survey import Survey
 from services.stacks.rules.technologies import TechnologyRules
 from services.stacks.scan.markers import PYTHON_LOCKFILES
 from services.stacks.tree import join
-from shared.contracts.detect import Conflict, Kind
+from shared.contracts.detect import Conflict, TechnologyKind
 
 #: In the order of precedence.
 MANAGERS = ("uv", "poetry", "pdm", "hatch", "pipenv", "pixi", "conda", "buildout", "pip")
@@ -38,7 +38,7 @@ _FILES = {
 @dataclass(frozen=True)
 class PythonManagers:
     rules: TechnologyRules
-    kind: Kind = "build_system"
+    kind: TechnologyKind = "build_system"
 
     def detect(self, survey: Survey) -> Iterable[tuple[Package, TechnologyFinding]]:
         for package in survey.packages.values():

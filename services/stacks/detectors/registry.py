@@ -14,14 +14,14 @@ from services.stacks.detectors.python import PythonManagers
 from services.stacks.packages.package import Package, TechnologyFinding
 from services.stacks.packages.survey import Survey
 from services.stacks.rules.technologies import TechnologyRules
-from shared.contracts.detect import Definition, Kind
+from shared.contracts.detect import Definition, TechnologyKind
 
 
 class Detector(Protocol):
     """Looks at every package of a survey for technologies of one kind; the phases cannot tell which of them answers."""
 
     @property
-    def kind(self) -> Kind: ...
+    def kind(self) -> TechnologyKind: ...
 
     def detect(self, survey: Survey) -> Iterable[tuple[Package, TechnologyFinding]]: ...
 

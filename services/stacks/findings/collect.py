@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import get_args
 
 from services.stacks.findings.secrets import secret_files
 from services.stacks.findings.unpinned import unpinned
 from services.stacks.packages.survey import Survey
 from services.stacks.phases.ranges import LIFECYCLES_AS_OF
-from shared.contracts.detect import DetectResult, FindingRule, Service, StackFinding
+from shared.contracts.detect import FINDING_RULES, DetectResult, Service, StackFinding
 
-_ORDER = {rule: number for number, rule in enumerate(get_args(FindingRule))}
+_ORDER = {rule: number for number, rule in enumerate(FINDING_RULES)}
 #: A technology that is less sure than this is not held against anybody.
 _SURE = 0.5
 

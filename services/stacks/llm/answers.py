@@ -14,7 +14,7 @@ from services.stacks.packages.package import Proof
 from services.stacks.packages.survey import Survey
 from services.stacks.rules.technologies import TechnologyRules
 from services.stacks.tree import join, within
-from shared.contracts.detect import Kind
+from shared.contracts.detect import TechnologyKind
 from shared.llm.chat import JsonSchema
 from shared.llm.json_text import AnswerUnreadable
 from shared.llm.json_text import parse as parse_json
@@ -35,7 +35,7 @@ class Identification(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     root: str
-    kind: Kind
+    kind: TechnologyKind
     name: str
     confidence: float = Field(ge=0, le=1)
     evidence: list[CitedFile]
@@ -50,7 +50,7 @@ class Identifications(BaseModel):
 @dataclass(frozen=True)
 class Fact:
     root: str
-    kind: Kind
+    kind: TechnologyKind
     id: str
     name: str
     custom: bool

@@ -13,7 +13,7 @@ from services.stacks.llm.shown import Detail, compacted, shown
 from services.stacks.packages.package import Package, TechnologyFinding
 from services.stacks.packages.survey import Survey, split_off
 from services.stacks.rules.technologies import TechnologyRules
-from shared.contracts.detect import Kind
+from shared.contracts.detect import TechnologyKind
 from shared.errors import NoProviderConfigured, ProvidersFailed
 from shared.llm.chat import ChatMessage, ChatRequest, Finish, Prompts, Provider
 from shared.loop import Again, Budget, BudgetSpent, Done, Turn, run_loop
@@ -174,7 +174,7 @@ class LlmDetector:
     """What a model was asked, as the detector of one kind: the phases treat it like any other."""
 
     identifier: Identifier
-    kind: Kind
+    kind: TechnologyKind
 
     def detect(self, survey: Survey) -> Iterable[tuple[Package, TechnologyFinding]]:
         for package, fact in self.identifier.facts_of(survey):
@@ -192,5 +192,5 @@ class LlmDetector:
 
 
 def llm_detectors(identifier: Identifier) -> list[LlmDetector]:
-    kinds: tuple[Kind, ...] = (*KINDS[:2], "package_manager", *KINDS[2:])
+    kinds: tuple[TechnologyKind, ...] = (*KINDS[:2], "package_manager", *KINDS[2:])
     return [LlmDetector(identifier, kind) for kind in kinds]

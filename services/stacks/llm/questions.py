@@ -13,9 +13,9 @@ from services.stacks.rules.technologies import TechnologyRules
 from services.stacks.scan.filenames import _PLAIN_NAMES, is_noise
 from services.stacks.scan.model import ScannedFolder
 from services.stacks.tree import ancestors, join
-from shared.contracts.detect import Kind
+from shared.contracts.detect import TechnologyKind
 
-KINDS: tuple[Kind, ...] = ("language", "build_system", "framework", "runtime", "orchestrator")
+KINDS: tuple[TechnologyKind, ...] = ("language", "build_system", "framework", "runtime", "orchestrator")
 _MANIFEST_LIKE = re.compile(
     r"(?i)(?:build|project|package|module|manifest|depend|deps|workspace|recipe|shard|target|spec)"
 )
@@ -34,7 +34,7 @@ class Subject:
     """One root and the kinds that are open there."""
 
     root: str
-    kinds: tuple[Kind, ...]
+    kinds: tuple[TechnologyKind, ...]
     package: Package | None
     folders: tuple[ScannedFolder, ...]
 
@@ -56,7 +56,7 @@ def open_questions(survey: Survey, rules: TechnologyRules, every: bool) -> list[
     return sorted(subjects, key=lambda subject: subject.root)[:MOST_SUBJECTS]
 
 
-def _open_kinds(survey: Survey, package: Package, rules: TechnologyRules) -> Iterable[Kind]:
+def _open_kinds(survey: Survey, package: Package, rules: TechnologyRules) -> Iterable[TechnologyKind]:
     language = primary_language(package)
     framework = primary_of(package, "framework")
     if language is None or language.confidence < 0.5:

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import get_args
 from urllib.parse import quote
 
 from pydantic import JsonValue
 
-from shared.contracts.detect import DetectResult, FindingRule, StackFinding
+from shared.contracts.detect import FINDING_RULES, DetectResult, FindingRule, StackFinding
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
 
@@ -47,7 +46,7 @@ _RULES: dict[FindingRule, _Rule] = {
 
 def sarif(result: DetectResult, version: str) -> JsonValue:
     """One run; the same tree gives the same document."""
-    names = get_args(FindingRule)
+    names = FINDING_RULES
     return {
         "$schema": _SCHEMA,
         "version": "2.1.0",

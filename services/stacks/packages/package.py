@@ -10,7 +10,7 @@ from services.stacks.manifests.model import Dependency, Manifest
 from services.stacks.rules.technologies import Technology
 from services.stacks.scan.model import ScannedFolder, Sources
 from services.stacks.tree import join
-from shared.contracts.detect import Kind
+from shared.contracts.detect import TechnologyKind
 
 #: What the order of every other kind depends on.
 _RANKING = frozenset(("language", "framework"))
@@ -34,7 +34,7 @@ class Proof(NamedTuple):
 class TechnologyFinding:
     """A technology that a detector found in a package."""
 
-    kind: Kind
+    kind: TechnologyKind
     id: str
     name: str
     proofs: list[Proof]
@@ -77,12 +77,12 @@ class Package:
     sources: dict[str, Sources] = field(default_factory=dict)
     folders: list[ScannedFolder] = field(default_factory=list)  #: its own ones, without nested packages
     markers: Sequence[str] = ()
-    findings: dict[tuple[Kind, str], TechnologyFinding] = field(default_factory=dict)
-    by_kind: dict[Kind, list[TechnologyFinding]] = field(default_factory=dict)  #: the same findings
+    findings: dict[tuple[TechnologyKind, str], TechnologyFinding] = field(default_factory=dict)
+    by_kind: dict[TechnologyKind, list[TechnologyFinding]] = field(default_factory=dict)  #: the same findings
     warnings: list[str] = field(default_factory=list)
     dependencies: dict[tuple[str, str], Dependency] = field(default_factory=dict)
-    ranked: dict[Kind, list[TechnologyFinding]] = field(default_factory=dict)  #: until the next finding
-    primary: dict[Kind, TechnologyFinding | None] = field(default_factory=dict)  #: until the next finding
+    ranked: dict[TechnologyKind, list[TechnologyFinding]] = field(default_factory=dict)  #: until the next finding
+    primary: dict[TechnologyKind, TechnologyFinding | None] = field(default_factory=dict)  #: until the next finding
 
     def manifest(self, kind: str) -> Manifest | None:
         for manifest in self.manifests:
@@ -117,7 +117,7 @@ class Package:
         known.weigh()
         known.version = known.version or finding.version
 
-    def findings_of(self, kind: Kind) -> list[TechnologyFinding]:
+    def findings_of(self, kind: TechnologyKind) -> list[TechnologyFinding]:
         return self.by_kind.get(kind, [])
 
     def own_files(self) -> Iterator[tuple[str, str]]:

@@ -9,7 +9,7 @@ from services.stacks.manifests.javascript import workspace_globs
 from services.stacks.packages.package import Package, TechnologyFinding
 from services.stacks.packages.survey import Survey
 from services.stacks.rules.technologies import SERVING, TIERS, ecosystems_of
-from shared.contracts.detect import Kind
+from shared.contracts.detect import TechnologyKind
 
 _ORIGIN = {"user": 3, "rule": 2, "default": 1, "llm": 0}
 
@@ -80,7 +80,7 @@ def _written_as(linguist: str) -> tuple[str, ...]:
     return named if linguist.lower() in _LINGUIST else (*named, linguist.lower())
 
 
-def ordered(package: Package, kind: Kind) -> list[TechnologyFinding]:
+def ordered(package: Package, kind: TechnologyKind) -> list[TechnologyFinding]:
     """Every finding of one kind, the primary one first."""
     known = package.ranked.get(kind)
     if known is None:
@@ -88,7 +88,7 @@ def ordered(package: Package, kind: Kind) -> list[TechnologyFinding]:
     return known
 
 
-def _others(package: Package, kind: Kind) -> list[TechnologyFinding]:
+def _others(package: Package, kind: TechnologyKind) -> list[TechnologyFinding]:
     findings = package.findings_of(kind)
     if len(findings) < 2:
         return findings
@@ -138,7 +138,7 @@ def _only_documents(package: Package, tool: TechnologyFinding) -> bool:
     )
 
 
-def primary_of(package: Package, kind: Kind) -> TechnologyFinding | None:
+def primary_of(package: Package, kind: TechnologyKind) -> TechnologyFinding | None:
     """The one that counts; a framework that is only tested with, or belongs to another language, is none."""
     try:
         return package.primary[kind]
@@ -147,7 +147,7 @@ def primary_of(package: Package, kind: Kind) -> TechnologyFinding | None:
         return best
 
 
-def _primary(package: Package, kind: Kind) -> TechnologyFinding | None:
+def _primary(package: Package, kind: TechnologyKind) -> TechnologyFinding | None:
     findings = ordered(package, kind)
     if not findings:
         return None

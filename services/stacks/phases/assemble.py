@@ -26,13 +26,20 @@ from shared.contracts.detect import (
     Conflict,
     DetectResult,
     DetectStats,
-    Kind,
     Primary,
     Service,
+    TechnologyKind,
     VersionTrail,
 )
 
-KINDS: tuple[Kind, ...] = ("language", "build_system", "package_manager", "framework", "runtime", "orchestrator")
+KINDS: tuple[TechnologyKind, ...] = (
+    "language",
+    "build_system",
+    "package_manager",
+    "framework",
+    "runtime",
+    "orchestrator",
+)
 _VERSIONED = {"jvm": "java", "beam": "elixir", "csharp": "dotnet", "fsharp": "dotnet", "vbnet": "dotnet",
               "javascript": "", "typescript": "", "kotlin": "kotlin", "native": ""}  # fmt: skip
 

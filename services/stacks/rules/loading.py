@@ -12,10 +12,10 @@ import yaml
 
 from services.stacks.manifests.model import table, text_of, texts
 from services.stacks.rules.technologies import TIERS, Technology, TechnologyRules, ecosystem_of
-from shared.contracts.detect import Kind
+from shared.contracts.detect import TechnologyKind
 
 #: The files beside those of the frameworks (``frameworks_*.yaml``), and the kind of what they list.
-_KINDS: dict[str, Kind] = {
+_KINDS: dict[str, TechnologyKind] = {
     "languages": "language", "build_systems": "build_system", "orchestrators": "orchestrator", "runtimes": "runtime",
 }  # fmt: skip
 #: Package managers that are no build system of their own, where the id is not the name.
@@ -30,7 +30,7 @@ def load_rules() -> TechnologyRules:
         for file in sorted(files(__package__).iterdir(), key=lambda file: file.name)
         if file.name.endswith(".yaml")
     }
-    technologies: dict[tuple[Kind, str], Technology] = {}
+    technologies: dict[tuple[TechnologyKind, str], Technology] = {}
     for name, body in bodies.items():
         for technology in _listed(name, table(yaml.load(body, yaml.CSafeLoader))) if name != "backing_services" else ():
             technologies[technology.kind, technology.id] = technology
@@ -52,7 +52,7 @@ def _listed(name: str, content: Mapping[str, object]) -> Iterator[Technology]:
             yield _technology("framework", id, table(spec), ecosystem)
 
 
-def _managers(technologies: Mapping[tuple[Kind, str], Technology]) -> list[Technology]:
+def _managers(technologies: Mapping[tuple[TechnologyKind, str], Technology]) -> list[Technology]:
     """The package managers that the build systems name."""
     managers = []
     for system in technologies.values():
@@ -63,7 +63,7 @@ def _managers(technologies: Mapping[tuple[Kind, str], Technology]) -> list[Techn
     return managers
 
 
-def _technology(kind: Kind, id: str, spec: Mapping[str, object], ecosystem: str) -> Technology:
+def _technology(kind: TechnologyKind, id: str, spec: Mapping[str, object], ecosystem: str) -> Technology:
     tier = TIERS.get(text_of(spec.get("tier")) or "", 0)
     name = text_of(spec.get("name")) or id
     if not ecosystem and kind == "build_system":
@@ -72,7 +72,7 @@ def _technology(kind: Kind, id: str, spec: Mapping[str, object], ecosystem: str)
     return Technology(kind, id, name, dict(spec), text_of(spec.get("ecosystem")) or ecosystem, tier, lists)  # type: ignore[arg-type]
 
 
-def _indexed(technologies: dict[tuple[Kind, str], Technology], version: str) -> TechnologyRules:
+def _indexed(technologies: dict[tuple[TechnologyKind, str], Technology], version: str) -> TechnologyRules:
     rules = TechnologyRules(technologies, version)
     for technology in technologies.values():
         rules.by_kind[technology.kind].append(technology)

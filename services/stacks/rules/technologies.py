@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from services.stacks.manifests.model import Json, text_of
-from shared.contracts.detect import Kind
+from shared.contracts.detect import TechnologyKind
 
 #: What outranks what within one package: a meta framework stands over what lies beneath it.
 TIERS = {
@@ -22,7 +22,7 @@ FUNCTIONS = frozenset((TIERS["function"], TIERS["function-tool"]))
 SERVING = frozenset(tier for name, tier in TIERS.items() if name.startswith(("server", "meta", "platform")))
 
 
-PREFIXES: Mapping[Kind, str] = {
+PREFIXES: Mapping[TechnologyKind, str] = {
     "language": "lang",
     "build_system": "build",
     "package_manager": "pm",
@@ -36,7 +36,7 @@ PREFIXES: Mapping[Kind, str] = {
 class Technology:
     """One thing that can be detected, and what follows from it."""
 
-    kind: Kind
+    kind: TechnologyKind
     id: str
     name: str
     spec: Json = field(compare=False, hash=False)
@@ -81,9 +81,9 @@ class Technology:
 class TechnologyRules:
     """Every technology by its kind and id, and the indexes that the loader fills."""
 
-    technologies: Mapping[tuple[Kind, str], Technology]
+    technologies: Mapping[tuple[TechnologyKind, str], Technology]
     version: str
-    by_kind: dict[Kind, list[Technology]] = field(default_factory=lambda: defaultdict(list))
+    by_kind: dict[TechnologyKind, list[Technology]] = field(default_factory=lambda: defaultdict(list))
     by_dependency: dict[tuple[str, str], Technology] = field(default_factory=dict)  #: by ecosystem and package name
     by_prefix: dict[str, list[tuple[str, Technology]]] = field(default_factory=lambda: defaultdict(list))
     unless_prefix: tuple[str, ...] = ()
@@ -95,15 +95,15 @@ class TechnologyRules:
     #: Build systems by the kind of their manifest.
     by_manifest: dict[str, list[Technology]] = field(default_factory=lambda: defaultdict(list))
     language_of: dict[str, str] = field(default_factory=dict)  #: linguist's name to our id
-    aliases: dict[tuple[Kind, str], str] = field(default_factory=dict)
+    aliases: dict[tuple[TechnologyKind, str], str] = field(default_factory=dict)
 
-    def of(self, kind: Kind) -> Sequence[Technology]:
+    def of(self, kind: TechnologyKind) -> Sequence[Technology]:
         return self.by_kind.get(kind, ())
 
-    def get(self, kind: Kind, id: str) -> Technology | None:
+    def get(self, kind: TechnologyKind, id: str) -> Technology | None:
         return self.technologies.get((kind, id))
 
-    def canonical(self, kind: Kind, name: str) -> tuple[str, str, bool]:
+    def canonical(self, kind: TechnologyKind, name: str) -> tuple[str, str, bool]:
         """The id, the display name and whether it is custom, for a name in any spelling."""
         slug = re.sub(r"\s+", "-", name.strip().lower())
         for candidate in (slug, _near(slug), slug.replace("-", ""), slug.replace(".", "")):
