@@ -10,7 +10,20 @@ from typing import Literal, NoReturn
 from cyclopts import App, CycloptsError
 
 from assay import interrupts
-from assay.commands import access, admin, code, definitions, detect, doc, endpoints, flow, jobs, local, transform, work
+from assay.commands import (
+    access,
+    admin,
+    code,
+    definitions,
+    detect,
+    doc,
+    endpoints,
+    flow,
+    jobs,
+    local,
+    search,
+    transform,
+)
 from assay.commands import files as files_
 from assay.commands.run import submitting
 from assay.commands.session import (
@@ -96,7 +109,7 @@ def build() -> App:
     app.command("assay.commands.listen:listen", help="Bring webhooks to a server on this machine, for development.")
     app.command("assay.commands.evaluate:app", name="eval")
     app.command("assay.commands.doctor:doctor", help="Check this machine and the server, read-only.")
-    commands = [code.execute, transform.transform, detect.detect, work.search, work.ingest]
+    commands = [code.execute, transform.transform, detect.detect, search.search, search.ingest]
     for command in commands:
         app.command(command)
     for noun in (
@@ -104,7 +117,7 @@ def build() -> App:
         jobs.app,
         files_.app,
         flow.app,
-        work.collection,
+        search.collection,
         definitions.app,
         admin.prompts,
         admin.models,

@@ -32,7 +32,7 @@ from shared.jobs.models import BrokeredJobModels, JobModels
 from shared.jobs.notifier import Notifier
 from shared.jobs.report import JobReport
 from shared.jobs.runner import ModelAccess, claimed_job
-from shared.llm.brokered import BrokerClient, digest_of
+from shared.llm.broker_client import BrokerClient, digest_of
 from shared.llm.chat import ChatMessage, ChatRequest, Provider
 from shared.llm.layer import LlmLayer
 from shared.llm.prompts import PromptRegistry

@@ -21,8 +21,8 @@ from rich.console import Console
 
 from benchmarks.peer import peer_python
 from benchmarks.table import Line, at_most, show
-from services.execution.documents.ask import messages
 from services.execution.documents.document import Documents
+from services.execution.documents.llm import messages
 from services.execution.documents.parse.reader import parse
 from services.execution.documents.resolve import values
 from services.execution.documents.resolve.renderer import Renderer, Seen

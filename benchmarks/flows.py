@@ -27,7 +27,7 @@ from shared.flows import editing, history
 from shared.flows.batch import Batch
 from shared.flows.calls import Call
 from shared.flows.document import Document, document_of
-from shared.flows.layout.place import layout
+from shared.flows.layout.document_layout import layout
 from shared.flows.store import Author, FlowStore
 from tests.support.scripted import ScriptedLlm, started
 from tests.support.wait import until

@@ -51,7 +51,7 @@ def assay(url: str, redis_url: str | None, stream: bool) -> Ask:
     chat = importlib.import_module("shared.llm.chat")
     link = chat.ChainLink
     endpoint = importlib.import_module("shared.llm.wires.endpoint").Endpoint
-    states = importlib.import_module("shared.llm.states")
+    states = importlib.import_module("shared.llm.health_store")
     breaker = importlib.import_module("shared.llm.breaker").Breaker
     failover = importlib.import_module("shared.llm.failover").Failover
     adapter = importlib.import_module("shared.llm.vendors.adapter").Adapter

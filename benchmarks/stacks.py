@@ -22,8 +22,8 @@ from pathlib import Path
 from benchmarks.stacks_real import real_packages
 from benchmarks.stacks_trees import SHAPES, write_shape
 from services.stacks.engine import DetectOptions, StackEngine
+from services.stacks.garbage_collection import collect_rarely
 from services.stacks.manifests.kinds import kind_of
-from services.stacks.memory import collect_rarely
 from services.stacks.selector import ArchiveSelector
 from services.stacks.sources.archive import open_archive
 from services.stacks.sources.collector import SourceLimits

@@ -20,7 +20,7 @@ from benchmarks.installation import installation
 from benchmarks.stacks import large_tree, packed_sources, small_trees
 from benchmarks.table import Line, at_most, show
 from services.stacks.engine import DetectOptions, StackEngine
-from services.stacks.memory import collect_rarely
+from services.stacks.garbage_collection import collect_rarely
 from services.stacks.selector import ArchiveSelector
 from services.stacks.sources.archive import open_archive
 from services.stacks.sources.collector import SourceLimits

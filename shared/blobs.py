@@ -164,7 +164,7 @@ def _is_full(fault: BaseException) -> bool:
 
 def read(store: ObjectStore, sha256: str) -> BinaryIO:
     """A seekable stream of the content. Raises: FileNotFoundError."""
-    return cast(BinaryIO, io.BufferedReader(_Reader(store, place(sha256)), _CHUNK))
+    return cast(BinaryIO, io.BufferedReader(_BlobReader(store, place(sha256)), _CHUNK))
 
 
 def fetch(store: ObjectStore, sha256: str, target: Path) -> None:
@@ -233,7 +233,7 @@ def _delete_staged(folder: Path, older_than: datetime) -> int:
     return deleted
 
 
-class _Reader(io.RawIOBase):
+class _BlobReader(io.RawIOBase):
     """obstore's reader has the methods of a file, but not its type."""
 
     def __init__(self, store: ObjectStore, path: str) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 from cyclopts import Parameter
 
 from assay import submits
-from assay.commands.printed import Printed
+from assay.commands.program_output import Printed
 from assay.commands.run import Sending, given, readable, run, text_of
 from assay.commands.session import CommandLine, UsageError, current
 from shared.languages import DEFAULT_LANGUAGE, LANGUAGES, language_of_file

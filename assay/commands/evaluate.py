@@ -17,7 +17,7 @@ from assay.commands import evaluation_table as table
 from assay.commands.evaluation_verdict import reported, unmet
 from assay.commands.session import CommandLine, UsageError, answer, current
 from assay.suites.files import CaseFiles
-from assay.suites.life import CaseMaker, append, names_in
+from assay.suites.from_job import CaseMaker, append, names_in
 from assay.suites.read import SuiteError, SuiteFile, in_suite, read_suite, told_of
 from shared.kinds import case_name
 

@@ -38,7 +38,7 @@ _KINDS = (("Int", "integer"), ("UInt", "integer"), ("Float", "float"), ("Decimal
 
 
 @dataclass(frozen=True)
-class ColumnProfile:
+class FileColumn:
     column: str
     type: str
     rows: int
@@ -69,7 +69,7 @@ class Inferred:
     text: list[str] = field(default_factory=list)
     facets: list[str] = field(default_factory=list)
     fields: dict[str, str] = field(default_factory=dict)
-    looked: list[ColumnProfile] = field(default_factory=list)
+    looked: list[FileColumn] = field(default_factory=list)
     left: list[str] = field(default_factory=list)  #: kept and shown, but neither searched by itself nor filtered on
 
     @property
@@ -93,7 +93,7 @@ class Inferred:
 
 
 def infer(
-    columns: Sequence[ColumnProfile], id: str | None, name: str | None, text: Sequence[str], auto_ids: bool
+    columns: Sequence[FileColumn], id: str | None, name: str | None, text: Sequence[str], auto_ids: bool
 ) -> Inferred:
     """What the caller says counts; the rest follows from names and contents. Raises: UsageError, unknown column."""
     known = {each.column: each for each in columns}
@@ -116,7 +116,7 @@ def infer(
     return made
 
 
-def _place(made: Inferred, column: ColumnProfile) -> None:
+def _place(made: Inferred, column: FileColumn) -> None:
     """Prose is a facet, which is searched by itself; what has a type is a field to filter on."""
     kind = _kind_of(column.type)
     if column.column in ("facets", "fields") and column.type.startswith("Struct"):
@@ -129,7 +129,7 @@ def _place(made: Inferred, column: ColumnProfile) -> None:
         made.fields[column.column] = "text" if column.is_prose else kind
 
 
-def _open(made: Inferred, column: ColumnProfile) -> None:
+def _open(made: Inferred, column: FileColumn) -> None:
     for name, type in _INNER.findall(column.type):
         kind = _kind_of(type)
         if column.column == "facets" and name not in made.facets:
@@ -142,19 +142,19 @@ def _kind_of(type: str) -> str | None:
     return next((kind for start, kind in _KINDS if type.startswith(start)), None)
 
 
-def profiles(rows: Sequence[Sequence[Any]], names: Sequence[str]) -> list[ColumnProfile]:
+def profiles(rows: Sequence[Sequence[Any]], names: Sequence[str]) -> list[FileColumn]:
     """The rows that ``PROFILE`` gives."""
-    return [ColumnProfile(**dict(zip(names, row, strict=True))) for row in rows]
+    return [FileColumn(**dict(zip(names, row, strict=True))) for row in rows]
 
 
-def _identifier(columns: Sequence[ColumnProfile], taken: set[str | None]) -> str | None:
+def _identifier(columns: Sequence[FileColumn], taken: set[str | None]) -> str | None:
     able = [each.column for each in columns if each.identifies and each.column not in taken]
     exact = [name for wanted in _IDS for name in able if name.strip().lower() == wanted]
     ending = [name for name in able if _ENDING.search(name)]
     return next(iter([*exact, *ending]), None)
 
 
-def _called(columns: Sequence[ColumnProfile], wanted: Sequence[str], taken: set[str | None]) -> str | None:
+def _called(columns: Sequence[FileColumn], wanted: Sequence[str], taken: set[str | None]) -> str | None:
     by_name: Mapping[str, str] = {
         each.column.strip().lower(): each.column for each in columns if each.is_text and each.column not in taken
     }

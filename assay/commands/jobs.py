@@ -15,7 +15,7 @@ from assay.calls import jobs
 from assay.commands import show, tables
 from assay.commands.describe import describe, first_line
 from assay.commands.ids import JobId
-from assay.commands.printed import Printed
+from assay.commands.program_output import Printed
 from assay.commands.run import end, follow, pair
 from assay.commands.session import CommandLine, UsageError, answer, current
 from assay.events import JobEvent

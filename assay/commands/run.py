@@ -159,7 +159,7 @@ def given(**fields: object) -> dict[str, Any]:
 
 
 if TYPE_CHECKING:
-    from assay.commands.printed import Printed
+    from assay.commands.program_output import Printed
     from assay.commands.session import CommandLine
     from assay.events import JobEvent
     from shared.kinds import KindSpec

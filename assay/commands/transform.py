@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 from cyclopts import Parameter
 
 from assay import submits
+from assay.commands import code_file as kept_code
 from assay.commands import datafiles, tables
-from assay.commands import kept as kept_code
+from assay.commands.code_file import KeptCode
 from assay.commands.datafiles import Reading
-from assay.commands.kept import KeptCode
 from assay.commands.run import Sending, given, run
 from assay.commands.session import ASKED, CommandLine, UsageError, current
 from shared.languages import LANGUAGES, language_of_file

@@ -10,7 +10,7 @@ from prometheus_client import start_http_server
 from services.broker.runs import AskingRuns
 from services.broker.server import BrokerServer
 from shared import db, logs
-from shared.llm.brokered import BrokerSettings, address_of
+from shared.llm.broker_client import BrokerSettings, address_of
 from shared.llm.layer import LlmLayer
 from shared.llm.settings import CallSettings, ProviderSettings
 from shared.plugins import load_plugins

@@ -13,7 +13,7 @@ from sqlalchemy import Engine, RowMapping
 from shared.jobs import statements
 from shared.jobs.models import selector_of
 from shared.kinds import KINDS
-from shared.llm.brokered import digest_of
+from shared.llm.broker_client import digest_of
 from shared.llm.chat import OnAttempt
 from shared.llm.faults import BrokerRefused
 from shared.llm.job import JobLlm, no_event

@@ -1,4 +1,4 @@
-"""The broker's side of ``shared.llm.brokered``: a thread for each connection, one question after the other."""
+"""The broker's side of ``shared.llm.broker_client``: a thread for each connection, one question after the other."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import structlog
 
 from services.broker.runs import AskingRun, AskingRuns
 from shared.errors import AssayError, InternalError, JobCancelled
-from shared.llm.brokered import (
+from shared.llm.broker_client import (
     BUDGET_SPENT,
     MAX_TOKEN,
     Connection,

@@ -18,7 +18,7 @@ from types import ModuleType
 
 from pydantic import ValidationError
 
-from services.host import preflight, started_with
+from services.host import preflight, settings_digest
 from services.host.child import open_log
 from services.host.folder import InstallationFolder, Status, current_status, stop
 from services.host.installation import DEMO_SCRIPT, HostSettings, ServerSettings, compose
@@ -52,17 +52,17 @@ def _main() -> int:
         "up": lambda: _up(folder, settings, options),
         "down": lambda: _down(folder),
         "status": lambda: _status(current_status(folder) or _nothing(settings), options.output),
-        "backup": lambda: _keep().back_up(folder, options.file),
-        "restore": lambda: _keep().bring_back(folder, options.file, replace=options.replace),
+        "backup": lambda: _backup_commands().back_up(folder, options.file),
+        "restore": lambda: _backup_commands().bring_back(folder, options.file, replace=options.replace),
         "upgrade": lambda: _upgrade(folder, settings, options),
     }
     return commands[options.command]()
 
 
-def _keep() -> ModuleType:
-    from services.host import keep  # noqa: PLC0415 - obstore, Alembic
+def _backup_commands() -> ModuleType:
+    from services.host import backup_commands  # noqa: PLC0415 - obstore, Alembic
 
-    return keep
+    return backup_commands
 
 
 def _upgrade(folder: InstallationFolder, settings: HostSettings, options: argparse.Namespace) -> int:
@@ -72,8 +72,8 @@ def _upgrade(folder: InstallationFolder, settings: HostSettings, options: argpar
     status = current_status(folder)
     script = options.script or (DEMO_SCRIPT if options.demo else None)
     if status is not None and status.supervisor is not None:
-        now = started_with.digests(folder, os.environ, script)
-        other = started_with.differences(folder.read_settings(), now)
+        now = settings_digest.digests(folder, os.environ, script)
+        other = settings_digest.differences(folder.read_settings(), now)
         if other and not options.other_settings:
             _say(f"{other.split(':')[0]}. Set the same here, or give --other-settings.")
             return USAGE
@@ -166,8 +166,8 @@ def _await_ready(
         ours = status is not None and (supervisor is None or status.supervisor == supervisor)
         if status is not None and ours and status.ready:
             if supervisor is None:
-                now = started_with.digests(folder, os.environ, script)
-                other = started_with.differences(folder.read_settings(), now)
+                now = settings_digest.digests(folder, os.environ, script)
+                other = settings_digest.differences(folder.read_settings(), now)
                 _say(f"Assay is already running. {other}".rstrip())
             _announce(status)
             return DONE

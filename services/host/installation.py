@@ -15,15 +15,15 @@ from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from migrations.roles import PREFIX, SERVICES, variable_of
-from services.host import child, environment, ordinary, started_with
+from services.host import child, environment, settings_digest, unprivileged
 from services.host.environment import StoreUrls
 from services.host.folder import InstallationFolder
-from services.host.ordinary import Accounts
 from services.host.postgres import DATABASE, Postgres
 from services.host.prefork import Prefork
 from services.host.processes import PROCESSES, Process, parse_replicas, with_replicas
 from services.host.programs import Program, Worker
 from services.host.redis import Redis
+from services.host.unprivileged import Accounts
 from shared.llm.vendors.table import VENDORS
 
 #: The script that ``assay up --demo`` lets the scripted LLM server play.
@@ -63,7 +63,7 @@ def compose(
     table = [each for each in with_replicas(processes, parse_replicas(host.replicas)) if _exists(each)]
     port = free_port(host.host, host.port)
     blobs = given.blob_url or folder.blobs.as_uri()
-    accounts = ordinary.accounts(folder, table, host.services_uid, port, blobs, ours)
+    accounts = unprivileged.accounts(folder, table, host.services_uid, port, blobs, ours)
     servers, stores = _servers(folder, given, accounts.group)
     common = {"ASSAY_HOME": str(folder.path), "ASSAY_HOST": host.host, "ASSAY_EMBEDDED": "true"}
     if "ASSAY_LLM_PRIVATE_ENDPOINTS" not in os.environ:  # on one machine the models' server is often a neighbour
@@ -95,7 +95,7 @@ def compose(
         servers=servers,
         workers=[*scripted, *workers],
         env=environment.of_child(ours, stores[OWNER], asks_models=False, more={**common, **passwords}),
-        settings=started_with.digests(folder, ours, script),
+        settings=settings_digest.digests(folder, ours, script),
         log_bytes=host.log_megabytes * 1_000_000,
         accounts=accounts,
     )
@@ -169,7 +169,7 @@ def _worker(
         module=process.module,
         env=environment.of_child(
             # A process that the table of roles does not know is the caller's own.
-            ours if account is None else ordinary.environment(ours, folder),
+            ours if account is None else unprivileged.environment(ours, folder),
             stores.get(process.name, stores[OWNER]),
             asks_models=process.asks_models,
             more=_for(process, own),

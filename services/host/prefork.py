@@ -18,8 +18,8 @@ from pathlib import Path
 
 from services.host import child
 from services.host.environment import python_path
-from services.host.ordinary import Account
-from services.host.preforker import SpawnRequest
+from services.host.prefork_process import SpawnRequest
+from services.host.unprivileged import Account
 
 _PADDING = "." * 160
 _SPAWN_SECONDS = 60
@@ -45,7 +45,7 @@ class Prefork:
         """Let it begin to import; nothing waits for that yet."""
         ours, theirs = socket.socketpair()
         with theirs:
-            command = [sys.executable, "-P", "-m", "services.host.preforker", str(theirs.fileno()), _PADDING]
+            command = [sys.executable, "-P", "-m", "services.host.prefork_process", str(theirs.fileno()), _PADDING]
             env = {"PATH": os.environ.get("PATH", os.defpath), "PYTHONPATH": python_path(os.environ)}
             self._process = child.spawn(command, self._log, env=env, keep=[theirs.fileno()])
         self._connection, self._partial = ours, b""

@@ -16,8 +16,8 @@ from typing import Protocol
 
 from services.host.child import RunningProcess
 from services.host.folder import ServiceStatus, State
-from services.host.ordinary import Account
 from services.host.prefork import Prefork
+from services.host.unprivileged import Account
 from shared.settings import WRONG_SETTINGS
 
 #: A process that keeps dying is started again after growing pauses, but never later than this.

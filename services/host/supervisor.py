@@ -13,7 +13,7 @@ from types import FrameType
 
 import psycopg
 
-from services.host import child, ordinary, registry
+from services.host import child, registry, unprivileged
 from services.host.bootstrap import prepared
 from services.host.folder import Status
 from services.host.groups import remove_groups
@@ -77,7 +77,7 @@ class Supervisor:
         self._prepare()
         accounts = self._installation.accounts
         if accounts.group is not None:
-            ordinary.hand_over(self._folder, accounts.group)
+            unprivileged.hand_over(self._folder, accounts.group)
         remove_groups()
         self._start(self._installation.workers)
         self._status = replace(self._status, api_key=self._folder.api_key, complete=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 import psycopg
 
 from migrations import steps
-from services.host import keep
+from services.host import backup_commands
 from services.host.folder import InstallationFolder, stop
 from shared import VERSION
 
@@ -32,26 +32,26 @@ class Upgrade:
             self._check()
         except (steps.Refused, psycopg.Error, RuntimeError) as refusal:
             _say(str(refusal).strip())
-            return keep.FAILED
+            return backup_commands.FAILED
         file = self._file()
         if self.keeps:
             if self.backup is None:
                 file.parent.mkdir(mode=0o700, exist_ok=True)
-            if keep.back_up(self.folder, file) != keep.DONE:
+            if backup_commands.back_up(self.folder, file) != backup_commands.DONE:
                 _say("Nothing was changed.")
-                return keep.FAILED
+                return backup_commands.FAILED
         began = time.monotonic()
         ran = stop(self.folder)
         status = self.start()
-        if status != keep.DONE:
+        if status != backup_commands.DONE:
             _say("This version did not start. " + (_way_back(file) if self.keeps else "There is no backup."))
             return status
         away = f", after {time.monotonic() - began:.1f} s without service" if ran else ""
         _say(f"Assay {VERSION} runs{away}.")
-        return keep.DONE
+        return backup_commands.DONE
 
     def _check(self) -> None:
-        with keep.stores(self.folder, new=False) as (url, _):
+        with backup_commands.stores(self.folder, new=False) as (url, _):
             steps.check_step(url, VERSION)
 
     def _file(self) -> Path:

@@ -7,13 +7,13 @@ from threading import Event
 
 from prometheus_client import start_http_server
 
+from services.reconciler.counters import Upkeep
 from services.reconciler.evaluations import advance_all
 from services.reconciler.partitions import add_days
 from services.reconciler.reconciler import PeriodicTask, Reconciler
 from services.reconciler.recovery import notify_again, reclaim_expired
 from services.reconciler.retention import Retention, delete_tenants
 from services.reconciler.shadows import sample_all
-from services.reconciler.upkeep import Upkeep
 from services.reconciler.webhooks import Webhooks
 from shared import blobs, db, logs
 from shared.jobs import metrics

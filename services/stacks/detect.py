@@ -15,8 +15,8 @@ from pydantic import JsonValue
 
 from services.stacks.cache import Answer, ResultCache, cache_key, engine_version
 from services.stacks.engine import DetectOptions, StackEngine
+from services.stacks.garbage_collection import collect_between_jobs
 from services.stacks.llm.identifier import Identifier, llm_detectors
-from services.stacks.memory import collect_between_jobs
 from services.stacks.outputs.cyclonedx import cyclonedx
 from services.stacks.outputs.dockerfile import dockerfile
 from services.stacks.outputs.sarif import sarif

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from services.stacks.detect import Detect
 from services.stacks.engine import StackEngine
-from services.stacks.memory import collect_rarely
+from services.stacks.garbage_collection import collect_rarely
 from services.stacks.settings import StacksSettings
 from services.stacks.store import StackStore
 from shared.jobs.worker import open_worker

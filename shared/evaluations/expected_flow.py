@@ -53,7 +53,7 @@ def graph_of(flow: Mapping[str, Any]) -> _Graph:
     """Raises: KeyError, TypeError, AttributeError."""
     nodes = {str(node["id"]): node for node in flow.get("nodes") or []}
     numbers = {id: number for number, id in enumerate(nodes)}
-    graph = _Graph([_Look.of(node, nodes) for node in nodes.values()])
+    graph = _Graph([_NodeIdentity.of(node, nodes) for node in nodes.values()])
     for edge in flow.get("edges") or []:
         source, target = numbers[str(edge["source"])], numbers[str(edge["target"])]
         graph.edges[source, target][str((edge.get("data") or {}).get("label") or "")] += 1
@@ -61,7 +61,7 @@ def graph_of(flow: Mapping[str, Any]) -> _Graph:
 
 
 @dataclass(frozen=True)
-class _Look:
+class _NodeIdentity:
     """What identifies a node: its label, its type, and the label of its group."""
 
     label: str
@@ -69,7 +69,7 @@ class _Look:
     group: str | None
 
     @classmethod
-    def of(cls, node: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]) -> _Look:
+    def of(cls, node: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]) -> _NodeIdentity:
         parent = nodes.get(str(node.get("parentGroupId")))
         return cls(_label(node), str(node.get("type") or "default"), None if parent is None else _label(parent))
 

@@ -14,7 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from shared.jobs import driver, metrics, statements
 from shared.jobs.combined import CombinedCalls
 from shared.jobs.driver import Values
-from shared.llm.brokered import digest_of
+from shared.llm.broker_client import digest_of
 
 log = structlog.get_logger(__name__)
 

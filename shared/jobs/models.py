@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 from shared.jobs.job import Job
 from shared.jobs.report import JobReport
 from shared.jobs.runner import ModelAccess
-from shared.llm.brokered import BrokerClient, BrokeredModels, BrokerSettings
+from shared.llm.broker_client import BrokerClient, BrokeredModels, BrokerSettings
 from shared.llm.chat import Prompts, Provider
 from shared.llm.job import JobAccount, JobLlm
 from shared.llm.layer import LlmLayer

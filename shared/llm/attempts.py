@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from threading import Lock
 from uuid import uuid4
 
+from shared.llm.call_clock import Watch
 from shared.llm.chat import SKIPPED, ChainLink, ChatReply, ChatRequest, OnAttempt, ProviderAttempt, Reason
 from shared.llm.faults import EmptyAnswer, PromptTooLong, ProviderFault
 from shared.llm.unanswered import no_answer
-from shared.llm.watch import Watch
 from shared.llm.wires.endpoint import SCRIPTED_HEADER
 
 

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Literal
 
 from shared.llm.faults import Mark, ProviderFault, RateLimited
-from shared.llm.states import States
+from shared.llm.health_store import States
 
 State = Literal["closed", "open", "half_open", "parked"]
 

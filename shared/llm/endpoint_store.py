@@ -12,7 +12,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from shared.contracts.models import EndpointFacts, EndpointInput
 from shared.errors import NotFound
-from shared.llm.fresh import Fresh
+from shared.llm.cached_value import Fresh
 from shared.llm.tables import model_endpoints, model_vendors
 
 

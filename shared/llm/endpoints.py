@@ -15,13 +15,13 @@ from sqlalchemy import Engine
 from shared.contracts import models as contract
 from shared.contracts.models import EndpointFacts, EndpointInput
 from shared.errors import Conflict, InvalidRequest, NotFound
+from shared.llm.call_clock import Timeouts
 from shared.llm.endpoint_address import base_url_of, check_address
 from shared.llm.endpoint_store import EndpointStore, Kept
 from shared.llm.endpoint_views import named_view, vendor_view
 from shared.llm.settings import CallSettings, ProviderSettings, endpoints
 from shared.llm.vendors.adapter import Adapter
 from shared.llm.vendors.table import VENDORS
-from shared.llm.watch import Timeouts
 from shared.llm.wires.endpoint import Endpoint, own_machine
 
 NAMED_WIRE = "openai"  #: the vendor whose SDK and wire every named endpoint has

@@ -11,7 +11,7 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from shared.llm.work import TooMuchWork, bounded
+from shared.llm.bounded_work import TooMuchWork, bounded
 
 MAX_CHARACTERS = 1_000_000
 MAX_REPAIRED = 200_000  #: characters; longer texts are not repaired

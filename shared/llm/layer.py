@@ -18,6 +18,7 @@ from shared.llm.discovery import discover
 from shared.llm.endpoints import Adapters, EndpointRegistry
 from shared.llm.failover import Failover, FailoverSettings
 from shared.llm.faults import ProviderFault
+from shared.llm.health_store import LocalStates, SharedStates
 from shared.llm.job import JobAccount, JobLlm, OnEvent, no_event
 from shared.llm.ledger import CallLedger, Owner
 from shared.llm.probe import probe
@@ -26,7 +27,6 @@ from shared.llm.recorder import Recorder
 from shared.llm.registry import Chain, ModelRegistry
 from shared.llm.settings import CallSettings, ProviderSettings, endpoints
 from shared.llm.slots import LocalSlots, SharedSlots
-from shared.llm.states import LocalStates, SharedStates
 from shared.llm.tenants import AllowedModels, DailyTokens
 from shared.llm.wires.endpoint import Endpoint
 from shared.loop import Budget

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 
+from shared.llm.call_clock import Watch
 from shared.llm.chat import ChatMessage, ChatReply, ChatRequest, ImagePart, JsonSchema, Tool
 from shared.llm.faults import (
     EmptyAnswer,
@@ -17,7 +18,6 @@ from shared.llm.faults import (
     StaleConnection,
 )
 from shared.llm.vendors.adapter import Adapter
-from shared.llm.watch import Watch
 
 _ROLE = "endpoints.test"
 _SYSTEM, _WORD = ChatMessage("system", "Be brief."), ChatMessage("user", "Answer with the single word: ready")

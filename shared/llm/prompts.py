@@ -20,8 +20,8 @@ from shared.contracts.models import Gate, Prompt, PromptVariables
 from shared.errors import DatabaseUnavailable, InvalidRequest, NotFound, PreconditionFailed
 from shared.kinds import KINDS
 from shared.llm import templates
+from shared.llm.cached_value import Fresh
 from shared.llm.chat import PromptVersion, RenderedPrompt
-from shared.llm.fresh import Fresh
 from shared.llm.registry import model_roles
 from shared.llm.tables import prompt_gates, prompt_labels, prompt_versions
 

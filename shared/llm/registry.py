@@ -17,10 +17,10 @@ from shared.contracts.capabilities import ModelState
 from shared.contracts.models import ModelPrice
 from shared.errors import NotFound, PreconditionFailed
 from shared.kinds import KINDS
+from shared.llm.cached_value import Fresh
 from shared.llm.catalog import retirement, table
 from shared.llm.chat import ChainLink, ChatRequest
 from shared.llm.faults import NoSuchModel, UnknownProvider
-from shared.llm.fresh import Fresh
 from shared.llm.tables import model_chains
 from shared.llm.vendors.table import VENDORS
 from shared.llm.wires.endpoint import Endpoint

@@ -12,10 +12,10 @@ from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from shared.llm.breaker import BreakerSettings
+from shared.llm.call_clock import Timeouts
 from shared.llm.failover import FailoverSettings
 from shared.llm.vendors.spec import EnvironmentVariable, VendorSpec
 from shared.llm.vendors.table import VENDORS
-from shared.llm.watch import Timeouts
 from shared.llm.wires.endpoint import Endpoint, own_machine
 
 _OWN_IDLE = 60.0  #: seconds between two pieces of an answer of a server of one's own

@@ -14,9 +14,9 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import SQLAlchemyError
 
 from shared.errors import DatabaseUnavailable, QuotaExceeded
+from shared.llm.cached_value import MAX_AGE, Fresh
 from shared.llm.chat import ChainLink, ProviderAttempt
 from shared.llm.faults import ModelNotAllowed
-from shared.llm.fresh import MAX_AGE, Fresh
 from shared.llm.ledger import tokens_since
 from shared.llm.tables import tenant_models
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from assay.commands.printed import Printed
+from assay.commands.program_output import Printed
 from assay.events import JobEvent
 from tests.assay.terminal import Shell, written
 

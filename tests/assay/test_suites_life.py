@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from assay.suites.life import CaseMaker, append, names_in
+from assay.suites.from_job import CaseMaker, append, names_in
 from assay.suites.read import SuiteError, read_suite
 from shared.contracts.evaluations import Case
 from shared.kinds import case_name, case_rules

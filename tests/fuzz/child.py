@@ -14,7 +14,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from shared.bounded import Bounds, limit
+from shared.bounded_process import Bounds, limit
 from tests.fuzz import corpus
 from tests.fuzz.targets import TARGETS, Target
 

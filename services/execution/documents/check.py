@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from jinja2 import Environment, TemplateSyntaxError, nodes
 
-from services.execution.documents.ask import schemas
-from services.execution.documents.ask.messages import asks
-from services.execution.documents.ask.schemas import BadSchema
-from services.execution.documents.included import path_of
+from services.execution.documents.includes import path_of
+from services.execution.documents.llm import schemas
+from services.execution.documents.llm.messages import asks
+from services.execution.documents.llm.schemas import BadSchema
 from services.execution.documents.parse.nodes import (
     Assertion,
     Chunk,

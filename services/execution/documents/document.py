@@ -9,9 +9,10 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from services.execution.documents.ask.instructions import Instructions
+from services.execution.documents.block_runner import Walk
 from services.execution.documents.check import DocumentCheck
-from services.execution.documents.included import MOST_INCLUDED, IncludedFiles
+from services.execution.documents.includes import MOST_INCLUDED, IncludedFiles
+from services.execution.documents.llm.instructions import Instructions
 from services.execution.documents.page import page
 from services.execution.documents.parse.changes import unanswered
 from services.execution.documents.parse.flavours import recognised
@@ -20,11 +21,10 @@ from services.execution.documents.parse.reader import parse
 from services.execution.documents.resolve.renderer import Renderer
 from services.execution.documents.run import state
 from services.execution.documents.run.chunks import Chunks
-from services.execution.documents.run.compared import compared
+from services.execution.documents.run.comparison import compared
 from services.execution.documents.run.deferred import DeferredBlocks
 from services.execution.documents.run.kernels import Kernels
 from services.execution.documents.run.running import RunningDocument
-from services.execution.documents.walk import Walk
 from services.execution.inputs import fetch_files
 from services.execution.sandbox.host.sandbox import Sandbox
 from services.execution.sandbox.values import plain

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from services.execution.transform.dataset import DataRead
 from services.execution.transform.masking import Redactor
 from services.execution.transform.preview import ShownTable, quote_text, summary_of, view
-from services.execution.transform.results import CodeRun, Progress
+from services.execution.transform.results import CodeRun, RunHistory
 from services.execution.transform.runner import TransformLimits
 from services.execution.transform.skills import Skill
 from shared.contracts.transform import CellsSent, TransformInput
@@ -29,7 +29,7 @@ class Feedback:
     prompts: Prompts
     request: TransformInput
     limits: TransformLimits
-    progress: Progress
+    progress: RunHistory
     data: Sequence[DataRead]  #: as a model may see it
     redactor: Redactor
     turn: int = 1

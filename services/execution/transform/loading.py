@@ -19,7 +19,7 @@ from services.execution.sandbox.host.sandbox import Sandbox
 from services.execution.sandbox.run import Frame, Outcome, Run
 from services.execution.transform.dataset import DataRead, LoadedTable
 from services.execution.transform.preview import TableSummary
-from services.execution.transform.reading.columns import ColumnProfile, TypeName
+from services.execution.transform.reading.columns import ColumnSummary, TypeName
 from services.execution.transform.reading.source import MOST_TABLE_BYTES
 from services.execution.transform.runner import TransformLimits
 from shared.contracts.execute import Verdict
@@ -49,7 +49,7 @@ class _Report(BaseModel):
     columns: dict[str, str] = {}
     types: dict[str, TypeName] = {}
     height: int = 0
-    profiles: list[ColumnProfile] = []
+    profiles: list[ColumnSummary] = []
     head: list[list[object]] = []
     lazy: bool = False  #: the table is larger than memory, and stays in its file
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from services.execution.transform.reading.columns import ColumnProfile, TypeName, profile
+from services.execution.transform.reading.columns import ColumnSummary, TypeName, profile
 
 #: Tokens are estimated from characters; tables are denser than prose.
 _CHARACTERS_PER_TOKEN = 3
@@ -42,7 +42,7 @@ class TableText:
 class TableSummary:
     """What is known of a table: enough to show it before it is loaded."""
 
-    profiles: Sequence[ColumnProfile]
+    profiles: Sequence[ColumnSummary]
     head: Sequence[Sequence[object]]  #: the first rows
     height: int
 
@@ -89,7 +89,7 @@ def _details(rows: int, columns: int) -> list[Detail]:
     ]
 
 
-def _render(shown: ShownTable, profiles: Sequence[ColumnProfile], detail: Detail) -> TableText:
+def _render(shown: ShownTable, profiles: Sequence[ColumnSummary], detail: Detail) -> TableText:
     summary, height = shown.summary, shown.summary.height
     kept = profiles if detail.columns is None else profiles[: detail.columns]
     lines = [f"{quote(shown.name)}: {height:,} rows x {len(profiles):,} columns"]
@@ -121,7 +121,7 @@ def _row(row: Sequence[object], names: Sequence[str], masked: frozenset[str], ch
     return "[" + ", ".join(cells) + "]"
 
 
-def _column_line(column: ColumnProfile, detail: Detail, note: str) -> str:
+def _column_line(column: ColumnSummary, detail: Detail, note: str) -> str:
     parts = [f"{column.type}"]
     if column.missing:
         parts.append(f"{column.missing:,} missing")
@@ -138,7 +138,7 @@ def _column_line(column: ColumnProfile, detail: Detail, note: str) -> str:
     return f"- {quote(column.name)}: {'; '.join(parts)}"
 
 
-def _spread(column: ColumnProfile, characters: int) -> list[str]:
+def _spread(column: ColumnSummary, characters: int) -> list[str]:
     spread = column.distribution
     if spread is None:
         return []

@@ -112,7 +112,7 @@ def _shown(table: ResultTable) -> Table | None:
 
 
 @dataclass
-class Progress:
+class RunHistory:
     iterations: list[Iteration] = field(default_factory=list)
     probes: list[Probe] = field(default_factory=list)
     audit: list[CellsSent] = field(default_factory=list)

@@ -13,9 +13,9 @@ from pydantic import JsonValue
 from services.execution.transform.compact import compacted
 from services.execution.transform.feedback import Feedback
 from services.execution.transform.replies import Code, find_code, is_done, said_beside
-from services.execution.transform.results import CodeRun, Entry, Progress, RunOutcome
+from services.execution.transform.results import CodeRun, Entry, RunHistory, RunOutcome
 from services.execution.transform.runner import CodeRunner
-from services.execution.transform.stated import judge, stated_in
+from services.execution.transform.self_checks import judge, stated_in
 from shared.contracts.transform import Iteration, Probe
 from shared.errors import JobCancelled
 from shared.jobs.job import Context
@@ -48,7 +48,7 @@ class Strategy(ABC):
     context: Context
     runner: CodeRunner
     feedback: Feedback
-    progress: Progress
+    progress: RunHistory
     system: str
     prompt: PromptVersion
     messages: list[ChatMessage]  #: the earlier exchanges and the first message of this one

@@ -26,7 +26,7 @@ class _RunCode(BaseModel):
     code: str
 
 
-class _Look(BaseModel):
+class _LookArguments(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     code: str | None = None
@@ -82,7 +82,7 @@ class ToolCalling(Strategy):
                 case "run_code":
                     return self._run(_RunCode.model_validate(params).code)
                 case "look":
-                    return self._looked(_Look.model_validate(params)), False
+                    return self._looked(_LookArguments.model_validate(params)), False
                 case "finish":
                     return self._finish(_Finish.model_validate(params))
                 case _:
@@ -99,7 +99,7 @@ class ToolCalling(Strategy):
         done = done or (run.outcome == "no_op" and self.nudged_enough())
         return self.feedback.ran(run), done
 
-    def _looked(self, params: _Look) -> str:
+    def _looked(self, params: _LookArguments) -> str:
         if params.code is None:
             return self.feedback.data_set(params.data)
         output = self.look(params.code)

@@ -20,7 +20,7 @@ from services.execution.transform.feedback import Feedback
 from services.execution.transform.followup import Start, expected_schema, start_of
 from services.execution.transform.loading import Loader
 from services.execution.transform.masking import masked_columns, pseudonymise, redactor_of
-from services.execution.transform.results import CodeRun, Entry, Progress
+from services.execution.transform.results import CodeRun, Entry, RunHistory
 from services.execution.transform.runner import CodeRunner, TransformLimits
 from services.execution.transform.skills import SHIPPED, Skill, load_skills, matching
 from services.execution.transform.strategy import Deterministic, Strategy
@@ -74,7 +74,7 @@ class _Job:
     request: TransformInput
     scratch: Path
     held: ExitStack
-    progress: Progress = field(default_factory=Progress)
+    progress: RunHistory = field(default_factory=RunHistory)
     drift: list[Drift] = field(default_factory=list)
     start: Start = field(default_factory=Start)
     skills: list[Skill] = field(default_factory=list)

@@ -39,7 +39,7 @@ from shared.contracts.models import (
 from shared.errors import InvalidRequest, PreconditionFailed
 from shared.llm.chat import ChainLink
 from shared.llm.ledger import latest_text
-from shared.llm.trial import trial_of
+from shared.llm.prompt_trial import trial_of
 
 prompts_router = routes("/v1/prompts", "Prompts")
 

@@ -14,7 +14,7 @@ from pydantic import JsonValue
 
 from services.search.records.files import Item, read
 from services.search.records.shape import Refused
-from shared.bounded import BoundExceeded, Bounds, Cancelled, run
+from shared.bounded_process import BoundExceeded, Bounds, Cancelled, run
 from shared.contracts.search import RecordMapping, TableSpec
 from shared.errors import AssayError, InvalidRequest, JobCancelled, UnreadableFile
 

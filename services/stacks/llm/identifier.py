@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pydantic import JsonValue
 
 from services.stacks.llm.answers import Fact, accept, parse, schema
+from services.stacks.llm.package_view import Detail, compacted, shown
 from services.stacks.llm.questions import KINDS, Subject, open_questions
-from services.stacks.llm.shown import Detail, compacted, shown
 from services.stacks.packages.package import Package, TechnologyFinding
 from services.stacks.packages.survey import Survey, split_off
 from services.stacks.rules.technologies import TechnologyRules

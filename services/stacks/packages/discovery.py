@@ -5,10 +5,10 @@ from __future__ import annotations
 from bisect import bisect_right
 
 from services.stacks.manifests.model import Manifest
-from services.stacks.packages.imported import add_imported
 from services.stacks.packages.inheritance import Inheritance
 from services.stacks.packages.javascript import add_listed_projects, drop_foreign_projects
 from services.stacks.packages.package import Package
+from services.stacks.packages.python_imports import add_imported
 from services.stacks.scan.model import Scan, ScannedFolder, Sources
 from services.stacks.tree import ancestors, parent
 

@@ -8,10 +8,10 @@ from services.stacks.linguist.excluded import Excluded, generated
 from services.stacks.linguist.tables import Tables
 from services.stacks.manifests.kinds import REQUIREMENT_FOLDERS, REQUIREMENTS_KIND, ManifestKind, kind_of, parse
 from services.stacks.scan.filenames import Meaning, Names, is_source
+from services.stacks.scan.folder_roles import TELLING, filled_by_a_tool, hoist, place
 from services.stacks.scan.ignore import Attributes, attributes, ignored
 from services.stacks.scan.markers import is_marker
 from services.stacks.scan.model import Scan, ScannedFolder, Sources
-from services.stacks.scan.places import TELLING, filled_by_a_tool, hoist, place
 from services.stacks.tree import HEAD_BYTES, UNASKED, Tree, join, within
 
 #: Up to so many code files, the beginning of each is read: for generated code, shared extensions, ports and names.

@@ -16,7 +16,7 @@ from shared.flows.document import MAX_ID, Document, Item, Json, document_of
 from shared.flows.errors import too_large
 from shared.flows.forms.mermaid import EMPTY
 from shared.flows.forms.mermaid_statements import Chain, NodeMention, Unsupported, read_chain, read_subgraph
-from shared.flows.layout.place import layout
+from shared.flows.layout.document_layout import layout
 from shared.flows.visuals import size_of
 
 _HEADER = re.compile(r"(?:graph|flowchart)(?:\s+(TD|TB|LR|RL|BT))?\s*;?\s*\Z")

@@ -6,7 +6,7 @@ from shared.flows import visuals
 from shared.flows.colors import is_color, is_paint
 from shared.flows.document import Kind, position_of
 from shared.flows.draft import Draft
-from shared.flows.layout.place import Direction, layout
+from shared.flows.layout.document_layout import Direction, layout
 from shared.flows.tools.arguments import Arguments, CallFailed, ToolResult, existing_node, one_of
 
 _UP, _DOWN = 1.1, 0.9

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
 
-from shared.llm.scripted.seen import SEEN
+from shared.llm.scripted.server_errors import SEEN
 
 FaultKind = Literal[
     "status",  # any status, with headers and message

@@ -13,7 +13,7 @@ from typing import Any
 from shared.llm.scripted import wires
 from shared.llm.scripted.caching import PromptCache
 from shared.llm.scripted.http import HttpRequest, HttpResponse
-from shared.llm.scripted.lists import list_at
+from shared.llm.scripted.model_lists import list_at
 from shared.llm.scripted.paths import vendor_of
 from shared.llm.scripted.script import (
     PlannedReply,
@@ -25,7 +25,7 @@ from shared.llm.scripted.script import (
     ServedModels,
     parse,
 )
-from shared.llm.scripted.seen import SEEN
+from shared.llm.scripted.server_errors import SEEN
 from shared.llm.vendors.table import VENDORS
 from shared.llm.wires.endpoint import ROLE_HEADER, SCRIPTED_HEADER, TURN_HEADER
 

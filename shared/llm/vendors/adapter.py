@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from pydantic import JsonValue
 
+from shared.llm.call_clock import Watch, watching
 from shared.llm.catalog import sees_images
 from shared.llm.chat import ChatReply, ChatRequest, Finish, ToolUse
 from shared.llm.faults import (
@@ -27,10 +28,9 @@ from shared.llm.faults import (
     ToolUseFailed,
 )
 from shared.llm.json_text import AnswerUnreadable, parse
-from shared.llm.thoughts import split_thoughts
+from shared.llm.reasoning import split_thoughts
 from shared.llm.token_counter import TokenCounter
 from shared.llm.vendors.spec import VendorSpec
-from shared.llm.watch import Watch, watching
 from shared.llm.wires.endpoint import SCRIPTED_HEADER, Endpoint
 from shared.llm.wires.failures import fault_of
 from shared.llm.wires.sdk import LazySdk

@@ -10,10 +10,10 @@ from typing import Any, Literal
 
 from pydantic import JsonValue
 
+from shared.llm.call_clock import Watch
 from shared.llm.catalog import is_path
 from shared.llm.chat import ChatMessage, ChatReply, ChatRequest, Finish, TokenUsage, Tool, ToolUse
 from shared.llm.faults import StreamCut, UnreadableAnswer
-from shared.llm.watch import Watch
 from shared.llm.wires.endpoint import Endpoint
 from shared.llm.wires.sdk import Json
 from shared.llm.wires.wire import capped, closed

@@ -8,8 +8,8 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from shared.addresses import looks_private
+from shared.llm.call_clock import Timeouts
 from shared.llm.chat import ChatRequest
-from shared.llm.watch import Timeouts
 
 #: Tell a local endpoint which role asks, so that the scripted server can answer by role and turn.
 ROLE_HEADER, TURN_HEADER = "X-Assay-Role", "X-Assay-Turn"

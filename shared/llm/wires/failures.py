@@ -9,8 +9,8 @@ from typing import Any
 
 from shared.errors import JobCancelled
 from shared.llm import faults
+from shared.llm.call_clock import Watch
 from shared.llm.faults import ProviderFault
-from shared.llm.watch import Watch
 from shared.llm.wires import words
 from shared.llm.wires.limits import RateLimits
 

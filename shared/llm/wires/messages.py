@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
+from shared.llm.call_clock import Watch
 from shared.llm.chat import ChatMessage, ChatReply, ChatRequest, Finish, TokenUsage, ToolUse
 from shared.llm.faults import StreamCut, UnreadableAnswer
-from shared.llm.watch import Watch
 from shared.llm.wires.chat_completions import arguments
 from shared.llm.wires.endpoint import Endpoint
 from shared.llm.wires.sdk import Json

@@ -15,8 +15,8 @@ from typing import Any
 
 from pydantic import JsonValue
 
+from shared.llm.call_clock import Watch
 from shared.llm.faults import UnreadableAnswer
-from shared.llm.watch import Watch
 from shared.llm.wires.endpoint import Endpoint
 from shared.llm.wires.failures import of_event
 

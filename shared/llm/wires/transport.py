@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.request import getproxies, proxy_bypass
 
-from shared.llm.watch import POLL_SECONDS, current_watch
+from shared.llm.call_clock import POLL_SECONDS, current_watch
 from shared.llm.wires.endpoint import Endpoint
 
 #: The defaults of ``httpx``.

@@ -7,8 +7,8 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
+from shared.llm.call_clock import Watch
 from shared.llm.chat import ChatReply, ChatRequest
-from shared.llm.watch import Watch
 from shared.llm.wires.endpoint import Endpoint
 from shared.llm.wires.sdk import Json
 

@@ -1,7 +1,7 @@
 """What servers say in words only: a prompt that does not fit, images or schemas that are not taken, a model that loads.
 
 The words are those of llama.cpp, vLLM, Ollama, LM Studio, OpenAI, Anthropic, Groq and Cerebras;
-``shared.llm.scripted.seen`` has an example of each.
+``shared.llm.scripted.server_errors`` has an example of each.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from shared.jobs.models import BrokeredJobModels, JobModels
 from shared.jobs.notifier import Notifier
 from shared.jobs.report import JobReport
 from shared.jobs.runner import claimed_job
-from shared.llm.brokered import BrokerClient, Connection, digest_of
+from shared.llm.broker_client import BrokerClient, Connection, digest_of
 from shared.llm.chat import ChatMessage, ChatRequest, Estimates, ImagePart, TokenUsage, Tool, ToolUse
 from shared.llm.faults import BrokerRefused, BrokerUnavailable, NoSuchModel
 from shared.llm.layer import LlmLayer

@@ -249,7 +249,7 @@ def _readers_of(worker: int) -> list[int]:
                 parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
     children = [pid for pid, parent in parents.items() if parent == worker]
     with suppress(OSError):
-        return [pid for pid in children if b"shared.bounded" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+        return [pid for pid in children if b"shared.bounded_process" in Path(f"/proc/{pid}/cmdline").read_bytes()]
     return []
 
 

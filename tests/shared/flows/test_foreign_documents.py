@@ -19,7 +19,7 @@ from shared.flows.forms.dot import dot
 from shared.flows.forms.mermaid import mermaid
 from shared.flows.forms.mermaid_import import read_mermaid
 from shared.flows.forms.svg import svg
-from shared.flows.layout.place import layout
+from shared.flows.layout.document_layout import layout
 from shared.flows.lint import lint
 from shared.flows.operations import apply
 from tests.shared.flows.test_properties import anything

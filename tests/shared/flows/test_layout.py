@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from shared.flows.batch import Batch
 from shared.flows.document import Document, Item, Json, document_of, position_of
-from shared.flows.layout.place import layout
+from shared.flows.layout.document_layout import layout
 from shared.flows.visuals import node_size, size_of, spacing
 from tests.shared.flows.drafts import call, diagram, edge, node
 

@@ -10,12 +10,12 @@ from typing import Any
 from pydantic import JsonValue
 from sqlalchemy import Engine
 
+from shared.llm.call_clock import Timeouts
 from shared.llm.chat import ChatMessage, ChatReply, ChatRequest
 from shared.llm.layer import LlmLayer
 from shared.llm.ledger import JobUsage, Owner
 from shared.llm.settings import CallSettings, ProviderSettings, endpoints
 from shared.llm.vendors.table import VENDORS
-from shared.llm.watch import Timeouts
 from shared.llm.wires.endpoint import Endpoint
 from shared.loop import Budget
 from tests.support.scripted import ScriptedLlm

@@ -6,7 +6,7 @@ import pytest
 
 from shared.llm.breaker import Breaker, BreakerSettings, ProviderHealth
 from shared.llm.faults import Forbidden, InvalidKey, RateLimited, ServerError
-from shared.llm.states import LocalStates
+from shared.llm.health_store import LocalStates
 
 KEY = "groq:mark:model"
 SETTINGS = BreakerSettings(failures=2, cooldown=30, probe=60, park=60, park_unsaid=20, park_most=3600)

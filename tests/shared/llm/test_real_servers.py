@@ -11,8 +11,8 @@ from shared.errors import ContextTooLong, ProvidersFailed
 from shared.llm.chat import ChatMessage, ChatRequest, Finish, ImagePart, JsonSchema
 from shared.llm.layer import LlmLayer
 from shared.llm.ledger import Owner
+from shared.llm.reasoning import split_thoughts
 from shared.llm.settings import CallSettings, ProviderSettings, endpoints
-from shared.llm.thoughts import split_thoughts
 from shared.loop import Budget
 from tests.shared.llm.support import HELLO, ask, layer
 from tests.support.scripted import ScriptedLlm

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from shared.llm.watch import Expired, Timeouts, Watch, watching
+from shared.llm.call_clock import Expired, Timeouts, Watch, watching
 from shared.llm.wires.endpoint import Endpoint
 from shared.llm.wires.transport import watched_client
 

@@ -12,9 +12,9 @@ from services.execution.documents.page.callouts import callouts
 from services.execution.documents.page.citations.citations import Citations
 from services.execution.documents.page.clean import cleaned
 from services.execution.documents.page.formulas import Formulas
-from services.execution.documents.page.front import Front
+from services.execution.documents.page.front_matter import Front
 from services.execution.documents.page.markdown import Prose, prose
-from services.execution.documents.page.places import Places
+from services.execution.documents.page.value_spans import ValueMarks
 from services.execution.documents.parse.nodes import (
     Chunk,
     DocumentNode,
@@ -53,7 +53,7 @@ class PageBody:
         self._mark = secrets.token_hex(16)  #: no text can hold it
         self._shown: list[str] = []
         self.formulas = Formulas(self._mark)
-        self.places = Places(self._mark) if marked else None
+        self.places = ValueMarks(self._mark) if marked else None
 
     def prose(self) -> Prose:
         """All of it: Markdown is read as a whole, so that footnotes and references find what they name."""

@@ -10,10 +10,10 @@ from services.execution.documents.page.body import PageBody
 from services.execution.documents.page.citations.citations import Citations
 from services.execution.documents.page.citations.library import library
 from services.execution.documents.page.clean import cleaned
-from services.execution.documents.page.front import front_of
+from services.execution.documents.page.front_matter import front_of
 from services.execution.documents.page.markdown import Prose
-from services.execution.documents.page.places import Span
 from services.execution.documents.page.style import Theme, style
+from services.execution.documents.page.value_spans import Span
 from services.execution.documents.parse.nodes import DocumentTree
 from services.execution.documents.run.running import RunningDocument
 

@@ -21,7 +21,7 @@ from jinja2 import StrictUndefined, Template, TemplateError, nodes
 from jinja2.exceptions import SecurityError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from services.execution.documents.resolve.looks import (
+from services.execution.documents.resolve.template_values import (
     OUTPUT,
     Other,
     TableLook,
@@ -186,7 +186,7 @@ def serve(made: Environment, connection: socket.socket) -> None:
         send({"error": _described(error)[:500], "type": type(error).__name__})
 
 
-class Places:
+class ExpressionSpans:
     """Where the values of a template's expressions stand in its text: [from, to, names], in characters."""
 
     def __init__(self, delimiter: Delimiter) -> None:
@@ -233,7 +233,7 @@ def _with_children(node: nodes.Expr) -> Iterator[nodes.Name]:
 def filled(made: Environment, tree: nodes.Template, source: str, given: str) -> dict[str, Any]:
     """The text, the figures in it, and where its values stand."""
     delimiter = Delimiter(source + given)
-    places = Places(delimiter)
+    places = ExpressionSpans(delimiter)
     places.label(made, tree)
     made.finalize = places.finalize
     made.filters["data"] = delimiter.wrap

@@ -16,7 +16,7 @@ _EXACT = (
 def _names(code: str) -> CodeNames:
     try:
         tree = ast.parse(code)
-        reader = _Reader()
+        reader = _NameCollector()
         for statement in tree.body:
             reader.visit(statement)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -45,7 +45,7 @@ def _definitions(code: str) -> str:
     return "\n".join(ast.unparse(node) for node in body if isinstance(node, kinds))
 
 
-class _Reader(ast.NodeVisitor):
+class _NameCollector(ast.NodeVisitor):
     """Collects what happens at the top; the names that functions use inside count as used."""
 
     def __init__(self) -> None:

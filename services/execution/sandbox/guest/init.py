@@ -14,12 +14,12 @@ from typing import cast
 
 from services.execution.sandbox.guest import linux as kernel
 from services.execution.sandbox.guest.artifacts import ArtifactCollector, ArtifactLimits, gather, snapshot
+from services.execution.sandbox.guest.child_exit import ChildWatch
 from services.execution.sandbox.guest.exchange import FileExchange
 from services.execution.sandbox.guest.isolate import EMPTY_MB, WORK, Ends
 from services.execution.sandbox.guest.job import run_job
 from services.execution.sandbox.guest.meter import FairShare, Meter, Reading, Uncounted
 from services.execution.sandbox.guest.usage import Allowance, JobUsage
-from services.execution.sandbox.guest.watch import ChildWatch
 from services.execution.sandbox.protocol.control import Control
 from services.execution.sandbox.protocol.wire import Message, control_pair, receive, send
 

@@ -38,7 +38,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class _Look:
+class _ProcessReading:
     """One process, now."""
 
     started: bytes
@@ -110,13 +110,13 @@ class Meter:
         self._seen = seen
         return self._gone_cpu + sum(known.cpu_seconds for known in seen.values())
 
-    def _look(self, pid: int) -> _Look | None:
+    def _look(self, pid: int) -> _ProcessReading | None:
         """``None`` of a process that has ended. Raises: Uncounted."""
         with _counting():
             kilobytes, threads = self._status(pid)
             fields = self._file(f"{pid}/stat").rpartition(b")")[2].split()  # the name before it may hold anything
             waited_for = (int(fields[13]) + int(fields[14])) / _TICKS
-            return _Look(fields[19], kilobytes, threads, _cpu_seconds(pid), waited_for)
+            return _ProcessReading(fields[19], kilobytes, threads, _cpu_seconds(pid), waited_for)
         return None
 
     def fairly_added_kb(self, begun_kb: int, forked: bool) -> int:

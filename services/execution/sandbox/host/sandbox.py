@@ -15,6 +15,7 @@ from services.execution.sandbox.host.cgroups import Groups
 from services.execution.sandbox.host.container import Container
 from services.execution.sandbox.host.detached import DetachedFiles
 from services.execution.sandbox.host.gvisor import GvisorLauncher, find_runsc
+from services.execution.sandbox.host.isolation_level import isolation
 from services.execution.sandbox.host.launcher import Launcher
 from services.execution.sandbox.host.outcome import bring_out, holds_together
 from services.execution.sandbox.host.pool import Pool, PoolFill
@@ -24,7 +25,6 @@ from services.execution.sandbox.host.scratch import Scratch, TemporaryFolder
 from services.execution.sandbox.host.selftest import prove
 from services.execution.sandbox.host.session import Session
 from services.execution.sandbox.host.supervise import Facts, Supervision
-from services.execution.sandbox.host.tier import isolation
 from services.execution.sandbox.host.zygote import Zygote
 from services.execution.sandbox.language import LanguageSpecs
 from services.execution.sandbox.run import OnOutput, Outcome, Run

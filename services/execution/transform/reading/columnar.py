@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from .delimited import check_names
 from .portable import portable
 from .sizes import check_expanded
-from .source import MOST_CELLS, MOST_ROWS, MOST_TABLE_BYTES, MOST_UNPACKED_BYTES, TooLarge, Unreadable
+from .source import MOST_CELLS, MOST_ROWS, MOST_TABLE_BYTES, MOST_UNPACKED_BYTES, TableTooLarge, Unreadable
 
 _DICTIONARY_BATCH, _RECORD_BATCH = 2, 3  #: kinds of message, from the format's Message.fbs
 #: Of the buffers of an Arrow file, which are in memory at once; a table that fits takes at least half of them.
@@ -84,9 +84,9 @@ def _bounded(reader: pa_ipc.RecordBatchFileReader | pa_ipc.RecordBatchStreamRead
 def check_size(rows: int, columns: int, unpacked: int = 0, most: int = MOST_UNPACKED_BYTES) -> None:
     """Raises: Unreadable when the table is more than can be worked with."""
     if rows > MOST_ROWS or rows * columns > MOST_CELLS:
-        raise TooLarge(f"there are {rows:,} rows of {columns:,} columns, more than can be worked with")
+        raise TableTooLarge(f"there are {rows:,} rows of {columns:,} columns, more than can be worked with")
     if unpacked > most:
-        raise TooLarge(f"the data unpack to {unpacked / 1e9:.1f} GB, at most {most / 1e9:g} GB can be worked with")
+        raise TableTooLarge(f"the data unpack to {unpacked / 1e9:.1f} GB, at most {most / 1e9:g} GB can be worked with")
 
 
 def framed(table: pa.Table) -> pl.DataFrame:

@@ -46,7 +46,7 @@ class Distribution:
 
 
 @dataclass(frozen=True)
-class ColumnProfile:
+class ColumnSummary:
     name: str
     type: TypeName
     missing: int
@@ -61,7 +61,7 @@ class ColumnProfile:
         return len(self.values) == self.distinct and not self.sampled
 
 
-def profile(frame: pl.DataFrame, types: Mapping[str, TypeName] | None = None) -> list[ColumnProfile]:
+def profile(frame: pl.DataFrame, types: Mapping[str, TypeName] | None = None) -> list[ColumnSummary]:
     """Every column of the frame."""
     step = frame.height // _SAMPLE_ROWS
     sample = frame.gather_every(step) if step > 1 else frame
@@ -90,7 +90,7 @@ def _exact(frame: pl.DataFrame) -> Mapping[str, object]:
     return frame.select(wanted).row(0, named=True) if wanted else {}
 
 
-def _column(column: pl.Series, kind: TypeName, exact: Mapping[str, object], sampled: bool) -> ColumnProfile:
+def _column(column: pl.Series, kind: TypeName, exact: Mapping[str, object], sampled: bool) -> ColumnSummary:
     missing = exact["missing"]
     present = column.drop_nulls()
     distinct, values = (0, ()) if kind in ("list", "struct") else _values(present)
@@ -101,7 +101,7 @@ def _column(column: pl.Series, kind: TypeName, exact: Mapping[str, object], samp
         distribution = Distribution(
             exact["least"], exact["greatest"], quartiles, mean if isinstance(mean, float) else None
         )
-    return ColumnProfile(
+    return ColumnSummary(
         name=column.name,
         type=kind,
         missing=missing if isinstance(missing, int) else 0,

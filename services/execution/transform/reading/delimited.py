@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
-from .large import LEAST_BYTES, read_large
+from .sampled_types import LEAST_BYTES, read_large
 from .source import MOST_COLUMNS, Unreadable
 
 _DELIMITERS = ",;\t|"

@@ -14,14 +14,14 @@ import pyarrow as pa
 
 from .cells import ColumnReading
 from .columnar import check_size, read_arrow, read_parquet
-from .columns import ColumnProfile, TypeName, profile, type_name
+from .columns import ColumnSummary, TypeName, profile, type_name
 from .delimited import NotUtf8, read_delimited
-from .kinds import infer
-from .lazy import claimed_bytes, look_at
-from .objects import read_json, read_json_lines
+from .json_tables import read_json, read_json_lines
+from .large_parquet import claimed_bytes, look_at
+from .large_text import to_parquet
 from .sizes import too_large
-from .source import MOST_TABLE_BYTES, TooLarge, Unreadable, decoded, detect, format_of, is_plain, read_text
-from .streamed import to_parquet
+from .source import MOST_TABLE_BYTES, TableTooLarge, Unreadable, decoded, detect, format_of, is_plain, read_text
+from .type_inference import infer
 
 _MOST_HEAD_CELLS = 20_000
 _LONGEST_CELL = 1000
@@ -165,7 +165,7 @@ def answer(path: str, name: str, reader: Reader, rows: int, *stated: str | None)
         frame, notes, columns = (read_parts if source.is_dir() else read)(source, name, Stated(*stated))
         frame = _unrounded(frame, reader, columns)
         _check_bytes(frame, _most_text(source, name, Stated(*stated)))
-    except TooLarge as refusal:
+    except TableTooLarge as refusal:
         _tell({"refused": str(refusal), "too_large": True})
         return None
     except Unreadable as refusal:
@@ -187,7 +187,7 @@ def answer_parquet(source: pa.NativeFile, reader: Reader, rows: int) -> pl.DataF
             frame = _unrounded(read_parquet(source), reader, columns)
             check_size(frame.height, frame.width)
             _check_bytes(frame, None)
-        except TooLarge as refusal:
+        except TableTooLarge as refusal:
             if reader.lazy:
                 _answer_lazily(source, rows)
                 return None
@@ -229,7 +229,7 @@ def _types(frame: pl.DataFrame) -> dict[str, TypeName]:
     return {column: type_name(dtype) for column, dtype in frame.schema.items()}
 
 
-def _tell_of(frame: pl.DataFrame, rows: int, profiles: list[ColumnProfile], **more: object) -> None:
+def _tell_of(frame: pl.DataFrame, rows: int, profiles: list[ColumnSummary], **more: object) -> None:
     shown = min(rows, _MOST_HEAD_CELLS // frame.width)
     head = [
         [cell[:_LONGEST_CELL] if isinstance(cell, str) else cell for cell in row]

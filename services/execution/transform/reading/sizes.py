@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from .source import MOST_TABLE_BYTES, TooLarge
+from .source import MOST_TABLE_BYTES, TableTooLarge
 
 Floats = NDArray[np.float64]  #: whole numbers would overflow: sizes multiply at each level of nesting
 Bytes = float | Floats  #: of each cell; one number where all take the same
@@ -28,9 +28,9 @@ def check_expanded(table: pa.Table) -> None:
         raise too_large(size)
 
 
-def too_large(size: float) -> TooLarge:
+def too_large(size: float) -> TableTooLarge:
     most = MOST_TABLE_BYTES // 1_000_000
-    return TooLarge(f"the table takes {int(size / 1e6):,} MB in memory, at most {most} MB can be worked with")
+    return TableTooLarge(f"the table takes {int(size / 1e6):,} MB in memory, at most {most} MB can be worked with")
 
 
 def _total(array: Any) -> float:

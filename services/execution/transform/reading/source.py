@@ -38,7 +38,7 @@ class Unreadable(Exception):
     """The file is not what it should be; the text says what is wrong and where."""
 
 
-class TooLarge(Unreadable):
+class TableTooLarge(Unreadable):
     """The table would not fit in memory."""
 
 

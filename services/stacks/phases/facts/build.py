@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from services.stacks.manifests.model import table, text_of
-from services.stacks.packages.imported import IMPORTS
 from services.stacks.packages.package import Package
+from services.stacks.packages.python_imports import IMPORTS
 from services.stacks.packages.ranking import ordered, primary_of
 from services.stacks.packages.survey import Survey
 from services.stacks.phases.facts.configuration import CodeFacts

@@ -8,7 +8,7 @@ import pytest
 
 from services.execution.documents.page.callouts import callouts
 from services.execution.documents.page.formulas import Formulas
-from services.execution.documents.page.front import front_of
+from services.execution.documents.page.front_matter import front_of
 from services.execution.documents.page.markdown import prose
 from services.execution.documents.page.style import style
 from tests.services.execution.documents.support import DocumentJobs, python

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from services.execution.documents.ask.messages import render
+from services.execution.documents.llm.messages import render
 from services.execution.documents.resolve.renderer import NotRendered, Renderer
 from tests.support.wait import until
 

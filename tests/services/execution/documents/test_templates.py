@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from services.execution.documents.ask.messages import render
+from services.execution.documents.llm.messages import render
 from services.execution.documents.resolve.renderer import NotRendered, Renderer, Seen
 
 SEEN: dict[str, Seen] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from services.execution.transform.results import CodeRun, Progress, RunOutcome
+from services.execution.transform.results import CodeRun, RunHistory, RunOutcome
 
 
 def run(code: str, outcome: RunOutcome) -> CodeRun:
@@ -25,7 +25,7 @@ def run(code: str, outcome: RunOutcome) -> CodeRun:
 def test_the_last_good_run_is_the_best_and_one_that_changes_something_wins(
     outcomes: list[RunOutcome], best: int | None
 ) -> None:
-    progress = Progress()
+    progress = RunHistory()
     runs = [run(str(number), outcome) for number, outcome in enumerate(outcomes)]
     for each in runs:
         progress.add(each, "")
@@ -33,7 +33,7 @@ def test_the_last_good_run_is_the_best_and_one_that_changes_something_wins(
 
 
 def test_failures_are_counted_until_a_good_run() -> None:
-    progress = Progress()
+    progress = RunHistory()
     counts = []
     for outcome in ("error", "not_a_table", "result", "assertion_failed"):
         progress.add(run("x", outcome), "")
@@ -45,6 +45,6 @@ def test_failures_are_counted_until_a_good_run() -> None:
     ("code", "same"), [("result = 1", True), ("# again\n\nresult = 1  ", True), ("result = 2", False)]
 )
 def test_comments_and_blanks_make_no_other_code(code: str, same: bool) -> None:
-    progress = Progress()
+    progress = RunHistory()
     progress.add(run("result = 1", "result"), "")
     assert progress.repeats_best(code) is same

@@ -16,7 +16,7 @@ import pytest
 from services.search.records.files import read
 from services.search.records.shape import Refused
 from services.search.records.spool import spooled
-from shared.bounded import Bounds
+from shared.bounded_process import Bounds
 from shared.contracts.search import TableSpec
 from shared.errors import InvalidRequest, JobCancelled, UnreadableFile
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from services.execution.languages.python.guest import lazily
+from services.execution.languages.python.guest import lazy_tables
 from services.execution.sandbox.guest.linux import map_privately
 from services.execution.sandbox.protocol.wire import Json
 
@@ -150,7 +150,7 @@ def given(frame: Mapping[str, Any], dataframe: str) -> Any:
     with open(int(frame["descriptor"]), "rb") as handle:
         content = map_privately(handle.fileno(), writable=not large)
     if large:
-        return lazily.dataset(content) if dataframe == "arrow" else lazily.scan(content)
+        return lazy_tables.dataset(content) if dataframe == "arrow" else lazy_tables.scan(content)
     source = pyarrow.BufferReader(pyarrow.py_buffer(content))
     return mapped_frame(source, content) if dataframe == "pandas" else _as(source, dataframe)
 

@@ -8,7 +8,7 @@ import pytest
 from services.execution.transform.checks import holds_of
 from services.execution.transform.effect import measure
 from services.execution.transform.results import CodeRun, ResultTable
-from services.execution.transform.stated import Judgement, judge, spoilt_results, stated_in
+from services.execution.transform.self_checks import Judgement, judge, spoilt_results, stated_in
 from shared.declarations.assertions import parse_assertion
 from tests.services.execution.transform.support import TransformJobs, python
 

@@ -7,7 +7,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from services.execution.documents.ask.instructions import Instructions
+from services.execution.documents.llm.instructions import Instructions
 from services.execution.documents.parse.nodes import Include, Note
 from services.execution.documents.parse.reader import parse
 from services.execution.documents.run.chunks import Chunks

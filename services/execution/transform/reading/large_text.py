@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 
 from .cells import ColumnReading
 from .delimited import BadLine, NotUtf8, check_names, find_delimiter, read_delimited
-from .kinds import infer
 from .source import Unreadable
+from .type_inference import infer
 
 PIECE_BYTES = 48_000_000  #: of text; as cells it takes about three times as much
 _HEAD = 256 * 1024

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from services.host import child, shown
+from services.host import bind_mounts, child
 from services.host.folder import InstallationFolder
 from services.host.processes import Process
 
@@ -128,7 +128,7 @@ def _makes_user_namespaces(account: Account) -> bool:
 
 def _works(account: Account, shown_paths: Sequence[str], *command: str) -> bool:
     words = [str(account.uid), str(account.gid), *account.hidden, "--", *shown_paths]
-    tried = [sys.executable, "-I", "-S", str(shown.__file__), *words, *(["--", *command] if command else [])]
+    tried = [sys.executable, "-I", "-S", str(bind_mounts.__file__), *words, *(["--", *command] if command else [])]
     try:
         return subprocess.run(tried, capture_output=True, timeout=_TRY_SECONDS, check=False).returncode == 0
     except (OSError, subprocess.TimeoutExpired):

@@ -9,9 +9,9 @@ from functools import singledispatchmethod
 
 from pydantic import JsonValue
 
-from services.execution.documents.ask import messages
-from services.execution.documents.ask.instructions import Instructions
-from services.execution.documents.included import IncludedFiles
+from services.execution.documents.includes import IncludedFiles
+from services.execution.documents.llm import messages
+from services.execution.documents.llm.instructions import Instructions
 from services.execution.documents.parse.changes import unanswered
 from services.execution.documents.parse.nodes import (
     Assertion,

@@ -2,7 +2,7 @@
 
 Such a folder is covered, in a mount namespace that the process has for itself, by an empty one which holds nothing but
 what is needed, at the same paths. As a program it tries whether that works here, and what is shown can be reached:
-``python -I -S shown.py UID GID hidden ... -- shown ... [-- command ...]``, with the standard library only.
+``python -I -S bind_mounts.py UID GID hidden ... -- shown ... [-- command ...]``, with the standard library only.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ from shared.errors import InvalidRequest
 from shared.llm.chat import ChatMessage, ChatRequest
 from shared.llm.layer import LlmLayer
 from shared.llm.ledger import Owner, latest_text
+from shared.llm.prompt_trial import Trial, trial_of
 from shared.llm.texts import unpacked
-from shared.llm.trial import Trial, trial_of
 from shared.loop import Budget
 from tests.shared.llm.support import layer
 from tests.support.scripted import ScriptedLlm

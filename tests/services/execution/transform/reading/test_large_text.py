@@ -10,17 +10,17 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from services.execution.transform.reading import streamed
+from services.execution.transform.reading import large_text
+from services.execution.transform.reading.large_text import StreamedTable, to_parquet
 from services.execution.transform.reading.read import Stated, read
 from services.execution.transform.reading.source import Unreadable
-from services.execution.transform.reading.streamed import StreamedTable, to_parquet
 
 PIECE = 150  #: bytes
 
 
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streamed, "PIECE_BYTES", PIECE)
+    monkeypatch.setattr(large_text, "PIECE_BYTES", PIECE)
 
 
 def stream(content: bytes, tmp_path: Path, encoding: str | None = None) -> tuple[pl.DataFrame, StreamedTable]:

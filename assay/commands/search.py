@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import App, Parameter
 
 from assay.calls import files, rest
-from assay.commands import begun, show
+from assay.commands import new_collection, show
 from assay.commands.run import Sending, given, pair, readable, run, text_of
 from assay.commands.session import CommandLine, UsageError, answer, current
 
@@ -87,18 +87,18 @@ def ingest(
     elif second is not None:
         raise UsageError("one file at a time")
     source = readable(Path(file))
-    columns = begun.Columns(id, name, tuple(text), auto_ids)
+    columns = new_collection.Columns(id, name, tuple(text), auto_ids)
     if not create and not dry_run:
         table = table or _table_to_fill(collection)
     info = current().client.send(files.put(source))
     mapping = columns.said
     if create or dry_run:
-        table = table or begun.table_name(source)
-        found = begun.look(info.id, columns)
-        begun.show_mapping(found, collection, table, alone=dry_run)
+        table = table or new_collection.table_name(source)
+        found = new_collection.look(info.id, columns)
+        new_collection.show_mapping(found, collection, table, alone=dry_run)
         if dry_run:
             return 0
-        begun.make(collection, table, found)
+        new_collection.make(collection, table, found)
         mapping = found.mapping
     input = given(collection=collection, table=table, file_id=info.id, format=format, mapping=mapping)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from services.execution.sandbox.host.tier import isolation
+from services.execution.sandbox.host.isolation_level import isolation
 from services.execution.sandbox.protocol.gvisor import runs_on_gvisor
 from services.execution.sandbox.run import Isolation
 from services.execution.sandbox.settings import SandboxSettings

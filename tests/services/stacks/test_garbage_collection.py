@@ -36,7 +36,7 @@ def test_a_detection_of_many_packages_leaves_no_circles_of_references_behind() -
 
 def test_the_worker_collects_rarely_and_never_looks_at_its_tables_again() -> None:
     program = (
-        "import gc; from services.stacks.memory import collect_rarely; collect_rarely(); "
+        "import gc; from services.stacks.garbage_collection import collect_rarely; collect_rarely(); "
         "print(gc.get_threshold()[0], gc.get_freeze_count() > 0)"
     )
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
@@ -45,7 +45,7 @@ def test_the_worker_collects_rarely_and_never_looks_at_its_tables_again() -> Non
 
 def test_what_jobs_leave_behind_is_collected_between_them() -> None:
     program = (
-        "import gc; from services.stacks.memory import collect_between_jobs, collect_rarely; collect_rarely()\n"
+        "import gc; from services.stacks.garbage_collection import collect_between_jobs, collect_rarely; collect_rarely()\n"
         "class Circle:\n"
         "    def __init__(self): self.own = self\n"
         "for _ in range(100_000):\n"

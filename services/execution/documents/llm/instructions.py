@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from services.execution.documents.ask import generated, messages
-from services.execution.documents.ask.compact import body_of, compacted
-from services.execution.documents.ask.messages import FilledMessage
-from services.execution.documents.ask.replies import InstructionReplies, executes, pieces
-from services.execution.documents.ask.schemas import AnswerSchema, BadSchema, answer_schema
+from services.execution.documents.llm import generated, messages
+from services.execution.documents.llm.compact import body_of, compacted
+from services.execution.documents.llm.messages import FilledMessage
+from services.execution.documents.llm.replies import InstructionReplies, executes, pieces
+from services.execution.documents.llm.schemas import AnswerSchema, BadSchema, answer_schema
 from services.execution.documents.parse.changes import ModelAnswer, Splice, answer_splices, spliced, superseded, without
 from services.execution.documents.parse.nodes import DocumentTree, Instruction
 from services.execution.documents.run.chunks import Chunks

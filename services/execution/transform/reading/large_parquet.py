@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from .columnar import framed
-from .columns import ColumnProfile, Distribution, profile
+from .columns import ColumnSummary, Distribution, profile
 from .delimited import check_names
 from .source import Unreadable
 
@@ -25,7 +25,7 @@ class LargeTable:
 
     rows: int
     sample: pl.DataFrame  #: the first rows first
-    profiles: list[ColumnProfile]  #: missing, least and greatest of the whole file, where it tells them
+    profiles: list[ColumnSummary]  #: missing, least and greatest of the whole file, where it tells them
     uncounted: frozenset[str]  #: columns whose missing cells the file does not tell
 
 
@@ -95,7 +95,7 @@ def _take_in(told: dict[str, _Told], group: pq.RowGroupMetaData) -> None:
             column.missing = None
 
 
-def _of_all(sampled: ColumnProfile, told: _Told) -> ColumnProfile:
+def _of_all(sampled: ColumnSummary, told: _Told) -> ColumnSummary:
     """Sampled counts and quartiles; the rest is the whole file's or left out."""
     spread = sampled.distribution
     if spread is not None:

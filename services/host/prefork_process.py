@@ -5,7 +5,7 @@ It stays single-threaded, so that forking is safe, and does nothing else: for ev
 answers when that process has been spawned and when it has ended. With the byte comes a pipe that holds the
 ``SpawnRequest``, which the fork reads itself: a request holds keys that the next fork must not find in its memory.
 
-``python -m services.host.preforker FD PADDING``; PADDING is memory for the command lines of the forks.
+``python -m services.host.prefork_process FD PADDING``; PADDING is memory for the command lines of the forks.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from services.host import shown
+from services.host import bind_mounts
 from services.host.groups import DELEGATED, delegate_groups
 
 #: What every process of the platform imports; never a library that starts threads of its own.
@@ -141,8 +141,8 @@ def _become(request: SpawnRequest, parent: int) -> None:
     if request.uid is not None and request.gid is not None:
         if request.module == DELEGATED:
             delegate_groups(request.uid)
-        shown.show(request.hidden, request.shown)
-        shown.drop(request.uid, request.gid)
+        bind_mounts.show(request.hidden, request.shown)
+        bind_mounts.drop(request.uid, request.gid)
         os.umask(0o007)  # what is written is the group's too, which all processes of the installation share
     if sys.platform == "linux":
         # After the change of user, which clears both: who ends with us, and that it may look into itself.

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from services.execution.documents.page.places import Places
+from services.execution.documents.page.value_spans import ValueMarks
 from tests.services.execution.documents.support import DocumentJobs, python
 
 DOCUMENT = f"""{python("n = 12; name = 'a_b*c'; print('two', n)")}
@@ -63,7 +63,7 @@ There are `n`{{python exec}}, `n + len(rows)`{{python exec}}, `rows`{{python exe
 
 
 def test_no_places_are_told_where_a_mark_would_change_the_page() -> None:
-    places = Places("f" * 32)
+    places = ValueMarks("f" * 32)
     marked = places.word("12", "12", "b")
     assert marked != "12"
     assert places.found(f"<p>{marked}. item</p>", "<ol><li>item</li></ol>") == []
@@ -72,4 +72,4 @@ def test_no_places_are_told_where_a_mark_would_change_the_page() -> None:
 
 @pytest.mark.parametrize("value", ["", " x", "a\nb", "%"])
 def test_values_that_markdown_reads_by_what_stands_beside_them_get_no_mark(value: str) -> None:
-    assert Places("f" * 32).word(value, value, "b") == value
+    assert ValueMarks("f" * 32).word(value, value, "b") == value

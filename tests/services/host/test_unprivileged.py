@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from services.host import ordinary, shown
+from services.host import bind_mounts, unprivileged
 from services.host.folder import InstallationFolder
 from services.host.processes import PROCESSES
 from tests.services.host.root import gives_up_root
@@ -30,9 +30,9 @@ def closed() -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
-def chosen(home: Path, port: int = 8000, blobs: str = "", **ours: str) -> ordinary.Accounts:
+def chosen(home: Path, port: int = 8000, blobs: str = "", **ours: str) -> unprivileged.Accounts:
     folder = InstallationFolder(home)
-    return ordinary.accounts(folder, PROCESSES, _UID, port, blobs or folder.blobs.as_uri(), ours)
+    return unprivileged.accounts(folder, PROCESSES, _UID, port, blobs or folder.blobs.as_uri(), ours)
 
 
 def test_code_of_strangers_runs_under_another_user_than_what_holds_keys(servers_folder: Path) -> None:
@@ -48,7 +48,7 @@ def test_code_of_strangers_runs_under_another_user_than_what_holds_keys(servers_
 
 
 def test_only_root_listens_on_its_ports(servers_folder: Path) -> None:
-    if ordinary._first_open_port() <= 80:
+    if unprivileged._first_open_port() <= 80:
         pytest.skip("here anyone may listen on port 80")
     accounts = chosen(servers_folder / "home", port=80)
     assert accounts.of("gateway") is None
@@ -69,18 +69,24 @@ def test_of_a_folder_that_only_root_may_enter_no_more_is_seen_than_needed(closed
     accounts = chosen(home, ASSAY_DETECT_ROOTS=f"{closed / 'of-root-alone'}:{closed / 'nothing'}")
     account = accounts.of("gateway")
     assert account is not None, accounts.why_not
-    ordinary.hand_over(InstallationFolder(home), _UID)
+    unprivileged.hand_over(InstallationFolder(home), _UID)
     words = [str(_UID), str(_UID), *account.hidden, "--", *account.shown, "--"]
     python = [sys.executable, "-I", "-S", "-c", _WRITE, str(home / "blobs" / "written"), str(closed / "below")]
     told = subprocess.run(
-        [sys.executable, "-I", "-S", str(shown.__file__), *words, *python], capture_output=True, text=True, check=False
+        [sys.executable, "-I", "-S", str(bind_mounts.__file__), *words, *python],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert told.stdout == f"{_UID} ['home']\n", told.stderr
     written = home / "blobs" / "written"
     assert (written.stat().st_uid, written.stat().st_gid) == (_UID, _UID)
     read = [sys.executable, "-I", "-S", "-c", "import sys; open(sys.argv[1])", str(closed / "secret")]
     refused = subprocess.run(
-        [sys.executable, "-I", "-S", str(shown.__file__), *words, *read], capture_output=True, text=True, check=False
+        [sys.executable, "-I", "-S", str(bind_mounts.__file__), *words, *read],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert "FileNotFoundError" in refused.stderr
 
@@ -91,7 +97,7 @@ def test_what_an_older_installation_has_is_handed_over(servers_folder: Path) -> 
     (home / "blobs" / "ab" / "file").write_text("content")
     (home / "blobs" / "link").symlink_to("/etc/shadow")
     before = os.stat("/etc/shadow").st_uid
-    ordinary.hand_over(InstallationFolder(home), _UID)
+    unprivileged.hand_over(InstallationFolder(home), _UID)
     inside = home / "blobs" / "ab" / "file"
     assert (inside.stat().st_gid, inside.stat().st_mode & 0o777) == (_UID, 0o660)
     assert inside.parent.stat().st_mode & 0o7777 == 0o2770

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from sqlalchemy import Engine, text
 
-from services.reconciler.upkeep import Upkeep
+from services.reconciler.counters import Upkeep
 from shared.contracts.jobs import JobState
 from shared.db import connect
 from shared.jobs import counts, statements, submission

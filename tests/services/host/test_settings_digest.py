@@ -8,7 +8,7 @@ import pytest
 
 from services.host.folder import InstallationFolder
 from services.host.installation import HostSettings
-from services.host.started_with import differences, digests
+from services.host.settings_digest import differences, digests
 
 OURS = {
     "GROQ_API_KEY": "one",

@@ -18,7 +18,7 @@ from .cells import (
     count_missing,
     typed_at_once,
 )
-from .moments import moment
+from .timestamps import moment
 
 _SAMPLE = 2000
 _COMMA_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")

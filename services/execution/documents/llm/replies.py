@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 from pydantic import JsonValue
 
-from services.execution.documents.ask import generated
-from services.execution.documents.ask.schemas import AnswerSchema
+from services.execution.documents.llm import generated
+from services.execution.documents.llm.schemas import AnswerSchema
 from services.execution.documents.parse.changes import ModelAnswer
 from services.execution.documents.parse.nodes import Instruction
 from services.execution.documents.run.chunks import Chunks

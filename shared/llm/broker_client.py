@@ -29,10 +29,10 @@ from shared.errors import (
     ProvidersFailed,
     QuotaExceeded,
 )
+from shared.llm.call_clock import MAX_BYTES, POLL_SECONDS
 from shared.llm.chat import ChainLink, ChatReply, ChatRequest, OnAttempt, ProviderAttempt
 from shared.llm.faults import BrokerRefused, BrokerUnavailable, ModelNotAllowed, NoSuchModel
 from shared.llm.recorder import RecordingMissing
-from shared.llm.watch import MAX_BYTES, POLL_SECONDS
 from shared.loop import BudgetSpent
 
 MAX_TOKEN = 256  #: bytes

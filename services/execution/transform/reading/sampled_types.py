@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from .cells import MISSING, MISSING_IN_NUMBERS, Kind, kind_of
-from .kinds import has_comma_decimals
+from .type_inference import has_comma_decimals
 
 Bytes = NDArray[np.uint8]
 #: Smaller ones are quickly read as text first.

@@ -15,7 +15,7 @@ _MOST = 2_000
 
 
 @dataclass
-class Places:
+class ValueMarks:
     """Puts marks at values, and finds them again; ``mark`` is in no text."""
 
     mark: str

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from services.stacks.manifests.kinds import kind_of, parse
+from services.stacks.scan.folder_roles import TELLING, filled_by_a_tool, hoist, place
 from services.stacks.scan.model import Scan, ScannedFolder
-from services.stacks.scan.places import TELLING, filled_by_a_tool, hoist, place
 from tests.services.stacks.trees import tree_of
 
 

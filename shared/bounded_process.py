@@ -25,7 +25,7 @@ from typing import BinaryIO
 from pydantic import JsonValue
 
 _ROOT = Path(__file__).parents[1]
-_PROGRAM = f"import sys; sys.path.append({str(_ROOT)!r}); from shared.bounded import main; main()"
+_PROGRAM = f"import sys; sys.path.append({str(_ROOT)!r}); from shared.bounded_process import main; main()"
 _PR_SET_PDEATHSIG = 1
 _POLL_SECONDS = 0.05
 #: Arrow's own allocators reserve far more address space than they use.
