@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
 from shared.llm.chat import ChainLink
-from shared.llm.wires.endpoint import Endpoint
-from shared.llm.wires.sdk import Sdk
+from shared.llm.wires.sdk import SdkClient
 from shared.llm.wires.wire import Wire
 
 #: Sampling options of ``gpt-oss`` and models like it, which do quick edits.
@@ -50,7 +49,7 @@ class VendorSpec:
     """A row of the table."""
 
     name: str  #: in chains, selectors, ``GET /v1/providers``, metrics and the ledger
-    sdk: Callable[[Endpoint], Sdk]  #: imports and makes the vendor's SDK, which takes most of a second
+    sdk: SdkClient
     path: str  #: of requests, under the base URL
     wire: Wire  #: the format of requests and answers
     variables: Variables  #: the processes of ``assay up`` that ask models see all with this prefix

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from importlib import import_module
 from threading import Lock
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import JsonValue
 
@@ -19,6 +20,7 @@ from shared.llm.call_clock import Watch
 from shared.llm.faults import UnreadableAnswer
 from shared.llm.wires.endpoint import Endpoint
 from shared.llm.wires.failures import of_event
+from shared.llm.wires.transport import watched_client
 
 Json = Mapping[str, Any]
 
@@ -55,14 +57,27 @@ class Sdk:
         self.client.close()
 
 
-def common_options(endpoint: Endpoint) -> dict[str, Any]:
-    """Arguments that every SDK's client takes."""
-    return {
-        "api_key": endpoint.api_key or "none",
-        "base_url": endpoint.base_url,
-        "max_retries": 0,  # every retry is the failover's
-        "timeout": endpoint.last_resort,
-    }
+@dataclass(frozen=True)
+class SdkClient:
+    """The client of a vendor's SDK, imported when it is made, which takes most of a second."""
+
+    module: str
+    name: str
+    http: Literal["httpx", "httpx2"]  #: the HTTP client that it takes
+    options: Mapping[str, object] = field(default_factory=dict)
+
+    def __call__(self, endpoint: Endpoint) -> Sdk:
+        module = import_module(self.module)
+        core = import_module("httpcore" if self.http == "httpx" else "httpcore2")
+        client = getattr(module, self.name)(
+            http_client=watched_client(import_module(self.http), core, endpoint),
+            api_key=endpoint.api_key or "none",
+            base_url=endpoint.base_url,
+            max_retries=0,  # every retry is the failover's
+            timeout=endpoint.last_resort,
+            **self.options,
+        )
+        return Sdk(client, module.Stream[object])
 
 
 class LazySdk:

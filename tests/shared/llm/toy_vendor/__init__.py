@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from shared.llm.vendors.openai import sdk
 from shared.llm.vendors.spec import Defaults, EnvironmentVariable, Variables, VendorSpec
 from shared.llm.vendors.table import VENDORS
 from shared.llm.wires.chat_completions import ChatCompletions
+from shared.llm.wires.sdk import SdkClient
 
 SPEC = VendorSpec(
     name="toy",
-    sdk=sdk,
+    sdk=SdkClient("openai", "OpenAI", http="httpx2"),
     path="/talk/chat/completions",
     wire=ChatCompletions(cap="most_tokens"),
     variables=Variables(
