@@ -23,7 +23,6 @@ OTHER_TABLES = {
     "services/search/embed": VENDORS,  # families of embedding models
     "shared/contracts/search.py": VENDORS,
     "services/host": KINDS,  # the process table and the demo
-    "services/gateway/http/properties.py": KINDS,  # field names
     "shared/contracts/shadows.py": KINDS,  # held against the table below
 }
 SAMPLE = """
