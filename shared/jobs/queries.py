@@ -11,7 +11,6 @@ from sqlalchemy import (
     BigInteger,
     ColumnElement,
     RowMapping,
-    ScalarSelect,
     Select,
     Text,
     TextClause,
@@ -28,10 +27,13 @@ from shared.blobs import files
 from shared.collections import collections
 from shared.conversations import conversations
 from shared.flows.tables import flows
-from shared.jobs.tables import job_events, job_forms, jobs, workers
-from shared.keys import api_keys
+from shared.jobs.prepared import sql
+from shared.jobs.tables import job_forms, jobs, workers
 
 _HEAVY = ("input", "result")
+_COLUMNS = ", ".join(
+    f"CAST({each.name} AS text) AS {each.name}" if each.name in _HEAVY else each.name for each in jobs.c
+)
 #: How many jobs before a queued one are counted at most.
 MOST_AHEAD = 10_000
 Row = Mapping[str, Any] | RowMapping
@@ -47,12 +49,24 @@ REFERENCES: Mapping[str, tuple[ColumnElement[str], ColumnElement[str]]] = Mappin
 )
 
 
-def find(job_id: str, tenant: str) -> Select[Any]:
-    """The job, with input and result as JSON texts: whoever only passes them on need not read and write them."""
-    columns = [cast(each, Text).label(each.name) if each.name in _HEAVY else each for each in jobs.c]
-    actor = select(api_keys.c.name).where(api_keys.c.id == jobs.c.actor, api_keys.c.tenant_id == tenant)
-    told = (_isolation(job_id, tenant).label("isolation"), actor.scalar_subquery().label("actor_name"))
-    return select(*columns, *told).where(jobs.c.id == job_id, jobs.c.tenant_id == tenant)
+def find(job_id: str, tenant: str) -> TextClause:
+    """Return the job, with input and result as JSON texts: a caller that only passes them on need not parse them.
+
+    ``isolation`` is where the code of its latest run runs or ran, as the worker found out when it started; else null.
+    """
+    # Statements name the job, not its row: a value leaves one partition of events to be opened.
+    return sql(
+        f"""
+        SELECT {_COLUMNS}, (
+            SELECT data->'isolation' FROM job_events WHERE tenant_id = :tenant AND job_id = :id
+              AND type = 'job_started' AND CAST(data->>'attempt' AS integer) = jobs.attempt
+            ORDER BY seq LIMIT 1) AS isolation,
+            (SELECT name FROM api_keys WHERE id = jobs.actor AND tenant_id = :tenant) AS actor_name
+        FROM jobs WHERE id = :id AND tenant_id = :tenant
+        """,  # noqa: S608 - columns of ours
+        id=job_id,
+        tenant=tenant,
+    )
 
 
 def tokens_of(tenant: str, ids: Collection[str]) -> Select[str, int]:
@@ -62,22 +76,6 @@ def tokens_of(tenant: str, ids: Collection[str]) -> Select[str, int]:
     ]
     return select(jobs.c.id, (numbers[0] + numbers[1]).label("tokens")).where(
         jobs.c.tenant_id == tenant, jobs.c.id.in_(ids)
-    )
-
-
-def _isolation(job_id: str, tenant: str) -> ScalarSelect[Any]:
-    """Where the code of the job's latest run runs or ran, as the worker found out when it started; else null."""
-    return (
-        select(job_events.c.data["isolation"])
-        .where(
-            job_events.c.tenant_id == tenant,
-            job_events.c.job_id == job_id,  # not the id of the row: a value leaves one partition to be opened
-            job_events.c.type == "job_started",
-            job_events.c.data["attempt"].as_integer() == jobs.c.attempt,
-        )
-        .order_by(job_events.c.seq)
-        .limit(1)
-        .scalar_subquery()
     )
 
 

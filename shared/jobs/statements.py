@@ -46,7 +46,8 @@ def claim(
     conversation run one after the other. ``tenant_running`` caps a tenant's running jobs (0: no cap) unless
     ``tenant_limits`` has a cap of its own for it. ``model_digests`` are of the secrets with which the runs ask the
     broker (see ``asking_run``): up to as many jobs are claimed (one without any), and fewer where it is the turn of a
-    tenant again that was just served: call again then.
+    tenant again that was just served: call again then. A claim does not wait for the disk: when a crash of Postgres
+    forgets it, the job is queued again, and no later claim has the same fence.
     """
     return statement(
         """
@@ -100,12 +101,16 @@ def begin_alone(held: Held) -> Statement:
 
 
 def heartbeat(held: Sequence[Held], lease_seconds: float) -> TextClause:
-    """Renew the leases of a worker's jobs; a job whose id does not come back is fenced off and must stop."""
+    """Renew the leases of a worker's jobs; a job whose id does not come back is fenced off and must stop.
+
+    It does not wait for the disk: a lease that a crash of Postgres forgets runs out earlier.
+    """
     tenants, ids, fences = zip(*held, strict=True)
     return sql(
         """
         UPDATE jobs j SET lease_until = clock_timestamp() + make_interval(secs => :lease)
-        FROM unnest(:tenants, :ids, :fences) AS held(tenant_id, id, fence)
+        FROM unnest(:tenants, :ids, :fences) AS held(tenant_id, id, fence),
+             set_config('synchronous_commit', 'off', true)
         WHERE j.id = held.id AND j.tenant_id = held.tenant_id AND j.fence = held.fence AND j.state = 'running'
         RETURNING j.id, j.cancel_requested_at
         """,
