@@ -1,6 +1,6 @@
-"""How many calls an endpoint's model gets at once, over all workers: the others wait here, tenants in turn.
+"""Slots of an endpoint's model, shared by all workers: calls above the limit wait, and tenants get slots in turn.
 
-Waiting calls have a place by fair queueing: a tenant's next call comes one round after its last one, so that a tenant
+Waiting calls are ordered by fair queueing: a tenant's next call comes one round after its last one, so that a tenant
 with many calls delays the others by one call each round, however many it has.
 """
 
@@ -22,12 +22,12 @@ log = logging.getLogger(__name__)
 
 _ALIVE = 3.0  #: seconds after which a caller that does not come back has died
 _HELD = 60.0  #: seconds, beside the call's own limit, for which a slot is held by a worker that has died
-_SHORTEST, _LONGEST = 0.01, 1.0  #: seconds between two looks of the first and of the last in the queue
-_LOOKS = 0.1  #: seconds between two looks at other servers of the same model
-_WOKEN = 2  #: of this process's waiting calls, the first ones, look at once when a slot becomes free
-_PAUSE = 2.0  #: seconds for which a Redis that failed is not asked
+_MIN_PAUSE, _MAX_PAUSE = 0.01, 1.0  #: seconds between two tries of the first and of the last in the queue
+_ELSEWHERE_PAUSE = 0.1  #: seconds between two checks of other servers of the same model
+_WOKEN = 2  #: of this process's waiting calls, the first ones, try at once when a slot becomes free
+_REDIS_PAUSE = 2.0  #: seconds without a try after Redis has failed
 
-#: Takes a slot, or says how many are before: -1 is taken. KEYS: held, waiting, seen, rounds.
+#: Takes a slot (-1), or returns how many calls are before this one. KEYS: held, waiting, seen, rounds.
 _TAKE = """
 local time = redis.call('TIME')
 local now, id, tenant, limit = tonumber(time[1]) + tonumber(time[2]) / 1e6, ARGV[1], ARGV[2], tonumber(ARGV[3])
@@ -40,13 +40,13 @@ for _, gone in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', now, 'LIMIT',
   redis.call('ZREM', KEYS[2], gone)
   redis.call('ZREM', KEYS[3], gone)
 end
-local place = redis.call('ZSCORE', KEYS[2], id)
-if not place then
+local turn = redis.call('ZSCORE', KEYS[2], id)
+if not turn then
   local round = tonumber(redis.call('HGET', KEYS[4], '') or '0')
   local last = tonumber(redis.call('HGET', KEYS[4], tenant) or '0')
-  place = math.max(round, last) + 1
-  redis.call('ZADD', KEYS[2], place, id)
-  redis.call('HSET', KEYS[4], tenant, place)
+  turn = math.max(round, last) + 1
+  redis.call('ZADD', KEYS[2], turn, id)
+  redis.call('HSET', KEYS[4], tenant, turn)
 end
 redis.call('ZADD', KEYS[3], now + tonumber(ARGV[5]), id)
 local rank = redis.call('ZRANK', KEYS[2], id)
@@ -54,12 +54,12 @@ if rank >= limit - redis.call('ZCARD', KEYS[1]) then return keep(rank) end
 redis.call('ZREM', KEYS[2], id)
 redis.call('ZREM', KEYS[3], id)
 redis.call('ZADD', KEYS[1], now + tonumber(ARGV[4]), id)
-redis.call('HSET', KEYS[4], '', place)
+redis.call('HSET', KEYS[4], '', turn)
 if redis.call('ZCARD', KEYS[2]) == 0 then redis.call('DEL', KEYS[4]) end
 return keep(-1)
 """
 
-#: How many calls hold or wait for a slot, without those whose worker has died. KEYS: held, seen.
+#: The number of calls that hold or wait for a slot, without those whose worker has died. KEYS: held, seen.
 _LOAD = """
 local time = redis.call('TIME')
 local now = tonumber(time[1]) + tonumber(time[2]) / 1e6
@@ -72,7 +72,7 @@ class SlotTaken(Exception):
 
 
 class SlotElsewhere(Exception):
-    """A slot that will do as well is free now; ``waited``: seconds for which this one was waited for."""
+    """A slot of another server of the same model is free now; ``waited``: seconds spent waiting for this one."""
 
     def __init__(self, waited: float) -> None:
         super().__init__()
@@ -81,23 +81,23 @@ class SlotElsewhere(Exception):
 
 @dataclass
 class Waiting:
-    """The calls of this process that wait, with how many were before each of them when it last looked."""
+    """The waiting calls of this process, each with the number of calls before it at its last try."""
 
-    places: dict[str, dict[str, tuple[int, Event]]] = field(default_factory=lambda: defaultdict(dict))
+    calls: dict[str, dict[str, tuple[int, Event]]] = field(default_factory=lambda: defaultdict(dict))
     lock: Lock = field(default_factory=Lock)
 
     def wait(self, key: str, id: str, before: int, seconds: float) -> None:
-        """So long, or until a slot becomes free."""
+        """Wait so many seconds, or until a slot becomes free."""
         woken = Event()
         with self.lock:
-            self.places[key][id] = (before, woken)
+            self.calls[key][id] = (before, woken)
         woken.wait(seconds)
         with self.lock:
-            self.places[key].pop(id, None)
+            self.calls[key].pop(id, None)
 
     def wake(self, key: str) -> None:
         with self.lock:
-            for _, woken in sorted(self.places[key].values(), key=lambda place: place[0])[:_WOKEN]:
+            for _, woken in sorted(self.calls[key].values(), key=lambda call: call[0])[:_WOKEN]:
                 woken.set()
 
 
@@ -112,13 +112,13 @@ class Slots(Protocol):
     def free(self, key: str, id: str) -> None: ...
 
     def loads(self, keys: Sequence[str]) -> list[int]:
-        """For each key, how many calls hold or wait for a slot."""
+        """Return for each key how many calls hold or wait for a slot."""
         ...
 
 
 @dataclass
 class LocalSlots:
-    """Of this process: where there is no Redis, and while it cannot be reached."""
+    """Slots of this process alone: where there is no Redis, and while it cannot be reached."""
 
     held: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     waiting: dict[str, dict[str, tuple[float, int]]] = field(default_factory=lambda: defaultdict(dict))
@@ -157,7 +157,7 @@ class LocalSlots:
 
 
 class SharedSlots:
-    """Of all workers, in Redis."""
+    """Slots of all workers, in Redis."""
 
     def __init__(self, url: str) -> None:
         import redis  # noqa: PLC0415
@@ -200,7 +200,7 @@ class SharedSlots:
         return self._local.loads(keys)
 
     def _pause(self, error: Exception) -> None:
-        self._paused_until = time.monotonic() + _PAUSE
+        self._paused_until = time.monotonic() + _REDIS_PAUSE
         log.warning("Redis cannot be reached, calls are counted per process: %s", type(error).__name__)
 
     def close(self) -> None:
@@ -219,10 +219,10 @@ def slot(
     check: Callable[[], None],
     elsewhere: Callable[[], bool] | None = None,
 ) -> Iterator[float]:
-    """Hold a slot for at most ``held`` seconds; gives the seconds that it was waited for.
+    """Hold a slot for at most ``held`` seconds; gives the seconds spent waiting for it.
 
-    ``until``: monotonic; ``check`` is called while it is waited for, and ``elsewhere``, where there are other servers
-    of the same model, whether one of them has a free slot. Raises: SlotTaken, SlotElsewhere; what ``check`` raises.
+    ``until``: monotonic. ``check`` is called while the call waits. ``elsewhere`` returns whether another server of the
+    same model has a free slot. Raises: SlotTaken, SlotElsewhere; what ``check`` raises.
     """
     id, began = f"{tenant}:{uuid.uuid4().hex}", time.monotonic()
     try:
@@ -232,8 +232,8 @@ def slot(
                 raise SlotTaken
             if elsewhere is not None and elsewhere():
                 raise SlotElsewhere(time.monotonic() - began)
-            longest = _LONGEST if elsewhere is None else _LOOKS
-            slots.waiting_here.wait(key, id, before, min(_SHORTEST * 2 ** min(before, 10), longest))
+            pause = _MAX_PAUSE if elsewhere is None else _ELSEWHERE_PAUSE
+            slots.waiting_here.wait(key, id, before, min(_MIN_PAUSE * 2 ** min(before, 10), pause))
         yield time.monotonic() - began
     finally:
         slots.free(key, id)

@@ -149,7 +149,7 @@ def test_cancelling_frees_the_slot_and_the_time_in_the_queue_is_told(
 
     follower = threading.Thread(target=follow)
     follower.start()
-    until(lambda: any(one_slot[1]._slots.waiting_here.places.values()), "the second call waits")
+    until(lambda: any(one_slot[1]._slots.waiting_here.calls.values()), "the second call waits")
     began = time.monotonic()
     assert len(scripted_llm.requests()) == 1  # while it waits nothing is sent
     waited = time.monotonic() - began
