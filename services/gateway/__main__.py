@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def _behind_another(socket: str) -> GatewayServer:
-    """The server of a process that another gateway has started (``lane.py``), with the settings that it sends."""
+    """Return the server of a process that another gateway has started (``large_bodies.py``) and sent its settings."""
     standard_input = sys.stdin.buffer
     settings: Settings = pickle.loads(standard_input.read(int.from_bytes(standard_input.read(8), "big")))  # noqa: S301
     most = settings.http.large_body_memory_mb * 1024 * 1024

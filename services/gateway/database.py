@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager, nullcontext
 from typing import Annotated, Any, cast
 
 import psycopg
@@ -18,10 +18,13 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import QueuePool
 
-from services.gateway.places import EVERYONE, UNAVAILABLE, Places
+from services.gateway.admission.slots import Slots
 from shared.db import CONNECT, READ_JSON, leave_former_primary, look_for_pooler, shares_sessions, with_driver
 from shared.errors import DatabaseUnavailable, InvalidRequest, QueryTooSlow, StorageFull
 
+#: Of all tenants: for what is not the request of one, and for administrators.
+EVERYONE = "*"
+UNAVAILABLE = "Postgres does not answer; nothing was written. Try again shortly."
 _ACTS_FOR = "acts_for"
 _TESTED_AT = "tested_at"
 _ACT = text("SELECT set_config('assay.tenant', :tenant, false)")
@@ -32,9 +35,9 @@ _DISK_FULL = "53100"
 _TIMED_OUT = "57014"
 #: How long a request waits for a connection while Postgres answers no request at all; then it counts as away.
 _SILENT_SECONDS = 0.8
-_LOOK_SECONDS = 0.1
+_CHECK_SECONDS = 0.1
 #: And while other requests are answered.
-_TURN_SECONDS = 10.0
+_WAIT_SECONDS = 10.0
 #: After this long without an answer a connection is tested before it is used.
 _AWAKE_SECONDS = 0.1
 
@@ -45,7 +48,7 @@ def _engine(url: str, connections: int) -> AsyncEngine:
         with_driver(url),
         pool_size=connections,
         max_overflow=0,
-        pool_timeout=_TURN_SECONDS,
+        pool_timeout=_WAIT_SECONDS,
         connect_args=CONNECT,
         json_deserializer=READ_JSON,
         hide_parameters=True,
@@ -62,8 +65,15 @@ class Database:
         self._lost_at = -_SILENT_SECONDS  #: when a connection was last found broken
         self._closed = False
         self._late: set[asyncio.Future[Any]] = set()  #: what goes on without a request
-        beside = max(1, connections // 3)
-        self._places = Places(connections, beside, max(1, connections - beside), self._gives_up)
+        share = max(1, connections // 3)
+        self._slots = Slots(
+            "database",
+            share,
+            alone=connections,
+            patient=max(1, connections - share),
+            seconds=_WAIT_SECONDS,
+            check=self._check_answers,
+        )
         engine = self._engine.sync_engine
         event.listen(engine, "connect", look_for_pooler)
         event.listen(engine, "after_cursor_execute", self._answered)
@@ -82,7 +92,7 @@ class Database:
 
         Through a pooler they are one transaction: only that is sure to stay in the session that knows the tenant.
         """
-        async with self._places.of(tenant), self._connection() as connection:
+        async with self._slot(tenant), self._connection() as connection:
             if shares_sessions(_info(connection)):
                 await _begin(connection, tenant)
             else:
@@ -93,10 +103,13 @@ class Database:
     @asynccontextmanager
     async def write(self, tenant: str = EVERYONE) -> AsyncIterator[AsyncConnection]:
         """A transaction; it is committed unless the block raises."""
-        async with self._places.of(tenant), self._connection() as connection:
+        async with self._slot(tenant), self._connection() as connection:
             await _begin(connection, tenant)
             yield connection
             await connection.commit()
+
+    def _slot(self, tenant: str) -> AbstractAsyncContextManager[None]:
+        return nullcontext() if tenant == EVERYONE else self._slots.hold(tenant)
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[AsyncConnection]:
@@ -121,10 +134,10 @@ class Database:
         waited = 0.0
         try:
             while not attempt.done():
-                await asyncio.wait({attempt}, timeout=_LOOK_SECONDS)
-                waited += _LOOK_SECONDS  # on a busy machine it was longer, as it is for Postgres
-                if not attempt.done() and self._gives_up(waited):
-                    raise DatabaseUnavailable(UNAVAILABLE)
+                await asyncio.wait({attempt}, timeout=_CHECK_SECONDS)
+                waited += _CHECK_SECONDS  # on a busy machine it was longer, as it is for Postgres
+                if not attempt.done():
+                    self._check_answers(waited)
         except BaseException:  # also of a request that is cancelled in the moment its connection is there
             self._keep_late(attempt)
             attempt.add_done_callback(self._abandoned)
@@ -174,9 +187,10 @@ class Database:
         """Whether Postgres has answered a moment ago, so that its connections need no test."""
         return self._silent_for() < _AWAKE_SECONDS
 
-    def _gives_up(self, waited: float) -> bool:
-        """Whether a request that has waited so long knows that Postgres answers nobody."""
-        return min(waited, self._silent_for()) > _SILENT_SECONDS
+    def _check_answers(self, waited: float) -> None:
+        """Raises: DatabaseUnavailable for a request that has waited so long that Postgres answers none."""
+        if min(waited, self._silent_for()) > _SILENT_SECONDS:
+            raise DatabaseUnavailable(UNAVAILABLE)
 
     def _silent_for(self) -> float:
         """Seconds since Postgres has last answered any request."""

@@ -16,13 +16,13 @@ from redis.asyncio import Redis
 from sqlalchemy import Connection
 from sqlalchemy.engine import AdaptedConnection
 
+from services.gateway.admission.quotas import Quotas
+from services.gateway.admission.rates import Rates
+from services.gateway.admission.streams import OpenStreams
 from services.gateway.database import Database
 from services.gateway.health import HealthMonitor
 from services.gateway.http.auth import Authenticator, Guesses
-from services.gateway.http.lane import LargeBodyLane
-from services.gateway.http.limits import AdmissionControl
-from services.gateway.http.open_streams import OpenStreams
-from services.gateway.http.quotas import Quotas
+from services.gateway.http.large_bodies import LargeBodies
 from services.gateway.llm import LlmAccess
 from services.gateway.metrics import Metrics
 from services.gateway.notifications import Notifier, Watchers
@@ -62,13 +62,13 @@ class Dependencies:
     workforce: Workforce
     health: HealthMonitor
     quotas: Quotas
-    admission: AdmissionControl
+    rates: Rates
     watchers: Watchers
     notifier: Notifier
     llm: LlmAccess
     flows: FlowStore
     conversions: Conversions
-    lane: LargeBodyLane | None  #: None in the processes that it consists of
+    large_bodies: LargeBodies | None  #: None in such a process
     closing: asyncio.Event = field(default_factory=asyncio.Event)  #: set when the process is asked to stop
     _tasks: set[asyncio.Task[Any]] = field(default_factory=set)
     _shared: dict[Hashable, asyncio.Task[Any]] = field(default_factory=dict)
@@ -135,7 +135,7 @@ async def opened(
     # Whoever counts a long queue must not keep other tenants' keys from being looked up.
     key_database = side_database if is_behind else Database(url, KEY_CONNECTIONS)
     store = blobs.open_store(settings.stores.blob_url)
-    quotas = Quotas(settings, side_database)
+    quotas = Quotas(settings, side_database.read)
     dependencies = Dependencies(
         settings=settings,
         metrics=metrics,
@@ -143,11 +143,11 @@ async def opened(
         redis=redis,
         blobs=store,
         authenticator=Authenticator(key_database, Guesses(settings.http.wrong_keys_per_minute)),
-        streams=OpenStreams(side_database),
+        streams=OpenStreams(side_database.read),
         workforce=Workforce(side_database),
         health=HealthMonitor(settings.stores, database, side_database, metrics),
         quotas=quotas,
-        admission=AdmissionControl(quotas, redis),
+        rates=Rates(quotas, redis),
         watchers=Watchers(
             settings.stores.redis_url,
             jobs=partial(progress_of_jobs, side_database),
@@ -157,7 +157,7 @@ async def opened(
         llm=LlmAccess(settings),
         flows=FlowStore(settings.flows.undo_depth, settings.flows.flow_versions, offload=offload),
         conversions=Conversions(settings.http.table_processes, settings.http.table_memory_mb),
-        lane=None if is_behind else LargeBodyLane(settings, metrics),
+        large_bodies=None if is_behind else LargeBodies(settings, metrics),
     )
     app.state.dependencies = dependencies
     dependencies.watchers.start()
@@ -169,8 +169,8 @@ async def opened(
     finally:
         dependencies.closing.set()
         stop_metrics()
-        if dependencies.lane is not None:
-            await dependencies.lane.stop()
+        if dependencies.large_bodies is not None:
+            await dependencies.large_bodies.stop()
         await dependencies.streams.stop()
         await dependencies.health.stop()
         await dependencies.watchers.stop()

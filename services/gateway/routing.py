@@ -12,22 +12,24 @@ from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
-from services.gateway.database import UnitOfWork
+from services.gateway.database import EVERYONE, UnitOfWork
 from services.gateway.dependencies import Dependencies
-from services.gateway.http import auditing, bodies, idempotency, lane
+from services.gateway.http import auditing, bodies, idempotency, large_bodies
 from services.gateway.http.bodies import JsonRequest
-from services.gateway.http.lane import LargeBodyLane
-from services.gateway.http.rules import EndpointRules
-from services.gateway.places import EVERYONE
+from services.gateway.http.large_bodies import LargeBodies
+from services.gateway.http.rules import EndpointRules, LargeReference
 from shared.errors import InvalidRequest, MalformedJson, UnsupportedMediaType
 
 
-def routes(prefix: str = "", tag: str = "") -> APIRouter:
-    """A router whose every POST understands ``Idempotency-Key``, and whose every error is a problem."""
+def routes(prefix: str = "", tag: str = "", refers_to_large: LargeReference | None = None) -> APIRouter:
+    """Return a router whose every POST understands ``Idempotency-Key``, and whose every error is a problem.
+
+    ``refers_to_large``: a rule of all its endpoints.
+    """
     return APIRouter(
         prefix=prefix,
         tags=[tag] if tag else None,
-        route_class=Route,
+        route_class=Route if refers_to_large is None else referring(Route, refers_to_large),
         strict_content_type=False,
         generate_unique_id_function=lambda route: route.name,
     )
@@ -50,13 +52,21 @@ def narrowed(endpoint: Callable[..., Awaitable[Response]], **annotations: object
     return call
 
 
+def referring(route: type[Route], refers_to_large: LargeReference) -> type[Route]:
+    """Return the class with a rule of all its endpoints."""
+    return type(route.__name__, (route,), {"refers_to_large": staticmethod(refers_to_large)})
+
+
 class Route(APIRoute):
     """One operation of the API."""
+
+    refers_to_large: LargeReference | None = None
 
     def get_route_handler(self) -> Callable[[Request], Awaitable[Response]]:  # type: ignore[override]
         handle = super().get_route_handler()
         rules = cast(EndpointRules, getattr(self.endpoint, "rules", EndpointRules()))
         takes_body = self.body_field is not None
+        refers_to_large = rules.refers_to_large or self.refers_to_large
         known = query_names(self.dependant) if self.path.startswith("/v1/") else None
 
         async def answer(request: Request) -> Response:
@@ -70,12 +80,12 @@ class Route(APIRoute):
                 if isinstance(read, Response):
                     return read
                 request = read
-            try:
-                return await _in_one_transaction(deps, request, rules, handle)
-            except lane.NotSmall:
-                assert deps.lane is not None
+            unit = _unit(deps, request, rules)
+            large = deps.large_bodies
+            if large is not None and refers_to_large is not None and await _is_large(request, unit, refers_to_large):
                 body = request.raw if isinstance(request, JsonRequest) else b""
-                return await _forwarded(deps.lane, request, rules, body, _nothing())
+                return await _forwarded(large, request, rules, body, _nothing())
+            return await _in_one_transaction(deps, request, unit, rules, handle)
 
         return answer
 
@@ -103,13 +113,33 @@ def _refuse_unknown(request: Request, known: frozenset[str]) -> None:
     raise InvalidRequest(f"query.{shown[0]}: {message}", [(["query", name], message) for name in shown])
 
 
-async def _in_one_transaction(
-    deps: Dependencies, request: Request, rules: EndpointRules, handle: Callable[[Request], Awaitable[Response]]
-) -> Response:
+def _unit(deps: Dependencies, request: Request, rules: EndpointRules) -> UnitOfWork:
     alone = rules.single and "idempotency-key" not in request.headers
     tenant = EVERYONE if rules.public or rules.scope == "admin" else request.state.caller.tenant
     unit = UnitOfWork(deps.database, writes=request.method != "GET" and not alone, tenant=tenant)
     request.state.unit = unit
+    return unit
+
+
+async def _is_large(request: Request, unit: UnitOfWork, refers_to_large: LargeReference) -> bool:
+    """Decide before the handler runs whether another process answers; then the unit of work is given up."""
+    try:
+        is_large = await refers_to_large(request, await unit.connect())
+    except BaseException as error:
+        await unit.roll_back(error)
+        raise
+    if is_large:
+        await unit.roll_back(_Refused())
+    return is_large
+
+
+async def _in_one_transaction(
+    deps: Dependencies,
+    request: Request,
+    unit: UnitOfWork,
+    rules: EndpointRules,
+    handle: Callable[[Request], Awaitable[Response]],
+) -> Response:
     try:
         response = await _once(request, unit, rules, handle)
         if response.status_code < 400:
@@ -126,16 +156,16 @@ async def _in_one_transaction(
         return Response(status_code=response.status_code, headers=response.headers)  # no stream is begun
     for then in unit.after_commit:
         then()
-    if deps.lane is None and unit.submitted:
+    if deps.large_bodies is None and unit.submitted:
         counts = " ".join(f"{kind}={count}" for kind, count in unit.submitted.items())
-        response.headers[lane.SUBMITTED_HEADER] = counts
-    if unit.hold is None or deps.lane is None:  # the gateway in front waits: this process is for others then
+        response.headers[large_bodies.SUBMITTED_HEADER] = counts
+    if unit.hold is None or deps.large_bodies is None:  # the gateway in front waits: this process is for others then
         return response
     return await unit.hold(response)
 
 
 class _Refused(Exception):
-    """The route has answered with an error of its own: nothing is written."""
+    """Nothing is written: the route has answered with an error of its own, or another process answers."""
 
 
 async def _admit(deps: Dependencies, request: Request, rules: EndpointRules) -> None:
@@ -143,8 +173,8 @@ async def _admit(deps: Dependencies, request: Request, rules: EndpointRules) -> 
     address = request.client.host if request.client else None
     caller = await deps.authenticator.admit(request.headers.get("authorization"), scope, address)
     request.state.caller = caller
-    if deps.lane is not None:  # else the gateway in front has counted it
-        await deps.admission.admit_request(caller.tenant, request.state.headers)
+    if deps.large_bodies is not None:  # else the gateway in front has counted it
+        await deps.rates.admit(caller.tenant, request.state.headers)
 
 
 async def _with_json(
@@ -160,8 +190,8 @@ async def _with_json(
     received = bytearray()
     async for chunk in chunks:
         received += chunk
-        if deps.lane is not None and not lane.is_small(received):
-            return await _forwarded(deps.lane, request, rules, bytes(received), chunks)
+        if deps.large_bodies is not None and not large_bodies.is_small(received):
+            return await _forwarded(deps.large_bodies, request, rules, bytes(received), chunks)
     raw = bytes(received)
     if not raw:
         return JsonRequest(request, raw, None)
@@ -184,7 +214,7 @@ async def _with_json(
 
 
 async def _forwarded(
-    large: LargeBodyLane, request: Request, rules: EndpointRules, begun: bytes, rest: AsyncIterator[bytes]
+    large: LargeBodies, request: Request, rules: EndpointRules, begun: bytes, rest: AsyncIterator[bytes]
 ) -> Response:
     """The answer of a process that reads large bodies; the wait for a job's end is here, as for a kept answer."""
     response = await large.forward(request, request.state.caller.tenant, begun, rest)

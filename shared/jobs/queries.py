@@ -69,6 +69,11 @@ def find(job_id: str, tenant: str) -> TextClause:
     )
 
 
+def input_length(job_id: str, tenant: str) -> Select[int]:
+    """The characters of the job's input as JSON."""
+    return select(func.length(cast(jobs.c.input, Text))).where(jobs.c.id == job_id, jobs.c.tenant_id == tenant)
+
+
 def tokens_of(tenant: str, ids: Collection[str]) -> Select[str, int]:
     """``id, tokens`` of those that are jobs of the tenant: what their models took and gave."""
     numbers = [

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from fastapi import Response
 
-from services.gateway.flows.service import Service, whole
+from services.gateway.flows.service import Service, is_large_flow, whole
 from services.gateway.flows.versions import Version, at
 from services.gateway.http.rules import Id
 from services.gateway.routing import routes
 from shared.contracts.flow_routes import BranchInput, FlowView
 from shared.flows.store import origin_of_branch
 
-router = routes("/v1/flows/{id}", "Flows")
+router = routes("/v1/flows/{id}", "Flows", is_large_flow)
 
 _NAME = 160  #: so much of the other's name; a name has at most 200 characters
 

@@ -11,12 +11,13 @@ from typing import Annotated, Any, cast
 from fastapi import APIRouter, Body, Query, Request, Response
 from pydantic import JsonValue
 from sqlalchemy import Connection
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.dependencies import Dependencies
-from services.gateway.flows.service import FlowService, Service, etag
+from services.gateway.flows.service import MAX_SMALL, FlowService, Service, etag
 from services.gateway.http.responses import Json, has_tag
 from services.gateway.http.rules import EndpointRules
-from services.gateway.routing import Route, routes
+from services.gateway.routing import Route, referring, routes
 from shared.errors import AssayError, OriginNotAllowed, UnsupportedMediaType
 from shared.flows import editing, history, statements
 from shared.flows.calls import Call
@@ -69,9 +70,15 @@ def _check_browser(request: Request) -> None:
         raise UnsupportedMediaType("Send JSON, with Content-Type: application/json.")
 
 
-def compatibility_routes() -> APIRouter:
+async def _is_large_main(request: Request, db: AsyncConnection) -> bool:
+    row = (await db.execute(statements.named(request.state.caller.tenant, MAIN))).mappings().one_or_none()
+    return row is not None and row["nodes_count"] + row["edges_count"] > MAX_SMALL
+
+
+def compatibility_routes(*, read_flow: bool = True) -> APIRouter:
+    """``read_flow``: whether its endpoints read the flow, which another process does when it is large."""
     router = routes(tag="Compatibility")
-    router.route_class = CompatibilityRoute
+    router.route_class = referring(CompatibilityRoute, _is_large_main) if read_flow else CompatibilityRoute
     return router
 
 
@@ -230,7 +237,6 @@ async def find_main(service: FlowService) -> Flow | None:
         row = connection.execute(statements.named(service.caller.tenant, MAIN)).mappings().one_or_none()
         if row is None:
             return None
-        service.check_small(row["nodes_count"] + row["edges_count"])
         return service.store.read(connection, service.caller.tenant, row["id"])
 
     return await service.run(find)
@@ -247,7 +253,6 @@ async def main_flow(service: FlowService) -> Flow:
             row = connection.execute(statements.named(tenant, MAIN)).mappings().one_or_none()
         if row is None:
             return service.store.create(connection, tenant, MAIN, Document(), service.author("ui")), True
-        service.check_small(row["nodes_count"] + row["edges_count"])
         return service.store.lock(connection, tenant, row["id"]), False
 
     flow, made = await service.run(find)

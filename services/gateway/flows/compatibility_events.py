@@ -15,7 +15,7 @@ from services.gateway.streams import event_stream
 from services.gateway.streams.event_stream import News
 from shared.flows import statements
 
-router = compatibility_routes()
+router = compatibility_routes(read_flow=False)
 compatible = partial(add_route, router)
 
 _POLL_SECONDS = 0.5

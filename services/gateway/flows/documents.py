@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, cast
 from fastapi import Query, Request, Response
 from pydantic import JsonValue
 
-from services.gateway.flows.service import FlowService, Service, answer, etag, whole
+from services.gateway.flows.service import FlowService, Service, answer, etag, is_large_flow, whole
 from services.gateway.http.responses import Cursor, Json, Limit, has_tag, page, read_cursor
 from services.gateway.http.rules import EndpointRules, Id
 from services.gateway.routing import routes
@@ -39,7 +39,7 @@ from shared.flows.incoming import import_document, read_document
 from shared.flows.store import Flow
 from shared.flows.tools.visuals import arrange
 
-router = routes("/v1/flows", "Flows")
+router = routes("/v1/flows", "Flows", is_large_flow)
 
 
 @router.post("", summary="Create a flow", status_code=201, response_model=FlowView)

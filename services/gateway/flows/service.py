@@ -9,13 +9,14 @@ from typing import Annotated, TypeVar
 
 from fastapi import Depends, Request, Response
 from sqlalchemy import Connection
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway import notifications
 from services.gateway.database import Db, Unit
 from services.gateway.dependencies import Deps
 from services.gateway.http.auth import CurrentCaller
-from services.gateway.http.lane import NotSmall
 from services.gateway.http.responses import Json, has_tag
+from services.gateway.http.rules import is_sane
 from shared.flows import editing, statements
 from shared.flows.calls import Call
 from shared.flows.changes import stale_edit, version_in
@@ -24,7 +25,7 @@ from shared.flows.store import Author, Flow, FlowStore
 
 Answer = TypeVar("Answer")
 
-_LARGE = 1_000  #: elements, or calls: more than this is not computed on the event loop
+MAX_SMALL = 1_000  #: elements, or calls: more than this is not computed on the event loop
 
 
 @dataclass(frozen=True)
@@ -48,18 +49,8 @@ class FlowService:
         """Execute statements on the request's connection."""
         return await self.db.run_sync(work)
 
-    def check_small(self, elements: int) -> None:
-        """Raises: NotSmall for a flow of so many elements that another process has to read it."""
-        if self.deps.lane is not None and elements > _LARGE:
-            raise NotSmall
-
-    async def _check_small(self, flow_id: str) -> None:
-        elements = (await self.db.execute(statements.elements(self.caller.tenant, flow_id))).scalar_one_or_none()
-        self.check_small(elements or 0)
-
     async def read(self, flow_id: str) -> Flow:
         """Raises: NotFound."""
-        await self._check_small(flow_id)
         return await self.run(lambda connection: self.store.read(connection, self.caller.tenant, flow_id))
 
     async def lock(self, flow_id: str) -> Flow:
@@ -67,7 +58,6 @@ class FlowService:
 
         Raises: NotFound, PreconditionFailed.
         """
-        await self._check_small(flow_id)
         flow = await self.run(lambda connection: self.store.lock(connection, self.caller.tenant, flow_id))
         await self.check_tag(flow)
         return flow
@@ -82,7 +72,7 @@ class FlowService:
     async def edit(self, flow: Flow, calls: Sequence[Call], origin: str, atomic: bool = False) -> Edited:
         """Run calls on a locked flow and write what they did as one change set."""
         batch = await self.run(lambda connection: editing.batch_on(self.store, connection, flow, calls))
-        heavy = len(flow.document.nodes) + len(flow.document.edges) + len(calls) > _LARGE
+        heavy = len(flow.document.nodes) + len(flow.document.edges) + len(calls) > MAX_SMALL
         outcomes = await asyncio.to_thread(batch.run, calls, atomic) if heavy else batch.run(calls, atomic)
         author, summary, drag = self.author(origin), editing.summary_of(calls), editing.is_drag(calls)
         after = await self.run(
@@ -101,6 +91,15 @@ class FlowService:
 
 
 Service = Annotated[FlowService, Depends(FlowService)]
+
+
+async def is_large_flow(request: Request, db: AsyncConnection) -> bool:
+    """Return whether the flow of the path has too many elements to be computed on the event loop."""
+    flow_id = request.path_params.get("id", "")
+    if not is_sane(flow_id):
+        return False
+    counted = await db.execute(statements.elements(request.state.caller.tenant, flow_id))
+    return (counted.scalar_one_or_none() or 0) > MAX_SMALL
 
 
 def etag(version: int) -> str:

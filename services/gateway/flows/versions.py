@@ -9,7 +9,7 @@ from typing import Annotated
 from fastapi import Path, Query, Response
 from sqlalchemy import RowMapping
 
-from services.gateway.flows.service import FlowService, Service, answer
+from services.gateway.flows.service import FlowService, Service, answer, is_large_flow
 from services.gateway.http.responses import Cursor, Json, Limit, page, read_cursor, read_number
 from services.gateway.http.rules import Id
 from services.gateway.routing import routes
@@ -38,7 +38,7 @@ from shared.flows.operations import apply, difference, to_contract, to_json
 from shared.flows.store import Flow, branch_source, origin_and_job
 from shared.jobs import queries
 
-router = routes("/v1/flows/{id}", "Flows")
+router = routes("/v1/flows/{id}", "Flows", is_large_flow)
 
 Version = Annotated[int, Path(ge=1, le=2**62, description="The version")]
 

@@ -10,7 +10,7 @@ from fastapi import Request, Response
 from pydantic import JsonValue
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.http import lane
+from services.gateway.http import large_bodies
 from services.gateway.http.auth import Caller
 from services.gateway.http.bodies import JsonRequest
 from shared import audit
@@ -31,7 +31,7 @@ async def record(
         action,
         _object(request, response),
         {name: _brief(value) for name, value in given.items()},
-        request.client.host if request.client else request.headers.get(lane.ADDRESS_HEADER),
+        request.client.host if request.client else request.headers.get(large_bodies.ADDRESS_HEADER),
         request.state.request_id,
     )
     await connection.execute(audit.lock())

@@ -13,8 +13,8 @@ from fastapi import FastAPI
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from services.gateway.admission.steps import Steps
 from services.gateway.http import problems, wire
-from services.gateway.http.turns import Turns
 from services.gateway.metrics import Metrics
 from shared import tracing
 
@@ -40,7 +40,7 @@ class Edge:
         self._app = app
         self._metrics = metrics
         self._last_known = last_known
-        self._turns = Turns()
+        self._steps = Steps()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -79,7 +79,7 @@ class Edge:
             if _head_bytes(scope) > wire.MOST_HEAD_BYTES:
                 await problems.problem(wire.headers_too_large(), request_id)(scope, receive, answer)
                 return
-            await self._turns.take(self._caller(scope), self._app(scope, receive, answer))  # type: ignore[arg-type]
+            await self._steps.run(self._caller(scope), self._app(scope, receive, answer))  # type: ignore[arg-type]
         except ClientDisconnect:
             log.info("client_gone", method=method, path=scope["path"])
         except Exception:
@@ -93,7 +93,7 @@ class Edge:
             log.info("request", method=method, path=scope["path"], status=status, seconds=seconds, **about)
 
     def _caller(self, scope: Scope) -> str:
-        """Who waits for whom: requests of one tenant, else those of one address."""
+        """Return whose share of the event loop the request uses: its tenant's, else its address's."""
         authorization = next((value for name, value in scope["headers"] if name == b"authorization"), None)
         if authorization is not None:
             tenant = self._last_known(scope["app"], authorization.decode("latin-1"))

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Header, Path, Request, Response
 from pydantic import AfterValidator, StringConstraints
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from shared.contracts.keys import Scope
 from shared.errors import NotFound
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
+
+
+#: Finds out, on the request's connection, whether what the request refers to takes long to read.
+LargeReference = Callable[[Request, AsyncConnection], Awaitable[bool]]
 
 
 @dataclass(frozen=True)
@@ -24,6 +29,7 @@ class EndpointRules:
     public: bool = False  #: no key needed
     optional_key: bool = False  #: of a public one: a key may take the place of what the body says
     large: bool | Callable[[object], bool] = False  #: the body may be as large as a flow, or only when its JSON is such
+    refers_to_large: LargeReference | None = None  #: then a process for large requests answers, as for a large body
     raw: bool = False  #: the endpoint reads the body and handles the idempotency key itself
     single: bool = False  #: it writes in one statement, so without a key to keep it needs no transaction around it
     audit: str | None = None  #: what the audit log calls the change that it makes
@@ -38,8 +44,13 @@ class EndpointRules:
 _SANE_ID = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 
 
+def is_sane(id: str) -> bool:
+    """Return whether it may be an id of ours; any other text never reaches a statement."""
+    return _SANE_ID.fullmatch(id) is not None
+
+
 def _sane(id: str) -> str:
-    if not _SANE_ID.fullmatch(id):
+    if not is_sane(id):
         raise NotFound("There is nothing with that id.")
     return id
 

@@ -21,7 +21,7 @@ _PLAIN = ("id", "kind", "state", "attempt", "created_at", "started_at", "finishe
 
 
 #: A longer input or result is passed on as Postgres gives it: reading and writing it again takes milliseconds.
-_LONGEST_READ = 64 * 1024
+MAX_READ = 64 * 1024
 
 
 def read(row: RowMapping) -> Row:
@@ -30,7 +30,7 @@ def read(row: RowMapping) -> Row:
 
 
 def _value(text: str | None) -> object:
-    if text is None or len(text) > _LONGEST_READ:
+    if text is None or len(text) > MAX_READ:
         return None if text is None else JsonText(text)
     return READ_JSON(text)
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from importlib import import_module
@@ -17,6 +16,7 @@ from fastapi import FastAPI, Request
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from services.gateway.admission.slots import Slots
 from services.gateway.dependencies import Dependencies
 from services.gateway.http import bodies, problems
 from services.gateway.http.auth import Caller
@@ -74,7 +74,7 @@ class McpRoute(Route):
 
 class _Endpoint:
     def __init__(self) -> None:
-        self._calls: Counter[str] = Counter()
+        self._slots = Slots("MCP requests", 0)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Raises: AssayError, which the application answers."""
@@ -90,26 +90,24 @@ class _Endpoint:
             response.headers["WWW-Authenticate"] = f'Bearer resource_metadata="{metadata_url(request)}"'
             await response(scope, receive, send)
             return
-        await deps.admission.admit_request(caller.tenant, request.state.headers)
-        with self._counted(caller, http.mcp_calls_per_key):
+        await deps.rates.admit(caller.tenant, request.state.headers)
+        with self._slot(caller, http.mcp_calls_per_key):
             body = await _body(request, http)
             request.state.caller = caller
             handle = await cast(_LoadedLater, request.app.state.mcp).handler()
             await handle(scope, _Replay(body, receive), send)
 
     @contextmanager
-    def _counted(self, caller: Caller, most: int) -> Iterator[None]:
+    def _slot(self, caller: Caller, limit: int) -> Iterator[None]:
         """Raises: QuotaExceeded."""
-        if self._calls[caller.key_id] >= most:
-            detail = f"This key has {most} MCP requests under way, which is the most; wait for one."
-            raise QuotaExceeded(detail, retry_after=5, quota="mcp_calls", limit=most)
-        self._calls[caller.key_id] += 1
+        share = self._slots.of(caller.key_id)
+        if not self._slots.take(share, limit):
+            detail = f"This key has {limit} MCP requests under way, which is the most; wait for one."
+            raise QuotaExceeded(detail, retry_after=5, quota="mcp_calls", limit=limit)
         try:
             yield
         finally:
-            self._calls[caller.key_id] -= 1
-            if not self._calls[caller.key_id]:
-                del self._calls[caller.key_id]
+            self._slots.free(share)
 
 
 def _check_page(request: Request, http: HttpSettings) -> None:

@@ -14,9 +14,8 @@ from services.gateway import notifications
 from services.gateway.database import Db, Unit
 from services.gateway.dependencies import Dependencies, Deps
 from services.gateway.http.auth import CurrentCaller
-from services.gateway.http.lane import NotSmall
 from services.gateway.http.responses import Json, JsonText, encode, etag_of, has_tag, with_etag
-from services.gateway.http.rules import EndpointRules, Id, IfMatch
+from services.gateway.http.rules import EndpointRules, Id, IfMatch, is_sane
 from services.gateway.jobs import checks, tables, views
 from services.gateway.jobs.checks import is_large_kind
 from services.gateway.jobs.replay import replayed
@@ -139,8 +138,16 @@ async def cancel_job(
     return Json(views.job_view(row, waiting), 202)
 
 
+async def _has_large_input(request: Request, db: AsyncConnection) -> bool:
+    id = request.path_params["id"]
+    if not is_sane(id):
+        return False
+    length = (await db.execute(queries.input_length(id, request.state.caller.tenant))).scalar_one_or_none()
+    return (length or 0) > views.MAX_READ
+
+
 @router.post("/{id}/replay", summary="Run a job's input again", status_code=202, responses=_ACCEPTED)
-@EndpointRules(on_replay=hold_replayed)
+@EndpointRules(on_replay=hold_replayed, refers_to_large=_has_large_input)
 async def replay_job(
     request: Request, id: Id, caller: CurrentCaller, db: Db, unit: Unit, deps: Deps, body: ReplayInput | None = None
 ) -> Response:
@@ -148,8 +155,6 @@ async def replay_job(
     change = body or ReplayInput()
     old = await find(db, id, caller.tenant)
     if isinstance(old["input"], JsonText):
-        if deps.lane is not None:
-            raise NotSmall
         old = {**old, "input": old["input"].read()}
     row = await replayed(request, caller, deps, db, old, change)
     view = await accept(deps, db, unit, row)

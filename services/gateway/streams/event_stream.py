@@ -12,9 +12,9 @@ import orjson
 from fastapi import Response
 from fastapi.responses import StreamingResponse
 
+from services.gateway.admission.streams import OpenStream
 from services.gateway.dependencies import Dependencies
 from services.gateway.http.auth import Caller
-from services.gateway.http.open_streams import OpenStream
 from services.gateway.notifications import Watch, Watched
 from shared.errors import DatabaseUnavailable
 

@@ -11,11 +11,11 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from weakref import WeakValueDictionary
 
 import structlog
 from obstore.store import ObjectStore
 
+from services.gateway.admission.slots import Slots
 from services.gateway.tables.__main__ import REFUSED
 from services.gateway.tables.forms import Form
 from shared import blobs
@@ -24,7 +24,7 @@ from shared.errors import InvalidRequest, NotFound, Overloaded
 log = structlog.get_logger()
 
 _CHUNK_BYTES = 1 << 18
-_MOST_OF_A_TENANT = 2
+_MAX_OF_TENANT = 2
 _WAIT_SECONDS = 20.0
 #: A client that takes nothing for so long has gone.
 _PAUSE_SECONDS = 60.0
@@ -35,8 +35,8 @@ class Conversions:
     """Starts a process for each table that is asked for in another form, a few at once."""
 
     def __init__(self, processes: int, memory_mb: int) -> None:
-        self._free = asyncio.Semaphore(processes)
-        self._of_tenants: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+        self._of_tenants = Slots("tables", _MAX_OF_TENANT, seconds=_WAIT_SECONDS, refusal=_busy)
+        self._of_all = Slots("tables", processes, seconds=_WAIT_SECONDS, refusal=_busy)
         self._memory_mb = memory_mb
 
     async def start(self, store: ObjectStore, sha256: str, form: Form, tenant: str) -> AsyncIterator[bytes]:
@@ -65,25 +65,16 @@ class Conversions:
         self, store: ObjectStore, sha256: str, tenant: str, module: str, *words: str
     ) -> AsyncIterator[Process]:
         """``python -m MODULE WORDS FILE MEGABYTES``, killed at the end. Raises: NotFound, Overloaded."""
-        own = self._of_tenants.setdefault(tenant, asyncio.Semaphore(_MOST_OF_A_TENANT))
-        await _acquire(own)
-        try:
-            await _acquire(self._free)
+        async with self._of_tenants.hold(tenant), self._of_all.hold(""), _fetched(store, sha256) as file:
+            command = [sys.executable, "-m", module, *words, str(file), str(self._memory_mb)]
+            started = await asyncio.create_subprocess_exec(
+                *command, stdin=asyncio.subprocess.DEVNULL, stdout=PIPE, stderr=PIPE, env=_environment()
+            )
             try:
-                async with _fetched(store, sha256) as file:
-                    command = [sys.executable, "-m", module, *words, str(file), str(self._memory_mb)]
-                    started = await asyncio.create_subprocess_exec(
-                        *command, stdin=asyncio.subprocess.DEVNULL, stdout=PIPE, stderr=PIPE, env=_environment()
-                    )
-                    try:
-                        yield started
-                    finally:
-                        _give_up(started)
-                        await started.wait()
+                yield started
             finally:
-                self._free.release()
-        finally:
-            own.release()
+                _give_up(started)
+                await started.wait()
 
 
 @asynccontextmanager
@@ -129,13 +120,8 @@ async def _check(process: Process, form: Form) -> None:
         raise Overloaded("The table could not be written in this format; try again, or take parquet.", retry_after=10)
 
 
-async def _acquire(semaphore: asyncio.Semaphore) -> None:
-    """Raises: Overloaded."""
-    try:
-        async with asyncio.timeout(_WAIT_SECONDS):
-            await semaphore.acquire()
-    except TimeoutError:
-        raise Overloaded("Too many tables are being written at once; try again later.", retry_after=5) from None
+def _busy() -> Overloaded:
+    return Overloaded("Too many tables are being written at once; try again later.", retry_after=5)
 
 
 def _environment() -> dict[str, str]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import AsyncExitStack
 
 import pytest
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.database import Database
+from services.gateway.database import EVERYONE, Database
 from shared.errors import QueryTooSlow
 
 
@@ -65,3 +66,17 @@ def test_a_statement_that_takes_too_long_has_an_error_of_its_own(database_url: s
 async def _read(database: Database) -> None:
     async with database.read():
         pass
+
+
+def test_work_that_is_no_tenants_needs_no_slot(database_url: str) -> None:
+    async def opened() -> int:
+        database = Database(database_url, 9)
+        async with AsyncExitStack() as held:
+            await held.enter_async_context(database.read("one"))
+            for _ in range(8):  # a tenant would hold 6 of 9 at most while another one is served
+                await held.enter_async_context(database.read(EVERYONE))
+            count = database._engine.pool.checkedout()  # type: ignore[attr-defined]
+        await database.close()
+        return int(count)
+
+    assert asyncio.run(opened()) == 9

@@ -1,7 +1,7 @@
-"""Large bodies are read by processes of their own: nothing that a tenant sends holds the event loop of the others.
+"""Processes that answer large requests: nothing that a tenant sends blocks the event loop of the others.
 
-A body that takes milliseconds to read is kept on disk as it comes, and then sent to a process that runs the same
-application behind a Unix socket, one request at a time. A process that takes too long, or too much memory, is ended.
+A body that takes milliseconds to read is kept on disk as it arrives, and then sent to a process that runs the same
+application behind a Unix socket, one request at a time. A process that takes too long, or too much memory, is killed.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING
-from weakref import WeakValueDictionary
 
 import httpx2
 import structlog
 from fastapi import Request, Response
 
+from services.gateway.admission.slots import Slots
 from services.gateway.metrics import Metrics
 from shared.errors import Overloaded, TooLarge
 
@@ -36,12 +36,12 @@ SUBMITTED_HEADER = "x-assay-submitted"
 #: In the requests to it: where the client is.
 ADDRESS_HEADER = "x-assay-address"
 #: Above this a body is not read on the event loop, nor one with more values, which take longest.
-_SMALL_BYTES = 64 * 1024
+SMALL_BYTES = 64 * 1024
 _SMALL_VALUES = 2_000
 _START_SECONDS = 120.0
 _ANSWER_SECONDS = 30.0
 #: Large requests of one tenant that are received at once; the others are not read meanwhile.
-_MOST_RECEIVED = 4
+_MAX_RECEIVED = 4
 _IN_MEMORY_BYTES = 256 * 1024
 _CHUNK_BYTES = 256 * 1024
 _COSTLY = "Reading this body takes more time or memory than a request may have; send less at once, or upload a file."
@@ -52,43 +52,33 @@ _HOP_BY_HOP = frozenset(
 
 
 def is_small(body: bytes | bytearray) -> bool:
-    """Whether the body is read in a moment, whatever it holds."""
-    return len(body) <= _SMALL_BYTES and body.count(b",") <= _SMALL_VALUES
+    """Return whether the body is read in a moment, whatever it holds."""
+    return len(body) <= SMALL_BYTES and body.count(b",") <= _SMALL_VALUES
 
 
-class NotSmall(Exception):
-    """The request turns out to be one for the lane: what it refers to is large."""
-
-
-class _Turns:
-    """What one tenant has under way."""
-
-    def __init__(self) -> None:
-        self.receiving = asyncio.Semaphore(_MOST_RECEIVED)
-        self.reading = asyncio.Semaphore(1)
-
-
-class LargeBodyLane:
-    """The processes that read large bodies; each is started when it is first needed."""
+class LargeBodies:
+    """The processes that answer large requests; each is started when it is first needed."""
 
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
         self._settings = settings
         self._metrics = metrics
-        self._idle: asyncio.LifoQueue[_Reader | None] = asyncio.LifoQueue()
-        for _ in range(settings.http.large_body_processes):
-            self._idle.put_nowait(None)
-        self._turns: WeakValueDictionary[str, _Turns] = WeakValueDictionary()
+        self._received = Slots("large bodies", _MAX_RECEIVED)
+        self._read = Slots("large bodies", 1)
+        self._of_all = Slots("large bodies", settings.http.large_body_processes)
+        self._idle: list[_Reader] = []
         self._readers: set[_Reader] = set()
 
     async def forward(self, request: Request, tenant: str, begun: bytes, rest: AsyncIterator[bytes]) -> Response:
-        """The answer to a request whose body has ``begun``. Raises: TooLarge, Overloaded, what ``rest`` raises."""
-        turns = self._turns.setdefault(tenant, _Turns())
-        async with turns.receiving:
+        """Answer a request whose body has ``begun``.
+
+        Raises: TooManyRequests, TooLarge, Overloaded, what ``rest`` raises.
+        """
+        async with self._received.hold(tenant):
             with SpooledTemporaryFile(max_size=_IN_MEMORY_BYTES) as body:
                 body.write(begun)
                 async for chunk in rest:
                     body.write(chunk)
-                async with turns.reading:
+                async with self._read.hold(tenant), self._of_all.hold(""):
                     return await self._answer(request, body)
 
     async def stop(self) -> None:
@@ -96,7 +86,7 @@ class LargeBodyLane:
             await reader.end()
 
     async def _answer(self, request: Request, body: SpooledTemporaryFile[bytes]) -> Response:
-        reader = await self._idle.get()
+        reader = self._idle.pop() if self._idle else None
         is_well = False
         try:
             if reader is None or not reader.is_running:
@@ -108,11 +98,11 @@ class LargeBodyLane:
             log.warning("large_body_too_costly", path=request.url.path, bytes=body.tell())
             raise TooLarge(_COSTLY) from None
         finally:
-            if reader is not None and not is_well:
+            if reader is not None and is_well:
+                self._idle.append(reader)
+            elif reader is not None:
                 self._readers.discard(reader)
                 await reader.end()
-                reader = None
-            self._idle.put_nowait(reader)
         for kind, _, count in (each.partition("=") for each in reply.headers.get(SUBMITTED_HEADER, "").split()):
             self._metrics.submitted.labels(kind).inc(int(count))
         response = Response(reply.content, reply.status_code)
@@ -135,7 +125,7 @@ class LargeBodyLane:
 
 
 class _Reader:
-    """A process that answers one request at a time, on a socket in a folder that nobody else may enter."""
+    """A process that answers one request at a time, on a socket in a folder that no other user may enter."""
 
     def __init__(self, process: Process, folder: Path) -> None:
         self._process = process

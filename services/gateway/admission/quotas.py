@@ -1,14 +1,15 @@
-"""Quotas: how much a tenant may have of jobs, tokens, files and streams, and what it is told when that is used up."""
+"""Quotas: how many jobs, tokens, bytes and streams a tenant may have, and the error once they are used up."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Executable
+from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.database import Database
 from services.gateway.settings import Settings
 from shared.contracts.limits import Quota, TenantLimits
 from shared.errors import DatabaseUnavailable, Overloaded, QuotaExceeded
@@ -20,13 +21,15 @@ _CACHE_SIZE = 10_000
 #: A limit of 0 means that there is none.
 _ZERO_IS_NONE = frozenset({"running_jobs", "tokens_per_day", "requests_per_minute"})
 Limits = Mapping[str, int]
+#: Opens a connection to Postgres that sees all tenants.
+Read = Callable[[], AbstractAsyncContextManager[AsyncConnection]]
 
 
 class Counted:
     """A number of each tenant's as Postgres counts it, and what was added since."""
 
-    def __init__(self, database: Database, statement: Callable[[str], Executable]) -> None:
-        self._database = database
+    def __init__(self, read: Read, statement: Callable[[str], Executable]) -> None:
+        self._read = read
         self._statement = statement
         self._known: dict[str, tuple[int, float]] = {}
 
@@ -35,7 +38,7 @@ class Counted:
         count, until = self._known.get(tenant, (0, 0.0))
         if time.monotonic() >= until:
             began = time.monotonic()
-            async with self._database.read() as connection:
+            async with self._read() as connection:
                 count = (await connection.execute(self._statement(tenant))).scalar_one()
             ended = time.monotonic()
             if len(self._known) >= _CACHE_SIZE:
@@ -51,7 +54,7 @@ class Counted:
 class Quotas:
     """The limits of every tenant, and their enforcement where the gateway is the one to enforce them."""
 
-    def __init__(self, settings: Settings, database: Database) -> None:
+    def __init__(self, settings: Settings, read: Read) -> None:
         http = settings.http
         self._defaults: Limits = {
             "queued_jobs": http.queued_per_tenant,
@@ -62,13 +65,13 @@ class Quotas:
             "requests_per_minute": http.requests_per_minute,
             "weight": 1,
         }
-        self._database = database
+        self._read = read
         self._queued_in_all = http.queued_in_all
         self._limits: dict[str, tuple[Limits, float]] = {}
-        self._queued = Counted(database, counts.queued_of)
-        self._everyone = Counted(database, lambda _: counts.queued_in_all())
-        self._stored = Counted(database, quotas.stored_bytes)
-        self._tokens = Counted(database, lambda tenant: tokens_since(tenant, _midnight()))
+        self._queued = Counted(read, counts.queued_of)
+        self._everyone = Counted(read, lambda _: counts.queued_in_all())
+        self._stored = Counted(read, quotas.stored_bytes)
+        self._tokens = Counted(read, lambda tenant: tokens_since(tenant, _midnight()))
 
     async def limits(self, tenant: str) -> Limits:
         """As of a second ago at most; while Postgres is away, those known last."""
@@ -76,7 +79,7 @@ class Quotas:
         if time.monotonic() < until:
             return known
         try:
-            async with self._database.read() as connection:
+            async with self._read() as connection:
                 row = (await connection.execute(quotas.limits_of(tenant))).mappings().one_or_none()
         except DatabaseUnavailable:
             return known

@@ -1,4 +1,4 @@
-"""While several callers are served, none has more steps made between two of another's than one."""
+"""While several tenants are served, none runs more than one step between two of another's."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from services.gateway.http.turns import Turns
+from services.gateway.admission.steps import Steps
 
 
 async def _steps(name: str, count: int, made: list[str]) -> str:
@@ -25,8 +25,8 @@ def _made(*requests: tuple[str, int]) -> list[str]:
     made: list[str] = []
 
     async def served() -> None:
-        turns = Turns(inf)
-        works = [turns.take(name, _steps(name, count, made)) for name, count in requests]
+        steps = Steps(inf)
+        works = [steps.run(name, _steps(name, count, made)) for name, count in requests]
         assert await asyncio.gather(*works) == [name for name, _ in requests]
 
     asyncio.run(served())
@@ -35,9 +35,9 @@ def _made(*requests: tuple[str, int]) -> list[str]:
 
 def test_of_many_requests_of_one_caller_one_step_is_made_between_two_of_anothers() -> None:
     made = _made(("first", 1), *[("many", 20)] * 30, ("few", 20))
-    places = [place for place, name in enumerate(made) if name == "few"]
-    between = [after - before for before, after in itertools.pairwise(places)]
-    assert max(between) <= 3  # 31 without turns
+    numbers = [number for number, name in enumerate(made) if name == "few"]
+    between = [after - before for before, after in itertools.pairwise(numbers)]
+    assert max(between) <= 3  # 31 without slots
     assert made.count("many") == 600
 
 
@@ -45,16 +45,16 @@ def test_every_request_of_one_caller_alone_comes_to_its_end() -> None:
     assert _made(*[("alone", 5)] * 10) == ["alone"] * 50
 
 
-def test_what_a_request_raises_is_raised_and_its_turn_is_given_on() -> None:
+def test_what_a_request_raises_is_raised_and_its_slot_is_freed() -> None:
     async def failing() -> None:
         await asyncio.sleep(0)
         raise LookupError("of the request")
 
     async def served() -> list[Any]:
-        turns, made = Turns(inf), list[str]()
-        works: list[Coroutine[Any, Any, Any]] = [turns.take("other", _steps("other", 9, made))]
-        works += [turns.take("one", failing()) for _ in range(5)]
-        works.append(turns.take("one", _steps("one", 9, made)))
+        steps, made = Steps(inf), list[str]()
+        works: list[Coroutine[Any, Any, Any]] = [steps.run("other", _steps("other", 9, made))]
+        works += [steps.run("one", failing()) for _ in range(5)]
+        works.append(steps.run("one", _steps("one", 9, made)))
         return await asyncio.gather(*works, return_exceptions=True)
 
     other, *failed, one = asyncio.run(served())
@@ -62,17 +62,17 @@ def test_what_a_request_raises_is_raised_and_its_turn_is_given_on() -> None:
     assert all(isinstance(error, LookupError) for error in failed)
 
 
-def test_requests_that_are_cancelled_while_they_wait_keep_no_turn() -> None:
+def test_requests_that_are_cancelled_while_they_wait_keep_no_slot() -> None:
     async def served() -> str:
-        turns, made = Turns(inf), list[str]()
-        others = asyncio.ensure_future(turns.take("other", _steps("other", 1_000, made)))
-        requests = [asyncio.ensure_future(turns.take("one", _steps("one", 1_000, made))) for _ in range(20)]
+        steps, made = Steps(inf), list[str]()
+        others = asyncio.ensure_future(steps.run("other", _steps("other", 1_000, made)))
+        requests = [asyncio.ensure_future(steps.run("one", _steps("one", 1_000, made))) for _ in range(20)]
         for victim in requests:
             await asyncio.sleep(0)
             victim.cancel()
         ended = await asyncio.gather(*requests, return_exceptions=True)
         assert all(isinstance(error, asyncio.CancelledError) for error in ended)
-        last = await turns.take("one", _steps("one", 3, made))
+        last = await steps.run("one", _steps("one", 3, made))
         others.cancel()
         return last
 
@@ -90,7 +90,7 @@ def test_a_request_learns_of_its_cancellation_and_may_clean_up() -> None:
             cleaned.append("yes")
 
     async def served() -> None:
-        request = asyncio.ensure_future(Turns().take("one", cleaning()))
+        request = asyncio.ensure_future(Steps().run("one", cleaning()))
         await asyncio.sleep(0)
         request.cancel()
         with pytest.raises(asyncio.CancelledError):
