@@ -1,21 +1,28 @@
-"""Real servers for every test that asks for one, and the order in which parallel runs take the modules."""
+"""Real servers for every test that needs them, and the order in which parallel runs take the modules."""
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
-from collections import defaultdict
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.support.keeper import Keeper
+from tests.support.scopes import arrange, scope_of
+
+if TYPE_CHECKING:
+    from xdist.remote import Producer
+    from xdist.scheduler import LoadScopeScheduling
 
 #: As in the Makefile: hundreds of processes should not compile the same modules hundreds of times.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+gc.disable()  # until everything is collected: imports make millions of objects, and hardly any of them is garbage
 
 pytest_plugins = ["tests.support.servers", "tests.support.scripted"]
 
@@ -44,15 +51,32 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the modules that take longest first: one of them at the end would keep a single worker busy."""
-    seconds: defaultdict[Path, float] = defaultdict(float)
-    for item in items:
-        slow = item.get_closest_marker("slow")
-        seconds[item.path] += slow.kwargs.get("seconds", 0.5) if slow else 0.02
-    items.sort(key=lambda item: -seconds[item.path])
+    arrange(items)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
+    """Distribute scopes, as ``--dist loadscope`` does, which are modules or lanes of them."""
+    from xdist.scheduler import LoadScopeScheduling  # noqa: PLC0415 - not there where one worker runs all
+
+    config.option.loadscopereorder = False
+    scheduling = LoadScopeScheduling(config, log)
+    scheduling._split_scope = scope_of
+    return scheduling
+
+
+def pytest_collection_finish() -> None:
+    """Collect garbage from now on, of what tests make alone."""
+    gc.freeze()
+    gc.enable()
+
+
+def pytest_unconfigure() -> None:
+    """Let what was imported be garbage at the end of the process, where libraries look for what leaks."""
+    gc.unfreeze()
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """With ``-n auto`` one more than there are cores: many tests wait for processes."""
-    return len(os.sched_getaffinity(0)) + 1
+    """With ``-n auto`` three more than there are cores: many tests wait for processes."""
+    return len(os.sched_getaffinity(0)) + 3

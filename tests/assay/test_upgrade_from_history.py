@@ -17,7 +17,7 @@ from tests.assay.terminal import ROOT, Shell, plain
 from tests.support.older import unpack
 from tests.support.wait import until
 
-pytestmark = [pytest.mark.slow(seconds=20), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow(seconds=20), pytest.mark.chaos, pytest.mark.timeout(300)]
 
 _COMMIT = "e0235136555c"  #: of 2026-11-26, whose tables are those of the baseline; take a newer one when libraries part
 _ENDED, _LEFT = 6, 8

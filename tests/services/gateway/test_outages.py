@@ -47,6 +47,7 @@ def servers(tmp_path: Path) -> Iterator[tuple[Gateway, Postgres, Redis]]:
     shutil.rmtree(folder, ignore_errors=True)
 
 
+@pytest.mark.chaos
 @pytest.mark.slow
 def test_postgres_and_redis_go_away_and_come_back(servers: tuple[Gateway, Postgres, Redis]) -> None:
     gateway, postgres, redis = servers
@@ -83,6 +84,7 @@ def test_postgres_and_redis_go_away_and_come_back(servers: tuple[Gateway, Postgr
         assert len(client.get("/v1/jobs").json()["items"]) == 2
 
 
+@pytest.mark.chaos
 @pytest.mark.slow
 def test_readiness_names_a_frozen_redis_and_a_read_only_postgres(servers: tuple[Gateway, Postgres, Redis]) -> None:
     gateway, postgres, redis = servers
@@ -117,6 +119,7 @@ def test_readiness_names_a_frozen_redis_and_a_read_only_postgres(servers: tuple[
         assert "read-only" in client.get("/readyz").json()["dependencies"]["postgres"]["reason"]
 
 
+@pytest.mark.chaos
 @pytest.mark.slow
 def test_no_request_waits_for_a_frozen_redis(servers: tuple[Gateway, Postgres, Redis]) -> None:
     gateway, _, redis = servers
@@ -131,6 +134,7 @@ def test_no_request_waits_for_a_frozen_redis(servers: tuple[Gateway, Postgres, R
             os.kill(pid, signal.SIGCONT)
 
 
+@pytest.mark.chaos
 @pytest.mark.slow
 def test_a_frozen_postgres_answers_503(servers: tuple[Gateway, Postgres, Redis]) -> None:
     gateway, postgres, _ = servers
@@ -151,6 +155,7 @@ def test_a_frozen_postgres_answers_503(servers: tuple[Gateway, Postgres, Redis])
         until(lambda: client.post("/v1/jobs", json=EXECUTE).status_code == 202, "an accepted job")
 
 
+@pytest.mark.chaos
 @pytest.mark.slow
 def test_connections_from_before_a_restart_of_postgres_are_not_used(
     servers: tuple[Gateway, Postgres, Redis],
@@ -166,6 +171,7 @@ def test_connections_from_before_a_restart_of_postgres_are_not_used(
         assert client.get("/v1/jobs").status_code == 200
 
 
+@pytest.mark.chaos
 @pytest.mark.slow
 def test_a_key_is_not_accepted_while_postgres_is_away(servers: tuple[Gateway, Postgres, Redis]) -> None:
     gateway, postgres, _ = servers

@@ -23,7 +23,7 @@ from tests.support.platform import Platform, wait_for
 from tests.support.pooler import pooler
 from tests.support.rows import job_row
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.chaos]
 _SEEN = select(jobs.c.tenant_id)
 
 

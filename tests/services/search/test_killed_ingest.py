@@ -45,6 +45,7 @@ def ingest_until_killed(folder: Path, words: str) -> None:
     _service(folder, _Killed(words)).ingest("t", _RECORDS)
 
 
+@pytest.mark.chaos
 @pytest.mark.slow(seconds=3)
 @pytest.mark.parametrize("words", ["repair 300", "engine 300"], ids=["before the facets", "between facets and records"])
 def test_an_ingest_killed_in_its_second_batch_is_finished_by_the_next(tmp_path: Path, words: str) -> None:

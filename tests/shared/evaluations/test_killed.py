@@ -45,6 +45,7 @@ def finished(platform: Platform, least: int) -> bool:
     return (count or 0) >= least
 
 
+@pytest.mark.chaos
 @pytest.mark.slow(seconds=12)
 @pytest.mark.timeout(300)
 def test_no_run_is_lost_or_doubled_when_everything_is_killed_in_the_middle(platform: Platform) -> None:

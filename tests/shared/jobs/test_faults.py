@@ -25,7 +25,7 @@ from shared.settings import StoreSettings
 from tests.support.platform import ROOT, Platform, check_history, wait_for
 from tests.support.ports import free_port
 
-pytestmark = [pytest.mark.timeout(300), pytest.mark.slow(seconds=8)]
+pytestmark = [pytest.mark.timeout(300), pytest.mark.slow(seconds=8), pytest.mark.chaos]
 
 _FAKETIME = next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"), None)
 _DAY = 86_400

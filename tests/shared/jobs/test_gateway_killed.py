@@ -30,6 +30,7 @@ def answered(submitted: Sequence[Future[str]], least: float) -> bool:
     return sum(each.done() for each in submitted) >= least
 
 
+@pytest.mark.chaos
 @pytest.mark.slow(seconds=20)
 @pytest.mark.timeout(300)
 def test_no_job_is_lost_or_doubled_when_gateways_are_killed_while_they_submit(platform: Platform) -> None:

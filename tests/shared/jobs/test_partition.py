@@ -18,7 +18,7 @@ from shared.db import connect
 from shared.settings import StoreSettings
 from tests.support.platform import Platform, check_history, wait_for
 
-pytestmark = [pytest.mark.timeout(300), pytest.mark.slow(seconds=8)]
+pytestmark = [pytest.mark.timeout(300), pytest.mark.slow(seconds=8), pytest.mark.chaos]
 
 _PORT = 5432
 _FORWARD = f"""

@@ -22,7 +22,7 @@ from shared.settings import StoreSettings
 from tests.support.platform import Platform, wait_for
 from tests.support.ports import free_port
 
-pytestmark = [pytest.mark.slow(seconds=10), pytest.mark.timeout(200)]
+pytestmark = [pytest.mark.slow(seconds=10), pytest.mark.chaos, pytest.mark.timeout(200)]
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from shared.jobs import notifications, statements
 from shared.settings import StoreSettings
 from tests.support.platform import Platform, check_history, wait_for
 
-pytestmark = [pytest.mark.timeout(300), pytest.mark.slow(seconds=5)]
+pytestmark = [pytest.mark.timeout(300), pytest.mark.slow(seconds=5), pytest.mark.chaos]
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from tests.support import older
 from tests.support.platform import Platform, check_history, wait_for
 from tests.support.serving import Serving, clients
 
-pytestmark = [pytest.mark.slow(seconds=20), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow(seconds=20), pytest.mark.chaos, pytest.mark.timeout(300)]
 
 _LANDED = "e0235136555c"  #: what was on main last, of 2026-11-26; take a newer one when libraries part
 _MORE = 20
