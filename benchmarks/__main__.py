@@ -1,6 +1,6 @@
 """``python -m benchmarks [NAME ...] [--OPTION ...]``: every benchmark, or those that are named, one after the other.
 
-Options go to each of them: ``larger_than_memory --gb 5``.
+Options go to each of them: ``chaos --jobs 2000``.
 """
 
 from __future__ import annotations
@@ -9,14 +9,13 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-#: In this order; each prints its table and stands alone: ``python -m benchmarks.platform``.
+#: In this order; each prints its table and can be run alone: ``python -m benchmarks.platform``.
 ALL = (
     "start",
     "platform",
     "sandbox",
     "interpreter",
     "llm",
-    "broker",
     "slots",
     "transform",
     "documents",
@@ -24,23 +23,8 @@ ALL = (
     "flows",
     "search",
 )
-
-
 #: Only when it is named: they take minutes, or need a browser.
-LONG = (
-    "autoscaling",
-    "call_partitions",
-    "capacity",
-    "chaos",
-    "soak",
-    "larger_than_memory",
-    "neighbours",
-    "retention",
-    "scale",
-    "slot_jobs",
-    "streams",
-    "console",
-)
+LONG = ("chaos", "soak", "neighbours", "console")
 
 
 def main() -> int:

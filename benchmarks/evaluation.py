@@ -32,10 +32,9 @@ from benchmarks.evaluation_suites import (
 )
 from benchmarks.golden import corpus
 from benchmarks.installation import ROOT
-from benchmarks.transform_tasks import TASKS
-from benchmarks.transform_tasks.shop import SHOP_TASKS
+from benchmarks.tasks import SHOP, TRANSFORM
 
-GRADED = (*TASKS, *SHOP_TASKS)  #: over public tables, and over tables of our own
+GRADED = (*TRANSFORM, *SHOP)  #: over public tables, and over tables of our own
 BASICS = ROOT / "evals" / "basics.yaml"  #: what needs no model
 _DEMONSTRATED = 20
 _ENOUGH = "0.95"  #: of the golden questions: what is found also depends on how records are ranked
@@ -56,7 +55,7 @@ def main(arguments: Sequence[str]) -> int:
                     [_assay(environment, "eval", "run", str(suite), "--require", share, *arguments[1:])
                      for suite, share in required]
                 )  # fmt: skip
-        tasks = [task for task in TASKS if len(task.answer()) > 1][:_DEMONSTRATED]
+        tasks = [task for task in TRANSFORM if len(task.answer) > 1][:_DEMONSTRATED]
         with installation(folder, script(tasks)) as environment:
             models = [word for name in ("right", "wrong", "slow") for word in ("--model", f"groq/{name}")]
             prompts = [word for number in _versions(environment) for word in ("--prompt", f"transform@{number}")]

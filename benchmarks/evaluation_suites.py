@@ -8,12 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.detect_tasks import TASKS as DETECT_TASKS
-from benchmarks.document_tasks import TASKS as DOCUMENT_TASKS
-from benchmarks.flow_tasks import TASKS as FLOW_TASKS
-from benchmarks.flow_tasks import diagram
 from benchmarks.golden.questions import load
-from benchmarks.transform_tasks.task import Task, content
+from benchmarks.tasks import DETECT, DOCUMENTS, FLOWS, Task, content, diagram
 
 GOLDEN = "golden"  #: the collection of the golden questions
 PROMPT = "execution.transform"
@@ -31,7 +27,7 @@ def write_transform(folder: Path, tasks: Sequence[Task]) -> Path:
             (folder / file).write_bytes(body)
             data.append({"name": name, "file": file})
         data += [{"name": name, "rows": list(rows)} for name, rows in task.rows.items()]
-        rows = [{f"column {number}": cell for number, cell in enumerate(row)} for row in task.answer()]
+        rows = [{f"column {number}": cell for number, cell in enumerate(row)} for row in task.answer]
         expected = {
             "rows": rows,
             "columns": "positional",
@@ -46,7 +42,7 @@ def write_transform(folder: Path, tasks: Sequence[Task]) -> Path:
 def write_flows(folder: Path) -> Path:
     cases = (
         _case(task.name, "flow", {"flow": diagram(task.before), "message": task.message}, {"flow": diagram(task.after)})
-        for task in FLOW_TASKS
+        for task in FLOWS
     )
     return _written(folder / "flows.jsonl", cases)
 
@@ -59,7 +55,7 @@ def write_documents(folder: Path) -> Path:
             {"markdown": task.markdown, "execute": "all"},
             {"required": [task.reply, *task.required], "forbidden": list(task.forbidden)},
         )
-        for task in DOCUMENT_TASKS
+        for task in DOCUMENTS
     )
     return _written(folder / "documents.jsonl", cases)
 
@@ -67,7 +63,7 @@ def write_documents(folder: Path) -> Path:
 def write_detect(folder: Path) -> Path:
     """The suite with its projects beside it."""
     cases = []
-    for task in DETECT_TASKS:
+    for task in DETECT:
         for path, text in task.files.items():
             (folder / task.language).mkdir(exist_ok=True)
             (folder / task.language / path).write_text(text)
@@ -119,13 +115,13 @@ def script(tasks: Sequence[Task]) -> dict[str, Any]:
 
 
 def _answers() -> Iterable[Json]:
-    for flow in FLOW_TASKS:
+    for flow in FLOWS:
         yield {"when": {"role": "flows.edit", "last": re.escape(flow.message)}, "reply": flow.reply}
-    for document in DOCUMENT_TASKS:
+    for document in DOCUMENTS:
         messages = (document.message,) if isinstance(document.message, str) else document.message
         said = "|".join(map(re.escape, messages))
         yield {"when": {"role": "documents.instruction", "last": said}, "reply": document.reply}
-    for project in DETECT_TASKS:
+    for project in DETECT:
         yield {"when": {"role": "stacks.identify", "any": re.escape(project.proof)}, "reply": project.reply}
     for golden in load():
         if golden.reply:

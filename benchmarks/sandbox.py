@@ -22,7 +22,7 @@ import pyarrow.ipc
 
 from benchmarks.installation import installation
 from benchmarks.load import drive, post
-from benchmarks.sandbox_memory import descendants, pss_mb
+from benchmarks.memory import descendants, pss_mb
 from benchmarks.table import at_least, at_most, show, within
 from services.execution.sandbox.host.request import PreparedRun
 from services.execution.sandbox.host.runtime import describe_runtime

@@ -13,10 +13,9 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from benchmarks import search_goals
 from benchmarks.golden import corpus
 from benchmarks.peer import peer_python
-from benchmarks.search_service import CACHE, kept_model, model
+from benchmarks.search_service import CACHE, model
 from benchmarks.table import Line
 from services.search.embed.minilm import MOST_TOKENS, MiniLm, weights_folder
 
@@ -39,7 +38,7 @@ def lines() -> list[Line]:
             out.append(
                 _beside(what, rate, {batch: len(said) / took for batch, took in (peer or {}).get(name, {}).items()})
             )
-    return [*out, _loss()]
+    return out
 
 
 def _texts() -> Mapping[str, Sequence[str]]:
@@ -98,17 +97,3 @@ def _beside(what: str, rate: float, peers: Mapping[str, float]) -> Line:
     told = ", ".join(f"{other:.0f}/s by {batch}" for batch, other in peers.items())
     ratio = rate / max(peers.values())
     return Line(what, f"{rate:.0f}/s", told, ratio, ">= 1.0x", ratio >= 1.0)
-
-
-def _loss() -> Line:
-    """Of the mean nDCG@10 over the eight sets of ``search_goals``."""
-    exact, coarse = (search_goals.mean_gain(kept_model(int8=int8)) for int8 in (False, True))
-    lost = exact - coarse
-    return Line(
-        "nDCG@10 with int8, mean of eight sets",
-        f"{coarse:.4f}",
-        f"fp32 {exact:.4f}",
-        lost,
-        "loss < 0.005",
-        lost < 0.005,
-    )

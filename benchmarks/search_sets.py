@@ -12,10 +12,7 @@ from tests.services.search.service import MemorySearchService
 #: What a collection needs for all of the sets.
 TABLES: Mapping[str, object] = {
     **corpus.TABLES,
-    **{
-        name: {}
-        for name in ("known", "numpy", "pandas", "rule_titles", "setting_titles", "numpy_titles", "pandas_titles")
-    },
+    **{name: {} for name in ("known", "numpy", "pandas")},
 }
 
 
@@ -42,37 +39,6 @@ def ingest_known(service: MemorySearchService) -> dict[str, Sequence[Asked]]:
         "numpy summaries": _summaries(service, "numpy", corpus.numpy_functions()),
         "pandas summaries": _summaries(service, "pandas", corpus.pandas_functions()),
     }
-
-
-def ingest_titles(service: MemorySearchService) -> dict[str, Sequence[Asked]]:
-    """Four sets more, whose records are titles only."""
-    rules, settings = list(corpus.rules()), list(corpus.settings())
-    messages = {rule["id"]: rule["facets"]["message"] for rule in rules if "message" in rule["facets"]}
-    purposes = {setting["id"]: setting["facets"]["purpose"][:200] for setting in settings}
-    sets: dict[str, Sequence[Asked]] = {
-        "rule titles": _titles(service, "rule_titles", {rule["id"]: rule["name"] for rule in rules}, messages),
-        "setting titles": _titles(
-            service, "setting_titles", {setting["id"]: setting["name"] for setting in settings}, purposes
-        ),
-    }
-    for library, functions in (("numpy", corpus.numpy_functions()), ("pandas", corpus.pandas_functions())):
-        documented = list(functions)
-        summaries = {item["id"]: item["summary"] for item in documented}
-        sentences = {item["id"]: item["rest"].split(". ")[0][:200] for item in documented}
-        sets[f"{library} titles"] = _titles(service, f"{library}_titles", summaries, sentences)
-    return sets
-
-
-def _titles(
-    service: MemorySearchService, table: str, titles: Mapping[str, str], questions: Mapping[str, str]
-) -> list[Asked]:
-    service.ingest(table, [{"id": record, "name": title} for record, title in titles.items()])
-    return [Asked(record, table, question, {record}) for record, question in questions.items()]
-
-
-def absent() -> list[str]:
-    """Questions that nothing in any of the tables is about; some of pandas' and numpy's do have their words."""
-    return [golden.question for golden in load() if golden.kind == "absent"]
 
 
 def golden_wordings() -> list[Asked]:

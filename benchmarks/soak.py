@@ -27,14 +27,11 @@ from typing import Any
 
 import httpx2 as httpx
 
-from benchmarks.autoscaling import lines
-from benchmarks.capacity import memory_of
+from benchmarks.memory import memory_of
 from services.host.folder import InstallationFolder
 
 _CSV = "city,n\n" + "\n".join(f"town {number % 7},{number}" for number in range(500)) + "\n"
 _RECORDS = [{"id": str(n), "name": f"talk {n}", "text": f"A talk about subject {n} of many."} for n in range(60)]
-_SQL = "SELECT city, sum(n) AS n FROM data GROUP BY city"
-_PANDAS = "import pandas as pd\npd.DataFrame({'a': range(1000)}).describe()"
 _GROWTH = 1.25
 
 
@@ -165,8 +162,29 @@ def run(home: Path, minutes: int, clients: int, picture: Path | None) -> int:
             ("gateway, execution and search, MB", [sum(each.get(name, 0) for name in served) for each in memory]),
             ("median of jobs, s", times),
         ]
-        picture.write_text(lines(series))
+        picture.write_text(_picture(series))
     return 1 if failed or grown else 0
+
+
+def _picture(shown: Sequence[tuple[str, Sequence[float]]]) -> str:
+    """Draw a panel for each series over the same time, an SVG for light and dark pages."""
+    width, height, left, top = 640, 120, 20, 26
+    panels = []
+    for row, (name, values) in enumerate(shown):
+        base, most = row * (height + 2 * top) + top, max(*values, 1e-9)
+        step = width / max(1, len(values) - 1)
+        points = " ".join(
+            f"{left + step * at:.1f},{base + height * (1 - value / most):.1f}" for at, value in enumerate(values)
+        )
+        panels.append(
+            f'<text x="{left}" y="{base - 6}" fill="currentColor">{name}: {most:.3g} at most</text>'
+            f'<path d="M{left} {base}V{base + height}H{left + width}" stroke="#888" fill="none"/>'
+            f'<polyline points="{points}" fill="none" stroke="#0072b2"/>'
+        )
+    size = len(shown) * (height + 2 * top)
+    style = "<style>svg{color:#333}@media(prefers-color-scheme:dark){svg{color:#ddd}}</style>"
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width + 2 * left} {size}" font-family="sans-serif" '
+    return f'{head}font-size="13">{style}{"".join(panels)}</svg>\n'
 
 
 def _grown(memory: Sequence[Mapping[str, float]]) -> dict[str, str]:

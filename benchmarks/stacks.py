@@ -1,7 +1,6 @@
-"""Stack detection beside its npm peers, on the same trees in the same run: ``python -m benchmarks.stacks [--peers] [--real]``.
+"""Stack detection beside its npm peers, on the same trees in the same run: ``python -m benchmarks.stacks [--peers]``.
 
-``--peers`` installs the peers from npm into a temporary folder. ``--real`` fetches whole source packages from PyPI and npm
-and counts the axes that are told right. Without either, only our own figures are printed.
+``--peers`` installs the peers from npm into a temporary folder; without it, only our own figures are printed.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from benchmarks.stacks_real import real_packages
 from benchmarks.stacks_trees import SHAPES, write_shape
 from services.stacks.engine import DetectOptions, StackEngine
 from services.stacks.garbage_collection import collect_rarely
@@ -230,8 +228,6 @@ def main() -> None:
         large(engine, base, peers)
         shaped(engine, base)
         archive(engine)
-        if "--real" in sys.argv:
-            real_packages(engine, base)
 
 
 if __name__ == "__main__":

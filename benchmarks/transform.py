@@ -27,9 +27,7 @@ from typing import Any
 import polars as pl
 from obstore.store import ObjectStore
 
-from benchmarks.transform_tasks import TASKS
-from benchmarks.transform_tasks.stated import STATED
-from benchmarks.transform_tasks.task import Task, content, same
+from benchmarks.tasks import TRANSFORM, Task, content, same
 from services.execution.sandbox.host.sandbox import Sandbox
 from services.execution.sandbox.settings import SandboxSettings
 from services.execution.transform.transform import Transform
@@ -89,9 +87,8 @@ def text_script(task: Task, confirmed: bool, checks: Sequence[str] = ()) -> list
 
 def worth_stating(task: Task) -> Sequence[str]:
     """As the prompt asks: checks where numbers are counts or sums, or where there are none."""
-    checks = STATED.get(task.name, ())
-    numbers = any(isinstance(cell, (int, float)) for row in task.answer() for cell in row)
-    return checks if not numbers or any(check.startswith("sum(") for check in checks) else ()
+    numbers = any(isinstance(cell, (int, float)) for row in task.answer for cell in row)
+    return task.stated if not numbers or any(check.startswith("sum(") for check in task.stated) else ()
 
 
 #: What the model of the tools strategy says and calls, turn by turn; the same for every task.
@@ -137,7 +134,7 @@ def measure(
     began = time.perf_counter()
     result = Transform(sandbox)(context, TransformInput.model_validate(body))
     seconds = time.perf_counter() - began
-    answer = task.answer()
+    answer = task.answer
     right = result.status == "done" and result.table is not None
     right = right and same(result.table.rows, [list(r) for r in answer[:50]], task.ordered)  # type: ignore[union-attr]
     ours = seconds - sum(done - asked for asked, done in zip(watched.asked, watched.answered, strict=True))
@@ -174,7 +171,7 @@ def strategies(sandbox: Sandbox, tasks: Sequence[Task]) -> None:
             sandbox, llm, url, tasks[0], text_script(tasks[0], confirmed=False), {"confirm": "never"}
         )  # loads the SDK
         for task in tasks:
-            asserted = {"assertions": [f"rows == {len(task.answer())}"]}
+            asserted = {"assertions": [f"rows == {len(task.answer)}"]}
             one = measure(sandbox, llm, url, task, text_script(task, confirmed=False), asserted)
             stated = text_script(task, confirmed=True, checks=worth_stating(task))
             two = measure(sandbox, llm, url, task, stated, {})
@@ -323,7 +320,7 @@ def main() -> None:
     with open_sandbox(SandboxSettings(slots=2)) as opened:
         opened.wait_ready()
         if "strategies" in parts or "all" in parts:
-            strategies(opened, TASKS if "all" in parts else TASKS[::6])
+            strategies(opened, TRANSFORM if "all" in parts else TRANSFORM[::6])
         if "overhead" in parts:
             overhead(opened)
         if "large" in parts:

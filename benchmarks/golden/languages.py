@@ -6,6 +6,7 @@ Written for this benchmark. Questions are in other forms of the words than the r
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,3 +28,8 @@ def load() -> dict[str, LanguageSet]:
         )
         for language in dict.fromkeys(row["language"] for row in rows)
     }
+
+
+def gain(ids: Sequence[str], right: str) -> float:
+    """Return the nDCG@10 of one right answer."""
+    return 1 / math.log2(ids.index(right) + 2) if right in ids[:10] else 0.0

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.golden.languages import load
-from benchmarks.search_languages import gain
+from benchmarks.golden.languages import gain, load
 from services.search.store.edge import EdgeStore
 from services.search.store.port import TablePart
 from services.search.tables.words import Words

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.flow_tasks import TASKS, FlowTask, diagram
+from benchmarks.tasks import FLOWS, FlowTask, diagram
 from shared.evaluations.expected_flow import difference
 from shared.flows.calls import Call
 from shared.flows.document import Kind, document_of
@@ -24,16 +24,16 @@ def made(task: FlowTask) -> dict[str, object]:
     return {"nodes": document.listed(Kind.NODE), "edges": document.listed(Kind.EDGE)}
 
 
-@pytest.mark.parametrize("task", [task for task in TASKS if task.name != "undone at once"], ids=lambda task: task.name)
+@pytest.mark.parametrize("task", [task for task in FLOWS if task.name != "undone at once"], ids=lambda task: task.name)
 def test_what_is_expected_comes_of_the_calls(task: FlowTask) -> None:
     assert difference(diagram(task.after), made(task)) is None
 
 
 def test_a_model_that_does_nothing_is_seen_through() -> None:
-    same = [task.name for task in TASKS if difference(diagram(task.after), diagram(task.before)) is None]
+    same = [task.name for task in FLOWS if difference(diagram(task.after), diagram(task.before)) is None]
     assert len(same) < _CHANGE_NOTHING, same
-    assert len(TASKS) >= 40
-    assert len({task.name for task in TASKS}) == len({task.message for task in TASKS}) == len(TASKS)
+    assert len(FLOWS) >= 40
+    assert len({task.name for task in FLOWS}) == len({task.message for task in FLOWS}) == len(FLOWS)
 
 
 def test_a_diagram_is_read_as_it_is_written() -> None:

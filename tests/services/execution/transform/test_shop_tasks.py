@@ -7,9 +7,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from benchmarks.transform_tasks import TASKS
-from benchmarks.transform_tasks.shop import SHOP_TASKS
-from benchmarks.transform_tasks.task import Cells, Task, same
+from benchmarks.tasks import SHOP, TRANSFORM, Cells, Task, same
 
 
 def by_pandas(task: Task) -> Cells:
@@ -19,9 +17,9 @@ def by_pandas(task: Task) -> Cells:
     return [[None if pd.isna(cell) else cell for cell in row] for row in result.astype(object).to_numpy().tolist()]
 
 
-@pytest.mark.parametrize("task", SHOP_TASKS, ids=lambda task: task.name)
+@pytest.mark.parametrize("task", SHOP, ids=lambda task: task.name)
 def test_pandas_and_duckdb_agree(task: Task) -> None:
-    answer, computed = task.answer(), by_pandas(task)
+    answer, computed = task.answer, by_pandas(task)
     assert same(computed, answer, ordered=True), (computed[:5], answer[:5])
     assert 1 <= len(answer) <= 1000
     assert not same(computed[:-1], answer, ordered=True)
@@ -29,7 +27,7 @@ def test_pandas_and_duckdb_agree(task: Task) -> None:
 
 @pytest.mark.slow
 def test_there_are_fifty_and_none_is_among_the_others() -> None:
-    assert len(SHOP_TASKS) == 50
-    everything = [*TASKS, *SHOP_TASKS]
+    assert len(SHOP) == 50
+    everything = [*TRANSFORM, *SHOP]
     assert len({task.name for task in everything}) == len({task.text for task in everything}) == len(everything)
-    assert len({str(task.answer()) for task in SHOP_TASKS}) == 50, "two tasks with one answer"
+    assert len({str(task.answer) for task in SHOP}) == 50, "two tasks with one answer"

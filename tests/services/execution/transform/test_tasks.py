@@ -1,11 +1,10 @@
-"""The suite of tasks over real tables: both strategies, every language, answers checked in plain Python."""
+"""The suite of tasks over real tables: both strategies, every language, against stored answers."""
 
 from __future__ import annotations
 
 import pytest
 
-from benchmarks.transform_tasks import TASKS
-from benchmarks.transform_tasks.task import Task, content, same
+from benchmarks.tasks import TRANSFORM, Task, content, same
 from shared.contracts.transform import TransformResult
 from shared.llm.chat import ChatReply
 from tests.services.execution.transform.support import TransformJobs, calls
@@ -30,17 +29,17 @@ def run(jobs: TransformJobs, task: Task, language: str, *replies: str | ChatRepl
 def assert_right(task: Task, result: TransformResult) -> None:
     assert result.status == "done"
     assert result.table is not None
-    assert result.table.row_count == len(task.answer())
-    assert same(result.table.rows, [list(row) for row in task.answer()[:50]], task.ordered), result.table.rows[:5]
+    assert result.table.row_count == len(task.answer)
+    assert same(result.table.rows, [list(row) for row in task.answer[:50]], task.ordered), result.table.rows[:5]
 
 
 def test_there_are_at_least_forty_tasks() -> None:
-    assert len(TASKS) >= 40
-    assert len({task.name for task in TASKS}) == len(TASKS)
+    assert len(TRANSFORM) >= 40
+    assert len({task.name for task in TRANSFORM}) == len(TRANSFORM)
 
 
 SOLUTIONS = [
-    (task, language) for task in TASKS for language in ("pandas", "polars", "sql", "r") if code_of(task, language)
+    (task, language) for task in TRANSFORM for language in ("pandas", "polars", "sql", "r") if code_of(task, language)
 ]
 
 
@@ -50,13 +49,13 @@ def test_the_deterministic_strategy_solves_it(jobs: TransformJobs, task: Task, l
     fence = "python" if language in ("pandas", "polars") else language
     skip_unless_installed(jobs.sandbox, fence)
     code = code_of(task, language)
-    rows = f"rows == {len(task.answer())}"
+    rows = f"rows == {len(task.answer)}"
     assert_right(task, run(jobs, task, language, f"```{fence}\n{code}\n```", assertions=[rows]))
     assert len(jobs.script.asked) == 1
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
+@pytest.mark.parametrize("task", TRANSFORM, ids=lambda task: task.name)
 def test_the_tools_strategy_solves_it(jobs: TransformJobs, task: Task) -> None:
     replies = [calls(("look", {})), calls(("run_code", {"code": task.pandas})), calls(("finish", {}))]
     assert_right(task, run(jobs, task, "pandas", *replies, strategy="tools"))
