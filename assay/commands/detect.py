@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -10,15 +11,17 @@ from cyclopts import Parameter
 
 from assay import submits
 from assay.calls import jobs
-from assay.commands import checks, stack_tree
-from assay.commands.baseline import earlier
-from assay.commands.run import Sending, follow, given, readable, run
+from assay.commands import stack_tree
+from assay.commands.run import Sending, follow, given, readable, run, text_of
 from assay.commands.session import DONE, FAILED, CommandLine, UsageError, current
 
 if TYPE_CHECKING:
     from shared.contracts.detect import DetectResult
 
 _PLAIN = Sending()
+_Finding = Mapping[str, Any]
+_RULES = ("eol", "conflict", "unpinned", "secret-file")
+_MAX_BYTES = 256 << 20
 
 
 def detect(
@@ -52,7 +55,7 @@ def detect(
     """Find every technology of a source tree, with evidence."""
     if diff is not None and (format is not None or explain or ref is not None or fail_on or not sending.wait):
         raise UsageError("--diff goes without --format, --explain, --ref, --fail-on and --no-wait")
-    refused = checks.named(fail_on) if fail_on is not None else frozenset[str]()
+    refused = _rules(fail_on) if fail_on is not None else frozenset[str]()
     if refused and not sending.wait:
         raise UsageError("--fail-on goes without --no-wait: what is found is known at the end")
     if "://" not in source:
@@ -71,12 +74,12 @@ def detect(
         else:
             session.out(stack_tree.drawn(job["result"], explain=explain))
 
-    seen: list[checks.Finding] = []
+    seen: list[_Finding] = []
 
     def check(session: CommandLine, job: dict[str, Any]) -> None:
-        seen.extend(checks.among(job["result"], refused))
+        seen.extend(each for each in job["result"].get("findings") or [] if each["rule"] in refused)
         for finding in seen:
-            session.warn(checks.told(finding))
+            session.warn(_line(finding))
 
     status = run("detect", input, sending, tell, keep=check)
     return status or (FAILED if seen else DONE)
@@ -88,7 +91,7 @@ def _compare(source: str, sides: list[str], fields: dict[str, Any], sending: Sen
 
     session = current()
     if len(sides) == 1:
-        before: DetectResult | None = earlier(Path(sides[0]))
+        before: DetectResult | None = _earlier(Path(sides[0]))
         after = _detected(session, source, fields, sending)
     elif len(sides) == 2:
         before = _detected(session, source, {**fields, "ref": sides[0]}, sending)
@@ -119,3 +122,38 @@ def _detected(session: CommandLine, source: str, fields: dict[str, Any], sending
     for warning in job.get("warnings") or []:
         session.say(f"warning: {what}: {warning}")
     return DetectResult.model_validate(job["result"])
+
+
+def _rules(text: str) -> frozenset[str]:
+    """Return the rules of a comma list. Raises: UsageError for none, or one that does not exist."""
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    unknown = [name for name in names if name not in _RULES]
+    if unknown or not names:
+        what = f"there is no check {', '.join(unknown)}" if unknown else "it names no check"
+        raise UsageError(f"--fail-on: {what}; those there are: {', '.join(_RULES)}")
+    return frozenset(names)
+
+
+def _line(finding: _Finding) -> str:
+    """Return the finding as compilers write one: file, line, rule, message."""
+    place = finding["file"] or finding["service"] or "."
+    line = f":{finding['line']}" if finding["line"] else ""
+    return f"{place}{line}: {finding['rule']}: {finding['message']}"
+
+
+def _earlier(path: Path) -> DetectResult:
+    """Return the result of the job that `--json` printed, or the result alone.
+
+    Raises: UsageError when there is no such file, it is too large, or it holds something else.
+    """
+    from pydantic import ValidationError  # noqa: PLC0415 - pydantic costs a tenth of a second
+
+    from shared.contracts.detect import DetectResult  # noqa: PLC0415
+
+    if path.exists() and path.stat().st_size > _MAX_BYTES:
+        raise UsageError(f"{path} is larger than {_MAX_BYTES >> 20} MB")
+    try:
+        body = json.loads(text_of(path))
+        return DetectResult.model_validate(body["result"] if isinstance(body, dict) and "result" in body else body)
+    except (ValueError, RecursionError, ValidationError):
+        raise UsageError(f"{path} holds no detection: save one with assay detect SOURCE --json > {path}") from None

@@ -7,12 +7,14 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from assay.installations import registry
+
 _MOST = 50
 
 
 def note(home: Path, environment: Mapping[str, str]) -> None:
     """Put the installation first in the list; a list that cannot be written is no reason not to start."""
-    file = _file(environment)
+    file = registry(environment)
     try:
         homes = [str(home), *(each for each in _noted(file) if each != str(home) and Path(each).is_dir())]
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -29,11 +31,3 @@ def _noted(file: Path) -> list[str]:
     except (OSError, ValueError):
         return []
     return [str(home) for home in homes] if isinstance(homes, list) else []
-
-
-def _file(environment: Mapping[str, str]) -> Path:
-    state = environment.get("XDG_STATE_HOME") or ""
-    folder = (
-        Path(state) if state.startswith("/") else Path(environment.get("HOME") or "~").expanduser() / ".local/state"
-    )
-    return folder / "assay" / "installations.json"

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field, replace
 from threading import Lock
 from uuid import uuid4
 
+from pydantic import JsonValue
+
+from shared.errors import ContextTooLong, ProvidersFailed
 from shared.llm.call_clock import Watch
 from shared.llm.chat import SKIPPED, ChainLink, ChatReply, ChatRequest, OnAttempt, ProviderAttempt, Reason
 from shared.llm.faults import EmptyAnswer, PromptTooLong, ProviderFault
-from shared.llm.unanswered import no_answer
 from shared.llm.wires.endpoint import SCRIPTED_HEADER
 
 
@@ -63,7 +65,7 @@ class Attempts:
 
     def failure(self) -> Exception:
         """What to raise when there is nobody left to ask."""
-        return no_answer(self.made, self.overflows)
+        return _no_answer(self.made, self.overflows)
 
     def _ended(self, link: ChainLink, watch: Watch, reason: Reason, outcome: str) -> ProviderAttempt:
         return ProviderAttempt(
@@ -87,3 +89,29 @@ class Attempts:
                 attempt = replace(attempt, reason=reason, before=before.link, cause=before.outcome)
             self.made.append(attempt)
         self.on_attempt(attempt)
+
+
+def _no_answer(made: Sequence[ProviderAttempt], overflows: Sequence[PromptTooLong]) -> ProvidersFailed:
+    attempts: list[JsonValue] = [
+        {
+            "provider": attempt.link.provider,
+            "model": attempt.link.model,
+            "outcome": attempt.outcome,
+            "http_status": attempt.http_status,
+            "detail": attempt.detail,
+            "seconds": round(attempt.seconds, 3),
+        }
+        for attempt in made
+    ]
+    if not attempts:
+        return ProvidersFailed("No time was left to ask a model.", attempts=attempts)
+    tried = {(a.link.provider, a.link.model, a.outcome): a for a in made}
+    named = "; ".join(
+        f"{who} ({model}): {outcome} after {last.seconds:.1f} s, {last.detail}"
+        for (who, model, outcome), last in tried.items()
+    )
+    if overflows:
+        largest = max(overflows, key=lambda fault: fault.window or 0)
+        told = {"window": largest.window, "prompt_tokens": largest.prompt}
+        return ContextTooLong(f"The prompt is too long. {named}", attempts=attempts, **told)
+    return ProvidersFailed(f"No model provider answered. {named}", attempts=attempts)

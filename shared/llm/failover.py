@@ -14,10 +14,10 @@ from shared.llm.breaker import Breaker
 from shared.llm.call_clock import POLL_SECONDS, Watch
 from shared.llm.candidates import Candidate, Candidates
 from shared.llm.chat import ChainLink, ChatReply, ChatRequest, OnAttempt, Reason
-from shared.llm.context_window import cap_beside, smaller_cap
 from shared.llm.faults import Busy, NextStep, Part, PartUnsupported, PromptTooLong, ProviderFault, TimedOut
 from shared.llm.hedge import race
 from shared.llm.slots import LocalSlots, SlotElsewhere, Slots, SlotTaken, slot
+from shared.llm.tokens import cap_beside, smaller_cap
 from shared.llm.vendors.adapter import Adapter
 from shared.llm.wires.limits import RateLimits
 
