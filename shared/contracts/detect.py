@@ -281,7 +281,7 @@ class Runtime(Answer):
     model_config = ConfigDict(extra="ignore", populate_by_name=True, serialize_by_alias=True)
 
 
-class Conflict(Answer):
+class Contradiction(Answer):
     """Statements that contradict each other, and the one that was used."""
 
     kind: str
@@ -313,7 +313,7 @@ class Service(Answer):
     """What the package needs to be built"""
     runtime: Runtime
     """What the built package needs to run"""
-    conflicts: list[Conflict]
+    conflicts: list[Contradiction]
     """Contradicting statements about the package"""
     warnings: list[str]
     """Problems found in the package's files"""

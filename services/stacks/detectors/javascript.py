@@ -13,7 +13,7 @@ from services.stacks.packages.survey import Survey
 from services.stacks.rules.technologies import TechnologyRules
 from services.stacks.scan.markers import NODE_LOCKFILES, NODE_SETTINGS
 from services.stacks.tree import join
-from shared.contracts.detect import Conflict, TechnologyKind
+from shared.contracts.detect import Contradiction, TechnologyKind
 
 MANAGERS = ("bun", "pnpm", "yarn", "npm")
 _COMMAND = re.compile(
@@ -203,7 +203,7 @@ def _commanded(path: str, text: str) -> Claim | None:
     return Claim(match[1], "command", Proof(path, line, f"build.{match[1]}", snippet(text, line), 0.6), 0)
 
 
-def lockfile_conflicts(survey: Survey, package: Package) -> Iterable[Conflict]:
+def lockfile_conflicts(survey: Survey, package: Package) -> Iterable[Contradiction]:
     """Several lockfiles, or a lockfile of another manager than the one that package.json names."""
     if package.manifest_of("npm") is None:
         return
@@ -219,9 +219,11 @@ def lockfile_conflicts(survey: Survey, package: Package) -> Iterable[Conflict]:
         if len(locked) > 1:
             winner, rule = _winner(locked, named, names)
             claims = [winner, *(manager for manager in locked if manager != winner)]
-            yield Conflict(kind="lockfiles", claims=list(claims), winner=winner, rule=rule)
+            yield Contradiction(kind="lockfiles", claims=list(claims), winner=winner, rule=rule)
         elif named and others:
-            yield Conflict(kind="package_manager", claims=[named, *others], winner=named, rule="packageManager-field")
+            yield Contradiction(
+                kind="package_manager", claims=[named, *others], winner=named, rule="packageManager-field"
+            )
         return
 
 

@@ -11,7 +11,7 @@ from services.stacks.packages.survey import Survey
 from services.stacks.rules.technologies import TechnologyRules
 from services.stacks.scan.markers import PYTHON_LOCKFILES
 from services.stacks.tree import join
-from shared.contracts.detect import Conflict, TechnologyKind
+from shared.contracts.detect import Contradiction, TechnologyKind
 
 #: In the order of precedence.
 MANAGERS = ("uv", "poetry", "pdm", "hatch", "pipenv", "pixi", "conda", "buildout", "pip")
@@ -98,7 +98,7 @@ def _pyproject(survey: Survey, manifest: Manifest, proofs: dict[str, list[Proof]
         proofs.setdefault("pip", []).append(survey.line_proof(manifest, line, "", 0.5))
 
 
-def lockfile_conflicts(survey: Survey, package: Package) -> Iterable[Conflict]:
+def lockfile_conflicts(survey: Survey, package: Package) -> Iterable[Contradiction]:
     if package.manifest_of("pypi") is None:
         return
     for level in survey.above(package.path):
@@ -107,6 +107,6 @@ def lockfile_conflicts(survey: Survey, package: Package) -> Iterable[Conflict]:
         locked = [manager for name, manager in PYTHON_LOCKFILES.items() if name in level.names]
         if len(locked) > 1:
             order = sorted(locked, key=MANAGERS.index)
-            yield Conflict(kind="lockfiles", claims=list(order), winner=order[0], rule="python-manager-order")
+            yield Contradiction(kind="lockfiles", claims=list(order), winner=order[0], rule="python-manager-order")
         if locked:
             return

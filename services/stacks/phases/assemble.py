@@ -23,7 +23,7 @@ from services.stacks.rules.backing import load_backing_rules
 from services.stacks.rules.technologies import TechnologyRules
 from shared.contracts.detect import (
     Candidate,
-    Conflict,
+    Contradiction,
     DetectResult,
     DetectStats,
     Primary,
@@ -169,7 +169,7 @@ def _candidate(finding: TechnologyFinding, versions: list[VersionTrail], rules: 
     }  # fmt: skip
 
 
-def _build_systems(package: Package) -> list[Conflict]:
+def _build_systems(package: Package) -> list[Contradiction]:
     """Maven and Gradle side by side build the same sources twice."""
     if len(package.findings_of("build_system")) < 2:
         return []
@@ -180,7 +180,7 @@ def _build_systems(package: Package) -> list[Conflict]:
     ]
     if len(both) < 2:
         return []
-    return [Conflict(kind="build_systems", claims=list(both), winner=both[0], rule="order")]
+    return [Contradiction(kind="build_systems", claims=list(both), winner=both[0], rule="order")]
 
 
 def canonical(result: DetectResult) -> bytes:

@@ -12,7 +12,7 @@ from services.stacks.packages.survey import Survey
 from services.stacks.phases.ranges import clean, end_of_life, is_pin, satisfies, supported_until
 from services.stacks.rules.technologies import TOOLS
 from services.stacks.tree import join
-from shared.contracts.detect import Conflict, Overridden, VersionTrail
+from shared.contracts.detect import Contradiction, Overridden, VersionTrail
 
 #: (class, rank in the class): within a class the nearest folder wins, then the rank.
 _RANK = {
@@ -36,7 +36,7 @@ _INHERITED = frozenset(("npm", "pypi", "cargo", "maven"))
 FileStatements = dict[str, list[Statement]]
 
 
-def trails(survey: Survey, package: Package, read: FileStatements) -> tuple[list[VersionTrail], list[Conflict]]:
+def trails(survey: Survey, package: Package, read: FileStatements) -> tuple[list[VersionTrail], list[Contradiction]]:
     """The versions that count; ``read`` keeps what version files said to other packages."""
     stated = list(_statements(survey, package, read))
     if not stated:
@@ -48,7 +48,7 @@ def trails(survey: Survey, package: Package, read: FileStatements) -> tuple[list
         if statement.runtime in wanted and clean(statement.runtime, statement.value):
             said.setdefault(statement.runtime, []).append((depth, statement))
     trails_found: list[VersionTrail] = []
-    conflicts: list[Conflict] = []
+    conflicts: list[Contradiction] = []
     for runtime in sorted(
         said, key=lambda tool: (tool not in {"node", "python", "java", "go", "rust", "ruby", "php"}, tool)
     ):
@@ -154,7 +154,7 @@ def _read(survey: Survey, package: Package, path: str, read: FileStatements) -> 
     return read[path]
 
 
-def _conflict(runtime: str, value: str, winner: Statement, others: list[Statement]) -> Iterable[Conflict]:
+def _conflict(runtime: str, value: str, winner: Statement, others: list[Statement]) -> Iterable[Contradiction]:
     """A pin that another statement rules out."""
     against = []
     for statement in others:
@@ -166,4 +166,4 @@ def _conflict(runtime: str, value: str, winner: Statement, others: list[Statemen
             against.append(f"{statement.source} {statement.value}")
     if against:
         mine = f"{winner.source} {winner.value}"
-        yield Conflict(kind="versions", claims=[mine, *against], winner=mine, rule="version-precedence")
+        yield Contradiction(kind="versions", claims=[mine, *against], winner=mine, rule="version-precedence")
