@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
+import subprocess
+import sys
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
@@ -13,6 +16,9 @@ from shared.contracts.shadows import ShadowInput
 from shared.kinds import KINDS
 from shared.languages import LANGUAGES
 from shared.llm.vendors.table import VENDORS
+from tests.services.execution.languages import toy_calc
+from tests.services.gateway.jobs import toy_kind
+from tests.shared.llm import toy_vendor
 
 ROOT = Path(__file__).parents[2]
 #: The tables themselves, and the guests inside the sandbox, which import nothing.
@@ -41,12 +47,13 @@ def _decisions(tree: ast.AST, names: Collection[str]) -> Iterator[int]:
     for node in ast.walk(tree):
         match node:
             case ast.Compare(left, _, others):
-                if any(_subject(side) for side in (left, *others)):
-                    yield from (side.lineno for side in (left, *others) if _is_name(side, names))
+                lines = [side.lineno for side in (left, *others) if _is_name(side, names)]
+                if lines and any(_subject(side) for side in (left, *others)):
+                    yield from lines
             case ast.MatchValue(value) if _is_name(value, names):
                 yield node.lineno
             case ast.List(elements) | ast.Tuple(elements) | ast.Set(elements):
-                if elements and sum(_is_name(element, names) for element in elements) >= 2:
+                if sum(_is_name(element, names) for element in elements) >= 2:
                     yield node.lineno
             case ast.Dict(keys) if len(keys) >= 2 and all(key is not None and _is_name(key, names) for key in keys):
                 yield node.lineno
@@ -68,22 +75,16 @@ def _own_folders(names: Collection[str]) -> set[str]:
     return {f"services/execution/languages/{name}/" for name in names}
 
 
-@pytest.fixture(scope="module")
-def modules() -> dict[str, ast.Module]:
-    files = [path for package in ("assay", "services", "shared") for path in sorted((ROOT / package).rglob("*.py"))]
-    return {str(path.relative_to(ROOT)): ast.parse(path.read_text()) for path in files}
-
-
 @pytest.mark.parametrize("table", [KINDS, LANGUAGES, VENDORS], ids=["kinds", "languages", "vendors"])
-def test_no_code_outside_the_table_decides_by_the_names_of_its_rows(
-    table: Collection[str], modules: dict[str, ast.Module]
-) -> None:
+def test_no_code_outside_the_table_decides_by_the_names_of_its_rows(table: Collection[str]) -> None:
     own = _own_folders(table) | {file for file, other in OTHER_TABLES.items() if other is table} | TABLES
+    written = re.compile(rf'"(?:{"|".join(table)})"')
     lines = [
         f"{file}:{line}"
-        for file, module in modules.items()
-        if not file.startswith(tuple(own))
-        for line in _decisions(module, set(table))
+        for package in ("assay", "services", "shared")
+        for path in sorted((ROOT / package).rglob("*.py"))
+        if not (file := str(path.relative_to(ROOT))).startswith(tuple(own)) and written.search(text := path.read_text())
+        for line in _decisions(ast.parse(text), set(table))
     ]
 
     assert lines == []
@@ -99,3 +100,32 @@ def test_the_kinds_that_can_be_shadowed_are_those_of_the_table() -> None:
     schema = ShadowInput.model_json_schema()
 
     assert set(schema["$defs"]["ShadowKind"]["enum"]) == {kind.name for kind in KINDS.values() if kind.shadowed}
+
+
+def test_the_rows_of_plugins_are_known_wherever_the_table_is_read() -> None:
+    program = f"""
+import json
+from shared.plugins import load_plugins
+load_plugins({[toy_kind.__name__, toy_calc.__name__, toy_vendor.__name__]})
+from assay.commands.notebook import notebook
+from assay.mcp.inputs import ListJobs, RunCode
+from services.execution.languages.table import analysis_of
+from shared.kinds import KINDS, case_name
+from shared.languages import language_of_file
+from shared.llm.vendors.table import key_variables
+print(json.dumps([
+    "translate" in ListJobs.model_json_schema()["properties"]["kind"]["anyOf"][0]["enum"],
+    ListJobs(kind="translate").kind,
+    RunCode(language="calc", code="1").language,
+    notebook("```sums exec\\n1\\n```\\n", [], bytes)["metadata"]["kernelspec"]["name"],
+    language_of_file("a.calc").title,
+    sorted(analysis_of("calc").names("a = b").sets),
+    case_name({{"kind": "translate", "input": {{"text": "Good morning"}}}}, set()),
+    key_variables(),
+]))
+"""
+    printed = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+
+    keys = "GROQ_API_KEY, CEREBRAS_API_KEY, ANTHROPIC_API_KEY, OPENAI_API_KEY or TOY_API_KEY"
+    names = ["translate", "calc", "calc", "Calc", ["a"], "Good morning"]
+    assert json.loads(printed.stdout) == [True, *names, keys]

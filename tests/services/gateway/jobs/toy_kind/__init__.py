@@ -26,6 +26,7 @@ SPEC = KindSpec(
     result=TranslateResult,
     service="translation",
     command="translate",
+    title=("text",),
     example=Example("Translate a sentence", {"text": "Good morning"}),
     roles=(ModelRole("translation.translate", required=True),),
     prompts=Path(__file__).with_name("prompts"),
