@@ -74,7 +74,7 @@ def test_values_cross_into_it_and_out_of_it(client: httpx.Client) -> None:
 def test_the_api_lists_it(client: httpx.Client) -> None:
     schemas = client.get("/openapi.json").json()["components"]["schemas"]
 
-    assert schemas["ExecuteInput"]["properties"]["language"]["enum"][-1] == "calc"
+    assert schemas["LanguageName"]["enum"][-1] == "calc"
     assert client.get("/v1/capabilities").json()["languages"]["calc"]["version"] == "1.0"
 
 
