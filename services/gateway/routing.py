@@ -17,6 +17,7 @@ from services.gateway.dependencies import Dependencies
 from services.gateway.http import auditing, bodies, idempotency, large_bodies
 from services.gateway.http.bodies import JsonRequest
 from services.gateway.http.large_bodies import LargeBodies
+from services.gateway.http.responses import conditional
 from services.gateway.http.rules import EndpointRules, LargeReference
 from shared.errors import InvalidRequest, MalformedJson, UnsupportedMediaType
 
@@ -63,7 +64,7 @@ class Route(APIRoute):
     refers_to_large: LargeReference | None = None
 
     def get_route_handler(self) -> Callable[[Request], Awaitable[Response]]:  # type: ignore[override]
-        handle = super().get_route_handler()
+        handle = conditional(super().get_route_handler())
         rules = cast(EndpointRules, getattr(self.endpoint, "rules", EndpointRules()))
         takes_body = self.body_field is not None
         refers_to_large = rules.refers_to_large or self.refers_to_large

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from fastapi import Response
-
 from services.gateway.flows.service import Service, is_large_flow, whole
 from services.gateway.flows.versions import Version, at
+from services.gateway.http.responses import Prepared
 from services.gateway.http.rules import Id
 from services.gateway.routing import routes
 from shared.contracts.flow_routes import BranchInput, FlowView
@@ -19,7 +18,7 @@ _NAME = 160  #: so much of the other's name; a name has at most 200 characters
 @router.post(
     "/versions/{number}/branch", summary="Begin a new flow from a version", status_code=201, response_model=FlowView
 )
-async def branch_version(service: Service, id: Id, number: Version, body: BranchInput | None = None) -> Response:
+async def branch_version(service: Service, id: Id, number: Version, body: BranchInput | None = None) -> Prepared:
     """Ids stay; the first of the new flow's `versions` tells where it comes from (`branched_from`)."""
     flow, then = await at(service, id, number)
     author = service.author(origin_of_branch(flow.id, number))

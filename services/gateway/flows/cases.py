@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import Annotated, Any
 
-from fastapi import Query, Response
+from fastapi import Query
 from pydantic import ValidationError
 
 from services.gateway.flows.service import Service
 from services.gateway.flows.versions import at
-from services.gateway.http.responses import Json, JsonText
+from services.gateway.http.responses import JsonText
 from services.gateway.http.rules import EndpointRules, Id
 from services.gateway.routing import routes
 from services.gateway.streams.waits import find
@@ -22,11 +22,11 @@ from shared.kinds import case_name, case_rules
 router = routes("/v1/jobs", "Evaluations")
 
 
-@router.get("/{id}/case", summary="Make a case of a finished job", response_model=Case)
+@router.get("/{id}/case", summary="Make a case of a finished job", response_model_exclude_unset=True)
 @EndpointRules(large=True)
 async def get_job_case(
     service: Service, id: Id, name: Annotated[Label | None, Query(description="Else what the job was about")] = None
-) -> Response:
+) -> Case:
     """Its input, files by id, and its result as the expectation; nothing is stored. 409 for what makes no case."""
     row = await find(service.db, id, service.caller.tenant)
     if not JobState(row["state"]).terminal:
@@ -44,7 +44,7 @@ async def get_job_case(
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"]))
         raise Conflict(f"No case can be made of this job: {field}: {first['msg']}.") from None
-    return Json(case.model_dump(mode="json", exclude_unset=True))
+    return case
 
 
 async def _read(value: object) -> Any:  # noqa: ANN401 - any JSON

@@ -9,7 +9,7 @@ from fastapi import Query, Request, Response
 from pydantic import JsonValue
 
 from services.gateway.flows.service import FlowService, Service, answer, etag, is_large_flow, whole
-from services.gateway.http.responses import Cursor, Json, Limit, has_tag, page, read_cursor
+from services.gateway.http.responses import Cursor, Json, Limit, Prepared, has_tag, page, read_cursor
 from services.gateway.http.rules import EndpointRules, Id
 from services.gateway.routing import routes
 from shared.contracts.common import Page
@@ -44,21 +44,21 @@ router = routes("/v1/flows", "Flows", is_large_flow)
 
 @router.post("", summary="Create a flow", status_code=201, response_model=FlowView)
 @EndpointRules(large=True)
-async def create_flow(request: Request, service: Service, body: FlowCreate) -> Response:
+async def create_flow(request: Request, service: Service, body: FlowCreate) -> Prepared:
     given = cast("dict[str, JsonValue]", await request.json())
     return await _created(service, body.name, await asyncio.to_thread(read_document, body, given, {}))
 
 
-@router.get("", summary="List flows, newest first", response_model=Page[FlowSummary])
-async def list_flows(service: Service, limit: Limit = 50, cursor: Cursor = None) -> Response:
+@router.get("", summary="List flows, newest first")
+async def list_flows(service: Service, limit: Limit = 50, cursor: Cursor = None) -> Page[FlowSummary]:
     statement = statements.listing(service.caller.tenant, limit + 1, read_cursor(cursor))
     rows = (await service.db.execute(statement)).mappings().all()
-    return Json(page(rows, limit, lambda row: FlowSummary.model_validate(dict(row))))
+    return page(rows, limit, lambda row: FlowSummary.model_validate(dict(row)))
 
 
 @router.post("/import", summary="Create a flow from Mermaid or JSON", status_code=201, response_model=FlowView)
 @EndpointRules(large=True)
-async def import_flow(service: Service, body: ImportInput) -> Response:
+async def import_flow(service: Service, body: ImportInput) -> Prepared:
     """`warnings` name the lines that were not understood."""
     name, document, warnings = await asyncio.to_thread(import_document, body.format, body.text)
     listed = [warning.model_dump() for warning in warnings]
@@ -66,7 +66,7 @@ async def import_flow(service: Service, body: ImportInput) -> Response:
 
 
 @router.get("/{id}", summary="Read a flow", response_model=FlowView, responses={304: {"description": "Not modified"}})
-async def get_flow(request: Request, service: Service, id: Id) -> Response:
+async def get_flow(request: Request, service: Service, id: Id) -> Prepared | Response:
     flow = await service.read(id)
     if has_tag(request.headers.get("if-none-match"), etag(flow.version)):
         return Response(status_code=304, headers={"ETag": etag(flow.version)})
@@ -75,7 +75,7 @@ async def get_flow(request: Request, service: Service, id: Id) -> Response:
 
 @router.put("/{id}", summary="Replace a flow's document", response_model=FlowView)
 @EndpointRules(large=True)
-async def save_flow(request: Request, service: Service, id: Id, body: FlowSave) -> Response:
+async def save_flow(request: Request, service: Service, id: Id, body: FlowSave) -> Prepared:
     """One change set; without `settings` or `name` those stay."""
     flow = await service.lock(id)
     given = cast("dict[str, JsonValue]", await request.json())
@@ -89,14 +89,13 @@ async def save_flow(request: Request, service: Service, id: Id, body: FlowSave) 
 
 
 @router.delete("/{id}", summary="Delete a flow with its history", status_code=204, response_class=Response)
-async def delete_flow(service: Service, id: Id) -> Response:
+async def delete_flow(service: Service, id: Id) -> None:
     await service.lock(id)
     await service.db.execute(statements.remove(service.caller.tenant, id))
-    return Response(status_code=204)
 
 
 @router.post("/{id}/operations", summary="Run tool calls, without a model", response_model=Operated)
-async def run_operations(service: Service, id: Id, body: OperationsInput) -> Response:
+async def run_operations(service: Service, id: Id, body: OperationsInput) -> Prepared:
     """One change set; a failed call changes nothing, and with `atomic` neither do the others."""
     flow = await service.lock(id)
     calls = [Call(call.name, call.params, call.id or "") for call in body.tool_calls]
@@ -106,18 +105,18 @@ async def run_operations(service: Service, id: Id, body: OperationsInput) -> Res
 
 
 @router.post("/{id}/undo", summary="Take the last change back", response_model=Walked)
-async def undo_flow(service: Service, id: Id, body: ScopeInput | None = None) -> Response:
+async def undo_flow(service: Service, id: Id, body: ScopeInput | None = None) -> Prepared:
     """`scope=mine` takes back the caller's own last change; 409 `undo_conflict` when others have built on it."""
     return await _undo_or_redo(service, id, body, "undo")
 
 
 @router.post("/{id}/redo", summary="Apply the change that was undone last", response_model=Walked)
-async def redo_flow(service: Service, id: Id, body: ScopeInput | None = None) -> Response:
+async def redo_flow(service: Service, id: Id, body: ScopeInput | None = None) -> Prepared:
     return await _undo_or_redo(service, id, body, "redo")
 
 
 @router.post("/{id}/layout", summary="Arrange the visible nodes", response_model=LaidOut)
-async def lay_out_flow(service: Service, id: Id, body: LayoutInput | None = None) -> Response:
+async def lay_out_flow(service: Service, id: Id, body: LayoutInput | None = None) -> Prepared:
     """`did_change` is false when nothing had to move."""
     flow = await service.lock(id)
     batch = Batch(flow.document)
@@ -160,7 +159,7 @@ async def export_flow(
     return Response(await asyncio.to_thread(write), headers=headers, media_type=media_type)
 
 
-async def _created(service: FlowService, name: str, document: Document, **more: object) -> Response:
+async def _created(service: FlowService, name: str, document: Document, **more: object) -> Prepared:
     author = service.author()
     flow = await service.run(
         lambda connection: service.store.create(connection, service.caller.tenant, name, document, author)
@@ -178,11 +177,11 @@ async def _changed(service: FlowService, flow: Flow, edit: Edit, origin: str) ->
 
 async def _undo_or_redo(
     service: FlowService, id: str, body: ScopeInput | None, kind: Literal["undo", "redo"]
-) -> Response:
+) -> Prepared:
     flow = await service.lock(id)
     scope, author = (body or ScopeInput()).scope, service.author("api")
     step = await service.run(lambda connection: history.walk(service.store, connection, flow, author, scope, kind))
     if step is None:
-        return Json({"success": False, "message": f"Nothing to {kind}", "version": flow.version})
+        return Prepared({"success": False, "message": f"Nothing to {kind}", "version": flow.version})
     service.done(flow, step.flow)
     return answer(step.flow, success=True, summary=step.summary)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, TypeVar
 
-from fastapi import Depends, Request, Response
+from fastapi import Depends, Request
 from sqlalchemy import Connection
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -15,7 +15,7 @@ from services.gateway import notifications
 from services.gateway.database import Db, Unit
 from services.gateway.dependencies import Deps
 from services.gateway.http.auth import CurrentCaller
-from services.gateway.http.responses import Json, has_tag
+from services.gateway.http.responses import Prepared, has_tag
 from services.gateway.http.rules import is_sane
 from shared.flows import editing, statements
 from shared.flows.calls import Call
@@ -106,12 +106,12 @@ def etag(version: int) -> str:
     return f'"v{version}"'
 
 
-def answer(flow: Flow, status: int = 200, headers: Mapping[str, str] | None = None, **more: object) -> Response:
+def answer(flow: Flow, status: int = 200, headers: Mapping[str, str] | None = None, **more: object) -> Prepared:
     """``{"flow", "version", ...}`` with the flow's entity tag."""
     content = {**more, "flow": flow.view(), "version": flow.version}
-    return Json(content, status, {"ETag": etag(flow.version), **(headers or {})})
+    return Prepared(content, status, {"ETag": etag(flow.version), **(headers or {})})
 
 
-def whole(flow: Flow, status: int = 200, headers: Mapping[str, str] | None = None, **more: object) -> Response:
+def whole(flow: Flow, status: int = 200, headers: Mapping[str, str] | None = None, **more: object) -> Prepared:
     """The flow itself, flat."""
-    return Json({**flow.view(), **more}, status, {"ETag": etag(flow.version), **(headers or {})})
+    return Prepared({**flow.view(), **more}, status, {"ETag": etag(flow.version), **(headers or {})})

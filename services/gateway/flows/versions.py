@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Sequence
 from typing import Annotated
 
-from fastapi import Path, Query, Response
+from fastapi import Path, Query
 from sqlalchemy import RowMapping
 
 from services.gateway.flows.service import FlowService, Service, answer, is_large_flow
-from services.gateway.http.responses import Cursor, Json, Limit, page, read_cursor, read_number
+from services.gateway.http.responses import Cursor, Limit, Prepared, page, read_cursor, read_number
 from services.gateway.http.rules import Id
 from services.gateway.routing import routes
 from shared import keys
@@ -43,8 +43,8 @@ router = routes("/v1/flows/{id}", "Flows", is_large_flow)
 Version = Annotated[int, Path(ge=1, le=2**62, description="The version")]
 
 
-@router.get("/history", summary="List a flow's changes, newest first", response_model=Page[ChangeSetView])
-async def list_changes(service: Service, id: Id, limit: Limit = 50, cursor: Cursor = None) -> Response:
+@router.get("/history", summary="List a flow's changes, newest first")
+async def list_changes(service: Service, id: Id, limit: Limit = 50, cursor: Cursor = None) -> Page[ChangeSetView]:
     flow = await service.read(id)
     rows = (await service.db.execute(statements.history(flow.key, limit + 1, read_number(cursor)))).mappings().all()
     names = await _names(service, rows)
@@ -52,18 +52,18 @@ async def list_changes(service: Service, id: Id, limit: Limit = 50, cursor: Curs
     spent = (await service.db.execute(queries.tokens_of(flow.key.tenant, jobs))).all() if jobs else []
     tokens = {row.id: row.tokens for row in spent}
 
-    def view(row: RowMapping) -> object:
+    def view(row: RowMapping) -> ChangeSetView:
         origin, job = origin_and_job(row["origin"])
         undone = {"undone": row["undone_at"] is not None, "undone_version": row["undone_at"]}
         told = {"time": row["at"], "actor_name": names.get(row["actor"]), **undone}
         of_job = {"origin": origin, "job_id": job if job in tokens else None, "tokens": tokens.get(job)}
         return ChangeSetView.model_validate({**row, **told, **of_job})
 
-    return Json(page(rows, limit, view, key=("at", "id")))
+    return page(rows, limit, view, key=("at", "id"))
 
 
-@router.get("/versions", summary="List a flow's versions, newest first", response_model=Page[FlowVersion])
-async def list_versions(service: Service, id: Id, limit: Limit = 50, cursor: Cursor = None) -> Response:
+@router.get("/versions", summary="List a flow's versions, newest first")
+async def list_versions(service: Service, id: Id, limit: Limit = 50, cursor: Cursor = None) -> Page[FlowVersion]:
     flow = await service.read(id)
     rows = (
         (await service.db.execute(statements.version_list(flow.key, limit + 1, read_number(cursor)))).mappings().all()
@@ -71,32 +71,32 @@ async def list_versions(service: Service, id: Id, limit: Limit = 50, cursor: Cur
 
     names, sources = await _names(service, rows), await _sources(service, rows)
 
-    def view(row: RowMapping) -> object:
+    def view(row: RowMapping) -> FlowVersion:
         told = {"time": row["at"], "actor_name": names.get(row["actor"]), "branched_from": sources.get(row["version"])}
         return FlowVersion.model_validate({**row, **told})
 
-    return Json(page(rows, limit, view, key=("at", "id")))
+    return page(rows, limit, view, key=("at", "id"))
 
 
 @router.get("/versions/{number}", summary="Read an earlier version", response_model=FlowView)
-async def get_version(service: Service, id: Id, number: Version) -> Response:
+async def get_version(service: Service, id: Id, number: Version) -> Prepared:
     flow, earlier = await at(service, id, number)
-    return Json({**earlier.view(), "created_at": flow.view()["created_at"]})
+    return Prepared({**earlier.view(), "created_at": flow.view()["created_at"]})
 
 
-@router.put("/versions/{number}", summary="Name a version, so that it is kept", response_model=FlowVersion)
-async def name_version(service: Service, id: Id, number: Version, body: VersionName) -> Response:
+@router.put("/versions/{number}", summary="Name a version, so that it is kept")
+async def name_version(service: Service, id: Id, number: Version, body: VersionName) -> FlowVersion:
     """`null` takes the name away."""
     flow = await service.lock(id)
     await service.run(lambda connection: service.store.keep_snapshot(connection, flow.key, number))
     row = (await service.db.execute(statements.name_version(flow.key, number, body.name))).mappings().one_or_none()
     if row is None:
         raise NotFound(f"Version {number} is not there.")
-    return Json(FlowVersion.model_validate({**row, "time": row["at"]}))
+    return FlowVersion.model_validate({**row, "time": row["at"]})
 
 
 @router.post("/versions/{number}/restore", summary="Make an earlier version the current one", response_model=Walked)
-async def restore_version(service: Service, id: Id, number: Version) -> Response:
+async def restore_version(service: Service, id: Id, number: Version) -> Prepared:
     """One change set, which can be undone like any other."""
     flow = await service.lock(id)
     _, then = await at(service, id, number)
@@ -113,40 +113,39 @@ async def diff_versions(
     id: Id,
     from_: Annotated[int, Query(alias="from", ge=1, le=2**62, description="The version to start from")],
     to: Annotated[int | None, Query(ge=1, le=2**62, description="The version to arrive at; else the current")] = None,
-) -> Response:
+) -> Prepared:
     """`operations` lead from one to the other; `mermaid` is a picture of both."""
     _, before = await at(service, id, from_)
     current, after = await at(service, id, to)
     operations = await asyncio.to_thread(difference, before.document, after.document)
     picture = await asyncio.to_thread(difference_chart, before.document, after.document, operations)
     number = current.version if to is None else to
-    return Json({"from": from_, "to": number, "operations": to_json(operations), "mermaid": picture})
+    return Prepared({"from": from_, "to": number, "operations": to_json(operations), "mermaid": picture})
 
 
-@router.get("/lint", summary="What is legal in a flow and probably not meant", response_model=LintView)
-async def lint_flow(service: Service, id: Id) -> Response:
+@router.get("/lint", summary="What is legal in a flow and probably not meant")
+async def lint_flow(service: Service, id: Id) -> LintView:
     flow = await service.read(id)
-    return Json({"findings": await asyncio.to_thread(lint, flow.document), "version": flow.version})
+    return LintView(findings=await asyncio.to_thread(lint, flow.document), version=flow.version)
 
 
-@router.get("/proposals", summary="List a flow's proposals, newest first", response_model=Page[ProposalSummary])
-async def list_proposals(service: Service, id: Id, limit: Limit = 50, cursor: Cursor = None) -> Response:
+@router.get("/proposals", summary="List a flow's proposals, newest first")
+async def list_proposals(service: Service, id: Id, limit: Limit = 50, cursor: Cursor = None) -> Page[ProposalSummary]:
     flow = await service.read(id)
     statement = statements.proposal_list(flow.key, limit + 1, read_cursor(cursor))
     rows = (await service.db.execute(statement)).mappings().all()
-    names = ("id", "flow_id", "base_version", "state", "summary", "actor")
-    return Json(page(rows, limit, lambda row: {**{name: row[name] for name in names}, "time": row["created_at"]}))
+    return page(rows, limit, lambda row: ProposalSummary.model_validate({**row, "time": row["created_at"]}))
 
 
-@router.get("/proposals/{pid}", summary="Read a proposal", response_model=ProposalView)
-async def get_proposal(service: Service, id: Id, pid: Id) -> Response:
+@router.get("/proposals/{pid}", summary="Read a proposal")
+async def get_proposal(service: Service, id: Id, pid: Id) -> ProposalView:
     flow = await service.read(id)
     row = await service.run(lambda connection: proposals.find(connection, flow, pid))
-    return Json(await _proposal(service, flow, row))
+    return await _proposal(service, flow, row)
 
 
 @router.post("/proposals/{pid}/apply", summary="Apply a proposal, or a part of it", response_model=Walked)
-async def apply_proposal(service: Service, id: Id, pid: Id, body: AcceptInput | None = None) -> Response:
+async def apply_proposal(service: Service, id: Id, pid: Id, body: AcceptInput | None = None) -> Prepared:
     """One change set. 412 when the flow has changed since the proposal was made, 409 when it is decided already."""
     flow = await service.lock(id)
     chosen, author = (body or AcceptInput()).accept, service.author("proposal", pid)
@@ -155,11 +154,11 @@ async def apply_proposal(service: Service, id: Id, pid: Id, body: AcceptInput | 
     return answer(after, success=True)
 
 
-@router.post("/proposals/{pid}/discard", summary="Discard a proposal", response_model=Discarded)
-async def discard_proposal(service: Service, id: Id, pid: Id) -> Response:
+@router.post("/proposals/{pid}/discard", summary="Discard a proposal")
+async def discard_proposal(service: Service, id: Id, pid: Id) -> Discarded:
     flow = await service.lock(id)
     await service.run(lambda connection: proposals.discard(connection, flow, pid))
-    return Json({"success": True, "id": pid, "state": "discarded", "version": flow.version})
+    return Discarded(success=True, id=pid, state="discarded", version=flow.version)
 
 
 async def at(service: FlowService, id: str, number: int | None) -> tuple[Flow, Flow]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Query, Response
+from fastapi import Query
 
 from services.gateway.database import Db
 from services.gateway.http.auth import CurrentCaller
-from services.gateway.http.responses import Cursor, Json, Limit, page, read_number
+from services.gateway.http.responses import Cursor, Limit, page, read_number
 from services.gateway.http.rules import EndpointRules, TenantName
 from services.gateway.routing import routes
 from shared import audit
@@ -18,7 +18,7 @@ from shared.contracts.common import Page
 router = routes("/v1/audit", "Audit")
 
 
-@router.get("", summary="Read the audit log, newest first", response_model=Page[AuditEntry])
+@router.get("", summary="Read the audit log, newest first")
 @EndpointRules(scope="tenant_admin")
 async def list_audit_entries(
     caller: CurrentCaller,
@@ -27,11 +27,11 @@ async def list_audit_entries(
     action: Annotated[str | None, Query(max_length=64, description="For example `keys.create`")] = None,
     limit: Limit = 50,
     cursor: Cursor = None,
-) -> Response:
+) -> Page[AuditEntry]:
     """Changes of keys, prompts, models, limits and definitions. With the scope `tenant_admin` one sees one's own."""
     of = caller.administered(tenant)
     rows = (await db.execute(audit.page(limit + 1, read_number(cursor), of, action))).mappings().all()
-    return Json(page(rows, limit, audit.view, key=("at", "seq")))
+    return page(rows, limit, audit.view, key=("at", "seq"))
 
 
 @router.get("/verification", summary="Check that nobody has changed the audit log")

@@ -6,13 +6,13 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Annotated, Any, cast
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Request
 from pydantic import Field, JsonValue, create_model
 
 from services.gateway.database import Db, Unit
 from services.gateway.dependencies import Dependencies, Deps
 from services.gateway.http.auth import CurrentCaller
-from services.gateway.http.responses import Json, with_etag
+from services.gateway.http.responses import Prepared
 from services.gateway.http.rules import EndpointRules, Id
 from services.gateway.jobs import checks, views
 from services.gateway.jobs.checks import is_large_kind
@@ -49,7 +49,7 @@ def submit_router(kinds: Mapping[str, KindSpec[Any]]) -> APIRouter:
 @EndpointRules(large=is_large_kind)
 async def submit_batch(
     request: Request, body: BatchInput, caller: CurrentCaller, db: Db, unit: Unit, deps: Deps
-) -> Response:
+) -> Prepared:
     """All of them are accepted, or none: one that does not fit refuses the batch, and the error names it."""
     located: list[checks.Located] = [(("body", "jobs", index), submit) for index, submit in enumerate(body.jobs)]
     await checks.check(deps, db, caller, located)
@@ -71,11 +71,11 @@ async def submit_batch(
     notify(deps, unit, kinds)
     jobs = [views.accepted(row, times[row["id"]], _waiting(deps, row, warned), brief=True) for row in rows]
     view = {"id": batch_id, "counts": {JobState.QUEUED.value: len(rows)}, "jobs": jobs}
-    return Json(view, 202, {"Location": f"/v1/batches/{batch_id}", "Retry-After": "1"})
+    return Prepared(view, 202, {"Location": f"/v1/batches/{batch_id}", "Retry-After": "1"})
 
 
 @router.get("/{id}", summary="Look at a batch", response_model=BatchView)
-async def get_batch(request: Request, id: Id, caller: CurrentCaller, db: Db, deps: Deps) -> Response:
+async def get_batch(id: Id, caller: CurrentCaller, db: Db, deps: Deps) -> Prepared:
     """How many jobs are in which state, and the jobs in their order, without inputs and results."""
     if (await db.execute(queries.batch(id, caller.tenant))).scalar_one_or_none() is None:
         raise NotFound(f"There is no batch {id}.")
@@ -95,7 +95,7 @@ async def get_batch(request: Request, id: Id, caller: CurrentCaller, db: Db, dep
         return views.in_queue(ahead.get(row["id"], queries.MOST_AHEAD))
 
     jobs = [views.summary(row, waiting(row)) for row in sorted(rows, key=lambda row: str(row["id"]))]
-    return with_etag(request, {"id": id, "counts": counts, "jobs": jobs})
+    return Prepared({"id": id, "counts": counts, "jobs": jobs}).tagged()
 
 
 def _waiting(deps: Dependencies, row: dict[str, Any], warned: dict[str, list[str]]) -> views.View:

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Annotated, Any, Self
 
-from fastapi import Request, Response
+from fastapi import Request
 from pydantic import Field, model_validator
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -15,7 +15,7 @@ from services.gateway import notifications
 from services.gateway.database import Db, Unit
 from services.gateway.dependencies import Dependencies, Deps
 from services.gateway.http.auth import Caller, CurrentCaller
-from services.gateway.http.responses import Json, JsonText
+from services.gateway.http.responses import JsonText
 from services.gateway.http.rules import EndpointRules
 from services.gateway.jobs import checks
 from services.gateway.jobs.replay import replayed
@@ -61,21 +61,21 @@ class BulkReplayInput(BulkInput):
     """What the replay changes in each of the jobs"""
 
 
-@router.post("/cancel", summary="Cancel many jobs", status_code=202, response_model=BulkOutcomes)
-async def cancel_jobs(body: BulkInput, caller: CurrentCaller, db: Db, unit: Unit, deps: Deps) -> Response:
+@router.post("/cancel", summary="Cancel many jobs", status_code=202)
+async def cancel_jobs(body: BulkInput, caller: CurrentCaller, db: Db, unit: Unit, deps: Deps) -> BulkOutcomes:
     """By `ids`, or queued and running ones that a `filter` of the list fits; 1,000 at most, and what came of each."""
     if body.filter is not None and not body.filter.state:
         body.filter.state = _ALIVE
     ids, more = await _ids(db, caller.tenant, body)
     outcomes = [await _cancelled(db, unit, deps, caller.tenant, id) for id in ids]
-    return Json(BulkOutcomes(items=outcomes, more=more), 202)
+    return BulkOutcomes(items=outcomes, more=more)
 
 
-@router.post("/replay", summary="Run the inputs of many jobs again", status_code=202, response_model=BulkOutcomes)
+@router.post("/replay", summary="Run the inputs of many jobs again", status_code=202)
 @EndpointRules(large=True)
 async def replay_jobs(
     request: Request, body: BulkReplayInput, caller: CurrentCaller, db: Db, unit: Unit, deps: Deps
-) -> Response:
+) -> BulkOutcomes:
     """As one batch of those that can be run; the others say why not. `change` is that of a single replay."""
     ids, more = await _ids(db, caller.tenant, body)
     batch_id = new_id()
@@ -91,7 +91,7 @@ async def replay_jobs(
             outcomes.append(BulkOutcome(id=id, ok=True, state=JobState.QUEUED, job_id=row["id"]))
     if rows:
         await _submit(deps, db, unit, caller.tenant, batch_id, rows)
-    return Json(BulkOutcomes(items=outcomes, batch_id=batch_id if rows else None, more=more), 202)
+    return BulkOutcomes(items=outcomes, batch_id=batch_id if rows else None, more=more)
 
 
 async def _ids(db: AsyncConnection, tenant: str, body: BulkInput) -> tuple[Sequence[str], bool]:

@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.gateway.database import Db
 from services.gateway.dependencies import Dependencies, Deps
 from services.gateway.http.auth import CurrentCaller
-from services.gateway.http.responses import Cursor, Json, Limit, page, read_cursor
+from services.gateway.http.responses import Cursor, Limit, page, read_cursor
 from services.gateway.http.rules import Id
 from services.gateway.routing import routes
 from shared import collections
@@ -26,52 +26,54 @@ router = routes("/v1/collections", "Collections")
 _THERE: dict[int | str, dict[str, Any]] = {200: {"model": CollectionView, "description": "It is there already"}}
 
 
-@router.post("", summary="Create a collection", status_code=201, response_model=CollectionView, responses=_THERE)
-async def create_collection(body: CollectionInput, caller: CurrentCaller, db: Db, deps: Deps) -> Response:
+@router.post("", summary="Create a collection", status_code=201, responses=_THERE)
+async def create_collection(
+    response: Response, body: CollectionInput, caller: CurrentCaller, db: Db, deps: Deps
+) -> CollectionView:
     """Tables with weighted facets and typed fields. The same declaration again answers 200 with what is there."""
     created = (await db.execute(collections.create(caller.tenant, body))).one_or_none()
     row = await _find(db, caller.tenant, body.name)
     if created is None and not collections.declares(row, body):
         raise Conflict(f"There is a collection {body.name!r} with other tables; delete it, or take another name.")
-    headers = {"Location": f"/v1/collections/{body.name}"}
-    view = collections.view(row, await _default_embedding(deps))
-    return Json(view, 200 if created is None else 201, headers)
+    response.headers["Location"] = f"/v1/collections/{body.name}"
+    if created is None:
+        response.status_code = 200
+    return collections.view(row, await _default_embedding(deps))
 
 
-@router.get("", summary="List collections, newest first", response_model=Page[CollectionView])
+@router.get("", summary="List collections, newest first")
 async def list_collections(
     caller: CurrentCaller, db: Db, deps: Deps, limit: Limit = 50, cursor: Cursor = None
-) -> Response:
+) -> Page[CollectionView]:
     rows = (await db.execute(collections.page(caller.tenant, limit + 1, read_cursor(cursor)))).mappings().all()
     view = partial(collections.view, default_embedding=await _default_embedding(deps))
-    return Json(page(rows, limit, view))
+    return page(rows, limit, view)
 
 
-@router.get("/{name}", summary="Look at a collection", response_model=CollectionView)
-async def get_collection(name: Id, caller: CurrentCaller, db: Db, deps: Deps) -> Response:
+@router.get("/{name}", summary="Look at a collection")
+async def get_collection(name: Id, caller: CurrentCaller, db: Db, deps: Deps) -> CollectionView:
     """Its tables, how many records they hold, and the thresholds that the last ingest measured."""
     row = await _find(db, caller.tenant, name)
-    return Json(collections.view(row, await _default_embedding(deps)))
+    return collections.view(row, await _default_embedding(deps))
 
 
-@router.get("/{name}/attempts", summary="List what searches have tried", response_model=Page[PastAttempt])
+@router.get("/{name}/attempts", summary="List what searches have tried")
 async def list_search_attempts(
     name: Id, caller: CurrentCaller, db: Db, limit: Limit = 50, cursor: Cursor = None
-) -> Response:
+) -> Page[PastAttempt]:
     """The newest first, each with its queries, what they found, and how much of that was new; as long as their jobs
     are kept."""
     await _find(db, caller.tenant, name)
     statement = collections.attempts(caller.tenant, name, limit + 1, read_cursor(cursor))
     rows = (await db.execute(statement)).mappings().all()
-    return Json(page(rows, limit, dict))
+    return page(rows, limit, lambda row: PastAttempt.model_validate(dict(row)))
 
 
 @router.delete("/{name}", summary="Delete a collection", status_code=204, response_class=Response)
-async def delete_collection(name: Id, caller: CurrentCaller, db: Db) -> Response:
+async def delete_collection(name: Id, caller: CurrentCaller, db: Db) -> None:
     """With all of its records; the search worker removes their vectors when it next ingests or starts."""
     if (await db.execute(collections.drop(caller.tenant, name))).one_or_none() is None:
         raise NotFound(f"There is no collection {name}.")
-    return Response(status_code=204)
 
 
 async def _default_embedding(deps: Dependencies) -> str:

@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.database import Db
 from services.gateway.http.auth import CurrentCaller
-from services.gateway.http.responses import Cursor, Json, Limit, page, read_cursor
+from services.gateway.http.responses import Cursor, Limit, page, read_cursor
 from services.gateway.http.rules import Id
 from services.gateway.routing import routes
 from shared import conversations
@@ -22,12 +22,14 @@ from shared.jobs import listing
 router = routes("/v1/conversations", "Conversations")
 
 
-@router.get("", summary="List conversations, newest first", response_model=Page[ConversationSummary])
-async def list_conversations(caller: CurrentCaller, db: Db, limit: Limit = 50, cursor: Cursor = None) -> Response:
+@router.get("", summary="List conversations, newest first")
+async def list_conversations(
+    caller: CurrentCaller, db: Db, limit: Limit = 50, cursor: Cursor = None
+) -> Page[ConversationSummary]:
     statement = conversations.listing(caller.tenant, limit + 1, read_cursor(cursor))
     rows = (await db.execute(statement)).mappings().all()
     about = await _about(db, caller.tenant, [row["id"] for row in rows])
-    return Json(page(rows, limit, lambda row: ConversationSummary.model_validate({**row, **about.get(row["id"], {})})))
+    return page(rows, limit, lambda row: ConversationSummary.model_validate({**row, **about.get(row["id"], {})}))
 
 
 @router.get("/{id}", summary="Read a conversation")
@@ -43,11 +45,10 @@ async def get_conversation(id: Id, caller: CurrentCaller, db: Db) -> Conversatio
 
 
 @router.delete("/{id}", summary="Forget a conversation", status_code=204, response_class=Response)
-async def delete_conversation(id: Id, caller: CurrentCaller, db: Db) -> Response:
+async def delete_conversation(id: Id, caller: CurrentCaller, db: Db) -> None:
     """Its messages are gone; its jobs stay."""
     if (await db.execute(conversations.forget(caller.tenant, id))).rowcount != 1:
         raise _missing(id)
-    return Response(status_code=204)
 
 
 async def _about(db: AsyncConnection, tenant: str, ids: Sequence[str]) -> dict[str, dict[str, Any]]:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from fastapi import Response
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.database import Db
 from services.gateway.http.auth import CurrentCaller
-from services.gateway.http.responses import Json
 from services.gateway.http.rules import Id
 from services.gateway.routing import routes
 from shared.contracts.webhooks import Deliveries, Delivery
@@ -29,13 +27,12 @@ async def list_deliveries(id: Id, caller: CurrentCaller, db: Db) -> Deliveries:
     "/{id}/deliveries/{delivery_id}/redeliver",
     summary="Deliver a job's webhook again",
     status_code=202,
-    response_model=Deliveries,
 )
-async def redeliver(id: Id, delivery_id: Id, caller: CurrentCaller, db: Db) -> Response:
+async def redeliver(id: Id, delivery_id: Id, caller: CurrentCaller, db: Db) -> Deliveries:
     """It is sent within two seconds, with the same `webhook-id`, so that a receiver can tell that it has it already."""
     if (await db.execute(webhooks.redeliver(id, caller.tenant, delivery_id))).one_or_none() is None:
         raise NotFound(f"The job {id} has no delivery {delivery_id}.")
-    return Json(await _deliveries(db, id, caller.tenant), 202)
+    return await _deliveries(db, id, caller.tenant)
 
 
 async def _deliveries(db: AsyncConnection, job_id: str, tenant: str) -> Deliveries:

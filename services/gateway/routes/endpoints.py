@@ -52,10 +52,9 @@ async def set_endpoint(name: Name, body: EndpointInput, caller: CurrentCaller, d
     "/{name}", summary="Remove an endpoint, or what was set of a vendor", status_code=204, response_class=Response
 )
 @EndpointRules(scope="admin", audit="endpoints.remove")
-async def remove_endpoint(name: Name, deps: Deps) -> Response:
+async def remove_endpoint(name: Name, deps: Deps) -> None:
     """Chains that name it skip it."""
     await deps.llm.ask(lambda: deps.llm.layer.endpoints.remove(name))
-    return Response(status_code=204)
 
 
 @router.post("/{name}/test", summary="Look at an endpoint's server and ask its model a few words")

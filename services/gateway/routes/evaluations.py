@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from fastapi import Query, Request, Response
+from fastapi import Query, Request
 from sqlalchemy import RowMapping
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -14,7 +14,7 @@ from services.gateway import notifications
 from services.gateway.database import Db, Unit
 from services.gateway.dependencies import Deps
 from services.gateway.http.auth import CurrentCaller
-from services.gateway.http.responses import Cursor, Json, Limit, cursor_after, read_cursor, with_etag
+from services.gateway.http.responses import Cursor, Limit, Prepared, cursor_after, read_cursor
 from services.gateway.http.rules import EndpointRules, Id
 from services.gateway.jobs import suites
 from services.gateway.jobs.submit import new_id
@@ -56,11 +56,11 @@ _Row = Mapping[str, Any] | RowMapping
 @EndpointRules(large=True)
 async def create_evaluation(
     request: Request, body: EvaluationInput, caller: CurrentCaller, db: Db, deps: Deps
-) -> Response:
+) -> Prepared:
     """Every case with every variant, `repeat` times, as ordinary jobs; 422 names the case and field that do not fit."""
     prepared = await suites.prepare(deps, db, caller, body)
     if body.dry_run:
-        return Json(await suites.estimate(db, caller.tenant, body))
+        return Prepared(await suites.estimate(db, caller.tenant, body))
     await suites.admit(db, caller.tenant)
     row = {
         "id": new_id(),
@@ -77,37 +77,39 @@ async def create_evaluation(
         "cases": len(body.suite.cases),
     }
     await db.execute(statements.create(row))
-    return Json(await _view(db, row["id"], caller.tenant), 202, {"Location": f"/v1/evaluations/{row['id']}"})
+    return Prepared(await _view(db, row["id"], caller.tenant), 202, {"Location": f"/v1/evaluations/{row['id']}"})
 
 
-@router.get("", summary="List evaluations, newest first", response_model=Page[EvaluationSummary])
+@router.get("", summary="List evaluations, newest first")
 async def list_evaluations(
     caller: CurrentCaller,
     db: Db,
     suite: Annotated[str | None, Query(max_length=120, description="Those of the suite with this name")] = None,
     limit: Limit = 50,
     cursor: Cursor = None,
-) -> Response:
+) -> Page[EvaluationSummary]:
     statement = statements.page(caller.tenant, suite, limit + 1, read_cursor(cursor))
     rows = (await db.execute(statement)).mappings().all()
     shown = rows[:limit]
     counted = (await db.execute(statements.totals([row["id"] for row in shown], caller.tenant))).mappings().all()
     more = cursor_after(shown[-1]["created_at"], shown[-1]["id"]) if len(rows) > limit else None
-    items = [summary(row, [each for each in counted if each["evaluation_id"] == row["id"]]) for row in shown]
-    return Json({"items": items, "next_cursor": more})
+    items = [
+        EvaluationSummary.model_validate(summary(row, [each for each in counted if each["evaluation_id"] == row["id"]]))
+        for row in shown
+    ]
+    return Page[EvaluationSummary](items=items, next_cursor=more)
 
 
 @router.get("/{id}", summary="Look at an evaluation", response_model=EvaluationView)
 async def get_evaluation(
-    request: Request,
     id: Id,
     caller: CurrentCaller,
     db: Db,
     baseline: Annotated[str | None, Query(max_length=64, description="Compare with this one too")] = None,
     suite: Annotated[bool, Query(description="With the suite")] = False,
-) -> Response:
+) -> Prepared:
     """Progress, cells, totals and comparisons, also while it runs."""
-    return with_etag(request, await _view(db, id, caller.tenant, baseline, suite=suite))
+    return Prepared(await _view(db, id, caller.tenant, baseline, suite=suite)).tagged()
 
 
 @router.get("/{id}/runs", summary="List an evaluation's runs", response_model=Page[Run])
@@ -117,17 +119,17 @@ async def list_evaluation_runs(
     db: Db,
     case: Annotated[str | None, Query(max_length=120, description="Name of a case: only its runs")] = None,
     variant: Annotated[str | None, Query(max_length=120, description="Name of a variant: only its runs")] = None,
-) -> Response:
+) -> Prepared:
     """Each run with what came of it, in the order in which they are begun; the list is whole."""
     row = await _find(db, id, caller.tenant)
     names = [each["name"] for each in row["variants"]]
     runs = [_run(run, row["cases"], names) for run in await _runs(db, id, caller.tenant)]
     wanted = [run for run in runs if case in (None, run["case"]) and variant in (None, run["variant"])]
-    return Json({"items": wanted, "next_cursor": None})
+    return Prepared({"items": wanted, "next_cursor": None})
 
 
 @router.post("/{id}/cancel", summary="Cancel an evaluation", status_code=202, response_model=EvaluationView)
-async def cancel_evaluation(id: Id, caller: CurrentCaller, db: Db, unit: Unit, deps: Deps) -> Response:
+async def cancel_evaluation(id: Id, caller: CurrentCaller, db: Db, unit: Unit, deps: Deps) -> Prepared:
     """No further run is begun, and the jobs that run are cancelled. 409 when it has ended."""
     row = await _find(db, id, caller.tenant)
     if (await db.execute(statements.cancel(id, caller.tenant))).one_or_none() is None:
@@ -137,11 +139,11 @@ async def cancel_evaluation(id: Id, caller: CurrentCaller, db: Db, unit: Unit, d
         if job is not None:
             tell = notifications.notify_watchers(deps.redis, job_id, ended=job["state"] != "running")
             unit.after_commit.append(lambda tell=tell: deps.in_background(tell))  # type: ignore[misc]
-    return Json(await _view(db, id, caller.tenant), 202)
+    return Prepared(await _view(db, id, caller.tenant), 202)
 
 
 @router.post("/{id}/resume", summary="Go on with an evaluation", status_code=202, response_model=EvaluationView)
-async def resume_evaluation(id: Id, caller: CurrentCaller, db: Db, body: ResumeInput | None = None) -> Response:
+async def resume_evaluation(id: Id, caller: CurrentCaller, db: Db, body: ResumeInput | None = None) -> Prepared:
     """Runs that were not begun, or were cancelled, are begun after all; `budget` replaces the old one."""
     row = await _find(db, id, caller.tenant)
     if row["state"] == "finished":
@@ -151,7 +153,7 @@ async def resume_evaluation(id: Id, caller: CurrentCaller, db: Db, body: ResumeI
         await suites.admit(db, caller.tenant)
         await db.execute(statements.wait_for(id, caller.tenant))
         await db.execute(statements.resume(id, caller.tenant, budget))
-    return Json(await _view(db, id, caller.tenant), 202)
+    return Prepared(await _view(db, id, caller.tenant), 202)
 
 
 async def _find(db: AsyncConnection, id: str, tenant: str, *, suite: bool = False) -> RowMapping:

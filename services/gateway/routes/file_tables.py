@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import Query, Response
+from fastapi import Query
 
 from services.gateway.dependencies import Dependencies, Deps
 from services.gateway.http.auth import CurrentCaller
-from services.gateway.http.responses import Json
+from services.gateway.http.responses import Prepared
 from services.gateway.http.rules import Id
 from services.gateway.routes.files import find
 from services.gateway.routing import routes
@@ -30,16 +30,16 @@ async def get_file_rows(
     columns: Annotated[list[str], Query(max_length=300, description="Only these, in this order")] = [],  # noqa: B006
     sort: Annotated[list[str], Query(max_length=10, description="By these; `-NAME` is falling")] = [],  # noqa: B006
     filter: Annotated[list[str], Query(max_length=20, description=_FILTER)] = [],  # noqa: B006
-) -> Response:
+) -> Prepared:
     """Of Parquet, Arrow, CSV and JSON lines, up to 256 MB. A page of large rows ends early, at 4 MB."""
     question = {"ask": "rows", "offset": offset, "limit": limit, "columns": columns, "sort": sort, "filter": filter}
-    return Json(await _asked(deps, id, caller.tenant, question))
+    return Prepared(await _asked(deps, id, caller.tenant, question))
 
 
-@router.get("/{id}/profile", summary="Describe the columns of a file that is a table", response_model=FileProfile)
-async def get_file_profile(id: Id, caller: CurrentCaller, deps: Deps) -> Response:
+@router.get("/{id}/profile", summary="Describe the columns of a file that is a table")
+async def get_file_profile(id: Id, caller: CurrentCaller, deps: Deps) -> FileProfile:
     """Types, missing and distinct values, ranges, histograms and the most frequent values, of 200 columns at most."""
-    return Json(FileProfile.model_validate(await _asked(deps, id, caller.tenant, {"ask": "profile"})))
+    return FileProfile.model_validate(await _asked(deps, id, caller.tenant, {"ask": "profile"}))
 
 
 async def _asked(deps: Dependencies, id: str, tenant: str, question: dict[str, Any]) -> dict[str, Any]:

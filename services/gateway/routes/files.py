@@ -15,7 +15,7 @@ from services.gateway.database import Db, Unit
 from services.gateway.dependencies import Dependencies, Deps
 from services.gateway.http import bodies, idempotency
 from services.gateway.http.auth import CurrentCaller
-from services.gateway.http.responses import Cursor, Json, Limit, has_tag, page, read_cursor
+from services.gateway.http.responses import Cursor, Limit, Prepared, has_tag, page, read_cursor
 from services.gateway.http.rules import EndpointRules, Id
 from services.gateway.http.uploads import FilePart, disposition, media_type, safe_name
 from services.gateway.jobs.submit import new_id
@@ -55,7 +55,7 @@ async def upload_file(
     unit: Unit,
     deps: Deps,
     name: Annotated[str | None, Query(max_length=1000, description="The name of a raw body")] = None,
-) -> Response:
+) -> Prepared | Response:
     """A multipart form with a field `file`, or the raw bytes with `?name=`. The name is a label, never a path."""
     if request.headers.get("content-encoding", "identity").lower() != "identity":
         raise UnsupportedMediaType("Send the file as it is, without Content-Encoding.")
@@ -84,7 +84,7 @@ async def _receive(deps: Dependencies, chunks: AsyncIterator[bytes]) -> blobs.Bl
 
 async def _filed(
     request: Request, caller: CurrentCaller, db: AsyncConnection, label: str, kind: str, blob: blobs.Blob
-) -> Response:
+) -> Prepared | Response:
     """Enter the file in the record, once per idempotency key."""
     attempt = None
     header = request.headers.get("idempotency-key")
@@ -96,21 +96,21 @@ async def _filed(
             return replayed
     statement = files.add(new_id(), caller.tenant, label, kind, blob.sha256, blob.size)
     row = (await db.execute(statement)).mappings().one()
-    response = Json(_view(row), 201, {"Location": f"/v1/files/{row['id']}"})
+    response = Prepared(_view(row), 201, {"Location": f"/v1/files/{row['id']}"})
     if attempt is not None:
         await attempt.keep(db, response)
     return response
 
 
-@router.get("", summary="List files, newest first", response_model=Page[FileInfo])
-async def list_files(caller: CurrentCaller, db: Db, limit: Limit = 50, cursor: Cursor = None) -> Response:
+@router.get("", summary="List files, newest first")
+async def list_files(caller: CurrentCaller, db: Db, limit: Limit = 50, cursor: Cursor = None) -> Page[FileInfo]:
     rows = (await db.execute(files.page(caller.tenant, limit + 1, read_cursor(cursor)))).mappings().all()
-    return Json(page(rows, limit, _view))
+    return page(rows, limit, _view)
 
 
-@router.get("/{id}", summary="Look at a file", response_model=FileInfo)
-async def get_file(id: Id, caller: CurrentCaller, db: Db) -> Response:
-    return Json(_view(await find(db, id, caller.tenant)))
+@router.get("/{id}", summary="Look at a file")
+async def get_file(id: Id, caller: CurrentCaller, db: Db) -> FileInfo:
+    return _view(await find(db, id, caller.tenant))
 
 
 _CONTENT: dict[int | str, dict[str, Any]] = {
@@ -190,11 +190,10 @@ async def _started(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 
 @router.delete("/{id}", summary="Delete a file", status_code=204, response_class=Response)
-async def delete_file(id: Id, caller: CurrentCaller, db: Db) -> Response:
+async def delete_file(id: Id, caller: CurrentCaller, db: Db) -> None:
     """The bytes are collected later, unless another file has the same."""
     if (await db.execute(files.remove(id, caller.tenant))).rowcount != 1:
         raise _missing(id)
-    return Response(status_code=204)
 
 
 async def find(db: AsyncConnection, id: str, tenant: str) -> RowMapping:
@@ -209,5 +208,5 @@ def _missing(id: str) -> NotFound:
     return NotFound(f"There is no file {id}.")
 
 
-def _view(row: RowMapping) -> dict[str, Any]:
-    return {name: row[name] for name in ("id", "name", "size", "sha256", "media_type", "created_at")}
+def _view(row: RowMapping) -> FileInfo:
+    return FileInfo(**{name: row[name] for name in FileInfo.model_fields})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Query, Response
+from fastapi import Query
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticKnownError
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.gateway.database import Db
 from services.gateway.dependencies import Deps
 from services.gateway.http.auth import CurrentCaller
-from services.gateway.http.responses import Json, cursor_after, page, read_cursor
+from services.gateway.http.responses import Prepared, cursor_after, page, read_cursor
 from services.gateway.jobs import items
 from services.gateway.routing import routes
 from shared.contracts.jobs import JobCounts, JobKind, JobPage, JobState, StateCount
@@ -110,7 +110,7 @@ class JobQuery(JobWhere):
 
 
 @router.get("", summary="List jobs, newest first", response_model=JobPage)
-async def list_jobs(caller: CurrentCaller, db: Db, deps: Deps, query: Annotated[JobQuery, Query()]) -> Response:
+async def list_jobs(caller: CurrentCaller, db: Db, deps: Deps, query: Annotated[JobQuery, Query()]) -> Prepared:
     """Items have neither `input` nor `result`, but `title`, `turns`, `served`, `failed_over` and `verdict`.
 
     Of a filter that most jobs do not fit, a page looks at 2,000 jobs and says how far it came (`looked_back_to`); it
@@ -121,13 +121,14 @@ async def list_jobs(caller: CurrentCaller, db: Db, deps: Deps, query: Annotated[
     statement = listing.page(caller.tenant, wanted, query.limit + 1, before, end)
     rows = (await db.execute(statement)).mappings().all()
     view = await items.viewing(db, deps, caller.tenant, rows)
-    answer = page(rows, query.limit, view)
-    if end is not None and answer["next_cursor"] is None:
+    jobs = page(rows, query.limit, view)
+    answer: dict[str, object] = {"items": jobs.items, "next_cursor": jobs.next_cursor}
+    if end is not None and jobs.next_cursor is None:
         answer |= {"next_cursor": cursor_after(*end), "looked_back_to": end[0]}
     if query.total:
         last = await end_of_look(db, caller.tenant, wanted, None, listing.MOST_COUNTED)
         answer["total"] = (await db.execute(listing.total(caller.tenant, wanted, last))).scalar_one()
-    return Json(answer)
+    return Prepared(answer)
 
 
 @router.get("/counts", summary="Count jobs by state")

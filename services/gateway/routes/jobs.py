@@ -14,7 +14,7 @@ from services.gateway import notifications
 from services.gateway.database import Db, Unit
 from services.gateway.dependencies import Dependencies, Deps
 from services.gateway.http.auth import CurrentCaller
-from services.gateway.http.responses import Json, JsonText, encode, etag_of, has_tag, with_etag
+from services.gateway.http.responses import JsonText, Prepared, encode, etag_of, has_tag
 from services.gateway.http.rules import EndpointRules, Id, IfMatch, is_sane
 from services.gateway.jobs import checks, tables, views
 from services.gateway.jobs.checks import is_large_kind
@@ -56,21 +56,21 @@ def submit_router(kinds: Mapping[str, KindSpec[Any]]) -> APIRouter:
 @EndpointRules(large=is_large_kind, single=True, on_replay=hold_replayed)
 async def submit_job(
     request: Request, body: JobRequest, caller: CurrentCaller, db: Db, unit: Unit, deps: Deps
-) -> Response:
+) -> Prepared:
     """`Prefer: wait=N` holds the answer for up to N seconds (60 at most) and gives 200 when the job ended in time."""
     await checks.check(deps, db, caller, [(("body",), body)])
     sent = cast("dict[str, dict[str, JsonValue]]", await request.json())
     view = await accept(deps, db, unit, row_of(request, caller, body, sent["input"]))
     hold(request, view["id"])
-    return Json(view, 202, {"Location": view["links"]["self"], "Retry-After": "1"})
+    return Prepared(view, 202, {"Location": view["links"]["self"], "Retry-After": "1"})
 
 
 @router.get("/{id}", summary="Look at a job", response_model=JobView, responses={304: {"description": "Not modified"}})
-async def get_job(request: Request, id: Id, caller: CurrentCaller, db: Db, deps: Deps) -> Response:
+async def get_job(id: Id, caller: CurrentCaller, db: Db, deps: Deps) -> Prepared:
     row = await find(db, id, caller.tenant)
     waiting = await views.waiting_of(deps, db, row)
     headers = {} if JobState(row["state"]).terminal else {"Retry-After": "1"}
-    return with_etag(request, views.job_view(row, waiting), headers)
+    return Prepared(views.job_view(row, waiting), headers=headers).tagged()
 
 
 _FORMAT = "json: the result itself; of a table also csv, tsv, jsonl, arrow, parquet, xlsx and so on, with every row"
@@ -87,7 +87,6 @@ _RESULT: dict[int | str, dict[str, Any]] = {
 
 @router.get("/{id}/result", summary="Fetch a job's result", response_class=Response, responses=_RESULT)
 async def get_job_result(
-    request: Request,
     id: Id,
     caller: CurrentCaller,
     deps: Deps,
@@ -101,7 +100,7 @@ async def get_job_result(
     async with deps.database.read(caller.tenant) as db:  # not held while the bytes flow
         row = await _ended(db, id, caller.tenant)
         if format == "json":
-            return with_etag(request, row["result"])
+            return Prepared(row["result"]).tagged()
         form = (await db.execute(queries.form(id, caller.tenant, format))).one_or_none()
         if form is not None:
             return Response(form.body, media_type=form.media_type)
@@ -124,7 +123,7 @@ async def _ended(db: AsyncConnection, id: str, tenant: str) -> views.Row:
 @router.post("/{id}/cancel", summary="Cancel a job", status_code=202, response_model=JobView)
 async def cancel_job(
     id: Id, caller: CurrentCaller, db: Db, unit: Unit, deps: Deps, if_match: IfMatch = None
-) -> Response:
+) -> Prepared:
     """A queued job ends at once; a running one within seconds. 409 `job_finished` when it has ended."""
     if if_match is not None:
         await _check_unchanged(db, deps, id, caller.tenant, if_match)
@@ -135,7 +134,7 @@ async def cancel_job(
     has_ended = row["state"] != JobState.RUNNING
     unit.after_commit.append(lambda: deps.in_background(notifications.notify_watchers(deps.redis, id, ended=has_ended)))
     waiting = await views.waiting_of(deps, db, row)
-    return Json(views.job_view(row, waiting), 202)
+    return Prepared(views.job_view(row, waiting), 202)
 
 
 async def _has_large_input(request: Request, db: AsyncConnection) -> bool:
@@ -150,7 +149,7 @@ async def _has_large_input(request: Request, db: AsyncConnection) -> bool:
 @EndpointRules(on_replay=hold_replayed, refers_to_large=_has_large_input)
 async def replay_job(
     request: Request, id: Id, caller: CurrentCaller, db: Db, unit: Unit, deps: Deps, body: ReplayInput | None = None
-) -> Response:
+) -> Prepared:
     """`input` is merged into the old one field by field; `model` and `budget` replace the old job's."""
     change = body or ReplayInput()
     old = await find(db, id, caller.tenant)
@@ -159,7 +158,7 @@ async def replay_job(
     row = await replayed(request, caller, deps, db, old, change)
     view = await accept(deps, db, unit, row)
     hold(request, view["id"])
-    return Json(view, 202, {"Location": view["links"]["self"], "Retry-After": "1"})
+    return Prepared(view, 202, {"Location": view["links"]["self"], "Retry-After": "1"})
 
 
 @calls_router.get("/{id}/llm-calls", summary="List a job's model calls")

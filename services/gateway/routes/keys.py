@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.gateway.database import Db, Unit
 from services.gateway.dependencies import Deps
 from services.gateway.http.auth import Caller, CurrentCaller
-from services.gateway.http.responses import Cursor, Json, Limit, page, read_cursor
+from services.gateway.http.responses import Cursor, Limit, page, read_cursor
 from services.gateway.http.rules import EndpointRules, Id
 from services.gateway.routing import routes
 from shared import keys
@@ -24,16 +24,16 @@ router = routes("/v1/keys", "Keys")
 
 @router.post("", summary="Create an API key", status_code=201, response_model=NewKey | KeyInfo)
 @EndpointRules(scope="tenant_admin", secret=("key",), audit="keys.create")
-async def create_key(body: KeyInput, caller: CurrentCaller, db: Db, deps: Deps) -> Response:
+async def create_key(response: Response, body: KeyInput, caller: CurrentCaller, db: Db, deps: Deps) -> NewKey:
     """The key itself is in this answer only; repeated with the same `Idempotency-Key`, the answer comes without it."""
     caller.administered(body.tenant)
     _check_scopes(caller, body.scopes)
     days = deps.settings.http.key_days
     expires_at = body.expires_at or (datetime.now(UTC) + timedelta(days=days) if days else None)
-    return await _issued(db, body.tenant, body.name, body.scopes, expires_at)
+    return await _issued(response, db, body.tenant, body.name, body.scopes, expires_at)
 
 
-@router.get("", summary="List API keys, newest first", response_model=Page[KeyInfo])
+@router.get("", summary="List API keys, newest first")
 @EndpointRules(scope="tenant_admin")
 async def list_keys(
     caller: CurrentCaller,
@@ -43,11 +43,11 @@ async def list_keys(
     ] = None,
     limit: Limit = 50,
     cursor: Cursor = None,
-) -> Response:
+) -> Page[KeyInfo]:
     """The keys of every tenant, or of one; revoked ones too, for the trail."""
     of = caller.administered(tenant)
     rows = (await db.execute(keys.page(limit + 1, read_cursor(cursor), of))).mappings().all()
-    return Json(page(rows, limit, keys.info))
+    return page(rows, limit, keys.info)
 
 
 @router.post(
@@ -55,8 +55,14 @@ async def list_keys(
 )
 @EndpointRules(scope="tenant_admin", secret=("key",), audit="keys.rotate")
 async def rotate_key(
-    id: Id, caller: CurrentCaller, db: Db, unit: Unit, deps: Deps, body: RotationInput | None = None
-) -> Response:
+    response: Response,
+    id: Id,
+    caller: CurrentCaller,
+    db: Db,
+    unit: Unit,
+    deps: Deps,
+    body: RotationInput | None = None,
+) -> NewKey:
     """A key with the same name, scopes and lifetime; the old one is good for `overlap_seconds` more (a day)."""
     old = (await db.execute(keys.valid(id, caller.administered(None)))).mappings().one_or_none()
     if old is None:
@@ -66,7 +72,8 @@ async def rotate_key(
     lifetime = None if old["expires_at"] is None else old["expires_at"] - old["created_at"]
     await db.execute(keys.end_at(id, now + timedelta(seconds=(body or RotationInput()).overlap_seconds)))
     unit.after_commit.append(lambda: deps.authenticator.forget(id))
-    return await _issued(db, old["tenant_id"], old["name"], old["scopes"], None if lifetime is None else now + lifetime)
+    expires_at = None if lifetime is None else now + lifetime
+    return await _issued(response, db, old["tenant_id"], old["name"], old["scopes"], expires_at)
 
 
 @router.delete("/{id}", summary="Revoke an API key", status_code=204, response_class=Response)
@@ -78,7 +85,7 @@ async def revoke_key(
     unit: Unit,
     deps: Deps,
     force: Annotated[bool, Query(description="Also when it is the last key with the scope admin")] = False,
-) -> Response:
+) -> None:
     """It ends at once here, and within a second on every other gateway; so do its event streams."""
     if not force and (await db.execute(keys.is_last_admin(id))).scalar_one():
         raise Conflict(
@@ -88,16 +95,21 @@ async def revoke_key(
     if (await db.execute(keys.revoke(id, caller.administered(None)))).one_or_none() is None:
         raise _missing(id)
     unit.after_commit.append(lambda: deps.authenticator.forget(id))  # until then a request may bring it back
-    return Response(status_code=204)
 
 
 async def _issued(
-    db: AsyncConnection, tenant: str, name: str, scopes: list[Scope], expires_at: datetime | None
-) -> Response:
+    response: Response,
+    db: AsyncConnection,
+    tenant: str,
+    name: str,
+    scopes: list[Scope],
+    expires_at: datetime | None,
+) -> NewKey:
     issued = keys.issue(tenant, name, scopes, expires_at)
     row = (await db.execute(issued.statement)).mappings().one()
     made = NewKey(**keys.info(row).model_dump(), key=issued.key)
-    return Json(made, 201, {"Location": f"/v1/keys/{made.id}"})
+    response.headers["Location"] = f"/v1/keys/{made.id}"
+    return made
 
 
 def _check_scopes(caller: Caller, wanted: list[Scope]) -> None:

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Annotated
 
-from fastapi import Path, Request, Response
+from fastapi import Path, Response
 from sqlalchemy import RowMapping
 
 from services.gateway.database import Db
 from services.gateway.dependencies import Deps
 from services.gateway.http.auth import CurrentCaller
-from services.gateway.http.responses import Cursor, Json, Limit, encode, etag_of, has_tag, page_of_list, with_etag
+from services.gateway.http.responses import Cursor, Limit, encode, etag_of, has_tag, page_of_list
 from services.gateway.http.rules import EndpointRules, Id, IfMatch, TenantName
 from services.gateway.jobs.gates import passed
 from services.gateway.routing import routes
@@ -49,26 +49,25 @@ async def list_prompts(caller: CurrentCaller, deps: Deps, limit: Limit = 50, cur
     return page_of_list(await deps.llm.ask(lambda: _all(deps)), limit, cursor)
 
 
-@prompts_router.get(
-    "/{id}", summary="Read a prompt", response_model=Prompt, responses={304: {"description": "Not modified"}}
-)
-async def get_prompt(request: Request, id: Id, caller: CurrentCaller, deps: Deps) -> Response:
+@prompts_router.get("/{id}", summary="Read a prompt", responses={304: {"description": "Not modified"}})
+async def get_prompt(response: Response, id: Id, caller: CurrentCaller, deps: Deps) -> Prompt:
     """The version in use, with the variables that a text must and may have."""
-    prompt = await deps.llm.ask(lambda: deps.llm.layer.prompts.latest(id))
-    return with_etag(request, prompt, tag=_tag(prompt))
+    return _tagged(response, await deps.llm.ask(lambda: deps.llm.layer.prompts.latest(id)))
 
 
-@prompts_router.put("/{id}", summary="Change a prompt", response_model=Prompt)
+@prompts_router.put("/{id}", summary="Change a prompt")
 @EndpointRules(scope="admin", audit="prompts.set")
 async def set_prompt(
-    id: Id, body: PromptInput, caller: CurrentCaller, deps: Deps, if_match: IfMatch = None
-) -> Response:
+    response: Response, id: Id, body: PromptInput, caller: CurrentCaller, deps: Deps, if_match: IfMatch = None
+) -> Prompt:
     """A new version, in use at once unless `use` is false. 422 when a variable is unknown or a required one is gone."""
     registry = deps.llm.layer.prompts
     if not body.use:
-        return _changed(await deps.llm.ask(lambda: registry.draft(id, body.text, caller.key_id, body.note)))
+        return _tagged(response, await deps.llm.ask(lambda: registry.draft(id, body.text, caller.key_id, body.note)))
     expected = await _expected(deps, id, if_match)
-    return _changed(await deps.llm.ask(lambda: registry.save(id, body.text, caller.key_id, expected, body.note)))
+    return _tagged(
+        response, await deps.llm.ask(lambda: registry.save(id, body.text, caller.key_id, expected, body.note))
+    )
 
 
 @prompts_router.get("/{id}/versions", summary="List a prompt's versions, newest first")
@@ -80,11 +79,10 @@ async def list_prompt_versions(
 
 @prompts_router.post("/{id}/labels", summary="Name a version of a prompt", status_code=204, response_class=Response)
 @EndpointRules(scope="admin", audit="prompts.label")
-async def label_prompt(id: Id, body: LabelInput, caller: CurrentCaller, deps: Deps) -> Response:
+async def label_prompt(id: Id, body: LabelInput, caller: CurrentCaller, deps: Deps) -> None:
     """The name means this version from now on, and no other; without a version it means none. The list of versions
     shows the names. Jobs use the version that is published, whatever it is named."""
     await deps.llm.ask(lambda: deps.llm.layer.prompts.label(id, body.label, body.version))
-    return Response(status_code=204)
 
 
 @prompts_router.post("/{id}/test", summary="Try a prompt on a model")
@@ -102,37 +100,41 @@ async def test_prompt(id: Id, body: PromptTestInput, caller: CurrentCaller, db: 
     return await deps.llm.call(caller.tenant, lambda: trial.run(deps.llm.layer, caller.tenant))
 
 
-@prompts_router.post("/{id}/publish", summary="Use a version that is there", response_model=Prompt)
+@prompts_router.post("/{id}/publish", summary="Use a version that is there")
 @EndpointRules(scope="admin", audit="prompts.publish")
 async def publish_prompt(
-    id: Id, body: PublishInput, caller: CurrentCaller, db: Db, deps: Deps, if_match: IfMatch = None
-) -> Response:
+    response: Response, id: Id, body: PublishInput, caller: CurrentCaller, db: Db, deps: Deps, if_match: IfMatch = None
+) -> Prompt:
     """With `evaluation` only if that has passed with this version (409); the history of versions tells it then."""
     registry = deps.llm.layer.prompts
     expected = await _expected(deps, id, if_match)
     gate = None
     if body.evaluation is not None:
         gate = await passed(db, caller.tenant, body.evaluation, body.require, prompt=f"{id}@{body.version}")
-    return _changed(await deps.llm.ask(lambda: registry.publish(id, body.version, gate, caller.tenant, expected)))
+    return _tagged(
+        response, await deps.llm.ask(lambda: registry.publish(id, body.version, gate, caller.tenant, expected))
+    )
 
 
-@prompts_router.post("/{id}/rollback", summary="Use an old version's text again", response_model=Prompt)
+@prompts_router.post("/{id}/rollback", summary="Use an old version's text again")
 @EndpointRules(scope="admin", audit="prompts.rollback")
 async def rollback_prompt(
-    id: Id, body: RollbackInput, caller: CurrentCaller, deps: Deps, if_match: IfMatch = None
-) -> Response:
+    response: Response, id: Id, body: RollbackInput, caller: CurrentCaller, deps: Deps, if_match: IfMatch = None
+) -> Prompt:
     """As a new version: version numbers only grow."""
     expected = await _expected(deps, id, if_match)
     registry = deps.llm.layer.prompts
-    return _changed(await deps.llm.ask(lambda: registry.rollback(id, body.version, caller.key_id, expected)))
+    return _tagged(response, await deps.llm.ask(lambda: registry.rollback(id, body.version, caller.key_id, expected)))
 
 
-@prompts_router.post("/{id}/reset", summary="Use the built-in text again", response_model=Prompt)
+@prompts_router.post("/{id}/reset", summary="Use the built-in text again")
 @EndpointRules(scope="admin", audit="prompts.reset")
-async def reset_prompt(id: Id, caller: CurrentCaller, deps: Deps, if_match: IfMatch = None) -> Response:
+async def reset_prompt(
+    response: Response, id: Id, caller: CurrentCaller, deps: Deps, if_match: IfMatch = None
+) -> Prompt:
     """As a new version."""
     expected = await _expected(deps, id, if_match)
-    return _changed(await deps.llm.ask(lambda: deps.llm.layer.prompts.reset(id, caller.key_id, expected)))
+    return _tagged(response, await deps.llm.ask(lambda: deps.llm.layer.prompts.reset(id, caller.key_id, expected)))
 
 
 def _all(deps: Deps) -> list[Prompt]:
@@ -153,12 +155,10 @@ async def _expected(deps: Deps, key: str, if_match: str | None) -> int | None:
     raise PreconditionFailed("If-Match has to be the ETag of a version of this prompt.")
 
 
-def _changed(prompt: Prompt) -> Response:
-    return Json(prompt, headers={"ETag": _tag(prompt)})
-
-
-def _tag(prompt: Prompt) -> str:
-    return f'"{prompt.version}"'
+def _tagged(response: Response, prompt: Prompt) -> Prompt:
+    """Name the version as the response's ``ETag``."""
+    response.headers["ETag"] = f'"{prompt.version}"'
+    return prompt
 
 
 models_router = routes("/v1/models", "Models")
@@ -171,13 +171,13 @@ Tenant = Annotated[TenantName, Path(description="The tenant")]
 @models_router.get(
     "",
     summary="List models and the roles they play",
-    response_model=Models,
     responses={304: {"description": "Not modified"}},
 )
-async def list_models(request: Request, caller: CurrentCaller, deps: Deps) -> Response:
+async def list_models(response: Response, caller: CurrentCaller, deps: Deps) -> Models:
     """Also what each costs for a million tokens, and since when that is known."""
     chains = await _chains(deps)
-    return with_etag(request, chains, tag=_tag_of_roles(chains.roles))
+    response.headers["ETag"] = _tag_of_roles(chains.roles)
+    return chains
 
 
 @models_router.put("/{id}", summary="Change who plays a role")
@@ -224,11 +224,11 @@ async def list_providers(caller: CurrentCaller, deps: Deps) -> Providers:
     return Providers(items=await deps.llm.ask(deps.llm.layer.providers))
 
 
-@providers_router.post("/{id}/release", summary="Ask a provider again", response_model=ProviderState)
+@providers_router.post("/{id}/release", summary="Ask a provider again")
 @EndpointRules(scope="admin", audit="providers.release")
-async def release_provider(id: Id, caller: CurrentCaller, deps: Deps) -> Response:
+async def release_provider(id: Id, caller: CurrentCaller, deps: Deps) -> ProviderState:
     """Whatever its breaker says: failures and limits are forgotten, and the next request may ask it."""
-    return Json(await deps.llm.ask(lambda: deps.llm.layer.release(id)))
+    return await deps.llm.ask(lambda: deps.llm.layer.release(id))
 
 
 def _tag_of_roles(roles: Mapping[str, Sequence[Link]]) -> str:
@@ -273,9 +273,8 @@ async def set_tenant_models(
     "", summary="Let the installation's models hold for a tenant", status_code=204, response_class=Response
 )
 @EndpointRules(scope="admin", audit="tenant_models.reset")
-async def reset_tenant_models(tenant: Tenant, deps: Deps) -> Response:
+async def reset_tenant_models(tenant: Tenant, deps: Deps) -> None:
     await deps.llm.ask(lambda: deps.llm.layer.allowed.remove(tenant))
-    return Response(status_code=204)
 
 
 async def _allowed(tenant: str, deps: Deps) -> AllowedModels:

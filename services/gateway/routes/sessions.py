@@ -12,7 +12,6 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.gateway.database import Db
 from services.gateway.dependencies import Deps
 from services.gateway.http.auth import CurrentCaller
-from services.gateway.http.responses import Json
 from services.gateway.http.rules import EndpointRules
 from services.gateway.routing import routes
 from shared import keys
@@ -32,9 +31,11 @@ async def get_session(caller: CurrentCaller, db: Db) -> Session:
     return Session.model_validate(_described(await _key(db, caller.key_id)))
 
 
-@router.post("/sessions", summary="Sign in", status_code=201, response_model=NewSession)
+@router.post("/sessions", summary="Sign in", status_code=201)
 @EndpointRules(public=True, optional_key=True)
-async def create_session(request: Request, db: Db, deps: Deps, body: SessionInput | None = None) -> Response:
+async def create_session(
+    request: Request, response: Response, db: Db, deps: Deps, body: SessionInput | None = None
+) -> NewSession:
     """A key of its own for 12 hours, made with the request's API key or with a one-time code.
 
     It belongs to the same tenant, may do the same, stands among the keys, and ends with the key that it was made with.
@@ -51,31 +52,29 @@ async def create_session(request: Request, db: Db, deps: Deps, body: SessionInpu
     issued = keys.issue(parent["tenant_id"], name, parent["scopes"], expires_at, root)
     row = (await db.execute(issued.statement)).mappings().one()
     described = {**dict(row), "key_id": row["id"]}
-    return Json(NewSession(**_fields(described), key=issued.key), 201, {"Location": "/v1/session"})
+    response.headers["Location"] = "/v1/session"
+    return NewSession(**_fields(described), key=issued.key)
 
 
 @router.delete("/session", summary="Sign out", status_code=204, response_class=Response, responses=_NO_SESSION)
 @EndpointRules(scope="read")
-async def end_session(caller: CurrentCaller, db: Db, deps: Deps) -> Response:
+async def end_session(caller: CurrentCaller, db: Db, deps: Deps) -> None:
     """Ends the key of this request when it is a session's; another key is revoked under `/v1/keys`."""
     if (await _key(db, caller.key_id))["parent_id"] is None:
         raise Conflict("This key is no session: revoke it with DELETE /v1/keys/{id}.")
     await db.execute(keys.revoke(caller.key_id))
     deps.authenticator.forget(caller.key_id)
-    return Response(status_code=204)
 
 
-@router.post(
-    "/session-codes", summary="Get a code that signs a browser in", status_code=201, response_model=SessionCode
-)
+@router.post("/session-codes", summary="Get a code that signs a browser in", status_code=201)
 @EndpointRules(scope="read", secret=("code", "path"))
-async def create_session_code(caller: CurrentCaller, db: Db) -> Response:
+async def create_session_code(caller: CurrentCaller, db: Db) -> SessionCode:
     """Good once, for a minute. The code stands behind the # of the page's address, which no server's log holds."""
     await db.execute(keys.forget_codes())
     expires_at = datetime.now(UTC) + _CODE
     code, keep = keys.issue_code(caller.key_id, expires_at)
     await db.execute(keep)
-    return Json(SessionCode(code=code, path=f"/#code={code}", expires_at=expires_at), 201)
+    return SessionCode(code=code, path=f"/#code={code}", expires_at=expires_at)
 
 
 async def _redeemed(db: AsyncConnection, code: str) -> str:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from fastapi import Request, Response
 from sqlalchemy import RowMapping
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -12,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.gateway.database import Db
 from services.gateway.dependencies import Deps
 from services.gateway.http.auth import CurrentCaller
-from services.gateway.http.responses import Cursor, Json, Limit, cursor_after, read_cursor
+from services.gateway.http.responses import Cursor, Limit, page, read_cursor
 from services.gateway.http.rules import EndpointRules, Id
 from services.gateway.jobs.submit import new_id
 from services.gateway.jobs.suites import variant_of
@@ -33,9 +30,11 @@ _MOST_RUNNING = 5
 _MOST_EVALUATIONS = 20
 
 
-@router.post("", summary="Start a shadow", status_code=201, response_model=ShadowView)
+@router.post("", summary="Start a shadow", status_code=201)
 @EndpointRules(scope="tenant_admin", audit="shadows.start")
-async def start_shadow(request: Request, body: ShadowInput, caller: CurrentCaller, db: Db, deps: Deps) -> Response:
+async def start_shadow(
+    request: Request, response: Response, body: ShadowInput, caller: CurrentCaller, db: Db, deps: Deps
+) -> ShadowView:
     """From now on, that share of the tenant's jobs of the kind is done again once they have ended. What came of them
     is an evaluation with the variants `live` and `shadow`; the answers that were given stay as they are."""
     roles = [role.name for role in KINDS[body.kind].roles]
@@ -53,31 +52,30 @@ async def start_shadow(request: Request, body: ShadowInput, caller: CurrentCalle
         "request_id": request.state.request_id,
     }
     await db.execute(statements.create(row))
-    return Json(await _view(db, row["id"], caller.tenant), 201, {"Location": f"/v1/shadows/{row['id']}"})
+    response.headers["Location"] = f"/v1/shadows/{row['id']}"
+    return await _view(db, row["id"], caller.tenant)
 
 
-@router.get("", summary="List shadows, newest first", response_model=Page[ShadowSummary])
-async def list_shadows(caller: CurrentCaller, db: Db, limit: Limit = 50, cursor: Cursor = None) -> Response:
+@router.get("", summary="List shadows, newest first")
+async def list_shadows(caller: CurrentCaller, db: Db, limit: Limit = 50, cursor: Cursor = None) -> Page[ShadowSummary]:
     rows = (await db.execute(statements.page(caller.tenant, limit + 1, read_cursor(cursor)))).mappings().all()
-    shown = rows[:limit]
-    more = cursor_after(shown[-1]["created_at"], shown[-1]["id"]) if len(rows) > limit else None
-    return Json({"items": [dict(row) for row in shown], "next_cursor": more})
+    return page(rows, limit, lambda row: ShadowSummary.model_validate(dict(row)))
 
 
-@router.get("/{id}", summary="Look at a shadow", response_model=ShadowView)
-async def get_shadow(id: Id, caller: CurrentCaller, db: Db) -> Response:
+@router.get("/{id}", summary="Look at a shadow")
+async def get_shadow(id: Id, caller: CurrentCaller, db: Db) -> ShadowView:
     """What it has spent and passed over, and its evaluations."""
-    return Json(await _view(db, id, caller.tenant))
+    return await _view(db, id, caller.tenant)
 
 
-@router.post("/{id}/stop", summary="Stop a shadow", response_model=ShadowView)
+@router.post("/{id}/stop", summary="Stop a shadow")
 @EndpointRules(scope="tenant_admin", audit="shadows.stop")
-async def stop_shadow(id: Id, caller: CurrentCaller, db: Db) -> Response:
+async def stop_shadow(id: Id, caller: CurrentCaller, db: Db) -> ShadowView:
     """No further job is chosen, and its evaluation ends with the runs that it has. 409 when it was stopped before."""
     await _find(db, id, caller.tenant)
     if (await db.execute(statements.stop(id, caller.tenant))).one_or_none() is None:
         raise Conflict("The shadow was stopped before.")
-    return Json(await _view(db, id, caller.tenant))
+    return await _view(db, id, caller.tenant)
 
 
 async def _find(db: AsyncConnection, id: str, tenant: str) -> RowMapping:
@@ -87,10 +85,10 @@ async def _find(db: AsyncConnection, id: str, tenant: str) -> RowMapping:
     return row
 
 
-async def _view(db: AsyncConnection, id: str, tenant: str) -> Mapping[str, Any]:
+async def _view(db: AsyncConnection, id: str, tenant: str) -> ShadowView:
     shadow = await _find(db, id, tenant)
     rows = (await db.execute(statements.evaluations(id, tenant, _MOST_EVALUATIONS))).mappings().all()
     ids = [row["id"] for row in rows]
     counted = (await db.execute(evaluation_statements.totals(ids, tenant))).mappings().all()
     found = [summary(row, [each for each in counted if each["evaluation_id"] == row["id"]]) for row in rows]
-    return {**shadow, "evaluations": found}
+    return ShadowView.model_validate({**shadow, "evaluations": found})

@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import orjson
-from fastapi import Query, Response
+from fastapi import Query
 
 from services.gateway.database import Db
 from services.gateway.http.auth import CurrentCaller
-from services.gateway.http.responses import Json
 from services.gateway.http.rules import Id
 from services.gateway.routing import routes
 from services.gateway.streams.waits import find
-from shared.contracts.detect import DetectSource
+from shared.contracts.detect import DetectSource, SourceText
 from shared.errors import NotFound
 from shared.jobs import queries
 
@@ -24,7 +23,7 @@ _LONGEST_LINE = 2_000
 Line = Annotated[int | None, Query(ge=1, le=10_000_000, description="The number of a line, from 1")]
 
 
-@router.get("/{id}/source", summary="Read the source of a detection", response_model=DetectSource)
+@router.get("/{id}/source", summary="Read the source of a detection")
 async def get_job_source(
     id: Id,
     caller: CurrentCaller,
@@ -32,7 +31,7 @@ async def get_job_source(
     path: Annotated[str | None, Query(max_length=4096, description="A file; without it the names of all")] = None,
     first: Line = None,
     last: Line = None,
-) -> Response:
+) -> DetectSource:
     """Of a job of the kind `detect`, as long as the job is kept: names (5,000 at most), and lines of the files that a
     claim rests on (2,000 at most, each 2,000 characters). What holds credentials is not kept."""
     await find(db, id, caller.tenant)
@@ -42,18 +41,18 @@ async def get_job_source(
     kept: dict[str, Any] = orjson.loads(form.body)
     readable = sorted(kept["texts"])
     if path is None:
-        return Json({"files": kept["files"], "file_count": kept["file_count"], "readable": readable, "text": None})
+        return DetectSource(files=kept["files"], file_count=kept["file_count"], readable=readable)
     text = kept["texts"].get(path)
     if text is None:
         raise NotFound("Of this file no text is kept: no claim rests on it, it is not text, or it holds credentials.")
     lines = text.splitlines()
     begin = (first or 1) - 1
     shown = lines[begin : min(begin + _MOST_LINES, last or len(lines))]
-    told = {
-        "path": path,
-        "first": begin + 1,
-        "lines": [line[:_LONGEST_LINE] for line in shown],
-        "line_count": len(lines),
-        "cut": path in kept["cut"],
-    }
-    return Json({"files": [], "file_count": kept["file_count"], "readable": readable, "text": told})
+    excerpt = SourceText(
+        path=path,
+        first=begin + 1,
+        lines=[line[:_LONGEST_LINE] for line in shown],
+        line_count=len(lines),
+        cut=path in kept["cut"],
+    )
+    return DetectSource(file_count=kept["file_count"], readable=readable, text=excerpt)

@@ -7,12 +7,12 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Annotated
 
-from fastapi import Path, Query, Request, Response
+from fastapi import Path, Query, Response
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.database import Db
 from services.gateway.http.auth import Caller, CurrentCaller
-from services.gateway.http.responses import Cursor, Json, Limit, page_of_list, with_etag
+from services.gateway.http.responses import Cursor, Limit, page_of_list
 from services.gateway.http.rules import EndpointRules, IfMatch
 from services.gateway.routing import routes
 from shared.contracts.common import Page
@@ -38,32 +38,30 @@ Number = Annotated[int, Path(ge=1, le=2**31 - 1, description="The number of a ve
 TechnologyId = Annotated[str, Path(min_length=1, max_length=200, description="The id of a technology")]
 
 
-@router.get(
-    "/definitions",
-    summary="Read the definitions in use",
-    response_model=DefinitionSet,
-    responses={304: {"description": "Not modified"}},
-)
-async def get_definitions(request: Request, caller: CurrentCaller, db: Db) -> Response:
+@router.get("/definitions", summary="Read the definitions in use", responses={304: {"description": "Not modified"}})
+async def get_definitions(response: Response, caller: CurrentCaller, db: Db) -> DefinitionSet:
     """Version 0 is the empty set that every tenant begins with."""
-    current = await _find(db, caller.tenant)
-    return with_etag(request, current, tag=_tag(current))
+    return _tagged(response, await _find(db, caller.tenant))
 
 
-@router.put("/definitions", summary="Change the definitions", response_model=DefinitionSet)
+@router.put("/definitions", summary="Change the definitions")
 @EndpointRules(audit="definitions.set")
-async def set_definitions(body: DefinitionsInput, caller: CurrentCaller, db: Db, if_match: IfMatch = None) -> Response:
+async def set_definitions(
+    response: Response, body: DefinitionsInput, caller: CurrentCaller, db: Db, if_match: IfMatch = None
+) -> DefinitionSet:
     """The whole set, as a new version that the next job uses. 422 names each fault with its line."""
     text, definitions = await asyncio.to_thread(_parsed, body)
     expected = await _expected(db, caller.tenant, if_match)
-    return _changed(await _save(db, caller, text, definitions, expected, body.note))
+    return _tagged(response, await _save(db, caller, text, definitions, expected, body.note))
 
 
-@router.delete("/definitions", summary="Use no definitions any more", response_model=DefinitionSet)
+@router.delete("/definitions", summary="Use no definitions any more")
 @EndpointRules(audit="definitions.delete")
-async def delete_definitions(caller: CurrentCaller, db: Db, if_match: IfMatch = None) -> Response:
+async def delete_definitions(
+    response: Response, caller: CurrentCaller, db: Db, if_match: IfMatch = None
+) -> DefinitionSet:
     """An empty set as a new version; the versions before it stay."""
-    return _changed(await _save(db, caller, "", [], await _expected(db, caller.tenant, if_match)))
+    return _tagged(response, await _save(db, caller, "", [], await _expected(db, caller.tenant, if_match)))
 
 
 @router.post("/definitions/check", summary="Check definitions without keeping them")
@@ -87,18 +85,20 @@ async def get_definition_version(number: Number, caller: CurrentCaller, db: Db) 
     return await _version(db, caller.tenant, number)
 
 
-@router.post("/definitions/rollback", summary="Use an old version again", response_model=DefinitionSet)
+@router.post("/definitions/rollback", summary="Use an old version again")
 @EndpointRules(audit="definitions.rollback")
 async def rollback_definitions(
-    body: RollbackInput, caller: CurrentCaller, db: Db, if_match: IfMatch = None
-) -> Response:
+    response: Response, body: RollbackInput, caller: CurrentCaller, db: Db, if_match: IfMatch = None
+) -> DefinitionSet:
     """As a new version: version numbers only grow."""
     try:
         old = await _version(db, caller.tenant, body.version)
     except NotFound as missing:
         raise InvalidRequest(f"body.version: {missing.detail}", [(["body", "version"], missing.detail)]) from None
     expected = await _expected(db, caller.tenant, if_match)
-    return _changed(await _save(db, caller, old.yaml, old.definitions, expected, f"as version {body.version} was"))
+    return _tagged(
+        response, await _save(db, caller, old.yaml, old.definitions, expected, f"as version {body.version} was")
+    )
 
 
 KindOfProposal = Annotated[TechnologyKind, Path(description="Kind of the proposed technology")]
@@ -113,11 +113,16 @@ async def list_stack_proposals(
     return page_of_list(await _proposals(db, caller.tenant, at_least), limit, cursor)
 
 
-@router.post("/proposals/{kind}/{id}/promote", summary="Make a proposal a definition", response_model=DefinitionSet)
+@router.post("/proposals/{kind}/{id}/promote", summary="Make a proposal a definition")
 @EndpointRules(audit="definitions.promote")
 async def promote_stack_proposal(
-    kind: KindOfProposal, id: TechnologyId, caller: CurrentCaller, db: Db, body: PromotionInput | None = None
-) -> Response:
+    response: Response,
+    kind: KindOfProposal,
+    id: TechnologyId,
+    caller: CurrentCaller,
+    db: Db,
+    body: PromotionInput | None = None,
+) -> DefinitionSet:
     """Adds it to the definitions, as a new version; the body changes what is to be other than proposed."""
     proposal = await _proposal(db, caller.tenant, kind, id)
     changed = body.model_dump(exclude_none=True) if body else {}
@@ -128,7 +133,9 @@ async def promote_stack_proposal(
         raise Conflict(f"There is a definition of the {new.kind} {new.id} already.")
     text = await asyncio.to_thread(extended, now.yaml, now.definitions, new)
     await db.execute(proposals.decide(caller.tenant, kind, id, "promoted", caller.key_id))
-    return _changed(await _save(db, caller, text, [*now.definitions, new], now.version, f"the proposed {kind} {id}"))
+    return _tagged(
+        response, await _save(db, caller, text, [*now.definitions, new], now.version, f"the proposed {kind} {id}")
+    )
 
 
 @router.post("/proposals/{kind}/{id}/dismiss", summary="Dismiss a proposal")
@@ -209,8 +216,10 @@ async def _proposal(db: AsyncConnection, tenant: str, kind: str, id: str) -> Pro
     return matching[0]
 
 
-def _changed(changed: DefinitionSet) -> Response:
-    return Json(changed, headers={"ETag": _tag(changed)})
+def _tagged(response: Response, definitions: DefinitionSet) -> DefinitionSet:
+    """Name the version as the response's ``ETag``."""
+    response.headers["ETag"] = _tag(definitions)
+    return definitions
 
 
 def _tag(changed: DefinitionSet) -> str:

@@ -17,7 +17,6 @@ from services.gateway.database import Db
 from services.gateway.dependencies import Dependencies, Deps
 from services.gateway.http import bodies
 from services.gateway.http.auth import CurrentCaller
-from services.gateway.http.responses import Json
 from services.gateway.http.rules import EndpointRules, Id
 from services.gateway.http.uploads import media_type, safe_name
 from services.gateway.jobs.submit import new_id
@@ -45,8 +44,9 @@ _TOLD: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.post("", summary="Begin an upload that can be interrupted", status_code=201, response_model=UploadInfo)
+@router.post("", summary="Begin an upload that can be interrupted", status_code=201)
 async def begin_upload(
+    response: Response,
     caller: CurrentCaller,
     db: Db,
     deps: Deps,
@@ -55,7 +55,7 @@ async def begin_upload(
         str, Header(alias="Upload-Metadata", max_length=4000, description="`filename` and `filetype`, in Base64")
     ] = "",
     version: Version = _VERSION,
-) -> Response:
+) -> UploadInfo:
     """`Location` is where its parts go, by PATCH; it is kept for a day."""
     _check(version)
     most = deps.settings.http.upload_bytes
@@ -68,15 +68,19 @@ async def begin_upload(
     await deps.quotas.admit_bytes(caller.tenant, length + int(expected))
     kind = media_type(told.get("filetype", ""), name)
     row = (await db.execute(uploads.create(new_id(), caller.tenant, name, kind, length))).mappings().one()
-    return Json(_view(row), 201, {**_headers(row), "Location": f"/v1/uploads/{row['id']}"})
+    response.headers.update({**_headers(row), "Location": f"/v1/uploads/{row['id']}"})
+    return _view(row)
 
 
-@router.get("/{id}", summary="How far an upload has come", response_model=UploadInfo, responses=_TOLD)
-async def get_upload(id: Id, caller: CurrentCaller, db: Db, version: Version = _VERSION) -> Response:
+@router.get("/{id}", summary="How far an upload has come", responses=_TOLD)
+async def get_upload(
+    response: Response, id: Id, caller: CurrentCaller, db: Db, version: Version = _VERSION
+) -> UploadInfo:
     """The next part begins at `received`. HEAD tells it in the headers `Upload-Offset` and `Upload-Length`."""
     _check(version)
     row = await _find(db, id, caller.tenant)
-    return Json(_view(row), 200, {**_headers(row), "Cache-Control": "no-store"})
+    response.headers.update({**_headers(row), "Cache-Control": "no-store"})
+    return _view(row)
 
 
 @router.patch(
@@ -85,12 +89,13 @@ async def get_upload(id: Id, caller: CurrentCaller, db: Db, version: Version = _
 @EndpointRules(raw=True)
 async def append_to_upload(
     request: Request,
+    response: Response,
     id: Id,
     caller: CurrentCaller,
     deps: Deps,
     offset: Annotated[int, Header(alias="Upload-Offset", ge=0, description="Where the part begins")],
     version: Version = _VERSION,
-) -> Response:
+) -> None:
     """What has come is kept when the connection breaks, in steps of 8 MB. With the last part the file is made."""
     _check(version)
     if request.headers.get("content-type") not in _TYPES:
@@ -105,17 +110,19 @@ async def append_to_upload(
         offset += len(part)
     if offset == row["size"] and row["file_id"] is None:
         row = await _finish(deps, row)
-    return Response(status_code=204, headers=_headers(row))
+    response.headers.update(_headers(row))
 
 
 @router.delete("/{id}", summary="Give up an upload", status_code=204, response_class=Response)
-async def delete_upload(id: Id, caller: CurrentCaller, db: Db, deps: Deps, version: Version = _VERSION) -> Response:
+async def delete_upload(
+    response: Response, id: Id, caller: CurrentCaller, db: Db, deps: Deps, version: Version = _VERSION
+) -> None:
     """Its parts are deleted; a file that it has become stays."""
     _check(version)
     await _find(db, id, caller.tenant)
     await db.execute(uploads.remove(id, caller.tenant))
     await blobs.drop_parts(deps.blobs, id)
-    return Response(status_code=204, headers={"Tus-Resumable": _VERSION})
+    response.headers["Tus-Resumable"] = _VERSION
 
 
 async def _parts(body: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
@@ -191,9 +198,8 @@ def _metadata(header: str) -> dict[str, str]:
     return told
 
 
-def _view(row: RowMapping) -> dict[str, Any]:
-    told = {name: row[name] for name in ("id", "name", "media_type", "size", "received", "file_id")}
-    return {**told, "expires_at": row["created_at"] + blobs.UPLOAD_KEPT}
+def _view(row: RowMapping) -> UploadInfo:
+    return UploadInfo.model_validate({**row, "expires_at": row["created_at"] + blobs.UPLOAD_KEPT})
 
 
 def _headers(row: RowMapping) -> dict[str, str]:

@@ -7,7 +7,7 @@ from sqlalchemy import RowMapping
 
 from services.gateway.database import Db
 from services.gateway.http.auth import CurrentCaller
-from services.gateway.http.responses import Json, page
+from services.gateway.http.responses import page
 from services.gateway.http.rules import EndpointRules, Id
 from services.gateway.routing import routes
 from shared.contracts.common import Page
@@ -18,32 +18,31 @@ from shared.jobs import webhooks
 router = routes("/v1/webhooks/secrets", "Webhooks")
 
 
-@router.get("", summary="The secrets of webhooks", response_model=Page[WebhookSecret])
+@router.get("", summary="The secrets of webhooks")
 @EndpointRules(scope="write")
-async def list_webhook_secrets(caller: CurrentCaller, db: Db) -> Response:
+async def list_webhook_secrets(caller: CurrentCaller, db: Db) -> Page[WebhookSecret]:
     """Every delivery carries a signature by each of them. The first one is made with the tenant's first delivery."""
     rows = (await db.execute(webhooks.secrets_of(caller.tenant))).mappings().all()
-    return Json(page(rows, 2, _view))
+    return page(rows, 2, _view)
 
 
-@router.post("", summary="Add a secret beside the one there is", status_code=201, response_model=WebhookSecret)
+@router.post("", summary="Add a secret beside the one there is", status_code=201)
 @EndpointRules(secret=("secret",))
-async def add_webhook_secret(caller: CurrentCaller, db: Db, body: WebhookSecretInput | None = None) -> Response:
+async def add_webhook_secret(caller: CurrentCaller, db: Db, body: WebhookSecretInput | None = None) -> WebhookSecret:
     """To rotate: add the new one, let the receiver accept both, delete the old one. Without `secret` one is drawn."""
     secret = (body.secret if body else None) or webhooks.new_secret()
     row = (await db.execute(webhooks.add_secret(caller.tenant, secret))).mappings().one_or_none()
     if row is None:
         raise Conflict("There are two secrets already. Delete the one that the receiver no longer needs first.")
-    return Json(_view(row), 201)
+    return _view(row)
 
 
 @router.delete("/{id}", summary="Delete a secret", status_code=204, response_class=Response)
 @EndpointRules(audit="webhook_secrets.delete")
-async def delete_webhook_secret(id: Id, caller: CurrentCaller, db: Db) -> Response:
+async def delete_webhook_secret(id: Id, caller: CurrentCaller, db: Db) -> None:
     """Deliveries from now on are not signed by it; when it was the last one, the next delivery makes another."""
     if (await db.execute(webhooks.remove_secret(id, caller.tenant))).rowcount != 1:
         raise NotFound(f"There is no secret {id}.")
-    return Response(status_code=204)
 
 
 def _view(row: RowMapping) -> WebhookSecret:
