@@ -42,7 +42,7 @@ class FlowInput(Request):
     atomic: bool = False
     """Whether one failed tool call undoes the others of the same answer"""
     max_iterations: Annotated[int, Field(ge=1, le=10)] = 3
-    """Maximum number of model answers"""
+    """Maximum number of model answers, each with its tool calls"""
     retry_parse_errors: bool = False
     """Whether to call the model again after an unreadable answer; each such answer is an iteration"""
 
@@ -117,7 +117,7 @@ class FlowResult(Answer):
     execution: list[Execution]
     """Outcome of each tool call, in the order of `tool_calls`"""
     flow: Json
-    """The flow after the job: nodes, edges and settings"""
+    """The flow with the changes, also if they are only proposed: nodes, edges and settings"""
     version: int
     """Version of the flow after the job"""
     iterations: int

@@ -165,7 +165,7 @@ class EndpointInput(Request):
     model: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     """Model to call by default; null if the server has only one"""
     concurrency: Annotated[int, Field(ge=1, le=1000)] | None = None
-    """Maximum number of calls at once, of all workers together; null for no limit"""
+    """Maximum number of calls at once, of all workers together; null uses the slots that the server reports"""
     window: Annotated[int, Field(ge=256, le=100_000_000)] | None = None
     """Context window in tokens; null uses what the server reports"""
     first_token: Annotated[float, Field(gt=0, le=3600)] | None = None
@@ -218,9 +218,9 @@ class Endpoint(Answer):
     model: str | None
     """Model that is called by default; null if none was named or found"""
     concurrency: int | None
-    """Maximum number of calls at once, of all workers together; null for no limit"""
+    """Maximum number of calls at once, of all workers together; null is as many as the server reports slots"""
     window: int | None
-    """Context window in tokens; null if unknown"""
+    """Context window in tokens; null is what the server reports"""
     first_token: float | None
     """Timeout for the first token of an answer, in seconds; null is the default"""
     idle: float | None

@@ -123,17 +123,17 @@ class StatsRow(Answer):
     jobs: int
     """Number of jobs in this row"""
     succeeded: int | None = None
-    """Number of jobs that succeeded; null for groupings of calls"""
+    """Number of jobs that succeeded"""
     failed: int | None = None
-    """Number of jobs that failed; null for groupings of calls"""
+    """Number of jobs that failed"""
     wait_p50: float | None = None
-    """Median seconds from submit to start; null if unknown"""
+    """Median seconds from submit to start of a job; null for groupings of calls"""
     wait_p95: float | None = None
-    """95th percentile of the seconds from submit to start; null if unknown"""
+    """95th percentile of the seconds from submit to start of a job; null for groupings of calls"""
     run_p50: float | None = None
-    """Median seconds from start to end; null if unknown"""
+    """Median seconds that a job ran, or for groupings of calls that a call took; null if none ended"""
     run_p95: float | None = None
-    """95th percentile of the seconds from start to end; null if unknown"""
+    """95th percentile of the seconds that a job ran or a call took; null if none ended"""
     turns_p50: float | None = None
     """Median number of turns of the succeeded jobs that called models; null if there are none"""
     turns_mean: float | None = None
@@ -145,7 +145,7 @@ class StatsRow(Answer):
     errors: int = 0
     """Number of calls that reached a provider and brought no answer"""
     failovers: int | None = None
-    """Number of answers from another model than the chain's first; null for other groupings"""
+    """Number of answers after a failover; null for groupings of jobs"""
     input_tokens: int = 0
     """Tokens sent to models"""
     output_tokens: int = 0

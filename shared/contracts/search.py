@@ -299,7 +299,7 @@ class SearchInput(Request):
     relax_filters: bool = False
     """Whether a retry may drop filters when nothing is found; it says so in the hits"""
     limit: Annotated[int, Field(ge=1, le=100)] = 10
-    """Maximum number of hits of a table"""
+    """Maximum number of hits of each query that the plan does not limit itself"""
     answer: bool = True
     """Whether the model writes an answer from the hits"""
     reflection: bool = True

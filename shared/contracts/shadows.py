@@ -30,7 +30,7 @@ class ShadowInput(Request):
     prompt: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,100}@[0-9]{1,9}$")] | None = None
     """Prompt to repeat the jobs with, as `KEY@VERSION`; null keeps the original one"""
     share: Annotated[float, Field(gt=0, le=1)] = 0.01
-    """Share of the jobs that call a model to repeat, greater than 0 and at most 1"""
+    """Share to repeat of the kind's jobs that call a model, greater than 0 and at most 1"""
     tokens_per_day: Annotated[int, Field(ge=1, le=10**12)] = 100_000
     """Maximum tokens within 24 hours; they also count towards the tenant's quota"""
 

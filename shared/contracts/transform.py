@@ -164,13 +164,14 @@ class TransformInput(Request):
     preview: Preview = Preview()
     """What the model may see of the data"""
     max_iterations: Annotated[int, Field(ge=1, le=20)] = 5
-    """Maximum number of model answers"""
+    """Maximum number of attempts by the model"""
     confirm: Confirmation = "auto"
     """When the model must confirm its result"""
     code: Annotated[str, Field(min_length=1, max_length=500_000)] | None = None
     """Code to run instead of the model's; null lets the model write it"""
     base: TransformBase | None = None
-    """Data to start from in a follow-up: the previous result or the original data; null chooses the usual"""
+    """Data to start from in a follow-up: the previous result or the original data; null is the previous result,
+    or the original data with `code`"""
     branch: Branch | None = None
     """Earlier iteration to continue from; null continues from the conversation's latest result"""
     expects: dict[DataName, Annotated[list[ExpectedColumn], Field(max_length=2000)]] = {}
@@ -275,7 +276,7 @@ class Iteration(Answer):
     outcome: IterationOutcome
     """How the attempt ended"""
     message: str
-    """What the model was told about the outcome"""
+    """The outcome in words"""
     seconds: float
     """Run time of the code in seconds"""
     effect: Effect | None = None
@@ -369,7 +370,7 @@ class TransformResult(Answer):
     """Result of a `transform` job."""
 
     status: TransformStatus
-    """`done`: all checks hold; `best_so_far`: the budget ended before; `question`: the model needs an answer"""
+    """`done`: all checks hold; `best_so_far`: the job had to stop before; `question`: the model needs an answer"""
     code: str
     """Code that made the result"""
     table: Table | None
