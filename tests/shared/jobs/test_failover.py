@@ -62,24 +62,24 @@ def test_a_standby_takes_the_place_of_the_primary(pair: Pair) -> None:
     platform.gateway(port)
     with platform.engine.begin() as connection:
         _, key = keys.create(connection, tenant="t", name="test", scopes=["read", "write"])
-    base, over = f"http://127.0.0.1:{port}", Event()
+    over = Event()
 
     def submit(number: int) -> str:
         """Ask until there is an answer, always with the same idempotency key."""
         headers = {"Authorization": f"Bearer {key}", "Idempotency-Key": f"key-{number}"}
         body = {"kind": "execute", "input": {"language": "python", "code": f"effect sleep 0.0{number % 5}"}}
         while not over.wait(0.02):
-            answer = httpx.post(f"{base}/v1/jobs", json=body, headers=headers, timeout=30)
+            answer = api.post("/v1/jobs", json=body, headers=headers)
             if answer.status_code == 202:
                 return str(answer.json()["id"])
             assert answer.status_code in (409, 503), answer.text
         raise AssertionError("nobody answered in time")
 
     def postgres() -> str:
-        answer = httpx.get(f"{base}/readyz", timeout=30)
+        answer = api.get("/readyz")
         return str(answer.json()["dependencies"]["postgres"]["state"]) if answer.status_code == 200 else "away"
 
-    with ThreadPoolExecutor(4) as clients:
+    with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30) as api, ThreadPoolExecutor(4) as clients:
         try:
             submitted = [clients.submit(submit, number) for number in range(JOBS)]
             wait_for(lambda: sum(each.done() for each in submitted) > JOBS / 3, 60)

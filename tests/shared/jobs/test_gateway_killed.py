@@ -48,7 +48,7 @@ def test_no_job_is_lost_or_doubled_when_gateways_are_killed_while_they_submit(pl
         body = {"kind": "execute", "input": {"language": "python", "code": f"effect sleep 0.0{number % 5}"}}
         while not over.is_set():
             try:
-                answer = httpx.post(f"http://127.0.0.1:{port}/v1/jobs", json=body, headers=headers, timeout=10)
+                answer = api.post("/v1/jobs", json=body, headers=headers)
             except httpx.HTTPError:
                 over.wait(0.05)
                 continue
@@ -58,7 +58,7 @@ def test_no_job_is_lost_or_doubled_when_gateways_are_killed_while_they_submit(pl
             over.wait(0.05)
         raise AssertionError("nobody answered in time")
 
-    with ThreadPoolExecutor(8) as clients:
+    with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=10) as api, ThreadPoolExecutor(8) as clients:
         submitted = [clients.submit(submit, number) for number in range(JOBS)]
         try:
             for share in (0.2, 0.5, 0.8):

@@ -79,9 +79,10 @@ def test_what_is_refused_while_gateways_are_killed_leaves_nothing(platform: Plat
             headers = {"Authorization": f"Bearer {key}", "Idempotency-Key": f"key-{next(answers)}"}
             with suppress(httpx.HTTPError):
                 body = REFUSED[number % len(REFUSED)]
-                refused.append(httpx.post(f"http://127.0.0.1:{port}/v1/jobs", json=body, headers=headers).status_code)
+                refused.append(api.post("/v1/jobs", json=body, headers=headers).status_code)
 
-    with ThreadPoolExecutor(len(REFUSED)) as clients:
+    at = f"http://127.0.0.1:{port}"
+    with httpx.Client(base_url=at) as api, ThreadPoolExecutor(len(REFUSED)) as clients:
         asked = [clients.submit(submit, number) for number in range(len(REFUSED))]
         try:
             for least in (30, 60, 90):
