@@ -1,4 +1,4 @@
-"""Workers die, Redis forgets, Postgres restarts: every accepted job still ends exactly once."""
+"""Workers and reconcilers die: every accepted job still ends exactly once."""
 
 from __future__ import annotations
 
@@ -6,15 +6,11 @@ import random
 import signal
 from collections.abc import Iterator, Sequence
 from functools import partial
-from pathlib import Path
 
 import pytest
 from sqlalchemy import text
 
-from migrations.upgrade import upgrade
 from services.host.child import RunningProcess
-from services.host.postgres import Postgres
-from services.host.redis import Redis
 from shared.contracts.jobs import JobState
 from shared.jobs import notifications, statements
 from shared.settings import StoreSettings
@@ -138,69 +134,6 @@ def test_two_reconcilers_have_one_leader_and_survive_its_death(platform: Platfor
     job = platform.submit("effect", notify=False)
     platform.wait(job)
     check_history(platform, [job])
-
-
-def test_redis_that_restarts_empty_is_notified_again_of_every_queued_job(stores: StoreSettings, tmp_path: Path) -> None:
-    with Redis(tmp_path / "redis", durable=False) as redis:
-        platform = Platform(stores.model_copy(update={"redis_url": redis.url}))
-        try:
-            platform.reconciler()
-            jobs = platform.submit_all(["effect"] * 300)
-            redis.kill()
-            jobs += platform.submit_all(["effect"] * 20)  # nobody hears of it: that is no error
-            redis.start()
-            wait_for(
-                lambda: int(platform.redis.llen(notifications.queue_name("execute"))) >= len(jobs),
-                30,
-                "the notifications of all jobs",
-            )
-            platform.worker()
-            platform.wait_all(jobs)
-            check_history(platform, jobs)
-        finally:
-            platform.stop()
-
-
-def test_redis_that_dies_under_a_worker_does_not_stop_it_for_good(stores: StoreSettings, tmp_path: Path) -> None:
-    with Redis(tmp_path / "redis", durable=False) as redis:
-        platform = Platform(stores.model_copy(update={"redis_url": redis.url}))
-        try:
-            platform.reconciler()
-            platform.ready_worker()
-            running = platform.submit("effect sleep 1")
-            wait_for(lambda: platform.job(running)["state"] == "running")
-            redis.kill()
-            waiting = platform.submit("effect")
-            platform.wait(running)
-            redis.start()
-            platform.wait(waiting, 60)
-            check_history(platform, [running, waiting])
-        finally:
-            platform.stop()
-
-
-def test_postgres_that_restarts_under_load_loses_no_result(
-    servers_folder: Path, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    folder = servers_folder / "restarting"
-    with Postgres(folder / "pg", durable=False) as postgres, Redis(folder / "redis", durable=False) as redis:
-        url = postgres.url_of("postgres")
-        upgrade(url)
-        blobs = tmp_path_factory.mktemp("blobs")
-        stores = StoreSettings(database_url=url, redis_url=redis.url, blob_url=f"file://{blobs}", qdrant_url=None)
-        platform = Platform(stores)
-        try:
-            platform.reconciler()
-            platform.ready_worker()
-            jobs = platform.submit_all(["effect sleep 0.05"] * 200)
-            wait_for(lambda: any(platform.job(job)["state"] == "succeeded" for job in jobs))
-            postgres.stop()
-            postgres.start()
-            platform.engine.dispose()
-            platform.wait_all(jobs, 90)
-            check_history(platform, jobs)
-        finally:
-            platform.stop()
 
 
 def test_a_forged_notification_runs_nothing(platform: Platform) -> None:

@@ -1,4 +1,4 @@
-"""Open a sandbox, run every kind of program, close it, and print what is left; in a process of its own."""
+"""Open a sandbox, run every kind of program, close it, and print what is left: ``FOLDER ROUNDS`` in a process."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ _ENDLESS = [
     Run("python", "import os\nif os.fork() == 0: os.setsid()\nwhile True: pass"),
     Run("python", "x = []\nwhile True: x.append(bytearray(10**7))"),
 ]
-_JOBS = [*_QUICK * 196, *_ENDLESS * 10]  #: 1,000
 
 
 def children_of(pid: int, others: Collection[int] = ()) -> set[int]:
@@ -63,8 +62,9 @@ def state_of(folder: str) -> dict[str, list[str]]:
 
 
 def main() -> None:
-    tempfile.tempdir = sys.argv[1]
-    before = state_of(sys.argv[1])
+    folder, rounds = sys.argv[1], int(sys.argv[2])
+    tempfile.tempdir = folder
+    before = state_of(folder)
     with open_sandbox(SandboxSettings(slots=2)) as sandbox:
 
         def run(job: Run) -> None:
@@ -72,10 +72,10 @@ def main() -> None:
                 pass
 
         with ThreadPoolExecutor(3) as threads:
-            list(threads.map(run, _JOBS))
+            list(threads.map(run, [*_QUICK * rounds, *_ENDLESS * (rounds // 8)]))
         with sandbox.session("python", Limits(), {}) as session:
             session.execute("import threading, time\nthreading.Thread(target=time.sleep, args=(60,)).start()")
-    after = state_of(sys.argv[1])
+    after = state_of(folder)
     left = {kind: [each for each in after[kind] if each not in before[kind]] for kind in after}
     print(json.dumps({kind: names for kind, names in left.items() if names}))  # noqa: T201
 
