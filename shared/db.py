@@ -1,15 +1,18 @@
-"""Postgres: one metadata for every table, and the engines of workers (the gateway's are its own)."""
+"""Postgres: one metadata for every table, and the two ways to it: ``connect`` for threads, ``connect_async``."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 from sqlalchemy import Connection, Engine, MetaData, create_engine, event
 from sqlalchemy.engine import ExceptionContext, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncEngine
 
 metadata = MetaData(
     naming_convention={
@@ -65,6 +68,28 @@ def connect(url: str, connections: int = 5) -> Engine:
     return engine
 
 
+def connect_async(url: str, connections: int, wait_seconds: float) -> AsyncEngine:
+    """Return the engine of an event loop: a statement stands alone until ``BEGIN``, so one pool serves all requests.
+
+    It connects when it is first used, and acts for no tenant. ``wait_seconds``: for a connection of the pool.
+    """
+    from sqlalchemy.ext.asyncio import create_async_engine  # noqa: PLC0415 - workers need none of it
+
+    engine = create_async_engine(
+        with_driver(url),
+        pool_size=connections,
+        max_overflow=0,
+        pool_timeout=wait_seconds,
+        connect_args=CONNECT,
+        json_deserializer=READ_JSON,
+        hide_parameters=True,
+        isolation_level="AUTOCOMMIT",
+    )
+    event.listen(engine.sync_engine, "connect", look_for_pooler)
+    event.listen(engine.sync_engine, "handle_error", leave_former_primary)
+    return engine
+
+
 def _act_for_all(connection: Connection) -> None:
     if shares_sessions(connection.info):
         connection.exec_driver_sql("SELECT set_config('assay.tenant', '*', true)")
@@ -84,8 +109,13 @@ def look_for_pooler(connection: DBAPIConnection, record: ConnectionPoolEntry) ->
     connection.rollback()
     record.info[_SHARED] = not is_direct
     if not is_direct:
-        driver: Any = getattr(connection, "driver_connection", connection)
-        driver.prepare_threshold = None  # a prepared statement is the session's
+        prepare_nothing(connection)  # a prepared statement is the session's
+
+
+def prepare_nothing(connection: DBAPIConnection) -> None:
+    """Let the driver prepare no more statements on this connection."""
+    driver: Any = getattr(connection, "driver_connection", connection)
+    driver.prepare_threshold = None
 
 
 def shares_sessions(info: Mapping[Any, Any]) -> bool:

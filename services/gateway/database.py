@@ -1,4 +1,4 @@
-"""The record as a request sees it: a transaction for a write, plain statements for a read, one error for its faults."""
+"""Postgres as a request uses it: a transaction for a write, plain statements for a read, one error for its faults."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from sqlalchemy import event, text
 from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.pool import QueuePool
 
 from services.gateway.admission.slots import Slots
-from shared.db import CONNECT, READ_JSON, leave_former_primary, look_for_pooler, shares_sessions, with_driver
+from shared.db import connect_async, shares_sessions
 from shared.errors import DatabaseUnavailable, InvalidRequest, QueryTooSlow, StorageFull
 
 #: Of all tenants: for what is not the request of one, and for administrators.
@@ -42,25 +42,12 @@ _WAIT_SECONDS = 10.0
 _AWAKE_SECONDS = 0.1
 
 
-def _engine(url: str, connections: int) -> AsyncEngine:
-    """An engine on which a statement stands alone until ``BEGIN``: one pool serves reads and transactions."""
-    return create_async_engine(
-        with_driver(url),
-        pool_size=connections,
-        max_overflow=0,
-        pool_timeout=_WAIT_SECONDS,
-        connect_args=CONNECT,
-        json_deserializer=READ_JSON,
-        hide_parameters=True,
-        isolation_level="AUTOCOMMIT",
-    )
-
-
 class Database:
     """At most so many connections to Postgres, and its faults as problems."""
 
-    def __init__(self, url: str, connections: int) -> None:
-        self._engine = _engine(url, connections)
+    def __init__(self, url: str, connections: int, weight: Callable[[str], int] = lambda tenant: 1) -> None:
+        self._weight = weight
+        self._engine = connect_async(url, connections, _WAIT_SECONDS)
         self._answered_at = -_SILENT_SECONDS
         self._lost_at = -_SILENT_SECONDS  #: when a connection was last found broken
         self._closed = False
@@ -75,9 +62,7 @@ class Database:
             check=self._check_answers,
         )
         engine = self._engine.sync_engine
-        event.listen(engine, "connect", look_for_pooler)
         event.listen(engine, "after_cursor_execute", self._answered)
-        event.listen(engine, "handle_error", leave_former_primary)
         event.listen(engine, "handle_error", self._failed)
 
     async def close(self) -> None:
@@ -109,7 +94,7 @@ class Database:
             await connection.commit()
 
     def _slot(self, tenant: str) -> AbstractAsyncContextManager[None]:
-        return nullcontext() if tenant == EVERYONE else self._slots.hold(tenant)
+        return nullcontext() if tenant == EVERYONE else self._slots.hold(tenant, self._weight(tenant))
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[AsyncConnection]:

@@ -129,13 +129,13 @@ async def opened(
         retry=None,
     )
     url, most = settings.stores.database_url, settings.http.database_connections
-    database = Database(url, 1 if is_behind else most)  # that reads one large body at a time
     # What requests look up in passing has connections of its own, so that none waits for one while it holds another.
     side_database = Database(url, 1 if is_behind else SIDE_CONNECTIONS)
     # Whoever counts a long queue must not keep other tenants' keys from being looked up.
     key_database = side_database if is_behind else Database(url, KEY_CONNECTIONS)
     store = blobs.open_store(settings.stores.blob_url)
     quotas = Quotas(settings, side_database.read)
+    database = Database(url, 1 if is_behind else most, quotas.weight)  # one behind reads one large body at a time
     dependencies = Dependencies(
         settings=settings,
         metrics=metrics,

@@ -12,11 +12,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from threading import Event as Flag
 
-import psycopg
 import structlog
 from sqlalchemy import Connection, Engine, func, select, text
 from sqlalchemy.exc import SQLAlchemyError
 
+from shared.db import prepare_nothing
 from shared.jobs import metrics
 from shared.jobs.maintenance import LEADER_LOCK
 
@@ -75,9 +75,9 @@ class Reconciler:
             if not connection.scalar(select(func.pg_try_advisory_xact_lock(LEADER_LOCK))):
                 return
             connection.execute(text("SET LOCAL idle_in_transaction_session_timeout = 0"))
-            driver = connection.connection.driver_connection
-            if isinstance(driver, psycopg.Connection):
-                driver.prepare_threshold = None  # what a prepared statement has read is held until the next one
+            # What a prepared statement has read is held until the next one.
+            if (driver := connection.connection.dbapi_connection) is not None:
+                prepare_nothing(driver)
             log.info("leading")
             metrics.reconciler_leading.set(1)
             try:

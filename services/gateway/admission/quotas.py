@@ -90,6 +90,10 @@ class Quotas:
         self._limits[tenant] = limits, time.monotonic() + _CACHE_SECONDS
         return limits
 
+    def weight(self, tenant: str) -> int:
+        """Return the tenant's weight as it was known last."""
+        return self._limits.get(tenant, (self._defaults, 0.0))[0]["weight"]
+
     def forget(self, tenant: str) -> None:
         """The tenant's limits were changed."""
         self._limits.pop(tenant, None)

@@ -21,19 +21,21 @@ SEVERAL_SECONDS = 1.0
 class Share:
     """One tenant's slots: how many it holds, and which requests wait for one."""
 
-    __slots__ = ("__weakref__", "held", "waiting")
+    __slots__ = ("__weakref__", "held", "waiting", "weight")
 
     def __init__(self) -> None:
+        self.weight = 1
         self.held = 0
         self.waiting: deque[asyncio.Future[None]] = deque()
 
 
 class Slots:
-    """``limit`` slots for a tenant; ``alone`` while no other tenant is served.
+    """``limit`` slots for a tenant of weight 1; ``alone`` while no other tenant is served.
 
     Requests above the limit wait, the oldest first, for at most ``seconds``. Where work is slow, a limit for the usual
     case delays a tenant that sends no more than its share: a request that has waited for a moment continues while its
-    tenant holds fewer than ``patient`` slots. ``check`` is called with the seconds waited, and may raise.
+    tenant holds fewer than ``patient`` slots, which is also the most that a weight gives.
+    ``check`` is called with the seconds waited, and may raise.
     """
 
     def __init__(
@@ -75,11 +77,12 @@ class Slots:
         return now < self._several_until
 
     @asynccontextmanager
-    async def hold(self, tenant: str) -> AsyncIterator[None]:
+    async def hold(self, tenant: str, weight: int = 1) -> AsyncIterator[None]:
         """Hold one of the tenant's slots. Raises: TooManyRequests or the refusal; what ``check`` raises."""
         share = self.of(tenant)
+        share.weight = weight
         self.contended(share)
-        if not self.take(share, self._now()):
+        if not self.take(share, self._now(share)):
             await self._wait(share)
         try:
             yield
@@ -96,7 +99,7 @@ class Slots:
     def free(self, share: Share) -> None:
         """Return a slot, to the tenant's next request where one waits."""
         share.held -= 1
-        while share.waiting and share.held < self._now():
+        while share.waiting and share.held < self._now(share):
             share.held += self.hand_on(share)
 
     def queue(self, share: Share) -> asyncio.Future[None]:
@@ -123,8 +126,10 @@ class Slots:
                 return True
         return False
 
-    def _now(self) -> int:
-        return self._limit if time.monotonic() < self._several_until else self._alone
+    def _now(self, share: Share) -> int:
+        if time.monotonic() >= self._several_until:
+            return self._alone
+        return self._limit if share.weight == 1 else max(self._limit, min(self._limit * share.weight, self._patient))
 
     async def _wait(self, share: Share) -> None:
         if len(share.waiting) >= MAX_WAITING:

@@ -153,3 +153,25 @@ def test_a_slot_is_taken_at_once_or_not_at_all() -> None:
     slots.free(mine)
     assert slots.take(mine, 2)
     assert not slots.take(slots.of("one"), 2), "another reference to the same share"
+
+
+@pytest.mark.parametrize(("weight", "expected"), [(1, 2), (2, 4), (9, 6)])
+def test_a_weight_gives_a_tenant_more_slots_while_others_are_served(weight: int, expected: int) -> None:
+    async def held() -> int:
+        slots = Slots("x", 2, alone=9, patient=6, several_seconds=inf)
+        count, until = 0, asyncio.Event()
+
+        async def hold() -> None:
+            nonlocal count
+            async with slots.hold("heavy", weight):
+                count += 1
+                await until.wait()
+
+        requests = [asyncio.ensure_future(hold()) for _ in range(8)]
+        await _settled()
+        at_once = count
+        until.set()
+        await asyncio.gather(*requests)
+        return at_once
+
+    assert asyncio.run(held()) == expected
