@@ -60,8 +60,8 @@ class _Connections(Collector):
         family.add_metric(["used"], pool.checkedout())
         family.add_metric(["idle"], pool.checkedin())
         yield family
-        most = pool.size() + max(pool._max_overflow, 0)
-        yield GaugeMetricFamily("db_connections_most", "Connections to Postgres that there may be", value=most)
+        # No engine of ours opens connections beyond the size of its pool.
+        yield GaugeMetricFamily("db_connections_most", "Connections to Postgres that there may be", value=pool.size())
 
 
 _watched: dict[CollectorRegistry, list[Collector]] = {}
