@@ -26,7 +26,7 @@ from uuid_utils import uuid7
 
 from benchmarks.installation import ROOT, Installation, installation
 from shared.db import connect
-from shared.jobs.tables import job_events, jobs
+from shared.jobs.record.tables import job_events, jobs
 from tests.console import browser as browsers
 from tests.support.rows import job_row
 

@@ -26,8 +26,8 @@ from benchmarks.installation import Installation, installation
 from benchmarks.load import Load, drive, post
 from benchmarks.peer import peer_python
 from benchmarks.table import Line, at_least, at_most, show
-from shared.jobs import advertising
-from shared.jobs.notifications import message, queue_name
+from shared.jobs.delivery.notifications import message, queue_name
+from shared.jobs.record import advertising
 from shared.redis_urls import broker
 from tests.support.platform import Platform, wait_for
 

@@ -15,13 +15,13 @@ import shared.collections
 import shared.conversations
 import shared.evaluations.tables
 import shared.flows.tables
-import shared.jobs.counts
-import shared.jobs.deletion
-import shared.jobs.marks
-import shared.jobs.quotas
-import shared.jobs.tables
-import shared.jobs.uploads
-import shared.jobs.webhooks
+import shared.jobs.content.uploads
+import shared.jobs.record.counts
+import shared.jobs.record.marks
+import shared.jobs.record.quotas
+import shared.jobs.record.tables
+import shared.jobs.record.webhooks
+import shared.jobs.upkeep.deletion
 import shared.keys
 import shared.llm.tables
 import shared.stacks.tables  # noqa: F401

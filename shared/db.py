@@ -50,7 +50,7 @@ def connect(url: str, connections: int = 5) -> Engine:
     It connects when it is first used.
 
     No ping before each use: a connection that Postgres has closed fails once, its pool is emptied, and the caller
-    tries again (``shared.jobs.leases``).
+    tries again (``shared.jobs.running.leases``).
     """
     engine = create_engine(
         with_driver(url),

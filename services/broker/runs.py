@@ -10,8 +10,8 @@ from threading import Lock
 
 from sqlalchemy import Engine, RowMapping
 
-from shared.jobs import statements
 from shared.jobs.models import selector_of
+from shared.jobs.record import statements
 from shared.kinds import KINDS
 from shared.llm.broker_client import digest_of
 from shared.llm.chat import OnAttempt

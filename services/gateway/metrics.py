@@ -19,7 +19,7 @@ from prometheus_client.registry import Collector
 from sqlalchemy.exc import DBAPIError
 
 from shared.db import connect
-from shared.jobs import counts
+from shared.jobs.record import counts
 
 
 class Metrics:

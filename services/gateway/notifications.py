@@ -19,7 +19,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from shared.errors import DatabaseUnavailable
-from shared.jobs import notifications
+from shared.jobs.delivery import notifications
 from shared.redis_urls import async_client
 
 log = structlog.get_logger()

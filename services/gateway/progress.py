@@ -8,7 +8,7 @@ from services.gateway.database import Database
 from services.gateway.notifications import Progress
 from shared.contracts.jobs import JobState
 from shared.flows import statements
-from shared.jobs import queries
+from shared.jobs.record import queries
 
 
 async def progress_of_jobs(database: Database, known: Mapping[str, int | None]) -> Mapping[str, Progress]:

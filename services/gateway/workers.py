@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from services.gateway.database import Database
-from shared.jobs import queries
+from shared.jobs.record import queries
 from shared.kinds import KINDS
 
 #: Workers say every 2 seconds that they are alive.

@@ -31,7 +31,7 @@ from services.host.groups import DELEGATED, delegate_groups
 
 #: What every process of the platform imports; never a library that starts threads of its own.
 _COMMON = (
-    "shared.jobs.worker", "shared.jobs.queries", "celery.bin.worker", "celery.apps.worker",
+    "shared.jobs.worker", "shared.jobs.record.queries", "celery.bin.worker", "celery.apps.worker",
     "celery.concurrency.thread", "kombu.transport.redis", "migrations.upgrade", "alembic.command",
 )  # fmt: skip
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NAME = 1, 4, 15

@@ -7,7 +7,7 @@ import time
 import structlog
 from sqlalchemy import Engine
 
-from shared.jobs import counts
+from shared.jobs.record import counts
 
 log = structlog.get_logger(__name__)
 

@@ -19,7 +19,8 @@ from uuid_utils import uuid7
 from shared.contracts.evaluations import RUN_LABEL, Case, Expectation
 from shared.evaluations import statements
 from shared.evaluations.scoring import FinishedRun, Outcome, Used, score
-from shared.jobs import notifications, submission
+from shared.jobs.delivery import notifications
+from shared.jobs.record import submission
 
 log = structlog.get_logger(__name__)
 

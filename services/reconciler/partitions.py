@@ -14,7 +14,8 @@ import structlog
 from sqlalchemy import Engine, RowMapping
 from sqlalchemy.exc import OperationalError
 
-from shared.jobs import metrics, partitions
+from shared.jobs import metrics
+from shared.jobs.upkeep import partitions
 
 log = structlog.get_logger(__name__)
 

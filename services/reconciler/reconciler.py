@@ -18,7 +18,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from shared.db import prepare_nothing
 from shared.jobs import metrics
-from shared.jobs.maintenance import LEADER_LOCK
+from shared.jobs.upkeep.maintenance import LEADER_LOCK
 
 log = structlog.get_logger(__name__)
 

@@ -10,7 +10,10 @@ from redis.exceptions import RedisError
 from sqlalchemy import Engine
 
 from shared.errors import WorkerCrashed
-from shared.jobs import maintenance, metrics, notifications, statements
+from shared.jobs import metrics
+from shared.jobs.delivery import notifications
+from shared.jobs.record import statements
+from shared.jobs.upkeep import maintenance
 from shared.kinds import KINDS
 
 log = structlog.get_logger(__name__)

@@ -18,8 +18,8 @@ from sqlalchemy import Connection, Engine, delete, func, select
 from services.reconciler.partitions import PastDays
 from shared import blobs
 from shared.blobs import files
-from shared.jobs import deletion, maintenance, partitions
-from shared.jobs.tables import workers
+from shared.jobs.record.tables import workers
+from shared.jobs.upkeep import deletion, maintenance, partitions
 
 log = structlog.get_logger(__name__)
 

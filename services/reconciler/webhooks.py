@@ -25,8 +25,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from standardwebhooks.webhooks import Webhook
 
 from shared.addresses import AddressPrivate, AddressUnknown, resolve
-from shared.jobs import metrics, webhooks
-from shared.jobs.webhooks import Attempt
+from shared.jobs import metrics
+from shared.jobs.record import webhooks
+from shared.jobs.record.webhooks import Attempt
 
 log = structlog.get_logger(__name__)
 

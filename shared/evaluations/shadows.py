@@ -10,7 +10,7 @@ from sqlalchemy import RowMapping, TextClause, bindparam, text
 from sqlalchemy.dialects.postgresql import JSONB
 
 from shared.contracts.evaluations import RUN_LABEL
-from shared.jobs.prepared import sql
+from shared.jobs.record.prepared import sql
 
 Row = Mapping[str, Any] | RowMapping
 #: How late a job's row may become visible after its ``created_at``: an insert takes milliseconds to commit.

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import RowMapping, TextClause, bindparam, text
 from sqlalchemy.dialects.postgresql import JSONB
 
-from shared.jobs.prepared import sql
+from shared.jobs.record.prepared import sql
 
 Row = Mapping[str, Any] | RowMapping
 _VIEW = "id, name, variants, repeat, budget, state, actor, created_at, finished_at"

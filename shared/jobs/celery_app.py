@@ -10,7 +10,7 @@ from typing import Any
 
 from celery import Celery
 
-from shared.jobs.notifications import PREFIX
+from shared.jobs.delivery.notifications import PREFIX
 from shared.redis_urls import broker
 from shared.settings import CelerySettings
 

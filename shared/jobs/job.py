@@ -29,7 +29,7 @@ class Job:
     tenant_id: str
     #: Which capability runs it, for example ``execute``; also the name of the queue that its notifications go to.
     kind: str
-    #: RUNNING while a worker holds it; see ``shared.jobs.statements`` for how states follow each other.
+    #: RUNNING while a worker holds it; see ``shared.jobs.record.statements`` for how states follow each other.
     state: JobState
     #: The request as the client sent it; the runner validates it against the kind's input model before each run.
     input: Mapping[str, JsonValue]

@@ -9,8 +9,8 @@ from pydantic import JsonValue
 from sqlalchemy import Engine
 
 from shared.jobs.job import Job
-from shared.jobs.report import JobReport
-from shared.jobs.runner import ModelAccess
+from shared.jobs.running.report import JobReport
+from shared.jobs.running.runner import ModelAccess
 from shared.llm.broker_client import BrokerClient, BrokeredModels, BrokerSettings
 from shared.llm.chat import Prompts, Provider
 from shared.llm.job import JobAccount, JobLlm

@@ -25,13 +25,14 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from shared import VERSION, blobs, db, logs, tracing
-from shared.jobs import advertising, metrics
+from shared.jobs import metrics
 from shared.jobs.celery_app import arguments, celery_app
+from shared.jobs.delivery.notifications import TASK
+from shared.jobs.delivery.polling import Poller
 from shared.jobs.job import Capability
 from shared.jobs.models import open_models
-from shared.jobs.notifications import TASK
-from shared.jobs.polling import Poller
-from shared.jobs.runner import Runner, ServedKind, Stores
+from shared.jobs.record import advertising
+from shared.jobs.running.runner import Runner, ServedKind, Stores
 from shared.kinds import KINDS
 from shared.redis_urls import client
 from shared.settings import CelerySettings, JobSettings, StoreSettings

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Select, and_, delete, func, select
 from sqlalchemy.dialects.postgresql import insert
 
-from shared.jobs.tables import job_forms, jobs
+from shared.jobs.record.tables import job_forms, jobs
 from shared.stacks.tables import stack_results as table
 
 #: The newest of a tenant; the others are detected again when they are asked for.

@@ -13,7 +13,7 @@ import pytest
 from standardwebhooks.webhooks import Webhook
 
 from assay.webhooks import InvalidSignature, sign, verify
-from shared.jobs.webhooks import new_secret
+from shared.jobs.record.webhooks import new_secret
 from tests.docs.examples import ROOT, blocks
 
 BODY = b'{"type":"job.finished","timestamp":"2026-11-23T06:00:00Z","data":{"id":"j-1","kind":"execute"}}'

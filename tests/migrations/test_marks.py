@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Connection, text
 
 from shared.db import connect
-from shared.jobs.listing import JobFilter, page, total
+from shared.jobs.record.listing import JobFilter, page, total
 
 _JOB = text(
     "INSERT INTO jobs (id, tenant_id, kind, state, input, conversation_id, actor, labels) "

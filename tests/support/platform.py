@@ -19,8 +19,9 @@ from services.host.environment import python_path
 from services.host.prefork import Prefork, PreforkedProcess
 from shared.contracts.jobs import JobState
 from shared.db import connect
-from shared.jobs import notifications, submission
-from shared.jobs.tables import job_events, jobs
+from shared.jobs.delivery import notifications
+from shared.jobs.record import submission
+from shared.jobs.record.tables import job_events, jobs
 from shared.redis_urls import client
 from shared.settings import StoreSettings
 from tests.support.rows import job_row

@@ -19,8 +19,8 @@ from shared import blobs, db, logs
 from shared.contracts.execute import ExecuteInput
 from shared.errors import JobCancelled, UserCodeFailed
 from shared.jobs.job import Context, Job
-from shared.jobs.report import JobReport
-from shared.jobs.runner import Stores
+from shared.jobs.running.report import JobReport
+from shared.jobs.running.runner import Stores
 from shared.jobs.worker import Worker
 from shared.llm.chat import ChatReply, ChatRequest, RenderedPrompt
 from shared.loop import Budget

@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.gateway.settings import Settings
 from shared.contracts.limits import Quota, TenantLimits
 from shared.errors import DatabaseUnavailable, Overloaded, QuotaExceeded
-from shared.jobs import counts, quotas
+from shared.jobs.record import counts, quotas
 from shared.llm.ledger import tokens_since
 
 _CACHE_SECONDS = 1.0

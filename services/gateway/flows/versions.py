@@ -36,7 +36,7 @@ from shared.flows.forms.mermaid import difference_chart
 from shared.flows.lint import lint
 from shared.flows.operations import apply, difference, to_contract, to_json
 from shared.flows.store import Flow, branch_source, origin_and_job
-from shared.jobs import queries
+from shared.jobs.record import queries
 
 router = routes("/v1/flows/{id}", "Flows", is_large_flow)
 

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from shared.errors import IdempotencyKeyReused, InvalidRequest, RequestInFlight
-from shared.jobs import submission
+from shared.jobs.record import submission
 
 _KEPT_HEADERS = ("location", "retry-after", "etag", "content-type")
 

@@ -25,7 +25,7 @@ from shared.contracts.document import DocumentInput
 from shared.contracts.jobs import JobRequest
 from shared.declarations.documents import parameter_faults
 from shared.errors import InvalidRequest, LanguageUnavailable, MissingScope, NoProviderConfigured, SourceNotAllowed
-from shared.jobs import queries
+from shared.jobs.record import queries
 from shared.kinds import KINDS
 from shared.llm.vendors.table import key_variables
 from shared.stacks import definitions

@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.gateway.dependencies import Dependencies
 from services.gateway.jobs import views
 from shared.contracts.jobs import JobState
-from shared.jobs import listing, queries
+from shared.jobs.record import listing, queries
 
 
 async def viewing(

@@ -12,7 +12,7 @@ from services.gateway.http.auth import Caller
 from services.gateway.jobs import checks, views
 from services.gateway.jobs.submit import Row, row_of
 from shared.contracts.jobs import BudgetInput, ReplayInput
-from shared.jobs import queries
+from shared.jobs.record import queries
 from shared.kinds import KINDS
 
 

@@ -17,7 +17,7 @@ from services.gateway.http.auth import Caller
 from services.gateway.jobs import checks, views
 from shared import tracing
 from shared.contracts.jobs import JobRequest
-from shared.jobs import submission
+from shared.jobs.record import submission
 
 _TRACE = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 Row = dict[str, Any]

@@ -17,7 +17,7 @@ from services.gateway.http.uploads import disposition
 from services.gateway.tables.forms import FORMS, MOST_SHEET_COLUMNS, MOST_SHEET_ROWS, Form
 from shared import blobs
 from shared.errors import InvalidRequest, NotFound
-from shared.jobs import files
+from shared.jobs.content import files
 
 
 async def file_of(db: AsyncConnection, result: object, format: str, tenant: str) -> RowMapping:

@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.gateway.dependencies import Dependencies
 from services.gateway.http.responses import JsonText
 from shared.db import READ_JSON
-from shared.jobs import queries
+from shared.jobs.record import queries
 
 Row = RowMapping | Mapping[str, Any]
 View = dict[str, Any]

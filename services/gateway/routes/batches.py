@@ -21,7 +21,7 @@ from services.gateway.routing import narrowed, routes
 from shared.contracts.common import Request as Strict
 from shared.contracts.jobs import BatchView, JobRequest, JobState
 from shared.errors import NotFound
-from shared.jobs import queries, submission
+from shared.jobs.record import queries, submission
 from shared.kinds import KindSpec, request_type
 
 router = routes("/v1/batches", "Batches")

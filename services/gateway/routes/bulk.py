@@ -26,8 +26,8 @@ from services.gateway.streams.waits import find
 from shared.contracts.common import Request as Strict
 from shared.contracts.jobs import BulkOutcome, BulkOutcomes, JobState, ReplayInput
 from shared.errors import AssayError, JobFinished
-from shared.jobs import listing, statements, submission
-from shared.jobs.listing import Place
+from shared.jobs.record import listing, statements, submission
+from shared.jobs.record.listing import Place
 
 router = routes("/v1/jobs", "Jobs")
 

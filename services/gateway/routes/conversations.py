@@ -17,7 +17,7 @@ from shared import conversations
 from shared.contracts.common import Page
 from shared.contracts.conversations import Conversation, ConversationSummary, Message
 from shared.errors import NotFound
-from shared.jobs import listing
+from shared.jobs.record import listing
 
 router = routes("/v1/conversations", "Conversations")
 

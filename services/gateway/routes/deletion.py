@@ -13,7 +13,7 @@ from services.gateway.http.rules import EndpointRules, Id, TenantName
 from services.gateway.routing import routes
 from services.gateway.streams.waits import find
 from shared.errors import Conflict
-from shared.jobs import deletion
+from shared.jobs.upkeep import deletion
 
 job_router = routes("/v1/jobs", "Jobs")
 tenant_router = routes("/v1/tenants", "Limits")

@@ -12,7 +12,7 @@ from services.gateway.http.rules import Id
 from services.gateway.routing import routes
 from shared.contracts.webhooks import Deliveries, Delivery
 from shared.errors import NotFound
-from shared.jobs import webhooks
+from shared.jobs.record import webhooks
 
 router = routes("/v1/jobs", "Webhooks")
 

@@ -34,7 +34,7 @@ from shared.contracts.evaluations import (
 from shared.errors import Conflict, InvalidRequest, NotFound
 from shared.evaluations import report, statements
 from shared.evaluations.statistics import wilson
-from shared.jobs import statements as job_statements
+from shared.jobs.record import statements as job_statements
 
 router = routes("/v1/evaluations", "Evaluations")
 

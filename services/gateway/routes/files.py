@@ -24,7 +24,7 @@ from shared import blobs
 from shared.contracts.common import Page
 from shared.contracts.files import FileInfo
 from shared.errors import NotFound, RangeNotSatisfiable, UnsupportedMediaType
-from shared.jobs import files
+from shared.jobs.content import files
 
 router = routes("/v1/files", "Files")
 

@@ -16,8 +16,8 @@ from services.gateway.http.responses import Prepared, cursor_after, page, read_c
 from services.gateway.jobs import items
 from services.gateway.routing import routes
 from shared.contracts.jobs import JobCounts, JobKind, JobPage, JobState, StateCount
-from shared.jobs import listing
-from shared.jobs.listing import JobFilter, Place
+from shared.jobs.record import listing
+from shared.jobs.record.listing import JobFilter, Place
 from shared.kinds import KINDS
 
 router = routes("/v1/jobs", "Jobs")

@@ -26,7 +26,7 @@ from services.gateway.tables.forms import FORMS
 from shared.contracts.jobs import JobRequest, JobState, JobView, ReplayInput
 from shared.contracts.models import LlmCalls, LlmCallText
 from shared.errors import JobFinished, JobNotFinished, NotFound, PreconditionFailed
-from shared.jobs import queries, statements
+from shared.jobs.record import queries, statements
 from shared.kinds import KindSpec, request_type
 from shared.llm.ledger import as_call, call_with_text, calls_of
 from shared.llm.texts import unpacked

@@ -15,7 +15,7 @@ from services.gateway.http.auth import CurrentCaller
 from services.gateway.http.rules import EndpointRules, TenantName
 from services.gateway.routing import routes
 from shared.contracts.limits import LimitsInput, TenantLimits
-from shared.jobs import quotas
+from shared.jobs.record import quotas
 
 router = routes("/v1", "Limits")
 

@@ -34,7 +34,7 @@ from shared.contracts.operations import (
     Workers,
 )
 from shared.errors import InvalidRequest, MissingScope
-from shared.jobs import statistics
+from shared.jobs.upkeep import statistics
 from shared.kinds import KINDS
 
 router = routes("/v1", "Operations")

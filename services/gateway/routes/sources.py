@@ -14,7 +14,7 @@ from services.gateway.routing import routes
 from services.gateway.streams.waits import find
 from shared.contracts.detect import DetectSource, SourceText
 from shared.errors import NotFound
-from shared.jobs import queries
+from shared.jobs.record import queries
 
 router = routes("/v1/jobs", "Jobs")
 

@@ -24,7 +24,7 @@ from services.gateway.routing import routes
 from shared import blobs
 from shared.contracts.files import UploadInfo
 from shared.errors import Conflict, InvalidRequest, NotFound, PreconditionFailed, UnsupportedMediaType
-from shared.jobs import files, uploads
+from shared.jobs.content import files, uploads
 
 router = routes("/v1/uploads", "Files")
 

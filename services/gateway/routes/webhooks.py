@@ -13,7 +13,7 @@ from services.gateway.routing import routes
 from shared.contracts.common import Page
 from shared.contracts.webhooks import WebhookSecret, WebhookSecretInput
 from shared.errors import Conflict, NotFound
-from shared.jobs import webhooks
+from shared.jobs.record import webhooks
 
 router = routes("/v1/webhooks/secrets", "Webhooks")
 

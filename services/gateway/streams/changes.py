@@ -18,7 +18,7 @@ from services.gateway.routing import routes
 from services.gateway.streams import event_stream
 from services.gateway.streams.event_stream import News, frame
 from shared.contracts.jobs import JobState
-from shared.jobs import listing
+from shared.jobs.record import listing
 
 router = routes("/v1/events", "Jobs")
 

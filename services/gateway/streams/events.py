@@ -17,7 +17,7 @@ from services.gateway.streams import event_stream
 from services.gateway.streams.event_stream import News, frame
 from shared.contracts.jobs import JobState
 from shared.errors import InvalidRequest, NotFound
-from shared.jobs import queries
+from shared.jobs.record import queries
 
 router = routes("/v1/jobs", "Jobs")
 

@@ -19,7 +19,7 @@ from services.gateway.jobs import views
 from services.gateway.notifications import Watch
 from shared.contracts.jobs import JobState
 from shared.errors import DatabaseUnavailable, NotFound
-from shared.jobs import queries
+from shared.jobs.record import queries
 
 _MOST_SECONDS = 60.0
 _WAIT = re.compile(r"(?:^|[,;\s])wait\s*=\s*\"?(\d{1,9})\"?(?=$|[,;\s])", re.IGNORECASE)

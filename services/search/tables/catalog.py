@@ -22,7 +22,7 @@ from sqlalchemy.dialects.postgresql import Insert, insert
 from sqlalchemy.exc import OperationalError
 
 import shared.collections as statements
-import shared.jobs.tables  # noqa: F401 - the attempts refer to jobs
+import shared.jobs.record.tables  # noqa: F401 - the attempts refer to jobs
 from shared.collections import collections, search_attempts, search_rewrites
 from shared.contracts.search import TableSpec
 from shared.errors import DatabaseUnavailable, UnknownCollection

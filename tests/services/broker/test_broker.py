@@ -19,13 +19,13 @@ from services.broker.server import BrokerServer
 from shared import db
 from shared.contracts.jobs import JobState
 from shared.errors import JobCancelled, NoProviderConfigured, ProvidersFailed
-from shared.jobs import statements, submission
+from shared.jobs.delivery.notifier import Notifier
 from shared.jobs.job import Job
-from shared.jobs.leases import Lease, LeasedWriter
 from shared.jobs.models import BrokeredJobModels, JobModels
-from shared.jobs.notifier import Notifier
-from shared.jobs.report import JobReport
-from shared.jobs.runner import claimed_job
+from shared.jobs.record import statements, submission
+from shared.jobs.running.leases import Lease, LeasedWriter
+from shared.jobs.running.report import JobReport
+from shared.jobs.running.runner import claimed_job
 from shared.llm.broker_client import BrokerClient, Connection, digest_of
 from shared.llm.chat import ChatMessage, ChatRequest, Estimates, ImagePart, TokenUsage, Tool, ToolUse
 from shared.llm.faults import BrokerRefused, BrokerUnavailable, NoSuchModel

@@ -11,8 +11,9 @@ from sqlalchemy import RowMapping, select, text
 
 from shared import blobs
 from shared.contracts.jobs import JobState
-from shared.jobs import notifications, submission
-from shared.jobs.tables import workers
+from shared.jobs.delivery import notifications
+from shared.jobs.record import submission
+from shared.jobs.record.tables import workers
 from shared.settings import StoreSettings
 from tests.support.platform import Platform, wait_for
 from tests.support.rows import job_row

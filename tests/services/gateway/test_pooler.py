@@ -15,8 +15,8 @@ from migrations import roles
 from services.gateway.database import Database
 from services.gateway.settings import Settings
 from shared.db import connect, with_driver
-from shared.jobs import submission
-from shared.jobs.tables import jobs
+from shared.jobs.record import submission
+from shared.jobs.record.tables import jobs
 from shared.settings import StoreSettings
 from tests.services.gateway.conftest import Gateway, serving
 from tests.support.platform import Platform, wait_for

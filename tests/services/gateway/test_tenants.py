@@ -15,8 +15,8 @@ from migrations import roles
 from services.gateway.database import Database
 from shared.blobs import files
 from shared.db import with_driver
-from shared.jobs import submission
-from shared.jobs.tables import jobs
+from shared.jobs.record import submission
+from shared.jobs.record.tables import jobs
 from tests.support.rows import job_row
 
 

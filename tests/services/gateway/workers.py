@@ -9,8 +9,9 @@ from pydantic import JsonValue
 from sqlalchemy import Connection, Engine, select
 
 from shared.contracts.jobs import JobState
-from shared.jobs import advertising, notifications, statements
-from shared.jobs.tables import jobs
+from shared.jobs.delivery import notifications
+from shared.jobs.record import advertising, statements
+from shared.jobs.record.tables import jobs
 from shared.kinds import KINDS
 
 ALL = list(KINDS)

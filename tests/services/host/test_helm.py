@@ -16,7 +16,7 @@ from sqlalchemy import text
 from scripts import kubernetes
 from services.host.processes import PROCESSES, Process
 from shared.db import connect
-from shared.jobs import submission
+from shared.jobs.record import submission
 from shared.kinds import KINDS
 from shared.settings import JobSettings
 from tests.support.rows import job_row

@@ -10,7 +10,7 @@ from sqlalchemy import Engine, text
 from services.reconciler.counters import Upkeep
 from shared.contracts.jobs import JobState
 from shared.db import connect
-from shared.jobs import counts, statements, submission
+from shared.jobs.record import counts, statements, submission
 from tests.support.rows import job_row
 
 

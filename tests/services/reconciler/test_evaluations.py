@@ -17,8 +17,8 @@ from services.reconciler.evaluations import advance, advance_all
 from shared.contracts.jobs import JobState
 from shared.db import connect
 from shared.evaluations import statements
-from shared.jobs import notifications
-from shared.jobs import statements as job_statements
+from shared.jobs.delivery import notifications
+from shared.jobs.record import statements as job_statements
 
 Json = dict[str, Any]
 

@@ -16,7 +16,9 @@ from services.reconciler.partitions import PastDays, add_days
 from services.reconciler.retention import Retention
 from shared import blobs
 from shared.db import connect
-from shared.jobs import deletion, metrics, partitions, queries, statements, submission
+from shared.jobs import metrics
+from shared.jobs.record import queries, statements, submission
+from shared.jobs.upkeep import deletion, partitions
 from tests.support.event_days import id_on, partition_on, split_into_days
 from tests.support.event_days import partitions as there
 from tests.support.rows import job_row

@@ -13,9 +13,9 @@ from sqlalchemy import Engine, text
 from services.reconciler.reconciler import PeriodicTask, Reconciler
 from services.reconciler.recovery import SPARE, notify_again
 from shared.db import connect
-from shared.jobs import submission
-from shared.jobs.maintenance import LEADER_LOCK
-from shared.jobs.notifications import queue_name
+from shared.jobs.delivery.notifications import queue_name
+from shared.jobs.record import submission
+from shared.jobs.upkeep.maintenance import LEADER_LOCK
 from tests.support.rows import job_row
 from tests.support.wait import until
 

@@ -13,8 +13,8 @@ from services.reconciler.retention import Retention
 from shared import blobs, conversations
 from shared.blobs import files
 from shared.db import connect
-from shared.jobs import files as job_files
-from shared.jobs import statements, submission
+from shared.jobs.content import files as job_files
+from shared.jobs.record import statements, submission
 from shared.settings import StoreSettings
 from tests.support.rows import job_row
 

@@ -19,8 +19,8 @@ from shared.contracts.jobs import JobState
 from shared.db import connect
 from shared.evaluations import shadows as statements
 from shared.evaluations import statements as evaluation_statements
-from shared.jobs import statements as job_statements
-from shared.jobs import submission
+from shared.jobs.record import statements as job_statements
+from shared.jobs.record import submission
 
 Json = dict[str, Any]
 _ASKED: Json = {"llm_calls": 1, "input_tokens": 60, "output_tokens": 40}

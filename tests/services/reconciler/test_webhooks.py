@@ -16,8 +16,8 @@ from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
 from services.reconciler.webhooks import PAUSES, AddressRefused, Target, Webhooks
 from shared.db import connect
-from shared.jobs import statements, submission
-from shared.jobs import webhooks as records
+from shared.jobs.record import statements, submission
+from shared.jobs.record import webhooks as records
 from tests.support.rows import job_row
 from tests.support.wait import until
 

@@ -23,8 +23,9 @@ from shared import blobs, collections
 from shared.collections import search_attempts
 from shared.contracts.search import CollectionInput
 from shared.db import connect
-from shared.jobs import notifications, submission
-from shared.jobs.tables import job_events, jobs, workers
+from shared.jobs.delivery import notifications
+from shared.jobs.record import submission
+from shared.jobs.record.tables import job_events, jobs, workers
 from shared.settings import StoreSettings
 from tests.services.search.conftest import CONFERENCE, EXHIBITORS, SESSIONS
 from tests.support.embedding import weights

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import RowMapping, select
 
-from shared.jobs import notifications, submission
-from shared.jobs.tables import job_forms
+from shared.jobs.delivery import notifications
+from shared.jobs.record import submission
+from shared.jobs.record.tables import job_forms
 from shared.settings import StoreSettings
 from tests.support.platform import Platform
 from tests.support.rows import job_row

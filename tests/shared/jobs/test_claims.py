@@ -12,8 +12,8 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 
 from shared.db import connect
-from shared.jobs import submission
-from shared.jobs.claims import Claimed, Claims
+from shared.jobs.record import submission
+from shared.jobs.running.claims import Claimed, Claims
 from shared.settings import StoreSettings
 from tests.support.rows import job_row
 

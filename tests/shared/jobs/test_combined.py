@@ -9,7 +9,7 @@ from threading import Event
 
 import pytest
 
-from shared.jobs.combined import CombinedCalls
+from shared.jobs.running.combined import CombinedCalls
 from tests.support.wait import until
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 
-from shared.jobs.gate import Gate
+from shared.jobs.running.gate import Gate
 from tests.support.wait import until
 
 

@@ -11,9 +11,9 @@ from sqlalchemy import Connection, Engine, create_engine, text
 
 from shared.contracts.jobs import JobState
 from shared.db import connect
-from shared.jobs import statements, submission
-from shared.jobs.leases import Lease, LeasedWriter, LeaseLost, Leases
-from shared.jobs.statements import Held
+from shared.jobs.record import statements, submission
+from shared.jobs.record.statements import Held
+from shared.jobs.running.leases import Lease, LeasedWriter, LeaseLost, Leases
 from tests.support.rows import job_row
 from tests.support.wait import until
 

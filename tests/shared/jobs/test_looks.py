@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import Connection, text
 
 from shared.db import connect
-from shared.jobs import listing
-from shared.jobs.listing import JobFilter, Place
+from shared.jobs.record import listing
+from shared.jobs.record.listing import JobFilter, Place
 
 _ROWS = 150
 _FILL = """

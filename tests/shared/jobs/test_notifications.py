@@ -10,7 +10,7 @@ from celery import Celery
 from redis import Redis
 
 from shared.jobs.celery_app import celery_app
-from shared.jobs.notifications import TASK, message, queue_name
+from shared.jobs.delivery.notifications import TASK, message, queue_name
 from shared.redis_urls import broker
 from shared.settings import CelerySettings
 

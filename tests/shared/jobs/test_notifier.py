@@ -9,8 +9,8 @@ from typing import cast
 
 from redis import Redis
 
-from shared.jobs.notifications import EVENTS_CHANNEL, queue_name
-from shared.jobs.notifier import Notifier
+from shared.jobs.delivery.notifications import EVENTS_CHANNEL, queue_name
+from shared.jobs.delivery.notifier import Notifier
 from tests.support.wait import until
 
 

@@ -17,8 +17,9 @@ from sqlalchemy.dialects import postgresql
 
 from shared.contracts.jobs import JobState
 from shared.db import connect
-from shared.jobs import counts, deletion, listing, maintenance, queries, statements, submission
-from shared.jobs.statements import Held
+from shared.jobs.record import counts, listing, queries, statements, submission
+from shared.jobs.record.statements import Held
+from shared.jobs.upkeep import deletion, maintenance
 from tests.support.rows import job_row
 
 _TABLES = "jobs, job_turns, job_counts, job_deltas, job_events, job_marks, conversations"

@@ -10,7 +10,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from services.host.installation import free_port
-from shared.jobs.polling import Poller
+from shared.jobs.delivery.polling import Poller
 from tests.support.wait import until
 
 

@@ -16,7 +16,7 @@ import pytest
 from redis.exceptions import RedisError
 
 from services.host.redis import program
-from shared.jobs import notifications
+from shared.jobs.delivery import notifications
 from shared.redis_urls import client
 from shared.settings import StoreSettings
 from tests.support.platform import Platform, wait_for

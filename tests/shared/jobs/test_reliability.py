@@ -12,7 +12,8 @@ from sqlalchemy import text
 
 from services.host.child import RunningProcess
 from shared.contracts.jobs import JobState
-from shared.jobs import notifications, statements
+from shared.jobs.delivery import notifications
+from shared.jobs.record import statements
 from shared.settings import StoreSettings
 from tests.support.platform import Platform, check_history, wait_for
 

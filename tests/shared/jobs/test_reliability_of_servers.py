@@ -9,7 +9,7 @@ import pytest
 from migrations.upgrade import upgrade
 from services.host.postgres import Postgres
 from services.host.redis import Redis
-from shared.jobs import notifications
+from shared.jobs.delivery import notifications
 from shared.settings import StoreSettings
 from tests.support.platform import Platform, check_history, wait_for
 

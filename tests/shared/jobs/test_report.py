@@ -8,12 +8,12 @@ import pytest
 from redis import Redis
 
 from shared import db
-from shared.jobs import statements, submission
-from shared.jobs.leases import Lease, LeasedWriter
+from shared.jobs.delivery.notifier import Notifier
 from shared.jobs.models import JobModels
-from shared.jobs.notifier import Notifier
-from shared.jobs.report import JobReport
-from shared.jobs.runner import claimed_job
+from shared.jobs.record import statements, submission
+from shared.jobs.running.leases import Lease, LeasedWriter
+from shared.jobs.running.report import JobReport
+from shared.jobs.running.runner import claimed_job
 from shared.llm.chat import ChatRequest
 from shared.llm.layer import LlmLayer
 from shared.loop import Budget

@@ -21,7 +21,8 @@ from shared.db import metadata
 from shared.evaluations import shadows
 from shared.evaluations import statements as evaluations
 from shared.flows import statements as flows
-from shared.jobs import counts, deletion, listing, queries, statements, statistics, submission, webhooks
+from shared.jobs.record import counts, listing, queries, statements, submission, webhooks
+from shared.jobs.upkeep import deletion, statistics
 from shared.llm import ledger
 from shared.stacks import results
 from tests.support.platform import ROOT

@@ -10,8 +10,9 @@ from sqlalchemy import Connection, RowMapping, select, text
 
 from shared.contracts.jobs import JobState
 from shared.db import connect
-from shared.jobs import advertising, listing, maintenance, queries, quotas, statements, submission
-from shared.jobs.tables import job_events
+from shared.jobs.record import advertising, listing, queries, quotas, statements, submission
+from shared.jobs.record.tables import job_events
+from shared.jobs.upkeep import maintenance
 from tests.support.rows import job_row
 
 

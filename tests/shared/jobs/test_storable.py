@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from shared.jobs.report import EVENT_BYTES, event_data, storable
+from shared.jobs.running.report import EVENT_BYTES, event_data, storable
 
 JSON = st.recursive(
     st.none()

@@ -14,10 +14,10 @@ from shared.blobs import files
 from shared.contracts.jobs import JobState
 from shared.db import connect
 from shared.errors import QuotaExceeded
-from shared.jobs import quotas, statements, submission
-from shared.jobs.files import JobFiles
-from shared.jobs.storage import StorageQuota
-from shared.jobs.tables import jobs
+from shared.jobs.content.files import JobFiles
+from shared.jobs.content.storage import StorageQuota
+from shared.jobs.record import quotas, statements, submission
+from shared.jobs.record.tables import jobs
 from tests.support.rows import job_row
 
 

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Engine, Row, text
 
 from shared.contracts.jobs import JobState
 from shared.db import connect
-from shared.jobs import statements, submission
+from shared.jobs.record import statements, submission
 from tests.support.rows import job_row
 
 _CAP = 2

@@ -11,8 +11,9 @@ import pytest
 from sqlalchemy import text
 
 from shared import conversations
-from shared.jobs import notifications, statements, submission
-from shared.jobs.leases import KILL_AFTER_SECONDS
+from shared.jobs.delivery import notifications
+from shared.jobs.record import statements, submission
+from shared.jobs.running.leases import KILL_AFTER_SECONDS
 from shared.settings import StoreSettings
 from tests.support.platform import Platform, wait_for
 from tests.support.rows import job_row

@@ -7,7 +7,7 @@ from typing import Any
 import httpx2 as httpx
 from uuid_utils import uuid7
 
-from shared.jobs.tables import jobs
+from shared.jobs.record.tables import jobs
 from tests.services.gateway.conftest import Gateway
 from tests.services.gateway.http.test_problems import assert_problem
 from tests.support.rows import job_row

@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from services.gateway.settings import Settings
 from shared import VERSION
 from shared.contracts.jobs import BatchView, JobView
-from shared.jobs import advertising, statements
+from shared.jobs.record import advertising, statements
 from tests.services.gateway import workers
 from tests.services.gateway.conftest import Gateway, serving, with_http
 from tests.services.gateway.http.test_problems import EXECUTE, assert_problem

@@ -11,7 +11,7 @@ import httpx2 as httpx
 import pytest
 from sqlalchemy import insert, text
 
-from shared.jobs.listing import MOST_LOOKED_AT
+from shared.jobs.record.listing import MOST_LOOKED_AT
 from shared.llm.tables import llm_calls
 from tests.services.gateway.conftest import Gateway
 from tests.services.gateway.workers import advertise, claim, complete, retire

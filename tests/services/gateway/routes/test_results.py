@@ -12,8 +12,8 @@ from uuid_utils import uuid7
 
 from services.gateway.jobs.submit import new_id
 from shared import blobs
-from shared.jobs import files
-from shared.jobs.tables import jobs
+from shared.jobs.content import files
+from shared.jobs.record.tables import jobs
 from tests.services.gateway.conftest import Gateway
 from tests.services.gateway.http.test_problems import assert_problem
 from tests.support.rows import job_row

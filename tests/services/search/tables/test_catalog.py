@@ -15,7 +15,7 @@ from shared.collections import search_attempts
 from shared.contracts.search import CollectionInput
 from shared.db import connect
 from shared.errors import UnknownCollection
-from shared.jobs import submission
+from shared.jobs.record import submission
 from tests.support.rows import job_row
 
 

@@ -12,10 +12,10 @@ from pydantic import JsonValue
 from sqlalchemy import Connection
 
 from shared import conversations
-from shared.jobs import statements
+from shared.jobs.delivery.notifier import Notifier
 from shared.jobs.job import Effect
-from shared.jobs.leases import Lease, LeasedWriter
-from shared.jobs.notifier import Notifier
+from shared.jobs.record import statements
+from shared.jobs.running.leases import Lease, LeasedWriter
 from shared.llm.ledger import JobUsage, totals
 
 _NOT_LIVE = {

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Dialect, Engine, TextClause
 from sqlalchemy.exc import DBAPIError
 
 from shared.db import refuses_writes, shares_sessions
-from shared.jobs.prepared import Statement
+from shared.jobs.record.prepared import Statement
 
 Values = Mapping[str, Any]
 _Cursor = psycopg.Cursor[dict[str, Any]]

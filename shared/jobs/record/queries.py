@@ -27,8 +27,8 @@ from shared.blobs import files
 from shared.collections import collections
 from shared.conversations import conversations
 from shared.flows.tables import flows
-from shared.jobs.prepared import sql
-from shared.jobs.tables import job_forms, jobs, workers
+from shared.jobs.record.prepared import sql
+from shared.jobs.record.tables import job_forms, jobs, workers
 
 _HEAVY = ("input", "result")
 _COLUMNS = ", ".join(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from sqlalchemy import Column, Table, Text, TextClause
 
 from shared.db import metadata
-from shared.jobs.prepared import sql
-from shared.jobs.tables import time_column
+from shared.jobs.record.prepared import sql
+from shared.jobs.record.tables import time_column
 
 tenant_deletions = Table(
     "tenant_deletions",

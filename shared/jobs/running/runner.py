@@ -25,19 +25,20 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from shared import tracing
 from shared.contracts.jobs import JobState
 from shared.errors import AssayError, InternalError, JobCancelled
-from shared.jobs import metrics, statements
-from shared.jobs.claims import Claims
-from shared.jobs.driver import Values
-from shared.jobs.ended import Ended, as_json, explained, failed
-from shared.jobs.files import JobFiles
-from shared.jobs.gate import Gate
-from shared.jobs.history import History, JobResults
+from shared.jobs import metrics
+from shared.jobs.content.files import JobFiles
+from shared.jobs.content.storage import StorageQuota
+from shared.jobs.delivery.notifier import Notifier
 from shared.jobs.job import Capability, Context, Job
-from shared.jobs.leases import Lease, LeasedWriter, LeaseLost, Leases
-from shared.jobs.notifier import Notifier
-from shared.jobs.report import JobReport
-from shared.jobs.statements import Held
-from shared.jobs.storage import StorageQuota
+from shared.jobs.record import statements
+from shared.jobs.record.driver import Values
+from shared.jobs.record.statements import Held
+from shared.jobs.running.claims import Claims
+from shared.jobs.running.ended import Ended, as_json, explained, failed
+from shared.jobs.running.gate import Gate
+from shared.jobs.running.history import History, JobResults
+from shared.jobs.running.leases import Lease, LeasedWriter, LeaseLost, Leases
+from shared.jobs.running.report import JobReport
 from shared.llm.chat import Prompts, Provider
 from shared.loop import Budget
 

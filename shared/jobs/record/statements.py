@@ -16,8 +16,8 @@ from pydantic import JsonValue
 from sqlalchemy import Executable, TextClause
 
 from shared.contracts.jobs import JobState
-from shared.jobs.prepared import Statement, sql, statement
-from shared.jobs.tables import job_forms
+from shared.jobs.record.prepared import Statement, sql, statement
+from shared.jobs.record.tables import job_forms
 
 
 class Held(NamedTuple):

@@ -21,7 +21,7 @@ _TYPES: Mapping[str, TypeEngine[Any]] = {
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement of every job: executed by ``shared.jobs.driver``, or as a clause of SQLAlchemy."""
+    """A statement of every job: executed by ``shared.jobs.record.driver``, or as a clause of SQLAlchemy."""
 
     prepared: TextClause  #: without values, the same object for every job
     values: Mapping[str, object]
@@ -37,7 +37,7 @@ def sql(words: str, **values: object) -> TextClause:
 
 
 def statement(words: str, **values: object) -> Statement:
-    """The same for ``shared.jobs.driver``."""
+    """The same for ``shared.jobs.record.driver``."""
     short = {name.rpartition("__")[2]: value for name, value in values.items()}
     return Statement(_parsed(words, tuple(values)), short)
 

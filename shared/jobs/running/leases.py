@@ -18,10 +18,10 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from shared.jobs import driver, statements
-from shared.jobs.combined import CombinedCalls
-from shared.jobs.prepared import Statement
-from shared.jobs.statements import Held
+from shared.jobs.record import driver, statements
+from shared.jobs.record.prepared import Statement
+from shared.jobs.record.statements import Held
+from shared.jobs.running.combined import CombinedCalls
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import TextClause
 
-from shared.jobs.prepared import sql
+from shared.jobs.record.prepared import sql
 
 #: Held by the reconciler that leads, in a transaction that lasts as long.
 LEADER_LOCK = 0x415353_41595243

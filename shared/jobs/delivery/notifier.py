@@ -9,7 +9,7 @@ import structlog
 from redis import Redis
 from redis.exceptions import RedisError
 
-from shared.jobs import notifications
+from shared.jobs.delivery import notifications
 
 log = structlog.get_logger(__name__)
 

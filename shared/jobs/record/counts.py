@@ -9,7 +9,7 @@ from __future__ import annotations
 from sqlalchemy import BigInteger, Boolean, Column, Double, Identity, Index, Table, Text, TextClause, text
 
 from shared.db import metadata
-from shared.jobs.prepared import sql
+from shared.jobs.record.prepared import sql
 
 #: Under this name ``job_counts`` has the sums over all tenants.
 ALL = ""

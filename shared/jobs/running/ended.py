@@ -10,7 +10,7 @@ from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 
 from shared.contracts.jobs import JobState
 from shared.errors import AssayError, BudgetSpentError, InternalError
-from shared.jobs.report import storable
+from shared.jobs.running.report import storable
 from shared.loop import BudgetSpent
 
 log = structlog.get_logger(__name__)

@@ -8,7 +8,7 @@ from threading import Lock
 from sqlalchemy import Engine
 
 from shared.errors import QuotaExceeded
-from shared.jobs import quotas
+from shared.jobs.record import quotas
 
 _COUNTED_FOR = 1.0  #: seconds; what other jobs save meanwhile is seen after them
 

@@ -13,7 +13,7 @@ from sqlalchemy.sql import ColumnElement
 from shared import conversations
 from shared.contracts.jobs import JobState
 from shared.jobs.job import FinishedJob
-from shared.jobs.tables import jobs
+from shared.jobs.record.tables import jobs
 from shared.llm.chat import ChatMessage
 
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pydantic import JsonValue
 from sqlalchemy import Executable, TextClause
 
-from shared.jobs.prepared import sql
-from shared.jobs.tables import workers
+from shared.jobs.record.prepared import sql
+from shared.jobs.record.tables import workers
 
 
 def advertise(

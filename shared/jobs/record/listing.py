@@ -33,9 +33,9 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB, aggregate_order_by
 
 from shared.contracts.jobs import JobState
-from shared.jobs.marks import marks
-from shared.jobs.tables import jobs
-from shared.jobs.titles import title, verdict
+from shared.jobs.record.marks import marks
+from shared.jobs.record.tables import jobs
+from shared.jobs.record.titles import title, verdict
 from shared.llm.tables import llm_calls
 
 _HEAVY = ("input", "result")

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from sqlalchemy import ColumnElement, Text, case, cast, func, null
 
-from shared.jobs.tables import jobs
+from shared.jobs.record.tables import jobs
 from shared.kinds import KINDS
 
 _LONGEST = 120

@@ -16,7 +16,7 @@ from shared import blobs
 from shared.blobs import files
 from shared.contracts.files import FileInfo
 from shared.errors import NotFound
-from shared.jobs.storage import StorageQuota
+from shared.jobs.content.storage import StorageQuota
 
 
 def add(id: str, tenant: str, name: str, media_type: str, sha256: str, size: int) -> Insert:

@@ -11,9 +11,10 @@ import structlog
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from shared.jobs import driver, metrics, statements
-from shared.jobs.combined import CombinedCalls
-from shared.jobs.driver import Values
+from shared.jobs import metrics
+from shared.jobs.record import driver, statements
+from shared.jobs.record.driver import Values
+from shared.jobs.running.combined import CombinedCalls
 from shared.llm.broker_client import digest_of
 
 log = structlog.get_logger(__name__)

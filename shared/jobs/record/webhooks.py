@@ -26,8 +26,8 @@ from sqlalchemy import (
 from uuid_utils import uuid7
 
 from shared.db import metadata
-from shared.jobs.prepared import sql
-from shared.jobs.tables import time_column
+from shared.jobs.record.prepared import sql
+from shared.jobs.record.tables import time_column
 
 webhook_secrets = Table(
     "webhook_secrets",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import TextClause
 
-from shared.jobs.prepared import sql
+from shared.jobs.record.prepared import sql
 
 #: Days after today for which there is to be a partition. Without a reconciler for longer, events of the days that
 #: nobody has added are in the default partition, and are deleted one by one.

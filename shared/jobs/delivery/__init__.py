@@ -1,0 +1,1 @@
+"""Notifications: how workers and gateways learn that there is work or news."""

@@ -1,0 +1,1 @@
+"""What Postgres holds of jobs: tables, and statements that either side executes, sync or async."""

@@ -1,0 +1,1 @@
+"""A job in a worker: claim, lease, run, report and end."""

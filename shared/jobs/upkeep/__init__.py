@@ -1,0 +1,1 @@
+"""Statements that keep the record small and right: retention, partitions, deletion, statistics."""
