@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import signal
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ import httpx2 as httpx
 from shared import keys
 from tests.support.platform import Platform
 from tests.support.ports import free_port
+from tests.support.wait import until
 
 
 class Process(Protocol):
@@ -22,6 +24,7 @@ class Process(Protocol):
     def wait(self, timeout: float | None = None) -> int: ...
 
 
+_ARRIVAL_SECONDS = 0.5  #: in which a request reaches a gateway on a busy machine, too
 Start = Callable[[int], Process]  #: a gateway that listens on this port
 
 
@@ -31,6 +34,7 @@ class Serving:
     def __init__(self) -> None:
         self._lock, self._turn = Lock(), itertools.count()
         self._gateways: list[tuple[int, Process]] = []
+        self._sent: list[tuple[int, float]] = []  #: requests without an answer: to which port, and when
 
     def add(self, start: Start) -> None:
         port = free_port()
@@ -39,18 +43,32 @@ class Serving:
             self._gateways.append((port, process))
 
     def replace_oldest(self, start: Start) -> None:
-        """A new one serves; the old one gets no more requests, and ends when it has answered those it has."""
+        """Serve by a new one; the old one gets no more requests, and ends when it has answered those it has."""
         self.add(start)
         with self._lock:
-            _, old = self._gateways.pop(0)
-        Event().wait(0.5)
+            port, old = self._gateways.pop(0)
+        until(lambda: self._has_arrived(port), "the requests that were sent to the old gateway arrive")
         old.send_signal(signal.SIGTERM)
         assert old.wait(30) in (0, -signal.SIGTERM)  # uvicorn ends by the signal that asked it to
 
-    def url(self) -> str:
+    @contextmanager
+    def request(self) -> Iterator[str]:
+        """Yield the URL of the next gateway, for one request."""
         with self._lock:
             port, _ = self._gateways[next(self._turn) % len(self._gateways)]
-        return f"http://127.0.0.1:{port}"
+            sent = (port, time.monotonic())
+            self._sent.append(sent)
+        try:
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            with self._lock:
+                self._sent.remove(sent)
+
+    def _has_arrived(self, port: int) -> bool:
+        """Whether every request to this gateway is answered or has been on its way for long enough."""
+        recent = time.monotonic() - _ARRIVAL_SECONDS
+        with self._lock:
+            return all(to != port or at < recent for to, at in self._sent)
 
 
 class Clients:
@@ -69,11 +87,13 @@ class Clients:
         fresh = httpx.Limits(max_keepalive_connections=0)
         with httpx.Client(headers=self._headers, timeout=30, limits=fresh) as client:
             while not self.over.is_set():
-                answer = client.post(f"{self._serving.url()}/v1/jobs", json=body)
+                with self._serving.request() as url:
+                    answer = client.post(f"{url}/v1/jobs", json=body)
                 assert answer.status_code == 202, answer.text
                 id = answer.json()["id"]
                 self.ids.append(id)
-                done = client.get(f"{self._serving.url()}/v1/jobs/{id}", headers={"Prefer": "wait=5"})
+                with self._serving.request() as url:
+                    done = client.get(f"{url}/v1/jobs/{id}", headers={"Prefer": "wait=5"})
                 assert done.status_code == 200, done.text
 
 

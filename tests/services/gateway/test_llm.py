@@ -86,17 +86,18 @@ def test_a_job_whose_models_the_tenant_may_not_use_is_refused_at_submit(
 
 
 def test_work_that_outlives_the_gateway_leaves_no_connection(gateway: Gateway) -> None:
-    llm, closed = LlmAccess(gateway.settings), Event()
+    llm, begun, closed = LlmAccess(gateway.settings), Event(), Event()
     opened: list[Any] = []
 
     def work() -> None:
+        begun.set()
         closed.wait(60)
         with llm._engine.connect() as connection:
             opened.append(connection.connection.driver_connection)
 
     async def outlived() -> None:
         asking = asyncio.ensure_future(llm.ask(work))
-        await asyncio.sleep(0.1)
+        assert await asyncio.to_thread(begun.wait, 60)
         llm.close()
         closed.set()
         await asking

@@ -44,7 +44,8 @@ async def watching(record: Record, flows: Record | None = None) -> AsyncIterator
 def test_a_lost_notification_is_found_by_one_look_for_everybody() -> None:
     async def check() -> None:
         record = Record(a=Progress(1, ended=False), b=Progress(1, ended=False))
-        async with watching(record) as watchers:
+        flows = Record(flow=Progress(1, ended=False))
+        async with watching(record, flows) as watchers:
             with ExitStack() as stack:
                 mine = [stack.enter_context(watchers.watch(id)) for id in ["a"] * 50 + ["b"] * 50]
                 end = stack.enter_context(watchers.watch("a", end_only=True))
@@ -58,8 +59,11 @@ def test_a_lost_notification_is_found_by_one_look_for_everybody() -> None:
                 assert await watchers.wait(end, 30)
                 assert all(ids == ["a", "b"] for ids in record.asked)
             asked = len(record.asked)
-            await asyncio.sleep(0.7)
-            assert len(record.asked) <= asked + 1, "nobody watches, nobody looks"
+            with watchers.watch("flow", of="flow"):
+                for _ in range(2):
+                    flows.looked.clear()
+                    await asyncio.wait_for(flows.looked.wait(), 30)
+            assert len(record.asked) <= asked + 1, "nobody watches a job, so nobody looks for one"
 
     asyncio.run(check())
 
