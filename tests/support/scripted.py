@@ -68,13 +68,21 @@ def started(*arguments: str, environment: Mapping[str, str] = os.environ) -> tup
     return process, process.stdout.readline().strip()
 
 
-@pytest.fixture(scope="module")
-def scripted_llm() -> Iterator[ScriptedLlm]:
+@pytest.fixture(scope="session")
+def scripted_server() -> Iterator[str]:
+    """The URL of the worker's scripted server."""
     process, url = started()
     try:
-        yield ScriptedLlm(url)
+        yield url
     finally:
         process.terminate()
         process.wait(10)
         if process.stdout is not None:
             process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def scripted_llm(scripted_server: str) -> ScriptedLlm:
+    server = ScriptedLlm(scripted_server)
+    server.play()
+    return server

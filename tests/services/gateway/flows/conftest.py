@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 
 import httpx2 as httpx
 import pytest
@@ -16,10 +14,9 @@ import pytest
 from services.gateway.settings import Settings
 from shared.llm.settings import ProviderSettings
 from tests.services.gateway.conftest import Gateway, serving, settings_of
+from tests.support.platform import spawn
 from tests.support.scripted import ScriptedLlm
 from tests.support.wait import until
-
-ROOT = Path(__file__).resolve().parents[4]
 
 
 @contextmanager
@@ -29,13 +26,11 @@ def flows_worker(settings: Settings, scripted_llm: ScriptedLlm) -> Iterator[Sett
     stores = settings.stores
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")}
     places = {"DATABASE_URL": stores.database_url, "REDIS_URL": stores.redis_url, "BLOB_URL": stores.blob_url}
-    worker = subprocess.Popen(
-        [sys.executable, "-m", "services.flows"], env={**inherited, **environment, **places}, cwd=ROOT
-    )
+    worker = spawn("services.flows", {**inherited, **environment, **places})
     try:
         yield replace(settings, providers=ProviderSettings(environment))
     finally:
-        worker.terminate()
+        worker.send_signal(signal.SIGTERM)
         worker.wait(60)
 
 
