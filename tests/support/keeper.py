@@ -29,7 +29,7 @@ VARIABLE = "TEST_RUN_FOLDER"
 TEMPLATE = "migrated"  #: database that is copied for each module
 _GRACE_SECONDS = 5.0  #: between SIGTERM and SIGKILL
 _MAX_SECONDS = 20.0
-_ROOT = Path(__file__).parents[2]
+_MODULE, _ROOT = "tests.support.keeper", Path(__file__).parents[2]
 
 
 class Process(NamedTuple):
@@ -55,7 +55,7 @@ class Keeper:
     def __init__(self) -> None:
         folder = Path(tempfile.mkdtemp(prefix="assay-test-", dir=_fastest()))
         folder.chmod(0o755)  # other users pass through
-        command = [sys.executable, "-P", "-m", "tests.support.keeper", str(folder)]
+        command = [sys.executable, "-P", "-m", _MODULE, str(folder)]
         env = {**os.environ, "PYTHONPATH": str(_ROOT)}
         os.environ[VARIABLE] = str(folder)
         with (folder / "keeper.log").open("wb") as log:
@@ -98,11 +98,12 @@ def processes_of(folder: Path) -> set[Process]:
         with suppress(OSError, IndexError):
             name, _, rest = (entry / "stat").read_text().partition("(")[2].rpartition(")")
             state, parent, *fields = rest.split()
-            if state == "Z" or int(entry.name) == os.getpid():
+            command = (entry / "cmdline").read_bytes()
+            if state == "Z" or _MODULE.encode() in command:  # a keeper ends by itself, when it has ended its run
                 continue
             process = Process(int(entry.name), name, fields[17])
             parents[process] = int(parent)
-            if mark in (entry / "cmdline").read_bytes() or mark in (entry / "environ").read_bytes():
+            if mark in command or mark in (entry / "environ").read_bytes():
                 marked.add(process)
     numbers = {process.pid for process in marked}
     while below := {each for each, parent in parents.items() if parent in numbers and each.pid not in numbers}:

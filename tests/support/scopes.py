@@ -8,14 +8,14 @@ import pytest
 
 #: Modules that use the command beside one installation: two lanes of about the same length, so that a run starts two
 #: installations for them, however many workers it has. Nothing else of them is shared, so each sees its own jobs only.
-_LANES = (
-    ("test_command", "test_command_doc_output", "test_command_documents", "test_command_endpoints",
-     "test_command_exits", "test_command_kept", "test_command_uploads", "test_interpreter", "mcp/test_stdio"),
+LANES = (
+    ("test_command", "test_command_code_file", "test_command_doc_output", "test_command_documents",
+     "test_command_endpoints", "test_command_exits", "test_command_uploads", "test_interpreter", "mcp/test_stdio"),
     ("test_command_backup", "test_command_data", "test_command_detect", "test_command_eval",
      "test_command_installation", "test_command_jobs", "test_command_tables", "test_command_top",
      "test_generated_clients", "test_printed"),
 )  # fmt: skip
-_LANE_OF = {f"tests/assay/{module}.py": f"lane {number}" for number, lane in enumerate(_LANES) for module in lane}
+_LANE_OF = {f"tests/assay/{module}.py": f"lane {number}" for number, lane in enumerate(LANES) for module in lane}
 
 
 def scope_of(nodeid: str) -> str:
