@@ -30,7 +30,7 @@ FaultKind = Literal[
     "refusal",
     "length",  # the reply's text ends in the middle, and the provider says so
     "tool_use_failed",  # 400 with the reply's text as `failed_generation`
-    "seen",  # an error in a real server's own words, by `name` of the table in `seen.py`
+    "seen",  # an error in a real server's own words, by `name` of the table in `server_errors.py`
     "done_only",  # a stream that ends with [DONE], without a finish reason
 ]
 
