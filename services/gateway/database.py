@@ -29,7 +29,7 @@ _ACTS_FOR = "acts_for"
 _TESTED_AT = "tested_at"
 _ACT = text("SELECT set_config('assay.tenant', :tenant, false)")
 _ACT_ONCE = text("SELECT set_config('assay.tenant', :tenant, true)")  #: until the transaction ends
-#: SQLSTATE classes and codes that say that the server cannot serve now, whatever the statement is.
+#: SQLSTATE classes and codes of a server that cannot serve now, whatever the statement is.
 _AWAY = ("08", "40", "53", "57", "58", "25006", "55P03")
 _DISK_FULL = "53100"
 _TIMED_OUT = "57014"
@@ -43,7 +43,7 @@ _AWAKE_SECONDS = 0.1
 
 
 class Database:
-    """At most so many connections to Postgres, and its faults as problems."""
+    """A pool of connections to Postgres, of which each tenant has a share; faults become problems."""
 
     def __init__(self, url: str, connections: int, weight: Callable[[str], int] = lambda tenant: 1) -> None:
         self._weight = weight
@@ -51,7 +51,7 @@ class Database:
         self._answered_at = -_SILENT_SECONDS
         self._lost_at = -_SILENT_SECONDS  #: when a connection was last found broken
         self._closed = False
-        self._late: set[asyncio.Future[Any]] = set()  #: what goes on without a request
+        self._late: set[asyncio.Future[Any]] = set()  #: attempts that continue without a request
         share = max(1, connections // 3)
         self._slots = Slots(
             "database",
@@ -73,7 +73,7 @@ class Database:
 
     @asynccontextmanager
     async def read(self, tenant: str = EVERYONE) -> AsyncIterator[AsyncConnection]:
-        """A connection that sees the rows of one tenant; every statement on it stands alone.
+        """Open a connection that sees the rows of one tenant; every statement on it stands alone.
 
         Through a pooler they are one transaction: only that is sure to stay in the session that knows the tenant.
         """
@@ -87,7 +87,7 @@ class Database:
 
     @asynccontextmanager
     async def write(self, tenant: str = EVERYONE) -> AsyncIterator[AsyncConnection]:
-        """A transaction; it is committed unless the block raises."""
+        """Open a transaction, which is committed unless the block raises."""
         async with self._slot(tenant), self._connection() as connection:
             await _begin(connection, tenant)
             yield connection
@@ -106,9 +106,9 @@ class Database:
                 await self._release(connection)
 
     async def _acquire(self) -> AsyncConnection:
-        """A connection that works. Raises: DatabaseUnavailable when Postgres answers no request.
+        """Return a connection that works. Raises: DatabaseUnavailable when Postgres answers no request.
 
-        Too late, the attempt is left to itself: a driver that is cancelled while the server hangs would hang as well.
+        After the timeout the attempt continues alone: a driver that is cancelled while the server hangs would hang too.
         """
         if self._is_awake() and cast(QueuePool, self._engine.pool).checkedin():
             connection = await self._engine.connect()
@@ -123,7 +123,7 @@ class Database:
                 waited += _CHECK_SECONDS  # on a busy machine it was longer, as it is for Postgres
                 if not attempt.done():
                     self._check_answers(waited)
-        except BaseException:  # also of a request that is cancelled in the moment its connection is there
+        except BaseException:  # also of a request that is cancelled at the moment at which its connection is open
             self._keep_late(attempt)
             attempt.add_done_callback(self._abandoned)
             raise
@@ -150,7 +150,7 @@ class Database:
         return connection
 
     async def _release(self, connection: AsyncConnection) -> None:
-        """Return it to its pool; once that was closed nobody else would close what comes back."""
+        """Return it to its pool; once that is closed, no one else closes what comes back."""
         if self._closed:
             await connection.invalidate()
         await connection.close()
@@ -165,11 +165,11 @@ class Database:
         late.add_done_callback(self._late.discard)
 
     def _is_newer(self, connection: AsyncConnection) -> bool:
-        """Whether it has worked since a connection was last found broken: that was of a server that has gone."""
+        """Return whether it has worked since a connection was last found broken, as after a restart of the server."""
         return float(_info(connection).setdefault(_TESTED_AT, 0.0)) > self._lost_at
 
     def _is_awake(self) -> bool:
-        """Whether Postgres has answered a moment ago, so that its connections need no test."""
+        """Return whether Postgres has just answered, so that its connections need no test."""
         return self._silent_for() < _AWAKE_SECONDS
 
     def _check_answers(self, waited: float) -> None:
@@ -178,7 +178,7 @@ class Database:
             raise DatabaseUnavailable(UNAVAILABLE)
 
     def _silent_for(self) -> float:
-        """Seconds since Postgres has last answered any request."""
+        """Return the seconds since Postgres last answered any request."""
         return time.monotonic() - self._answered_at
 
     def _answered(self, *_: object) -> None:
@@ -235,14 +235,14 @@ async def _act_for(connection: AsyncConnection, tenant: str) -> None:
 
 
 def _info(connection: AsyncConnection) -> dict[Any, Any]:
-    """What is kept with the connection as long as it is open."""
+    """Return what is kept with the connection as long as it is open."""
     assert connection.sync_connection is not None
     return connection.sync_connection.info
 
 
 @contextmanager
 def database_errors() -> Iterator[None]:
-    """Turns the driver's errors into problems: the server's into 503, values that it cannot hold into 422."""
+    """Turn the driver's errors into problems: the server's into 503, values that it cannot hold into 422."""
     try:
         yield
     except (PoolTimeout, psycopg.OperationalError, ConnectionError) as error:
@@ -270,5 +270,5 @@ async def _unit(request: Request) -> UnitOfWork:
 
 #: The request's connection: a transaction for POST, PUT and DELETE, committed when the route has answered below 400.
 Db = Annotated[AsyncConnection, Depends(_connection)]
-#: The request's dealings with the record: ``after`` the commit, and ``hold`` of the answer.
+#: The request's unit of work: what happens ``after_commit``, and ``hold`` of the answer.
 Unit = Annotated[UnitOfWork, Depends(_unit)]

@@ -1,4 +1,4 @@
-"""What one gateway process holds open: the record, Redis, the blobs."""
+"""What one gateway process holds open: Postgres, Redis, the blobs."""
 
 from __future__ import annotations
 
@@ -74,20 +74,20 @@ class Dependencies:
     _shared: dict[Hashable, asyncio.Task[Any]] = field(default_factory=dict)
 
     def in_background(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do it in the background; the answer does not wait for it."""
+        """Run the work in the background; the answer does not wait for it."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def to_its_end(self, work: Coroutine[Any, Any, Answer]) -> Answer:
-        """Its result; when the caller is cancelled meanwhile, the work still comes to its end.
+        """Return the work's result; when the caller is cancelled meanwhile, the work still completes.
 
-        A statement that is torn up takes its connection with it.
+        A statement that is interrupted breaks its connection.
         """
         return await asyncio.shield(self._begun(work))
 
     async def together(self, key: Hashable, begin: Callable[[], Coroutine[Any, Any, Answer]]) -> Answer:
-        """The same, done once for all who ask with one key before it has ended."""
+        """The same, done once for all callers that pass one key before it has ended."""
         task = self._shared.get(key)
         if task is None:
             task = self._shared[key] = self._begun(begin())
@@ -106,12 +106,12 @@ class Dependencies:
             task.exception()  # read, so that asyncio does not warn: its caller may be gone
 
     def end_streams(self) -> None:
-        """Wake all who wait for a job: this process stops."""
+        """Wake all requests that wait for a job: this process stops."""
         self.closing.set()
         self.watchers.wake_all()
 
     async def settle(self) -> None:
-        """Wait for what was begun with ``soon``."""
+        """Wait for what was begun with ``in_background``."""
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=1)
 
@@ -120,7 +120,7 @@ class Dependencies:
 async def opened(
     app: FastAPI, settings: Settings, metrics: Metrics, *, is_behind: bool = False
 ) -> AsyncIterator[Dependencies]:
-    """The resources for the life of the process; none of them has to be reachable yet."""
+    """Open the resources for the life of the process; none of them has to be reachable yet."""
     redis = async_client(
         settings.stores.redis_url,
         socket_timeout=_REDIS_TIMEOUT,
@@ -129,9 +129,9 @@ async def opened(
         retry=None,
     )
     url, most = settings.stores.database_url, settings.http.database_connections
-    # What requests look up in passing has connections of its own, so that none waits for one while it holds another.
+    # Lookups in passing have connections of their own, so that no request waits for one while it holds another.
     side_database = Database(url, 1 if is_behind else SIDE_CONNECTIONS)
-    # Whoever counts a long queue must not keep other tenants' keys from being looked up.
+    # The count of a long queue must not delay the lookup of other tenants' keys.
     key_database = side_database if is_behind else Database(url, KEY_CONNECTIONS)
     store = blobs.open_store(settings.stores.blob_url)
     quotas = Quotas(settings, side_database.read)

@@ -37,7 +37,7 @@ def routes(prefix: str = "", tag: str = "", refers_to_large: LargeReference | No
 
 
 def narrowed(endpoint: Callable[..., Awaitable[Response]], **annotations: object) -> Callable[..., Awaitable[Response]]:
-    """The endpoint with annotations that are known only when the application is made."""
+    """Return the endpoint with annotations that are known only when the application is made."""
     signature = inspect.signature(endpoint, eval_str=True)
 
     @wraps(endpoint)
@@ -92,7 +92,7 @@ class Route(APIRoute):
 
 
 def query_names(dependant: Dependant) -> frozenset[str]:
-    """The query parameters that an endpoint takes, with those of what it depends on."""
+    """Return the query parameters that an endpoint takes, with those of what it depends on."""
     names = {name for inner in dependant.dependencies for name in query_names(inner)}
     for field in dependant.query_params:
         model = field.field_info.annotation
@@ -104,7 +104,7 @@ def query_names(dependant: Dependant) -> frozenset[str]:
 
 
 def _refuse_unknown(request: Request, known: frozenset[str]) -> None:
-    """A parameter that nobody reads would filter nothing, in silence. Raises: InvalidRequest."""
+    """Refuse a parameter that no code reads: it would filter nothing, in silence. Raises: InvalidRequest."""
     unknown = [name for name in request.query_params if name not in known]
     if not unknown:
         return
@@ -181,7 +181,7 @@ async def _admit(deps: Dependencies, request: Request, rules: EndpointRules) -> 
 async def _with_json(
     deps: Dependencies, request: Request, rules: EndpointRules, takes_body: bool
 ) -> JsonRequest | Response:
-    """The request with its body, None when that is empty; or the answer, when another process has read the body.
+    """Return the request with its body, None when that is empty; or the answer of another process that read the body.
 
     Raises: TooLarge, MalformedJson, InvalidRequest, ...
     """
@@ -217,7 +217,7 @@ async def _with_json(
 async def _forwarded(
     large: LargeBodies, request: Request, rules: EndpointRules, begun: bytes, rest: AsyncIterator[bytes]
 ) -> Response:
-    """The answer of a process that reads large bodies; the wait for a job's end is here, as for a kept answer."""
+    """Return the answer of a process for large bodies; the wait for a job's end is here, as for a kept answer."""
     response = await large.forward(request, request.state.caller.tenant, begun, rest)
     unit = request.state.unit = UnitOfWork(
         request.app.state.dependencies.database, writes=False, tenant=request.state.caller.tenant
@@ -235,7 +235,7 @@ async def _nothing() -> AsyncIterator[bytes]:
 async def _once(
     request: Request, unit: UnitOfWork, rules: EndpointRules, handle: Callable[[Request], Awaitable[Response]]
 ) -> Response:
-    """Do the work, or give the kept answer of the request that did it."""
+    """Do the work, or return the kept answer of the request that did it."""
     key = request.headers.get("idempotency-key")
     if key is None or request.method != "POST" or rules.public or not isinstance(request, JsonRequest):
         return await handle(request)

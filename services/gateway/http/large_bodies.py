@@ -31,13 +31,14 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
-#: In the answers of such a process: how many jobs of which kinds it has accepted.
+#: Header of such a process's answers: the number of jobs that it has accepted, by kind.
 SUBMITTED_HEADER = "x-assay-submitted"
-#: In the requests to it: where the client is.
+#: Header of the requests to it: the client's address.
 ADDRESS_HEADER = "x-assay-address"
 #: Above this a body is not read on the event loop, nor one with more values, which take longest.
 SMALL_BYTES = 64 * 1024
 _SMALL_VALUES = 2_000
+_RESOURCE = "processes for large bodies"
 _START_SECONDS = 120.0
 _ANSWER_SECONDS = 30.0
 #: Large requests of one tenant that are received at once; the others are not read meanwhile.
@@ -62,11 +63,11 @@ class LargeBodies:
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
         self._settings = settings
         self._metrics = metrics
-        self._received = Slots("large bodies", _MAX_RECEIVED)
-        self._read = Slots("large bodies", 1)
-        self._of_all = Slots("large bodies", settings.http.large_body_processes)
-        self._idle: list[_Reader] = []
-        self._readers: set[_Reader] = set()
+        self._received = Slots(_RESOURCE, _MAX_RECEIVED)
+        self._read = Slots(_RESOURCE, 1)
+        self._of_all = Slots(_RESOURCE, settings.http.large_body_processes)
+        self._idle: list[_LargeBodyProcess] = []
+        self._processes: set[_LargeBodyProcess] = set()
 
     async def forward(self, request: Request, tenant: str, begun: bytes, rest: AsyncIterator[bytes]) -> Response:
         """Answer a request whose body has ``begun``.
@@ -82,27 +83,21 @@ class LargeBodies:
                     return await self._answer(request, body)
 
     async def stop(self) -> None:
-        for reader in list(self._readers):
-            await reader.end()
+        for process in list(self._processes):
+            await process.end()
 
     async def _answer(self, request: Request, body: SpooledTemporaryFile[bytes]) -> Response:
-        reader = self._idle.pop() if self._idle else None
-        is_well = False
+        process = await self._take()
         try:
-            if reader is None or not reader.is_running:
-                reader = await self._start()
             async with asyncio.timeout(_ANSWER_SECONDS):
-                reply = await reader.send(request, body)
-            is_well = True
-        except (TimeoutError, httpx2.HTTPError):
+                reply = await process.send(request, body)
+        except BaseException as error:
+            await self._end(process)
+            if not isinstance(error, (TimeoutError, httpx2.HTTPError)):
+                raise
             log.warning("large_body_too_costly", path=request.url.path, bytes=body.tell())
             raise TooLarge(_COSTLY) from None
-        finally:
-            if reader is not None and is_well:
-                self._idle.append(reader)
-            elif reader is not None:
-                self._readers.discard(reader)
-                await reader.end()
+        self._idle.append(process)
         for kind, _, count in (each.partition("=") for each in reply.headers.get(SUBMITTED_HEADER, "").split()):
             self._metrics.submitted.labels(kind).inc(int(count))
         response = Response(reply.content, reply.status_code)
@@ -113,18 +108,28 @@ class LargeBodies:
         ] + [(b"content-length", str(len(reply.content)).encode())]
         return response
 
-    async def _start(self) -> _Reader:
+    async def _take(self) -> _LargeBodyProcess:
+        """Return an idle process, or start one. Raises: Overloaded."""
+        while self._idle:
+            process = self._idle.pop()
+            if process.is_running:
+                return process
+            await self._end(process)
         try:
             async with asyncio.timeout(_START_SECONDS):
-                reader = await _Reader.start(self._settings)
+                process = await _LargeBodyProcess.start(self._settings)
         except (TimeoutError, OSError, EOFError) as error:
             log.error("large_body_process_not_started", error=type(error).__name__)
             raise Overloaded("Large bodies cannot be taken now; try again later.", retry_after=10) from None
-        self._readers.add(reader)
-        return reader
+        self._processes.add(process)
+        return process
+
+    async def _end(self, process: _LargeBodyProcess) -> None:
+        self._processes.discard(process)
+        await process.end()
 
 
-class _Reader:
+class _LargeBodyProcess:
     """A process that answers one request at a time, on a socket in a folder that no other user may enter."""
 
     def __init__(self, process: Process, folder: Path) -> None:
@@ -134,31 +139,31 @@ class _Reader:
         self._http = httpx2.AsyncClient(transport=transport, base_url="http://gateway", timeout=None)
 
     @classmethod
-    async def start(cls, settings: Settings) -> _Reader:
+    async def start(cls, settings: Settings) -> _LargeBodyProcess:
         """Raises: OSError, EOFError when it ends at once."""
         folder = Path(tempfile.mkdtemp(prefix="assay-"))
         command = [sys.executable, "-m", "services.gateway", "--large-bodies", str(folder / "socket")]
         process = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE)
-        reader = cls(process, folder)
+        started = cls(process, folder)
         try:
             assert process.stdin is not None
             assert process.stdout is not None
             pickled = pickle.dumps(settings)
             process.stdin.write(len(pickled).to_bytes(8, "big") + pickled)
-            # Its standard input stays open: at the end of it, which our own end brings about, it ends as well.
+            # Its standard input stays open until this process ends; then it ends as well.
             if not await process.stdout.readline():
                 raise EOFError
         except BaseException:
-            await reader.end()
+            await started.end()
             raise
-        return reader
+        return started
 
     @property
     def is_running(self) -> bool:
         return self._process.returncode is None
 
     async def send(self, request: Request, body: SpooledTemporaryFile[bytes]) -> httpx2.Response:
-        """Raises: httpx2.HTTPError when the process has ended meanwhile."""
+        """Return the process's answer. Raises: httpx2.HTTPError when it has ended meanwhile."""
         size = body.tell()
         body.seek(0)
         headers = [(name, value) for name, value in request.scope["headers"] if name.decode("latin-1") not in _SELF]
@@ -183,5 +188,5 @@ class _Reader:
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
-#: What is not passed on: ``Prefer`` neither, as the answer is held here, where it keeps no process from others.
+#: Headers that are not passed on; the wait that ``Prefer`` names is done here, where it occupies no process.
 _SELF = _HOP_BY_HOP | {"x-request-id", "prefer", "accept-encoding", ADDRESS_HEADER}
