@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence, Set
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from functools import cache
@@ -131,15 +131,17 @@ def described(tool: ToolSpec) -> types.Tool:
 
 @cache
 def _schema(model: type[BaseModel], mode: Any) -> dict[str, Any]:
-    return cast(dict[str, Any], _untitled(model.model_json_schema(mode=mode, by_alias=True)))
+    dropped = {"title"} if mode == "validation" else {"title", "description"}
+    return cast(dict[str, Any], _without(dropped, model.model_json_schema(mode=mode, by_alias=True)))
 
 
-def _untitled(schema: JsonValue) -> JsonValue:
-    """Without the titles, which repeat the names of fields: every client reads all schemas."""
+def _without(dropped: Set[str], schema: JsonValue) -> JsonValue:
+    """Return the schema without some of its texts: every client reads all schemas, and a title repeats a name."""
     if isinstance(schema, list):
-        return [_untitled(inner) for inner in schema]
+        return [_without(dropped, inner) for inner in schema]
     if isinstance(schema, dict):
-        return {name: _untitled(inner) for name, inner in schema.items() if name != "title" or isinstance(inner, dict)}
+        kept = {name: inner for name, inner in schema.items() if name not in dropped or isinstance(inner, dict)}
+        return {name: _without(dropped, inner) for name, inner in kept.items()}
     return schema
 
 
