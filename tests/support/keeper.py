@@ -1,7 +1,8 @@
 """The process that owns what a test run shares, and ends all that the run started when pytest ends, however it ends.
 
-``python -P -m tests.support.keeper FOLDER``: pytest holds the other end of its standard input, so the end of that input
-is the end of the run. A connection to its socket requests the run's Postgres, which starts with the first request.
+``python -P -m tests.support.keeper FOLDER FD``: pytest holds the other end of its standard input, so the end of that
+input is the end of the run. FD is its listening socket: a connection requests the run's Postgres, which starts with the
+first of them.
 """
 
 from __future__ import annotations
@@ -55,13 +56,16 @@ class Keeper:
     def __init__(self) -> None:
         folder = Path(tempfile.mkdtemp(prefix="assay-test-", dir=_fastest()))
         folder.chmod(0o755)  # other users pass through
-        command = [sys.executable, "-P", "-m", _MODULE, str(folder)]
         env = {**os.environ, "PYTHONPATH": str(_ROOT)}
         os.environ[VARIABLE] = str(folder)
-        with (folder / "keeper.log").open("wb") as log:
+        with (folder / "keeper.log").open("wb") as log, socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(str(_socket(folder)))
+            listener.listen(64)  # from now on tests may request, and wait for the keeper
             self._process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=log, stderr=log, env=env, cwd=_ROOT, start_new_session=True
-            )
+                [sys.executable, "-P", "-m", _MODULE, str(folder), str(listener.fileno())],
+                stdin=subprocess.PIPE, stdout=log, stderr=log, env=env, cwd=_ROOT, start_new_session=True,
+                pass_fds=[listener.fileno()],
+            )  # fmt: skip
 
     def stop(self) -> None:
         """End what the run left, and return when it has ended."""
@@ -128,12 +132,10 @@ def end_all(folder: Path) -> None:
 
 def main() -> None:
     folder = Path(sys.argv[1])
-    with ExitStack() as servers, socket.socket(socket.AF_UNIX) as listener:
+    with ExitStack() as servers, socket.socket(fileno=int(sys.argv[2])) as listener:
         servers.callback(shutil.rmtree, folder, ignore_errors=True)
         servers.callback(end_all, folder)
         start_postgres = cache(lambda: _start_postgres(folder, servers))
-        listener.bind(str(_socket(folder)))
-        listener.listen(64)
         while sys.stdin.buffer not in select.select([sys.stdin.buffer, listener], [], [])[0]:
             with listener.accept()[0] as connection:
                 try:
