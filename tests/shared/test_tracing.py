@@ -198,7 +198,7 @@ def receiver() -> Iterator[tuple[str, Received]]:
         server.server_close()
 
 
-@pytest.mark.slow(seconds=15)
+@pytest.mark.slow(seconds=6)
 @pytest.mark.timeout(240)
 def test_one_trace_from_the_request_to_the_sandbox(stores: StoreSettings, scripted_llm: ScriptedLlm) -> None:
     """A transform over HTTP: its spans come from the gateway and the worker, each below the right one."""

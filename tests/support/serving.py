@@ -14,9 +14,11 @@ from typing import Protocol
 import httpx2 as httpx
 
 from shared import keys
-from tests.support.platform import Platform
+from tests.support.platform import Platform, wait_for
 from tests.support.ports import free_port
 from tests.support.wait import until
+
+_MORE = 20
 
 
 class Process(Protocol):
@@ -79,6 +81,11 @@ class Clients:
         self.over = Event()
         self._serving = serving
         self._headers = {"Authorization": f"Bearer {key}"}
+
+    def go_on(self) -> None:
+        """Return when many more jobs have been submitted."""
+        more = len(self.ids) + _MORE
+        wait_for(lambda: len(self.ids) > more, 60, "work goes on")
 
     def submit(self) -> None:
         body = {"kind": "execute", "input": {"language": "python", "code": "effect sleep 0.05"}}

@@ -19,7 +19,7 @@ from services.host.folder import InstallationFolder, Status, current_status
 from tests.support.scripted import ScriptedLlm
 from tests.support.wait import until
 
-pytestmark = pytest.mark.slow(seconds=40)
+pytestmark = pytest.mark.slow(seconds=15)
 ROOT = Path(__file__).resolve().parents[3]
 KEY = "gsk_" + "0f1e2d3c4b5a69788796a5b4c3d2e1f0"  # of nobody
 

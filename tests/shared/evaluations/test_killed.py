@@ -46,7 +46,7 @@ def finished(platform: Platform, least: int) -> bool:
 
 
 @pytest.mark.chaos
-@pytest.mark.slow(seconds=12)
+@pytest.mark.slow(seconds=8)
 @pytest.mark.timeout(300)
 def test_no_run_is_lost_or_doubled_when_everything_is_killed_in_the_middle(platform: Platform) -> None:
     with platform.engine.begin() as connection:

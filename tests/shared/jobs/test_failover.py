@@ -23,7 +23,7 @@ from tests.support.ports import free_port
 from tests.support.standby import Standby, either
 
 JOBS = 120
-pytestmark = [pytest.mark.slow(seconds=30), pytest.mark.chaos]
+pytestmark = [pytest.mark.slow(seconds=10), pytest.mark.chaos]
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ def answered(submitted: Sequence[Future[str]], least: float) -> bool:
 
 
 @pytest.mark.chaos
-@pytest.mark.slow(seconds=20)
+@pytest.mark.slow(seconds=10)
 @pytest.mark.timeout(300)
 def test_no_job_is_lost_or_doubled_when_gateways_are_killed_while_they_submit(platform: Platform) -> None:
     platform.reconciler()

@@ -13,7 +13,7 @@ from shared.jobs.delivery import notifications
 from shared.settings import StoreSettings
 from tests.support.platform import Platform, check_history, wait_for
 
-pytestmark = [pytest.mark.timeout(300), pytest.mark.slow(seconds=5)]
+pytestmark = [pytest.mark.timeout(300), pytest.mark.slow(seconds=5), pytest.mark.chaos]
 
 
 def test_redis_that_restarts_empty_is_notified_again_of_every_queued_job(stores: StoreSettings, tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ def one_slot(scripted_llm: ScriptedLlm, database_url: str, redis_url: str) -> It
         engine.dispose()
 
 
-@pytest.mark.slow(seconds=6)
+@pytest.mark.slow(seconds=4)
 def test_two_hundred_calls_of_twenty_tenants_share_one_slot(
     one_slot: tuple[LlmLayer, LlmLayer], scripted_llm: ScriptedLlm
 ) -> None:

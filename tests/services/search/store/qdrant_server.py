@@ -12,12 +12,15 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from pydantic import TypeAdapter
 from pydantic_core import to_jsonable_python
-from qdrant_client import QdrantClient, models
+
+if TYPE_CHECKING:
+    from qdrant_client import QdrantClient
 
 Body = bytes
 _FAULTS = {
@@ -36,7 +39,7 @@ class QdrantServer:
         self.seen: list[tuple[str, str]] = []  #: (method, path)
         self.spread: list[tuple[int | None, int | None]] = []  #: (replicas, shards) of what was created
         self._api_key = api_key
-        self._local = QdrantClient(location=":memory:")
+        self._local = import_module("qdrant_client").QdrantClient(location=":memory:")
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
@@ -108,12 +111,17 @@ class QdrantServer:
         raise AssertionError(f"no route for {method} {path}")
 
 
+def _model(name: str) -> Any:
+    """Return a schema of the client, whose import takes a second: it is left to the tests that serve."""
+    return getattr(import_module("qdrant_client.models"), name)
+
+
 def _exists(_: QdrantServer, local: QdrantClient, name: str) -> object:
     return {"exists": local.collection_exists(name)}
 
 
 def _create(server: QdrantServer, local: QdrantClient, name: str, body: Body) -> object:
-    wanted = models.CreateCollection.model_validate_json(body)
+    wanted = _model("CreateCollection").model_validate_json(body)
     server.spread.append((wanted.replication_factor, wanted.shard_number))
     return local.create_collection(
         name, vectors_config=wanted.vectors or {}, sparse_vectors_config=wanted.sparse_vectors, metadata=wanted.metadata
@@ -121,29 +129,29 @@ def _create(server: QdrantServer, local: QdrantClient, name: str, body: Body) ->
 
 
 def _change(_: QdrantServer, local: QdrantClient, name: str, body: Body) -> object:
-    return local.update_collection(name, metadata=models.UpdateCollection.model_validate_json(body).metadata)
+    return local.update_collection(name, metadata=_model("UpdateCollection").model_validate_json(body).metadata)
 
 
 def _index(server: QdrantServer, local: QdrantClient, name: str, body: Body) -> object:
-    wanted = models.CreateFieldIndex.model_validate_json(body)
+    wanted = _model("CreateFieldIndex").model_validate_json(body)
     local.get_collection(name)
     server.indexed.append((wanted.field_name, to_jsonable_python(wanted.field_schema, exclude_none=True)))
     return _done()
 
 
 def _upsert(_: QdrantServer, local: QdrantClient, name: str, body: Body) -> object:
-    local.upsert(name, models.PointsList.model_validate_json(body).points)
+    local.upsert(name, _model("PointsList").model_validate_json(body).points)
     return _done()
 
 
 def _retrieve(_: QdrantServer, local: QdrantClient, name: str, body: Body) -> object:
-    wanted = models.PointRequest.model_validate_json(body)
+    wanted = _model("PointRequest").model_validate_json(body)
     vectors = wanted.with_vector or False
     return local.retrieve(name, wanted.ids, with_payload=wanted.with_payload or False, with_vectors=vectors)
 
 
 def _scroll(_: QdrantServer, local: QdrantClient, name: str, body: Body) -> object:
-    wanted = models.ScrollRequest.model_validate_json(body)
+    wanted = _model("ScrollRequest").model_validate_json(body)
     records, offset = local.scroll(
         name, limit=wanted.limit or 10, offset=wanted.offset, with_payload=wanted.with_payload or False
     )
@@ -151,27 +159,27 @@ def _scroll(_: QdrantServer, local: QdrantClient, name: str, body: Body) -> obje
 
 
 def _delete(_: QdrantServer, local: QdrantClient, name: str, body: Body) -> object:
-    chosen: Any = TypeAdapter(models.PointsSelector).validate_json(body)
+    chosen: Any = TypeAdapter(_model("PointsSelector")).validate_json(body)
     local.delete(name, chosen)
     return _done()
 
 
 def _query(_: QdrantServer, local: QdrantClient, name: str, body: Body) -> object:
-    return local.query_batch_points(name, models.QueryRequestBatch.model_validate_json(body).searches)
+    return local.query_batch_points(name, _model("QueryRequestBatch").model_validate_json(body).searches)
 
 
 def _count(_: QdrantServer, local: QdrantClient, name: str, body: Body) -> object:
-    wanted = models.CountRequest.model_validate_json(body)
+    wanted = _model("CountRequest").model_validate_json(body)
     return local.count(name, count_filter=wanted.filter, exact=bool(wanted.exact))
 
 
 def _vectors(_: QdrantServer, local: QdrantClient, name: str, body: Body) -> object:
-    local.update_vectors(name, models.UpdateVectors.model_validate_json(body).points)
+    local.update_vectors(name, _model("UpdateVectors").model_validate_json(body).points)
     return _done()
 
 
 def _facet(_: QdrantServer, local: QdrantClient, name: str, body: Body) -> object:
-    wanted = models.FacetRequest.model_validate_json(body)
+    wanted = _model("FacetRequest").model_validate_json(body)
     return local.facet(name, wanted.key, limit=wanted.limit or 10, exact=bool(wanted.exact))
 
 
