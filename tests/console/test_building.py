@@ -5,19 +5,30 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import socket
+import time
 from pathlib import Path
 
 import pytest
 
-from tests.console.conftest import ROOT, build
+from tests.console.conftest import require
+from tests.console.once import ROOT, NotBuilt, Prepared, build
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), pytest.mark.xdist_group("console")]
+pytestmark = [pytest.mark.slow(seconds=8), pytest.mark.timeout(900)]
 
 _LOCKS = (ROOT / "console" / "package-lock.json", ROOT / "tests" / "console" / "chromium" / "package-lock.json")
 
 
 def _bytes(folder: Path) -> dict[str, bytes]:
     return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+def _keep_packages(sources: Path) -> None:
+    """Have Node and the packages in the folder of the sources, for this run and the next ones."""
+    try:
+        build(sources, "--keep")
+    except NotBuilt as reason:
+        require(str(reason))
 
 
 def _linked(source: str, target: str) -> None:
@@ -28,16 +39,17 @@ def _linked(source: str, target: str) -> None:
 
 
 def test_two_builds_of_the_same_sources_are_the_same_bytes_and_leave_the_lock_as_it_is(
-    dist: Path, tmp_path: Path
+    ready: Prepared, dist: Path, tmp_path: Path
 ) -> None:
+    require(ready.no_browser if "could not get" in ready.no_browser else "")  # which is decided once
     again = tmp_path / "elsewhere" / "console"
     sources = dist.parent
     fetched = (".node", "node_modules")
+    _keep_packages(sources)
     made = shutil.ignore_patterns("dist", "dist.new", ".browser", ".lock", *fetched)
     shutil.copytree(sources, again, ignore=made)
-    for name in fetched:  # where a build has left them, they need not be fetched again
-        if (sources / name).is_dir():
-            shutil.copytree(sources / name, again / name, symlinks=True, copy_function=_linked)
+    for name in fetched:
+        shutil.copytree(sources / name, again / name, symlinks=True, copy_function=_linked)
     lock = (again / "package-lock.json").read_bytes()
 
     first, second = _bytes(dist), _bytes(build(again))
@@ -59,3 +71,32 @@ def test_a_lock_has_exact_packages_and_no_addresses(lock: Path) -> None:
     asked = json.loads((lock.parent / "package.json").read_text())
     versions = {**asked.get("dependencies", {}), **asked.get("devDependencies", {})}
     assert {name: packages[f"node_modules/{name}"]["version"] for name in versions} == versions
+
+
+def test_a_registry_that_never_answers_is_given_up_soon_and_in_the_words_of_npm(
+    dist: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sources, copy = dist.parent, tmp_path / "console"
+    _keep_packages(sources)
+    shutil.copytree(sources, copy, ignore=shutil.ignore_patterns("dist*", ".browser", ".lock", "node_modules", ".node"))
+    (copy / ".node").symlink_to(sources / ".node")
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # connections are accepted by the kernel, and that is all
+        monkeypatch.setenv("npm_config_registry", f"http://127.0.0.1:{silent.getsockname()[1]}/")
+        monkeypatch.setenv("npm_config_cache", str(tmp_path / "cache"))
+        began = time.monotonic()
+        with pytest.raises(
+            NotBuilt, match=r"npm error .*timeout at: http://127\.0\.0\.1[\s\S]*could not get its packages"
+        ):
+            build(copy)
+        assert time.monotonic() - began < 25, "20 s, and those of a busy machine"
+    assert (copy / "dist" / "reason").read_text() == "it could not get its packages."
+
+
+def test_what_is_missing_skips_a_test_and_fails_in_ci(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CI", raising=False)
+    with pytest.raises(pytest.skip.Exception, match="npm error"):
+        require("npm error")
+    monkeypatch.setenv("CI", "true")
+    with pytest.raises(pytest.fail.Exception, match="npm error"):
+        require("npm error")
+    require("")

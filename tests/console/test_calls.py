@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from tests.console.conftest import Console, Visit
 from tests.support.wait import until
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240), pytest.mark.xdist_group("console")]
+pytestmark = [pytest.mark.slow(seconds=2), pytest.mark.timeout(240)]
 
 _ROLE = "execution.transform"
 _CHAIN = (("groq", "limited"), ("cerebras", "broken"), ("anthropic", "claude-haiku-5-5"))
@@ -25,6 +25,7 @@ def down(console: Console) -> Iterator[list[dict[str, Any]]]:
         try:
             links = [{"provider": provider, "model": model} for provider, model in _CHAIN]
             assert api.put(f"/v1/models/{_ROLE}", json={"chain": links}).status_code == 200
+            api.post("/v1/providers/groq/release")  # which other tests may have parked
             first = until(lambda: _job_of_chain(console), "the worker follows the new chain")
             yield [first, _transform(console)]
         finally:
@@ -47,6 +48,7 @@ def _calls(console: Console, job: dict[str, Any]) -> list[dict[str, Any]]:
         return list(api.get(f"/v1/jobs/{job['id']}/llm-calls").json()["items"])
 
 
+@pytest.mark.alone
 def test_providers_that_are_down_are_told_by_the_trail_and_by_their_breakers(
     page: Page, console: Console, down: list[dict[str, Any]]
 ) -> None:
@@ -88,7 +90,7 @@ def test_providers_that_are_down_are_told_by_the_trail_and_by_their_breakers(
 
 
 def test_usage_is_that_of_each_call_in_the_ledger(console: Console, visit: Visit) -> None:
-    mine = console.somebody("ledger", "read", "write")
+    mine = console.member("read", "write", tenant="ledger")
     ledger = [call for _ in range(2) for call in _calls(mine, _transform(mine))]
     calls = [call for call in ledger if call["outcome"] != "skipped"]
     assert len(calls) >= 4

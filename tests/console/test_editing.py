@@ -16,7 +16,7 @@ from tests.assay.terminal import written
 from tests.console.accessibility import expect_accessible_as_it_is
 from tests.console.conftest import Console, Visit
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240), pytest.mark.xdist_group("console")]
+pytestmark = [pytest.mark.slow(seconds=2), pytest.mark.timeout(240)]
 
 PROMPT = "documents.instruction"
 
@@ -129,6 +129,7 @@ def _tab_to(page: Page, condition: str) -> None:
     raise AssertionError(f"Tab reaches nothing with {condition}")
 
 
+@pytest.mark.alone
 def test_a_prompt_is_published_refused_without_its_variables_and_rolled_back(page: Page, console: Console) -> None:
     def current() -> tuple[int, str]:
         with console.api as api:
@@ -168,6 +169,7 @@ def test_a_prompt_is_published_refused_without_its_variables_and_rolled_back(pag
         assert api.post(f"/v1/prompts/{PROMPT}/reset").status_code == 200
 
 
+@pytest.mark.alone
 def test_a_draft_of_a_prompt_is_kept_tried_published_and_followed(page: Page, console: Console) -> None:
     with console.api as api:
         before = api.get(f"/v1/prompts/{PROMPT}").json()
@@ -214,6 +216,7 @@ def _asked_with(console: Console, published: dict[str, Any]) -> int:
             return version
 
 
+@pytest.mark.alone
 def test_two_versions_of_a_prompt_are_shown_when_somebody_else_published_meanwhile(
     visit: Visit, console: Console
 ) -> None:
@@ -261,6 +264,7 @@ def test_two_versions_of_a_prompt_are_shown_when_somebody_else_published_meanwhi
         assert api.post(f"/v1/prompts/{PROMPT}/reset").status_code == 200
 
 
+@pytest.mark.alone
 def test_two_versions_of_a_chain_are_shown_when_somebody_else_saved_it_meanwhile(
     visit: Visit, console: Console
 ) -> None:
@@ -479,6 +483,7 @@ def test_a_prompt_is_tried_on_the_words_of_a_job(page: Page, console: Console) -
     expect(answer).to_contain_text("tokens in")
 
 
+@pytest.mark.alone
 def test_a_job_is_replayed_with_another_version_of_its_prompt(page: Page, console: Console) -> None:
     job = console.run("transform", task="anything", data=[{"name": "d", "csv": "a,b\n1,2\n"}])
     with console.api as api:

@@ -15,7 +15,7 @@ from playwright.sync_api import Page, Request, Route, expect
 from tests.console.conftest import Console, Visit
 from tests.support.wait import until
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240), pytest.mark.xdist_group("console")]
+pytestmark = [pytest.mark.slow(seconds=2), pytest.mark.timeout(240)]
 
 
 def _counting(seconds: float) -> dict[str, object]:
@@ -27,6 +27,7 @@ def _lines(page: Page) -> list[str]:
     return re.findall(r"line \d+", page.locator("pre.code.wrap").first.inner_text())
 
 
+@pytest.mark.alone
 def test_a_page_goes_on_after_the_gateway_was_restarted(console: Console, visit: Visit) -> None:
     tab = visit("Failed to load resource", "net::ERR").tab()
     with console.api as api:

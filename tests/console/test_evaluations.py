@@ -12,7 +12,7 @@ from tests.console.accessibility import expect_accessible
 from tests.console.conftest import Console, Visit
 from tests.support.wait import until
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240), pytest.mark.xdist_group("console")]
+pytestmark = [pytest.mark.slow(seconds=2), pytest.mark.timeout(240)]
 
 CITIES = "city,amount\nOslo,3\nOslo,5\nRome,4\nBergen,2"
 SUITE = {
@@ -97,8 +97,8 @@ def test_an_evaluation_is_cancelled_and_gone_on_with(page: Page, console: Consol
 
 
 def test_who_may_only_read_is_told_what_is_missing(visit: Visit, console: Console, evaluation: dict[str, Any]) -> None:
+    key = console.member("read").key
     with console.api as api:
-        key = api.post("/v1/keys", json={"tenant": "default", "name": "reads", "scopes": ["read"]}).json()["key"]
         made = api.post("/v1/evaluations", json={"suite": SUITE, "variants": VARIANTS[:1], "repeat": 1}).json()
         api.post(f"/v1/evaluations/{made['id']}/cancel")
     tab = visit(key=key).tab()

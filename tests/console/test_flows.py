@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from tests.console.accessibility import expect_accessible_as_it_is
 from tests.console.conftest import Console, Visit, settled
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240), pytest.mark.xdist_group("console")]
+pytestmark = [pytest.mark.slow(seconds=2), pytest.mark.timeout(240)]
 
 _CHART = "flowchart LR\n  cart[Cart] --> payment[Payment]\n  payment --> receipt[Receipt]\n"
 SEEN_MS = 2_000  #: by when a change of somebody else is in sight
@@ -110,10 +110,7 @@ def test_an_edit_by_hand_of_what_somebody_else_changed_shows_both(visit: Visit, 
 
 
 def test_two_browsers_on_one_flow_see_each_other(visit: Visit, console: Console, flow: str) -> None:
-    with console.api as api:
-        mate = api.post("/v1/keys", json={"tenant": "default", "name": "mate", "scopes": ["read", "write"]}).json()[
-            "key"
-        ]
+    mate = console.member("read", "write").key
     anne, bert = visit().tab(), visit("409", "404", key=mate).tab()
     for each in (anne, bert):
         each.goto(f"/flows/{flow}")

@@ -15,7 +15,7 @@ from playwright.sync_api import Page, expect
 from tests.console.accessibility import expect_accessible_as_it_is
 from tests.console.conftest import TASK, Console, Visit
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240), pytest.mark.xdist_group("console")]
+pytestmark = [pytest.mark.slow(seconds=2), pytest.mark.timeout(240)]
 
 
 def test_a_wrong_key_is_refused_and_a_right_one_signs_in(console: Console, visit: Visit) -> None:
@@ -54,12 +54,12 @@ def test_a_session_that_ends_in_the_middle_of_work_loses_nothing(console: Consol
 
 
 def test_what_was_typed_for_one_tenant_is_not_shown_to_another(console: Console, visit: Visit) -> None:
-    other = console.somebody("elsewhere", "read", "write")
+    other = console.member("read", "write", tenant="elsewhere")
     with console.api as api:
         session = api.post("/v1/sessions").json()
     tab = visit("401", key=session["key"]).tab()
     tab.goto("/transform")
-    expect(tab.get_by_role("banner").get_by_text("default")).to_be_visible()
+    expect(tab.get_by_role("banner").get_by_text(console.tenant)).to_be_visible()
     tab.get_by_label("Task").fill("a secret of the first tenant")
     with console.api as api:
         assert api.delete(f"/v1/keys/{session['key_id']}").status_code == 204
@@ -73,7 +73,7 @@ def test_what_was_typed_for_one_tenant_is_not_shown_to_another(console: Console,
 
 
 def test_each_example_runs_by_one_click_from_nothing(console: Console, visit: Visit) -> None:
-    nobody = console.somebody("empty", "read", "write")
+    nobody = console.member("read", "write", tenant="empty")
     tab = visit(key=nobody.key).tab()
     for number, kind in enumerate(("execute", "transform", "document")):
         tab.goto("/")
@@ -307,6 +307,7 @@ def test_a_job_is_replayed_with_a_changed_input(page: Page, console: Console) ->
     page.get_by_label("Replay").get_by_role("button", name="Run", exact=True).click()
     expect(page.locator("pre", has_text="after")).to_be_visible()
     expect(page.get_by_role("link", name=job["id"][:13])).to_be_visible()
+    expect(page.locator(".head .s-succeeded")).to_be_visible()
     replay = console.job(page)
     assert (replay["replayed_from"], replay["result"]["stdout"]) == (job["id"], "after\n")
 
@@ -431,7 +432,7 @@ def test_the_palette_does_what_can_be_done_here_and_changes_are_read_out(page: P
 
 
 def test_only_an_admin_sees_the_keys_and_changes_models(console: Console, visit: Visit) -> None:
-    tab = visit(key=console.somebody("default", "read", "write").key).tab()
+    tab = visit(key=console.member("read", "write").key).tab()
     tab.goto("/models")
     role = tab.get_by_label("Role flows.edit")
     later = role.get_by_role("button", name=re.compile("later$")).first
@@ -449,8 +450,7 @@ def test_only_an_admin_sees_the_keys_and_changes_models(console: Console, visit:
 
 
 def test_a_read_only_key_sees_everything_and_changes_nothing(console: Console, visit: Visit, repaired: str) -> None:
-    with console.api as api:
-        key = api.post("/v1/keys", json={"tenant": "default", "name": "reader", "scopes": ["read"]}).json()["key"]
+    key = console.member("read").key
     tab = visit(key=key).tab()
     tab.goto(f"/jobs/{repaired}")
     expect(tab.get_by_role("button", name="Run again")).to_be_disabled()

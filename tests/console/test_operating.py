@@ -10,9 +10,10 @@ from playwright.sync_api import Page, expect
 
 from tests.console.conftest import Console, Visit
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240), pytest.mark.xdist_group("console")]
+pytestmark = [pytest.mark.slow(seconds=2), pytest.mark.timeout(240)]
 
 
+@pytest.mark.alone
 def test_a_chain_is_reordered_by_keys_and_by_dragging(page: Page, console: Console) -> None:
     with console.api as api:
         assert api.post("/v1/models/flows.edit/test").json()["ok"]
@@ -62,9 +63,11 @@ def _drags(page: Page, chain: list[dict[str, str]]) -> None:
     expect(role.get_by_role("button", name="Save")).to_be_disabled()
 
 
-def test_usage_tells_sources_apart_and_who_answered(page: Page, console: Console) -> None:
+def test_usage_tells_sources_apart_and_who_answered(console: Console, visit: Visit) -> None:
+    console = console.member("read", "write", tenant="usage")
     data = [{"name": "data", "csv": "a,b\n1,2\n"}]
     console.run("transform", task="anything", data=data, max_iterations=2)
+    page = visit(key=console.key).tab()
     page.goto("/usage?by=role")
     sources = page.get_by_role("group", name="Who answered")
     with console.api as api:
@@ -92,6 +95,7 @@ def test_usage_tells_sources_apart_and_who_answered(page: Page, console: Console
     assert saved.value.path().read_text().startswith("at,group,jobs,succeeded,failed,turns_p50,turns_mean,turns_jobs")
 
 
+@pytest.mark.alone
 def test_queues_and_workers_are_those_that_run(page: Page, console: Console) -> None:
     page.goto("/queues")
     expect(page.get_by_role("region", name="Queues")).to_contain_text("transform")
@@ -109,8 +113,8 @@ def test_a_key_is_made_shown_once_and_revoked(page: Page, console: Console, visi
     page.goto("/keys")
     with console.api as api:
         tenants = api.get("/v1/stats", params={"by": "tenant", "bucket": "all"}).json()["items"]
-    used = next(each for each in tenants if each["group"] == "default")
-    tenant = page.get_by_role("region", name="Tenants").get_by_role("row", name=re.compile("^default"))
+    used = next(each for each in tenants if each["group"] == console.tenant)
+    tenant = page.get_by_role("region", name="Tenants").get_by_role("row", name=re.compile(f"^{console.tenant}"))
     expect(tenant).to_contain_text(f"{used['input_tokens'] + used['output_tokens']:,}")
     expect(page.get_by_role("checkbox", name=re.compile("^tenant_admin"))).to_be_visible()
     page.get_by_label("Name").fill("for a test")
@@ -140,7 +144,7 @@ def test_a_key_is_made_shown_once_and_revoked(page: Page, console: Console, visi
 
 
 def test_who_administers_a_tenant_has_its_keys_and_no_others(console: Console, visit: Visit) -> None:
-    chief = console.somebody("shop", "read", "write", "tenant_admin")
+    chief = console.member("read", "write", "tenant_admin", tenant="shop")
     page = visit(key=chief.key).tab()
     page.goto("/jobs")
     page.get_by_role("navigation").get_by_role("link", name="Keys").click()
@@ -158,7 +162,7 @@ def test_who_administers_a_tenant_has_its_keys_and_no_others(console: Console, v
     made.get_by_role("button", name="Revoke").click()
     page.get_by_role("button", name="Revoke for the till").click()
     expect(made).to_contain_text("revoked")
-    writer = visit(key=console.somebody("shop", "read", "write").key).tab()
+    writer = visit(key=console.member("read", "write", tenant="shop").key).tab()
     writer.goto("/jobs")
     expect(writer.get_by_role("navigation").get_by_role("link", name="Usage")).to_be_visible()
     expect(writer.get_by_role("navigation").get_by_role("link", name="Keys")).to_have_count(0)

@@ -9,8 +9,9 @@ from playwright.sync_api import Page, expect
 
 from tests.console.accessibility import expect_accessible_as_it_is
 from tests.console.conftest import Console, Visit
+from tests.support.wait import until
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240), pytest.mark.xdist_group("console")]
+pytestmark = [pytest.mark.slow(seconds=2), pytest.mark.timeout(240)]
 
 
 def test_a_job_whose_code_failed_says_so_beside_its_state_and_shows_its_traceback_once(
@@ -87,10 +88,10 @@ def test_the_last_line_of_a_running_program_stays_in_sight_until_one_scrolls_awa
     output = page.locator("pre.code.wrap")
     expect(output).to_contain_text("line 60\n")
     assert output.evaluate("box => box.scrollHeight - box.scrollTop - box.clientHeight") < 40
-    output.evaluate("box => box.scrollTo(0, 0)")
+    frames = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(box.scrollTop === 0))))"
+    until(lambda: output.evaluate(f"box => (box.scrollTo(0, 0), {frames})"), "the page noticed that one scrolled away")
     shown = output.inner_text()
-    page.wait_for_timeout(500)
-    assert output.inner_text() != shown, "more has come"
+    expect(output, "more has come").not_to_have_text(shown)
     assert output.evaluate("box => box.scrollTop") == 0, "and nothing moved"
     with console.api as api:
         api.post(f"/v1/jobs/{job['id']}/cancel")
@@ -103,8 +104,7 @@ WRITES = {
 
 
 def test_who_may_only_read_is_told_so_in_every_workbench(console: Console, visit: Visit) -> None:
-    with console.api as api:
-        key = api.post("/v1/keys", json={"tenant": "default", "name": "reads", "scopes": ["read"]}).json()["key"]
+    key = console.member("read").key
     tab = visit(key=key).tab()
     for path, name in WRITES.items():
         tab.goto(path)

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.console.conftest import Console, Visit
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240), pytest.mark.xdist_group("console")]
+pytestmark = [pytest.mark.slow(seconds=2), pytest.mark.timeout(240)]
 
 HOSTILE = "<script>window.ran=1</script><img src=x onerror='window.ran=1'>"
 _CODE = f"""
@@ -52,9 +52,14 @@ def test_html_of_a_document_runs_nothing(page: Page, console: Console) -> None:
     assert page.locator("iframe[title='The document as a page']").get_attribute("sandbox") == "allow-same-origin"
     dead = "script, form, base, iframe, meta[http-equiv='refresh'], [onerror], [ontoggle], a[href^='javascript']"
     assert frame.locator(dead).count() == 0
-    page.wait_for_timeout(300)
+    _let_run(page)
     assert page.evaluate("window.ran") is None
     assert page.url.endswith(job["id"])
+
+
+def _let_run(page: Page) -> None:
+    """Wait until what the page loads and what it has scheduled by then would have run."""
+    page.evaluate("fetch('/healthz').then(() => new Promise(done => requestAnimationFrame(() => setTimeout(done))))")
 
 
 def test_the_frame_of_an_output_is_of_nobodys_origin(page: Page, console: Console) -> None:
@@ -70,8 +75,9 @@ def test_a_frame_of_our_origin_runs_nothing_even_if_it_were_not_cleaned(visit: V
     page = visit("Blocked script execution", "Content Security Policy").tab()
     page.goto(f"/documents?job={job['id']}")
     expect(page.frame_locator("iframe[title='The document as a page']").get_by_role("heading")).to_be_visible()
-    page.evaluate(
-        """() => {
+    with page.expect_console_message(lambda message: "Blocked script execution" in message.text):
+        page.evaluate(
+            """() => {
             const inside = document.querySelector("iframe[title='The document as a page']").contentDocument;
             const script = inside.createElement("script");
             script.src = [...document.scripts].find((each) => each.src).src;  // what the policy would let through
@@ -81,8 +87,8 @@ def test_a_frame_of_our_origin_runs_nothing_even_if_it_were_not_cleaned(visit: V
             inside.body.append(script, button);
             button.click();
         }"""
-    )
-    page.wait_for_timeout(500)
+        )
+    _let_run(page)
     assert page.evaluate("window.ran") is None
 
 

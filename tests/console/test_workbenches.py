@@ -17,9 +17,10 @@ from shared.contracts.definitions import SightedFile
 from shared.db import with_driver
 from shared.stacks.proposals import Seen, record
 from tests.console.accessibility import expect_accessible_as_it_is
-from tests.console.conftest import ROOT, Console, Visit
+from tests.console.conftest import Console, Visit
+from tests.console.once import ROOT
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240), pytest.mark.xdist_group("console")]
+pytestmark = [pytest.mark.slow(seconds=2), pytest.mark.timeout(240)]
 
 _DEMO = ROOT / "services" / "host" / "demo"
 
@@ -171,7 +172,7 @@ def _sight_blorb(console: Console) -> None:
     seen = Seen("build_system", "blorb", "Blorb", "native", 0.8, None, files)
     engine = create_engine(with_driver(json.loads(console.shell("status", "-o", "json").out)["database_url"]))
     with engine.begin() as connection:
-        record("default", job, "a source", [seen])(connection)
+        record(console.tenant, job, "a source", [seen])(connection)
     engine.dispose()
 
 
