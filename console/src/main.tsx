@@ -3,7 +3,7 @@ import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { Theme } from "./app/theme";
-import { Gate } from "./app/gate";
+import { SignInGate } from "./app/sign-in";
 import { router } from "./app/router";
 import { Problem } from "./api/problem";
 
@@ -31,9 +31,9 @@ createRoot(document.getElementById("root")!).render(
   <StrictMode>
     <Theme>
       <QueryClientProvider client={queries}>
-        <Gate>
+        <SignInGate>
           <RouterProvider router={router} />
-        </Gate>
+        </SignInGate>
       </QueryClientProvider>
     </Theme>
   </StrictMode>,

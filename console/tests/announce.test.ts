@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { Speaker } from "../src/shared/announce";
+import { Speaker } from "../src/shared/page/announce";
 
 describe("what is read out", () => {
   const said: string[] = [];

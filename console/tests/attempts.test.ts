@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { DocumentResult, Job, LlmCall, Prompt } from "../src/api/types";
-import { inputFrom } from "../src/features/job/start";
-import { choicesOf, usedOf } from "../src/features/job/versions";
+import { inputFrom } from "../src/features/job/branch-input";
+import { choicesOf, usedOf } from "../src/features/job/prompt-version";
 import { keptOf, tabOf, tabsOf } from "../src/features/job/tabs";
 import { callText, callTurnsOf, undoneOf } from "../src/results/calls";
 import { cellsOf, piecesOf, valuesOf } from "../src/results/cells";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { namesIn } from "../src/features/documents/names";
 import { marksOf } from "../src/features/documents/stale";
 import { acceptable, decided } from "../src/features/documents/suggestions";
-import { typedName } from "../src/shared/completion";
+import { typedName } from "../src/shared/code/completion";
 
 const ANSWERED = "Before.\n\n::: describe it :::\n\n::: suggest {by=a}\nOne.\n:::\n\n::: suggest {by=b}\nTwo.\nThree.\n:::\n\nAfter.\n";
 

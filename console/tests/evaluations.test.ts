@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { EvaluationSummary } from "../src/api/types";
-import { nextChoice } from "../src/features/evaluation/choice";
+import { nextChoice } from "../src/features/evaluation/cell-selection";
 import { series } from "../src/features/evaluations/series";
-import { tableDiff } from "../src/shared/table-diff";
+import { tableDiff } from "../src/shared/tables/table-diff";
 
 const columns = [{ name: "city" }, { name: "n" }];
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Job, JobPage } from "../src/api/types";
-import { safeText } from "../src/shared/csv";
-import { csvOf, everything, MOST_JOBS, MOST_PAGES } from "../src/features/jobs/everything";
+import { safeText } from "../src/shared/tables/csv";
+import { csvOf, everything, MOST_JOBS, MOST_PAGES } from "../src/features/jobs/fetch-all";
 
 const jobOf = (id: number): Job => ({ id: String(id), kind: "execute", state: "succeeded", title: `job ${id}` }) as unknown as Job;
 /** A server of so many jobs, of which each page holds so many. */

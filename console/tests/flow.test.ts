@@ -1,20 +1,20 @@
 import { describe, expect, it } from "vitest";
 import type { Edge, Node } from "@xyflow/react";
 import type { ChangeSet, FlowVersion, FlowView } from "../src/api/types";
-import { along } from "../src/features/flow/arrows";
-import { inkOn, looks, PALETTE } from "../src/features/flow/colours";
-import { after } from "../src/features/flow/film";
-import type { Operation } from "../src/features/flow/elements";
-import { drawn } from "../src/features/flow/graph";
-import { nameOf, words } from "../src/features/flow/names";
-import { overlap, type Changed } from "../src/features/flow/overlap";
-import { theirs } from "../src/features/flow/overtaken";
-import { said, sentence } from "../src/features/flow/said";
-import { chatTurns } from "../src/features/flow/chat-turns";
-import { nextSteps } from "../src/features/flow/next-steps";
-import { spoken } from "../src/results/spoken";
-import { chosenOf, chosenText, sightOf, sightText } from "../src/features/flow/sight";
-import { steps, tally } from "../src/features/flow/steps";
+import { along } from "../src/features/flow/canvas/arrow-moves";
+import { inkOn, looks, PALETTE } from "../src/features/flow/canvas/colours";
+import { after } from "../src/features/flow/history/playback";
+import type { Operation } from "../src/features/flow/canvas/elements";
+import { drawn } from "../src/features/flow/canvas/merged-graph";
+import { nameOf, words } from "../src/features/flow/canvas/outline";
+import { overlap, type Changed } from "../src/features/flow/editing/overlap";
+import { theirs } from "../src/features/flow/editing/conflict";
+import { said, sentence } from "../src/features/flow/editing/announcements";
+import { chatTurns } from "../src/features/flow/chat/chat-turns";
+import { nextSteps } from "../src/features/flow/history/undo-labels";
+import { answerText } from "../src/results/answer-text";
+import { chosenOf, chosenText, sightOf, sightText } from "../src/features/flow/canvas/viewport";
+import { steps, tally } from "../src/features/flow/history/versions";
 
 const AT = "2026-01-01T00:00:00Z";
 
@@ -208,7 +208,7 @@ describe("a conversation about a flow", () => {
   });
 
   it("is read without the tags of the answers", () => {
-    expect(["<thinking>a</thinking>\nYes", "<response>Yes", "Yes", '<response>[{"a": 1}]</response>', ""].map(spoken)).toEqual(["Yes", "Yes", "Yes", "", ""]);
+    expect(["<thinking>a</thinking>\nYes", "<response>Yes", "Yes", '<response>[{"a": 1}]</response>', ""].map(answerText)).toEqual(["Yes", "Yes", "Yes", "", ""]);
   });
 
   it("proposes edges by the names of their ends", () => {

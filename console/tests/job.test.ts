@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { LlmCall } from "../src/api/types";
 import { filesOf } from "../src/features/job/files";
-import { requestsOf } from "../src/results/requests";
-import { shortfall, verdictOf } from "../src/shared/verdict";
+import { requestsOf } from "../src/results/attempts-by-request";
+import { shortfall, verdictOf } from "../src/shared/values/verdict";
 
 describe("files of an input", () => {
   it("are found wherever they stand, each once", () => {

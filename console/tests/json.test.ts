@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { LARGEST, linesOf, sizeOf, SMALL, Tree } from "../src/shared/json-lines";
+import { LARGEST, linesOf, sizeOf, SMALL, Tree } from "../src/shared/json/json-lines";
 
 const NONE: ReadonlySet<string> = new Set();
 const value = { name: "a", rows: [{ n: 1 }, { n: 2 }], none: {} };

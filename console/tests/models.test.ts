@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { endsWords, factsOf, linesOf, priceWords } from "../src/features/models/facts";
-import { minutesOf } from "../src/features/models/hour";
-import { moved, placeAt } from "../src/features/models/order";
+import { minutesOf } from "../src/features/models/last-hour";
+import { moved, placeAt } from "../src/features/models/reorder";
 
 describe("the order of a chain", () => {
   it("is changed by taking one to another place, never beyond the ends", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { saysOf, whyNot } from "../src/features/queues/facts";
-import { endedOf, endedWords, waitedOf, waitedWords } from "../src/features/queues/past";
+import { saysOf, whyNot } from "../src/features/queues/worker-facts";
+import { endedOf, endedWords, waitedOf, waitedWords } from "../src/features/queues/queue-history";
 
 describe("a worker", () => {
   it("that stands by says why", () => {

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { parse } from "../src/api/frames";
-import { spans, visible } from "../src/shared/ansi";
-import { headOf, safeCell } from "../src/shared/csv";
-import { changes } from "../src/shared/diff";
-import { cost } from "../src/shared/numbers";
-import { stamp } from "../src/shared/time";
-import { longestOf, stripOf } from "../src/features/jobs/strip";
+import { spans, visible } from "../src/shared/code/ansi";
+import { headOf, safeCell } from "../src/shared/tables/csv";
+import { changes } from "../src/shared/code/diff";
+import { cost } from "../src/shared/values/numbers";
+import { stamp } from "../src/shared/values/time";
+import { longestOf, stripOf } from "../src/features/jobs/duration-strip";
 import type { FlowView, Job, TransformResult } from "../src/api/types";
-import { drawn } from "../src/features/flow/graph";
+import { drawn } from "../src/features/flow/canvas/merged-graph";
 import { originsOf, told } from "../src/results/origins";
 
 describe("differences", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { csvOf, dearest, jobsOf, newest } from "../src/features/usage/columns";
 import { pointsOf } from "../src/features/usage/measures";
-import { interval, turns } from "../src/shared/sums";
+import { interval, turns } from "../src/shared/values/job-sums";
 
 const ROW = { at: "2026-11-24T00:00:00Z", group: "groq/m", jobs: 2, succeeded: 1, failed: 1, turns_jobs: 1, calls: 3, errors: 1, input_tokens: 10, output_tokens: 5, unpriced: 0 };
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from console.check import circle
 from tests.console.conftest import require
 from tests.console.once import ROOT, NotBuilt, Prepared, build
 
@@ -100,3 +101,18 @@ def test_what_is_missing_skips_a_test_and_fails_in_ci(monkeypatch: pytest.Monkey
     with pytest.raises(pytest.fail.Exception, match="npm error"):
         require("npm error")
     require("")
+
+
+def test_modules_that_import_each_other_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "page.tsx").write_text('import {\n  part,\n} from "./parts";\nimport "./page.css";\n')
+    (tmp_path / "parts" / "index.ts").write_text('export { part } from "./part";\nimport { useState } from "react";\n')
+    (tmp_path / "parts" / "part.tsx").write_text("export const part = 1;\n")
+    assert circle(tmp_path) == []
+    for again in ('import type { Page } from "../page";\n', 'const Page = lazy(() => import("../page"));\n'):
+        (tmp_path / "parts" / "part.tsx").write_text(again)
+        [fault] = circle(tmp_path)
+        assert sorted(set(fault.removeprefix("modules import each other: ").split(" < "))) == [
+            "page", "parts/index", "parts/part",
+        ]  # fmt: skip
+    assert circle(ROOT / "console" / "src") == []

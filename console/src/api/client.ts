@@ -1,6 +1,6 @@
 import { Problem, problemOf, unreachable } from "./problem";
 import { askAgain, currentKey } from "./session";
-import { unique } from "./unique";
+import { newUuid } from "./uuid";
 
 export type Query = Record<string, string | number | boolean | readonly string[] | null | undefined>;
 
@@ -18,7 +18,7 @@ export async function send(method: string, path: string, options: Options = {}):
   const key = currentKey();
   if (key !== null) headers.Authorization ??= `Bearer ${key}`;
   if (options.body !== undefined) headers["Content-Type"] = "application/json";
-  if (method === "POST") headers["Idempotency-Key"] ??= unique();
+  if (method === "POST") headers["Idempotency-Key"] ??= newUuid();
   const body = options.raw ?? (options.body === undefined ? undefined : JSON.stringify(options.body));
   let answer: Response;
   try {

@@ -2,7 +2,7 @@ import { pause } from "./frames";
 import { BEAT_MS, Leader } from "./leader";
 import { SERVER, type Source } from "./source";
 import { ALL_JOBS, endsJob, FROM_NOW, type Liveness, type News, type Told } from "./told";
-import { unique } from "./unique";
+import { newUuid } from "./uuid";
 
 // A browser keeps six connections to a server, all tabs together: so many are streams, one more follows a flow, the others are for requests.
 const STREAMS = 3;
@@ -40,7 +40,7 @@ export class Relay {
 
   /** From there on, each news once and in order, until the job ends or the answer is called. */
   watch(topic: string, after: number, onNews: Watcher["onNews"], onState: Watcher["onState"]): () => void {
-    const watcher: Watcher = { topic, by: unique(), last: after, heardAt: Date.now(), askedAt: 0, onNews, onState };
+    const watcher: Watcher = { topic, by: newUuid(), last: after, heardAt: Date.now(), askedAt: 0, onNews, onState };
     this.watchers.add(watcher);
     if (this.watchers.size === 1) this.begin();
     this.ask(watcher);

@@ -15,6 +15,7 @@ export type SearchResult = Schemas["SearchResult"];
 export type RecordsResult = Schemas["RecordsResult"];
 export type IngestResult = Schemas["IngestResult"];
 export type DetectResult = Schemas["DetectResult"];
+export type DefinitionSet = Schemas["DefinitionSet"];
 export type FlowResult = Schemas["FlowResult"];
 export type FlowView = Schemas["FlowView"];
 export type FlowSummary = Schemas["FlowSummary"];

@@ -1,6 +1,6 @@
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect } from "react";
-import { PLACES } from "./places";
+import { PLACES } from "./navigation";
 
 let going = 0;
 

@@ -2,11 +2,11 @@ import { Modal, TextInput, useMantineColorScheme } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { useSession } from "../api/queries";
-import { TIMES, useTimes } from "../shared/time";
+import { TIMES, useTimes } from "../shared/values/time";
 import { actionsHere, matching, onceEach, type Action } from "./actions";
 import { keysAreOn } from "./keys";
-import { leave } from "./leave";
-import { placesFor, SCHEMES, TIME_NAMES, WORKBENCHES } from "./places";
+import { signOut } from "./sign-out";
+import { placesFor, SCHEMES, TIME_NAMES, WORKBENCHES } from "./navigation";
 
 const KEYS = [
   ["everywhere", "Ctrl K  ? this list  / filter"],
@@ -101,6 +101,6 @@ function useEverywhere(): Action[] {
     ...TIMES.map((times) => ({ name: `Times: ${TIME_NAMES[times]}`, go: () => setTimes(times) })),
     { name: keysAreOn() ? "Switch the keys off" : "Switch the keys on", go: () => localStorage.setItem("assay.keys", keysAreOn() ? "off" : "on") },
     { name: "API documentation", go: () => location.assign("/docs") },
-    { name: "Sign out", go: () => void leave() },
+    { name: "Sign out", go: () => void signOut() },
   ];
 }

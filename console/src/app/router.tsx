@@ -1,6 +1,6 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
 import { NotFoundPage, Shell } from "./shell";
-import { Failed } from "../shared/states";
+import { Failed } from "../shared/page/loading-states";
 
 const root = createRootRoute({
   component: Shell,

@@ -5,14 +5,14 @@ import { lazy, Suspense, useEffect, useState } from "react";
 import { get } from "../api/client";
 import { useSession } from "../api/queries";
 import type { Capabilities, Session } from "../api/types";
-import { Announcer, useAnnounced } from "../shared/announce";
-import { Boundary, Empty } from "../shared/states";
-import { TIMES, useTimes } from "../shared/time";
-import { useTitle } from "../shared/title";
+import { Announcer, useAnnounced } from "../shared/page/announce";
+import { Boundary, Empty } from "../shared/page/loading-states";
+import { TIMES, useTimes } from "../shared/values/time";
+import { useTitle } from "../shared/page/title";
 import { useKeys } from "./keys";
-import { leave } from "./leave";
+import { signOut } from "./sign-out";
 import mark from "./mark.svg";
-import { placesFor, SCHEMES, TIME_NAMES, type Place } from "./places";
+import { placesFor, SCHEMES, TIME_NAMES, type Place } from "./navigation";
 
 export { useSession };
 
@@ -132,7 +132,7 @@ function Account({ session }: { session: Session | undefined }) {
         <Menu.Item component="a" href="/docs">
           API documentation
         </Menu.Item>
-        <Menu.Item onClick={() => void leave()}>Sign out</Menu.Item>
+        <Menu.Item onClick={() => void signOut()}>Sign out</Menu.Item>
       </Menu.Dropdown>
     </Menu>
   );

@@ -1,5 +1,5 @@
 import type { Iteration } from "../api/types";
-import { tableDiff, type Side, type TableDiff } from "../shared/table-diff";
+import { tableDiff, type Side, type TableDiff } from "../shared/tables/table-diff";
 
 /** The first rows of a table, and how many it has. */
 export interface Rows extends Side {

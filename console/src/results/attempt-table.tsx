@@ -1,7 +1,7 @@
 import type { Iteration } from "../api/types";
-import { visible } from "../shared/ansi";
-import { count } from "../shared/numbers";
-import { DataTable } from "../shared/table";
+import { visible } from "../shared/code/ansi";
+import { count } from "../shared/values/numbers";
+import { DataTable } from "../shared/tables/table";
 import { comparedAttempt, type Compared, type Rows } from "./attempt-diff";
 import { MarkedTable } from "./marked-table";
 

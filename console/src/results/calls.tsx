@@ -1,7 +1,7 @@
 import type { FlowResult, JobEvent } from "../api/types";
-import { visible } from "../shared/ansi";
-import { Code, Diff } from "../shared/code";
-import { Tag } from "../shared/marks";
+import { visible } from "../shared/code/ansi";
+import { Code, Diff } from "../shared/code/code";
+import { Tag } from "../shared/values/marks";
 
 type ToolCall = FlowResult["tool_calls"][number];
 type Execution = FlowResult["execution"][number];

@@ -1,8 +1,8 @@
 import { useState } from "react";
 import type { DetectResult } from "../api/types";
-import { visible } from "../shared/ansi";
-import { Tag } from "../shared/marks";
-import { Place } from "./source";
+import { visible } from "../shared/code/ansi";
+import { Tag } from "../shared/values/marks";
+import { Place } from "./evidence";
 
 type Candidate = DetectResult["services"][number]["candidates"][number];
 

@@ -1,6 +1,6 @@
 import type { Check } from "../api/types";
-import { visible } from "../shared/ansi";
-import { Tag } from "../shared/marks";
+import { visible } from "../shared/code/ansi";
+import { Tag } from "../shared/values/marks";
 
 const WHOSE: Readonly<Record<Check["from"], string>> = { model: "stated by the model before it saw the result", assay: "always checked", caller: "asserted" };
 

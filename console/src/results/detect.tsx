@@ -1,10 +1,10 @@
 import type { DetectResult } from "../api/types";
-import { visible } from "../shared/ansi";
-import { Tag } from "../shared/marks";
-import { bytes, cell } from "../shared/numbers";
-import { took } from "../shared/time";
+import { visible } from "../shared/code/ansi";
+import { Tag } from "../shared/values/marks";
+import { bytes, cell } from "../shared/values/numbers";
+import { took } from "../shared/values/time";
 import { Axis, type Actions } from "./candidates";
-import { Findings, Place } from "./source";
+import { Findings, Place } from "./evidence";
 
 type Service = DetectResult["services"][number];
 

@@ -1,9 +1,9 @@
 import type { DetectResult, Job, TransformResult } from "../api/types";
-import { visible } from "../shared/ansi";
-import { Diff } from "../shared/code";
-import { count } from "../shared/numbers";
-import { Tag } from "../shared/marks";
-import { tableDiff, type Side } from "../shared/table-diff";
+import { visible } from "../shared/code/ansi";
+import { Diff } from "../shared/code/code";
+import { count } from "../shared/values/numbers";
+import { Tag } from "../shared/values/marks";
+import { tableDiff, type Side } from "../shared/tables/table-diff";
 import { effectText } from "./assertions";
 import { detectDiff, type Line } from "./detect-diff";
 import { MarkedTable } from "./marked-table";

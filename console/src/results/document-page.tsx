@@ -2,11 +2,11 @@ import { useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { blobOf } from "../api/client";
 import type { DocumentResult } from "../api/types";
-import { SafeHtml } from "../shared/html";
-import { Loaded } from "../shared/states";
-import { together, type Scrolls } from "../shared/together";
-import { markValues, scrollsPage, type Span } from "./places";
-import { useTold } from "./told";
+import { SafeHtml } from "../shared/files/safe-html";
+import { Loaded } from "../shared/page/loading-states";
+import { together, type Scrolls } from "../shared/code/scroll-sync";
+import { markValues, scrollsPage, type Span } from "./value-spans";
+import { useHoveredValue } from "./value-hover";
 import { factsOf, inWords } from "./value-facts";
 import { ValuePanel } from "./value-panel";
 
@@ -32,7 +32,7 @@ function MarkedPage({ html, result, source = "", beside, onBlock }: Props & { ht
   latest.current = onBlock;
   const [page, setPage] = useState<Document | null>(null);
   const [marked, setMarked] = useState<readonly { line: number; element: HTMLElement }[]>([]);
-  const { shown, keep, leave, hide, tells } = useTold(page);
+  const { shown, keep, leave, hide, tells } = useHoveredValue(page);
   useEffect(() => {
     const main = page?.querySelector("main");
     if (main === null || main === undefined) return;

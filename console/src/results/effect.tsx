@@ -1,6 +1,6 @@
 import type { Effect, Iteration } from "../api/types";
-import { visible } from "../shared/ansi";
-import { Tag } from "../shared/marks";
+import { visible } from "../shared/code/ansi";
+import { Tag } from "../shared/values/marks";
 import { assertable, type Measured } from "./assertions";
 
 /** How the caller's assertions held of a result. */

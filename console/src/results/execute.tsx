@@ -1,11 +1,11 @@
 import type { ExecuteResult } from "../api/types";
-import { visible } from "../shared/ansi";
-import { DownloadFile, Picture } from "../shared/blob";
-import { Tag } from "../shared/marks";
-import { SafeHtml } from "../shared/html";
-import { tierWords } from "../shared/isolation";
-import { Printed } from "../shared/printed";
-import { took } from "../shared/time";
+import { visible } from "../shared/code/ansi";
+import { DownloadFile, Picture } from "../shared/files/blob";
+import { Tag } from "../shared/values/marks";
+import { SafeHtml } from "../shared/files/safe-html";
+import { tierWords } from "../shared/values/isolation";
+import { Printed } from "../shared/code/program-output";
+import { took } from "../shared/values/time";
 
 const VERDICTS: Readonly<Record<string, string>> = {
   ok: "It ran to its end.",

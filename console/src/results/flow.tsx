@@ -1,13 +1,13 @@
 import { Link } from "@tanstack/react-router";
 import type { FlowResult } from "../api/types";
-import { visible } from "../shared/ansi";
-import { Tag } from "../shared/marks";
+import { visible } from "../shared/code/ansi";
+import { Tag } from "../shared/values/marks";
 import { CallList } from "./calls";
-import { spoken } from "./spoken";
+import { answerText } from "./answer-text";
 
 /** A turn on a diagram: what was said, and each tool call with what became of it. */
 export function FlowResultView({ result, flowId }: { result: FlowResult; flowId?: string }) {
-  const response = spoken(result.response);
+  const response = answerText(result.response);
   return (
     <div className="stack">
       <div className="bar">

@@ -1,8 +1,8 @@
 import { lazy, Suspense, type ReactNode } from "react";
 import type { DetectResult, DocumentResult, ExecuteResult, FlowResult, Job, SearchResult, TransformResult } from "../api/types";
-import { JsonTree } from "../shared/json";
-import { Loading } from "../shared/states";
-import type { Scrolls } from "../shared/together";
+import { JsonTree } from "../shared/json/json";
+import { Loading } from "../shared/page/loading-states";
+import type { Scrolls } from "../shared/code/scroll-sync";
 
 const Transform = lazy(() => import("./transform-result").then((module) => ({ default: module.TransformResultView })));
 const Search = lazy(() => import("./search").then((module) => ({ default: module.SearchResultView })));

@@ -1,6 +1,6 @@
 import type { DocumentResult } from "../api/types";
-import { visible } from "../shared/ansi";
-import { bytes } from "../shared/numbers";
+import { visible } from "../shared/code/ansi";
+import { bytes } from "../shared/values/numbers";
 
 type Block = DocumentResult["blocks"][number];
 

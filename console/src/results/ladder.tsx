@@ -1,6 +1,6 @@
 import type { SearchResult } from "../api/types";
-import { visible } from "../shared/ansi";
-import { Tag } from "../shared/marks";
+import { visible } from "../shared/code/ansi";
+import { Tag } from "../shared/values/marks";
 import { stepsOf, wordings, type ExecutedQuery, type PlannedQuery, type QueryChange, type QueryStep } from "./query-diff";
 
 /** The id of the part below, for links to it. */

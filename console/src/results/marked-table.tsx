@@ -1,6 +1,6 @@
-import { visible } from "../shared/ansi";
-import { cell } from "../shared/numbers";
-import type { RowState, TableDiff } from "../shared/table-diff";
+import { visible } from "../shared/code/ansi";
+import { cell } from "../shared/values/numbers";
+import type { RowState, TableDiff } from "../shared/tables/table-diff";
 
 const NUMERIC = new Set(["int", "float", "decimal"]);
 const MOST_CHARACTERS = 500;

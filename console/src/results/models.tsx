@@ -1,13 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { callsQuery } from "../api/queries";
 import type { LlmCall } from "../api/types";
-import { visible } from "../shared/ansi";
-import { Tag } from "../shared/marks";
-import { cost, count } from "../shared/numbers";
-import { Loaded } from "../shared/states";
-import { took } from "../shared/time";
-import { useUrl } from "../shared/url";
-import { requestsOf } from "./requests";
+import { visible } from "../shared/code/ansi";
+import { Tag } from "../shared/values/marks";
+import { cost, count } from "../shared/values/numbers";
+import { Loaded } from "../shared/page/loading-states";
+import { took } from "../shared/values/time";
+import { useUrl } from "../shared/page/url";
+import { requestsOf } from "./attempts-by-request";
 
 /** The failover trail: who was asked in each turn, who was passed over and why, who answered, what it cost. */
 export function ModelCalls({ jobId, ended, turn }: { jobId: string; ended: boolean; turn: number | null }) {

@@ -1,8 +1,8 @@
 import type { ReactNode } from "react";
 import type { JobEvent, SearchResult } from "../api/types";
-import { visible } from "../shared/ansi";
-import { Code, Diff } from "../shared/code";
-import { Tag } from "../shared/marks";
+import { visible } from "../shared/code/ansi";
+import { Code, Diff } from "../shared/code/code";
+import { Tag } from "../shared/values/marks";
 
 export interface Planned {
   table: string;

@@ -1,5 +1,5 @@
 import type { SearchResult } from "../api/types";
-import { changes, type DiffLine } from "../shared/diff";
+import { changes, type DiffLine } from "../shared/code/diff";
 
 type Attempt = SearchResult["attempts"][number];
 export type ExecutedQuery = Attempt["queries"][number];

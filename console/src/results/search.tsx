@@ -1,7 +1,7 @@
 import type { SearchResult } from "../api/types";
-import { visible } from "../shared/ansi";
-import { Tag } from "../shared/marks";
-import { cell } from "../shared/numbers";
+import { visible } from "../shared/code/ansi";
+import { Tag } from "../shared/values/marks";
+import { cell } from "../shared/values/numbers";
 import { Ladder, LADDER, ladderOf } from "./ladder";
 import type { PlannedQuery } from "./query-diff";
 import { WhyEmpty } from "./why-empty";

@@ -1,9 +1,9 @@
 import { Button } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { send } from "../api/client";
-import { safeText } from "../shared/csv";
-import { download } from "../shared/json";
-import { Failed } from "../shared/states";
+import { safeText } from "../shared/tables/csv";
+import { download } from "../shared/files/download";
+import { Failed } from "../shared/page/loading-states";
 
 const FORMS = [
   { form: "csv", name: "CSV", title: "Text that a spreadsheet would take for a formula is marked as text" },

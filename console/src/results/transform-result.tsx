@@ -1,10 +1,10 @@
 import type { TransformResult } from "../api/types";
-import { visible } from "../shared/ansi";
-import { Picture } from "../shared/blob";
-import { FileTable } from "../shared/file-table";
-import { Tag } from "../shared/marks";
-import { count } from "../shared/numbers";
-import { DataTable } from "../shared/table";
+import { visible } from "../shared/code/ansi";
+import { Picture } from "../shared/files/blob";
+import { FileTable } from "../shared/tables/file-table";
+import { Tag } from "../shared/values/marks";
+import { count } from "../shared/values/numbers";
+import { DataTable } from "../shared/tables/table";
 import { Checks } from "./checks";
 import { AssertionMarks, EffectView } from "./effect";
 import { TableDownloads } from "./table-downloads";

@@ -1,11 +1,11 @@
 import type { ReactNode } from "react";
 import type { Iteration, Job, JobEvent, TransformResult } from "../api/types";
-import { visible } from "../shared/ansi";
-import { Code, Diff } from "../shared/code";
-import { Tag } from "../shared/marks";
-import { count } from "../shared/numbers";
-import { DataTable } from "../shared/table";
-import { took } from "../shared/time";
+import { visible } from "../shared/code/ansi";
+import { Code, Diff } from "../shared/code/code";
+import { Tag } from "../shared/values/marks";
+import { count } from "../shared/values/numbers";
+import { DataTable } from "../shared/tables/table";
+import { took } from "../shared/values/time";
 import { AssertionMarks } from "./effect";
 
 /** The repair strip: each attempt as what it changed of the one before, under the error that asked for the change. */

@@ -2,13 +2,13 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { get } from "../api/client";
 import { TERMINAL, type Job, type JobEvent, type LlmCall, type Page } from "../api/types";
-import { visible } from "../shared/ansi";
-import { Diff } from "../shared/code";
-import { cost, count } from "../shared/numbers";
-import { Loaded } from "../shared/states";
-import { took } from "../shared/time";
+import { visible } from "../shared/code/ansi";
+import { Diff } from "../shared/code/code";
+import { cost, count } from "../shared/values/numbers";
+import { Loaded } from "../shared/page/loading-states";
+import { took } from "../shared/values/time";
 import { answerOf, turnPairs, type Ran, type TurnPair } from "./turn-pairs";
-import type { CallText } from "./words";
+import type { CallText } from "./call-messages";
 
 /** Two jobs turn by turn: who answered at what cost, what was asked, what was tried and what came of it. */
 export function TurnDifferences({ left, right }: { left: Job; right: Job }) {

@@ -1,7 +1,7 @@
 import type { DocumentResult } from "../api/types";
-import { visible } from "../shared/ansi";
-import { bytes } from "../shared/numbers";
-import { codeOf } from "./places";
+import { visible } from "../shared/code/ansi";
+import { bytes } from "../shared/values/numbers";
+import { codeOf } from "./value-spans";
 
 type Block = DocumentResult["blocks"][number];
 

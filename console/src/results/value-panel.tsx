@@ -1,5 +1,5 @@
 import { Fragment } from "react";
-import { Tag } from "../shared/marks";
+import { Tag } from "../shared/values/marks";
 import { placeOf, type ValueFacts } from "./value-facts";
 
 const WIDTH = 340;

@@ -1,4 +1,4 @@
-import { visible } from "../shared/ansi";
+import { visible } from "../shared/code/ansi";
 
 /** What a job warns of, in one place however much it is. */
 export function Warnings({ of }: { of: readonly string[] | undefined }) {

@@ -1,5 +1,5 @@
 import type { SearchResult } from "../api/types";
-import { visible } from "../shared/ansi";
+import { visible } from "../shared/code/ansi";
 import { toldConstraint } from "./constraints";
 
 interface Props {

@@ -2,9 +2,9 @@ import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, type ReactNode } from "react";
 import { jobQuery } from "../api/queries";
 import type { Job, JobEvent } from "../api/types";
-import { Empty } from "../shared/states";
-import { useUrl } from "../shared/url";
-import { FollowedJob } from "./follow";
+import { Empty } from "../shared/page/loading-states";
+import { useUrl } from "../shared/page/url";
+import { FollowedJob } from "./followed-job";
 
 interface WorkbenchJob {
   id: string | undefined;

@@ -2,13 +2,13 @@ import { Link } from "@tanstack/react-router";
 import { useJob } from "../../api/queries";
 import type { Job } from "../../api/types";
 import { Differences } from "../../results/differences";
-import { visible } from "../../shared/ansi";
-import { StateMark, Tag } from "../../shared/marks";
-import { cost, count } from "../../shared/numbers";
-import { Empty, Loaded } from "../../shared/states";
-import { between, took, When } from "../../shared/time";
-import { titleOf, useTitle } from "../../shared/title";
-import { useUrl } from "../../shared/url";
+import { visible } from "../../shared/code/ansi";
+import { StateMark, Tag } from "../../shared/values/marks";
+import { cost, count } from "../../shared/values/numbers";
+import { Empty, Loaded } from "../../shared/page/loading-states";
+import { between, took, When } from "../../shared/values/time";
+import { titleOf, useTitle } from "../../shared/page/title";
+import { useUrl } from "../../shared/page/url";
 
 export function Page() {
   useTitle("Compare");

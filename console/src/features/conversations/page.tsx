@@ -2,11 +2,11 @@ import { Button } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { get } from "../../api/client";
 import type { ConversationSummary, Page as PageOf } from "../../api/types";
-import { visible } from "../../shared/ansi";
-import { Empty, Loaded } from "../../shared/states";
-import { When } from "../../shared/time";
-import { useTitle } from "../../shared/title";
-import { useUrl } from "../../shared/url";
+import { visible } from "../../shared/code/ansi";
+import { Empty, Loaded } from "../../shared/page/loading-states";
+import { When } from "../../shared/values/time";
+import { useTitle } from "../../shared/page/title";
+import { useUrl } from "../../shared/page/url";
 import { Turns } from "./turns";
 
 /** All conversations beside the turns of the one that is chosen (`?id=`). */

@@ -4,12 +4,12 @@ import { useState } from "react";
 import { get, remove } from "../../api/client";
 import { jobsPage } from "../../api/queries";
 import type { Conversation, Job } from "../../api/types";
-import { WORKBENCHES } from "../../app/places";
-import { visible } from "../../shared/ansi";
-import { StateMark } from "../../shared/marks";
-import { Failed, Loaded } from "../../shared/states";
-import { When } from "../../shared/time";
-import { WriteButton } from "../../shared/write";
+import { WORKBENCHES } from "../../app/navigation";
+import { visible } from "../../shared/code/ansi";
+import { StateMark } from "../../shared/values/marks";
+import { Failed, Loaded } from "../../shared/page/loading-states";
+import { When } from "../../shared/values/time";
+import { WriteButton } from "../../shared/editing/write-button";
 
 /** What was said in a conversation, and the jobs that did it, oldest first. Each job can be opened to start anew from there. */
 export function Turns({ id, onGone }: { id: string; onGone: () => void }) {

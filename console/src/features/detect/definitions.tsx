@@ -3,19 +3,19 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { post, putOver, tagged, type Tagged } from "../../api/client";
 import type { components } from "../../api/schema";
-import { visible } from "../../shared/ansi";
-import { useDraft } from "../../shared/draft";
-import { BothVersions, useEdited } from "../../shared/edited";
-import { CodeEditor } from "../../shared/editor";
-import { faultsOf } from "../../shared/faults";
-import { Failed, Loaded } from "../../shared/states";
-import { useUrl } from "../../shared/url";
-import { WriteButton } from "../../shared/write";
+import type { DefinitionSet } from "../../api/types";
+import { visible } from "../../shared/code/ansi";
+import { useDraft } from "../../shared/editing/draft";
+import { BothVersions, useEdited } from "../../shared/editing/edited";
+import { CodeEditor } from "../../shared/code/editor";
+import { faultsOf } from "../../shared/editing/field-errors";
+import { Failed, Loaded } from "../../shared/page/loading-states";
+import { useUrl } from "../../shared/page/url";
+import { WriteButton } from "../../shared/editing/write-button";
 import { Proposals } from "./proposals";
 import { Versions } from "./versions";
-import { Who } from "./who";
+import { VersionAuthor } from "./version-author";
 
-export type DefinitionSet = components["schemas"]["DefinitionSet"];
 type Check = components["schemas"]["DefinitionsCheck"];
 
 const EXAMPLE = "# definitions:\n#   - id: acme-gate\n#     kind: framework\n#     name: Acme Gate\n#     files: [acme.toml]\n";
@@ -100,7 +100,7 @@ function Editor({ now, read }: { now: Tagged<DefinitionSet>; read: () => Promise
         </p>
       ))}
       {fault === null ? null : <Failed error={fault} faults={said} />}
-      <BothVersions conflict={edited.conflict} saving={edited.saving} theirs={textOf} mine={(draft) => draft} who={(theirs) => <Who version={theirs} />} />
+      <BothVersions conflict={edited.conflict} saving={edited.saving} theirs={textOf} mine={(draft) => draft} who={(theirs) => <VersionAuthor version={theirs} />} />
     </div>
   );
 }

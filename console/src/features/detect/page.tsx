@@ -6,16 +6,16 @@ import { post, putOver, send, tagged } from "../../api/client";
 import type { DetectResult, Job } from "../../api/types";
 import { DetectResultView } from "../../results/detect";
 import { JobSide, useWorkbenchJob } from "../../results/workbench";
-import { visible } from "../../shared/ansi";
-import { useDraft } from "../../shared/draft";
-import { download } from "../../shared/json";
-import { faultsOf } from "../../shared/faults";
-import { Failed } from "../../shared/states";
-import { FileDrop, type Uploaded } from "../../shared/upload";
-import { useTitle } from "../../shared/title";
-import { useUrl } from "../../shared/url";
-import { WriteButton } from "../../shared/write";
-import { Readiness } from "../../shared/ready";
+import { visible } from "../../shared/code/ansi";
+import { useDraft } from "../../shared/editing/draft";
+import { download } from "../../shared/files/download";
+import { faultsOf } from "../../shared/editing/field-errors";
+import { Failed } from "../../shared/page/loading-states";
+import { FileDrop, type Uploaded } from "../../shared/files/upload";
+import { useTitle } from "../../shared/page/title";
+import { useUrl } from "../../shared/page/url";
+import { WriteButton } from "../../shared/editing/write-button";
+import { Readiness } from "../../shared/page/readiness";
 import { Definitions } from "./definitions";
 
 interface Draft {

@@ -3,13 +3,13 @@ import { Link } from "@tanstack/react-router";
 import { get, post } from "../../api/client";
 import type { components } from "../../api/schema";
 import type { Page } from "../../api/types";
-import { visible } from "../../shared/ansi";
-import { Tag } from "../../shared/marks";
-import { count } from "../../shared/numbers";
-import { Failed, Loaded } from "../../shared/states";
-import { When } from "../../shared/time";
-import { useUrl } from "../../shared/url";
-import { WriteButton } from "../../shared/write";
+import { visible } from "../../shared/code/ansi";
+import { Tag } from "../../shared/values/marks";
+import { count } from "../../shared/values/numbers";
+import { Failed, Loaded } from "../../shared/page/loading-states";
+import { When } from "../../shared/values/time";
+import { useUrl } from "../../shared/page/url";
+import { WriteButton } from "../../shared/editing/write-button";
 
 type Proposal = components["schemas"]["Proposal"];
 

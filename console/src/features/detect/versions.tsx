@@ -1,19 +1,18 @@
 import { useQuery } from "@tanstack/react-query";
 import { get, postOver, type Tagged } from "../../api/client";
 import type { components } from "../../api/schema";
-import type { Page } from "../../api/types";
-import { visible } from "../../shared/ansi";
-import { Diff } from "../../shared/code";
-import { BothVersions } from "../../shared/edited";
-import { Tag } from "../../shared/marks";
-import { count } from "../../shared/numbers";
-import { useOver } from "../../shared/over";
-import { Failed, Loaded } from "../../shared/states";
-import { When } from "../../shared/time";
-import { useUrl } from "../../shared/url";
-import { WriteButton } from "../../shared/write";
-import type { DefinitionSet } from "./definitions";
-import { Who } from "./who";
+import type { DefinitionSet, Page } from "../../api/types";
+import { visible } from "../../shared/code/ansi";
+import { Diff } from "../../shared/code/code";
+import { BothVersions } from "../../shared/editing/edited";
+import { Tag } from "../../shared/values/marks";
+import { count } from "../../shared/values/numbers";
+import { useConditionalWrite } from "../../shared/editing/conditional-write";
+import { Failed, Loaded } from "../../shared/page/loading-states";
+import { When } from "../../shared/values/time";
+import { useUrl } from "../../shared/page/url";
+import { WriteButton } from "../../shared/editing/write-button";
+import { VersionAuthor } from "./version-author";
 
 type Version = components["schemas"]["DefinitionsVersion"];
 
@@ -22,7 +21,7 @@ export function Versions({ now, read }: { now: Tagged<DefinitionSet>; read: () =
   const current = now.value.version;
   const [url, change] = useUrl();
   const query = useQuery({ queryKey: ["definitions", "versions"], queryFn: () => get<Page<Version>>("/v1/stacks/definitions/versions", { limit: 200 }) });
-  const restore = useOver({
+  const restore = useConditionalWrite({
     base: now,
     partOf: (other) => other.yaml,
     read,
@@ -35,7 +34,7 @@ export function Versions({ now, read }: { now: Tagged<DefinitionSet>; read: () =
     <section className="tight" aria-label="Versions of the rules">
       <h3>Versions</h3>
       {(restore.error ?? old.error) === null ? null : <Failed error={restore.error ?? old.error} />}
-      <BothVersions conflict={old.data === undefined ? null : restore.conflict} saving={restore.pending} theirs={(other) => other.yaml} mine={() => old.data ?? ""} who={(other) => <Who version={other} />} />
+      <BothVersions conflict={old.data === undefined ? null : restore.conflict} saving={restore.pending} theirs={(other) => other.yaml} mine={() => old.data ?? ""} who={(other) => <VersionAuthor version={other} />} />
       <Loaded query={query} rows={2}>
         {({ items }) => (
           <>

@@ -1,7 +1,7 @@
 import { Button, Textarea } from "@mantine/core";
 import { useRef, useState } from "react";
-import { visible } from "../../shared/ansi";
-import { Diff } from "../../shared/code";
+import { visible } from "../../shared/code/ansi";
+import { Diff } from "../../shared/code/code";
 import { acceptable, decided } from "./suggestions";
 
 interface Props {

@@ -1,6 +1,6 @@
 import { useId } from "react";
-import { visible } from "../../shared/ansi";
-import { Fault } from "../../shared/faults";
+import { visible } from "../../shared/code/ansi";
+import { Fault } from "../../shared/editing/field-errors";
 
 interface Schema {
   properties?: Record<string, { type?: string; default?: unknown; enum?: unknown[]; description?: string }>;

@@ -3,12 +3,12 @@ import { useMemo } from "react";
 import { post } from "../../api/client";
 import { jobQuery } from "../../api/queries";
 import { TERMINAL, type DocumentResult, type Job } from "../../api/types";
-import { SIGNS, TONES } from "../../results/blocks";
-import type { LineMark } from "../../shared/editor";
-import { visible } from "../../shared/ansi";
-import { useAnnounced } from "../../shared/announce";
-import { Failed } from "../../shared/states";
-import { WriteButton } from "../../shared/write";
+import { SIGNS, TONES } from "../../results/block-states";
+import type { LineMark } from "../../shared/code/editor-props";
+import { visible } from "../../shared/code/ansi";
+import { useAnnounced } from "../../shared/page/announce";
+import { Failed } from "../../shared/page/loading-states";
+import { WriteButton } from "../../shared/editing/write-button";
 
 type Blocks = DocumentResult["blocks"];
 

@@ -4,10 +4,10 @@ import { useJob } from "../../api/queries";
 import type { Evaluation, Job, TransformResult } from "../../api/types";
 import { CellDiff } from "../../results/differences";
 import { ResultView } from "../../results";
-import { headOf } from "../../shared/csv";
-import { JsonTree } from "../../shared/json";
-import { Loaded } from "../../shared/states";
-import type { Side } from "../../shared/table-diff";
+import { headOf } from "../../shared/tables/csv";
+import { JsonTree } from "../../shared/json/json";
+import { Loaded } from "../../shared/page/loading-states";
+import type { Side } from "../../shared/tables/table-diff";
 
 type Case = NonNullable<Evaluation["suite"]>["cases"][number];
 

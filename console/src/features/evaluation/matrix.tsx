@@ -1,11 +1,11 @@
 import { Checkbox } from "@mantine/core";
 import { useCallback, useMemo } from "react";
 import type { Evaluation, EvaluationCell } from "../../api/types";
-import { visible } from "../../shared/ansi";
-import { Rows } from "../../shared/rows";
-import { intervalWords } from "../../shared/success";
-import { useUrl } from "../../shared/url";
-import { nextChoice, placeOf } from "./choice";
+import { visible } from "../../shared/code/ansi";
+import { Rows } from "../../shared/tables/virtual-rows";
+import { intervalWords } from "../../shared/values/success";
+import { useUrl } from "../../shared/page/url";
+import { nextChoice, placeOf } from "./cell-selection";
 
 const [NAME, CELL] = [160, 172];
 

@@ -3,14 +3,14 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { get, post } from "../../api/client";
 import type { Evaluation } from "../../api/types";
-import { visible } from "../../shared/ansi";
-import { markOf, stateWords } from "../../shared/evaluations";
-import { StateMark, Tag } from "../../shared/marks";
-import { Failed, Loaded } from "../../shared/states";
-import { between, took, When } from "../../shared/time";
-import { useTitle } from "../../shared/title";
-import { WriteButton } from "../../shared/write";
-import { Chosen } from "./chosen";
+import { visible } from "../../shared/code/ansi";
+import { markOf, stateWords } from "../../shared/values/evaluation-state";
+import { StateMark, Tag } from "../../shared/values/marks";
+import { Failed, Loaded } from "../../shared/page/loading-states";
+import { between, took, When } from "../../shared/values/time";
+import { useTitle } from "../../shared/page/title";
+import { WriteButton } from "../../shared/editing/write-button";
+import { SelectedCells } from "./selected-cells";
 import { Matrix } from "./matrix";
 import { Comparisons, Totals } from "./totals";
 
@@ -38,7 +38,7 @@ function Whole({ evaluation, refresh }: { evaluation: Evaluation; refresh: () =>
       <Totals totals={evaluation.totals} />
       <Unstable evaluation={evaluation} />
       <Matrix evaluation={evaluation} />
-      <Chosen evaluation={evaluation} />
+      <SelectedCells evaluation={evaluation} />
       <Comparisons comparisons={evaluation.comparisons} />
     </div>
   );

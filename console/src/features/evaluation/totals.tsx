@@ -1,10 +1,10 @@
 import { useState } from "react";
 import type { Evaluation, EvaluationTotal } from "../../api/types";
-import { visible } from "../../shared/ansi";
-import { Tag } from "../../shared/marks";
-import { cost, count } from "../../shared/numbers";
-import { Causes, intervalWords, Success } from "../../shared/success";
-import { took } from "../../shared/time";
+import { visible } from "../../shared/code/ansi";
+import { Tag } from "../../shared/values/marks";
+import { cost, count } from "../../shared/values/numbers";
+import { Causes, intervalWords, Success } from "../../shared/values/success";
+import { took } from "../../shared/values/time";
 
 /** Beyond so small a probability of chance a difference counts as one. */
 const ALPHA = 0.05;

@@ -1,9 +1,9 @@
 import { SegmentedControl } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { EvaluationSummary } from "../../api/types";
-import { visible } from "../../shared/ansi";
-import { intervalWords } from "../../shared/success";
-import { useUrl } from "../../shared/url";
+import { visible } from "../../shared/code/ansi";
+import { intervalWords } from "../../shared/values/success";
+import { useUrl } from "../../shared/page/url";
 import { series, type Point, type Series } from "./series";
 
 const [WIDTH, HEIGHT, LEFT, TOP, BOTTOM] = [900, 200, 36, 10, 26];

@@ -3,16 +3,16 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { get } from "../../api/client";
 import type { EvaluationSummary, Page as PageOf } from "../../api/types";
-import { visible } from "../../shared/ansi";
-import { StateMark } from "../../shared/marks";
-import { Empty, Loaded } from "../../shared/states";
-import { Success } from "../../shared/success";
-import { When } from "../../shared/time";
-import { useTitle } from "../../shared/title";
-import { useUrl } from "../../shared/url";
+import { visible } from "../../shared/code/ansi";
+import { StateMark } from "../../shared/values/marks";
+import { Empty, Loaded } from "../../shared/page/loading-states";
+import { Success } from "../../shared/values/success";
+import { When } from "../../shared/values/time";
+import { useTitle } from "../../shared/page/title";
+import { useUrl } from "../../shared/page/url";
 import { History } from "./history";
 import { Shadows } from "./shadows";
-import { markOf, stateWords } from "../../shared/evaluations";
+import { markOf, stateWords } from "../../shared/values/evaluation-state";
 
 const SHOWN_VARIANTS = 4;
 

@@ -4,36 +4,36 @@ import { Link, useParams } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useMemo, useRef, useState } from "react";
 import { get, getUnlessSame, Problem } from "../../api/client";
 import type { FlowView } from "../../api/types";
-import { visible } from "../../shared/ansi";
-import { FlowDrop, useFlowFiles } from "../../shared/flow-files";
-import { LiveTag, Tag } from "../../shared/marks";
-import { Loaded, Loading } from "../../shared/states";
-import { useTitle } from "../../shared/title";
-import { useUrl } from "../../shared/url";
-import { useWrite } from "../../shared/write";
-import { useArrows, type CanvasHandle } from "./arrow-keys";
-import { linkedWith } from "./arrows";
-import { Chat } from "./chat";
-import { Chosen } from "./chosen";
-import { ChosenLink } from "./chosen-link";
-import { SPEEDS, useFrame } from "./film";
-import { useEdits } from "./edits";
+import { visible } from "../../shared/code/ansi";
+import { FlowDrop, useFlowFiles } from "../../shared/files/flow-files";
+import { LiveTag, Tag } from "../../shared/values/marks";
+import { Loaded, Loading } from "../../shared/page/loading-states";
+import { useTitle } from "../../shared/page/title";
+import { useUrl } from "../../shared/page/url";
+import { useWrite } from "../../shared/editing/write-button";
+import { useArrows, type CanvasHandle } from "./canvas/arrow-keys";
+import { linkedWith } from "./canvas/arrow-moves";
+import { Chat } from "./chat/chat";
+import { SelectedNodes } from "./editing/selected-nodes";
+import { SelectedLink } from "./editing/selected-link";
+import { SPEEDS, useFrame } from "./history/playback";
+import { useEdits } from "./editing/edits";
 import "./flow.css";
-import { Export, Layout, Outline } from "./forms";
-import type { Operation } from "./elements";
-import { drawn } from "./graph";
-import { outline } from "./names";
-import { Hand } from "./hand";
-import { History } from "./history";
-import { useLiveFlow } from "./live";
-import { Manage } from "./manage";
-import { leftOf, Proposal } from "./proposal";
-import type { Call } from "./said";
-import { chosenOf, chosenText, sightOf, sightText, useSettled } from "./sight";
-import { InTheWay, useWalk, Walk } from "./walk";
+import { Export, Layout, Outline } from "./layout-export-outline";
+import type { Operation } from "./canvas/elements";
+import { drawn } from "./canvas/merged-graph";
+import { outline } from "./canvas/outline";
+import { AddAndLink } from "./editing/add-and-link";
+import { History } from "./history/history";
+import { useLiveFlow } from "./live-updates";
+import { RenameDelete } from "./editing/rename-delete";
+import { leftOf, Proposal } from "./chat/proposal";
+import type { Call } from "./editing/announcements";
+import { chosenOf, chosenText, sightOf, sightText, useSettled } from "./canvas/viewport";
+import { UndoRefusal, useUndoRedo, UndoRedo } from "./history/undo-redo";
 
-const Canvas = lazy(() => import("./canvas"));
-const Overtaken = lazy(() => import("./overtaken"));
+const Canvas = lazy(() => import("./canvas/canvas"));
+const Overtaken = lazy(() => import("./editing/conflict"));
 
 export function Page() {
   const { id } = useParams({ strict: false }) as { id: string };
@@ -97,7 +97,7 @@ function Flow({ flow }: { flow: FlowView }) {
   const { nodes, edges } = useMemo(() => drawn(shown, operations, film?.before), [shown, operations, film?.before]);
   const lines = useMemo(() => outline(shown), [shown]);
   const edits = useEdits(flow, say, refresh, fault);
-  const walk = useWalk(flow, say, refresh);
+  const walk = useUndoRedo(flow, say, refresh);
   const files = useFlowFiles();
   const write = useWrite();
   const editable = past === null && proposed.length === 0 && write.may;
@@ -119,12 +119,12 @@ function Flow({ flow }: { flow: FlowView }) {
         <Tag>version {shown.version}</Tag>
         {past === null ? <LiveTag liveness={liveness} /> : <Tag tone="warn">earlier version, not editable</Tag>}
         <span className="spacer" />
-        <Walk flow={flow} walk={walk} disabled={past !== null} />
+        <UndoRedo flow={flow} walk={walk} disabled={past !== null} />
         <Layout base={base} onDone={refresh} onFault={fault} disabled={past !== null} />
         <Export base={base} name={flow.name} onFault={fault} />
-        <Manage flow={flow} onRenamed={refresh} onEnding={setEnding} />
+        <RenameDelete flow={flow} onRenamed={refresh} onEnding={setEnding} />
       </div>
-      <InTheWay flow={flow} walk={walk} />
+      <UndoRefusal flow={flow} walk={walk} />
       <Suspense>{edits.overtaken === null ? null : <Overtaken edit={edits.overtaken} flow={flow} onAgain={edits.again} onLeave={edits.drop} />}</Suspense>
       <p className="hidden" role="status" aria-label="What was done">
         {visible(words)}
@@ -151,9 +151,9 @@ function Flow({ flow }: { flow: FlowView }) {
             </Suspense>
           </div>
           {proposed.length === 0 || !write.may ? null : <p className="muted">What is proposed is drawn, in colour: accept it or none of it, then go on editing.</p>}
-          <Hand flow={flow} chosen={chosen[0] ?? null} disabled={!editable} call={call} />
-          <Chosen flow={flow} chosen={chosen} disabled={!editable} call={call} calls={edits.run} onRemove={(ids) => remove(ids, [])} />
-          {link === null ? null : <ChosenLink key={link} flow={flow} id={link} disabled={!editable} call={call} />}
+          <AddAndLink flow={flow} chosen={chosen[0] ?? null} disabled={!editable} call={call} />
+          <SelectedNodes flow={flow} chosen={chosen} disabled={!editable} call={call} calls={edits.run} onRemove={(ids) => remove(ids, [])} />
+          {link === null ? null : <SelectedLink key={link} flow={flow} id={link} disabled={!editable} call={call} />}
           <History
             flow={flow}
             chosen={past}

@@ -4,14 +4,14 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { get, post } from "../../api/client";
 import type { FlowSummary, FlowView, Page as PageOf } from "../../api/types";
-import { visible } from "../../shared/ansi";
-import { faultsOf } from "../../shared/faults";
-import { ChooseFlowFiles, FlowDrop, Imported, useFlowFiles } from "../../shared/flow-files";
-import { importFlow } from "../../shared/flow-text";
-import { Empty, Failed, Loaded } from "../../shared/states";
-import { When } from "../../shared/time";
-import { useTitle } from "../../shared/title";
-import { WriteButton } from "../../shared/write";
+import { visible } from "../../shared/code/ansi";
+import { faultsOf } from "../../shared/editing/field-errors";
+import { ChooseFlowFiles, FlowDrop, Imported, useFlowFiles } from "../../shared/files/flow-files";
+import { importFlow } from "../../shared/files/flow-import";
+import { Empty, Failed, Loaded } from "../../shared/page/loading-states";
+import { When } from "../../shared/values/time";
+import { useTitle } from "../../shared/page/title";
+import { WriteButton } from "../../shared/editing/write-button";
 
 const SAMPLE = "flowchart LR\n  cart[Cart] --> payment[Payment]\n  payment --> receipt[Receipt]\n";
 

@@ -5,9 +5,9 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { post, Problem } from "../../api/client";
 import { TERMINAL, type Job } from "../../api/types";
 import { useActions, type Action } from "../../app/actions";
-import { WORKBENCHES } from "../../app/places";
-import { download } from "../../shared/json";
-import { WriteButton } from "../../shared/write";
+import { WORKBENCHES } from "../../app/navigation";
+import { download } from "../../shared/files/download";
+import { WriteButton } from "../../shared/editing/write-button";
 import { copy } from "./keys";
 
 /** What can be done with the job; what needs a scope that one has not is shown and says so. */

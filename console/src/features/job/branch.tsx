@@ -4,11 +4,11 @@ import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { post } from "../../api/client";
 import type { Job } from "../../api/types";
-import { Diff } from "../../shared/code";
-import { Failed } from "../../shared/states";
-import { useUrl } from "../../shared/url";
-import { WriteButton } from "../../shared/write";
-import { inputFrom, type Attempt, type Start } from "./start";
+import { Diff } from "../../shared/code/code";
+import { Failed } from "../../shared/page/loading-states";
+import { useUrl } from "../../shared/page/url";
+import { WriteButton } from "../../shared/editing/write-button";
+import { inputFrom, type Attempt, type Start } from "./branch-input";
 
 const WORKBENCH: Readonly<Record<string, string>> = { transform: "/transform", search: "/search" };
 

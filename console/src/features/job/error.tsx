@@ -1,5 +1,5 @@
 import type { Job } from "../../api/types";
-import { visible } from "../../shared/ansi";
+import { visible } from "../../shared/code/ansi";
 
 /** Why the job failed, and what to do. */
 export function ErrorPanel({ job }: { job: Job }) {

@@ -2,11 +2,11 @@ import { Button, NumberInput, Select } from "@mantine/core";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useMemo, useRef } from "react";
 import type { JobEvent } from "../../api/types";
-import { visible } from "../../shared/ansi";
-import { Code } from "../../shared/code";
-import { download } from "../../shared/json";
-import { useUrl } from "../../shared/url";
-import { took } from "../../shared/time";
+import { visible } from "../../shared/code/ansi";
+import { Code } from "../../shared/code/code";
+import { download } from "../../shared/files/download";
+import { useUrl } from "../../shared/page/url";
+import { took } from "../../shared/values/time";
 
 const ENVELOPE = new Set(["type", "job_id", "seq", "at"]);
 

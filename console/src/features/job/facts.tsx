@@ -1,10 +1,10 @@
 import { Link } from "@tanstack/react-router";
 import { TERMINAL, type Job, type JobEvent } from "../../api/types";
-import { visible } from "../../shared/ansi";
-import { tierWords } from "../../shared/isolation";
-import { Tag } from "../../shared/marks";
-import { cost, count } from "../../shared/numbers";
-import { between, took, useNow, When } from "../../shared/time";
+import { visible } from "../../shared/code/ansi";
+import { tierWords } from "../../shared/values/isolation";
+import { Tag } from "../../shared/values/marks";
+import { cost, count } from "../../shared/values/numbers";
+import { between, took, useNow, When } from "../../shared/values/time";
 
 /** What the job was, when it ran, who answered it, what it took, and which other jobs it belongs to. */
 export function Facts({ job, events }: { job: Job; events: readonly JobEvent[] }) {

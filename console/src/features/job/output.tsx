@@ -1,6 +1,6 @@
 import { useLayoutEffect, useRef } from "react";
 import type { JobEvent } from "../../api/types";
-import { Printed } from "../../shared/printed";
+import { Printed } from "../../shared/code/program-output";
 
 /** What the program has printed so far; while it runs the last line stays in sight, unless one has scrolled away from it. */
 export function Output({ events, ended }: { events: readonly JobEvent[]; ended: boolean }) {

@@ -9,13 +9,13 @@ import { ResultView } from "../../results";
 import { attemptCount, Attempts } from "../../results/attempts";
 import { ModelCalls } from "../../results/models";
 import { Warnings } from "../../results/warnings";
-import { visible } from "../../shared/ansi";
-import { useAnnounced } from "../../shared/announce";
-import { LiveTag, StateMark, Tag } from "../../shared/marks";
-import { Boundary, Loaded, Loading } from "../../shared/states";
-import { titleOf, useTitle } from "../../shared/title";
-import { useUrl } from "../../shared/url";
-import { shortfall, verdictOf } from "../../shared/verdict";
+import { visible } from "../../shared/code/ansi";
+import { useAnnounced } from "../../shared/page/announce";
+import { LiveTag, StateMark, Tag } from "../../shared/values/marks";
+import { Boundary, Loaded, Loading } from "../../shared/page/loading-states";
+import { titleOf, useTitle } from "../../shared/page/title";
+import { useUrl } from "../../shared/page/url";
+import { shortfall, verdictOf } from "../../shared/values/verdict";
 import { Actions } from "./actions";
 import { BranchFrom } from "./branch";
 import { ErrorPanel, waitingWords } from "./error";
@@ -29,7 +29,7 @@ import { keepTab, tabOf, tabsOf } from "./tabs";
 import { Timeline } from "./timeline";
 
 const Replay = lazy(() => import("./replay"));
-const MakeCase = lazy(() => import("./case"));
+const MakeCase = lazy(() => import("./make-case"));
 
 /** The parts of the page that show a turn, as they are led to by a click on one. */
 const OF_TURNS = ["attempts", "models", "prompt"];

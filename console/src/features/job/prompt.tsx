@@ -3,9 +3,9 @@ import { useQuery } from "@tanstack/react-query";
 import { callsQuery } from "../../api/queries";
 import type { Job, LlmCall } from "../../api/types";
 import { answerOf } from "../../results/turn-pairs";
-import { CallWords } from "../../results/words";
-import { Loaded } from "../../shared/states";
-import { useUrl } from "../../shared/url";
+import { CallWords } from "../../results/call-messages";
+import { Loaded } from "../../shared/page/loading-states";
+import { useUrl } from "../../shared/page/url";
 
 /** What a model was sent and what it answered: of the call that is chosen, else of the turn's, else of the last. */
 export function Prompt({ job, ended, turn }: { job: Job; ended: boolean; turn: number | null }) {

@@ -4,10 +4,10 @@ import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { post } from "../../api/client";
 import type { Job } from "../../api/types";
-import { Diff } from "../../shared/code";
-import { Fault, faultsOf, invalid } from "../../shared/faults";
-import { Failed } from "../../shared/states";
-import { PromptVersion } from "./versions";
+import { Diff } from "../../shared/code/code";
+import { Fault, faultsOf, invalid } from "../../shared/editing/field-errors";
+import { Failed } from "../../shared/page/loading-states";
+import { PromptVersion } from "./prompt-version";
 
 /** The same job with another input: what one changes is shown as a difference before it runs. */
 export default function Replay({ job, onClose }: { job: Job; onClose: () => void }) {

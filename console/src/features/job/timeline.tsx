@@ -1,15 +1,15 @@
 import { useMemo, useState, type KeyboardEvent, type PointerEvent } from "react";
 import "./timeline.css";
 import type { JobEvent } from "../../api/types";
-import { visible } from "../../shared/ansi";
-import { took, useNow } from "../../shared/time";
+import { visible } from "../../shared/code/ansi";
+import { took, useNow } from "../../shared/values/time";
 import { drawingOf, onScale, type Row } from "./bars";
-import { CourseTable } from "./course-table";
+import { TimelineTable } from "./timeline-table";
 import { courseOf, type Bar } from "./lanes";
-import { fillOf, Legend, Patterns, providersOf } from "./marks";
+import { fillOf, Legend, Patterns, providersOf } from "./timeline-legend";
 import { idleOf, moved, scaleOf, zoomed, type Span } from "./scale";
 import { barAt, LANE, pathsOf } from "./shapes";
-import { useRange, useWheel, useWidth } from "./surface";
+import { useRange, useWheel, useWidth } from "./range-selection";
 
 /** Where a bar can be told from the one beside it. */
 const APART = 4;
@@ -32,7 +32,7 @@ export function Timeline({ events, ended, turn, onTurn }: Props) {
   const course = useMemo(() => courseOf(events, ended ? null : now), [events, ended, now]);
   const [open, setOpen] = useState(false);
   const narrow = window.matchMedia("(max-width: 700px)").matches;
-  const table = <CourseTable course={course} turn={turn} onTurn={onTurn} />;
+  const table = <TimelineTable course={course} turn={turn} onTurn={onTurn} />;
   if (course.bars.length === 0) return null;
   if (narrow) return table;
   return (

@@ -1,9 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { get } from "../../api/client";
 import type { JobCounts } from "../../api/types";
-import { StateMark } from "../../shared/marks";
-import { count } from "../../shared/numbers";
-import { stamp } from "../../shared/time";
+import { StateMark } from "../../shared/values/marks";
+import { count } from "../../shared/values/numbers";
+import { stamp } from "../../shared/values/time";
 import { queryOf, type Change, type Url } from "./filters";
 
 export const COUNTS = "job-counts";

@@ -2,10 +2,10 @@ import { Button } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import type { Query } from "../../api/client";
-import { download } from "../../shared/json";
-import { count } from "../../shared/numbers";
-import { Failed } from "../../shared/states";
-import { csvOf, everything } from "./everything";
+import { download } from "../../shared/files/download";
+import { count } from "../../shared/values/numbers";
+import { Failed } from "../../shared/page/loading-states";
+import { csvOf, everything } from "./fetch-all";
 
 /** Saves the whole list as it is filtered, not only what was scrolled to. */
 export function Export({ filter }: { filter: Query }) {

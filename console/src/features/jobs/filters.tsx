@@ -1,7 +1,7 @@
 import { Button, Checkbox, Select, TextInput } from "@mantine/core";
 import { useState } from "react";
 import type { Query } from "../../api/client";
-import { visible } from "../../shared/ansi";
+import { visible } from "../../shared/code/ansi";
 
 export const KINDS = ["execute", "transform", "document", "search", "ingest", "records", "flow", "detect"];
 const STATES = ["queued", "running", "succeeded", "failed", "cancelled", "dead"];

@@ -5,20 +5,20 @@ import { useCallback, useEffect, useRef, useState } from "react";
 import { patch, useLiveJobs, useRefresh } from "../../api/live";
 import { jobsPage } from "../../api/queries";
 import { useSession } from "../../app/shell";
-import { useAnnounced } from "../../shared/announce";
-import { LiveTag } from "../../shared/marks";
-import { Rows } from "../../shared/rows";
-import { Empty, Loaded } from "../../shared/states";
-import { When } from "../../shared/time";
-import { useTitle } from "../../shared/title";
-import { useUrl } from "../../shared/url";
+import { useAnnounced } from "../../shared/page/announce";
+import { LiveTag } from "../../shared/values/marks";
+import { Rows } from "../../shared/tables/virtual-rows";
+import { Empty, Loaded } from "../../shared/page/loading-states";
+import { When } from "../../shared/values/time";
+import { useTitle } from "../../shared/page/title";
+import { useUrl } from "../../shared/page/url";
 import { ColumnChoice, gridOf, shownOf, useColumns } from "./columns";
 import { Counts, COUNTS } from "./counts";
 import { Export } from "./export";
 import { chosen, Filters, fits, queryOf } from "./filters";
 import { Cells, Titles } from "./row";
 import { Selection } from "./selection";
-import { longestOf } from "./strip";
+import { longestOf } from "./duration-strip";
 
 const NARROW = "24px 100px minmax(60px, 1fr)"; // kind, age and seconds stand below the title
 

@@ -1,12 +1,12 @@
 import { Link } from "@tanstack/react-router";
 import type { Job } from "../../api/types";
-import { visible } from "../../shared/ansi";
-import { StateMark } from "../../shared/marks";
-import { cost } from "../../shared/numbers";
-import { between, took, When } from "../../shared/time";
-import { shortfall } from "../../shared/verdict";
+import { visible } from "../../shared/code/ansi";
+import { StateMark } from "../../shared/values/marks";
+import { cost } from "../../shared/values/numbers";
+import { between, took, When } from "../../shared/values/time";
+import { shortfall } from "../../shared/values/verdict";
 import type { Column } from "./columns";
-import { stripOf } from "./strip";
+import { stripOf } from "./duration-strip";
 
 const NUMBERS = new Set(["Turns", "Took", "Cost"]);
 

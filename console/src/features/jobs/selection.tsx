@@ -5,9 +5,9 @@ import { post } from "../../api/client";
 import type { components } from "../../api/schema";
 import { TERMINAL, type Job } from "../../api/types";
 import { useSession } from "../../app/shell";
-import { download } from "../../shared/json";
-import { Failed } from "../../shared/states";
-import { csvOf } from "./everything";
+import { download } from "../../shared/files/download";
+import { Failed } from "../../shared/page/loading-states";
+import { csvOf } from "./fetch-all";
 
 type Schemas = components["schemas"];
 

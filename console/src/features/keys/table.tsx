@@ -1,9 +1,9 @@
 import { useState } from "react";
 import type { KeyInfo } from "../../api/types";
-import { visible } from "../../shared/ansi";
-import { Tag } from "../../shared/marks";
-import { When } from "../../shared/time";
-import { Revoke, Rotate } from "./ending";
+import { visible } from "../../shared/code/ansi";
+import { Tag } from "../../shared/values/marks";
+import { When } from "../../shared/values/time";
+import { Revoke, Rotate } from "./revoke-rotate";
 import { SCOPES } from "./scopes";
 
 /** All keys that one may see; each is revoked at once, or replaced by another that the old one outlives for a while. */

@@ -2,10 +2,10 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { get } from "../../api/client";
 import type { components } from "../../api/schema";
-import { visible } from "../../shared/ansi";
-import { cost, count } from "../../shared/numbers";
-import { Loaded } from "../../shared/states";
-import { interval } from "../../shared/sums";
+import { visible } from "../../shared/code/ansi";
+import { cost, count } from "../../shared/values/numbers";
+import { Loaded } from "../../shared/page/loading-states";
+import { interval } from "../../shared/values/job-sums";
 
 type Stats = components["schemas"]["Stats"];
 

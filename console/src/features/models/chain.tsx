@@ -1,8 +1,8 @@
 import { useRef, useState, type KeyboardEvent, type PointerEvent } from "react";
 import type { Link } from "../../api/types";
-import { visible } from "../../shared/ansi";
-import { Tag } from "../../shared/marks";
-import { moved, placeAt } from "./order";
+import { visible } from "../../shared/code/ansi";
+import { Tag } from "../../shared/values/marks";
+import { moved, placeAt } from "./reorder";
 import { endsWords, nameOf, parameterWords, priceWords, type Facts } from "./facts";
 
 interface Props {

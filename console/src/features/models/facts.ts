@@ -1,6 +1,6 @@
 import type { components } from "../../api/schema";
 import type { Link, Models } from "../../api/types";
-import { cell } from "../../shared/numbers";
+import { cell } from "../../shared/values/numbers";
 
 export type Price = components["schemas"]["ModelPrice"];
 

@@ -1,10 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { get, tagged, type Tagged } from "../../api/client";
 import type { Models, ProviderState } from "../../api/types";
-import { Loaded } from "../../shared/states";
-import { useTitle } from "../../shared/title";
+import { Loaded } from "../../shared/page/loading-states";
+import { useTitle } from "../../shared/page/title";
 import { factsOf } from "./facts";
-import { Known } from "./known";
+import { ModelTable } from "./model-table";
 import { Providers } from "./providers";
 import { Role } from "./role";
 
@@ -43,7 +43,7 @@ function Roles({ now, read }: { now: Tagged<Models>; read: () => Promise<Tagged<
           <option key={name} value={name} />
         ))}
       </datalist>
-      <Known models={models} facts={facts} />
+      <ModelTable models={models} facts={facts} />
     </>
   );
 }

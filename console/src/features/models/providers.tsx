@@ -4,13 +4,13 @@ import { get, post } from "../../api/client";
 import type { components } from "../../api/schema";
 import type { ProviderState } from "../../api/types";
 import { useSession } from "../../app/shell";
-import { visible } from "../../shared/ansi";
-import { Tag } from "../../shared/marks";
-import { count } from "../../shared/numbers";
-import { took, When } from "../../shared/time";
-import { Sparkline } from "../../shared/sparkline";
-import { minutesOf } from "./hour";
-import { DAY_MS, HOUR_MS, Strip } from "./strip";
+import { visible } from "../../shared/code/ansi";
+import { Tag } from "../../shared/values/marks";
+import { count } from "../../shared/values/numbers";
+import { took, When } from "../../shared/values/time";
+import { Sparkline } from "../../shared/values/sparkline";
+import { minutesOf } from "./last-hour";
+import { DAY_MS, HOUR_MS, Strip } from "./latency-strip";
 
 type Stats = components["schemas"]["Stats"];
 

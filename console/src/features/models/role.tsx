@@ -6,10 +6,10 @@ import { post, putOver, type Tagged } from "../../api/client";
 import type { components } from "../../api/schema";
 import type { Link, Models } from "../../api/types";
 import { useSession } from "../../app/shell";
-import { visible } from "../../shared/ansi";
-import { BothVersions, useEdited } from "../../shared/edited";
-import { Failed } from "../../shared/states";
-import { took } from "../../shared/time";
+import { visible } from "../../shared/code/ansi";
+import { BothVersions, useEdited } from "../../shared/editing/edited";
+import { Failed } from "../../shared/page/loading-states";
+import { took } from "../../shared/values/time";
 import { Chain } from "./chain";
 import { linesOf, nameOf, type Facts } from "./facts";
 

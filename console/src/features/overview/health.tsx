@@ -1,9 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { get } from "../../api/client";
 import type { Readiness } from "../../api/types";
-import { visible } from "../../shared/ansi";
-import { Tag } from "../../shared/marks";
-import { Loaded } from "../../shared/states";
+import { visible } from "../../shared/code/ansi";
+import { Tag } from "../../shared/values/marks";
+import { Loaded } from "../../shared/page/loading-states";
 
 /** Whether all that the server needs answers: the names of what does, and of the rest why not. */
 export function Health() {

@@ -2,9 +2,9 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { get } from "../../api/client";
 import type { components } from "../../api/schema";
-import { cost, count } from "../../shared/numbers";
-import { Loaded } from "../../shared/states";
-import { took } from "../../shared/time";
+import { cost, count } from "../../shared/values/numbers";
+import { Loaded } from "../../shared/page/loading-states";
+import { took } from "../../shared/values/time";
 
 type Stats = components["schemas"]["Stats"];
 type Queues = components["schemas"]["Queues"];

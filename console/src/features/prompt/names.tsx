@@ -3,7 +3,7 @@ import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { post } from "../../api/client";
 import type { Prompt } from "../../api/types";
-import { Failed } from "../../shared/states";
+import { Failed } from "../../shared/page/loading-states";
 
 interface Props {
   prompt: Prompt;

@@ -4,19 +4,19 @@ import { Link, useParams } from "@tanstack/react-router";
 import { get, postOver, putOver, tagged, type Tagged } from "../../api/client";
 import type { Page as PageOf, Prompt } from "../../api/types";
 import { useSession } from "../../app/shell";
-import { Diff } from "../../shared/code";
-import { useDraft } from "../../shared/draft";
-import { BothVersions, useEdited } from "../../shared/edited";
-import { CodeEditor } from "../../shared/editor";
-import { Tag } from "../../shared/marks";
-import { faultsOf } from "../../shared/faults";
-import { useOver } from "../../shared/over";
-import { Failed, Loaded } from "../../shared/states";
-import { useTitle } from "../../shared/title";
+import { Diff } from "../../shared/code/code";
+import { useDraft } from "../../shared/editing/draft";
+import { BothVersions, useEdited } from "../../shared/editing/edited";
+import { CodeEditor } from "../../shared/code/editor";
+import { Tag } from "../../shared/values/marks";
+import { faultsOf } from "../../shared/editing/field-errors";
+import { useConditionalWrite } from "../../shared/editing/conditional-write";
+import { Failed, Loaded } from "../../shared/page/loading-states";
+import { useTitle } from "../../shared/page/title";
 import { Trial } from "./trial";
 import { faultsOf as faultsInText } from "./variables";
 import { Versions } from "./versions";
-import { Who } from "./who";
+import { VersionAuthor } from "./version-author";
 
 export function Page() {
   const { key } = useParams({ strict: false }) as { key: string };
@@ -76,7 +76,7 @@ function Editor({ now, read, builtIn }: EditorProps) {
   const { draft: text, before } = edited;
   const faults = faultsInText(text, prompt.variables);
   const said = faultsOf(edited.error, ["text", "note"]);
-  const reset = useOver({ base: now, partOf: textOf, read, write: (_: "reset", tag) => postOver<Prompt>(`/v1/prompts/${prompt.key}/reset`, undefined, tag) });
+  const reset = useConditionalWrite({ base: now, partOf: textOf, read, write: (_: "reset", tag) => postOver<Prompt>(`/v1/prompts/${prompt.key}/reset`, undefined, tag) });
   return (
     <div className="stack">
       <div className="bar">
@@ -103,8 +103,8 @@ function Editor({ now, read, builtIn }: EditorProps) {
       ))}
       {edited.error === null ? null : <Failed error={edited.error} faults={said} />}
       {reset.error === null ? null : <Failed error={reset.error} />}
-      <BothVersions conflict={edited.conflict} saving={edited.saving} theirs={textOf} mine={(draft) => draft} who={(theirs) => <Who version={theirs} />} />
-      <BothVersions conflict={reset.conflict} saving={reset.pending} theirs={textOf} mine={() => builtIn} who={(theirs) => <Who version={theirs} />} />
+      <BothVersions conflict={edited.conflict} saving={edited.saving} theirs={textOf} mine={(draft) => draft} who={(theirs) => <VersionAuthor version={theirs} />} />
+      <BothVersions conflict={reset.conflict} saving={reset.pending} theirs={textOf} mine={() => builtIn} who={(theirs) => <VersionAuthor version={theirs} />} />
       <CodeEditor label="Text of the prompt" language="markdown" value={text} onChange={edited.change} error={said.at("text")} minHeight={320} />
       {!edited.changed ? null : (
         <section>

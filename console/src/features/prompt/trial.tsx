@@ -5,16 +5,16 @@ import { get, post } from "../../api/client";
 import { jobsPage } from "../../api/queries";
 import type { components } from "../../api/schema";
 import type { Models, Prompt } from "../../api/types";
-import { Messages } from "../../results/words";
-import { visible } from "../../shared/ansi";
-import { Diff } from "../../shared/code";
-import { JsonTree } from "../../shared/json";
-import { Tag } from "../../shared/marks";
-import { cost, count } from "../../shared/numbers";
-import { faultsOf } from "../../shared/faults";
-import { Failed } from "../../shared/states";
-import { took } from "../../shared/time";
-import { useUrl } from "../../shared/url";
+import { Messages } from "../../results/call-messages";
+import { visible } from "../../shared/code/ansi";
+import { Diff } from "../../shared/code/code";
+import { JsonTree } from "../../shared/json/json";
+import { Tag } from "../../shared/values/marks";
+import { cost, count } from "../../shared/values/numbers";
+import { faultsOf } from "../../shared/editing/field-errors";
+import { Failed } from "../../shared/page/loading-states";
+import { took } from "../../shared/values/time";
+import { useUrl } from "../../shared/page/url";
 
 type Tried = components["schemas"]["PromptTest"];
 

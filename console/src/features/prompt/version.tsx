@@ -1,11 +1,11 @@
 import { Link } from "@tanstack/react-router";
 import type { components } from "../../api/schema";
 import type { Prompt } from "../../api/types";
-import { visible } from "../../shared/ansi";
-import { Tag } from "../../shared/marks";
-import { cost, count } from "../../shared/numbers";
-import { interval, turns } from "../../shared/sums";
-import { When } from "../../shared/time";
+import { visible } from "../../shared/code/ansi";
+import { Tag } from "../../shared/values/marks";
+import { cost, count } from "../../shared/values/numbers";
+import { interval, turns } from "../../shared/values/job-sums";
+import { When } from "../../shared/values/time";
 
 type Row = components["schemas"]["StatsRow"];
 

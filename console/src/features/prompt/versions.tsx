@@ -4,15 +4,15 @@ import { get, postOver, type Tagged } from "../../api/client";
 import type { components } from "../../api/schema";
 import type { Prompt } from "../../api/types";
 import { useSession } from "../../app/shell";
-import { Diff } from "../../shared/code";
-import { BothVersions } from "../../shared/edited";
-import { useKeyNames } from "../../shared/key-names";
-import { useOver } from "../../shared/over";
-import { Failed } from "../../shared/states";
-import { useUrl } from "../../shared/url";
+import { Diff } from "../../shared/code/code";
+import { BothVersions } from "../../shared/editing/edited";
+import { useKeyNames } from "../../shared/values/key-names";
+import { useConditionalWrite } from "../../shared/editing/conditional-write";
+import { Failed } from "../../shared/page/loading-states";
+import { useUrl } from "../../shared/page/url";
 import { Names } from "./names";
 import { VersionRow } from "./version";
-import { Who } from "./who";
+import { VersionAuthor } from "./version-author";
 
 type Stats = components["schemas"]["Stats"];
 
@@ -35,7 +35,7 @@ export function Versions({ now, versions, read }: Props) {
     queryFn: () => get<Stats>("/v1/stats", { by: "prompt", bucket: "all", from: new Date(Date.now() - DAYS * 86_400_000).toISOString() }),
   });
   const sums = new Map(stats.data?.items.map((row) => [row.group, row]));
-  const use = useOver({
+  const use = useConditionalWrite({
     base: now,
     partOf: (other) => other.text,
     read,
@@ -64,7 +64,7 @@ export function Versions({ now, versions, read }: Props) {
           ))}
         </ol>
         {use.error === null ? null : <Failed error={use.error} />}
-        <BothVersions conflict={use.conflict} saving={use.pending} theirs={(other) => other.text} mine={(version) => textOf(String(version)) ?? ""} who={(other) => <Who version={other} />} />
+        <BothVersions conflict={use.conflict} saving={use.pending} theirs={(other) => other.text} mine={(version) => textOf(String(version)) ?? ""} who={(other) => <VersionAuthor version={other} />} />
         <Names prompt={prompt} versions={versions} may={admin} onChanged={() => void read()} />
       </section>
       {versions.length < 2 ? null : (

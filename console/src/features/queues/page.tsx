@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { get } from "../../api/client";
 import { useSession } from "../../app/shell";
-import { Loaded } from "../../shared/states";
-import { useTitle } from "../../shared/title";
+import { Loaded } from "../../shared/page/loading-states";
+import { useTitle } from "../../shared/page/title";
 import type { components } from "../../api/schema";
 import { QueueTable } from "./queues";
 import { WorkerTable } from "./workers";

@@ -2,11 +2,11 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { get } from "../../api/client";
 import type { components } from "../../api/schema";
-import { Tag } from "../../shared/marks";
-import { count } from "../../shared/numbers";
-import { Sparkline, type Point } from "../../shared/sparkline";
-import { took } from "../../shared/time";
-import { endedOf, endedWords, waitedOf, waitedWords } from "./past";
+import { Tag } from "../../shared/values/marks";
+import { count } from "../../shared/values/numbers";
+import { Sparkline, type Point } from "../../shared/values/sparkline";
+import { took } from "../../shared/values/time";
+import { endedOf, endedWords, waitedOf, waitedWords } from "./queue-history";
 
 type Queues = components["schemas"]["Queues"];
 type QueueHistory = components["schemas"]["QueueHistory"];

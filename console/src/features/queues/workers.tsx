@@ -1,8 +1,8 @@
 import type { components } from "../../api/schema";
-import { visible } from "../../shared/ansi";
-import { Tag } from "../../shared/marks";
-import { When } from "../../shared/time";
-import { saysOf, whyNot } from "./facts";
+import { visible } from "../../shared/code/ansi";
+import { Tag } from "../../shared/values/marks";
+import { When } from "../../shared/values/time";
+import { saysOf, whyNot } from "./worker-facts";
 
 type Workers = components["schemas"]["Workers"];
 

@@ -4,11 +4,11 @@ import { useState } from "react";
 import { get } from "../../api/client";
 import type { components } from "../../api/schema";
 import type { Page as PageOf } from "../../api/types";
-import { visible } from "../../shared/ansi";
-import { Tag } from "../../shared/marks";
-import { count } from "../../shared/numbers";
-import { Loaded } from "../../shared/states";
-import { When } from "../../shared/time";
+import { visible } from "../../shared/code/ansi";
+import { Tag } from "../../shared/values/marks";
+import { count } from "../../shared/values/numbers";
+import { Loaded } from "../../shared/page/loading-states";
+import { When } from "../../shared/values/time";
 
 type PastAttempt = components["schemas"]["PastAttempt"];
 

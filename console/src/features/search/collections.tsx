@@ -3,12 +3,12 @@ import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { post } from "../../api/client";
 import type { CollectionView, IngestResult, Job } from "../../api/types";
-import { FollowedJob } from "../../results/follow";
-import { visible } from "../../shared/ansi";
-import { faultsOf } from "../../shared/faults";
-import { Failed } from "../../shared/states";
-import { FileDrop } from "../../shared/upload";
-import { WriteButton } from "../../shared/write";
+import { FollowedJob } from "../../results/followed-job";
+import { visible } from "../../shared/code/ansi";
+import { faultsOf } from "../../shared/editing/field-errors";
+import { Failed } from "../../shared/page/loading-states";
+import { FileDrop } from "../../shared/files/upload";
+import { WriteButton } from "../../shared/editing/write-button";
 
 const DECLARATION = `{
   "articles": {"facets": {"topic": 1.0}, "fields": {"year": "integer"}}

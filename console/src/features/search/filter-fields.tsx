@@ -1,5 +1,5 @@
 import { useId } from "react";
-import { visible } from "../../shared/ansi";
+import { visible } from "../../shared/code/ansi";
 import { faultOf, HINTS, type FieldType, type FilterTexts } from "./filters";
 
 interface Props {

@@ -4,17 +4,17 @@ import { get, post } from "../../api/client";
 import type { CollectionView, Job, Page as PageOf, SearchResult } from "../../api/types";
 import { SearchResultView } from "../../results/search";
 import { JobSide, useWorkbenchJob } from "../../results/workbench";
-import { visible } from "../../shared/ansi";
-import { useDraft } from "../../shared/draft";
-import { count } from "../../shared/numbers";
-import { faultsOf } from "../../shared/faults";
-import { Empty, Failed, Loaded } from "../../shared/states";
-import { useTitle } from "../../shared/title";
-import { useUrl } from "../../shared/url";
-import { WriteButton } from "../../shared/write";
-import { Readiness } from "../../shared/ready";
+import { visible } from "../../shared/code/ansi";
+import { useDraft } from "../../shared/editing/draft";
+import { count } from "../../shared/values/numbers";
+import { faultsOf } from "../../shared/editing/field-errors";
+import { Empty, Failed, Loaded } from "../../shared/page/loading-states";
+import { useTitle } from "../../shared/page/title";
+import { useUrl } from "../../shared/page/url";
+import { WriteButton } from "../../shared/editing/write-button";
+import { Readiness } from "../../shared/page/readiness";
 import { PastAttempts } from "./attempts";
-import { Beside } from "./beside";
+import { WordingComparison } from "./wording-comparison";
 import { Ingest, NewCollection } from "./collections";
 import { Records } from "./records";
 import { draftOf, inputOf, planOf, queriesOf, START, without, type Draft } from "./draft";
@@ -97,7 +97,7 @@ export function Page() {
               <JobSide id={id} empty="What is found stands here" hint="With the queries that found it, and, when nothing is found, which constraint stands in the way.">
                 {(job) => (
                   <>
-                    {url.second === undefined ? null : <Beside first={job} secondId={url.second} />}
+                    {url.second === undefined ? null : <WordingComparison first={job} secondId={url.second} />}
                     {job.result ? (
                       <SearchResultView
                         result={job.result as unknown as SearchResult}

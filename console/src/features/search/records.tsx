@@ -4,10 +4,10 @@ import { useState } from "react";
 import { post } from "../../api/client";
 import { jobQuery } from "../../api/queries";
 import { TERMINAL, type CollectionView, type Job, type RecordsResult } from "../../api/types";
-import { visible } from "../../shared/ansi";
-import { Tag } from "../../shared/marks";
-import { count } from "../../shared/numbers";
-import { Empty, Loaded } from "../../shared/states";
+import { visible } from "../../shared/code/ansi";
+import { Tag } from "../../shared/values/marks";
+import { count } from "../../shared/values/numbers";
+import { Empty, Loaded } from "../../shared/page/loading-states";
 
 const PAGE = 50;
 

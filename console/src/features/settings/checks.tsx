@@ -1,10 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { get } from "../../api/client";
 import type { Doctor, Readiness } from "../../api/types";
-import { visible } from "../../shared/ansi";
-import { Tag } from "../../shared/marks";
-import { Loaded } from "../../shared/states";
-import { When } from "../../shared/time";
+import { visible } from "../../shared/code/ansi";
+import { Tag } from "../../shared/values/marks";
+import { Loaded } from "../../shared/page/loading-states";
+import { When } from "../../shared/values/time";
 
 /** Whether what the server needs answers: all that a key without `admin` is told. */
 export function Needs() {

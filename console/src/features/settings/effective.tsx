@@ -2,8 +2,8 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { get } from "../../api/client";
 import type { SettingState } from "../../api/types";
-import { visible } from "../../shared/ansi";
-import { Loaded } from "../../shared/states";
+import { visible } from "../../shared/code/ansi";
+import { Loaded } from "../../shared/page/loading-states";
 
 /** The gateway's settings: those that the environment sets, or all of them. */
 export function Effective() {

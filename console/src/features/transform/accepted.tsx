@@ -1,8 +1,8 @@
 import { Button } from "@mantine/core";
 import type { Job, TransformResult } from "../../api/types";
-import { Code } from "../../shared/code";
-import { download } from "../../shared/json";
-import { Ask } from "./ask";
+import { Code } from "../../shared/code/code";
+import { download } from "../../shared/files/download";
+import { NextTask } from "./next-task";
 import type { Draft } from "./draft";
 import { DriftList, NewData } from "./new-data";
 
@@ -37,7 +37,7 @@ export function Accepted({ job, draft, submit, ask }: Props) {
       <Code text={result.code} />
       <DriftList drift={result.drift ?? []} />
       <NewData input={result.inputs?.find((input) => input.name === draft.data[0]?.name) ?? result.inputs?.[0]} run={runOn} />
-      <Ask
+      <NextTask
         label={result.status === "question" ? "Answer the question" : "Ask on: the result is the next task's data"}
         button={result.status === "question" ? "Answer" : "Ask on"}
         onAsk={ask}

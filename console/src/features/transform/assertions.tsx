@@ -1,6 +1,6 @@
 import { Button, TextInput } from "@mantine/core";
 import { useState } from "react";
-import { visible } from "../../shared/ansi";
+import { visible } from "../../shared/code/ansi";
 import type { Draft } from "./draft";
 
 type Check = { text: string; holds: boolean; detail: string };

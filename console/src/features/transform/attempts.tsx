@@ -3,8 +3,8 @@ import type { Iteration, Job, TransformResult } from "../../api/types";
 import { AttemptTable } from "../../results/attempt-table";
 import { EffectView } from "../../results/effect";
 import { AttemptView } from "../../results/transform";
-import { useUrl } from "../../shared/url";
-import { Ask } from "./ask";
+import { useUrl } from "../../shared/page/url";
+import { NextTask } from "./next-task";
 import { useInputTable } from "./input-table";
 
 interface Props {
@@ -43,7 +43,7 @@ export function Attempts({ job, attempts, onBranch }: Props) {
               {attempt.table && result ? (
                 <details>
                   <summary>Branch from it</summary>
-                  <Ask label={`What to do with what attempt ${attempt.number} gave`} button="Branch" onAsk={(task) => onBranch(task, attempt.number)} />
+                  <NextTask label={`What to do with what attempt ${attempt.number} gave`} button="Branch" onAsk={(task) => onBranch(task, attempt.number)} />
                 </details>
               ) : null}
             </AttemptView>

@@ -1,10 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { get } from "../../api/client";
 import type { ColumnProfile, FileProfile, FileRows } from "../../api/types";
-import { visible } from "../../shared/ansi";
-import type { Head } from "../../shared/csv";
-import { cell, count } from "../../shared/numbers";
-import { Loading } from "../../shared/states";
+import { visible } from "../../shared/code/ansi";
+import type { Head } from "../../shared/tables/csv";
+import { cell, count } from "../../shared/values/numbers";
+import { Loading } from "../../shared/page/loading-states";
 
 interface Shown {
   names: readonly string[];

@@ -1,11 +1,11 @@
 import { Button, NumberInput, Textarea } from "@mantine/core";
 import { useState } from "react";
 import { upload } from "../../api/client";
-import { visible } from "../../shared/ansi";
-import { headOf } from "../../shared/csv";
-import type { Faults } from "../../shared/faults";
-import { Failed } from "../../shared/states";
-import { FileDrop, type Uploaded } from "../../shared/upload";
+import { visible } from "../../shared/code/ansi";
+import { headOf } from "../../shared/tables/csv";
+import type { Faults } from "../../shared/editing/field-errors";
+import { Failed } from "../../shared/page/loading-states";
+import { FileDrop, type Uploaded } from "../../shared/files/upload";
 import { Columns, FileColumns } from "./columns";
 import { SAMPLE, type DataDraft, type Draft } from "./draft";
 

@@ -1,5 +1,5 @@
 import type { Job, TransformResult } from "../../api/types";
-import { headOf, type Head } from "../../shared/csv";
+import { headOf, type Head } from "../../shared/tables/csv";
 
 export interface DataDraft {
   name: string;

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { get } from "../../api/client";
 import type { FileRows, Job } from "../../api/types";
 import type { Rows } from "../../results/attempt-diff";
-import { headOf } from "../../shared/csv";
+import { headOf } from "../../shared/tables/csv";
 
 const MOST_ROWS = 1000;
 

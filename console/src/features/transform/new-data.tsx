@@ -1,11 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { get } from "../../api/client";
 import type { FileRows, TransformResult } from "../../api/types";
-import { visible } from "../../shared/ansi";
-import { Loading } from "../../shared/states";
-import { FileDrop, type Uploaded } from "../../shared/upload";
-import { useUrl } from "../../shared/url";
-import { WriteButton } from "../../shared/write";
+import { visible } from "../../shared/code/ansi";
+import { Loading } from "../../shared/page/loading-states";
+import { FileDrop, type Uploaded } from "../../shared/files/upload";
+import { useUrl } from "../../shared/page/url";
+import { WriteButton } from "../../shared/editing/write-button";
 import { driftOf, toldDrift, type Drift } from "./drift";
 
 /** Another file for the code as it is: first how its columns differ, then the run. */

@@ -2,7 +2,7 @@ import { NumberInput, Select } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { get } from "../../api/client";
 import type { Models } from "../../api/types";
-import type { Faults } from "../../shared/faults";
+import type { Faults } from "../../shared/editing/field-errors";
 import type { Draft } from "./draft";
 
 /** Language and result, the model that is asked, and how much the job may use. */

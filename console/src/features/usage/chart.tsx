@@ -1,6 +1,6 @@
 import { Bar, BarChart, CartesianGrid, Tooltip, XAxis, YAxis, ResponsiveContainer } from "recharts";
 import type { components } from "../../api/schema";
-import { count } from "../../shared/numbers";
+import { count } from "../../shared/values/numbers";
 import { pointsOf, type Measure } from "./measures";
 import { useMoment } from "./table";
 

@@ -1,8 +1,8 @@
 import type { components } from "../../api/schema";
-import { safeCell } from "../../shared/csv";
-import { cost, count } from "../../shared/numbers";
-import { interval, turns } from "../../shared/sums";
-import { took } from "../../shared/time";
+import { safeCell } from "../../shared/tables/csv";
+import { cost, count } from "../../shared/values/numbers";
+import { interval, turns } from "../../shared/values/job-sums";
+import { took } from "../../shared/values/time";
 
 type Row = components["schemas"]["StatsRow"];
 

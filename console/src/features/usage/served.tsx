@@ -2,10 +2,10 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { get } from "../../api/client";
 import type { components } from "../../api/schema";
-import { visible } from "../../shared/ansi";
-import { Tag } from "../../shared/marks";
-import { count } from "../../shared/numbers";
-import { Loaded } from "../../shared/states";
+import { visible } from "../../shared/code/ansi";
+import { Tag } from "../../shared/values/marks";
+import { count } from "../../shared/values/numbers";
+import { Loaded } from "../../shared/page/loading-states";
 
 type ServedBy = components["schemas"]["Served"];
 type Row = components["schemas"]["ServedRow"];

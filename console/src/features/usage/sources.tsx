@@ -1,5 +1,5 @@
 import type { components } from "../../api/schema";
-import { cost, count } from "../../shared/numbers";
+import { cost, count } from "../../shared/values/numbers";
 
 type Stats = components["schemas"]["Stats"];
 

@@ -1,8 +1,8 @@
 import { Link } from "@tanstack/react-router";
 import type { components } from "../../api/schema";
-import { visible } from "../../shared/ansi";
-import { Empty } from "../../shared/states";
-import { stamp, useTimes } from "../../shared/time";
+import { visible } from "../../shared/code/ansi";
+import { Empty } from "../../shared/page/loading-states";
+import { stamp, useTimes } from "../../shared/values/time";
 import { COLUMNS, jobsOf } from "./columns";
 
 type Stats = components["schemas"]["Stats"];

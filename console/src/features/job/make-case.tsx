@@ -1,0 +1,97 @@
+import { Autocomplete, Button, NumberInput, Textarea, TextInput } from "@mantine/core";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { get, post } from "../../api/client";
+import type { Case, Evaluation, EvaluationSummary, Job, Page } from "../../api/types";
+import { count, cost } from "../../shared/values/numbers";
+import { faultsOf } from "../../shared/editing/field-errors";
+import { Failed, Loaded } from "../../shared/page/loading-states";
+import { WriteButton } from "../../shared/editing/write-button";
+
+interface Estimate {
+  runs: number;
+  asking: number;
+  tokens: number | null;
+  cost_usd: number | null;
+}
+
+/** The job as a case: what it gave is what is expected, until one changes that. It is run alone, or with a suite that was run before. */
+export default function MakeCase({ job, onClose }: { job: Job; onClose: () => void }) {
+  const query = useQuery({ queryKey: ["case", job.id], queryFn: () => get<Case>(`/v1/jobs/${job.id}/case`), staleTime: Infinity, retry: false });
+  return (
+    <section className="panel stack" aria-label="Make this a case">
+      <div className="head">
+        <h2>Make this a case</h2>
+        <span className="spacer" />
+        <Button variant="subtle" onClick={onClose}>
+          Close
+        </Button>
+      </div>
+      <Loaded query={query}>{(made) => <Form made={made} job={job} />}</Loaded>
+    </section>
+  );
+}
+
+function Form({ made, job }: { made: Case; job: Job }) {
+  const [text, setText] = useState(JSON.stringify(made, null, 2));
+  const [suite, setSuite] = useState("");
+  const [models, setModels] = useState("");
+  const [repeat, setRepeat] = useState<number | string>(1);
+  const navigate = useNavigate();
+  const known = useQuery({ queryKey: ["evaluations", "names"], queryFn: () => get<Page<EvaluationSummary>>("/v1/evaluations", { limit: 200 }).then((page) => page.items) });
+  const fault = faultOf(text);
+  const newest = known.data?.find((each) => each.name === suite.trim());
+  const body = async (dry_run: boolean): Promise<object> => {
+    const added = JSON.parse(text) as Case;
+    const before = newest === undefined ? null : await get<Evaluation>(`/v1/evaluations/${newest.id}`, { suite: true });
+    const others = (before?.suite?.cases ?? []).filter((each) => each.name !== added.name);
+    const named = models.split(/[\s,]+/).filter((model) => model !== "");
+    const variants = named.length > 0 ? named.map((model) => ({ model })) : (before?.variants ?? [{}]);
+    return { suite: { name: suite.trim() || added.name, cases: [...others, added] }, variants, repeat: Number(repeat) || 1, dry_run };
+  };
+  const check = useMutation({ mutationFn: async () => post<Estimate>("/v1/evaluations", await body(true)) });
+  const run = useMutation({
+    mutationFn: async () => post<Evaluation>("/v1/evaluations", await body(false)),
+    onSuccess: (begun) => navigate({ to: "/evaluations/$id", params: { id: begun.id }, search: {} }),
+  });
+  const error = run.error ?? check.error;
+  const faults = faultsOf(error, ["suite.cases", "suite.name", "variants", "repeat"]);
+  return (
+    <div className="cols">
+      <Textarea label="The case: change what is expected of other runs" autosize minRows={8} maxRows={24} value={text} error={fault ?? faults.at("suite.cases")} spellCheck={false} classNames={{ input: "mono" }} onChange={(event) => setText(event.currentTarget.value)} />
+      <div className="stack">
+        {made.expect === undefined || made.expect === null ? <p className="callout warn">Nothing is expected of it beyond success: write its “expect”.</p> : null}
+        <Autocomplete label="Suite" error={faults.at("suite.name")} placeholder="of its own" description={newest === undefined ? "A new suite with this case alone" : "Its cases of the last evaluation, and this one"} data={[...new Set((known.data ?? []).map((each) => each.name))]} value={suite} onChange={setSuite} />
+        <TextInput label="Models, as provider/model" error={faults.at("variants")} placeholder={newest === undefined ? "those of the installation" : "those of the last evaluation"} value={models} onChange={(event) => setModels(event.currentTarget.value)} />
+        <NumberInput label="Runs of each" error={faults.at("repeat")} min={1} max={100} value={repeat} onChange={setRepeat} w={120} />
+        {error === null ? null : <Failed error={error} faults={faults} />}
+        {check.data === undefined ? null : (
+          <p className="callout">
+            {count(check.data.runs)} runs, {count(check.data.asking)} of which ask models: {check.data.tokens === null ? "tokens unknown" : `about ${count(check.data.tokens)} tokens`}, {check.data.cost_usd === null ? "cost unknown" : cost(check.data.cost_usd)}
+          </p>
+        )}
+        <span className="bar">
+          <WriteButton disabled={fault !== null} loading={run.isPending} onClick={() => run.mutate()}>
+            Run it
+          </WriteButton>
+          <WriteButton variant="default" disabled={fault !== null} loading={check.isPending} onClick={() => check.mutate()}>
+            What may it take?
+          </WriteButton>
+        </span>
+        <span className="muted">
+          Into a file of your repository: <code>assay eval add {job.id} --suite suite.yaml</code>
+        </span>
+      </div>
+    </div>
+  );
+}
+
+function faultOf(text: string): string | null {
+  try {
+    JSON.parse(text);
+    return null;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}

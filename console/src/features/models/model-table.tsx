@@ -1,0 +1,69 @@
+import { visible } from "../../shared/code/ansi";
+import { Tag } from "../../shared/values/marks";
+import type { Models } from "../../api/types";
+import { count } from "../../shared/values/numbers";
+import { endsWords, nameOf, type Facts, type Price } from "./facts";
+
+/** Every model that is known: what it costs and since when that is known, what it takes, and until when it is there. */
+export function ModelTable({ models, facts }: { models: Models; facts: Facts }) {
+  return (
+    <section className="panel" aria-label="Known models">
+      <h2>ModelTable models and their prices</h2>
+      <p className="muted">US dollars for a million tokens, as of the day beside them. A cost without a price is unknown, and counted as unpriced.</p>
+      <div className="scroll" tabIndex={0} role="region" aria-label="Prices">
+        <table className="grid-table wide">
+          <thead>
+            <tr>
+              <th>Model</th>
+              <th className="num">Input</th>
+              <th className="num">Output</th>
+              <th className="num" title="Input that is read from the provider's cache; where its price is not known it counts as other input">
+                Cached
+              </th>
+              <th>As of</th>
+              <th className="num" title="Tokens">
+                Window
+              </th>
+              <th>State</th>
+            </tr>
+          </thead>
+          <tbody>
+            {models.available.map((model) => {
+              const name = nameOf({ provider: String(model.provider), model: String(model.model) });
+              return <Row key={name} name={name} price={facts.prices.get(name)} window={typeof model.window === "number" ? model.window : null} facts={facts} />;
+            })}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
+
+function Row({ name, price, window, facts }: { name: string; price: Price | undefined; window: number | null; facts: Facts }) {
+  const [provider, ...model] = name.split("/");
+  const ends = endsWords(facts, { provider: provider!, model: model.join("/") });
+  const above = price?.above;
+  return (
+    <tr>
+      <td className="mono">{visible(name)}</td>
+      <td className="num" title={above ? `$${above.input} beyond ${count(above.tokens)} tokens` : undefined}>
+        {dollars(price?.input)}
+        {above ? "*" : ""}
+      </td>
+      <td className="num" title={above ? `$${above.output} beyond ${count(above.tokens)} tokens` : undefined}>
+        {dollars(price?.output)}
+        {above ? "*" : ""}
+      </td>
+      <td className="num">{price?.input == null ? "–" : price.cached == null ? "as input" : dollars(price.cached)}</td>
+      <td className="mono">{price?.as_of ?? "–"}</td>
+      <td className="num">{count(window)}</td>
+      <td>
+        {ends === null ? null : <Tag tone={ends.over ? "bad" : "warn"}>{ends.words}</Tag>} {facts.configured.get(name) ? <Tag tone="good">has a key</Tag> : <Tag>no key</Tag>}
+      </td>
+    </tr>
+  );
+}
+
+function dollars(price: number | null | undefined): string {
+  return price == null ? "unknown" : `$${price}`;
+}

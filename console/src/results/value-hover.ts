@@ -1,0 +1,80 @@
+import { useCallback, useEffect, useRef, useState } from "react";
+import type { ValueFacts } from "./value-facts";
+import { placeIn, type Place } from "./value-panel";
+
+const LEAVES_MS = 250; // for the pointer to get from the value to its panel
+
+interface Shown {
+  element: HTMLElement;
+  facts: ValueFacts;
+  place: Place;
+}
+
+export interface HoveredValue {
+  shown: Shown | null;
+  keep: () => void;
+  leave: () => void;
+  hide: () => void;
+  /** Lets an element of the page tell of its value, under the pointer and by the keyboard, and lead to what made it. */
+  tells: (element: HTMLElement, facts: ValueFacts, onBlock: (id: string) => void) => void;
+}
+
+/** Which value of a page is being told of: the one under the pointer, or that has the focus. */
+export function useHoveredValue(page: Document | null): HoveredValue {
+  const [shown, setShown] = useState<Shown | null>(null);
+  const timer = useRef(0);
+  const keep = useCallback(() => window.clearTimeout(timer.current), []);
+  const hide = useCallback(() => {
+    keep();
+    setShown(null);
+  }, [keep]);
+  const leave = useCallback(() => {
+    keep();
+    timer.current = window.setTimeout(() => setShown(null), LEAVES_MS);
+  }, [keep]);
+  useEffect(() => {
+    const follow = (): void => setShown((now) => (now === null ? null : at(now.element, now.facts)));
+    page?.addEventListener("scroll", follow, { passive: true, capture: true });
+    return () => {
+      page?.removeEventListener("scroll", follow, { capture: true });
+      hide();
+    };
+  }, [page, hide]);
+  const tells = useCallback(
+    (element: HTMLElement, facts: ValueFacts, onBlock: (id: string) => void) => {
+      const show = (): void => {
+        keep();
+        setShown(at(element, facts));
+      };
+      const go = (): void => onBlock(facts.maker.id);
+      element.addEventListener("pointerenter", show);
+      element.addEventListener("pointerleave", () => focused(element) || leave());
+      element.addEventListener("focus", show);
+      element.addEventListener("blur", () => element.matches(":hover") || leave()); // a click takes the focus to the editor
+      element.addEventListener("click", (event) => {
+        const chosen = element.ownerDocument.getSelection();
+        if (chosen !== null && !chosen.isCollapsed) return; // somebody takes words out of the page
+        // A finger cannot be over it first: it is told what it is, and the panel has the ways.
+        if ((event as PointerEvent).pointerType === "touch") show();
+        else go();
+      });
+      element.addEventListener("keydown", (event) => {
+        if (event.key === "Escape") hide();
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault();
+        go();
+      });
+    },
+    [keep, leave, hide],
+  );
+  return { shown, keep, leave, hide, tells };
+}
+
+function focused(element: HTMLElement): boolean {
+  return element.ownerDocument.hasFocus() && element.ownerDocument.activeElement === element;
+}
+
+function at(element: HTMLElement, facts: ValueFacts): Shown | null {
+  const place = placeIn(element);
+  return place === null ? null : { element, facts, place };
+}
