@@ -1,7 +1,6 @@
 import { useEffect, useRef, useState } from "react";
-import { useTenant } from "./queries";
-import { relayOf } from "./relay";
-import { endsJob, type Liveness } from "./told";
+import { follow } from "./follow";
+import { endsJob, type Liveness } from "./news";
 import type { JobEvent } from "./types";
 
 export type { Liveness };
@@ -12,7 +11,6 @@ export function useJobEvents(jobId: string | undefined): { events: readonly JobE
   const [liveness, setLiveness] = useState<Liveness>("live");
   const reached = useRef({ jobId, last: 0, ended: false });
   const visible = useVisible();
-  const tenant = useTenant();
   useEffect(() => {
     if (reached.current.jobId === jobId) return;
     reached.current = { jobId, last: 0, ended: false };
@@ -20,25 +18,25 @@ export function useJobEvents(jobId: string | undefined): { events: readonly JobE
     setLiveness("live");
   }, [jobId]);
   useEffect(() => {
-    if (jobId === undefined || tenant === undefined || reached.current.ended) return undefined;
+    if (jobId === undefined || reached.current.ended) return undefined;
     if (!visible) {
       setLiveness("paused");
       return undefined;
     }
     setLiveness("live");
-    return relayOf(tenant).watch(
-      jobId,
-      reached.current.last,
-      (news) => {
+    return follow({
+      topic: jobId,
+      after: reached.current.last,
+      onNews: (news) => {
         const fresh = news.flatMap((each) => ("event" in each ? [each.event] : []));
         reached.current.last = news[news.length - 1]!.id;
         setEvents((now) => [...now, ...fresh]);
         reached.current.ended = news.some(endsJob);
         if (reached.current.ended) setLiveness("ended");
       },
-      setLiveness,
-    );
-  }, [jobId, tenant, visible]);
+      onState: setLiveness,
+    });
+  }, [jobId, visible]);
   return { events, liveness };
 }
 

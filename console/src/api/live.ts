@@ -1,8 +1,8 @@
 import { useQueryClient, type InfiniteData, type QueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { useVisible } from "./events";
-import { relayOf } from "./relay";
-import { ALL_JOBS, FROM_NOW, type Liveness } from "./told";
+import { follow } from "./follow";
+import { ALL_JOBS, FROM_NOW, type Liveness, type News } from "./news";
 import type { Job, Page } from "./types";
 
 /** Every job of the tenant as it changes; null when there may be more than what was told. Hidden tabs watch nothing. */
@@ -18,10 +18,10 @@ export function useLiveJobs(tenant: string | undefined, onJob: (job: Job | null)
       return undefined;
     }
     setLiveness("live");
-    const onNews: Parameters<ReturnType<typeof relayOf>["watch"]>[2] = (news) => {
+    const onNews = (news: readonly News[]): void => {
       for (const each of news) hear.current("job" in each ? each.job : null);
     };
-    return relayOf(tenant).watch(ALL_JOBS, FROM_NOW, onNews, setLiveness);
+    return follow({ topic: ALL_JOBS, after: FROM_NOW, onNews, onState: setLiveness });
   }, [tenant, visible]);
   return liveness;
 }

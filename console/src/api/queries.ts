@@ -16,12 +16,6 @@ export function useSession(): Session | undefined {
   return useQuery(sessionQuery).data;
 }
 
-/** Whose jobs are followed; a nameless tenant, in this tab alone, when the server does not say. */
-export function useTenant(): string | undefined {
-  const { data, isError } = useQuery(sessionQuery);
-  return data?.tenant ?? (isError ? "" : undefined);
-}
-
 /** A job; asked again now and then while it has not ended, besides what its events tell. */
 export const jobQuery = (id: string) =>
   queryOptions({

@@ -1,6 +1,6 @@
 import { get, send } from "./client";
 import { framesOf, type Frame } from "./frames";
-import { ALL_JOBS, FROM_NOW, type News } from "./told";
+import { ALL_JOBS, FROM_NOW, type News } from "./news";
 import type { Job, JobEvent } from "./types";
 
 /** Where news of a topic come from: a stream of them, or those that there are. Both raise: Problem. */
@@ -9,7 +9,7 @@ export interface Source {
   page: (topic: string, after: number, signal?: AbortSignal) => Promise<{ items: readonly News[]; more: boolean }>;
 }
 
-const MOST = 1000;
+const MAX_EVENTS = 1000;
 // What was before now is in the list, which is read again then.
 const RESET: readonly News[] = [{ id: FROM_NOW, reset: true }];
 
@@ -32,7 +32,7 @@ function newsOf(topic: string, frame: Frame): News {
 async function page(topic: string, after: number, signal?: AbortSignal): Promise<{ items: readonly News[]; more: boolean }> {
   if (after === FROM_NOW) return { items: RESET, more: false };
   if (topic !== ALL_JOBS) {
-    const { items, next_after } = await get<{ items: JobEvent[]; next_after: number | null }>(pathOf(topic), { after, limit: MOST }, signal);
+    const { items, next_after } = await get<{ items: JobEvent[]; next_after: number | null }>(pathOf(topic), { after, limit: MAX_EVENTS }, signal);
     return { items: items.map(eventNews), more: next_after !== null };
   }
   const { items, next_after: id, reset } = await get<{ items: Job[]; next_after: number; reset: boolean }>(pathOf(topic), { after }, signal);

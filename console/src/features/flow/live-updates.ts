@@ -2,13 +2,14 @@ import { useEffect, useRef, useState } from "react";
 import { Problem, send } from "../../api/client";
 import { useVisible, type Liveness } from "../../api/events";
 import { framesOf, pause } from "../../api/frames";
+import { withSlot } from "../../api/stream-slots";
 
 const RETRY_MS = 1000;
 const POLL_MS = 1500;
 
 /**
- * Tells when somebody has changed the flow: by its stream of versions, or, when the tabs of this browser use all their
- * streams already, by looking. A hidden tab lets its stream go; no id, nothing is followed.
+ * Reports changes of the flow by others: by its stream of versions or, while other tabs have all streams, by polling.
+ * A hidden tab closes its stream; without an id nothing is followed.
  */
 export function useLiveFlow(id: string | null, version: number, onNews: () => void): Liveness {
   const [liveness, setLiveness] = useState<Liveness>("live");
@@ -46,7 +47,7 @@ async function follow(id: string, seen: number, signal: AbortSignal, look: () =>
   };
   while (!signal.aborted) {
     try {
-      await withSlot((own) => (own ? stream() : poll()));
+      await withSlot((hasStream) => (hasStream ? stream() : poll()));
     } catch (error) {
       if (signal.aborted) return;
       const status = error instanceof Problem ? error.status : 0;
@@ -56,10 +57,4 @@ async function follow(id: string, seen: number, signal: AbortSignal, look: () =>
     }
     await pause(RETRY_MS, signal);
   }
-}
-
-/** Does the work with the one stream that the flows of all tabs of a browser share, or says that another one has it. */
-async function withSlot(work: (own: boolean) => Promise<void>): Promise<void> {
-  if (!("locks" in navigator)) return work(true);
-  await navigator.locks.request("assay-flow-stream", { ifAvailable: true }, (lock) => work(lock !== null));
 }

@@ -9,15 +9,6 @@ export const ALL_JOBS = "jobs";
 /** One thing that happened, and its place in its stream. */
 export type News = { id: number } & ({ event: JobEvent } | { job: Job } | { reset: true });
 
-/** What the tabs of a browser tell each other: who watches what from where on, and what the leading tab has read of it. */
-export type Told =
-  | { kind: "who" }
-  | { kind: "watch"; topic: string; by: string; after: number }
-  | { kind: "beat"; topic: string; by: string }
-  | { kind: "leave"; topic: string; by: string }
-  | { kind: "news"; topic: string; after: number; upto: number; items: readonly News[] }
-  | { kind: "state"; topic: string; liveness: Liveness };
-
 /** Of the list of all jobs, one that begins now rather than where it was. */
 export const FROM_NOW = Infinity;
 
