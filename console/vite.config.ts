@@ -7,7 +7,8 @@ export default defineConfig({
   html: { cspNonce: "__NONCE__" },
   build: {
     target: "es2023",
-    modulePreload: { polyfill: false },
+    // Almost all that the editor and the JSON tree import is on the page by then: a list of it would be larger than what it saves.
+    modulePreload: { polyfill: false, resolveDependencies: (file, deps) => (/(codemirror|json-tree)-/.test(file) ? [] : deps) },
     assetsInlineLimit: 0,
     chunkSizeWarningLimit: 1000,
   },

@@ -10,6 +10,7 @@ import { SIGNS, TONES } from "./block-states";
 import { PageOfDocument } from "./document-page";
 import { DisplayView } from "./execute";
 import { Instruction } from "./instruction";
+import { TableHead } from "../shared/tables/table-head";
 
 type Block = DocumentResult["blocks"][number];
 
@@ -100,16 +101,7 @@ function Variables({ block, onBlock }: { block: Block; onBlock: (id: string) => 
   return (
     <div className="scroll" tabIndex={0} role="region" aria-label={`Variables of the block at line ${block.lines[0]}`}>
       <table className="grid-table wide">
-        <thead>
-          <tr>
-            <th>Variable</th>
-            <th>Kernel</th>
-            <th>Type</th>
-            <th className="num">Size</th>
-            <th>SHA-256</th>
-            <th>Made by</th>
-          </tr>
-        </thead>
+        <TableHead columns={["Variable", "Kernel", "Type", { name: "Size", num: true }, "SHA-256", "Made by"]} />
         <tbody>
           {variables.map((variable) => (
             <tr key={variable.name}>

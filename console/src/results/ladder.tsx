@@ -2,6 +2,7 @@ import type { SearchResult } from "../api/types";
 import { visible } from "../shared/code/ansi";
 import { Tag } from "../shared/values/marks";
 import { stepsOf, wordings, type ExecutedQuery, type PlannedQuery, type QueryChange, type QueryStep } from "./query-diff";
+import { TableHead } from "../shared/tables/table-head";
 
 /** The id of the part below, for links to it. */
 export const LADDER = "how-it-was-searched";
@@ -46,17 +47,7 @@ function Queries({ number, queries }: { number: number; queries: readonly Execut
   return (
     <div className="scroll" tabIndex={0} role="region" aria-label={`Queries of attempt ${number}`}>
       <table className="grid-table wide">
-        <thead>
-          <tr>
-            <th>Table</th>
-            <th>Mode</th>
-            <th>Text</th>
-            <th>Filters</th>
-            <th className="num">Threshold</th>
-            <th className="num">Hits</th>
-            <th className="num">ms</th>
-          </tr>
-        </thead>
+        <TableHead columns={["Table", "Mode", "Text", "Filters", { name: "Threshold", num: true }, { name: "Hits", num: true }, { name: "ms", num: true }]} />
         <tbody>
           {queries.map((query, index) => (
             <tr key={index}>

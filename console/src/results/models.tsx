@@ -8,6 +8,7 @@ import { Loaded } from "../shared/page/loading-states";
 import { took } from "../shared/values/time";
 import { useUrl } from "../shared/page/url";
 import { requestsOf } from "./attempts-by-request";
+import { TableHead } from "../shared/tables/table-head";
 
 /** The failover trail: who was asked in each turn, who was passed over and why, who answered, what it cost. */
 export function ModelCalls({ jobId, ended, turn }: { jobId: string; ended: boolean; turn: number | null }) {
@@ -68,22 +69,22 @@ function CallTable({ calls, turn, onRead }: { calls: readonly LlmCall[]; turn: n
   return (
     <div className="scroll" tabIndex={0} role="region" aria-label="Every model call">
       <table className="grid-table wide">
-        <thead>
-          <tr>
-            <th>Turn</th>
-            <th>Requested</th>
-            <th>Served</th>
-            <th>Reason</th>
-            <th>Outcome</th>
-            <th className="num">First token</th>
-            <th className="num">In</th>
-            <th className="num">Out</th>
-            <th className="num">Took</th>
-            <th className="num">Cost</th>
-            <th>Prompt</th>
-            <th>Words</th>
-          </tr>
-        </thead>
+        <TableHead
+          columns={[
+            "Turn",
+            "Requested",
+            "Served",
+            "Reason",
+            "Outcome",
+            { name: "First token", num: true },
+            { name: "In", num: true },
+            { name: "Out", num: true },
+            { name: "Took", num: true },
+            { name: "Cost", num: true },
+            "Prompt",
+            "Words",
+          ]}
+        />
         <tbody>
           {calls.map((call, index) => (
             <tr key={index} aria-current={call.turn === turn ? "true" : undefined}>

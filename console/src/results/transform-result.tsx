@@ -9,6 +9,7 @@ import { Checks } from "./checks";
 import { AssertionMarks, EffectView } from "./effect";
 import { TableDownloads } from "./table-downloads";
 import { originsOf, told, type Origin } from "./origins";
+import { TableHead } from "../shared/tables/table-head";
 
 /** What a transform gave: the table or plot, what it did to the data, and what holds of it. */
 export function TransformResultView({ jobId, result, onAssert }: { jobId: string; result: TransformResult; onAssert?: (text: string) => void }) {
@@ -77,14 +78,7 @@ function Sent({ result }: { result: TransformResult }) {
     <section className="panel" aria-label="What left this machine">
       <h3>What left this machine for the model</h3>
       <table className="grid-table wide wrap">
-        <thead>
-          <tr>
-            <th>Turn</th>
-            <th>Table</th>
-            <th>Cells of</th>
-            <th>Masked</th>
-          </tr>
-        </thead>
+        <TableHead columns={["Turn", "Table", "Cells of", "Masked"]} />
         <tbody>
           {audit.map((sent, index) => (
             <tr key={index}>

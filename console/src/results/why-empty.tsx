@@ -1,6 +1,7 @@
 import type { SearchResult } from "../api/types";
 import { visible } from "../shared/code/ansi";
 import { toldConstraint } from "./constraints";
+import { TableHead } from "../shared/tables/table-head";
 
 interface Props {
   result: SearchResult;
@@ -19,13 +20,7 @@ export function WhyEmpty({ result, onWithout }: Props) {
     <section className="panel" aria-label={title}>
       <h3>{title}</h3>
       <table className="grid-table wide wrap">
-        <thead>
-          <tr>
-            <th>Table</th>
-            <th>Constraint</th>
-            <th>Hits without it</th>
-          </tr>
-        </thead>
+        <TableHead columns={["Table", "Constraint", "Hits without it"]} />
         <tbody>
           {reasons.map((reason) => (
             <tr key={`${reason.table} ${reason.constraint}`}>

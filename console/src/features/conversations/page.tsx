@@ -8,6 +8,7 @@ import { When } from "../../shared/values/time";
 import { useTitle } from "../../shared/page/title";
 import { useUrl } from "../../shared/page/url";
 import { Turns } from "./turns";
+import { TableHead } from "../../shared/tables/table-head";
 
 /** All conversations beside the turns of the one that is chosen (`?id=`). */
 export function Page() {
@@ -54,14 +55,7 @@ function List({ items, chosen, choose }: { items: readonly ConversationSummary[]
   return (
     <div className="scroll tall" tabIndex={0} role="region" aria-label="Conversations, newest first">
       <table className="grid-table wide">
-        <thead>
-          <tr>
-            <th>Begun with</th>
-            <th>Kinds</th>
-            <th className="num">Messages</th>
-            <th>Last</th>
-          </tr>
-        </thead>
+        <TableHead columns={["Begun with", "Kinds", { name: "Messages", num: true }, "Last"]} />
         <tbody>
           {items.map((each) => (
             <tr key={each.id} aria-current={each.id === chosen ? "true" : undefined}>

@@ -10,6 +10,7 @@ import { StateMark } from "../../shared/values/marks";
 import { Failed, Loaded } from "../../shared/page/loading-states";
 import { When } from "../../shared/values/time";
 import { WriteButton } from "../../shared/editing/write-button";
+import { TableHead } from "../../shared/tables/table-head";
 
 /** What was said in a conversation, and the jobs that did it, oldest first. Each job can be opened to start anew from there. */
 export function Turns({ id, onGone }: { id: string; onGone: () => void }) {
@@ -51,14 +52,7 @@ function Jobs({ jobs }: { jobs: readonly Job[] }) {
   if (jobs.length === 0) return <p className="muted">Its jobs are no longer kept.</p>;
   return (
     <table className="grid-table wide">
-      <thead>
-        <tr>
-          <th>Turn</th>
-          <th>State</th>
-          <th>Asked for</th>
-          <th>Start anew from it</th>
-        </tr>
-      </thead>
+      <TableHead columns={["Turn", "State", "Asked for", "Start anew from it"]} />
       <tbody>
         {jobs.map((job, index) => (
           <tr key={job.id}>

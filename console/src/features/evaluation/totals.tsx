@@ -5,6 +5,7 @@ import { Tag } from "../../shared/values/marks";
 import { cost, count } from "../../shared/values/numbers";
 import { Causes, intervalWords, Success } from "../../shared/values/success";
 import { took } from "../../shared/values/time";
+import { TableHead } from "../../shared/tables/table-head";
 
 /** Beyond so small a probability of chance a difference counts as one. */
 const ALPHA = 0.05;
@@ -14,17 +15,17 @@ export function Totals({ totals }: { totals: readonly EvaluationTotal[] }) {
   return (
     <div className="scroll" tabIndex={0} role="region" aria-label="Totals">
       <table className="grid-table wide">
-        <thead>
-          <tr>
-            <th>Variant</th>
-            <th>Success (95 %)</th>
-            <th className="num">Turns</th>
-            <th className="num">Tokens</th>
-            <th className="num">Cost</th>
-            <th className="num">Time</th>
-            <th>Failures by cause</th>
-          </tr>
-        </thead>
+        <TableHead
+          columns={[
+            "Variant",
+            "Success (95 %)",
+            { name: "Turns", num: true },
+            { name: "Tokens", num: true },
+            { name: "Cost", num: true },
+            { name: "Time", num: true },
+            "Failures by cause",
+          ]}
+        />
         <tbody>
           {totals.map((total) => (
             <tr key={total.variant}>
@@ -57,15 +58,7 @@ export function Comparisons({ comparisons }: { comparisons: Evaluation["comparis
       <h2>Comparisons</h2>
       <div className="scroll" tabIndex={0} role="region" aria-label="Table of comparisons">
         <table className="grid-table wide">
-          <thead>
-            <tr>
-              <th>a</th>
-              <th>b</th>
-              <th>a - b (95 %)</th>
-              <th className="num">p</th>
-              <th />
-            </tr>
-          </thead>
+          <TableHead columns={["a", "b", "a - b (95 %)", { name: "p", num: true }, ""]} />
           <tbody>
             {sorted.slice(0, all ? sorted.length : FIRST).map((each) => (
               <tr key={`${each.a}\n${each.b}`}>

@@ -13,6 +13,7 @@ import { useUrl } from "../../shared/page/url";
 import { History } from "./history";
 import { Shadows } from "./shadows";
 import { markOf, stateWords } from "../../shared/values/evaluation-state";
+import { TableHead } from "../../shared/tables/table-head";
 
 const SHOWN_VARIANTS = 4;
 
@@ -70,16 +71,7 @@ function List({ items }: { items: readonly EvaluationSummary[] }) {
   return (
     <div className="scroll tall" tabIndex={0} role="region" aria-label="Evaluations">
       <table className="grid-table wide">
-        <thead>
-          <tr>
-            <th>State</th>
-            <th>Suite</th>
-            <th>Runs</th>
-            <th>Success by variant (95 %)</th>
-            <th>When</th>
-            <th>History</th>
-          </tr>
-        </thead>
+        <TableHead columns={["State", "Suite", "Runs", "Success by variant (95 %)", "When", "History"]} />
         <tbody>
           {items.map((each) => (
             <tr key={each.id}>

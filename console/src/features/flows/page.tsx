@@ -12,6 +12,7 @@ import { Empty, Failed, Loaded } from "../../shared/page/loading-states";
 import { When } from "../../shared/values/time";
 import { useTitle } from "../../shared/page/title";
 import { WriteButton } from "../../shared/editing/write-button";
+import { TableHead } from "../../shared/tables/table-head";
 
 const SAMPLE = "flowchart LR\n  cart[Cart] --> payment[Payment]\n  payment --> receipt[Receipt]\n";
 
@@ -44,15 +45,7 @@ export function Page() {
             ) : (
               <div className="scroll" tabIndex={0} role="region" aria-label="All flows">
                 <table className="grid-table wide">
-                  <thead>
-                    <tr>
-                      <th>Name</th>
-                      <th className="num">Version</th>
-                      <th className="num">Nodes</th>
-                      <th className="num">Edges</th>
-                      <th>Changed</th>
-                    </tr>
-                  </thead>
+                  <TableHead columns={["Name", { name: "Version", num: true }, { name: "Nodes", num: true }, { name: "Edges", num: true }, "Changed"]} />
                   <tbody>
                     {pages.flatMap((page) => page.items).map((flow) => (
                       <tr key={flow.id}>

@@ -8,6 +8,7 @@ import { count, cost } from "../../shared/values/numbers";
 import { faultsOf } from "../../shared/editing/field-errors";
 import { Failed, Loaded } from "../../shared/page/loading-states";
 import { WriteButton } from "../../shared/editing/write-button";
+import { jsonFault } from "../../shared/json/json-fault";
 
 interface Estimate {
   runs: number;
@@ -40,7 +41,7 @@ function Form({ made, job }: { made: Case; job: Job }) {
   const [repeat, setRepeat] = useState<number | string>(1);
   const navigate = useNavigate();
   const known = useQuery({ queryKey: ["evaluations", "names"], queryFn: () => get<Page<EvaluationSummary>>("/v1/evaluations", { limit: 200 }).then((page) => page.items) });
-  const fault = faultOf(text);
+  const fault = jsonFault(text);
   const newest = known.data?.find((each) => each.name === suite.trim());
   const body = async (dry_run: boolean): Promise<object> => {
     const added = JSON.parse(text) as Case;
@@ -85,13 +86,4 @@ function Form({ made, job }: { made: Case; job: Job }) {
       </div>
     </div>
   );
-}
-
-function faultOf(text: string): string | null {
-  try {
-    JSON.parse(text);
-    return null;
-  } catch (error) {
-    return (error as Error).message;
-  }
 }

@@ -8,6 +8,7 @@ import { Diff } from "../../shared/code/code";
 import { Fault, faultsOf, invalid } from "../../shared/editing/field-errors";
 import { Failed } from "../../shared/page/loading-states";
 import { PromptVersion } from "./prompt-version";
+import { jsonFault } from "../../shared/json/json-fault";
 
 /** The same job with another input: what one changes is shown as a difference before it runs. */
 export default function Replay({ job, onClose }: { job: Job; onClose: () => void }) {
@@ -17,7 +18,7 @@ export default function Replay({ job, onClose }: { job: Job; onClose: () => void
   const [turns, setTurns] = useState<number | string>("");
   const [version, setVersion] = useState<string | null>(null);
   const navigate = useNavigate();
-  const fault = faultOf(text);
+  const fault = jsonFault(text);
   const run = useMutation({
     mutationFn: () => {
       const budget = typeof turns === "number" ? { budget: { turns } } : {};
@@ -56,13 +57,4 @@ export default function Replay({ job, onClose }: { job: Job; onClose: () => void
       </span>
     </section>
   );
-}
-
-function faultOf(text: string): string | null {
-  try {
-    JSON.parse(text);
-    return null;
-  } catch (error) {
-    return (error as Error).message;
-  }
 }

@@ -2,6 +2,7 @@ import { useMemo } from "react";
 import { visible } from "../../shared/code/ansi";
 import { took } from "../../shared/values/time";
 import type { Bar, Course, Lane } from "./lanes";
+import { TableHead } from "../../shared/tables/table-head";
 
 const MOST = 200;
 
@@ -18,15 +19,7 @@ export function TimelineTable({ course, turn, onTurn }: Props) {
   return (
     <div className="scroll turns-table" tabIndex={0} role="region" aria-label="Timeline as a table">
       <table className="grid-table wide wrap">
-        <thead>
-          <tr>
-            <th>Turn</th>
-            <th className="num">Begins</th>
-            <th className="num">Prepared</th>
-            <th>Models</th>
-            <th>Ran</th>
-          </tr>
-        </thead>
+        <TableHead columns={["Turn", { name: "Begins", num: true }, { name: "Prepared", num: true }, "Models", "Ran"]} />
         <tbody>
           {lanes.slice(0, MOST).map((lane, place) => (
             <tr key={lane.name} aria-current={lane.turn !== null && lane.turn === turn ? "true" : undefined}>

@@ -5,6 +5,7 @@ import { Tag } from "../../shared/values/marks";
 import { When } from "../../shared/values/time";
 import { Revoke, Rotate } from "./revoke-rotate";
 import { SCOPES } from "./scopes";
+import { TableHead } from "../../shared/tables/table-head";
 
 /** All keys that one may see; each is revoked at once, or replaced by another that the old one outlives for a while. */
 export function KeyTable({ keys, own, onDone }: { keys: readonly KeyInfo[]; own: string | undefined; onDone: () => void }) {
@@ -17,17 +18,7 @@ export function KeyTable({ keys, own, onDone }: { keys: readonly KeyInfo[]; own:
     <>
       <div className="scroll tall" tabIndex={0} role="region" aria-label="Keys">
         <table className="grid-table wide wrap">
-          <thead>
-            <tr>
-              <th>Name</th>
-              <th>Tenant</th>
-              <th>Scopes</th>
-              <th>Made</th>
-              <th>Last used</th>
-              <th>Ends</th>
-              <th />
-            </tr>
-          </thead>
+          <TableHead columns={["Name", "Tenant", "Scopes", "Made", "Last used", "Ends", ""]} />
           <tbody>
             {shown.map((key) => (
               <tr key={key.id}>

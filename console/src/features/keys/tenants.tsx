@@ -6,6 +6,7 @@ import { visible } from "../../shared/code/ansi";
 import { cost, count } from "../../shared/values/numbers";
 import { Loaded } from "../../shared/page/loading-states";
 import { interval } from "../../shared/values/job-sums";
+import { TableHead } from "../../shared/tables/table-head";
 
 type Stats = components["schemas"]["Stats"];
 
@@ -22,16 +23,16 @@ export function Tenants() {
           ) : (
             <div className="scroll" tabIndex={0} role="region" aria-label="Tenants">
               <table className="grid-table wide">
-                <thead>
-                  <tr>
-                    <th>Tenant</th>
-                    <th className="num">Jobs</th>
-                    <th className="num">Success (95 %, n)</th>
-                    <th className="num">Calls</th>
-                    <th className="num">Tokens</th>
-                    <th className="num">Cost</th>
-                  </tr>
-                </thead>
+                <TableHead
+                  columns={[
+                    "Tenant",
+                    { name: "Jobs", num: true },
+                    { name: "Success (95 %, n)", num: true },
+                    { name: "Calls", num: true },
+                    { name: "Tokens", num: true },
+                    { name: "Cost", num: true },
+                  ]}
+                />
                 <tbody>
                   {items.map((row) => (
                     <tr key={row.group}>

@@ -3,6 +3,7 @@ import { Tag } from "../../shared/values/marks";
 import type { Models } from "../../api/types";
 import { count } from "../../shared/values/numbers";
 import { endsWords, nameOf, type Facts, type Price } from "./facts";
+import { TableHead } from "../../shared/tables/table-head";
 
 /** Every model that is known: what it costs and since when that is known, what it takes, and until when it is there. */
 export function ModelTable({ models, facts }: { models: Models; facts: Facts }) {
@@ -12,21 +13,17 @@ export function ModelTable({ models, facts }: { models: Models; facts: Facts }) 
       <p className="muted">US dollars for a million tokens, as of the day beside them. A cost without a price is unknown, and counted as unpriced.</p>
       <div className="scroll" tabIndex={0} role="region" aria-label="Prices">
         <table className="grid-table wide">
-          <thead>
-            <tr>
-              <th>Model</th>
-              <th className="num">Input</th>
-              <th className="num">Output</th>
-              <th className="num" title="Input that is read from the provider's cache; where its price is not known it counts as other input">
-                Cached
-              </th>
-              <th>As of</th>
-              <th className="num" title="Tokens">
-                Window
-              </th>
-              <th>State</th>
-            </tr>
-          </thead>
+          <TableHead
+            columns={[
+              "Model",
+              { name: "Input", num: true },
+              { name: "Output", num: true },
+              { name: "Cached", num: true, title: "Input that is read from the provider's cache; where its price is not known it counts as other input" },
+              "As of",
+              { name: "Window", num: true, title: "Tokens" },
+              "State",
+            ]}
+          />
           <tbody>
             {models.available.map((model) => {
               const name = nameOf({ provider: String(model.provider), model: String(model.model) });

@@ -11,6 +11,7 @@ import { took, When } from "../../shared/values/time";
 import { Sparkline } from "../../shared/values/sparkline";
 import { minutesOf } from "./last-hour";
 import { DAY_MS, HOUR_MS, Strip } from "./latency-strip";
+import { TableHead } from "../../shared/tables/table-head";
 
 type Stats = components["schemas"]["Stats"];
 
@@ -30,24 +31,20 @@ export function Providers({ items }: { items: readonly ProviderState[] }) {
   return (
     <div className="scroll" tabIndex={0} role="region" aria-label="How the providers fare">
     <table className="grid-table wide">
-      <thead>
-        <tr>
-          <th>Provider</th>
-          <th>Breaker</th>
-          <th>Until</th>
-          <th>Last error</th>
-          <th className="num" title="Of your tenant, in the last hour">
-            Calls / h
-          </th>
-          <th className="num">Errors / h</th>
-          <th className="num" title="Half of the answers of the last hour took no longer">
-            p50
-          </th>
-          <th>Last hour</th>
-          <th>Last 24 hours</th>
-          <th>Ask again</th>
-        </tr>
-      </thead>
+      <TableHead
+        columns={[
+          "Provider",
+          "Breaker",
+          "Until",
+          "Last error",
+          { name: "Calls / h", num: true, title: "Of your tenant, in the last hour" },
+          { name: "Errors / h", num: true },
+          { name: "p50", num: true, title: "Half of the answers of the last hour took no longer" },
+          "Last hour",
+          "Last 24 hours",
+          "Ask again",
+        ]}
+      />
       <tbody>
         {items.map((provider) => (
           <tr key={provider.name}>

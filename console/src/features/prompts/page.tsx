@@ -11,6 +11,7 @@ import { interval, turns } from "../../shared/values/job-sums";
 import { When } from "../../shared/values/time";
 import { useTitle } from "../../shared/page/title";
 import { groupsOf } from "./groups";
+import { TableHead } from "../../shared/tables/table-head";
 
 type Stats = components["schemas"]["Stats"];
 type Row = components["schemas"]["StatsRow"];
@@ -32,23 +33,19 @@ export function Page() {
         {(page) => (
           <div className="scroll tall" tabIndex={0} role="region" aria-label="Prompts">
             <table className="grid-table wide">
-              <thead>
-                <tr>
-                  <th>Prompt</th>
-                  <th className="num">Version</th>
-                  <th>Text</th>
-                  <th className="num" title="Whose calls began with it; words that follow later in a conversation are counted with its first">
-                    Jobs
-                  </th>
-                  <th className="num">Success (95 %, n)</th>
-                  <th className="num" title="Mean / median">
-                    Turns to done (n)
-                  </th>
-                  <th className="num">Cost</th>
-                  <th>Changed</th>
-                  <th>Variables</th>
-                </tr>
-              </thead>
+              <TableHead
+                columns={[
+                  "Prompt",
+                  { name: "Version", num: true },
+                  "Text",
+                  { name: "Jobs", num: true, title: "Whose calls began with it; words that follow later in a conversation are counted with its first" },
+                  { name: "Success (95 %, n)", num: true },
+                  { name: "Turns to done (n)", num: true, title: "Mean / median" },
+                  { name: "Cost", num: true },
+                  "Changed",
+                  "Variables",
+                ]}
+              />
               {groupsOf(page.items, Object.keys(roles)).map(([group, prompts]) => (
                 <tbody key={group}>
                   <tr>

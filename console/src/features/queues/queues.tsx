@@ -7,6 +7,7 @@ import { count } from "../../shared/values/numbers";
 import { Sparkline, type Point } from "../../shared/values/sparkline";
 import { took } from "../../shared/values/time";
 import { endedOf, endedWords, waitedOf, waitedWords } from "./queue-history";
+import { TableHead } from "../../shared/tables/table-head";
 
 type Queues = components["schemas"]["Queues"];
 type QueueHistory = components["schemas"]["QueueHistory"];
@@ -20,20 +21,20 @@ export function QueueTable({ items }: { items: Queues["items"] }) {
   return (
     <div className="scroll" tabIndex={0} role="region" aria-label="Queues">
       <table className="grid-table wide">
-        <thead>
-          <tr>
-            <th>Kind</th>
-            <th className="num">Queued</th>
-            <th title="Jobs that waited at the end of each minute of the last hour, all kinds to the same scale">Waited, last hour</th>
-            <th className="num">Oldest</th>
-            <th className="num">Running</th>
-            <th className="num">Submitted / h</th>
-            <th className="num">Ended / h</th>
-            <th className="num">Failed / h</th>
-            <th title="Jobs that ended in each minute of the last hour, each kind to its own scale; those that failed are marked">Ended by the minute</th>
-            <th className="num">Workers</th>
-          </tr>
-        </thead>
+        <TableHead
+          columns={[
+            "Kind",
+            { name: "Queued", num: true },
+            { name: "Waited, last hour", title: "Jobs that waited at the end of each minute of the last hour, all kinds to the same scale" },
+            { name: "Oldest", num: true },
+            { name: "Running", num: true },
+            { name: "Submitted / h", num: true },
+            { name: "Ended / h", num: true },
+            { name: "Failed / h", num: true },
+            { name: "Ended by the minute", title: "Jobs that ended in each minute of the last hour, each kind to its own scale; those that failed are marked" },
+            { name: "Workers", num: true },
+          ]}
+        />
         <tbody>
           {items.map((queue) => (
             <tr key={queue.kind}>

@@ -3,6 +3,7 @@ import { visible } from "../../shared/code/ansi";
 import { Tag } from "../../shared/values/marks";
 import { When } from "../../shared/values/time";
 import { saysOf, whyNot } from "./worker-facts";
+import { TableHead } from "../../shared/tables/table-head";
 
 type Workers = components["schemas"]["Workers"];
 
@@ -12,19 +13,7 @@ export function WorkerTable({ items }: { items: Workers["items"] }) {
   return (
     <div className="scroll" tabIndex={0} role="region" aria-label="Workers">
       <table className="grid-table wide wrap">
-        <thead>
-          <tr>
-            <th>Service</th>
-            <th>State</th>
-            <th>Kinds</th>
-            <th className="num">Busy</th>
-            <th>Version</th>
-            <th>Started</th>
-            <th>Seen</th>
-            <th>Why not</th>
-            <th>What it says of itself</th>
-          </tr>
-        </thead>
+        <TableHead columns={["Service", "State", "Kinds", { name: "Busy", num: true }, "Version", "Started", "Seen", "Why not", "What it says of itself"]} />
         <tbody>
           {items.map((worker) => (
             <tr key={worker.id}>

@@ -8,6 +8,7 @@ import { visible } from "../../shared/code/ansi";
 import { Tag } from "../../shared/values/marks";
 import { count } from "../../shared/values/numbers";
 import { Empty, Loaded } from "../../shared/page/loading-states";
+import { TableHead } from "../../shared/tables/table-head";
 
 const PAGE = 50;
 
@@ -76,14 +77,7 @@ function OnePage({ result, from, onBack, onNext }: { result: RecordsResult; from
     <>
       <div className="scroll" tabIndex={0} role="region" aria-label="Records of the table">
         <table className="grid-table wide wrap">
-          <thead>
-            <tr>
-              <th>Id</th>
-              <th>Name and text</th>
-              <th>Facets</th>
-              <th>Fields</th>
-            </tr>
-          </thead>
+          <TableHead columns={["Id", "Name and text", "Facets", "Fields"]} />
           <tbody>
             {result.records.map((record) => (
               <tr key={record.id}>

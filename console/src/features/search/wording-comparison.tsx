@@ -4,6 +4,7 @@ import { TERMINAL, type Job, type SearchResult } from "../../api/types";
 import { visible } from "../../shared/code/ansi";
 import { Tag } from "../../shared/values/marks";
 import { compared, type Place } from "./wordings";
+import { TableHead } from "../../shared/tables/table-head";
 
 /** What two wordings of a question hit, and which hits only one of them has. */
 export function WordingComparison({ first, secondId }: { first: Job; secondId: string }) {
@@ -44,14 +45,7 @@ function Table({ first, second }: { first: SearchResult; second: SearchResult })
       {rows.length === 0 ? null : (
         <div className="scroll" tabIndex={0} role="region" aria-label="Hits of both wordings">
           <table className="grid-table wide">
-            <thead>
-              <tr>
-                <th>Record</th>
-                <th>Table</th>
-                <th className="num">First</th>
-                <th className="num">Second</th>
-              </tr>
-            </thead>
+            <TableHead columns={["Record", "Table", { name: "First", num: true }, { name: "Second", num: true }]} />
             <tbody>
               {rows.map((row) => (
                 <tr key={`${row.table} ${row.id}`}>

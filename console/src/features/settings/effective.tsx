@@ -4,6 +4,7 @@ import { get } from "../../api/client";
 import type { SettingState } from "../../api/types";
 import { visible } from "../../shared/code/ansi";
 import { Loaded } from "../../shared/page/loading-states";
+import { TableHead } from "../../shared/tables/table-head";
 
 /** The gateway's settings: those that the environment sets, or all of them. */
 export function Effective() {
@@ -21,13 +22,7 @@ export function Effective() {
         {({ items }) => (
           <div className="scroll tall" tabIndex={0} role="region" aria-label="Variables">
           <table className="grid-table wide wrap">
-            <thead>
-              <tr>
-                <th>Variable</th>
-                <th>Value</th>
-                <th>From</th>
-              </tr>
-            </thead>
+            <TableHead columns={["Variable", "Value", "From"]} />
             <tbody>
               {items
                 .filter((each) => all || each.source !== "default")

@@ -6,6 +6,7 @@ import { visible } from "../../shared/code/ansi";
 import { Tag } from "../../shared/values/marks";
 import { count } from "../../shared/values/numbers";
 import { Loaded } from "../../shared/page/loading-states";
+import { TableHead } from "../../shared/tables/table-head";
 
 type ServedBy = components["schemas"]["Served"];
 type Row = components["schemas"]["ServedRow"];
@@ -37,18 +38,16 @@ function Pairs({ items }: { items: readonly Row[] }) {
   return (
     <div className="scroll" tabIndex={0} role="region" aria-label="Who answered for whom">
       <table className="grid-table wide">
-        <thead>
-          <tr>
-            <th>Asked first</th>
-            <th>Answered</th>
-            <th className="num">Requests</th>
-            <th className="num" title="Of those that asked this model first">
-              Share
-            </th>
-            <th className="num">Jobs</th>
-            <th>Because the first was</th>
-          </tr>
-        </thead>
+        <TableHead
+          columns={[
+            "Asked first",
+            "Answered",
+            { name: "Requests", num: true },
+            { name: "Share", num: true, title: "Of those that asked this model first" },
+            { name: "Jobs", num: true },
+            "Because the first was",
+          ]}
+        />
         <tbody>
           {items.map((row) => (
             <tr key={`${wordsOf(row.requested)} ${row.served ? wordsOf(row.served) : ""}`}>
