@@ -26,6 +26,7 @@ from shared.plugins import load_plugins
 from shared.settings import PluginSettings, explained
 
 DONE, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 5
+START_SECONDS = 120
 
 
 def main() -> int:
@@ -155,11 +156,10 @@ def _await_ready(
     folder: InstallationFolder,
     supervisor: int | None = None,
     log: Path | None = None,
-    seconds: float = 120,
     script: Path | None = None,
 ) -> int:
     """Wait for an installation that starts: the child ``supervisor``, or whoever holds it."""
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + START_SECONDS
     status: Status | None = None
     while time.monotonic() < deadline:
         status = current_status(folder)
@@ -179,7 +179,7 @@ def _await_ready(
             return FAILED
         time.sleep(0.02)
     waiting = [service.name for service in status.services if service.state != "ready"] if status else []
-    _say(f"Not ready after {seconds:.0f} seconds: {', '.join(waiting) or 'nothing has started'}; see the logs.")
+    _say(f"Not ready after {START_SECONDS} seconds: {', '.join(waiting) or 'nothing has started'}; see the logs.")
     return UNREACHABLE
 
 

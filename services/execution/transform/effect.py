@@ -81,8 +81,8 @@ def measure_shape(rows: int, types: Mapping[str, TypeName], after: pl.DataFrame)
     return effect.model_copy(update={"summary": summarise(effect)})
 
 
-def summarise(effect: Effect, numbers: bool = True) -> str:
-    """One line; without ``numbers`` no sum stands in it."""
+def summarise(effect: Effect) -> str:
+    """Return the effect in one line."""
     if effect.no_op:
         return f"no change: the result is identical to the input ({effect.rows['after']} rows)"
     before, after = effect.rows["before"], effect.rows["after"]
@@ -94,7 +94,7 @@ def summarise(effect: Effect, numbers: bool = True) -> str:
         ("types", [f"{name} {_pair(kinds)}" for name, kinds in _items(columns["types"])]),
         ("values changed", [f"{name} ({count} cells)" for name, count in _items(columns["changed"])]),
         ("missing", [f"{name} {_pair(counts)}" for name, counts in effect.nulls.items()]),
-        ("sum", [f"{name} {_pair(sums)}" for name, sums in effect.sums.items() if numbers]),
+        ("sum", [f"{name} {_pair(sums)}" for name, sums in effect.sums.items()]),
         ("no longer unique", _names(effect.keys.get("lost"))),
     ):
         if items:

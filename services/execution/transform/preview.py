@@ -167,8 +167,8 @@ def quote(value: object, most: int = _MOST_CHARACTERS) -> str:
             return _quoted_text(str(value), most)
 
 
-def quote_row(values: Sequence[object], most: int = _MOST_CHARACTERS) -> str:
-    return "[" + ", ".join(quote(value, most) for value in values) + "]"
+def quote_row(values: Sequence[object]) -> str:
+    return "[" + ", ".join(quote(value, _MOST_CHARACTERS) for value in values) + "]"
 
 
 def quote_text(text: str, most: int) -> str:

@@ -23,6 +23,7 @@ from services.search.tables.words import has_code
 from shared.contracts.search import Hit
 
 _LEAST_RETRIEVED = 50
+_NEARBY = 3  #: records that are shown when none is near enough
 _MOST_COUNTED = 10_000
 _SHORTEST_PAIRED = 10  # characters of a profile's facet
 _KEYS = ("record", "name", "fields")
@@ -119,13 +120,13 @@ class SearchEngine:
         results = self._store.search(bucket, searches) if searches else []
         return len({point.payload["record"] for points in results for point in points})
 
-    def nearest(self, query: Query, limit: int = 3) -> list[NearbyRecord]:
-        """The closest records, however far."""
+    def nearest(self, query: Query) -> list[NearbyRecord]:
+        """Return the closest records, however far."""
         table = self._tables[query.table]
         vector = self._library.question(table, query.text)
         if vector is None:
             return []
-        [points] = self._store.search(table.bucket(TablePart.MASTER), [NearestQuery(vector, limit, keys=("name",))])
+        [points] = self._store.search(table.bucket(TablePart.MASTER), [NearestQuery(vector, _NEARBY, keys=("name",))])
         return [NearbyRecord(str(point.payload.get("name", ""))[:100], round(point.score, 3)) for point in points]
 
     def answerable(self, name: str, question: str, hits: Sequence[Hit]) -> float | None:
