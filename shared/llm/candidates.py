@@ -10,7 +10,7 @@ from shared.llm.attempts import Attempts
 from shared.llm.breaker import Breaker, KnownHealth
 from shared.llm.chat import ChainLink, Reason
 from shared.llm.faults import ConnectionFailed, ProviderFault, ProviderOverloaded, Starting, StreamCut
-from shared.llm.slots import Slots
+from shared.llm.slots import CallSlots
 from shared.llm.vendors.adapter import Adapter
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 2.0  #: seconds before a provider that is away is asked again
@@ -36,7 +36,7 @@ class Candidates:
     breaker: Breaker
     tenant: str
     attempts: Attempts
-    slots: Slots
+    slots: CallSlots
 
     def admitted(
         self, links: Sequence[ChainLink], in_time: Callable[[], bool], *, again: bool, resting: bool

@@ -16,7 +16,7 @@ from shared.llm.candidates import Candidate, Candidates
 from shared.llm.chat import ChainLink, ChatReply, ChatRequest, OnAttempt, Reason
 from shared.llm.faults import Busy, NextStep, Part, PartUnsupported, PromptTooLong, ProviderFault, TimedOut
 from shared.llm.hedge import race
-from shared.llm.slots import LocalSlots, SlotElsewhere, Slots, SlotTaken, slot
+from shared.llm.slots import CallSlots, SlotElsewhere, SlotTaken, slot
 from shared.llm.tokens import cap_beside, smaller_cap
 from shared.llm.vendors.adapter import Adapter
 from shared.llm.wires.limits import RateLimits
@@ -45,7 +45,7 @@ class Failover:
     on_attempt: OnAttempt = lambda attempt: None
     cancelled: Callable[[], bool] = lambda: False
     tenant: str = ""
-    slots: Slots = field(default_factory=LocalSlots)
+    slots: CallSlots = field(default_factory=CallSlots)
     name: str = "failover"
 
     def complete(self, request: ChatRequest) -> ChatReply:

@@ -26,7 +26,7 @@ from shared.llm.prompts import PromptRegistry
 from shared.llm.recorder import Recorder
 from shared.llm.registry import Chain, ModelRegistry
 from shared.llm.settings import CallSettings, ProviderSettings, endpoints
-from shared.llm.slots import LocalSlots, SharedSlots
+from shared.llm.slots import CallSlots, SharedCallSlots
 from shared.llm.tenants import AllowedModels, DailyTokens
 from shared.llm.wires.endpoint import Endpoint
 from shared.loop import Budget
@@ -63,7 +63,7 @@ class LlmLayer:
             self._looking.append(Event())
             self._start(self._look, endpoint, self._looking[-1])
         self._states = SharedStates(redis_url) if redis_url else LocalStates()
-        self._slots = SharedSlots(redis_url) if redis_url else LocalSlots()
+        self._slots = SharedCallSlots(redis_url) if redis_url else CallSlots()
         self._breaker = Breaker(self._states, calls.breaker)
         self._loaded: set[str] = set()
         self.ledger = CallLedger(engine, calls.texts)

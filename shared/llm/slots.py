@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Event, Lock
-from typing import Any, Protocol
+from typing import Any
 
 from shared.redis_urls import client
 
@@ -101,24 +101,9 @@ class Waiting:
                 woken.set()
 
 
-class Slots(Protocol):
-    @property
-    def waiting_here(self) -> Waiting: ...
-
-    def take(self, key: str, id: str, tenant: str, limit: int, seconds: float) -> int:
-        """-1 when the slot is the caller's, for at most so many seconds; else how many are before it."""
-        ...
-
-    def free(self, key: str, id: str) -> None: ...
-
-    def loads(self, keys: Sequence[str]) -> list[int]:
-        """Return for each key how many calls hold or wait for a slot."""
-        ...
-
-
-@dataclass
-class LocalSlots:
-    """Slots of this process alone: where there is no Redis, and while it cannot be reached."""
+@dataclass(eq=False)
+class CallSlots:
+    """Slots of one process: where there is no Redis, and while it cannot be reached."""
 
     held: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     waiting: dict[str, dict[str, tuple[float, int]]] = field(default_factory=lambda: defaultdict(dict))
@@ -128,6 +113,7 @@ class LocalSlots:
     waiting_here: Waiting = field(default_factory=Waiting)
 
     def take(self, key: str, id: str, tenant: str, limit: int, seconds: float) -> int:
+        """Take a slot for at most so many seconds and return -1, or return how many calls are before this one."""
         with self.lock:
             held, waiting, rounds = self.held[key], self.waiting[key], self.rounds[key]
             if id not in waiting:
@@ -149,6 +135,7 @@ class LocalSlots:
             self.waiting[key].pop(id, None)
 
     def loads(self, keys: Sequence[str]) -> list[int]:
+        """Return for each key how many calls hold or wait for a slot."""
         with self.lock:
             return [len(self.held[key]) + len(self.waiting[key]) for key in keys]
 
@@ -156,18 +143,17 @@ class LocalSlots:
         """Nothing to close."""
 
 
-class SharedSlots:
-    """Slots of all workers, in Redis."""
+class SharedCallSlots(CallSlots):
+    """Slots shared by all workers, in Redis."""
 
     def __init__(self, url: str) -> None:
+        super().__init__()
         import redis  # noqa: PLC0415
 
         self._redis: Any = client(url, socket_timeout=0.5, socket_connect_timeout=0.5, retry=None)
         self._faults = (redis.RedisError, OSError)
         self._take = self._redis.register_script(_TAKE)
         self._load = self._redis.register_script(_LOAD)
-        self._local = LocalSlots()
-        self.waiting_here = Waiting()
         self._paused_until = 0.0
 
     def take(self, key: str, id: str, tenant: str, limit: int, seconds: float) -> int:
@@ -176,10 +162,10 @@ class SharedSlots:
                 return int(self._take(keys=_keys(key), args=[id, tenant, limit, seconds + _HELD, _ALIVE]))
             except self._faults as error:
                 self._pause(error)
-        return self._local.take(key, id, tenant, limit, seconds)
+        return super().take(key, id, tenant, limit, seconds)
 
     def free(self, key: str, id: str) -> None:
-        self._local.free(key, id)
+        super().free(key, id)
         try:
             with self._redis.pipeline(transaction=False) as pipe:
                 for each in _keys(key)[:3]:
@@ -197,7 +183,7 @@ class SharedSlots:
                     return [int(load) for load in pipe.execute()]
             except self._faults as error:
                 self._pause(error)
-        return self._local.loads(keys)
+        return super().loads(keys)
 
     def _pause(self, error: Exception) -> None:
         self._paused_until = time.monotonic() + _REDIS_PAUSE
@@ -209,7 +195,7 @@ class SharedSlots:
 
 @contextmanager
 def slot(
-    slots: Slots,
+    slots: CallSlots,
     key: str,
     tenant: str,
     limit: int,

@@ -12,7 +12,7 @@ import redis
 
 from shared.llm.layer import LlmLayer
 from shared.llm.settings import CallSettings, ProviderSettings
-from shared.llm.slots import SharedSlots
+from shared.llm.slots import SharedCallSlots
 from tests.shared.llm.support import ask
 from tests.support.scripted import ScriptedLlm, started
 from tests.support.wait import until
@@ -53,7 +53,7 @@ def held(llm: LlmLayer, redis_url: str, endpoint: str, count: int) -> Iterator[N
     """Another worker's calls hold so many of the endpoint's slots."""
     key = llm.endpoints[endpoint].key("m")
     with ExitStack() as stack:
-        other = SharedSlots(redis_url)
+        other = SharedCallSlots(redis_url)
         stack.callback(other.close)
         for number in range(count):
             assert other.take(key, f"held-{number}", "other", count, 60) == -1

@@ -19,7 +19,7 @@ from shared.llm.chat import ChatRequest, ProviderAttempt
 from shared.llm.layer import LlmLayer
 from shared.llm.ledger import Owner
 from shared.llm.settings import CallSettings, ProviderSettings
-from shared.llm.slots import LocalSlots, SharedSlots, Slots, SlotTaken, slot
+from shared.llm.slots import CallSlots, SharedCallSlots, SlotTaken, slot
 from shared.loop import Budget
 from tests.shared.llm.support import HELLO, ask
 from tests.support.scripted import ScriptedLlm
@@ -27,8 +27,8 @@ from tests.support.wait import until
 
 
 @pytest.fixture(params=["local", "shared"])
-def slots(request: pytest.FixtureRequest, redis_url: str) -> Iterator[Slots]:
-    made = LocalSlots() if request.param == "local" else SharedSlots(redis_url)
+def slots(request: pytest.FixtureRequest, redis_url: str) -> Iterator[CallSlots]:
+    made = CallSlots() if request.param == "local" else SharedCallSlots(redis_url)
     yield made
     made.close()
 
@@ -37,14 +37,14 @@ def key(request: pytest.FixtureRequest) -> str:
     return str(request.node.name)
 
 
-def test_as_many_hold_a_slot_as_there_are(slots: Slots, request: pytest.FixtureRequest) -> None:
+def test_as_many_hold_a_slot_as_there_are(slots: CallSlots, request: pytest.FixtureRequest) -> None:
     assert [slots.take(key(request), str(n), "t", 2, 9) for n in range(4)] == [-1, -1, 0, 1]
     slots.free(key(request), "0")
     assert slots.take(key(request), "3", "t", 2, 9) == 1, "the other one came first"
     assert slots.take(key(request), "2", "t", 2, 9) == -1
 
 
-def test_tenants_come_in_turn_whoever_asks_more(slots: Slots, request: pytest.FixtureRequest) -> None:
+def test_tenants_come_in_turn_whoever_asks_more(slots: CallSlots, request: pytest.FixtureRequest) -> None:
     name = key(request)
     assert slots.take(name, "held", "x", 1, 9) == -1
     waiting = [("busy", f"busy-{n}") for n in range(6)] + [("calm", f"calm-{n}") for n in range(2)]
@@ -61,7 +61,7 @@ def test_tenants_come_in_turn_whoever_asks_more(slots: Slots, request: pytest.Fi
     assert places[1] <= 3
 
 
-def test_a_slot_that_is_waited_for_in_vain_is_given_up(slots: Slots, request: pytest.FixtureRequest) -> None:
+def test_a_slot_that_is_waited_for_in_vain_is_given_up(slots: CallSlots, request: pytest.FixtureRequest) -> None:
     name = key(request)
     slots.take(name, "held", "x", 1, 9)
     with (
@@ -74,7 +74,7 @@ def test_a_slot_that_is_waited_for_in_vain_is_given_up(slots: Slots, request: py
 
 
 def test_the_slot_of_a_worker_that_died_is_free_again(redis_url: str, request: pytest.FixtureRequest) -> None:
-    slots = SharedSlots(redis_url)
+    slots = SharedCallSlots(redis_url)
     try:
         slots.take(key(request), "dead", "t", 1, -60)  # held until now, by somebody who is gone
         assert slots.take(key(request), "next", "u", 1, 9) == -1
@@ -171,7 +171,7 @@ def test_nothing_is_left_in_redis_but_what_expires(
         assert all(0 < redis.ttl(name) <= 7200 for name in names)
 
 
-def test_the_load_is_what_holds_and_what_waits(slots: Slots, request: pytest.FixtureRequest) -> None:
+def test_the_load_is_what_holds_and_what_waits(slots: CallSlots, request: pytest.FixtureRequest) -> None:
     busy, idle = f"{key(request)}-busy", f"{key(request)}-idle"
     for number in range(3):
         slots.take(busy, str(number), "t", 2, 9)
@@ -182,7 +182,7 @@ def test_the_load_is_what_holds_and_what_waits(slots: Slots, request: pytest.Fix
 
 
 def test_the_dead_are_no_load(redis_url: str, request: pytest.FixtureRequest) -> None:
-    slots = SharedSlots(redis_url)
+    slots = SharedCallSlots(redis_url)
     try:
         slots.take(key(request), "dead", "t", 1, -60)  # held until now, by somebody who is gone
         assert slots.loads([key(request)]) == [0]
