@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 
 import structlog
@@ -14,8 +15,10 @@ from shared.jobs.delivery import notifications
 log = structlog.get_logger(__name__)
 
 #: What waits while Redis hangs; older ones are dropped then. Gateways look by themselves, and the reconciler repeats.
-_MOST_WAITING = 10_000
-_MOST_AT_ONCE = 500
+MAX_WAITING = 10_000
+MAX_AT_ONCE = 500
+#: How long the notification of a start waits for the job's next event: most short jobs have ended by then.
+START_SECONDS = 0.05
 
 
 class Notifier:
@@ -26,21 +29,44 @@ class Notifier:
 
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
-        self._waiting: deque[tuple[str, str | bytes]] = deque(maxlen=_MOST_WAITING)
+        self._waiting: deque[tuple[str, str | bytes]] = deque(maxlen=MAX_WAITING)
         self._lock = threading.Lock()
         self._sending = False
+        self._started: dict[str, None] = {}
+        self._has_started = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def started(self, job_id: str) -> None:
+        """Notify the gateways in a moment that the job has started, unless an event of it comes first."""
+        with self._lock:
+            self._started[job_id] = None
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._send_starts, name="starts", daemon=True)
+                self._thread.start()
+        self._has_started.set()
 
     def event(self, job_id: str, *, ended: bool = False) -> None:
-        """Tell the gateways that the job has a new event, its last one if it has ended."""
-        self._send("", notifications.of_event(job_id, ended=ended))
+        """Notify the gateways that the job has a new event, its last one if it has ended."""
+        with self._lock:
+            self._started.pop(job_id, None)
+        self._send(("", notifications.of_event(job_id, ended=ended)))
 
     def work(self, kind: str, job_id: str) -> None:
-        """Tell a worker that a job of the kind may be waiting."""
-        self._send(notifications.queue_name(kind), notifications.message(kind, job_id))
+        """Notify a worker that a job of the kind may be waiting."""
+        self._send((notifications.queue_name(kind), notifications.message(kind, job_id)))
 
-    def _send(self, queue: str, payload: str | bytes) -> None:
+    def _send_starts(self) -> None:
+        while self._has_started.wait():
+            time.sleep(START_SECONDS)
+            self._has_started.clear()
+            with self._lock:
+                job_ids, self._started = self._started, {}
+            if job_ids:
+                self._send(*[("", notifications.of_event(job_id)) for job_id in job_ids])
+
+    def _send(self, *entries: tuple[str, str | bytes]) -> None:
         with self._lock:
-            self._waiting.append((queue, payload))
+            self._waiting.extend(entries)
             if self._sending:
                 return
             self._sending = True
@@ -67,6 +93,6 @@ class Notifier:
     def _next(self) -> list[tuple[str, str | bytes]]:
         """Those that wait; none when this call has sent all."""
         with self._lock:
-            together = [self._waiting.popleft() for _ in range(min(len(self._waiting), _MOST_AT_ONCE))]
+            together = [self._waiting.popleft() for _ in range(min(len(self._waiting), MAX_AT_ONCE))]
             self._sending = bool(together)
             return together

@@ -143,7 +143,7 @@ class Runner:
         metrics.job_attempts.labels(row["kind"]).inc()
         metrics.job_wait_seconds.labels(row["kind"]).observe((row["started_at"] - row["run_at"]).total_seconds())
         report = self._report(lease)
-        report.notify()
+        self._notifier.started(lease.job_id)
         try:
             with metrics.job_run_seconds.labels(row["kind"]).time(), _span(row) as recorded:
                 ended = self._execute(row, lease, report)

@@ -39,6 +39,26 @@ def test_events_and_work_are_sent_in_order(redis_url: str) -> None:
         assert json.loads(sent)["headers"]["id"] == "next"
 
 
+def test_a_start_is_sent_unless_the_end_comes_first(redis_url: str) -> None:
+    name = f"start{os.getpid()}"
+    with Redis.from_url(redis_url) as redis, redis.pubsub(ignore_subscribe_messages=True) as heard:
+        heard.subscribe(EVENTS_CHANNEL)
+        until(lambda: redis.pubsub_numsub(EVENTS_CHANNEL)[0][1] > 0, "the subscription")
+        notifier = Notifier(redis)
+        notifier.started(f"{name}-short")
+        notifier.event(f"{name}-short", ended=True)
+        notifier.started(f"{name}-long")
+        events: list[str] = []
+
+        def has_begun() -> bool:
+            while (message := heard.get_message(timeout=0.01)) is not None:
+                events.append(message["data"].decode())
+            return f"{name}-long" in events
+
+        until(has_begun, "the start of the long job")
+        assert [event for event in events if event.startswith(name)] == [f"{name}-short ended", f"{name}-long"]
+
+
 def test_who_comes_while_one_is_sent_does_not_wait_and_goes_with_the_next() -> None:
     """Redis hangs in the first round trip; 20,000 calls come back meanwhile, and what is left goes in few more."""
     began, goes_on = threading.Event(), threading.Event()
