@@ -1,8 +1,8 @@
-"""``python -m benchmarks.neighbours [--seconds N] [ATTACK ...]``: what one tenant feels of what another does.
+"""``python -m benchmarks.neighbours [--seconds N] [ATTACK ...]``: what one tenant notices of the attacks of another.
 
-Tenant B asks for ``/healthz`` and submits small jobs, each 25 times a second on schedule, whatever the last one took.
+Tenant B requests ``/healthz`` and submits small jobs, each 25 times a second, however long the last one took.
 Meanwhile tenant A attacks, from a process of its own. The goal: B's 99th percentile is at most three times that of a
-quiet server, and nothing of B's is refused.
+quiet server, and no request of B is refused.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ from tests.support.wait import until
 _ROOT = Path(__file__).resolve().parent.parent
 _FOREIGN = ("ASSAY_", "DATABASE_URL", "REDIS_URL", "QDRANT_", "BLOB_URL", "ANTHROPIC_", "GROQ_", "CEREBRAS_", "OPENAI_")
 _EVERY_SECONDS = 0.04
-_LATE_SECONDS = 20.0  #: what takes longer counts as this
+_LATE_SECONDS = 20.0  #: a request that takes longer counts as this
 _GOAL = 3.0
 _JOB = b'{"kind": "execute", "input": {"language": "sql", "code": "SELECT 1"}}'
 _SCRIPT = "rules:\n  - {reply: DONE}\n"
 
 
 @dataclass
-class Felt:
-    """How long B's requests of one sort took, in milliseconds, and how many had another status than they should."""
+class Latencies:
+    """The milliseconds that B's requests of one kind took, and the number with an unexpected status."""
 
     expected: int
     times: list[float] = field(default_factory=list)
@@ -65,9 +65,9 @@ class Neighbour:
     port: int
     key: str
 
-    async def feels(self, seconds: float) -> tuple[Felt, Felt]:
-        """What submits and ``/healthz`` take during these seconds."""
-        submits, health = Felt(202), Felt(200)
+    async def measured(self, seconds: float) -> tuple[Latencies, Latencies]:
+        """Measure submits and ``/healthz`` during these seconds."""
+        submits, health = Latencies(202), Latencies(200)
         requests = (
             (submits, post("/v1/jobs", _JOB, {"Authorization": f"Bearer {self.key}"})),
             (health, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"),
@@ -77,14 +77,14 @@ class Neighbour:
         async with asyncio.TaskGroup() as group:
             for number in range(int(seconds / _EVERY_SECONDS)):
                 await asyncio.sleep(max(0.0, began + number * _EVERY_SECONDS - time.monotonic()))
-                for felt, request in requests:
-                    group.create_task(self._ask(felt, request, idle))
+                for latencies, request in requests:
+                    group.create_task(self._send(latencies, request, idle))
         for _, writer in idle:
             writer.close()
         return submits, health
 
-    async def _ask(
-        self, felt: Felt, request: bytes, idle: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]]
+    async def _send(
+        self, latencies: Latencies, request: bytes, idle: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]]
     ) -> None:
         began = time.perf_counter()
         try:
@@ -95,17 +95,17 @@ class Neighbour:
                 length = next(int(line[15:]) for line in head.split(b"\r\n") if line.startswith(b"content-length:"))
                 await reader.readexactly(length)
         except (TimeoutError, OSError, EOFError):
-            felt.refused += 1
-            felt.times.append(_LATE_SECONDS * 1e3)
+            latencies.refused += 1
+            latencies.times.append(_LATE_SECONDS * 1e3)
             return
-        felt.times.append((time.perf_counter() - began) * 1e3)
-        felt.refused += int(head.split(b" ", 2)[1]) != felt.expected
+        latencies.times.append((time.perf_counter() - began) * 1e3)
+        latencies.refused += int(head.split(b" ", 2)[1]) != latencies.expected
         idle.append((reader, writer))
 
 
 @dataclass(frozen=True)
 class Installation:
-    """A whole one, with scripted models."""
+    """A whole installation, with scripted models."""
 
     env: dict[str, str]
     host: str
@@ -119,12 +119,12 @@ class Installation:
 
     @contextmanager
     def attacked(self, name: str, seconds: float) -> Iterator[dict[str, int]]:
-        """During an attack by a tenant of its own; after it, what the attack was answered."""
+        """Run the block during an attack by a tenant of its own; then give the answers that the attack got."""
         key = self.key(name)
         command = [sys.executable, "-m", "benchmarks.attacks", name, self.host, str(self.port), key, str(seconds + 1)]
         outcomes: dict[str, int] = {}
         with subprocess.Popen(command, cwd=_ROOT, stdout=subprocess.PIPE, text=True) as attack:
-            time.sleep(1)  # until it is under way
+            time.sleep(1)  # until it is in progress
             yield outcomes
             attack.wait(seconds + 60)
             assert attack.stdout is not None
@@ -132,7 +132,7 @@ class Installation:
         self._forget(name)
 
     def _forget(self, tenant: str) -> None:
-        """Take what waits away from the workers, and let them end what they do."""
+        """Delete the tenant's queued jobs, and cancel those that run."""
         with psycopg.connect(self.database_url, autocommit=True) as connection:
 
             def idle() -> bool:  # a request that was read late still submits
@@ -175,33 +175,41 @@ def _assay(env: dict[str, str], *words: str) -> str:
 
 
 def measure(here: Installation, names: Sequence[str], seconds: float) -> Table:
-    """Each attack beside a quiet time just before it: other work on the machine counts in both."""
+    """Measure each attack and a quiet time just before it: other work on the machine counts in both."""
     neighbour = Neighbour(here.host, here.port, here.key("neighbour"))
-    asyncio.run(neighbour.feels(seconds))  # warm
-    title = f"What B feels of A's attacks, in ms; goal: the 99th percentile at most {_GOAL:g}x of quiet"
+    asyncio.run(neighbour.measured(seconds))  # warm
+    title = f"Latency of B during A's attacks, in ms; goal: the 99th percentile at most {_GOAL:g}x of quiet"
     table = Table(title=f"{title}; {os.cpu_count()} processors")
     headings = ("A", "submit p50", "p99", "quiet", "x", "/healthz p50", "p99", "quiet", "x", "B refused", "", "load")
     for heading in (*headings, "A was answered"):
         table.add_column(heading)
     for name in names:
-        before = asyncio.run(neighbour.feels(2 * seconds))
+        before = asyncio.run(neighbour.measured(2 * seconds))
         with here.attacked(name, seconds) as outcomes:
-            felt = asyncio.run(neighbour.feels(seconds))
-        _row(table, name, felt, before, outcomes)
-        told = ", ".join(f"{now.p99:.0f} ms after {quiet.p99:.0f}" for now, quiet in zip(felt, before, strict=True))
-        print(f"{name}: {told}", file=sys.stderr, flush=True)
+            latencies = asyncio.run(neighbour.measured(seconds))
+        _row(table, name, latencies, before, outcomes)
+        line = ", ".join(
+            f"{now.p99:.0f} ms after {quiet.p99:.0f}" for now, quiet in zip(latencies, before, strict=True)
+        )
+        print(f"{name}: {line}", file=sys.stderr, flush=True)
     return table
 
 
-def _row(table: Table, name: str, felt: tuple[Felt, Felt], quiet: tuple[Felt, Felt], outcomes: dict[str, int]) -> None:
-    pairs = list(zip(felt, quiet, strict=True))
+def _row(
+    table: Table,
+    name: str,
+    latencies: tuple[Latencies, Latencies],
+    quiet: tuple[Latencies, Latencies],
+    outcomes: dict[str, int],
+) -> None:
+    pairs = list(zip(latencies, quiet, strict=True))
     ratios = [now.p99 / before.p99 for now, before in pairs]
     cells = [
         f"{value:.1f}"
         for (now, before), ratio in zip(pairs, ratios, strict=True)
         for value in (now.median, now.p99, before.p99, ratio)
     ]
-    refused = sum(each.refused for each in felt)
+    refused = sum(each.refused for each in latencies)
     mark = "met" if max(ratios) <= _GOAL and not refused else "MISSED"
     answered = ", ".join(f"{outcome} {count}" for outcome, count in sorted(outcomes.items()))
     table.add_row(name, *cells, str(refused), mark, f"{os.getloadavg()[0]:.0f}", answered)
@@ -210,7 +218,7 @@ def _row(table: Table, name: str, felt: tuple[Felt, Felt], quiet: tuple[Felt, Fe
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.neighbours")
     parser.add_argument("names", nargs="*", metavar="ATTACK", help=", ".join(ATTACKS))
-    parser.add_argument("--seconds", type=float, default=6.0, help="how long each attack goes on")
+    parser.add_argument("--seconds", type=float, default=6.0, help="duration of each attack")
     given = parser.parse_args()
     if unknown := sorted(set(given.names) - set(ATTACKS)):
         parser.error(f"there is no attack {unknown[0]!r}")
