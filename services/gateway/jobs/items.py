@@ -41,7 +41,7 @@ async def _waiting(
     ahead = {row.id: row.ahead for row in placed}
     served = {kind for worker in await deps.workforce.all() for kind in worker.kinds}
     return {
-        row["id"]: views.in_queue(ahead.get(row["id"], queries.MOST_AHEAD))
+        row["id"]: views.in_queue(ahead.get(row["id"], queries.MAX_AHEAD))
         if row["kind"] in served
         else views.no_worker(deps.workforce.absence(row["kind"]))
         for row in queued

@@ -69,7 +69,7 @@ async def accept(deps: Dependencies, db: AsyncConnection, unit: UnitOfWork, row:
     inserted = (await db.execute(submission.SUBMIT, row)).mappings().one()
     notify(deps, unit, {kind: [row["id"]]})
     if served:
-        waiting = views.in_queue(inserted["ahead"], submission.MOST_AHEAD_AT_SUBMIT)
+        waiting = views.in_queue(inserted["ahead"], submission.MAX_AHEAD_AT_SUBMIT)
     else:
         waiting = views.no_worker(deps.workforce.absence(kind))
     return views.accepted(row, inserted["created_at"], waiting)

@@ -101,10 +101,10 @@ def no_worker(detail: str) -> View:
     return {"reason": "no_worker", "position": None, "detail": detail, "retry_at": None}
 
 
-def in_queue(ahead: int, most: int = queries.MOST_AHEAD) -> View:
+def in_queue(ahead: int, most: int = queries.MAX_AHEAD) -> View:
     return {"reason": "in_queue", "position": place(ahead, most), "detail": None, "retry_at": None}
 
 
-def place(ahead: int, most: int = queries.MOST_AHEAD) -> int | None:
+def place(ahead: int, most: int = queries.MAX_AHEAD) -> int | None:
     """The position in the tenant's queue, 1 being next; None when it is too far back to count."""
     return ahead + 1 if ahead < most else None

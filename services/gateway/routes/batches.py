@@ -92,7 +92,7 @@ async def get_batch(id: Id, caller: CurrentCaller, db: Db, deps: Deps) -> Prepar
             return None
         if row["kind"] not in served:
             return views.no_worker(deps.workforce.absence(row["kind"]))
-        return views.in_queue(ahead.get(row["id"], queries.MOST_AHEAD))
+        return views.in_queue(ahead.get(row["id"], queries.MAX_AHEAD))
 
     jobs = [views.summary(row, waiting(row)) for row in sorted(rows, key=lambda row: str(row["id"]))]
     return Prepared({"id": id, "counts": counts, "jobs": jobs}).tagged()

@@ -126,7 +126,7 @@ async def list_jobs(caller: CurrentCaller, db: Db, deps: Deps, query: Annotated[
     if end is not None and jobs.next_cursor is None:
         answer |= {"next_cursor": cursor_after(*end), "looked_back_to": end[0]}
     if query.total:
-        last = await end_of_look(db, caller.tenant, wanted, None, listing.MOST_COUNTED)
+        last = await end_of_look(db, caller.tenant, wanted, None, listing.MAX_COUNTED)
         answer["total"] = (await db.execute(listing.total(caller.tenant, wanted, last))).scalar_one()
     return Prepared(answer)
 
@@ -142,17 +142,17 @@ async def count_jobs(caller: CurrentCaller, db: Db, query: Annotated[JobWhere, Q
     end = None if alone else await end_of_look(db, caller.tenant, wanted, None)
     rows = (await db.execute(listing.by_state(caller.tenant, wanted, end))).all()
     found: dict[str, int] = {row.state: row.jobs for row in rows}
-    cut = end is not None or (not alone and sum(found.values()) > listing.MOST_LOOKED_AT)
+    cut = end is not None or (not alone and sum(found.values()) > listing.MAX_INSPECTED)
     items = []
     for state in wanted.states or JobState:
         jobs = found.get(state, 0)
-        most = listing.MOST_OF_A_STATE if alone else listing.MOST_LOOKED_AT
+        most = listing.MAX_OF_A_STATE if alone else listing.MAX_INSPECTED
         items.append(StateCount(state=JobState(state), jobs=min(jobs, most), more=cut or jobs > most))
     return JobCounts(items=items, looked_back_to=None if end is None else end[0])
 
 
 async def end_of_look(
-    db: AsyncConnection, tenant: str, wanted: JobFilter, before: Place | None, most: int = listing.MOST_LOOKED_AT
+    db: AsyncConnection, tenant: str, wanted: JobFilter, before: Place | None, most: int = listing.MAX_INSPECTED
 ) -> Place | None:
     """The last job that a page is looked for at; None when all may be looked at."""
     statement = listing.end_of_look(tenant, wanted, before, most)

@@ -40,11 +40,11 @@ from shared.llm.tables import llm_calls
 
 _HEAVY = ("input", "result")
 #: A count goes no further: nobody looks through more.
-MOST_COUNTED = 10_000
+MAX_COUNTED = 10_000
 #: Of each state no more are counted.
-MOST_OF_A_STATE = 1_000
+MAX_OF_A_STATE = 1_000
 #: A page is looked for among so many jobs of its index; few of them may fit, and whoever wants more asks for the next.
-MOST_LOOKED_AT = 2_000
+MAX_INSPECTED = 2_000
 #: When it was submitted, and its id: where a job stands in the list.
 Place = tuple[datetime, str]
 
@@ -129,7 +129,7 @@ class JobFilter:
 _FAILED_OVER = and_(llm_calls.c.reason == "failover", llm_calls.c.outcome == "ok")
 
 
-def end_of_look(tenant: str, wanted: JobFilter, before: Place | None, most: int = MOST_LOOKED_AT) -> Select[Any] | None:
+def end_of_look(tenant: str, wanted: JobFilter, before: Place | None, most: int = MAX_INSPECTED) -> Select[Any] | None:
     """Where a look at ``most`` jobs of the index ends: its ``created_at, id``, no row when there are fewer.
 
     None when the index gives hardly a job that is not wanted, so that a page is full before.
@@ -191,9 +191,9 @@ def changed(tenant: str, since: datetime, limit: int) -> Select[Any]:
 
 
 def total(tenant: str, wanted: JobFilter, end: Place | None = None) -> Select[Any]:
-    """How many there are, counted no further than ``MOST_COUNTED`` and ``end``."""
-    counted = _ids(tenant, wanted, MOST_COUNTED, end=end).subquery()
-    return select(func.least(func.count(), MOST_COUNTED)).select_from(counted)
+    """How many there are, counted no further than ``MAX_COUNTED`` and ``end``."""
+    counted = _ids(tenant, wanted, MAX_COUNTED, end=end).subquery()
+    return select(func.least(func.count(), MAX_COUNTED)).select_from(counted)
 
 
 def is_counted_by_state(wanted: JobFilter) -> bool:
@@ -202,18 +202,18 @@ def is_counted_by_state(wanted: JobFilter) -> bool:
 
 
 def by_state(tenant: str, wanted: JobFilter, end: Place | None = None) -> Executable:
-    """Rows ``state, jobs``: of each state one more than ``MOST_OF_A_STATE`` at most, else among those to look at."""
+    """Rows ``state, jobs``: of each state one more than ``MAX_OF_A_STATE`` at most, else among those to look at."""
     if is_counted_by_state(wanted):
         states = wanted.states or [str(state) for state in JobState]
         return union_all(*[_of_state(tenant, replace(wanted, states=[state])) for state in states])
-    found = _by_key(tenant, select(jobs.c.state), _ids(tenant, wanted, MOST_LOOKED_AT + 1, end=end)).subquery()
+    found = _by_key(tenant, select(jobs.c.state), _ids(tenant, wanted, MAX_INSPECTED + 1, end=end)).subquery()
     return select(found.c.state, func.count().label("jobs")).group_by(found.c.state)
 
 
 def _of_state(tenant: str, wanted: JobFilter) -> Select[str, int]:
     """Without an order, so that they come from whatever index has the fewest."""
     conditions = [*wanted.conditions(tenant), *_between(wanted, jobs, None)]
-    most = _literal(MOST_OF_A_STATE + 1)
+    most = _literal(MAX_OF_A_STATE + 1)
     parts = [select(literal(1).label("one")).where(*conditions, *place).limit(most) for place in _places(wanted)]
     rows = select(union_all(*[select(part.subquery()) for part in parts]).subquery()).limit(most).subquery()
     return select(literal(wanted.states[0]).label("state"), func.count().label("jobs")).select_from(rows)

@@ -35,7 +35,7 @@ _COLUMNS = ", ".join(
     f"CAST({each.name} AS text) AS {each.name}" if each.name in _HEAVY else each.name for each in jobs.c
 )
 #: How many jobs before a queued one are counted at most.
-MOST_AHEAD = 10_000
+MAX_AHEAD = 10_000
 Row = Mapping[str, Any] | RowMapping
 #: What a job may refer to: each noun with the column that names one, and the column that says whose it is.
 REFERENCES: Mapping[str, tuple[ColumnElement[str], ColumnElement[str]]] = MappingProxyType(

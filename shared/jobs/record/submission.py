@@ -16,7 +16,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 Row = Mapping[str, Any] | RowMapping
 
 #: How many jobs before a new one are counted at most: a submit has to be quick.
-MOST_AHEAD_AT_SUBMIT = 100
+MAX_AHEAD_AT_SUBMIT = 100
 
 #: Insert a queued job from its row; gives its ``created_at`` and how many jobs go before it (``ahead``).
 SUBMIT = text(

@@ -165,14 +165,14 @@ def log_attempt(job_id: str, tenant: str, number: int, attempt: Attempt, seconds
 
 
 #: Of one job that are told; the schedule has fewer attempts, and redeliveries are by hand.
-MOST_DELIVERIES = 200
+MAX_DELIVERIES = 200
 
 
 def deliveries_of(job_id: str, tenant: str) -> Select[Any]:
     """The attempts of a job's webhook, the latest first."""
     table = webhook_deliveries.c
     mine = (table.job_id == job_id) & (table.tenant_id == tenant)
-    return webhook_deliveries.select().where(mine).order_by(table.id.desc()).limit(MOST_DELIVERIES)
+    return webhook_deliveries.select().where(mine).order_by(table.id.desc()).limit(MAX_DELIVERIES)
 
 
 def webhook_of(job_id: str, tenant: str) -> TextClause:

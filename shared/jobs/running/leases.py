@@ -29,8 +29,8 @@ T = TypeVar("T")
 #: A cancelled job stops within this many seconds, or is ended without waiting for it.
 KILL_AFTER_SECONDS = 4.0
 #: Often enough that a cancellation is noticed within a second.
-_MOST_SECONDS_BETWEEN = 0.7
-_MOST_TOGETHER = 50
+MAX_SECONDS_BETWEEN = 0.7
+MAX_TOGETHER = 50
 _PAUSES = (0.05, 0.1, 0.2, 0.5, 1.0)
 
 
@@ -98,7 +98,7 @@ class Leases:
             return list(self._held.values())
 
     def _beat(self) -> None:
-        every = min(self._lease_seconds / 3, _MOST_SECONDS_BETWEEN)
+        every = min(self._lease_seconds / 3, MAX_SECONDS_BETWEEN)
         while not self._stop.wait(every):
             for work in (self._renew_all, self._on_heartbeat):
                 try:
@@ -145,7 +145,7 @@ class LeasedWriter:
         self.engine = engine
         #: For statements that are atomic by themselves: one round trip instead of three.
         self.autocommit = engine.execution_options(isolation_level="AUTOCOMMIT")
-        self._together = CombinedCalls(partial(driver.first_rows, self.autocommit), _MOST_TOGETHER)
+        self._together = CombinedCalls(partial(driver.first_rows, self.autocommit), MAX_TOGETHER)
 
     def write(self, statement: Statement, lease: Lease) -> Mapping[str, Any] | None:
         """Execute one statement, which is atomic by itself; its first row by column, or None without one."""

@@ -35,10 +35,10 @@ from shared.jobs.record.driver import Values
 from shared.jobs.record.statements import Held
 from shared.jobs.running.claims import Claims
 from shared.jobs.running.ended import Ended, as_json, explained, failed
-from shared.jobs.running.gate import Gate
 from shared.jobs.running.history import History, JobResults
 from shared.jobs.running.leases import Lease, LeasedWriter, LeaseLost, Leases
 from shared.jobs.running.report import JobReport
+from shared.jobs.running.suspect_lock import SuspectLock
 from shared.llm.chat import Prompts, Provider
 from shared.loop import Budget
 
@@ -94,7 +94,7 @@ class Runner:
         self._stores = stores
         self._writer = LeasedWriter(stores.engine)
         self._notifier = Notifier(stores.redis)
-        self._gate = Gate()
+        self._lock = SuspectLock()
         self._claims = Claims(self._writer.autocommit, self.id, lease_seconds, tenant_running)
         self._tenant_running = tenant_running
         self._tenant_storage = tenant_storage
@@ -103,7 +103,7 @@ class Runner:
 
     def run_next(self, kind: str) -> bool:
         """Claim the next job of a kind and run it; False when none is waiting. Raises: SQLAlchemyError."""
-        with self._gate.beside():
+        with self._lock.shared():
             claimed = self._claims.next(kind)
             if claimed is None:
                 return False
@@ -130,7 +130,7 @@ class Runner:
 
     def _run_alone(self, row: Values, lease: Lease) -> None:
         """Run a job that was there when a worker died, with no other beside it: if it dies again, this job did it."""
-        with self._gate.alone(lease.cancelled) as free:
+        with self._lock.exclusive(lease.cancelled) as free:
             if lease.lost.is_set():
                 return
             if not free:

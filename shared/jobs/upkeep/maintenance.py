@@ -13,7 +13,7 @@ LEADER_LOCK = 0x415353_41595243
 #: Written as the index ``ix_jobs_heads`` is: only that index can serve it.
 _CLAIMABLE = "CASE WHEN head THEN state END = 'queued' AND run_at <= clock_timestamp()"
 #: How many jobs of a kind are looked at: more are not notified for in one round.
-_MOST_LOOKED_AT = 2_000
+MAX_INSPECTED = 2_000
 
 
 def waiting_jobs(quiet_seconds: float) -> TextClause:
@@ -34,7 +34,7 @@ def waiting_jobs(quiet_seconds: float) -> TextClause:
                                       < clock_timestamp() - make_interval(secs => :quiet)) AS quiet
         FROM kinds CROSS JOIN LATERAL (
             SELECT notified_at FROM jobs WHERE jobs.kind = kinds.kind AND {_CLAIMABLE}
-            ORDER BY tenant_id, priority DESC, id LIMIT {_MOST_LOOKED_AT}
+            ORDER BY tenant_id, priority DESC, id LIMIT {MAX_INSPECTED}
         ) AS waiting
         GROUP BY kinds.kind
         """,  # noqa: S608 - a constant of ours

@@ -121,7 +121,7 @@ def test_counts_by_state_are_those_of_the_list(filled: Connection, name: str) ->
 
 @pytest.mark.parametrize("wanted", [JobFilter(), JobFilter(labels=[[*_ALL]]), JobFilter(words="job")])
 def test_a_count_has_an_end(filled: Connection, wanted: JobFilter, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("MOST_OF_A_STATE", "MOST_LOOKED_AT"):
+    for name in ("MAX_OF_A_STATE", "MAX_INSPECTED"):
         monkeypatch.setattr(listing, name, 10)
     rows = filled.execute(listing.by_state("looker", wanted, _end(filled, wanted, None, 10))).all()
     counted = [row.jobs for row in rows if row.jobs]

@@ -11,7 +11,7 @@ import httpx2 as httpx
 import pytest
 from sqlalchemy import insert, text
 
-from shared.jobs.record.listing import MOST_LOOKED_AT
+from shared.jobs.record.listing import MAX_INSPECTED
 from shared.llm.tables import llm_calls
 from tests.services.gateway.conftest import Gateway
 from tests.services.gateway.workers import advertise, claim, complete, retire
@@ -310,7 +310,7 @@ _PAST = text(
 
 @pytest.mark.slow
 def test_a_list_that_few_jobs_fit_is_looked_for_piece_by_piece(gateway: Gateway) -> None:
-    count = MOST_LOOKED_AT + 100
+    count = MAX_INSPECTED + 100
     with gateway.client("haystack") as client, gateway.engine.begin() as connection:
         connection.execute(_PAST, {"tenant": "haystack", "count": count})
         connection.commit()

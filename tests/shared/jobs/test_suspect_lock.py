@@ -5,21 +5,21 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 
-from shared.jobs.running.gate import Gate
+from shared.jobs.running.suspect_lock import SuspectLock
 from tests.support.wait import until
 
 
 def test_a_suspect_waits_for_the_others_and_lets_none_begin() -> None:
-    gate = Gate()
+    lock = SuspectLock()
     running, leave, alone, end, later = (Event() for _ in range(5))
 
     def ordinary(began: Event, until_set: Event) -> None:
-        with gate.beside():
+        with lock.shared():
             began.set()
             assert until_set.wait(30)
 
     def suspect() -> bool:
-        with gate.beside(), gate.alone(Event()) as free:
+        with lock.shared(), lock.exclusive(Event()) as free:
             alone.set()
             assert end.wait(30)
             return free
@@ -28,7 +28,7 @@ def test_a_suspect_waits_for_the_others_and_lets_none_begin() -> None:
         first = threads.submit(ordinary, running, leave)
         assert running.wait(30)
         suspected = threads.submit(suspect)
-        until(lambda: gate.suspects, "the suspect that waits")
+        until(lambda: lock.suspects, "the suspect that waits")
         second = threads.submit(ordinary, later, leave)
         assert not alone.is_set()
         leave.set()
@@ -41,21 +41,21 @@ def test_a_suspect_waits_for_the_others_and_lets_none_begin() -> None:
 
 
 def test_a_suspect_that_is_cancelled_does_not_wait() -> None:
-    gate = Gate()
+    lock = SuspectLock()
     running, leave, cancelled = Event(), Event(), Event()
     cancelled.set()
 
     def ordinary() -> None:
-        with gate.beside():
+        with lock.shared():
             running.set()
             assert leave.wait(30)
 
     with ThreadPoolExecutor(1) as threads:
         beside = threads.submit(ordinary)
         assert running.wait(30)
-        with gate.beside(), gate.alone(cancelled) as free:
+        with lock.shared(), lock.exclusive(cancelled) as free:
             assert not free
         leave.set()
         beside.result(30)
-    with gate.beside(), gate.alone(Event()) as free:
+    with lock.shared(), lock.exclusive(Event()) as free:
         assert free
