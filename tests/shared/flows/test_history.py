@@ -219,7 +219,7 @@ def test_undoing_only_ones_own_work_breaks_nothing_and_can_be_redone(
         except UndoConflict:
             assert scope == "mine"
             assert look(stored.now.document) == before
-        document = stored.now.document
-        ends = {body[end] for body in document.listed(Kind.EDGE) for end in ("source", "target")}
-        assert ends <= set(document.nodes)
-        assert document == stored.at(stored.now.version)
+        now = stored.now
+        ends = {body[end] for body in now.document.listed(Kind.EDGE) for end in ("source", "target")}
+        assert ends <= set(now.document.nodes)
+        assert now.document == stored.at(now.version)

@@ -13,7 +13,7 @@ from sqlalchemy import Engine, func, update
 from shared.flows.calls import Call
 from shared.flows.document import Json, Kind, label_of
 from shared.flows.runtime import Weight, weight_of
-from shared.flows.store import Author
+from shared.flows.store import Author, Flow
 from shared.flows.tables import versions
 from tests.shared.flows.drafts import call, diagram
 from tests.shared.flows.stored_flow import ANNE, BERT, StoredFlow, add, names
@@ -39,8 +39,9 @@ class Page:
         self.page = page
 
     def save(self, /, **more: JsonValue) -> None:
-        nodes: list[JsonValue] = [{**body, **RUNTIME, **more} for body in self.stored.now.document.listed(Kind.NODE)]
-        edges: list[JsonValue] = [{**body, "selected": True} for body in self.stored.now.document.listed(Kind.EDGE)]
+        document = self.stored.now.document
+        nodes: list[JsonValue] = [{**body, **RUNTIME, **more} for body in document.listed(Kind.NODE)]
+        edges: list[JsonValue] = [{**body, "selected": True} for body in document.listed(Kind.EDGE)]
         self.stored.save(nodes, edges, page=self.page)
 
     def save_later(self, **more: JsonValue) -> None:
@@ -168,9 +169,9 @@ def test_the_weight_of_a_write(kind: Kind, changed: set[str], body: Json, weight
     assert weight_of(kind, changed, body) is weight
 
 
-def meaning(stored: StoredFlow) -> tuple[object, ...]:
+def meaning(flow: Flow) -> tuple[object, ...]:
     """What matters to those who undo: ids, labels and edges."""
-    document = stored.now.document
+    document = flow.document
     nodes = sorted((key, label_of(item.body)) for key, item in document.nodes.items())
     return nodes, sorted(document.edges)
 
@@ -189,15 +190,15 @@ def test_whatever_a_page_saves_in_between_undo_and_redo_move_along_one_line_of_e
     engine: Engine, walk: list[tuple[str, list[Call], int]]
 ) -> None:
     stored = StoredFlow(engine, diagram("x"))
-    line, place = [meaning(stored)], 0
+    now = stored.now
+    line, place = [meaning(now)], 0
     for what, calls, x in walk:
-        before = stored.entries()
         if what == "edit":
-            version = stored.now.version
-            stored.edit(*calls, author=Author("anne", "ui.node.update"))
-            if stored.now.version != version:
-                line, place = [*line[: place + 1], meaning(stored)], place + 1
+            edited = stored.edit(*calls, author=Author("anne", "ui.node.update")).flow
+            if edited.version != now.version:
+                line, place = [*line[: place + 1], meaning(edited)], place + 1
         elif what == "page":
+            before = stored.entries()
             moved: Json = {"position": {"x": x, "y": 0}} if before else {}
             Page(stored).save(selected=x == 1, **moved)
             assert stored.entries() == before
@@ -206,5 +207,6 @@ def test_whatever_a_page_saves_in_between_undo_and_redo_move_along_one_line_of_e
             after = stored.undo() if what == "undo" else stored.redo()
             assert (after is not None) == (0 <= wanted < len(line))
             place = wanted if after is not None else place
-        assert meaning(stored) == line[place]
-        assert stored.now.document == stored.at(stored.now.version)
+        now = stored.now
+        assert meaning(now) == line[place]
+        assert now.document == stored.at(now.version)
