@@ -10,10 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from tests.assay.terminal import Shell, plain, written
 from tests.support.platform import spawn
+from tests.support.wait import until
 
 TALKS = [
     {
@@ -38,7 +40,12 @@ def search_worker(shell: Shell) -> Iterator[None]:
         "BLOB_URL": f"file://{home}/blobs",
     }
     worker = spawn("services.search", {**plain(), **stores, "ASSAY_HOME": home})
+    serving = "SELECT 1 FROM workers WHERE 'ingest' = ANY(kinds) AND split_part(id, ':', 2) = %s"
     try:
+        with psycopg.connect(status["database_url"], autocommit=True) as connection:
+            until(
+                lambda: connection.execute(serving, (str(worker.pid),)).fetchone() is not None, "a worker serves", 120
+            )
         yield
     finally:
         worker.send_signal(signal.SIGTERM)
