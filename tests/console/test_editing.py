@@ -15,6 +15,7 @@ from playwright.sync_api import Page, expect
 from tests.assay.terminal import written
 from tests.console.accessibility import expect_accessible_as_it_is
 from tests.console.conftest import Console, Visit
+from tests.support.wait import until
 
 pytestmark = [pytest.mark.slow(seconds=2), pytest.mark.timeout(240)]
 
@@ -296,7 +297,7 @@ def test_two_versions_of_a_chain_are_shown_when_somebody_else_saved_it_meanwhile
     save.click()
     expect(save).to_be_disabled()
     expect(both).to_have_count(0)
-    assert saved() == ["one", "three"], "what others did to another role is not in the way"
+    until(lambda: saved() == ["one", "three"], "what others did to another role is not in the way")
     with console.api as api:
         api.post("/v1/models/reset")
 
