@@ -18,7 +18,7 @@ from tests.services.gateway.conftest import Gateway, serving, settings_of, with_
 from tests.services.gateway.flows.conftest import flows_worker, wait_until_ready
 from tests.support.scripted import ScriptedLlm
 
-chromium = console.chromium
+chromium, ready = console.chromium, console.ready
 _PAGE = Path(__file__).parent / "page"
 
 
