@@ -11,7 +11,7 @@ from playwright.sync_api import Page, Route, expect
 from services.gateway.console import DIST
 from tests.console.conftest import Console, settled
 
-pytestmark = [pytest.mark.slow(seconds=2), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.slow(seconds=5), pytest.mark.timeout(240)]
 
 FIRST, EDITOR, CHARTS, CANVAS = 260, 120, 105, 55
 STANDS = 100  # ms that the page may stand still

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from tests.console.conftest import Console, Visit
 from tests.support.wait import until
 
-pytestmark = [pytest.mark.slow(seconds=2), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.slow(seconds=5), pytest.mark.timeout(240)]
 
 _ROLE = "execution.transform"
 _CHAIN = (("groq", "limited"), ("cerebras", "broken"), ("anthropic", "claude-haiku-5-5"))

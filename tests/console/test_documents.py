@@ -12,7 +12,7 @@ from tests.console.accessibility import expect_accessible_as_it_is
 from tests.console.conftest import Console
 from tests.support.wait import until
 
-pytestmark = [pytest.mark.slow(seconds=2), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.slow(seconds=4), pytest.mark.timeout(240)]
 
 
 def test_a_document_runs_and_shows_where_its_values_come_from(page: Page, console: Console) -> None:

@@ -17,7 +17,7 @@ from tests.console.accessibility import expect_accessible_as_it_is
 from tests.console.conftest import Console, Visit
 from tests.support.wait import until
 
-pytestmark = [pytest.mark.slow(seconds=2), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.slow(seconds=3), pytest.mark.timeout(240)]
 
 PROMPT = "documents.instruction"
 

@@ -15,7 +15,7 @@ from playwright.sync_api import Page, Request, Route, expect
 from tests.console.conftest import Console, Visit
 from tests.support.wait import until
 
-pytestmark = [pytest.mark.slow(seconds=2), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.slow(seconds=7), pytest.mark.timeout(240)]
 
 
 def _counting(seconds: float) -> dict[str, object]:

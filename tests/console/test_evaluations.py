@@ -12,7 +12,7 @@ from tests.console.accessibility import expect_accessible
 from tests.console.conftest import Console, Visit
 from tests.support.wait import until
 
-pytestmark = [pytest.mark.slow(seconds=2), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.slow(seconds=4), pytest.mark.timeout(240)]
 
 CITIES = "city,amount\nOslo,3\nOslo,5\nRome,4\nBergen,2"
 SUITE = {

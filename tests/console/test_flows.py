@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from tests.console.accessibility import expect_accessible_as_it_is
 from tests.console.conftest import Console, Visit, settled
 
-pytestmark = [pytest.mark.slow(seconds=2), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.slow(seconds=6), pytest.mark.timeout(240)]
 
 _CHART = "flowchart LR\n  cart[Cart] --> payment[Payment]\n  payment --> receipt[Receipt]\n"
 SEEN_MS = 2_000  #: by when a change of somebody else is in sight

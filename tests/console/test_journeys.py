@@ -15,7 +15,7 @@ from playwright.sync_api import Page, expect
 from tests.console.accessibility import expect_accessible_as_it_is
 from tests.console.conftest import TASK, Console, Visit
 
-pytestmark = [pytest.mark.slow(seconds=2), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.slow(seconds=4), pytest.mark.timeout(240)]
 
 
 def test_a_wrong_key_is_refused_and_a_right_one_signs_in(console: Console, visit: Visit) -> None:

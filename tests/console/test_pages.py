@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from tests.console.accessibility import expect_accessible_as_it_is, expect_shown
 from tests.console.conftest import Visit
 
-pytestmark = [pytest.mark.slow(seconds=15), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.slow(seconds=22), pytest.mark.timeout(240)]
 
 _BRANCHING = "attempts&turn=2&branch=2"
 _EDITOR = "/prompts/execution.transform"

@@ -11,7 +11,7 @@ from tests.console.accessibility import expect_accessible_as_it_is
 from tests.console.conftest import Console, Visit
 from tests.support.wait import until
 
-pytestmark = [pytest.mark.slow(seconds=2), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.slow(seconds=6), pytest.mark.timeout(240)]
 
 
 def test_a_job_whose_code_failed_says_so_beside_its_state_and_shows_its_traceback_once(

@@ -11,7 +11,7 @@ from playwright.sync_api import FilePayload, Page, expect
 from tests.console.accessibility import expect_accessible
 from tests.console.conftest import Console
 
-pytestmark = [pytest.mark.slow(seconds=2), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.slow(seconds=11), pytest.mark.timeout(240)]
 
 _MADE_FOR = "city,amount,note\nOslo,3,a\nOslo,5,b\nRome,4,c\n"
 _NEW = b"year,amount,city\n2026,1.5,Bergen\n2026,2.5,Bergen\n2025,4.0,Rome\n"

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.console.conftest import Console, Visit
 
-pytestmark = [pytest.mark.slow(seconds=2), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.slow(seconds=4), pytest.mark.timeout(240)]
 
 HOSTILE = "<script>window.ran=1</script><img src=x onerror='window.ran=1'>"
 _CODE = f"""

@@ -20,7 +20,7 @@ from tests.console.accessibility import expect_accessible_as_it_is
 from tests.console.conftest import Console, Visit
 from tests.console.once import ROOT
 
-pytestmark = [pytest.mark.slow(seconds=2), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.slow(seconds=3), pytest.mark.timeout(240)]
 
 _DEMO = ROOT / "services" / "host" / "demo"
 

@@ -134,7 +134,7 @@ def test_an_interpreter_that_is_gone_is_made_again_from_the_jobs_before(sandbox:
     assert value(result) == "2"
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=1)
 def test_a_job_that_hits_a_limit_ends_the_interpreter_and_the_next_begins_from_before(tenant: Tenant) -> None:
     first, _ = tenant("n = 1")
     second, result = tenant("n = 2\nwhile True: pass", first, limits={"wall_seconds": 0.5})
@@ -169,7 +169,7 @@ def test_a_cancelled_job_ends_its_interpreter(tenant: Tenant) -> None:
     assert value(result) == "1"
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=1)
 def test_no_more_than_so_many_wait_and_other_languages_have_sessions_too(sandbox: Sandbox, tenant: Tenant) -> None:
     last = [tenant(f"n = {number}")[0] for number in range(4)]
     for number, id in enumerate(last):

@@ -26,7 +26,7 @@ def platform(stores: StoreSettings) -> Iterator[Platform]:
     started.stop()
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=3)
 def test_below_the_minimum_nothing_is_consumed_and_the_worker_says_why(platform: Platform) -> None:
     job = platform.submit("execute")
     process = platform.start("services.execution", ASSAY_SANDBOX_MINIMUM="microvm")
@@ -43,7 +43,7 @@ def test_below_the_minimum_nothing_is_consumed_and_the_worker_says_why(platform:
     assert process.poll() is None
 
 
-@pytest.mark.slow(seconds=20)
+@pytest.mark.slow(seconds=19)
 @pytest.mark.timeout(300)
 def test_a_document_whose_worker_is_killed_runs_again_and_leaves_nothing_half_written(
     platform: Platform, stores: StoreSettings, tmp_path: Path

@@ -25,7 +25,7 @@ _ANSWERS = st.sampled_from(
 )
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=2.5)
 @settings(max_examples=settings().max_examples // 2, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(_PIECES, max_size=14).map("".join),

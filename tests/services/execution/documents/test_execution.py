@@ -30,7 +30,7 @@ def test_a_name_that_is_set_again_is_whole_again(jobs: DocumentJobs) -> None:
     assert [one.status for one in result.blocks] == ["error", "ok", "ok"]
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=1)
 def test_tables_cross_from_sql_to_python_and_back(jobs: DocumentJobs) -> None:
     text = (
         "```sql exec\ncreate table t as select range as n from range(4)\n```\n"
@@ -279,7 +279,7 @@ def test_a_discussion_is_remembered(jobs: DocumentJobs) -> None:
     assert jobs.report.said == [("What is 4?", "Four.")]
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=1)
 def test_a_table_that_is_too_large_to_cross_is_seen_by_its_first_rows_and_comes_back(jobs: DocumentJobs) -> None:
     code = "import pandas as pd\nlong = pd.DataFrame({'a': range(9_000_000)})"
     text = python(code) + "::: describe {{ long }} :::\n" + python("len(long)")

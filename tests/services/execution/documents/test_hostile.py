@@ -37,7 +37,7 @@ def test_a_value_that_resists_is_a_bounded_look(jobs: DocumentJobs, code: str, l
     assert len(jobs.sent()[0]) < 20_000
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize(
     "code",
     [
@@ -75,7 +75,7 @@ def test_code_that_speaks_over_its_kernel_ends_it_at_once(jobs: DocumentJobs) ->
     assert [output.text for output in block(result, "chunk-2").outputs] == ["3"]
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=1)
 def test_the_budgets_clock_ends_a_chunk_that_is_under_way(jobs: DocumentJobs) -> None:
     text = python("x = 1\nx") + python("import time\ntime.sleep(60)") + python("y = 2") + "::: describe {{ x }} :::\n"
     budget = Budget()
@@ -100,7 +100,7 @@ def test_a_chunk_that_begins_with_the_budgets_last_moment_ends_and_what_was_done
     assert jobs.sent() == ["1"]
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=5)
 def test_a_document_of_many_blocks_runs_as_many_as_it_may(jobs: DocumentJobs) -> None:
     text = "".join(f"`{number}`{{python exec}}\n\n" for number in range(12_000))
     budget = Budget()

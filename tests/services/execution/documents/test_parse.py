@@ -58,7 +58,7 @@ _PIECES = st.sampled_from(
 )
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=1.5)
 @given(
     st.lists(_PIECES | st.text(max_size=5), max_size=40).map("".join), st.sampled_from(["stencila", "quarto", "myst"])
 )
@@ -118,7 +118,7 @@ def _r_folders() -> list[Path]:
     return [Path(line) for line in said.stdout.splitlines() if Path(line).is_dir()]
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=4)
 def test_two_hundred_real_documents_are_read_without_a_change() -> None:
     documents = real_documents()
     for text in documents:
@@ -136,7 +136,7 @@ def kinds(text: str, flavour: str = "stencila") -> list[type[DocumentNode]]:
     return [type(node) for node in walk(parse(text, flavour).content)]
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=3)
 @pytest.mark.parametrize(
     "piece",
     [

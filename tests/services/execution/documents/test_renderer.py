@@ -58,7 +58,7 @@ def eventually(holds: Callable[[], bool]) -> None:
     until(holds, "the processes are as expected", 60)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=2)
 def test_no_fork_outlives_its_message(own: Renderer) -> None:
     process = started(own)
     endless = "{% for i in range(9999) %}{% for j in range(9999) %}{% endfor %}{% endfor %}{{ x }}"

@@ -54,7 +54,7 @@ def run(
     )
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=1.5)
 @pytest.mark.parametrize("provider", ["anthropic", "openai", "groq", "cerebras"])
 def test_the_seeds_example_arrives_at_every_provider(
     jobs: DocumentJobs, scripted_llm: ScriptedLlm, layer: Layer, provider: str

@@ -133,7 +133,7 @@ def test_an_interrupt_ends_the_call_and_not_the_kernel(session: Session, sample:
     assert session.value(sample.more).json == 42
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=1.5)
 def test_too_long_a_call_is_a_timeout_and_the_kernel_lives(sandbox: Sandbox, sample: Sample) -> None:
     if not sandbox.languages()[sample.language]:
         pytest.skip("not installed")
@@ -163,7 +163,7 @@ def test_an_interrupt_that_comes_too_late_is_for_no_call(session: Session, sampl
         assert session.value(sample.more).json == 42
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=1)
 def test_interrupts_at_any_moment_end_calls_and_never_the_kernel(session: Session, sample: Sample) -> None:
     session.execute(sample.define)
     kernel, done = process_of(session), Event()
@@ -234,7 +234,7 @@ def test_a_value_of_many_bytes_is_a_bounded_look_and_does_not_cross(sandbox: San
                 session.set("again", replace(value))
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=3)
 def test_a_hundred_calls_leave_room_for_more(session: Session, sample: Sample) -> None:
     for _ in range(100):
         assert session.execute(sample.define).error is None

@@ -57,7 +57,7 @@ def test_a_value_comes_back_as_it_was_or_its_loss_is_said(kernel: Open, case: Ca
         assert alike(kernel(case.source).get("back"), value), (target, session.get("w"))
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=2)
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_case_of_a_language_stays_itself_there(kernel: Open, language: str) -> None:
     for case in CASES:

@@ -29,7 +29,7 @@ from tests.services.execution.sandbox.attacks_on_gvisor import on_gvisor
 from tests.services.execution.sandbox.leftovers import children_of
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.slow(seconds=3),
     pytest.mark.timeout(170),
     pytest.mark.skipif(
         shutil.which("runsc") is None, reason="gVisor's runsc is not installed; scripts/install-optional does"

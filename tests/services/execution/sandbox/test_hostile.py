@@ -145,7 +145,7 @@ def test_62_files_of_the_job_do_not_stand_in_for_libraries(sandbox: Sandbox, tmp
         assert "/work" not in outcome.value.text
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=8)
 def test_66_cells_that_ask_for_secrets_find_none_to_give_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Code that does whatever a cell says can look everywhere, and has nothing to tell but the cells themselves."""
     name = "".join(secrets.choice("bcdfghjklmnpqrstvwxz") for _ in range(24))

@@ -62,7 +62,7 @@ with open_sandbox(SandboxSettings(slots=1)) as sandbox:
 """
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=10)
 def test_56_what_comes_back_does_not_inflate_the_worker() -> None:
     answer = subprocess.run([sys.executable, "-c", _HELD], capture_output=True, text=True, check=True)
     *verdicts, megabytes = answer.stdout.split()

@@ -187,7 +187,7 @@ def _parquet_claiming(rows: int, path: Path) -> None:
     path.write_bytes(whole[: -8 - size] + footer + len(footer).to_bytes(4, "little") + b"PAR1")
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=4)
 def test_24_bombs_as_input_go_off_in_the_room(sandbox: Sandbox, tmp_path: Path) -> None:
     _parquet_claiming(2**40, tmp_path / "claims.parquet")
     with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:

@@ -48,7 +48,7 @@ def test_what_hoards_is_ended_under_its_own_verdict(attack: Attack, run_code: Ru
         assert outcome.value.text == attack.value
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("attack", HIDERS[::2], ids=str)
 def test_what_hides_is_counted_by_control_groups_too(attack: Attack, run_code: RunCode) -> None:
     seconds = 1 if Verdict.TIMEOUT_CPU in attack.verdicts else 30
@@ -63,7 +63,7 @@ def uncounted() -> Iterator[Sandbox]:
         yield opened
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("attack", HIDERS, ids=str)
 def test_what_hides_from_being_counted_is_counted(attack: Attack, uncounted: Sandbox) -> None:
     seconds = 1 if Verdict.TIMEOUT_CPU in attack.verdicts else 30
@@ -72,7 +72,7 @@ def test_what_hides_from_being_counted_is_counted(attack: Attack, uncounted: San
         assert outcome.verdict in attack.verdicts, outcome
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=1.5)
 def test_7_what_forks_share_is_counted_once(uncounted: Sandbox) -> None:
     limits = Limits(memory_mb=200, wall_seconds=60)
     code = "fill(100)\nfor _ in range(5):\n    if os.fork() == 0: time.sleep(0.5); os._exit(0)\ntime.sleep(1)"
@@ -142,7 +142,7 @@ def many_descriptors() -> Iterator[None]:
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=12)
 @pytest.mark.timeout(150)
 @pytest.mark.usefixtures("many_descriptors")
 def test_59_two_hundred_hostile_runs_at_once_get_their_own_verdicts(sandbox: Sandbox) -> None:
@@ -163,7 +163,7 @@ def test_59_two_hundred_hostile_runs_at_once_get_their_own_verdicts(sandbox: San
             pass
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=1)
 def test_60_memory_is_counted_anew_for_each_run(run_code: RunCode) -> None:
     fill = "import time\nx = bytearray({} * 10**6)\nx[::4096] = b'1' * len(x[::4096])\ntime.sleep({})"
     for _ in range(2):

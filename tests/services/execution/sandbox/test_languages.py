@@ -101,7 +101,7 @@ def test_an_exit_status_is_a_user_error(sample: Sample, run_code: RunCode) -> No
         assert outcome.error.exit_code == 3
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=2)
 def test_loops_and_hoards_are_ended(sample: Sample, run_code: RunCode) -> None:
     limits = {"wall_seconds": 60, "cpu_seconds": 0.5, "memory_mb": 300}
     assert run_code(sample.loops, sample.language, **limits).verdict in (Verdict.TIMEOUT_CPU, Verdict.TIMEOUT_WALL)
@@ -116,7 +116,7 @@ def test_displays_are_shown(sample: Sample, run_code: RunCode) -> None:
         assert [shown.text for shown in run_code(sample.shows, sample.language).displays] == ["shown"]
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=1)
 def test_files_go_in_and_come_out(sample: Sample, sandbox: Sandbox, tmp_path: Path) -> None:
     (tmp_path / "in").write_text("abcde\n" if sample.language != "python" else "abcde")
     files = {"in.txt": tmp_path / "in"}
@@ -127,7 +127,7 @@ def test_files_go_in_and_come_out(sample: Sample, sandbox: Sandbox, tmp_path: Pa
         assert [product.path[:4] for product in outcome.artifacts] == ["out."]
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=1.5)
 def test_a_session_keeps_sets_and_gives_variables(sample: Sample, sandbox: Sandbox) -> None:
     with sandbox.session(sample.language, Limits(), {}) as session:
         assert session.info().language == sample.language
@@ -169,7 +169,7 @@ def test_a_table_goes_in_and_the_result_comes_out(sample: Sample, sandbox: Sandb
         assert result.column("name").to_pylist() == ["b", None]
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize(
     ("language", "code", "value"),
     [
@@ -222,7 +222,7 @@ def _needs_javascript(sandbox: Sandbox) -> None:
         pytest.skip("javascript is not installed here; scripts/install-optional installs it")
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=1.5)
 def test_flat_objects_are_a_table_and_other_things_are_not(sandbox: Sandbox) -> None:
     _needs_javascript(sandbox)
     code = """[

@@ -21,7 +21,7 @@ from tests.services.execution.sandbox.leftovers import children_of
 from tests.support.wait import until
 
 
-@pytest.mark.slow(seconds=8)
+@pytest.mark.slow(seconds=19)
 def test_closing_leaves_no_process_mount_group_file_or_descriptor(tmp_path: Path) -> None:
     """After 170 runs by default, and after more than 1,000 with ``HYPOTHESIS=random``."""
     rounds = str(settings().max_examples * 2 // 3)
@@ -44,7 +44,7 @@ with open_sandbox(SandboxSettings(slots=1)) as sandbox, sandbox.scratch() as fol
 """
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=6)
 def test_a_worker_that_is_killed_takes_everything_with_it_but_its_files_which_the_next_one_clears_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -65,7 +65,7 @@ def test_a_worker_that_is_killed_takes_everything_with_it_but_its_files_which_th
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=7)
 def test_a_box_that_dies_is_replaced() -> None:
     before = children_of(os.getpid())
     with open_sandbox(SandboxSettings(slots=1)) as sandbox:

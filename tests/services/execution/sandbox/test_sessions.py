@@ -94,7 +94,7 @@ def test_a_kernel_that_hit_a_limit_is_gone_and_says_so(sandbox: Sandbox) -> None
             session.evaluate("1")
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=3)
 def test_a_session_that_nobody_uses_is_ended() -> None:
     with (
         open_sandbox(SandboxSettings(slots=1, session_idle_seconds=1)) as sandbox,
@@ -106,7 +106,7 @@ def test_a_session_that_nobody_uses_is_ended() -> None:
             session.evaluate("1")
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=13)
 def test_a_session_that_computes_on_between_two_calls_is_ended(sandbox: Sandbox) -> None:
     # One process after the other, so that the limit of none of them ends it.
     burning = """

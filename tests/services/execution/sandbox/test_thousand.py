@@ -16,7 +16,7 @@ def test_there_are_a_thousand_and_each_is_another() -> None:
     assert programs(1000) == row
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=9)
 @pytest.mark.parametrize("part", range(3))
 def test_no_disguise_helps_a_hostile_program(sandbox: Sandbox, part: int) -> None:
     begin = _FIRST + part * _SLICE

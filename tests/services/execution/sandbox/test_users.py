@@ -13,7 +13,7 @@ from tests.services.execution.sandbox.ordinary import python_as
 _ORDINARY = 64_001
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=100)
 @pytest.mark.skipif(os.geteuid() != 0, reason="this is already an ordinary user")
 @pytest.mark.timeout(600)  # beside a busy machine; 40 s by itself
 def test_an_ordinary_user_has_the_same_walls() -> None:

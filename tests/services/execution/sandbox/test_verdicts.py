@@ -88,7 +88,7 @@ def test_each_limit_has_its_verdict(run_code: RunCode, code: str, verdict: Verdi
     assert outcome.error is not None
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=1.5)
 def test_a_fork_bomb_ends_within_its_limits(run_code: RunCode) -> None:
     outcome = run_code("import os\nwhile True: os.fork()", wall_seconds=3, processes=20)
     assert outcome.verdict in (Verdict.PROCESSES, Verdict.TIMEOUT_WALL, Verdict.TIMEOUT_CPU)
@@ -99,7 +99,7 @@ def test_a_memory_error_that_the_code_survives_is_its_own_affair(run_code: RunCo
     assert (outcome.verdict, outcome.stdout) == (Verdict.OK, "caught\n")
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=1)
 def test_output_is_cut_in_the_middle_and_the_program_goes_on(run_code: RunCode) -> None:
     outcome = run_code("for n in range(100_000): print(n)\n'end'", output_bytes=10_000)
     assert outcome.verdict is Verdict.OK
@@ -159,7 +159,7 @@ def test_a_byte_order_mark_is_no_code(sandbox: Sandbox, run_code: RunCode, langu
     assert "42" in value.text
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=1)
 def test_displays_that_are_left_out_are_named(run_code: RunCode) -> None:
     outcome = run_code("for n in range(60): display(n)")
     assert len(outcome.displays) == 50
@@ -211,7 +211,7 @@ def test_standard_input_is_read_to_its_end(sandbox: Sandbox) -> None:
         assert outcome.value.text == "300000"
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=1.5)
 @pytest.mark.parametrize(
     ("language", "code"),
     [

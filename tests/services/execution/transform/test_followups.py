@@ -13,7 +13,7 @@ SALES = "city,amount\nBerlin,10\nParis,20\nBerlin,5\n"
 SUM = "result = data.groupby('city', as_index=False)['amount'].sum()"
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=1)
 def test_a_follow_up_starts_from_the_previous_result(jobs: TransformJobs) -> None:
     jobs.keep("one", jobs.transform(python(SUM), "DONE", data=SALES))
     result = jobs.transform(python("result = data[data.amount > 15]"), "DONE", data=SALES)
@@ -27,7 +27,7 @@ def test_a_follow_up_starts_from_the_previous_result(jobs: TransformJobs) -> Non
     assert original.continues is None
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=1)
 def test_a_question_in_between_keeps_the_result_that_it_was_asked_about(jobs: TransformJobs) -> None:
     jobs.keep("one", jobs.transform(python(SUM), "DONE", data=SALES))
     jobs.keep("two", jobs.transform("Which?", "Which city?", data=SALES))
@@ -37,7 +37,7 @@ def test_a_question_in_between_keeps_the_result_that_it_was_asked_about(jobs: Tr
     assert result.table.rows == [["Berlin", 15]]
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=1)
 def test_any_iteration_can_be_branched_from(jobs: TransformJobs) -> None:
     replies = (python("result = data.head(1)"), python("result = data.head(2)"), "DONE")
     jobs.keep("one", jobs.transform(*replies, data=SALES), language="python", dataframe="pandas")
@@ -52,7 +52,7 @@ def test_any_iteration_can_be_branched_from(jobs: TransformJobs) -> None:
         jobs.transform(python(SUM), data=SALES, branch={"job_id": "another"})
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=1)
 def test_saved_code_runs_on_new_data_without_a_model_and_reports_drift(jobs: TransformJobs) -> None:
     jobs.keep("one", jobs.transform(python(SUM), "DONE", data=SALES))
     result = jobs.transform(data="city,amount,extra\nRome,1.5,x\nRome,2.5,y\n", code=SUM)
@@ -83,7 +83,7 @@ def test_columns_that_changed_end_the_job_before_the_code_runs_and_say_what_they
     assert [(one.column, one.change) for one in wider.drift] == [("extra", "new")]
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=1)
 def test_hand_edited_code_is_continued_from(jobs: TransformJobs) -> None:
     jobs.keep("one", jobs.transform(python(SUM), "DONE", data=SALES))
     jobs.keep("two", jobs.transform(data=SALES, code="result = data.tail(1)"))

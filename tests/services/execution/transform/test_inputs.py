@@ -89,7 +89,7 @@ def test_the_first_message_previews_the_data(jobs: TransformJobs) -> None:
     assert "x5" not in first.replace("x500", "").replace("x 500", "")
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=3)
 def test_previews_are_bounded_whatever_the_data(jobs: TransformJobs) -> None:
     wide = ",".join(f"column_{n}" for n in range(1500))
     result = jobs.transform(
@@ -147,7 +147,7 @@ def test_a_bad_file_an_unknown_one_and_a_missing_language_are_named(jobs: Transf
     assert jobs.script.asked == []
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=1)
 def test_the_same_input_code_and_seed_give_the_same_bytes(jobs: TransformJobs) -> None:
     code = "import numpy as np\nresult = data.assign(x=np.random.rand(len(data)))"
     contents = set()

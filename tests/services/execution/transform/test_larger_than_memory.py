@@ -21,7 +21,7 @@ from shared.errors import InvalidData, InvalidRequest
 from tests.services.execution.transform.support import TransformJobs
 from tests.support.context import MemoryFiles
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(seconds=3)
 
 GROUPS, ROWS = 40, 500_000  #: 20 million rows, 320 MB
 SQL = "```sql\nSELECT k, sum(v) AS total, count(*) AS n FROM data GROUP BY k ORDER BY k\n```"

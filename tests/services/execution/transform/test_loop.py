@@ -74,7 +74,7 @@ def test_the_cap_holds_on_every_branch_that_gives_no_result(jobs: TransformJobs,
     assert len(iterations) == 4
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=1)
 def test_the_cap_holds_when_every_attempt_is_good_but_never_confirmed(jobs: TransformJobs) -> None:
     replies = [python(f"result = data.head({n})") for n in (1, 2, 1, 2, 1, 2)]
     result = jobs.transform(*replies, data=SALES, max_iterations=5)
@@ -154,7 +154,7 @@ def test_a_no_op_is_accepted_after_three_nudges(jobs: TransformJobs) -> None:
     assert result.effect.no_op
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=1)
 def test_the_same_code_twice_is_accepted(jobs: TransformJobs) -> None:
     result = jobs.transform(NO_OP, python("# as before\nresult = data"), data=SALES)
     assert result.status == "done"
@@ -169,7 +169,7 @@ def test_after_two_failures_the_feedback_changes_tack(jobs: TransformJobs) -> No
     assert "failure 2 in a row" in jobs.script.asked[2].messages[-1].content
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=1)
 def test_assertions_gate_done_and_save_the_confirming_call(jobs: TransformJobs) -> None:
     result = jobs.transform(GOOD, data=SALES, assertions=["rows == 2", "unique(city)", "sum(amount) unchanged"])
     assert result.status == "done"

@@ -43,7 +43,7 @@ CODES = [
 ]
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=2)
 @pytest.mark.parametrize(
     ("code", "strategy"), [*((code, "deterministic") for code in CODES), *((code, "tools") for code in CODES[::4])]
 )
@@ -87,7 +87,7 @@ def test_a_mask_that_no_data_set_has_is_refused_before_any_call(jobs: TransformJ
     assert jobs.script.asked == []
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=1.5)
 def test_what_was_masked_stays_masked_in_a_follow_up(jobs: TransformJobs) -> None:
     code = "result = data.assign(login=data.email.str.upper())[['login', 'team']].head(2)"
     first = jobs.transform(python(code), "DONE", data=PEOPLE, preview=MASK)
@@ -97,7 +97,7 @@ def test_what_was_masked_stays_masked_in_a_follow_up(jobs: TransformJobs) -> Non
     assert leaked(jobs) == []
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=3)
 def test_own_code_and_branches_do_not_lift_the_mask(jobs: TransformJobs) -> None:
     code = "result = data.assign(login=data.email.str.upper())[['login', 'team']].head(2)"
     jobs.keep("one", jobs.transform(data=PEOPLE, code=code, preview=MASK), preview={"mask": ["email", "salary"]})

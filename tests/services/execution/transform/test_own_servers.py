@@ -37,7 +37,7 @@ def variables(command: str) -> Mapping[str, str]:
     return dict(word.split("=", 1) for word in shlex.split(command) if re.match(r"[A-Z_]+=", word))
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("server", KINDS)
 def test_three_commands_lead_to_a_checked_answer(jobs: TransformJobs, scripted_llm: ScriptedLlm, server: str) -> None:
     started, up, task = commands(server)

@@ -22,7 +22,7 @@ def loop(jobs: TransformJobs) -> list[ChatRequest]:
     return jobs.script.asked
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize(
     "model", ["anthropic/claude-haiku-5-5", "groq/openai/gpt-oss-120b", "openai/gpt-5.4-mini", "cerebras/gpt-oss-120b"]
 )
@@ -47,7 +47,7 @@ def test_each_turn_reads_the_turns_before_from_the_cache(
     assert sum(cached) >= sum(inputs) / 2
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=1)
 def test_without_the_mark_on_the_last_message_nothing_of_it_would_be_kept(
     jobs: TransformJobs, scripted_llm: ScriptedLlm
 ) -> None:

@@ -94,7 +94,7 @@ def job(jobs: TransformJobs, name: str, kind: str, folder: Path) -> Replayed:
     return Replayed(jobs, TransformInput.model_validate(body), folder)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=2)
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
@@ -118,7 +118,7 @@ def test_a_recorded_job_gives_the_same_bytes_again(
     assert again.model_dump(exclude=timeless) == first.model_dump(exclude=timeless)  # type: ignore[arg-type]
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=2)
 def test_another_seed_or_input_is_another_job(jobs: TransformJobs, scripted_llm: ScriptedLlm, tmp_path: Path) -> None:
     replayed = job(jobs, "pandas", "csv", tmp_path / "recordings")
     scripted_llm.play({"replies": list(SHUFFLED)})

@@ -92,7 +92,7 @@ def test_confirm_says_whether_checks_of_the_model_count(jobs: TransformJobs, con
     assert asked_for is (confirm == "auto")
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=1)
 def test_a_caller_who_asserts_or_masks_gets_no_checks_of_the_model(jobs: TransformJobs) -> None:
     asserted = jobs.transform(reply(GOOD, "rows == 9"), data=SALES, assertions=["rows == 2"])
     assert [(check.text, check.from_) for check in asserted.checks] == [("rows == 2", "caller")]

@@ -36,7 +36,7 @@ def test_several_calls_in_one_reply_are_all_answered(jobs: TransformJobs) -> Non
     assert len(jobs.script.asked) == 1
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=1.5)
 def test_finish_passes_the_gates(jobs: TransformJobs) -> None:
     result = jobs.transform(FINISH, RUN, FINISH, data=SALES, strategy="tools")
     assert [one.outcome for one in result.iterations] == ["no_code", "result"]
@@ -72,7 +72,7 @@ def test_parameters_in_one_string_are_understood(jobs: TransformJobs) -> None:
     assert result.code == "result = data.head(1)"
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=1)
 def test_the_cap_holds_and_five_failures_running_are_enough(jobs: TransformJobs) -> None:
     with pytest.raises(BudgetSpentError):
         jobs.transform(*[calls(("look", {}))] * 9, data=SALES, strategy="tools", max_iterations=3)
@@ -83,7 +83,7 @@ def test_the_cap_holds_and_five_failures_running_are_enough(jobs: TransformJobs)
     assert len(jobs.script.asked) == 5
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=1)
 def test_looks_are_limited(jobs: TransformJobs) -> None:
     look = calls(*[("look", {"code": "print(1)"})] * 9)
     result = jobs.transform(look, RUN, FINISH, data=SALES, strategy="tools")
@@ -91,7 +91,7 @@ def test_looks_are_limited(jobs: TransformJobs) -> None:
     assert "no looks are left" in jobs.script.asked[1].messages[-1].content
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=1)
 def test_talk_instead_of_tools_becomes_a_question(jobs: TransformJobs) -> None:
     result = jobs.transform("Hm.", "Which month?", data=SALES, strategy="tools")
     assert (result.status, result.question) == ("question", "Which month?")

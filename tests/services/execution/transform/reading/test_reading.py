@@ -137,7 +137,7 @@ def test_one_odd_cell_decides_in_a_large_file_too(table: Read, cell: str, kind: 
         assert cell.strip('"') in large["a"]
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=2)
 @pytest.mark.parametrize("width", ["08", "<8"])
 def test_a_large_file_reads_as_its_parts_do(table: Read, width: str) -> None:
     lines = [

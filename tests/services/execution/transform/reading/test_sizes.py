@@ -50,7 +50,7 @@ def _dictionaries_in_lists() -> pa.Array:
     return pa.ListArray.from_arrays(pa.array(range(_ROWS + 1), pa.int32()), _dictionary())
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=2.5)
 @pytest.mark.parametrize("column", [_dictionary, _runs, _views, _list_views, _dictionaries_in_lists])
 def test_cells_that_share_what_they_hold_are_refused_in_little_memory(tmp_path: Path, column: object) -> None:
     assert callable(column)
@@ -60,7 +60,7 @@ def test_cells_that_share_what_they_hold_are_refused_in_little_memory(tmp_path: 
     _assert_refused(tmp_path / "file", "data.arrow")
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=2.5)
 def test_a_parquet_file_whose_dictionary_is_named_by_every_row_is_refused_in_little_memory(tmp_path: Path) -> None:
     pq.write_table(pa.table({"a": _dictionary()}), tmp_path / "file", compression="zstd", store_schema=False)
     assert (tmp_path / "file").stat().st_size < 10_000
@@ -74,7 +74,7 @@ def _assert_refused(path: Path, name: str) -> None:
     assert usage["peak_mb"] < 500  # of about 3 GB
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=3)
 def test_a_dictionary_that_fits_is_expanded(tmp_path: Path) -> None:
     table = pa.table({"a": pa.array(["x", None, "x"]).dictionary_encode()})
     with pa_ipc.new_file(str(tmp_path / "file"), table.schema) as writer:
