@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import os
+from pathlib import Path
 
 import pytest
 
+from tests.support import forks
+
+_ROOT = Path(__file__).resolve().parents[2]
 _NOBODYS = {
     *("anthropic", "boto3", "botocore", "duckdb", "grpc", "IPython", "matplotlib", "networkx", "onnxruntime"),
     *("openai", "pandas", "PIL", "polars", "pyarrow", "qdrant_client", "scipy", "sklearn", "tokenizers"),
@@ -18,6 +21,8 @@ _USERS = {
     "numpy": {"search"},
     "uvicorn": {"gateway"},
 }
+#: What the processes import in common: none of the large ones, or every test would fail.
+_OF_ALL = ("shared.db", "shared.kinds", "shared.jobs.delivery.notifications", "shared.jobs.record.statements")
 
 
 @pytest.mark.slow
@@ -25,10 +30,8 @@ _USERS = {
     "service", ["broker", "execution", "flows", "gateway", "host", "reconciler", "search", "stacks"]
 )
 def test_a_process_starts_without_the_large_libraries_of_others(service: str) -> None:
-    program = f"import sys, services.{service}.__main__\nprint(*{{name.partition('.')[0] for name in sys.modules}})"
-    loaded = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True)
-    superfluous = (_NOBODYS | {name for name, users in _USERS.items() if service not in users}) & {
-        *loaded.stdout.split()
-    }
+    loaded = forks.run("tests.services.loaded", [f"services.{service}.__main__"], os.environ, _ROOT, imports=_OF_ALL)
+    assert loaded.status == 0, loaded.talk
+    superfluous = (_NOBODYS | {name for name, users in _USERS.items() if service not in users}) & {*loaded.out.split()}
 
     assert not superfluous

@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 _ROOT = Path(__file__).parents[2]
+#: Imports of the command; a process of the platform has other ones.
+_OF_THE_COMMAND = ("assay.command", "assay._sync.client", "rich.live")
 
 
 @dataclass(frozen=True)
@@ -34,9 +36,16 @@ class Ran:
         return json.loads(self.out)
 
 
-def run(module: str, words: Sequence[str], env: Mapping[str, str], cwd: Path, stdin: str | None = None) -> Ran:
-    """``python -P -m module words``, to its end."""
-    server = _server()
+def run(
+    module: str,
+    words: Sequence[str],
+    env: Mapping[str, str],
+    cwd: Path,
+    stdin: str | None = None,
+    imports: Sequence[str] = _OF_THE_COMMAND,
+) -> Ran:
+    """Run ``python -P -m module words`` to its end, with the imports done already."""
+    server = _server(*imports)
     assert server.stdin is not None
     assert server.stdout is not None
     request = {"module": module, "words": list(words), "env": dict(env), "cwd": str(cwd), "stdin": stdin or ""}
@@ -46,9 +55,9 @@ def run(module: str, words: Sequence[str], env: Mapping[str, str], cwd: Path, st
 
 
 @cache
-def _server() -> subprocess.Popen[bytes]:
-    """Ends when this process ends: its input is closed then."""
-    command = [sys.executable, "-P", "-m", "tests.support.forks", "assay.command", "assay._sync.client", "rich.live"]
+def _server(*imports: str) -> subprocess.Popen[bytes]:
+    """Return the process that forks; it ends when this process ends, because its input is closed then."""
+    command = [sys.executable, "-P", "-m", "tests.support.forks", *imports]
     env = {**os.environ, "PYTHONPATH": str(_ROOT)}
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env)
 
