@@ -49,17 +49,15 @@ def _opened() -> Sandbox:
 
 
 @pytest.fixture(scope="module")
-def gvisor() -> Iterator[Sandbox]:
+def before() -> set[int]:
+    """The processes of others, before there is one of gVisor."""
+    return children_of(os.getpid())
+
+
+@pytest.fixture(scope="module")
+def gvisor(before: set[int]) -> Iterator[Sandbox]:
     with _opened() as opened:
         yield opened
-
-
-def test_nothing_of_it_is_left() -> None:
-    # The first test: the sandbox that the others share makes itself anew at any time.
-    before = children_of(os.getpid())
-    with _opened():
-        assert children_of(os.getpid(), before)
-    assert children_of(os.getpid(), before) == set()
 
 
 def test_every_run_says_that_gvisor_isolated_it(gvisor: Sandbox) -> None:
@@ -166,3 +164,10 @@ def test_a_kernel_that_is_not_gvisors_is_refused(tmp_path: Path) -> None:
     fake.chmod(0o755)
     with pytest.raises(SandboxUnavailable, match=r"did not start|not gVisor's"):
         open_sandbox(SandboxSettings(runtime="gvisor", runsc=fake, slots=1))
+
+
+def test_nothing_of_it_is_left(gvisor: Sandbox, before: set[int]) -> None:
+    # The last test: it ends the sandbox that the others share.
+    assert children_of(os.getpid(), before)
+    gvisor.close()
+    assert children_of(os.getpid(), before) == set()
