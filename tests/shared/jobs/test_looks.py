@@ -76,18 +76,20 @@ def filled(database_url: str) -> Iterator[Connection]:
 
 
 @pytest.mark.parametrize("name", _FILTERS)
-@pytest.mark.parametrize("most", [1, 7, 40, 1000])
-def test_the_pieces_together_are_the_list(filled: Connection, name: str, most: int) -> None:
+@pytest.mark.parametrize(("tenant", "most"), [("other", 1), ("looker", 7), ("looker", 40), ("looker", 1000)])
+def test_the_pieces_together_are_the_list(filled: Connection, name: str, tenant: str, most: int) -> None:
     wanted, condition = _FILTERS[name]
-    asked = text(f"SELECT id FROM jobs WHERE tenant_id = 'looker' AND {condition} ORDER BY created_at DESC, id DESC")
-    assert list(_looked(filled, wanted, most)) == list(filled.execute(asked).scalars())
+    expected = text(f"SELECT id FROM jobs WHERE tenant_id = :tenant AND {condition} ORDER BY created_at DESC, id DESC")
+    ids = list(filled.execute(expected, {"tenant": tenant}).scalars())
+    assert bool(ids) == (name != "nothing")
+    assert list(_looked(filled, tenant, wanted, most)) == ids
 
 
-def _looked(connection: Connection, wanted: JobFilter, most: int, limit: int = 4) -> Iterator[str]:
+def _looked(connection: Connection, tenant: str, wanted: JobFilter, most: int, limit: int = 4) -> Iterator[str]:
     before: Place | None = None
     while True:
-        end = _end(connection, wanted, before, most)
-        rows = connection.execute(listing.page("looker", wanted, limit, before, end)).all()
+        end = _end(connection, wanted, before, most, tenant)
+        rows = connection.execute(listing.page(tenant, wanted, limit, before, end)).all()
         yield from (row.id for row in rows)
         if len(rows) == limit:
             before = rows[-1].created_at, rows[-1].id
@@ -97,8 +99,10 @@ def _looked(connection: Connection, wanted: JobFilter, most: int, limit: int = 4
             before = end
 
 
-def _end(connection: Connection, wanted: JobFilter, before: Place | None, most: int) -> Place | None:
-    statement = listing.end_of_look("looker", wanted, before, most)
+def _end(
+    connection: Connection, wanted: JobFilter, before: Place | None, most: int, tenant: str = "looker"
+) -> Place | None:
+    statement = listing.end_of_look(tenant, wanted, before, most)
     row = None if statement is None else connection.execute(statement).one_or_none()
     return None if row is None else (row.created_at, row.id)
 

@@ -79,7 +79,7 @@ def row_bomb(target: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("bomb", "format", "memory_mb"),
-    [(parquet_bomb, "auto", 512), (xml_bomb, "pentabarf", 64), (json_bomb, "pretalx", 512), (row_bomb, "csv", 512)],
+    [(parquet_bomb, "auto", 512), (xml_bomb, "pentabarf", 64), (json_bomb, "pretalx", 128), (row_bomb, "csv", 128)],
 )
 def test_a_file_that_grows_is_refused_and_takes_no_memory_of_the_worker(
     tmp_path: Path, bomb: Callable[[Path], None], format: str, memory_mb: int
