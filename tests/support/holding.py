@@ -8,15 +8,20 @@ from threading import Event
 
 from shared.settings import StoreSettings
 from tests.assay.terminal import Shell, plain
+from tests.support.keeper import run_folder
 from tests.support.platform import Platform
 from tests.support.scripted import ScriptedLlm
+
+
+def test_servers_and_processes(stores: StoreSettings, scripted_llm: ScriptedLlm) -> None:
+    Platform(stores).ready_worker()
+    _hold()
 
 
 def test_servers_processes_and_an_installation(
     stores: StoreSettings, scripted_llm: ScriptedLlm, servers_folder: Path
 ) -> None:
-    platform = Platform(stores)
-    platform.ready_worker()
+    Platform(stores).ready_worker()
     shell = Shell(
         servers_folder, {**plain(), "ASSAY_HOME": str(servers_folder / "home"), "ASSAY_REPLICAS": "search=0,flows=0"}
     )
@@ -25,5 +30,12 @@ def test_servers_processes_and_an_installation(
     running = shell.start("execute", "--code", "print('sandboxed', flush=True)\nwhile True: pass")
     assert running.stdout is not None
     assert running.stdout.readline() == "sandboxed\n"
-    Path(os.environ["HOLDING"]).touch()
+    _hold()
+
+
+def _hold() -> None:
+    """Name the folder of the run in the file, and wait."""
+    named = Path(os.environ["HOLDING"])
+    named.with_suffix(".new").write_text(str(run_folder()))
+    named.with_suffix(".new").rename(named)
     Event().wait()

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -14,35 +15,52 @@ from tests.support.keeper import Process, processes_of
 from tests.support.platform import ROOT
 from tests.support.wait import until
 
-pytestmark = [pytest.mark.slow(seconds=15), pytest.mark.chaos, pytest.mark.timeout(600)]
-_STARTED = {"postgres", "redis-server", "gateway", "execution", "reconciler", "worker_process"}
+pytestmark = [pytest.mark.slow(seconds=10), pytest.mark.chaos, pytest.mark.timeout(600)]
+_SERVERS_AND_PROCESSES = {"postgres", "redis-server", "worker_process"}
+_INSTALLATION = {"gateway", "execution", "reconciler"}
 
 
 @pytest.mark.parametrize(
-    ("whom", "how"),
-    [("pytest", signal.SIGTERM), ("pytest", signal.SIGKILL), ("its worker", signal.SIGKILL)],
+    ("whom", "how", "held", "started"),
+    [
+        ("pytest", signal.SIGTERM, "test_servers_and_processes", _SERVERS_AND_PROCESSES),
+        (
+            "pytest",
+            signal.SIGKILL,
+            "test_servers_processes_and_an_installation",
+            _SERVERS_AND_PROCESSES | _INSTALLATION,
+        ),
+        ("its worker", signal.SIGKILL, "test_servers_and_processes", _SERVERS_AND_PROCESSES),
+    ],
     ids=["terminated", "killed", "worker killed"],
 )
-def test_nothing_outlives_a_pytest_that_is_killed(tmp_path: Path, whom: str, how: signal.Signals) -> None:
+def test_nothing_outlives_a_pytest_that_is_killed(
+    tmp_path: Path, whom: str, how: signal.Signals, held: str, started: set[str]
+) -> None:
     holding, mark = tmp_path / "holding", f"HOLDING={tmp_path}"
     options = ["-q", "-n", "1", "--max-worker-restart", "0", "-p", "no:cacheprovider", "-p", "no:schemathesis"]
-    command = [sys.executable, "-m", "pytest", *options, "tests/support/holding.py"]
+    command = [sys.executable, "-m", "pytest", *options, f"tests/support/holding.py::{held}"]
     with (tmp_path / "output").open("wb") as output:
         pytest_ = subprocess.Popen(
             command, cwd=ROOT, env={**os.environ, "HOLDING": str(holding)}, stdout=output, stderr=output
         )
-    until(lambda: holding.exists() or pytest_.poll() is not None, "the installation of that pytest", 300)
+    until(lambda: holding.exists() or pytest_.poll() is not None, "what that pytest holds", 300)
     assert pytest_.poll() is None, (tmp_path / "output").read_text()
-    begun = processes_of(Path(mark))
-    missing = _STARTED - {process.name for process in begun}
+    marks = [Path(mark), Path(holding.read_text())]  # the run's Postgres has only its folder
+    begun = _processes_of(marks)
+    missing = started - {process.name for process in begun}
     assert not missing, sorted(process.name for process in begun)
     os.kill(pytest_.pid if whom == "pytest" else _worker_of(pytest_.pid), how)
     pytest_.wait(200)
 
     def left() -> list[Process]:
-        return [process for process in begun | processes_of(Path(mark)) if process.runs()]
+        return [process for process in begun | _processes_of(marks) if process.runs()]
 
     until(lambda: not left(), f"the end of {begun}", 60)
+
+
+def _processes_of(marks: Iterable[Path]) -> set[Process]:
+    return set[Process]().union(*map(processes_of, marks))
 
 
 def _worker_of(pid: int) -> int:

@@ -113,7 +113,7 @@ def test_the_document_is_served_as_it_is(client: httpx.Client, document: dict[st
     assert client.get("/openapi.json").json() == document
 
 
-@pytest.mark.slow(seconds=20)
+@pytest.mark.slow(seconds=12)
 @pytest.mark.parametrize("fitting", [True, False], ids=["fitting", "unfitting"])
 def test_whatever_is_sent_the_answer_is_one_that_was_promised(
     gateway: Gateway, document: dict[str, Any], fitting: bool
