@@ -52,7 +52,8 @@ def test_what_hoards_is_ended_under_its_own_verdict(attack: Attack, run_code: Ru
 @pytest.mark.parametrize("attack", HIDERS[::2], ids=str)
 def test_what_hides_is_counted_by_control_groups_too(attack: Attack, run_code: RunCode) -> None:
     seconds = 1 if Verdict.TIMEOUT_CPU in attack.verdicts else 30
-    outcome = run_code(PRELUDE + HIDING + attack.code, wall_seconds=60, cpu_seconds=seconds, memory_mb=200)
+    limits = {"wall_seconds": 60, "cpu_seconds": seconds, "memory_mb": 200, **attack.limits}
+    outcome = run_code(PRELUDE + HIDING + attack.code, "python", **limits)
     assert outcome.verdict in attack.verdicts, outcome
 
 
@@ -67,7 +68,7 @@ def uncounted() -> Iterator[Sandbox]:
 @pytest.mark.parametrize("attack", HIDERS, ids=str)
 def test_what_hides_from_being_counted_is_counted(attack: Attack, uncounted: Sandbox) -> None:
     seconds = 1 if Verdict.TIMEOUT_CPU in attack.verdicts else 30
-    limits = Limits(wall_seconds=60, cpu_seconds=seconds, memory_mb=200)
+    limits = Limits.model_validate({"wall_seconds": 60, "cpu_seconds": seconds, "memory_mb": 200, **attack.limits})
     with uncounted.run(Run("python", PRELUDE + HIDING + attack.code, limits=limits)) as outcome:
         assert outcome.verdict in attack.verdicts, outcome
 
