@@ -17,6 +17,7 @@ from pydantic import TypeAdapter
 from shared.contracts.jobs import JobRequest
 from tests.assay.terminal import Shell, plain
 from tests.docs.examples import DATA, PAGES, ROOT, RUN, SHOWN, Block, blocks, script
+from tests.support.forks import commands
 
 FILES = Path(__file__).with_name("files")
 BLOCKS = [block for page in PAGES for block in blocks(page)]
@@ -32,9 +33,9 @@ def reader(servers_folder: Path) -> Iterator[Shell]:
     folder = servers_folder / "reader"
     shutil.copytree(FILES, folder)
     (folder / ".venv").symlink_to(sys.prefix)  # as in a clone
-    commands = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    path = os.pathsep.join([str(commands()), str(Path(sys.executable).parent), os.environ["PATH"]])
     own = {"ASSAY_HOME": str(servers_folder / "examples"), "ASSAY_CONFIG": str(servers_folder / "profiles.toml")}
-    shell = Shell(folder, {**plain(), **own, "PATH": commands})
+    shell = Shell(folder, {**plain(), **own, "PATH": path})
     try:
         ran = shell("up", "-d", "--script", "models.yaml")
         assert ran.status == 0, ran.talk

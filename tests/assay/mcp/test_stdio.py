@@ -1,4 +1,7 @@
-"""``assay mcp`` as a host starts it: a process, spoken to by real clients, beside a running installation."""
+"""``assay mcp`` as a host starts it: a process, spoken to by real clients, beside a running installation.
+
+The strange clients start it with Python; the others get a fork of a process that has its imports.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +17,14 @@ import pytest
 from mcp import Client, StdioServerParameters, stdio_client
 
 from tests.assay.terminal import DATA, Shell
+from tests.support.forks import commands
 
 Use = Callable[[Client], Awaitable[None]]
 
 
 def parameters(shell: Shell, *options: str) -> StdioServerParameters:
-    command, *words = Shell.command(["mcp", *options])
-    return StdioServerParameters(command=command, args=words, env=dict(shell.env), cwd=shell.folder)
+    command = str(commands() / "assay")
+    return StdioServerParameters(command=command, args=["mcp", *options], env=dict(shell.env), cwd=shell.folder)
 
 
 def talk(shell: Shell, use: Use, *options: str) -> None:
