@@ -138,12 +138,19 @@ def test_lines_that_are_no_messages_do_not_end_the_server(shell: Shell) -> None:
     ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
     hostile = ["", "{", "[" * 5000, "null", '{"jsonrpc": "1.0"}', "\ufeff{}", '"x"', '{"jsonrpc":"2.0","id":[]}']
     lines = [json.dumps(hello), json.dumps(ready), *hostile, json.dumps(ping)]
-    ran = subprocess.run(
-        Shell.command(["mcp"]), input="\n".join(lines) + "\n", env=dict(shell.env), cwd=shell.folder,
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
-    assert ran.returncode == 0, ran.stderr
-    answers = [json.loads(line) for line in ran.stdout.splitlines()]
+    with subprocess.Popen(
+        Shell.command(["mcp"]), env=dict(shell.env), cwd=shell.folder, text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as server:  # fmt: skip
+        assert server.stdin is not None
+        assert server.stdout is not None
+        server.stdin.write("\n".join(lines) + "\n")
+        server.stdin.flush()
+        answers: list[Any] = []
+        while not answers or answers[-1].get("id") != 2:  # whatever is still unanswered when the input ends stays so
+            answers.append(json.loads(server.stdout.readline()))
+        _, complaint = server.communicate(timeout=60)
+    assert server.returncode == 0, complaint
     assert {"jsonrpc": "2.0", "id": 2, "result": {}} in answers
     assert answers[0]["result"]["serverInfo"]["name"] == "assay"
 
