@@ -89,7 +89,7 @@ def _make(tree: Path, target: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=tree, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.slow(seconds=12)
+@pytest.mark.slow(seconds=4)
 def test_a_broken_environment_is_replaced_and_one_that_works_is_kept(tmp_path: Path, start: Start) -> None:
     tree = _tree(tmp_path / "tree")
     _broken(tree)
@@ -120,7 +120,7 @@ def test_a_broken_environment_is_replaced_and_one_that_works_is_kept(tmp_path: P
     assert _run(tree).stderr == ""
 
 
-@pytest.mark.slow(seconds=6)
+@pytest.mark.slow(seconds=3)
 def test_an_installation_that_fails_leaves_the_old_environment(tree: Path) -> None:
     _fake(tree)
     _lock(tree, "0" * 64)

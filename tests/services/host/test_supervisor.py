@@ -21,11 +21,13 @@ import pytest
 from services.host.folder import InstallationFolder, Status, alive, current_status, stop
 from services.host.installation import free_port
 from tests.services.host.root import gives_up_root
+from tests.support import forks
 from tests.support.wait import until
 
 pytestmark = pytest.mark.slow(seconds=2)
 ROOT = Path(__file__).resolve().parents[3]
 Run = Callable[..., "RunningInstallation"]
+_IMPORTS = ("services.host.preflight", "services.host.installation", "services.host.supervisor")
 _SECRETS = {"GROQ_API_KEY": "gsk-test", "UNRELATED_PASSWORD": "hunter2", "ASSAY_API_KEY": "ask_x_y"}
 
 
@@ -244,12 +246,12 @@ def test_up_on_a_running_installation_names_the_settings_that_are_different(
 ) -> None:
     env = {**_without_servers(), "ASSAY_HOME": str(installation.folder.path), "GROQ_API_KEY": "gsk-other"}
     told = _host({**env, "ASSAY_LEASE_SECONDS": "7"}, "up")
-    assert told.returncode == 0, told.stderr
-    assert "Assay is already running. It goes on with the settings that it was started with" in told.stderr
-    assert "ASSAY_LEASE_SECONDS is new" in told.stderr
-    assert "GROQ_API_KEY is different" in told.stderr
-    assert "`assay down`, then `assay up`, to use these." in told.stderr
-    assert "gsk-" not in told.stderr
+    assert told.status == 0, told.talk
+    assert "Assay is already running. It goes on with the settings that it was started with" in told.talk
+    assert "ASSAY_LEASE_SECONDS is new" in told.talk
+    assert "GROQ_API_KEY is different" in told.talk
+    assert "`assay down`, then `assay up`, to use these." in told.talk
+    assert "gsk-" not in told.talk
     kept = (installation.folder.path / "settings.json").read_text()
     assert "GROQ_API_KEY" in kept
     assert "gsk-" not in kept
@@ -259,8 +261,8 @@ def test_an_unknown_process_among_the_replicas_is_a_usage_error(tmp_path: Path) 
     for text in ("gatway=2", "execution=many", "execution"):
         env = {**_without_servers(), "ASSAY_HOME": str(tmp_path), "ASSAY_REPLICAS": text, "ASSAY_PORT": "0"}
         answer = _host(env, "up")
-        assert answer.returncode == 2
-        assert "ASSAY_REPLICAS" in answer.stderr
+        assert answer.status == 2
+        assert "ASSAY_REPLICAS" in answer.talk
 
 
 def test_a_taken_port_is_named(tmp_path: Path) -> None:
@@ -269,8 +271,8 @@ def test_a_taken_port_is_named(tmp_path: Path) -> None:
         other.listen()
         port = other.getsockname()[1]
         answer = _host({**_without_servers(), "ASSAY_HOME": str(tmp_path), "ASSAY_PORT": str(port)}, "up", "-d")
-    assert answer.returncode == 1
-    assert str(port) in answer.stderr
+    assert answer.status == 1
+    assert str(port) in answer.talk
     assert free_port("127.0.0.1", 0) > 0
 
 
@@ -288,8 +290,8 @@ def test_settings_that_do_not_fit_and_servers_that_are_away_are_named_at_once(
     tmp_path: Path, variable: str, value: str, status: int
 ) -> None:
     answer = _host({**_without_servers(), "ASSAY_HOME": str(tmp_path / "home"), variable: value}, "up", "-d")
-    assert answer.returncode == status
-    assert answer.stderr.startswith(variable)
+    assert answer.status == status
+    assert answer.talk.startswith(variable)
     assert not (tmp_path / "home" / "postgres").exists()  # nothing was started
 
 
@@ -303,14 +305,11 @@ def test_a_setting_of_one_process_that_does_not_fit_ends_the_start_with_its_name
 def test_status_before_the_first_start_exits_with_5(tmp_path: Path) -> None:
     env = {**_without_servers(), "ASSAY_HOME": str(tmp_path / "none"), "ASSAY_PORT": "8123"}
     answers = {output: _host(env, "status", "-o", output) for output in ("text", "json", "env")}
-    assert [answer.returncode for answer in answers.values()] == [5, 5, 5]
-    assert json.loads(answers["json"].stdout)["services"] == []
-    assert "export ASSAY_URL=http://127.0.0.1:8123\n" in answers["env"].stdout
-    assert _host({**_without_servers(), "ASSAY_HOME": str(tmp_path / "none")}, "down").returncode == 0
+    assert [answer.status for answer in answers.values()] == [5, 5, 5]
+    assert json.loads(answers["json"].out)["services"] == []
+    assert "export ASSAY_URL=http://127.0.0.1:8123\n" in answers["env"].out
+    assert _host({**_without_servers(), "ASSAY_HOME": str(tmp_path / "none")}, "down").status == 0
 
 
-def _host(env: Mapping[str, str], *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "services.host", *words],
-        cwd=ROOT, env=dict(env), capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
+def _host(env: Mapping[str, str], *words: str) -> forks.Ran:
+    return forks.run("services.host", words, env, ROOT, imports=_IMPORTS)
