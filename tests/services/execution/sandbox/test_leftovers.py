@@ -11,7 +11,6 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 
 from services.execution.sandbox.host.scratch import Scratch
 from services.execution.sandbox.run import Run
@@ -21,11 +20,10 @@ from tests.services.execution.sandbox.leftovers import children_of
 from tests.support.wait import until
 
 
-@pytest.mark.slow(seconds=19)
+@pytest.mark.slow(seconds=60)
+@pytest.mark.timeout(600)  # next to a busy machine
 def test_closing_leaves_no_process_mount_group_file_or_descriptor(tmp_path: Path) -> None:
-    """After 170 runs by default, and after more than 1,000 with ``HYPOTHESIS=random``."""
-    rounds = str(settings().max_examples * 2 // 3)
-    command = [sys.executable, "-m", "tests.services.execution.sandbox.leftovers", str(tmp_path), rounds]
+    command = [sys.executable, "-m", "tests.services.execution.sandbox.leftovers", str(tmp_path), "200"]
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
     assert answer.returncode == 0, answer.stderr
     assert json.loads(answer.stdout) == {}

@@ -21,7 +21,7 @@ _CHECKS = [
 ]
 #: More of them with HYPOTHESIS=random, as everywhere; there are 130 operations.
 _SETTINGS = settings(
-    max_examples=12 if os.environ.get("HYPOTHESIS") == "random" else 3,
+    max_examples=12 if os.environ.get("HYPOTHESIS") == "random" else 6,
     deadline=None,
     database=None,
     derandomize=True,
