@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -16,6 +17,8 @@ from shared.contracts.detect import TechnologyKind
 #: How much a dependency proves, by where it is declared.
 _WEIGHTS = {"prod": 0.92, "optional": 0.6, "peer": 0.55, "dev": 0.35, "test": 0.3, "indirect": 0.15}
 _USUAL_IN_DEV = 0.88
+#: Dependencies of a package that prove the same framework.
+MAX_PROOFS = 20
 _MODULE_MAJOR = re.compile(r"/v\d+$")
 
 
@@ -26,9 +29,11 @@ class Frameworks:
 
     def detect(self, survey: Survey) -> Iterable[tuple[Package, TechnologyFinding]]:
         for package in survey.packages.values():
+            shown: Counter[str] = Counter()
             for dependency in package.dependencies.values():
                 technology = self._named(dependency)
-                if technology is not None:
+                if technology is not None and shown[technology.id] < MAX_PROOFS:
+                    shown[technology.id] += 1
                     yield package, self._by_dependency(survey, package, dependency, technology)
             yield from ((package, by_file) for by_file in self._by_files(survey, package))
             yield from ((package, by_source) for by_source in self._by_sources(survey, package))

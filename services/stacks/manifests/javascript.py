@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from services.stacks.manifests.formats import Broken, read_json, read_jsonc, read_yaml, without_comments
+from services.stacks.manifests.formats import read_json, read_jsonc, read_yaml, without_comments
 from services.stacks.manifests.model import Json, Manifest, Scope, dig, table, text_of, texts
 
 _SCOPES: tuple[tuple[str, Scope], ...] = (
@@ -124,12 +124,3 @@ def read_nx(manifest: Manifest) -> None:
     manifest.facts["targets"] = "\n".join(table(data.get("targets")))
     if output := text_of(dig(data, "targets", "build", "options", "outputPath")):
         manifest.facts["output"] = output
-
-
-def pnpm_packages(text: str) -> list[str]:
-    """The globs of ``pnpm-workspace.yaml``; without them the file is only settings."""
-    try:
-        wanted = read_yaml(text).get("packages")
-    except Broken:
-        return []
-    return [one for one in wanted if isinstance(one, str)] if isinstance(wanted, list) else []

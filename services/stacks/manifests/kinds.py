@@ -251,8 +251,8 @@ def parse(tree: Tree, path: str, kind: ManifestKind) -> Manifest:
         manifest.problems.append(f"{path}: {size:,} bytes; a manifest over {MANIFEST_BYTES >> 20} MB is not read")
         manifest.text = ""
         return manifest
-    if "\0" in manifest.text[:512]:
-        manifest.problems.append(f"{path}:1: not UTF-8 text")
+    if (nul := manifest.text.find("\0")) >= 0:
+        manifest.problems.append(f"{path}:{manifest.line_at(nul)}: holds a NUL character, so it is not text")
         manifest.text = ""
         return manifest
     if kind.name not in _WHOLE and len(manifest.text) > MOST_SEARCHED:

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from services.stacks.budget import Budget, inherited_budget
 from services.stacks.manifests.gradle import Catalog, apply_catalogs, read_build_gradle, read_catalog
 from services.stacks.manifests.model import Manifest
 from services.stacks.scan.model import Scan
@@ -26,6 +27,7 @@ class GradleBuilds:
     """The catalogs, scripts and convention plugins of a source, each read once."""
 
     scan: Scan
+    budget: Budget = field(default_factory=inherited_budget)
     _catalogs: dict[str, dict[str, Catalog]] = field(default_factory=dict)
     _scripts: dict[str, Manifest] = field(default_factory=dict)
 
@@ -42,7 +44,7 @@ class GradleBuilds:
             sources += [path for path in [next((p for p in places if p and self.scan.tree.has(p)), None)] if path]
         for path in sources if depth else ():
             script = self._read(path, depth)
-            if script.path != manifest.path:
+            if script.path != manifest.path and self.budget.take(len(script.dependencies) + len(script.facts)):
                 manifest.dependencies.extend(script.dependencies)
                 manifest.statements.extend(script.statements)
                 manifest.facts |= {key: "0" for key in script.facts if key.startswith("plugin:")}

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
+from services.stacks.budget import Budget, inherited_budget
 from services.stacks.manifests.dotnet import read_shared
 from services.stacks.manifests.formats import Broken
 from services.stacks.manifests.model import Dependency, Manifest, Statement
@@ -17,10 +18,10 @@ from services.stacks.packages.package import Package
 from services.stacks.scan.model import Scan
 from services.stacks.tree import ancestors, join, parent, resolved
 
-#: So many requirement files are followed from one.
-_MOST_INCLUDED = 40
-#: So many parents of a Maven project are followed.
-_MOST_PARENTS = 40
+#: Requirement files that are followed from one.
+MAX_INCLUDED = 40
+#: Parents of a Maven project that are followed.
+MAX_PARENTS = 40
 _CENTRAL = ("Directory.Build.props", "Directory.Packages.props")
 
 
@@ -47,12 +48,14 @@ class Inheritance:
     scan: Scan
     catalogs: Catalogs = field(init=False)
     gradle: GradleBuilds = field(init=False)
+    budget: Budget = field(default_factory=inherited_budget)
+    _requirement_files: dict[str, Manifest] = field(default_factory=dict)
     _own: dict[str, OwnContent] = field(default_factory=dict)  #: by path, before anything was inherited
     _central: dict[str, CentralProps | Broken] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.catalogs = Catalogs(self.scan)
-        self.gradle = GradleBuilds(self.scan)
+        self.gradle = GradleBuilds(self.scan, self.budget)
 
     def complete(self, packages: Iterable[Package]) -> None:
         """Dependencies by name, with what parents, catalogs and central lists add to them."""
@@ -64,6 +67,7 @@ class Inheritance:
                     known = package.dependencies.get(key)
                     if known is None or (known.scope != "prod" and dependency.scope == "prod"):
                         package.dependencies[key] = dependency
+        self.scan.warnings += self.budget.warnings
 
     def _take(self, package: Package) -> None:
         for manifest in package.manifests:
@@ -111,7 +115,10 @@ class Inheritance:
 
     def _shared(self, manifest: Manifest, outer: Manifest) -> None:
         """What a build declares for all the projects below it."""
-        for dependency in self._by_itself(outer).dependencies:
+        own = self._by_itself(outer).dependencies
+        if not self.budget.take(len(own) + len(outer.facts)):
+            return
+        for dependency in own:
             library = f"shared-library:{dependency.name}"
             plugin = f"shared-plugin:{dependency.name.removeprefix('plugin:')}"
             if library in outer.facts or plugin in outer.facts:
@@ -125,7 +132,7 @@ class Inheritance:
         """Follow the requirement files that a manifest reads, and those that they read."""
         left, seen = [manifest], {manifest.path}
         versions: dict[str, str] = {}
-        while left and len(seen) <= _MOST_INCLUDED:
+        while left and len(seen) <= MAX_INCLUDED:
             here = left.pop()
             for line in here.facts.get("includes", "").splitlines():
                 how, _, relative = line.partition(" ")
@@ -133,8 +140,9 @@ class Inheritance:
                 if path is None or path in seen or not self.scan.tree.has(path):
                     continue
                 seen.add(path)
-                read = Manifest(path, "requirements.txt", "pypi", self.scan.tree.text(path, 1 << 20) or "")
-                read_requirements(read)
+                read = self._requirement_file(path)
+                if not self.budget.take(len(read.dependencies)):
+                    return
                 if how == "c":
                     versions |= {one.name: one.version for one in read.dependencies if one.version}
                 else:
@@ -144,6 +152,13 @@ class Inheritance:
             replace(one, version=versions[one.name]) if one.version is None and one.name in versions else one
             for one in manifest.dependencies
         ]
+
+    def _requirement_file(self, path: str) -> Manifest:
+        if path not in self._requirement_files:
+            read = Manifest(path, "requirements.txt", "pypi", self.scan.tree.text(path, 1 << 20) or "")
+            read_requirements(read)
+            self._requirement_files[path] = read
+        return self._requirement_files[path]
 
     def _dotnet(self, package: Package, manifest: Manifest) -> None:
         """What ``Directory.Build.props`` sets and ``Directory.Packages.props`` pins, from the nearest folder."""
@@ -181,7 +196,7 @@ class Inheritance:
         """Follow parents inside the tree: what they depend on, every child depends on."""
         self._by_itself(manifest)
         seen, here = {manifest.path}, manifest
-        while (relative := here.facts.get("parent")) and len(seen) <= _MOST_PARENTS:
+        while (relative := here.facts.get("parent")) and len(seen) <= MAX_PARENTS:
             path = resolved(here.folder, relative)
             if path is not None and not path.endswith(".xml"):
                 path = join(path, "pom.xml")
@@ -191,6 +206,8 @@ class Inheritance:
                 return
             seen.add(outer.path)
             own = self._by_itself(outer)
+            if not self.budget.take(len(own.dependencies) + len(outer.facts)):
+                return
             manifest.dependencies.extend(
                 replace(dependency, scope="indirect") if dependency.section == "parent" else dependency
                 for dependency in own.dependencies

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from services.stacks.globs import glob_regex
+from services.stacks.budget import Budget
 from services.stacks.manifests.formats import read_jsonc, read_yaml
 from services.stacks.manifests.functional import cabal_packages
-from services.stacks.manifests.javascript import pnpm_packages, workspace_globs
+from services.stacks.manifests.javascript import workspace_globs
 from services.stacks.manifests.model import Manifest, dig, texts
 from services.stacks.manifests.native import go_work_members
 from services.stacks.packages.package import Package
 from services.stacks.packages.survey import Survey
+from services.stacks.phases.workspace_patterns import MAX_PATTERNS, WorkspacePatterns
 from services.stacks.tree import join, resolved
 from shared.contracts.detect import Workspace
 
-#: Of one workspace.
-_MOST_GLOBS = 1000
+#: Modules that the reactors of a source list, and comparisons of a pattern with a folder: of all its workspaces.
+MAX_MODULES = 100_000
+MAX_COMPARISONS = 5_000_000
 
 
 @dataclass(frozen=True)
@@ -28,17 +29,35 @@ class DeclaredWorkspace:
     members: tuple[str, ...]
 
 
+@dataclass
+class _Budgets:
+    """Limits over all workspaces of a source."""
+
+    modules: Budget = field(
+        default_factory=lambda: Budget(
+            MAX_MODULES, f"only the first {MAX_MODULES:,} modules of the reactors were followed"
+        )
+    )
+    comparisons: Budget = field(
+        default_factory=lambda: Budget(
+            MAX_COMPARISONS, "the workspace has too many patterns: not all members are listed"
+        )
+    )
+
+
 def find_workspace(survey: Survey) -> Workspace | None:
-    """The workspace at the root of what is looked at; without one, the largest below it."""
+    """Return the workspace at the root of what is scanned, or the largest below it."""
     root = survey.scan.root
+    budgets = _Budgets()
     declared: list[DeclaredWorkspace] = []
     for folder, scanned in survey.scan.folders.items():  # in the order of their paths
         if not (scanned.manifests or scanned.markers) or folder.count("/") > 3:
             continue
         covered = any(folder in workspace.members for workspace in declared if workspace.manager == "maven")
-        declared.extend(workspace for workspace in _declared(survey, folder, covered) if workspace.members)
+        declared.extend(workspace for workspace in _declared(survey, folder, covered, budgets) if workspace.members)
         if declared and folder == root:
             break
+    survey.warnings += [*budgets.modules.warnings, *budgets.comparisons.warnings]
     if not declared:
         return None
     best = min(
@@ -48,19 +67,19 @@ def find_workspace(survey: Survey) -> Workspace | None:
     return Workspace(manager=best.manager, members=list(best.members))
 
 
-def _declared(survey: Survey, folder: str, covered: bool) -> Iterable[DeclaredWorkspace]:
+def _declared(survey: Survey, folder: str, covered: bool, budgets: _Budgets) -> Iterable[DeclaredWorkspace]:
     """What a folder declares; ``covered``: it is a module whose own modules are counted with those of its parent."""
     names = survey.scan.folders[folder].files
     manifests = {manifest.kind: manifest for manifest in survey.scan.folders[folder].manifests}
     node = manifests.get("package.json") or manifests.get("package.json5") or manifests.get("package.yaml")
     if "pnpm-workspace.yaml" in names:
-        globs = pnpm_packages(survey.scan.tree.text(join(folder, "pnpm-workspace.yaml")) or "")
-        yield _of(survey, "pnpm", folder, globs, _is_node)
+        globs = texts(survey.read(join(folder, "pnpm-workspace.yaml"), read_yaml).get("packages"))
+        yield _of(survey, budgets, "pnpm", folder, globs, _is_node)
     elif node is not None and (globs := workspace_globs(node.data)):
-        yield _of(survey, _node_manager(survey, folder), folder, globs, _is_node)
+        yield _of(survey, budgets, _node_manager(survey, folder), folder, globs, _is_node)
     elif "lerna.json" in names:
         globs = texts(survey.read(join(folder, "lerna.json"), read_jsonc).get("packages")) or ["packages/*"]
-        yield _of(survey, _node_manager(survey, folder), folder, globs, _is_node)
+        yield _of(survey, budgets, _node_manager(survey, folder), folder, globs, _is_node)
     elif "nx.json" in names:
         listed = (
             scanned.path
@@ -73,56 +92,56 @@ def _declared(survey: Survey, folder: str, covered: bool) -> Iterable[DeclaredWo
         paths = [dig(project, "projectFolder") for project in projects] if isinstance(projects, list) else []
         yield DeclaredWorkspace("rush", folder, _existing(survey, folder, texts(paths)))
     if (deno := manifests.get("deno.json")) and (globs := _deno(deno)):
-        yield _of(survey, "deno", folder, globs, lambda names: "deno.json" in names or "deno.jsonc" in names)
-    yield from _others(survey, folder, names, manifests, covered)
+        yield _of(survey, budgets, "deno", folder, globs, lambda names: "deno.json" in names or "deno.jsonc" in names)
+    yield from _others(survey, folder, names, manifests, covered, budgets)
 
 
 def _others(
-    survey: Survey, folder: str, names: dict[str, int], manifests: dict[str, Manifest], covered: bool
+    survey: Survey, folder: str, names: dict[str, int], manifests: dict[str, Manifest], covered: bool, budgets: _Budgets
 ) -> Iterable[DeclaredWorkspace]:
     if cargo := manifests.get("Cargo.toml"):
         globs = texts(dig(cargo.data, "workspace", "members"))
         without = [f"!{glob}" for glob in texts(dig(cargo.data, "workspace", "exclude"))]
-        yield _of(survey, "cargo", folder, [*globs, *without], lambda names: "Cargo.toml" in names)
+        yield _of(survey, budgets, "cargo", folder, [*globs, *without], lambda names: "Cargo.toml" in names)
     if "go.work" in names:
         paths = go_work_members(survey.scan.tree.text(join(folder, "go.work")) or "")
         yield DeclaredWorkspace("go", folder, _existing(survey, folder, paths, root_too=True))
     if python := manifests.get("pyproject.toml"):
         globs = texts(dig(python.data, "tool", "uv", "workspace", "members"))
         without = [f"!{glob}" for glob in texts(dig(python.data, "tool", "uv", "workspace", "exclude"))]
-        yield _of(survey, "uv", folder, [*globs, *without], lambda names: "pyproject.toml" in names)
+        yield _of(survey, budgets, "uv", folder, [*globs, *without], lambda names: "pyproject.toml" in names)
     for kind in ("settings.gradle.kts", "settings.gradle"):
         if kind in manifests:
             included = manifests[kind].facts.get("include", "").split("\n")
             yield DeclaredWorkspace("gradle", folder, _existing(survey, folder, [path for path in included if path]))
     if (pom := manifests.get("pom.xml")) and "modules" in pom.facts and not covered:
         modules = [module.removesuffix("/pom.xml") for module in pom.facts["modules"].split("\n")]
-        yield DeclaredWorkspace("maven", folder, _reactor(survey, folder, modules))
+        yield DeclaredWorkspace("maven", folder, _reactor(survey, folder, modules, budgets.modules))
     if solution := manifests.get("*.sln"):
         paths = [path.rpartition("/")[0] for path in solution.facts.get("projects", "").split("\n") if path]
         yield DeclaredWorkspace("dotnet", folder, _existing(survey, folder, paths))
     if (mix := manifests.get("mix.exs")) and "apps_path" in mix.facts:
-        yield _of(survey, "mix", folder, [f"{mix.facts['apps_path']}/*"], lambda names: "mix.exs" in names)
+        yield _of(survey, budgets, "mix", folder, [f"{mix.facts['apps_path']}/*"], lambda names: "mix.exs" in names)
     if pubspec := manifests.get("pubspec.yaml"):
         yield DeclaredWorkspace("pub", folder, _existing(survey, folder, texts(pubspec.data.get("workspace"))))
     if "melos.yaml" in names:
         globs = texts(survey.read(join(folder, "melos.yaml"), read_yaml).get("packages"))
-        yield _of(survey, "melos", folder, globs, lambda names: "pubspec.yaml" in names)
+        yield _of(survey, budgets, "melos", folder, globs, lambda names: "pubspec.yaml" in names)
     if (sbt := manifests.get("build.sbt")) and sbt.facts.get("members"):
         yield DeclaredWorkspace("sbt", folder, _existing(survey, folder, sbt.facts["members"].split("\n")))
     if "cabal.project" in names:
         globs = cabal_packages(survey.scan.tree.text(join(folder, "cabal.project")) or "")
-        yield _of(survey, "cabal", folder, globs, _is_haskell)
+        yield _of(survey, budgets, "cabal", folder, globs, _is_haskell)
     elif "stack.yaml" in names:
         listed = survey.read(join(folder, "stack.yaml"), read_yaml).get("packages")
-        yield _of(survey, "stack", folder, [path for path in texts(listed) if path != "."], _is_haskell)
+        yield _of(survey, budgets, "stack", folder, [path for path in texts(listed) if path != "."], _is_haskell)
     if "bazel" in manifests:
         yield DeclaredWorkspace("bazel", folder, _below(survey, folder, ("BUILD.bazel", "BUILD")))
     if "pants.toml" in manifests:
         yield DeclaredWorkspace("pants", folder, _below(survey, folder, ("BUILD", "BUILD.pants")))
 
 
-def _reactor(survey: Survey, folder: str, modules: list[str]) -> tuple[str, ...]:
+def _reactor(survey: Survey, folder: str, modules: list[str], budget: Budget) -> tuple[str, ...]:
     """Maven's modules may have modules; each folder is entered once, so a circle ends."""
     seen: set[str] = set()
     left = list(_existing(survey, folder, modules))
@@ -130,6 +149,8 @@ def _reactor(survey: Survey, folder: str, modules: list[str]) -> tuple[str, ...]
         here = left.pop()
         if here in seen:
             continue
+        if not budget.take():
+            break
         seen.add(here)
         for manifest in survey.scan.manifests_at(here):
             inner = manifest.facts.get("modules") if manifest.kind == "pom.xml" else None
@@ -146,40 +167,26 @@ def _is_node(names: dict[str, int]) -> bool:
 
 
 def _of(
-    survey: Survey, manager: str, folder: str, globs: list[str], holds: Callable[[dict[str, int]], bool]
+    survey: Survey,
+    budgets: _Budgets,
+    manager: str,
+    folder: str,
+    globs: list[str],
+    holds: Callable[[dict[str, int]], bool],
 ) -> DeclaredWorkspace:
-    """Every folder that the globs mean and that holds a manifest; later negations take away."""
-    if len(globs) > _MOST_GLOBS:
-        survey.warnings.append(f"{folder or '.'}: only the first {_MOST_GLOBS} patterns of the workspace were followed")
-    wanted = [_pattern(glob) for glob in globs[:_MOST_GLOBS]]
-    members = []
+    """Return every folder that the globs mean and that holds a manifest; later negations take away."""
+    patterns = WorkspacePatterns.of(globs)
+    if not patterns.complete:
+        survey.warnings.append(
+            f"{folder or '.'}: only the first {MAX_PATTERNS} patterns of the workspace were followed"
+        )
     base = len(folder) + 1 if folder else 0
-    for scanned in survey.scan.below(folder) if wanted else ():
-        if not holds(scanned.files):
-            continue
-        below = scanned.path[base:]
-        chosen = False
-        for pattern, negated in wanted:
-            if chosen is negated and pattern.fullmatch(below):
-                chosen = not negated
-        if chosen:
-            members.append(scanned.path)
+    members = [
+        scanned.path
+        for scanned in (survey.scan.below(folder) if patterns.runs else ())
+        if holds(scanned.files) and patterns.chosen(scanned.path[base:], budgets.comparisons)
+    ]
     return DeclaredWorkspace(manager, folder, tuple(members))
-
-
-def _pattern(glob: str) -> tuple[re.Pattern[str], bool]:
-    negated = glob.startswith("!")
-    plain = glob[1:] if negated else glob
-    plain = plain.removeprefix("./").strip("/")
-    choices = [glob_regex(one) for one in _braces(plain)]
-    return re.compile("|".join(choices)), negated
-
-
-def _braces(glob: str) -> list[str]:
-    match = re.match(r"(.*?)\{([^{}]*)\}(.*)", glob)
-    if not match:
-        return [glob]
-    return [f"{match[1]}{part}{rest}" for part in match[2].split(",")[:50] for rest in _braces(match[3])[:50]]
 
 
 def _existing(survey: Survey, folder: str, paths: Iterable[str], root_too: bool = False) -> tuple[str, ...]:

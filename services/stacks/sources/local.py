@@ -46,10 +46,13 @@ class LocalReader:
 def open_folder(root: Path, most_entries: int) -> Tree:
     """List the folder.
 
-    Raises: SourceUnreadable when it is no folder, SourceTooLarge beyond ``most_entries``.
+    Raises: SourceUnreadable when it is not a folder or cannot be listed, SourceTooLarge beyond ``most_entries``.
     """
-    if not root.is_dir():
-        raise SourceUnreadable("the path is not a folder that Assay can read")
+    try:
+        with os.scandir(root):
+            pass
+    except (OSError, ValueError):
+        raise SourceUnreadable("the path is not a folder that Assay can read") from None
     folders: dict[str, Folder] = {}
     warnings: list[str] = []
     stack, seen = [""], 0

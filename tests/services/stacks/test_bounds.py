@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import lzma
+import os
 import time
 import zlib
+from pathlib import Path
 
 import pytest
 
@@ -14,8 +16,9 @@ from services.stacks.scan.scanner import Scanner
 from services.stacks.selector import ArchiveSelector
 from services.stacks.sources.archive import open_archive
 from services.stacks.sources.collector import SourceLimits
+from services.stacks.sources.local import open_folder
 from services.stacks.tree import Tree
-from shared.errors import SourceTooLarge
+from shared.errors import SourceTooLarge, SourceUnreadable
 from tests.services.stacks.archives import tar
 from tests.services.stacks.trees import detected, engine, service, tree_of
 
@@ -101,6 +104,146 @@ def test_a_workspace_with_endless_patterns_says_that_it_was_cut() -> None:
     result, warnings = engine().detect(tree_of(files))
     assert result.workspace is None
     assert warnings == [".: only the first 1000 patterns of the workspace were followed"]
+
+
+@pytest.mark.parametrize(
+    "glob",
+    ["p" + "{a,b}" * 26, "p" + "{a,b}" * 40, "{" * 200 + "a,b" + "}" * 200, "{a,{b,{c,d}}}" * 20,
+     "{" + ",".join(map(str, range(300))) + "}" + "{x,y,z}" * 20],
+    ids=["26 groups", "40 groups", "nested 200 deep", "nested side by side", "wide and deep"],
+)  # fmt: skip
+@pytest.mark.parametrize("manifest", ["package.json", "pnpm-workspace.yaml", "Cargo.toml", "lerna.json", "melos.yaml"])
+def test_braces_of_a_workspace_are_expanded_under_a_budget(glob: str, manifest: str) -> None:
+    texts = {
+        "package.json": {"name": "a", "workspaces": [glob]},
+        "pnpm-workspace.yaml": f"packages:\n  - '{glob}'\n",
+        "Cargo.toml": f'[workspace]\nmembers = ["{glob}"]\n',
+        "lerna.json": {"packages": [glob]},
+        "melos.yaml": f"packages:\n  - '{glob}'\n",
+    }
+    files = {"go.mod": "module a\n", "p/package.json": {"name": "p"}, manifest: texts[manifest]}
+    began = time.process_time()
+    result, warnings = engine().detect(tree_of(files))
+    assert time.process_time() - began < 5
+    assert result.services
+    if glob.startswith("{" * 200):
+        assert warnings == []
+    else:
+        assert warnings == [".: only the first 1000 patterns of the workspace were followed"]
+
+
+def test_patterns_and_folders_are_compared_under_a_budget() -> None:
+    files: dict[str, object] = {f"d{n}/package.json": {} for n in range(8000)}
+    files["package.json"] = {"workspaces": [f"*{n}*x" for n in range(1000)]}
+    began = time.process_time()
+    _, warnings = engine().detect(tree_of(files))
+    assert time.process_time() - began < 30
+    assert warnings == ["the workspace has too many patterns: not all members are listed"]
+
+
+def test_nested_braces_of_a_workspace_are_all_followed() -> None:
+    files = {f"{path}/package.json": {"name": path} for path in ("apps/a", "apps/b1", "apps/b2", "libs/c")}
+    workspace = detected({"package.json": {"workspaces": ["apps/{a,b{1,2}}", "!apps/{b1,x}"]}, **files}).workspace
+    assert workspace is not None
+    assert workspace.members == ["apps/a", "apps/b2"]
+
+
+ALIASES = "".join(f"{a}: &{a} [{','.join([f'*{b}'] * 9)}]\n" for b, a in zip("abcdefghi", "bcdefghij", strict=True))
+BOMB = "a: &a [" + ",".join("x" * 9) + "]\n" + ALIASES
+
+
+@pytest.mark.parametrize(
+    ("name", "tail"),
+    [("pnpm-workspace.yaml", "packages: *j\n"), ("melos.yaml", "packages: *j\n"), ("stack.yaml", "packages: *j\n"),
+     ("compose.yaml", "services: *j\n"), ("pubspec.yaml", "dependencies: *j\n"), ("render.yaml", "services: *j\n")]
+)  # fmt: skip
+def test_yaml_that_its_aliases_blow_up_is_named_wherever_it_is_read(name: str, tail: str) -> None:
+    files = {"package.json": {"name": "a", "dependencies": {"express": "4"}}, name: BOMB + tail}
+    result, warnings = engine().detect(tree_of(files))
+    told = [*warnings, *(warning for service in result.services for warning in service.warnings)]
+    assert [warning for warning in told if name in warning and "more than 100,000 values" in warning], told
+
+
+def test_scripts_that_apply_all_those_before_them_do_not_double() -> None:
+    files = {
+        f"s{n}.gradle": "\n".join(f"apply from: 's{m}.gradle'" for m in range(n))
+        + f"\ndependencies {{ implementation 'io.javalin:javalin{n}:6' }}\n"
+        for n in range(40)
+    }
+    files["build.gradle"] = "\n".join(f"apply from: 's{n}.gradle'" for n in range(40))
+    began = time.process_time()
+    _, warnings = engine().detect(tree_of({**files, "src/main/java/A.java": "class A {}\n"}))
+    assert time.process_time() - began < 20
+    assert warnings == ["the manifests take more than 500,000 dependencies from others: the rest is left out"]
+
+
+def test_requirement_files_that_every_package_includes_are_read_once_and_counted() -> None:
+    long = "\n".join(f"p{n}==1" for n in range(20_000))
+    files = {f"a{n}/requirements.txt": "-r ../long.txt\nflask\n" for n in range(100)} | {"long.txt": long}
+    began = time.process_time()
+    result, warnings = engine().detect(tree_of({**files, **{f"a{n}/x.py": "1\n" for n in range(100)}}))
+    assert time.process_time() - began < 20
+    assert len(result.services) == 100
+    assert warnings == ["the manifests take more than 500,000 dependencies from others: the rest is left out"]
+
+
+def test_a_parent_with_thousands_of_dependencies_is_inherited_under_a_budget() -> None:
+    many = "".join(f"<dependency><groupId>g</groupId><artifactId>a{n}</artifactId></dependency>" for n in range(20_000))
+    files = {f"m{n}/pom.xml": f"<project><parent/><artifactId>m{n}</artifactId></project>" for n in range(100)}
+    files["pom.xml"] = f"<project><artifactId>p</artifactId><dependencies>{many}</dependencies></project>"
+    began = time.process_time()
+    result, warnings = engine().detect(tree_of(files))
+    assert time.process_time() - began < 20
+    assert len(result.services) == 101
+    assert warnings == ["the manifests take more than 500,000 dependencies from others: the rest is left out"]
+
+
+def test_the_modules_of_reactors_are_followed_under_a_budget() -> None:
+    pom = "<project><artifactId>p</artifactId><modules><module>{}</module></modules></project>"
+    files = {f"p{n:04}/pom.xml": pom.format(f"../p{n - 1:04}") for n in range(1500)}
+    began = time.process_time()
+    result, warnings = engine().detect(tree_of(files))
+    assert time.process_time() - began < 30
+    assert len(result.services) == 1500
+    assert warnings == ["only the first 100,000 modules of the reactors were followed"]
+
+
+@pytest.mark.parametrize("body", ["a\0", "{}\n" * 500 + "\0"], ids=["at once", "late"])
+@pytest.mark.parametrize(
+    "name", ["package.json", "go.mod", "requirements.txt", "build.gradle", "Cargo.toml", "pom.xml"]
+)
+def test_a_nul_in_a_manifest_is_named_with_its_line(name: str, body: str) -> None:
+    detected_service = service(detected({name: body, "a.py": "1\n"}))
+    line = body.count("\n") + 1
+    assert detected_service.warnings == [f"{name}:{line}: holds a NUL character, so it is not text"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_a_folder_that_may_not_be_listed_is_unreadable(tmp_path: Path) -> None:
+    for folder in (tmp_path / "closed", tmp_path / "closed" / "inner"):
+        folder.mkdir()
+    os.chmod(tmp_path, 0o755)
+    os.chmod(tmp_path / "closed", 0o700)
+    child = os.fork()
+    if not child:
+        os.setuid(65534)
+        faults = 0
+        for folder in (tmp_path / "closed", tmp_path / "closed" / "inner"):
+            try:
+                open_folder(folder, 1000)
+            except SourceUnreadable:
+                faults += 1
+            except BaseException:
+                os._exit(99)
+        os._exit(faults)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 2
+
+
+def test_a_file_in_place_of_a_folder_is_unreadable(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    for path in (tmp_path / "file", tmp_path / "missing", tmp_path / "a\0b"):
+        with pytest.raises(SourceUnreadable):
+            open_folder(path, 1000)
 
 
 def test_what_is_left_of_too_many_manifests_is_told() -> None:

@@ -22,7 +22,7 @@ _NOT_SETTINGS = frozenset(
 )
 _DOTENV_LINE = re.compile(r"(?m)^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=[ \t]*[\"']?([^\s\"'#]*)")
 _SETTINGS_PORT = re.compile(r"(?m)\bport\s*[:=]\s*(\d{2,5})\b")
-_PLACEHOLDER = re.compile(r"\$\{([A-Z][A-Z0-9_]+)(?::[^}]*)?\}")
+_PLACEHOLDER = re.compile(r"\$\{([A-Z][A-Z0-9_]+)(?::[^}\n]{0,200})?\}")
 _ACTUATOR_PATH = re.compile(r"management\.endpoints\.web\.base-path\s*=\s*(\S+)")
 _PROPERTY_PORT = re.compile(
     r"(?m)^(?:quarkus\.http|server|micronaut\.server)\.port[ \t]*[=:][ \t]*(?:\$\{\w+:)?(\d{1,5})"

@@ -24,7 +24,7 @@ _COMMON = CodeLanguage(
     endings=(),
     variables=(
         r"\b(?:getenv|env(?:\.(?:int|bool|float|array|json))?)\(\s*['\"]<name>['\"]",
-        r"\$\{<name>(?::[^}]*)?\}",
+        r"\$\{<name>(?::[^}\n]{0,200})?\}",
     ),
     ports=(
         r"\.listen\(\s*\{?\s*(?:port\s*:\s*)?<port>",
