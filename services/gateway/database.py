@@ -202,6 +202,11 @@ class UnitOfWork:
         self.after_commit: list[Callable[[], None]] = []
         self.hold: Callable[[Response], Awaitable[Response]] | None = None  #: may replace the answer after the commit
 
+    @property
+    def tenant(self) -> str | None:
+        """The tenant whose rows the request's connection sees; None when it sees those of all."""
+        return None if self._tenant == EVERYONE else self._tenant
+
     async def connect(self) -> AsyncConnection:
         if self._connection is None:
             begin = self._database.write if self._writes else self._database.read
@@ -268,7 +273,13 @@ async def _unit(request: Request) -> UnitOfWork:
     return cast(UnitOfWork, request.state.unit)
 
 
+async def _row_tenant(request: Request) -> str | None:
+    return cast(UnitOfWork, request.state.unit).tenant
+
+
 #: The request's connection: a transaction for POST, PUT and DELETE, committed when the route has answered below 400.
 Db = Annotated[AsyncConnection, Depends(_connection)]
+#: The tenant whose rows ``Db`` sees, for the statements; None: of all (``EndpointRules.all_tenants``).
+RowTenant = Annotated[str | None, Depends(_row_tenant)]
 #: The request's unit of work: what happens ``after_commit``, and ``hold`` of the answer.
 Unit = Annotated[UnitOfWork, Depends(_unit)]

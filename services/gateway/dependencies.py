@@ -21,6 +21,7 @@ from services.gateway.admission.rates import Rates
 from services.gateway.admission.streams import OpenStreams
 from services.gateway.database import Database
 from services.gateway.health import HealthMonitor
+from services.gateway.http.auditing import CrossTenantReads
 from services.gateway.http.auth import Authenticator, Guesses
 from services.gateway.http.large_bodies import LargeBodies
 from services.gateway.llm import LlmAccess
@@ -69,6 +70,7 @@ class Dependencies:
     flows: FlowStore
     conversions: Conversions
     large_bodies: LargeBodies | None  #: None in such a process
+    cross_tenant_reads: CrossTenantReads = field(default_factory=CrossTenantReads)
     closing: asyncio.Event = field(default_factory=asyncio.Event)  #: set when the process is asked to stop
     _tasks: set[asyncio.Task[Any]] = field(default_factory=set)
     _shared: dict[Hashable, asyncio.Task[Any]] = field(default_factory=dict)

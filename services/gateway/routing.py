@@ -81,7 +81,7 @@ class Route(APIRoute):
                 if isinstance(read, Response):
                     return read
                 request = read
-            unit = _unit(deps, request, rules)
+            unit = await _unit(deps, request, rules)
             large = deps.large_bodies
             if large is not None and refers_to_large is not None and await _is_large(request, unit, refers_to_large):
                 body = request.raw if isinstance(request, JsonRequest) else b""
@@ -114,9 +114,13 @@ def _refuse_unknown(request: Request, known: frozenset[str]) -> None:
     raise InvalidRequest(f"query.{shown[0]}: {message}", [(["query", name], message) for name in shown])
 
 
-def _unit(deps: Dependencies, request: Request, rules: EndpointRules) -> UnitOfWork:
+async def _unit(deps: Dependencies, request: Request, rules: EndpointRules) -> UnitOfWork:
+    """Raises: DatabaseUnavailable when a read of all tenants cannot be recorded."""
     alone = rules.single and "idempotency-key" not in request.headers
     tenant = EVERYONE if rules.public or rules.scope == "admin" else request.state.caller.tenant
+    if rules.all_tenants is not None and "admin" in request.state.caller.scopes and rules.all_tenants(request):
+        await deps.cross_tenant_reads.record(deps.database, request.state.caller, request)
+        tenant = EVERYONE
     unit = UnitOfWork(deps.database, writes=request.method != "GET" and not alone, tenant=tenant)
     request.state.unit = unit
     return unit

@@ -1,4 +1,4 @@
-"""The audit log: who changed what."""
+"""The audit log: who changed what, and who read numbers of all tenants."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from shared.contracts.common import Answer, Time
 
 
 class AuditEntry(Answer):
-    """One change, as the audit log keeps it."""
+    """One change, or one read of all tenants, as the audit log keeps it."""
 
     seq: int
     """Number of the entry; grows by one with each entry"""
@@ -19,9 +19,10 @@ class AuditEntry(Answer):
     actor: str
     """Id of the API key that made the change"""
     action: str
-    """Name of the change, such as `keys.create`"""
+    """Name of the change, such as `keys.create`, or `tenants.read`"""
     object: str | None
-    """What was changed: the id of a key, a role, a prompt or a tenant; null if the change has no single object"""
+    """What was changed: the id of a key, a role, a prompt or a tenant; of a read the operation, such as `queues`; null
+    if the change has no single object"""
     address: str | None
     """IP address that the request came from; null if unknown"""
     request_id: str | None

@@ -146,12 +146,15 @@ def main() -> None:
 
 def _start_postgres(folder: Path, servers: ExitStack) -> None:
     """Start the run's Postgres and migrate its template."""
+    from migrations import roles  # noqa: PLC0415
     from migrations.upgrade import upgrade  # noqa: PLC0415 - imports much, which a run without a database does not need
 
     server = servers.enter_context(postgres_of(folder))
     with psycopg.connect(server.url_of("postgres"), autocommit=True) as connection:
         connection.execute(f'CREATE DATABASE "{TEMPLATE}"')
         upgrade(server.url_of(TEMPLATE))
+        for service in roles.SERVICES:  # here once: roles belong to the whole server
+            connection.execute(f"ALTER ROLE {roles.PREFIX}{service} LOGIN")
         connection.execute(f'ALTER DATABASE "{TEMPLATE}" WITH ALLOW_CONNECTIONS false')
 
 

@@ -17,7 +17,9 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from sqlalchemy.engine import make_url
 
+from migrations import roles
 from services.host.postgres import Postgres
 from services.host.redis import Redis
 from shared.settings import StoreSettings
@@ -66,6 +68,12 @@ def stores(database_url: str, redis_url: str, tmp_path_factory: pytest.TempPathF
     """Where everything is, as the settings of the processes."""
     blobs = tmp_path_factory.mktemp("blobs")
     return StoreSettings(database_url=database_url, redis_url=redis_url, blob_url=f"file://{blobs}", qdrant_url=None)
+
+
+def url_as(service: str, database_url: str) -> str:
+    """Return the URL with which a service logs in as its role."""
+    url = make_url(database_url).set(username=roles.PREFIX + service)
+    return url.render_as_string(hide_password=False)
 
 
 def _execute(server: Postgres, statement: str) -> None:

@@ -1,8 +1,9 @@
-"""Entries of the audit log: written in the transaction of the change that they tell of."""
+"""Entries of the audit log: changes, written in their transaction, and reads of all tenants, written before them."""
 
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Mapping
 
 import orjson
@@ -10,13 +11,51 @@ from fastapi import Request, Response
 from pydantic import JsonValue
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from services.gateway.database import Database
 from services.gateway.http import large_bodies
 from services.gateway.http.auth import Caller
 from services.gateway.http.bodies import JsonRequest
 from shared import audit
 
+CROSS_TENANT_READ = "tenants.read"
+#: A console that polls adds one entry in this time, for each key and operation.
+_READ_SECONDS = 3600.0
+_MAX_READS = 10_000
 #: A longer value (the text of a prompt) is told by its hash.
 _LONGEST_VALUE = 300
+
+
+class CrossTenantReads:
+    """Record which keys read rows of all tenants, once an hour for each key and operation."""
+
+    def __init__(self) -> None:
+        self._recorded: dict[tuple[str, str], float] = {}
+
+    async def record(self, database: Database, caller: Caller, request: Request) -> None:
+        """Add the entry before the rows are read. Raises: DatabaseUnavailable; then they are not read."""
+        read, now = (caller.key_id, request.url.path), time.monotonic()
+        if now - self._recorded.get(read, -_READ_SECONDS) < _READ_SECONDS:
+            return
+        detail = {name: _brief(value) for name, value in request.query_params.items()}
+        entry = audit.add(
+            caller.tenant,
+            caller.key_id,
+            CROSS_TENANT_READ,
+            request.url.path.removeprefix("/v1/"),
+            detail,
+            _address(request),
+            request.state.request_id,
+        )
+        async with database.write(caller.tenant) as connection:
+            await connection.execute(audit.lock())
+            await connection.execute(entry)
+        if len(self._recorded) >= _MAX_READS:
+            self._recorded.clear()
+        self._recorded[read] = now
+
+
+def _address(request: Request) -> str | None:
+    return request.client.host if request.client else request.headers.get(large_bodies.ADDRESS_HEADER)
 
 
 async def record(
@@ -31,7 +70,7 @@ async def record(
         action,
         _object(request, response),
         {name: _brief(value) for name, value in given.items()},
-        request.client.host if request.client else request.headers.get(large_bodies.ADDRESS_HEADER),
+        _address(request),
         request.state.request_id,
     )
     await connection.execute(audit.lock())

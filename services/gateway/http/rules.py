@@ -30,6 +30,8 @@ class EndpointRules:
     optional_key: bool = False  #: of a public one: a key may take the place of what the body says
     large: bool | Callable[[object], bool] = False  #: the body may be as large as a flow, or only when its JSON is such
     refers_to_large: LargeReference | None = None  #: then a process for large requests answers, as for a large body
+    #: For a caller with ``admin``, whether the request reads rows of all tenants; each such read is in the audit log.
+    all_tenants: Callable[[Request], bool] | None = None
     raw: bool = False  #: the endpoint reads the body and handles the idempotency key itself
     single: bool = False  #: it writes in one statement, so without a key to keep it needs no transaction around it
     audit: str | None = None  #: what the audit log calls the change that it makes

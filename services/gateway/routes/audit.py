@@ -28,7 +28,8 @@ async def list_audit_entries(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Page[AuditEntry]:
-    """Changes of keys, prompts, models, limits and definitions. With the scope `tenant_admin` one sees one's own."""
+    """Changes of keys, prompts, models, limits and definitions, and reads of numbers of all tenants (`tenants.read`,
+    once an hour for each key and operation). With the scope `tenant_admin` one sees one's own."""
     of = caller.administered(tenant)
     rows = (await db.execute(audit.page(limit + 1, read_number(cursor), of, action))).mappings().all()
     return page(rows, limit, audit.view, key=("at", "seq"))

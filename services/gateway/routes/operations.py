@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 from typing import Annotated
 
-from fastapi import Query
+from fastapi import Query, Request
 from pydantic import AwareDatetime
 from sqlalchemy import RowMapping
 
-from services.gateway.database import Db
+from services.gateway.database import Db, RowTenant
 from services.gateway.dependencies import Deps
 from services.gateway.http.auth import CurrentCaller
 from services.gateway.http.rules import EndpointRules
@@ -53,10 +53,18 @@ Since = Annotated[AwareDatetime | None, Query(alias="from", description="By defa
 OfSource = Annotated[CallSource | None, Query(description="Only calls of this source, and jobs that have one")]
 
 
+def _always(request: Request) -> bool:
+    return True
+
+
+def _by_tenant(request: Request) -> bool:
+    return request.query_params.get("by") == "tenant"
+
+
 @router.get("/queues", summary="See what waits and what runs")
-async def list_queues(caller: CurrentCaller, db: Db, deps: Deps) -> Queues:
+@EndpointRules(all_tenants=_always)
+async def list_queues(db: Db, tenant: RowTenant, deps: Deps) -> Queues:
     """Per kind, also what came and went in the last hour. A key with `admin` sees the jobs of every tenant."""
-    tenant = None if "admin" in caller.scopes else caller.tenant
     rows = {row["kind"]: row for row in (await db.execute(statistics.queues(tenant))).mappings()}
     workers = await deps.workforce.all()
     return Queues(
@@ -70,9 +78,9 @@ async def list_queues(caller: CurrentCaller, db: Db, deps: Deps) -> Queues:
 
 
 @router.get("/queues/history", summary="See the queues of the last hour, by minute")
-async def list_queue_history(caller: CurrentCaller, db: Db) -> QueueHistory:
+@EndpointRules(all_tenants=_always)
+async def list_queue_history(db: Db, tenant: RowTenant) -> QueueHistory:
     """What waited, came and went in each minute. A key with `admin` sees the jobs of every tenant."""
-    tenant = None if "admin" in caller.scopes else caller.tenant
     since = datetime.now(UTC) - timedelta(minutes=_MINUTES)
     rows = (await db.execute(statistics.queue_history(tenant, since))).mappings().all()
     return QueueHistory(
@@ -109,16 +117,18 @@ async def list_settings(caller: CurrentCaller, deps: Deps) -> SettingStates:
 
 
 @router.get("/stats", summary="Add up jobs and model calls")
+@EndpointRules(all_tenants=_by_tenant)
 async def get_stats(
     caller: CurrentCaller,
     db: Db,
+    tenant: RowTenant,
     by: Annotated[Grouping, Query(description="What a row is about")] = "kind",
     bucket: Annotated[Bucket, Query(description="`all` is one row a group for the whole time")] = "day",
     from_: Since = None,
     to: Until = None,
     source: OfSource = None,
 ) -> Stats:
-    """A row per bucket and group. `tenant` needs `admin`, and then covers all of them; the rest is the caller's own.
+    """A row per bucket and group. `by=tenant` needs `admin` and covers all tenants; the rest is the caller's own.
 
     Groups of jobs (`kind`, `state`, `key`, `tenant`) have waits and runs, groups of calls (`model`, `provider`, `role`,
     `prompt`, `source`) have failovers. Costs that are unknown are counted in `unpriced` and not in `cost_usd`.
@@ -126,7 +136,6 @@ async def get_stats(
     if by == "tenant" and "admin" not in caller.scopes:
         raise MissingScope("Numbers of all tenants need a key with the scope admin.")
     since, until = _time(from_, to, _BUCKETS[bucket])
-    tenant = None if by == "tenant" else caller.tenant
     statement = statistics.sums(tenant, by, bucket, since, until, source)
     rows = (await db.execute(statement)).mappings().all()
     items = [StatsRow.model_validate(dict(row)) for row in rows]

@@ -21,12 +21,13 @@ from shared.contracts.keys import Scope
 from shared.db import connect
 from shared.llm.settings import ProviderSettings
 from shared.settings import JobSettings, StoreSettings
+from tests.support.servers import url_as
 from tests.support.wait import until
 
 
 @dataclass(frozen=True)
 class Gateway:
-    """A running gateway, and the database behind it."""
+    """A running gateway, and the database behind it as its owner sees it."""
 
     url: str
     engine: Engine
@@ -76,12 +77,13 @@ def quiet_logs() -> None:
 
 @pytest.fixture(scope="module")
 def settings(stores: StoreSettings) -> Settings:
-    return settings_of(stores)
+    """Those of a gateway that logs in as its role of Postgres: row-level security holds for it."""
+    return settings_of(stores.model_copy(update={"database_url": url_as("gateway", stores.database_url)}))
 
 
 @pytest.fixture(scope="module")
-def gateway(settings: Settings) -> Iterator[Gateway]:
-    engine = connect(settings.stores.database_url)
+def gateway(settings: Settings, stores: StoreSettings) -> Iterator[Gateway]:
+    engine = connect(stores.database_url)
     with serving(settings) as url:
         yield Gateway(url, engine, settings)
     engine.dispose()

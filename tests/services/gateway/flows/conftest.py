@@ -16,6 +16,7 @@ from shared.llm.settings import ProviderSettings
 from tests.services.gateway.conftest import Gateway, serving, settings_of
 from tests.support.platform import spawn
 from tests.support.scripted import ScriptedLlm
+from tests.support.servers import url_as
 from tests.support.wait import until
 
 
@@ -25,7 +26,8 @@ def flows_worker(settings: Settings, scripted_llm: ScriptedLlm) -> Iterator[Sett
     environment = scripted_llm.environment(["groq", "cerebras"])
     stores = settings.stores
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")}
-    places = {"DATABASE_URL": stores.database_url, "REDIS_URL": stores.redis_url, "BLOB_URL": stores.blob_url}
+    database_url = url_as("flows", stores.database_url)
+    places = {"DATABASE_URL": database_url, "REDIS_URL": stores.redis_url, "BLOB_URL": stores.blob_url}
     worker = spawn("services.flows", {**inherited, **environment, **places})
     try:
         yield replace(settings, providers=ProviderSettings(environment))
