@@ -1,38 +1,44 @@
-"""Runs code of ours on bytes of a stranger in a process of its own, with bounds of memory, time and output.
+"""Runs code of ours on what a stranger sent, in a process of its own with bounds of memory, time and output.
 
-For parsers that need no sandbox of the execution service: the process has no environment, no descriptors but its input
-and its output, and ends with the process that started it. What it inherits is the code alone.
+Whatever a tenant's input makes us compute, and that is more than arithmetic on bounded data, is computed here. The
+process has no environment, no descriptors but its input and its output, and ends with the process that started it.
+It is a fork of a server that has the code loaded already: a small task costs about a millisecond.
 """
 
 from __future__ import annotations
 
-import ctypes
-import errno
-import importlib
+import asyncio
 import json
 import os
-import resource
 import signal
+import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from threading import Event as Flag
-from typing import BinaryIO
+from threading import Lock
+from typing import BinaryIO, TypeVar
 
 from pydantic import JsonValue
 
+from shared.fork_server import LENGTH, NO_MEMORY, NO_ROOM, STATUS
+
 _ROOT = Path(__file__).parents[1]
-_PROGRAM = f"import sys; sys.path.append({str(_ROOT)!r}); from shared.bounded_process import main; main()"
-_PR_SET_PDEATHSIG = 1
+_PROGRAM = f"import sys; sys.path.append({str(_ROOT)!r}); from shared.fork_server import _main; _main()"
 _POLL_SECONDS = 0.05
 #: Arrow's own allocators reserve far more address space than they use.
 _ENVIRONMENT = {"LANG": "C.UTF-8", "PYTHONUTF8": "1", "ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "2"}
+_CHUNK_BYTES = 1 << 18
 
-#: What runs in the process: it reads the first file and writes the second.
-Task = Callable[[JsonValue, BinaryIO, BinaryIO], None]
+Result = TypeVar("Result")
+#: A function at the top of a module that reads the first file, writes the second, and says something of it.
+FileTask = Callable[[JsonValue, BinaryIO, BinaryIO], JsonValue]
+#: One that makes a value of another.
+ValueTask = Callable[[JsonValue], JsonValue]
 
 
 @dataclass(frozen=True)
@@ -40,9 +46,9 @@ class Bounds:
     """The wall clock bounds what waits; it is generous, for a busy machine."""
 
     memory_mb: int = 768  #: beyond what the process begins with
-    cpu_seconds: int = 120
+    cpu_seconds: float = 120.0
     wall_seconds: float = 600.0
-    output_mb: int = 2048
+    output_mb: int = 2048  #: of each file, and of an answer
 
 
 class BoundExceeded(Exception):
@@ -53,65 +59,187 @@ class Cancelled(Exception):
     """The caller no longer wants the output."""
 
 
-def run(task: Task, argument: JsonValue, source: BinaryIO, output: BinaryIO, bounds: Bounds, cancelled: Flag) -> None:
-    """Have ``task``, a function at the top of a module, read ``source`` and write ``output``: both are real files.
+def run(
+    task: FileTask, argument: JsonValue, source: BinaryIO, output: BinaryIO, bounds: Bounds, cancelled: Flag
+) -> JsonValue:
+    """Have ``task`` read ``source`` and write ``output``, which are real files; return what it says.
 
     Raises: BoundExceeded, Cancelled.
     """
-    process = subprocess.Popen(
-        [sys.executable, "-I", "-c", _PROGRAM, task.__module__, task.__name__, json.dumps([argument, asdict(bounds)])],
-        stdin=source,
-        stdout=output,
-        stderr=subprocess.DEVNULL,
-        cwd="/",
-        env=_ENVIRONMENT,
-    )
-    try:
-        ends = time.monotonic() + bounds.wall_seconds
-        while process.poll() is None:
-            if cancelled.wait(_POLL_SECONDS):
-                raise Cancelled
-            if time.monotonic() > ends:
-                raise BoundExceeded("it takes too long")
-    finally:
-        process.kill()
-        process.wait()
-    if process.returncode != 0:
-        raise BoundExceeded(_WHY.get(process.returncode, "it is damaged, or needs too much memory"))
+    with _start(task, bounds, [source.fileno(), output.fileno()]) as connection:
+        return _answer(_exchanged(connection, argument, bounds, cancelled))
 
 
-_NO_MEMORY, _NO_ROOM = 71, 72  #: exit statuses
-_WHY = {
-    -signal.SIGXCPU: "it takes too long",
-    _NO_MEMORY: "it needs too much memory",
-    _NO_ROOM: "there is too much in it",
+def call(task: ValueTask, argument: JsonValue, bounds: Bounds) -> JsonValue:
+    """Return what ``task`` makes of the argument. Raises: BoundExceeded."""
+    with _start(task, bounds, []) as connection:
+        return _answer(_exchanged(connection, argument, bounds, Flag()))
+
+
+async def call_async(task: ValueTask, argument: JsonValue, bounds: Bounds) -> JsonValue:
+    """Return what ``task`` makes of the argument; a caller that is cancelled ends it. Raises: BoundExceeded."""
+    async with started(task, argument, bounds) as process:
+        return await process.answer()
+
+
+class BoundedProcess:
+    """A task under way, as an event loop sees it."""
+
+    def __init__(self, connection: socket.socket, bounds: Bounds) -> None:
+        self._connection = connection
+        self._bounds = bounds
+
+    async def answer(self) -> JsonValue:
+        """What the task returns. Raises: BoundExceeded."""
+        received = bytearray()
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(self._bounds.wall_seconds):
+                while chunk := await loop.sock_recv(self._connection, _CHUNK_BYTES):
+                    received += chunk
+                    _check_size(received, self._bounds)
+        except TimeoutError:
+            raise BoundExceeded(_TOO_LONG) from None
+        except ConnectionError:
+            raise BoundExceeded(_BROKEN) from None
+        return _answer(received)
+
+
+@asynccontextmanager
+async def started(
+    task: FileTask | ValueTask, argument: JsonValue, bounds: Bounds, files: Sequence[int] = ()
+) -> AsyncIterator[BoundedProcess]:
+    """Begin a task; it is killed at the end. ``files``: descriptors of its input and its output, or none.
+
+    Raises: BoundExceeded.
+    """
+    with await asyncio.to_thread(_start, task, bounds, files) as connection:
+        connection.setblocking(False)
+        with suppress(ConnectionError):  # it has ended already: its status says why
+            await asyncio.get_running_loop().sock_sendall(connection, _message(argument))
+        yield BoundedProcess(connection, bounds)
+
+
+def _start(task: FileTask | ValueTask, bounds: Bounds, files: Sequence[int]) -> socket.socket:
+    """The caller's end of the task's socket; the process ends when it is closed. Raises: BoundExceeded."""
+    ours, theirs = socket.socketpair()
+    request = json.dumps({"task": [task.__module__, task.__name__], "bounds": asdict(bounds)}).encode()
+    with theirs:
+        try:
+            _SERVERS.send(request, [theirs.fileno(), *files])
+        except OSError:
+            ours.close()
+            raise BoundExceeded("no process can be started for it") from None
+    return ours
+
+
+class _Servers:
+    """The server of this process; a fork of this process has one of its own."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._pid = 0
+        self._requests: socket.socket | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def send(self, request: bytes, descriptors: list[int]) -> None:
+        """Raises: OSError."""
+        with self._lock:
+            try:
+                socket.send_fds(self._running(), [request], descriptors)
+            except OSError:  # it was killed: one more is started
+                self._stop()
+                socket.send_fds(self._running(), [request], descriptors)
+
+    def _running(self) -> socket.socket:
+        if self._pid != os.getpid():
+            self._requests, self._process = None, None  # those of the parent, which goes on with them
+            self._pid = os.getpid()
+        if self._requests is None:
+            ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            with theirs:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-I", "-c", _PROGRAM],
+                    stdin=theirs.fileno(),
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    cwd="/",
+                    env=_ENVIRONMENT,
+                )
+            self._requests = ours
+        return self._requests
+
+    def _stop(self) -> None:
+        if self._requests is not None:
+            self._requests.close()
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+        self._requests, self._process = None, None
+
+
+_SERVERS = _Servers()
+
+
+def _message(argument: JsonValue) -> bytes:
+    written = json.dumps(argument).encode()
+    return LENGTH.pack(len(written)) + written
+
+
+def _exchanged(connection: socket.socket, argument: JsonValue, bounds: Bounds, cancelled: Flag) -> bytearray:
+    """Send the argument; return all that comes back. Raises: BoundExceeded, Cancelled."""
+    ends = time.monotonic() + bounds.wall_seconds
+    connection.settimeout(_POLL_SECONDS)
+    message, received = memoryview(_message(argument)), bytearray()
+    while True:
+        if cancelled.is_set():
+            raise Cancelled
+        if time.monotonic() > ends:
+            raise BoundExceeded(_TOO_LONG)
+        try:
+            if message:
+                message = message[connection.send(message) :]
+                continue
+            chunk = connection.recv(_CHUNK_BYTES)
+        except TimeoutError:
+            continue
+        except ConnectionError:  # it has ended already: its status says why
+            if not message:
+                raise BoundExceeded(_BROKEN) from None
+            message = memoryview(b"")
+            continue
+        if not chunk:
+            return received
+        received += chunk
+        _check_size(received, bounds)
+
+
+def _check_size(received: bytearray, bounds: Bounds) -> None:
+    if len(received) > (bounds.output_mb << 20):
+        raise BoundExceeded(_TOO_MUCH)
+
+
+def _answer(received: bytearray) -> JsonValue:
+    """Raises: BoundExceeded."""
+    _check(bytes(received[-STATUS.size :]))
+    answer: JsonValue = json.loads(received[LENGTH.size : -STATUS.size])
+    return answer
+
+
+def _check(status: bytes) -> None:
+    """Raises: BoundExceeded unless the task came to its end."""
+    if len(status) < STATUS.size:
+        raise BoundExceeded(_BROKEN)
+    code = STATUS.unpack(status)[0]
+    if code != 0:
+        raise BoundExceeded(_REASONS.get(code, _BROKEN))
+
+
+_TOO_LONG, _TOO_MUCH = "it takes too long", "there is too much in it"
+_BROKEN = "it is damaged, or needs too much memory"
+_REASONS = {
+    -signal.SIGXCPU: _TOO_LONG,
+    -signal.SIGPROF: _TOO_LONG,
+    NO_MEMORY: "it needs too much memory",
+    NO_ROOM: _TOO_MUCH,
 }
-
-
-def main() -> None:
-    """In the process: the task's modules come first, then the bounds, then the stranger's bytes."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    module, name, given = sys.argv[1:]
-    argument, bounds = json.loads(given)
-    task: Task = getattr(importlib.import_module(module), name)
-    limit(Bounds(**bounds))
-    try:
-        with os.fdopen(0, "rb") as source, os.fdopen(1, "wb") as output:
-            task(argument, source, output)
-    except MemoryError:
-        os._exit(_NO_MEMORY)
-    except OSError as error:
-        os._exit(_NO_ROOM if error.errno == errno.EFBIG else 1)
-
-
-def limit(bounds: Bounds) -> None:
-    """Bound this process from now on."""
-    with open("/proc/self/statm") as sizes:
-        begun = int(sizes.read().split()[0]) * resource.getpagesize()
-    for what, most in (
-        (resource.RLIMIT_AS, begun + (bounds.memory_mb << 20)),
-        (resource.RLIMIT_FSIZE, bounds.output_mb << 20),
-        (resource.RLIMIT_CORE, 0),
-    ):
-        resource.setrlimit(what, (most, most))
-    resource.setrlimit(resource.RLIMIT_CPU, (bounds.cpu_seconds, bounds.cpu_seconds + 1))  # a signal, then the end

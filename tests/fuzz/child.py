@@ -9,12 +9,14 @@ import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from shared.bounded_process import Bounds, limit
+from shared.bounded_process import Bounds
+from shared.fork_server import limit
 from tests.fuzz import corpus
 from tests.fuzz.targets import TARGETS, Target
 
@@ -96,7 +98,7 @@ def main() -> None:
     signal.signal(signal.SIGPROF, _too_slow)
     warnings.simplefilter("ignore")
     seeds = {name: [*TARGETS[name].seeds(), *corpus.inputs(name)] for name in names.split(",")}
-    limit(_BOUNDS)
+    limit(**asdict(_BOUNDS))
     done = 0
     for name, known in seeds.items():
         print(name, file=sys.stderr, flush=True)

@@ -78,7 +78,7 @@ def _count(spool: BinaryIO) -> int:
     raise (InvalidRequest if ending["code"] == InvalidRequest.code else UnreadableFile)(ending["detail"])
 
 
-def write_records(argument: JsonValue, source: BinaryIO, output: BinaryIO) -> None:
+def write_records(argument: JsonValue, source: BinaryIO, output: BinaryIO) -> JsonValue:
     """In the process: every record as a line, and the ending."""
     assert isinstance(argument, dict)
     ending: JsonValue
@@ -95,6 +95,7 @@ def write_records(argument: JsonValue, source: BinaryIO, output: BinaryIO) -> No
     else:
         ending = {"count": count}
     output.write(json.dumps(ending).encode())
+    return None
 
 
 def _line(item: Item) -> bytes:

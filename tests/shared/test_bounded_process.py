@@ -1,0 +1,211 @@
+"""What strangers' input makes us compute ends at its limits, and leaves nothing for who comes next."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from threading import Event as Flag
+from typing import BinaryIO
+
+import pytest
+from pydantic import JsonValue
+
+from shared import bounded_process
+from shared.bounded_process import BoundExceeded, Bounds, Cancelled, call, call_async, run, started
+
+_SMALL = Bounds(memory_mb=128, cpu_seconds=0.5, wall_seconds=20.0, output_mb=1)
+_BURNING = Bounds(cpu_seconds=2.0)
+
+
+def doubled(argument: JsonValue) -> JsonValue:
+    return [argument, argument]
+
+
+def burns(argument: JsonValue) -> JsonValue:
+    return (7**60_000_000) % 7
+
+
+def hoards(argument: JsonValue) -> JsonValue:
+    return len(bytearray(1 << 30))
+
+
+def waits(argument: JsonValue) -> JsonValue:
+    time.sleep(600)
+    return None
+
+
+def talks(argument: JsonValue) -> JsonValue:
+    return "x" * (2 << 20)
+
+
+def breaks(argument: JsonValue) -> JsonValue:
+    raise ValueError(argument)
+
+
+def remembers(argument: JsonValue) -> JsonValue:
+    seen = globals().setdefault("_SEEN", [])
+    seen.append(argument)
+    return list(seen)
+
+
+def surroundings(argument: JsonValue) -> JsonValue:
+    links = [
+        (number, os.readlink(f"/proc/self/fd/{number}")) for number in os.listdir("/proc/self/fd") if _is_open(number)
+    ]
+    return {"environment": dict(os.environ), "files": [link for _, link in links], "parent": os.getppid()}
+
+
+def _is_open(number: str) -> bool:
+    return os.path.lexists(f"/proc/self/fd/{number}")
+
+
+def copies(argument: JsonValue, source: BinaryIO, output: BinaryIO) -> JsonValue:
+    output.write(source.read() * int(str(argument)))
+    return "copied"
+
+
+def stalls(argument: JsonValue, source: BinaryIO, output: BinaryIO) -> JsonValue:
+    time.sleep(600)
+    return None
+
+
+def test_a_value_is_made_of_a_value() -> None:
+    assert call(doubled, {"a": "\u2028"}, _SMALL) == [{"a": "\u2028"}, {"a": "\u2028"}]
+
+
+def test_large_values_pass_both_ways() -> None:
+    large = "y" * 3_000_000
+    assert call(doubled, large, Bounds()) == [large, large]
+
+
+@pytest.mark.parametrize(
+    ("task", "reason"),
+    [(burns, "too long"), (hoards, "memory"), (talks, "too much in it"), (breaks, "damaged")],
+)
+def test_what_takes_more_than_it_may_ends(task: bounded_process.ValueTask, reason: str) -> None:
+    with pytest.raises(BoundExceeded, match=reason):
+        call(task, "words", _SMALL)
+    assert call(doubled, 1, _SMALL) == [1, 1]
+
+
+def test_what_waits_ends_by_the_clock() -> None:
+    with pytest.raises(BoundExceeded, match="too long"):
+        call(waits, None, Bounds(wall_seconds=0.3))
+
+
+def test_nothing_of_one_task_is_left_for_the_next() -> None:
+    assert [call(remembers, number, _SMALL) for number in range(3)] == [[0], [1], [2]]
+
+
+def test_it_has_no_environment_and_no_descriptor_of_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GROQ_API_KEY", "secret")
+    with suppress(BoundExceeded), ThreadPoolExecutor(1) as threads:
+        other = threads.submit(call, waits, None, Bounds(wall_seconds=2.0))
+        seen = call(surroundings, None, _SMALL)
+        assert not other.done()
+    assert isinstance(seen, dict)
+    assert "GROQ_API_KEY" not in str(seen["environment"])
+    assert isinstance(seen["files"], list)
+    assert sum("socket" in str(file) for file in seen["files"]) == 1  # its caller's
+
+
+def test_a_server_that_was_killed_is_started_again() -> None:
+    seen = call(surroundings, None, _SMALL)
+    assert isinstance(seen, dict)
+    os.kill(int(str(seen["parent"])), signal.SIGKILL)
+    stat = Path(f"/proc/{seen['parent']}/stat")
+    _until(lambda: stat.read_text().rpartition(")")[2].split()[0] == "Z")
+    assert call(doubled, 1, _SMALL) == [1, 1]
+
+
+def test_files_are_read_and_written_within_the_bound(tmp_path: Path) -> None:
+    (tmp_path / "in").write_bytes(b"abc")
+    with (tmp_path / "in").open("rb") as source, (tmp_path / "out").open("w+b") as output:
+        assert run(copies, 2, source, output, _SMALL, Flag()) == "copied"
+        assert (tmp_path / "out").read_bytes() == b"abcabc"
+    with (
+        (tmp_path / "in").open("rb") as source,
+        (tmp_path / "out").open("w+b") as output,
+        pytest.raises(BoundExceeded, match="too much in it"),
+    ):
+        run(copies, 500_000, source, output, _SMALL, Flag())
+
+
+def test_who_cancels_does_not_wait(tmp_path: Path) -> None:
+    cancelled = Flag()
+    cancelled.set()
+    (tmp_path / "in").touch()
+    with (
+        (tmp_path / "in").open("rb") as source,
+        (tmp_path / "out").open("w+b") as output,
+        pytest.raises(Cancelled),
+    ):
+        run(stalls, None, source, output, Bounds(), cancelled)
+
+
+def test_an_event_loop_goes_on_meanwhile() -> None:
+    longest = 0.0
+
+    async def ticks() -> None:
+        nonlocal longest
+        while True:
+            before = time.monotonic()
+            await asyncio.sleep(0.005)
+            longest = max(longest, time.monotonic() - before)
+
+    async def both() -> None:
+        ticking = asyncio.create_task(ticks())
+        with pytest.raises(BoundExceeded, match="too long"):
+            await call_async(burns, None, _BURNING)
+        assert await call_async(doubled, 1, _SMALL) == [1, 1]
+        ticking.cancel()
+
+    asyncio.run(both())
+    assert longest < 1.5  # the task took two seconds of processor time
+
+
+def test_a_caller_that_is_cancelled_ends_its_task() -> None:
+    async def cancel() -> None:
+        async with started(surroundings, None, Bounds()) as process:
+            seen = await process.answer()
+        assert isinstance(seen, dict)
+        server = int(str(seen["parent"]))
+        waiting = asyncio.create_task(call_async(waits, None, Bounds()))
+        await asyncio.to_thread(_until, lambda: _children(server) != "")
+        waiting.cancel()
+        await asyncio.to_thread(_until, lambda: _children(server) == "")
+
+    asyncio.run(cancel())
+
+
+def _until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def _children(pid: int) -> str:
+    return Path(f"/proc/{pid}/task/{pid}/children").read_text()
+
+
+def test_the_server_ends_with_who_started_it() -> None:
+    reading, writing = socket.socketpair()
+    pid = os.fork()
+    if pid == 0:
+        seen = call(surroundings, None, _SMALL)
+        writing.sendall(str(seen["parent"] if isinstance(seen, dict) else 0).encode())
+        os._exit(0)
+    server = int(reading.recv(20))
+    os.waitpid(pid, 0)
+    reading.close()
+    writing.close()
+    assert server != os.getpid()
+    _until(lambda: not Path(f"/proc/{server}").exists())
