@@ -19,6 +19,7 @@ from sqlalchemy.engine import AdaptedConnection
 from services.gateway.admission.quotas import Quotas
 from services.gateway.admission.rates import Rates
 from services.gateway.admission.streams import OpenStreams
+from services.gateway.bounded import BoundedWork
 from services.gateway.database import Database
 from services.gateway.health import HealthMonitor
 from services.gateway.http.auditing import CrossTenantReads
@@ -68,6 +69,7 @@ class Dependencies:
     notifier: Notifier
     llm: LlmAccess
     flows: FlowStore
+    bounded: BoundedWork
     conversions: Conversions
     large_bodies: LargeBodies | None  #: None in such a process
     cross_tenant_reads: CrossTenantReads = field(default_factory=CrossTenantReads)
@@ -158,6 +160,7 @@ async def opened(
         notifier=Notifier(redis),
         llm=LlmAccess(settings),
         flows=FlowStore(settings.flows.undo_depth, settings.flows.flow_versions, offload=offload),
+        bounded=BoundedWork(),
         conversions=Conversions(settings.http.table_processes, settings.http.table_memory_mb),
         large_bodies=None if is_behind else LargeBodies(settings, metrics),
     )

@@ -10,13 +10,12 @@ from typing import Any
 from pydantic import JsonValue
 
 from shared.contracts.models import CallMessage, ModelName, PromptTest, PromptTestInput
-from shared.errors import AssayError, InvalidRequest
+from shared.errors import AssayError
 from shared.llm import templates, texts
 from shared.llm.catalog import cost
 from shared.llm.chat import ChatMessage, ChatRequest, ToolUse
 from shared.llm.layer import LlmLayer
 from shared.llm.ledger import Owner
-from shared.llm.prompts import PromptRegistry
 from shared.llm.registry import model_roles
 from shared.loop import Budget, BudgetSpent
 
@@ -68,39 +67,73 @@ def _uses(uses: Sequence[ToolUse]) -> list[dict[str, JsonValue]]:
     return [texts.clean({"id": use.id, "name": use.name, "params": dict(use.params)}) for use in uses]
 
 
-def trial_of(layer: LlmLayer, key: str, given: PromptTestInput, kept: Mapping[str, Any] | None) -> Trial:
-    """``kept``: a row of ``ledger.latest_text``. Raises: NotFound, PromptBroken and its like, InvalidRequest."""
+@dataclass(frozen=True)
+class TrialTemplate:
+    """A template that is to be tried, before it is filled in; ``kept`` is what is kept of the job's call."""
+
+    text: str
+    default: str
+    values: Mapping[str, Any]
+    old: str | None
+    given: PromptTestInput
+    role: str
+    kept: dict[str, Any] | None
+    old_version: int | None
+
+    def argument(self) -> JsonValue:
+        """For ``templates.try_template``, which is done in a process with bounds: the text is a caller's."""
+        old_values = {} if self.kept is None else self.kept["variables"]
+        return {
+            "text": self.text,
+            "default": self.default,
+            "values": {**self.values},
+            "old": self.old,
+            "old_values": old_values,
+        }
+
+    def filled(self, answer: JsonValue) -> Trial:
+        """The trial, given what ``templates.try_template`` returned. Raises: InvalidRequest, PromptBroken ..."""
+        made = templates.answered(answer)
+        rendered, given = str(made["rendered"]), self.given
+        selector = () if given.model is None else (given.model,)
+        if self.kept is None:
+            words: tuple[ChatMessage, ...] = (ChatMessage("user", rendered),)
+            if given.message is not None:
+                words = (ChatMessage("system", rendered), ChatMessage("user", given.message))
+            return Trial(ChatRequest(self.role, words, selector=selector), None, None)
+        messages = _filled(texts.messages_of(self.kept), made["before"], rendered)
+        if given.message is not None:
+            messages = [*messages[:1], ChatMessage("user", given.message)]
+        request = texts.request_of(self.kept, self.role, messages)
+        return Trial(replace(request, selector=selector), self.kept["answer"], self.old_version)
+
+
+def template_of(layer: LlmLayer, key: str, given: PromptTestInput, row: Mapping[str, Any] | None) -> TrialTemplate:
+    """``row``: of ``ledger.latest_text``. Raises: NotFound."""
     registry = layer.prompts
     text = given.text if given.text is not None else registry.active(key).text
-    registry.check(key, text)
-    told = {} if kept is None else texts.unpacked(kept["body"])
-    variables = {**told.get("variables", {}), **given.variables}
-    if missing := sorted(templates.variables(text).required - set(variables)):
-        said = f"give a value for {', '.join(missing)}"
-        raise InvalidRequest(f"variables: {said}.", [(["body", "variables"], said)])
-    rendered = templates.render(text, variables)
-    selector = () if given.model is None else (given.model,)
-    if kept is None:
-        words: tuple[ChatMessage, ...] = (ChatMessage("user", rendered),)
-        if given.message is not None:
-            words = (ChatMessage("system", rendered), ChatMessage("user", given.message))
-        role = key if key in model_roles() else next(iter(model_roles()))
-        return Trial(ChatRequest(role, words, selector=selector), None, None)
-    messages = _filled(registry, key, kept, told, rendered)
-    if given.message is not None:
-        messages = [*messages[:1], ChatMessage("user", given.message)]
-    request = texts.request_of(told, str(kept["role"]), messages)
-    return Trial(replace(request, selector=selector), told["answer"], kept["prompt_version"])
+    role = key if key in model_roles() else next(iter(model_roles()))
+    kept, old = None, None
+    if row is not None:
+        kept, role = texts.unpacked(row["body"]), str(row["role"])
+        version = registry.version(key, int(row["prompt_version"]))
+        old = None if version is None else version.text
+    return TrialTemplate(
+        text=text,
+        default=registry.default(key),
+        values={**({} if kept is None else kept.get("variables", {})), **given.variables},
+        old=old,
+        given=given,
+        role=role,
+        kept=kept,
+        old_version=None if row is None else row["prompt_version"],
+    )
 
 
-def _filled(
-    registry: PromptRegistry, key: str, kept: Mapping[str, Any], told: dict[str, Any], rendered: str
-) -> Sequence[ChatMessage]:
+def _filled(messages: Sequence[ChatMessage], before: JsonValue, rendered: str) -> Sequence[ChatMessage]:
     """The messages of the call, with the new words where those of its version of the prompt stood; else first."""
-    messages = texts.messages_of(told)
-    old = registry.version(key, int(kept["prompt_version"]))
     place = 0
-    if old is not None and templates.variables(old.text).required <= set(told["variables"]):
-        said = templates.render(old.text, told["variables"]).strip()
-        place = next((at for at, message in enumerate(messages) if message.content.strip() == said), 0)
+    if isinstance(before, str):
+        same = (at for at, message in enumerate(messages) if message.content.strip() == before.strip())
+        place = next(same, 0)
     return [replace(each, content=rendered) if at == place else each for at, each in enumerate(messages)]

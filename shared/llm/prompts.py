@@ -16,6 +16,8 @@ from sqlalchemy import Connection, Engine, Row, and_, delete, func, select, text
 from sqlalchemy.dialects.postgresql import insert
 
 import shared
+from shared import bounded_process
+from shared.bounded_process import BoundExceeded
 from shared.contracts.models import Gate, Prompt, PromptVariables
 from shared.errors import DatabaseUnavailable, InvalidRequest, NotFound, PreconditionFailed
 from shared.kinds import KINDS
@@ -81,17 +83,17 @@ class PromptRegistry:
 
     def latest(self, key: str) -> Prompt:
         """The version in use at this moment, for who edits it. Raises: NotFound."""
-        self._default(key)
+        self.default(key)
         return self._shown(self._active.latest().get(key, self._initial[key]))
 
     def active(self, key: str) -> Stored:
         """Raises: NotFound."""
-        self._default(key)
+        self.default(key)
         return self._active.get().get(key, self._initial[key])
 
     def versions(self, key: str, limit: int = 200) -> list[Prompt]:
         """The newest first. Raises: NotFound."""
-        self._default(key)
+        self.default(key)
         if self._engine is None:
             return [self._shown(self._initial[key])]
         self._active.get()
@@ -121,7 +123,7 @@ class PromptRegistry:
             raise NotFound(f"The prompt {key} has no version {version}.")
         if self._engine is None:
             raise DatabaseUnavailable("Prompts can only be changed where there is a database.")
-        self._default(key)
+        self.default(key)
         with self._engine.begin() as connection:
             _lock(connection)
             if version is not None:
@@ -132,7 +134,7 @@ class PromptRegistry:
 
     def draft(self, key: str, text: str, actor: str | None = None, note: str | None = None) -> Prompt:
         """Make a text the newest version, and use the one before. Raises as ``save`` does."""
-        templates.check(text, self._default(key))
+        self._check(key, text)
         return self._activate(key, text, actor, None, note, use=False)
 
     def publish(
@@ -165,7 +167,7 @@ class PromptRegistry:
         Raises: NotFound; PromptBroken, PromptVariableUnknown, PromptVariableMissing;
         PreconditionFailed when the version in use is not the expected one.
         """
-        templates.check(text, self._default(key))
+        self._check(key, text)
         return self._activate(key, text, actor, expected, note)
 
     def rollback(self, key: str, version: int, actor: str | None = None, expected: int | None = None) -> Prompt:
@@ -177,7 +179,7 @@ class PromptRegistry:
 
     def reset(self, key: str, actor: str | None = None, expected: int | None = None) -> Prompt:
         """Use the file's text again, as a new version. Raises: NotFound, PreconditionFailed."""
-        return self._activate(key, self._default(key), actor, expected)
+        return self._activate(key, self.default(key), actor, expected)
 
     def pinned(self, version: int | None, versions: Mapping[str, int] | None = None) -> JobPrompts:
         """The prompts as one job sees them; a version holds for the prompts that are named like roles.
@@ -186,17 +188,13 @@ class PromptRegistry:
         """
         return JobPrompts(self, version, versions or {})
 
-    def check(self, key: str, text: str) -> None:
-        """Whether a text may be a version. Raises: NotFound; PromptBroken and its like."""
-        templates.check(text, self._default(key))
-
     def render(self, key: str, **variables: object) -> RenderedPrompt:
         """Raises: NotFound, PromptNotRendered."""
         return _rendered(self.active(key), variables)
 
     def version(self, key: str, version: int) -> Stored | None:
         """None when there is none. Raises: NotFound for the key."""
-        self._default(key)
+        self.default(key)
         if self._engine is None:
             return self._initial[key] if version == 1 else None
         self._active.get()
@@ -205,7 +203,16 @@ class PromptRegistry:
             row = connection.execute(select(prompt_versions).where(wanted)).one_or_none()
         return None if row is None else _stored(row)
 
-    def _default(self, key: str) -> str:
+    def _check(self, key: str, text: str) -> None:
+        """Whether a text may be a version. Raises: NotFound; PromptBroken and its like."""
+        argument: JsonValue = {"text": text, "default": self.default(key)}
+        try:
+            templates.answered(bounded_process.call(templates.check_template, argument, templates.TRIAL_BOUNDS))
+        except BoundExceeded as exceeded:
+            raise templates.too_costly(exceeded) from None
+
+    def default(self, key: str) -> str:
+        """The text of the file. Raises: NotFound."""
         if key not in self._files:
             raise NotFound(f"There is no prompt {key!r}.")
         return self._files[key]

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import cast
 
 from jinja2 import DictLoader, StrictUndefined, Template, TemplateError, TemplateSyntaxError, meta, nodes
 from jinja2.sandbox import ImmutableSandboxedEnvironment
+from pydantic import JsonValue
 
+from shared.bounded_process import BoundExceeded, Bounds
 from shared.errors import InternalError, InvalidRequest
 
 _MAX_CHARACTERS = 4_000_000  #: characters of a rendered prompt
+#: How Python shows what is no text, such as a function: it names a place in the memory of the process.
+_ADDRESS = re.compile(r" at 0x[0-9a-f]{6,16}>")
+#: Bounds of a template that a caller brings.
+TRIAL_BOUNDS = Bounds(memory_mb=256, cpu_seconds=2.0, wall_seconds=20.0, output_mb=32)
 
 
 class PromptBroken(InvalidRequest):
@@ -51,7 +59,10 @@ _environment = ImmutableSandboxedEnvironment(
     lstrip_blocks=True,
     keep_trailing_newline=False,
     autoescape=False,
+    optimized=False,  # the compiler would compute what is constant, however long it takes
 )
+for _name in ("lipsum", "cycler", "joiner"):
+    _environment.globals.pop(_name, None)
 
 
 @lru_cache(maxsize=512)
@@ -98,6 +109,63 @@ def render(text: str, values: Mapping[str, object]) -> str:
         raise PromptNotRendered(f"It cannot be filled in: {_words(error)}") from None
 
 
+def try_template(argument: JsonValue) -> JsonValue:
+    """In a process with bounds: a caller's ``text`` with its ``values``, checked against the ``default``.
+
+    Returns ``rendered``, and ``before``: the ``old`` text with its ``old_values``, where one is given. Else ``error``.
+    """
+    given = cast(dict[str, JsonValue], argument)
+    text, values = str(given["text"]), cast(dict[str, object], given["values"])
+    try:
+        check(text, str(given["default"]))
+        if missing := sorted(variables(text).required - set(values)):
+            detail = f"give a value for {', '.join(missing)}"
+            raise InvalidRequest(f"variables: {detail}.", [(["body", "variables"], detail)])
+        answer: dict[str, JsonValue] = {"rendered": _rendered(text, values), "before": None}
+        old, old_values = given["old"], cast(dict[str, object], given["old_values"])
+        if old is not None and variables(str(old)).required <= set(old_values):
+            answer["before"] = _rendered(str(old), old_values)
+        return answer
+    except InvalidRequest as error:
+        return {"error": {"code": error.code, "detail": error.detail, "errors": error.extra.get("errors")}}
+
+
+def check_template(argument: JsonValue) -> JsonValue:
+    """In a process with bounds: ``check`` of the ``text`` against the ``default``; None, or ``error``."""
+    given = cast(dict[str, str], argument)
+    try:
+        check(given["text"], given["default"])
+    except InvalidRequest as error:
+        return {"error": {"code": error.code, "detail": error.detail, "errors": error.extra.get("errors")}}
+    return None
+
+
+def answered(answer: JsonValue) -> Mapping[str, JsonValue]:
+    """What ``try_template`` or ``check_template`` returned. Raises: InvalidRequest and its like, which it returned."""
+    members = cast(dict[str, JsonValue], answer or {})
+    error = cast("dict[str, JsonValue] | None", members.get("error"))
+    if error is None:
+        return members
+    kinds = {each.code: each for each in (PromptBroken, PromptVariableUnknown, PromptVariableMissing)}
+    fields = cast(list[dict[str, object]], error["errors"] or [])
+    errors = [(cast("list[str | int]", field["loc"]), str(field["msg"])) for field in fields]
+    raise kinds.get(str(error["code"]), InvalidRequest)(str(error["detail"]), errors)
+
+
+def too_costly(exceeded: BoundExceeded) -> PromptBroken:
+    """What a template that exceeds its bounds is answered with."""
+    detail = f"It cannot be filled in: {exceeded}. Leave out large powers, products and loops."
+    return PromptBroken(detail, [(["body", "text"], str(exceeded))])
+
+
+def _rendered(text: str, values: Mapping[str, object]) -> str:
+    """Raises: PromptBroken, since a text that is tried is the caller's."""
+    try:
+        return render(text, values)
+    except PromptNotRendered as error:
+        raise PromptBroken(error.detail, [(["body", "text"], error.detail)]) from None
+
+
 @lru_cache(maxsize=512)
 def _template(text: str) -> Template:
     return _environment.from_string(text)
@@ -119,7 +187,10 @@ def _fill(template: Template, values: Mapping[str, object]) -> str:
         if size > _MAX_CHARACTERS:
             raise ValueError(f"it is longer than {_MAX_CHARACTERS} characters")
         parts.append(part)
-    return "".join(parts)
+    text = "".join(parts)
+    if _ADDRESS.search(text) and not any(_ADDRESS.search(str(value)) for value in values.values()):
+        raise ValueError("it shows something that is not text, such as a function")
+    return text
 
 
 def _needed(node: nodes.Node, guarded: frozenset[str]) -> Iterator[str]:

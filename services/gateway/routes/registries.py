@@ -16,6 +16,7 @@ from services.gateway.http.responses import Cursor, Limit, encode, etag_of, has_
 from services.gateway.http.rules import EndpointRules, Id, IfMatch, TenantName
 from services.gateway.jobs.gates import passed
 from services.gateway.routing import routes
+from shared.bounded_process import BoundExceeded
 from shared.contracts.common import Page
 from shared.contracts.models import (
     AllowedModels,
@@ -39,7 +40,8 @@ from shared.contracts.models import (
 from shared.errors import InvalidRequest, PreconditionFailed
 from shared.llm.chat import ChainLink
 from shared.llm.ledger import latest_text
-from shared.llm.prompt_trial import trial_of
+from shared.llm.prompt_trial import template_of
+from shared.llm.templates import TRIAL_BOUNDS, too_costly, try_template
 
 prompts_router = routes("/v1/prompts", "Prompts")
 
@@ -96,7 +98,12 @@ async def test_prompt(id: Id, body: PromptTestInput, caller: CurrentCaller, db: 
         if kept is None:
             message = "of no call of this job with the prompt the words are kept"
             raise InvalidRequest(f"job_id: {message} (ASSAY_LLM_TEXTS).", [(["body", "job_id"], message)])
-    trial = await deps.llm.ask(lambda: trial_of(deps.llm.layer, id, body, None if kept is None else {**kept}))
+    template = await deps.llm.ask(lambda: template_of(deps.llm.layer, id, body, None if kept is None else {**kept}))
+    try:
+        answer = await deps.bounded.call(caller.tenant, try_template, template.argument(), TRIAL_BOUNDS)
+    except BoundExceeded as exceeded:
+        raise too_costly(exceeded) from None
+    trial = template.filled(answer)
     return await deps.llm.call(caller.tenant, lambda: trial.run(deps.llm.layer, caller.tenant))
 
 

@@ -9,12 +9,14 @@ import pytest
 from sqlalchemy import Engine
 
 from shared import db
+from shared.bounded_process import call
 from shared.contracts.models import PromptTestInput
 from shared.errors import InvalidRequest
 from shared.llm.chat import ChatMessage, ChatRequest
 from shared.llm.layer import LlmLayer
 from shared.llm.ledger import Owner, latest_text
-from shared.llm.prompt_trial import Trial, trial_of
+from shared.llm.prompt_trial import Trial, TrialTemplate, template_of
+from shared.llm.templates import TRIAL_BOUNDS, try_template
 from shared.llm.texts import unpacked
 from shared.loop import Budget
 from tests.shared.llm.support import layer
@@ -40,7 +42,11 @@ def _asked(llm: LlmLayer, owner: Owner, words: str) -> None:
 def _trial(llm: LlmLayer, engine: Engine, owner: Owner, given: PromptTestInput) -> Trial:
     with engine.connect() as connection:
         kept = connection.execute(latest_text(owner.tenant_id, owner.job_id or "", KEY)).mappings().one()
-    return trial_of(llm, KEY, given, {**kept})
+    return _filled(template_of(llm, KEY, given, {**kept}))
+
+
+def _filled(template: TrialTemplate) -> Trial:
+    return template.filled(call(try_template, template.argument(), TRIAL_BOUNDS))
 
 
 def test_a_draft_is_tried_on_what_a_job_was_asked(scripted_llm: ScriptedLlm, engine: Engine) -> None:
@@ -61,7 +67,7 @@ def test_a_draft_is_tried_on_what_a_job_was_asked(scripted_llm: ScriptedLlm, eng
         assert "a comma" in messages[0].content
         assert messages[1].content == "again"
         with pytest.raises(InvalidRequest, match="error"):
-            trial_of(llm, KEY, PromptTestInput(), None)
+            _filled(template_of(llm, KEY, PromptTestInput(), None))
 
 
 def test_only_as_much_is_kept_as_was_asked_for(scripted_llm: ScriptedLlm, engine: Engine) -> None:
