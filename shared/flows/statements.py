@@ -42,9 +42,10 @@ class FlowKey(NamedTuple):
     id: str
 
 
-def one(tenant: str, flow_id: str, *, lock: bool = False) -> Select[Any]:
+def one(tenant: str, flow_id: str, *, lock: bool = False, share: bool = False) -> Select[Any]:
+    """Select the flow's row; ``lock`` keeps other writers out, ``share`` only lets other readers in."""
     statement = select(flows).where(flows.c.tenant_id == tenant, flows.c.id == flow_id)
-    return statement.with_for_update() if lock else statement
+    return statement.with_for_update(read=share) if lock or share else statement
 
 
 def elements(tenant: str, flow_id: str) -> Select[Any]:

@@ -153,26 +153,49 @@ class FlowStore:
 
     def read(self, connection: Connection, tenant: str, flow_id: str, expected: int | None = None) -> Flow:
         """Raises: NotFound, PreconditionFailed."""
-        return self._load(connection, statements.one(tenant, flow_id), expected)
+        row = self._row(connection, FlowKey(tenant, flow_id), expected)
+        document = self._find_document(connection, FlowKey(tenant, flow_id), row["version"])
+        if document is None:  # a writer dropped the version after the row was read: keep writers out, read again
+            row = self._row(connection, FlowKey(tenant, flow_id), expected, share=True)
+            document = self.document_at(connection, FlowKey(tenant, flow_id), row["version"])
+        return self._cached(_flow(row, document))
 
     def lock(self, connection: Connection, tenant: str, flow_id: str, expected: int | None = None) -> Flow:
         """The flow, with nobody else writing it until the transaction ends. Raises: NotFound, PreconditionFailed."""
-        return self._load(connection, statements.one(tenant, flow_id, lock=True), expected)
+        row = self._row(connection, FlowKey(tenant, flow_id), expected, lock=True)
+        return self._cached(_flow(row, self.document_at(connection, FlowKey(tenant, flow_id), row["version"])))
 
     def document_at(self, connection: Connection, flow: FlowKey, version: int) -> Document:
         """Raises: NotFound when the version is not kept."""
+        document = self._find_document(connection, flow, version)
+        if document is None:
+            raise NotFound(f"Version {version} is not kept.")
+        return document
+
+    def _find_document(self, connection: Connection, flow: FlowKey, version: int) -> Document | None:
+        """Return the document at a version, None when it is not kept.
+
+        The versions after a cached document may be dropped already: the newest snapshot is then the start.
+        """
         known = self._cache.find(flow.id, version)
-        if known is None:
+        document = None if known is None else self._brought_to(connection, flow, *known, version)
+        if document is None:
             row = connection.execute(statements.snapshot_at(flow, version)).one_or_none()
             if row is None:
-                raise NotFound(f"Version {version} is not kept any more.")
-            known = row.version, self._offload(connection, lambda: decode_document(row.document))
-        at, document = known
+                return None
+            start = self._offload(connection, lambda: decode_document(row.document))
+            document = self._brought_to(connection, flow, row.version, start, version)
+        return document
+
+    def _brought_to(
+        self, connection: Connection, flow: FlowKey, at: int, document: Document, version: int
+    ) -> Document | None:
+        """Return the document after the versions that follow ``at``, None when one of them is not kept."""
         if at == version:
             return document
         rows = connection.execute(statements.tail(flow, at, version)).all()
         if len(rows) != version - at:
-            raise NotFound(f"Version {version} is not there.")
+            return None
         return apply(document, (operation for row in rows for operation in decode_operations(row.operations)))
 
     def at(self, connection: Connection, flow: Flow, version: int) -> Flow:
@@ -233,14 +256,19 @@ class FlowStore:
         if row is None or row.version != version:
             connection.execute(statements.add_snapshot(flow, version, encode_document(document)))
 
-    def _load(self, connection: Connection, statement: object, expected: int | None) -> Flow:
-        row = connection.execute(statement).mappings().one_or_none()  # type: ignore[call-overload]
+    def _row(
+        self, connection: Connection, flow: FlowKey, expected: int | None, *, lock: bool = False, share: bool = False
+    ) -> RowMapping:
+        """Return the flow's row. Raises: NotFound, PreconditionFailed."""
+        statement = statements.one(flow.tenant, flow.id, lock=lock, share=share)
+        row = connection.execute(statement).mappings().one_or_none()
         if row is None:
             raise NotFound("There is no such flow.")
         if expected is not None and row["version"] != expected:
-            raise stale_edit(connection, FlowKey(row["tenant_id"], row["id"]), expected, row["version"])
-        document = self.document_at(connection, FlowKey(row["tenant_id"], row["id"]), row["version"])
-        flow = _flow(row, document)
+            raise stale_edit(connection, flow, expected, row["version"])
+        return row
+
+    def _cached(self, flow: Flow) -> Flow:
         self.committed(flow)
         return flow
 

@@ -59,9 +59,13 @@ async def changes_after(deps: Dependencies, tenant: str, flow_id: str, seen: int
         if current is None or current <= seen:
             return News(seen=seen, ended=current is None)
         rows = (await db.execute(statements.tail(flow, seen, current, _PAGE))).mappings().all()
+    reset = News([frame(current, "reset", {"version": current})], current, more=True)
     if not rows or rows[0]["version"] != seen + 1:
-        return News([frame(current, "reset", {"version": current})], current, more=True)
-    creation = [await _creation(deps, flow, rows[0])] if rows[0]["kind"] == "create" else []
+        return reset
+    try:
+        creation = [await _creation(deps, flow, rows[0])] if rows[0]["kind"] == "create" else []
+    except NotFound:  # dropped since the rows were read
+        return reset
     changes = (
         frame(row["version"], row["kind"], _data(flow_id, row, decode_operations(row["operations"])))
         for row in rows[len(creation) :]
@@ -70,7 +74,7 @@ async def changes_after(deps: Dependencies, tenant: str, flow_id: str, seen: int
 
 
 async def _creation(deps: Dependencies, flow: statements.FlowKey, row: RowMapping) -> bytes:
-    """The event of a flow's creation, with all that it was created with."""
+    """Return the event of a flow's creation, with its first content. Raises: NotFound when that is not kept."""
     async with deps.database.read(flow.tenant) as db:
         document = await db.run_sync(lambda connection: deps.flows.document_at(connection, flow, 1))
     return frame(1, "create", _data(flow.id, row, difference(Document(), document)))

@@ -21,14 +21,14 @@ from tests.support.wait import until
 
 
 @contextmanager
-def flows_worker(settings: Settings, scripted_llm: ScriptedLlm) -> Iterator[Settings]:
+def flows_worker(settings: Settings, scripted_llm: ScriptedLlm, **variables: str) -> Iterator[Settings]:
     """The settings of a gateway beside the worker, with the same models."""
     environment = scripted_llm.environment(["groq", "cerebras"])
     stores = settings.stores
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")}
     database_url = url_as("flows", stores.database_url)
     places = {"DATABASE_URL": database_url, "REDIS_URL": stores.redis_url, "BLOB_URL": stores.blob_url}
-    worker = spawn("services.flows", {**inherited, **environment, **places})
+    worker = spawn("services.flows", {**inherited, **environment, **places, **variables})
     try:
         yield replace(settings, providers=ProviderSettings(environment))
     finally:
