@@ -8,6 +8,7 @@ It is a fork of a server that has the code loaded already: a small task costs ab
 from __future__ import annotations
 
 import asyncio
+import atexit
 import json
 import os
 import signal
@@ -148,7 +149,7 @@ class _Servers:
             try:
                 socket.send_fds(self._running(), [request], descriptors)
             except OSError:  # it was killed: one more is started
-                self._stop()
+                self.stop()
                 socket.send_fds(self._running(), [request], descriptors)
 
     def _running(self) -> socket.socket:
@@ -156,6 +157,7 @@ class _Servers:
             self._requests, self._process = None, None  # those of the parent, which goes on with them
             self._pid = os.getpid()
         if self._requests is None:
+            atexit.register(self.stop)
             ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             with theirs:
                 self._process = subprocess.Popen(
@@ -169,7 +171,10 @@ class _Servers:
             self._requests = ours
         return self._requests
 
-    def _stop(self) -> None:
+    def stop(self) -> None:
+        """End the server and what it runs; the next task starts another one."""
+        if self._pid != os.getpid():
+            return
         if self._requests is not None:
             self._requests.close()
         if self._process is not None:

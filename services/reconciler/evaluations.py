@@ -1,11 +1,13 @@
 """Evaluations go on: runs become jobs, finished jobs are scored, and the last one ends it.
 
-Every step is one transaction under the lock of the evaluation's row: a reconciler that is killed anywhere leaves either
-all of a step or nothing of it, so no run is begun twice and none is lost.
+Results are compared in processes with bounds, and then every step is one transaction under the lock of the
+evaluation's row: a reconciler that is killed anywhere leaves either all of a step or nothing of it, so no run is begun
+twice and none is lost. What two reconcilers have compared is written once.
 """
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
@@ -13,51 +15,65 @@ from typing import Any
 import structlog
 from redis import Redis
 from sqlalchemy import Connection, Engine, RowMapping
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import InterfaceError, OperationalError
 from uuid_utils import uuid7
 
-from shared.contracts.evaluations import RUN_LABEL, Case, Expectation
-from shared.evaluations import statements
-from shared.evaluations.scoring import FinishedRun, Outcome, Used, score
+from shared.contracts.evaluations import RUN_LABEL, Case
+from shared.evaluations import scoring, statements
+from shared.evaluations.scoring import FinishedRun, Outcome, Used
 from shared.jobs.delivery import notifications
 from shared.jobs.record import submission
 
 log = structlog.get_logger(__name__)
 
-_MOST_OPEN, _MOST_SCORED = 200, 20
+_MAX_OPEN, _MAX_SCORED = 200, 20
+#: Of one round, for the results of one tenant: then the next tenant's are compared.
+_SECONDS_OF_TENANT = 5.0
 Row = Mapping[str, Any] | RowMapping
 
 
 def advance_all(engine: Engine, redis: Redis) -> None:
     """Advance every evaluation that has something left to do."""
     with engine.connect() as connection:
-        ids = list(connection.execute(statements.open_evaluations(_MOST_OPEN)).scalars())
-    for id in ids:
+        open_now = connection.execute(statements.open_evaluations(_MAX_OPEN)).all()
+    spent: defaultdict[str, float] = defaultdict(float)
+    for id, tenant in open_now:
+        began = time.monotonic()
         try:
-            advance(engine, redis, id)
-        except SQLAlchemyError:
+            advance(engine, redis, id, _SECONDS_OF_TENANT - spent[tenant])
+        except (OperationalError, InterfaceError):  # Postgres is away
             raise
         except Exception:  # one evaluation must not hold up the others
             log.exception("evaluation_postponed", evaluation_id=id)
+        spent[tenant] += time.monotonic() - began
 
 
-def advance(engine: Engine, redis: Redis, id: str) -> None:
-    """One step of an evaluation; nothing when another process is at it."""
+def advance(engine: Engine, redis: Redis, id: str, seconds: float = _SECONDS_OF_TENANT) -> None:
+    """One step of an evaluation; nothing when another process is at it. ``seconds``: to compare results in."""
+    ended = _scored(engine, id, seconds)
     begun: dict[str, list[str]] = {}
     with engine.begin() as connection:
         evaluation = connection.execute(statements.lock(id)).mappings().one_or_none()
         if evaluation is not None:
-            _score(connection, evaluation)
+            for run, written in ended:
+                connection.execute(statements.end_run(id, run, written))
             begun = _go_on(connection, evaluation)
     for kind, job_ids in begun.items():  # one that is lost is noticed like any other
         notifications.notify(redis, kind, *job_ids)
 
 
-def _score(connection: Connection, evaluation: Row) -> None:
-    cases = evaluation["suite"]["cases"]
-    for run in connection.execute(statements.ended_runs(evaluation["id"], _MOST_SCORED)).mappings().all():
+def _scored(engine: Engine, id: str, seconds: float) -> list[tuple[Row, dict[str, Any]]]:
+    """Runs whose job has ended, with what is to be written of them. No transaction is open while they are compared."""
+    with engine.connect() as connection:
+        runs = connection.execute(statements.ended_runs(id, _MAX_SCORED)).mappings().all()
+        suite = connection.execute(statements.suite_of(id)).scalar_one() if runs else {"cases": []}
+    ends = time.monotonic() + seconds
+    scored: list[tuple[Row, dict[str, Any]]] = []
+    for run in runs:
+        if time.monotonic() > ends:
+            break
         used = _used(run)
-        outcome = _outcome(cases[run["case_number"]], run, used)
+        outcome = _outcome(suite["cases"][run["case_number"]], run, used)
         written = {
             "success": outcome.success,
             "cause": outcome.cause,
@@ -67,7 +83,8 @@ def _score(connection: Connection, evaluation: Row) -> None:
             "cost_usd": used.cost_usd,
             "seconds": used.seconds,
         }
-        connection.execute(statements.end_run(evaluation["id"], run, written))
+        scored.append((run, written))
+    return scored
 
 
 def _used(run: Row) -> Used:
@@ -78,15 +95,10 @@ def _used(run: Row) -> Used:
 
 
 def _outcome(case: Row, run: Row, used: Used) -> Outcome:
-    """A fault of the comparison is told as such: it must neither hold up the evaluation nor count as a success."""
     if run["job_state"] is None:
         return Outcome(False, "job_deleted", "the job was deleted before it was scored")
-    try:
-        expect = Expectation.model_validate(case.get("expect") or {})
-        return score(expect, FinishedRun(run["kind"], run["job_state"], run["result"], run["error"], used))
-    except Exception as fault:
-        log.exception("run_not_scored", job_id=run["job_id"])
-        return Outcome(False, "not_scored", f"the result could not be compared: {type(fault).__name__}")
+    finished = FinishedRun(run["kind"], run["job_state"], run["result"], run["error"], used)
+    return scoring.scored(case.get("expect") or {}, finished)
 
 
 def _go_on(connection: Connection, evaluation: Row) -> dict[str, list[str]]:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 #: Between nodes that look alike all pairings are tried, but not without limit.
-_MOST_STEPS = 20_000
+_MAX_CHECKS = 1_000_000
 _ROUNDS = 4
 
 
 class NotAFlow(ValueError):
     """What is given as the expected flow is none."""
+
+
+class TooSymmetrical(Exception):
+    """So many nodes look alike that it cannot be said whether the flows are the same."""
 
 
 @dataclass
@@ -37,11 +41,8 @@ class _Graph:
 
 
 def difference(expected: Mapping[str, Any], flow: Mapping[str, Any]) -> str | None:
-    """What is other than expected, in words, or None. Raises: NotAFlow."""
-    try:
-        wanted, made = graph_of(expected), graph_of(flow)
-    except (KeyError, TypeError, AttributeError) as error:
-        raise NotAFlow("a flow has nodes with id and data.label, and edges with source and target") from error
+    """What is other than expected, in words, or None. Raises: NotAFlow, TooSymmetrical."""
+    wanted, made = graph_of(expected), graph_of(flow)
     if told := _other(Counter(map(str, wanted.looks)), Counter(map(str, made.looks)), "node"):
         return told
     if told := _other(_links(wanted), _links(made), "edge"):
@@ -50,7 +51,14 @@ def difference(expected: Mapping[str, Any], flow: Mapping[str, Any]) -> str | No
 
 
 def graph_of(flow: Mapping[str, Any]) -> _Graph:
-    """Raises: KeyError, TypeError, AttributeError."""
+    """Raises: NotAFlow."""
+    try:
+        return _graph_of(flow)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise NotAFlow("a flow has nodes with id and data.label, and edges with source and target") from error
+
+
+def _graph_of(flow: Mapping[str, Any]) -> _Graph:
     nodes = {str(node["id"]): node for node in flow.get("nodes") or []}
     numbers = {id: number for number, id in enumerate(nodes)}
     graph = _Graph([_NodeIdentity.of(node, nodes) for node in nodes.values()])
@@ -98,35 +106,103 @@ def _other(wanted: Counter[str], made: Counter[str], what: str) -> str | None:
 
 
 def _isomorphic(wanted: _Graph, made: _Graph) -> bool:
-    """Pair the nodes so that every edge has its counterpart; rare looks first, a bounded number of tries."""
+    """Pair the nodes so that every edge has its counterpart, along the edges from a rare node on.
+
+    Raises: TooSymmetrical.
+    """
     colours, others = wanted.refined(), made.refined()
     if Counter(colours) != Counter(others):
         return False
-    candidates: defaultdict[int, list[int]] = defaultdict(list)
-    for node, colour in enumerate(others):
-        candidates[colour].append(node)
-    order = sorted(range(len(colours)), key=lambda node: len(candidates[colours[node]]))
-    near = _neighbours(wanted)
-    paired: dict[int, int] = {}
-    tries = [iter(candidates[colours[order[0]]])] if order else []
-    for _ in range(_MOST_STEPS + 100 * len(order)):
-        if len(paired) == len(order):
-            return True
-        if not tries:
-            return False
-        node = order[len(tries) - 1]
-        paired.pop(node, None)
-        taken = set(paired.values())
-        partner = next((p for p in tries[-1] if p not in taken and _fits(node, p, near, wanted, made, paired)), None)
-        if partner is None:
+    near, near_made = _neighbours(wanted), _neighbours(made)
+    if _components(near, colours) != _components(near_made, others):
+        return False
+    return _Pairing(wanted, made, colours, others, near, near_made).is_complete()
+
+
+class _Pairing:
+    """Depth-first search for partners: the next node is linked with one that has one, so few come into question."""
+
+    def __init__(
+        self,
+        wanted: _Graph,
+        made: _Graph,
+        colours: Sequence[int],
+        others: Sequence[int],
+        near: Sequence[set[int]],
+        near_made: Sequence[set[int]],
+    ) -> None:
+        self._wanted, self._made = wanted, made
+        self._colours, self._others = colours, others
+        self._near, self._near_made = near, near_made
+        self._by_colour: defaultdict[int, list[int]] = defaultdict(list)
+        for node, colour in enumerate(others):
+            self._by_colour[colour].append(node)
+        self._order, self._before = _along_edges(near, [len(self._by_colour[colour]) for colour in colours])
+        self._paired: dict[int, int] = {}
+        self._taken: set[int] = set()
+        self._checks = 0
+
+    def is_complete(self) -> bool:
+        """Whether every node gets a partner. Raises: TooSymmetrical."""
+        order = self._order
+        tries: list[Iterator[int]] = []
+        while len(self._paired) < len(order):
+            if len(tries) == len(self._paired):
+                tries.append(self._candidates(order[len(tries)]))
+            if self._pair(order[len(tries) - 1], tries[-1]):
+                continue
             tries.pop()
-            if tries:
-                paired.pop(order[len(tries) - 1], None)
+            if not tries:
+                return False
+            self._taken.discard(self._paired.pop(order[len(tries) - 1]))
+        return True
+
+    def _candidates(self, node: int) -> Iterator[int]:
+        before = self._before[node]
+        among = self._by_colour[self._colours[node]] if before is None else self._near_made[self._paired[before]]
+        return (each for each in sorted(among) if self._others[each] == self._colours[node])
+
+    def _pair(self, node: int, candidates: Iterator[int]) -> bool:
+        """Give the node the next partner that fits; False when none is left."""
+        for partner in candidates:
+            self._checks += 1
+            if self._checks > _MAX_CHECKS:
+                raise TooSymmetrical
+            if partner not in self._taken and _fits(node, partner, self._near, self._wanted, self._made, self._paired):
+                self._paired[node] = partner
+                self._taken.add(partner)
+                return True
+        return False
+
+
+def _along_edges(near: Sequence[set[int]], rarity: Sequence[int]) -> tuple[list[int], dict[int, int | None]]:
+    """All nodes, each after one that it is linked with (its value in the second), from the rarest of each part on."""
+    order: list[int] = []
+    before: dict[int, int | None] = {}
+    for start in sorted(range(len(near)), key=lambda node: rarity[node]):
+        if start in before:
             continue
-        paired[node] = partner
-        if len(paired) < len(order):
-            tries.append(iter(candidates[colours[order[len(paired)]]]))
-    return len(paired) == len(order)
+        before[start] = None
+        waiting = deque([start])
+        while waiting:
+            node = waiting.popleft()
+            order.append(node)
+            for other in sorted(near[node], key=lambda each: rarity[each]):
+                if other not in before:
+                    before[other] = node
+                    waiting.append(other)
+    return order, before
+
+
+def _components(near: Sequence[set[int]], colours: Sequence[int]) -> Counter[tuple[int, ...]]:
+    """How often each connected part is there, by the colours of its nodes."""
+    order, before = _along_edges(near, [0] * len(near))
+    parts: list[list[int]] = []
+    for node in order:
+        if before[node] is None:
+            parts.append([])
+        parts[-1].append(colours[node])
+    return Counter(tuple(sorted(part)) for part in parts)
 
 
 def _neighbours(graph: _Graph) -> list[set[int]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -43,7 +43,10 @@ def expected_of(table: ExpectedTable) -> Expected:
 
 
 def difference(expected: Expected, table: Mapping[str, Any] | None) -> str | None:
-    """What is other than expected, in words, or None; ``table`` is that of a transform's result."""
+    """What is other than expected, in words, or None; ``table`` is that of a transform's result.
+
+    Tables that were made for it take long to compare: `shared.evaluations.scoring` does it in a process with bounds.
+    """
     if table is None:
         return "the result has no table"
     names = [str(column["name"]) for column in table["columns"]]
@@ -74,20 +77,61 @@ def _in_order(expected: Expected, rows: Sequence[Row]) -> str | None:
 
 
 def _in_any_order(expected: Expected, rows: Sequence[Row]) -> str | None:
-    """Pair each expected row with another one of the result: those whose texts agree, by augmenting paths."""
+    """Pair each expected row with another one of the result.
+
+    Rows of which each cell agrees are paired first, then neighbours in the order of their numbers. Only what is left is
+    looked for by augmenting paths: tolerances overlap, so a row may have to give up its partner for another one.
+    """
     by_texts: defaultdict[tuple[object, ...], list[int]] = defaultdict(list)
     for index, row in enumerate(rows):
         by_texts[_texts(row)].append(index)
     paired: dict[int, int] = {}
-    for number, wanted in enumerate(expected.rows):
+    unpaired: list[int] = []
+    for texts, numbers in _grouped(expected.rows).items():
+        unpaired += _paired_in_order(expected, rows, numbers, by_texts.get(texts, []), paired)
 
-        def partners(of: int) -> Iterator[int]:
-            candidate = expected.rows[of]
-            return (i for i in by_texts[_texts(candidate)] if _same_row(candidate, rows[i], expected.tolerance))
+    def partners(of: int) -> Iterator[int]:
+        candidate = expected.rows[of]
+        return (i for i in by_texts[_texts(candidate)] if _same_row(candidate, rows[i], expected.tolerance))
 
+    for number in sorted(unpaired):
         if not _pair(number, partners, paired):
-            return f"no row like {dict(zip(expected.columns, wanted, strict=True))!r}"
+            return f"no row like {dict(zip(expected.columns, expected.rows[number], strict=True))!r}"
     return None
+
+
+def _grouped(rows: Sequence[Row]) -> dict[tuple[object, ...], list[int]]:
+    groups: defaultdict[tuple[object, ...], list[int]] = defaultdict(list)
+    for number, row in enumerate(rows):
+        groups[_texts(row)].append(number)
+    return groups
+
+
+def _paired_in_order(
+    expected: Expected, rows: Sequence[Row], numbers: list[int], indexes: list[int], paired: dict[int, int]
+) -> list[int]:
+    """Pair equal rows, and then those that are next in the order of their numbers; return who is without a partner."""
+    equal: defaultdict[Row, list[int]] = defaultdict(list)
+    for index in reversed(indexes):
+        equal[rows[index]].append(index)
+    left = []
+    for number in numbers:
+        if alike := equal.get(expected.rows[number]):
+            paired[alike.pop()] = number
+        else:
+            left.append(number)
+    waiting = deque(sorted((i for alike in equal.values() for i in alike), key=lambda i: _numbers(rows[i])))
+    unpaired = []
+    for number in sorted(left, key=lambda number: _numbers(expected.rows[number])):
+        if waiting and _same_row(expected.rows[number], rows[waiting[0]], expected.tolerance):
+            paired[waiting.popleft()] = number
+        else:
+            unpaired.append(number)
+    return unpaired
+
+
+def _numbers(row: Row) -> tuple[float, ...]:
+    return tuple(cell for cell in row if isinstance(cell, float))
 
 
 def _pair(number: int, partners: Callable[[int], Iterator[int]], paired: dict[int, int]) -> bool:

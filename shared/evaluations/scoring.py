@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Any, cast
 
+from pydantic import JsonValue
+
+from shared.bounded_process import BoundExceeded, Bounds, call
 from shared.contracts.evaluations import Expectation, ExpectedBudget
 from shared.evaluations import expected_flow, expected_table
+from shared.evaluations.expected_flow import TooSymmetrical
 from shared.kinds import case_rules
 
 Json = Mapping[str, Any]
@@ -44,8 +48,38 @@ class FinishedRun:
     used: Used
 
 
+#: Of one comparison. Tables and flows can be made so that comparing them takes hours.
+SCORE_BOUNDS = Bounds(memory_mb=512, cpu_seconds=5.0, wall_seconds=60.0, output_mb=1)
 _SUCCESS = Outcome(True)
 _Finding = tuple[str, str]  #: cause and detail
+
+
+def scored(expect: Json, run: FinishedRun) -> Outcome:
+    """``score``, in a process with bounds: what is compared is a tenant's.
+
+    A fault of the comparison is an outcome, too: it neither holds up the evaluation nor counts as a success.
+    """
+    try:
+        argument = cast(JsonValue, {"expect": expect, "run": asdict(run)})
+        success, cause, detail = cast(list[Any], call(score_run, argument, SCORE_BOUNDS))
+    except BoundExceeded as exceeded:
+        return Outcome(False, "not_scored", f"the result could not be compared: {exceeded}")
+    return Outcome(success, cause, detail)
+
+
+def score_run(argument: JsonValue) -> JsonValue:
+    """In the process."""
+    given = cast(dict[str, Any], argument)
+    run = FinishedRun(**{**given["run"], "used": Used(**given["run"]["used"])})
+    try:
+        outcome = score(Expectation.model_validate(given["expect"]), run)
+    except (MemoryError, RecursionError):
+        raise
+    except TooSymmetrical:
+        outcome = Outcome(False, "not_scored", "too many nodes of the flow look alike to compare it")
+    except Exception as fault:
+        outcome = Outcome(False, "not_scored", f"the result could not be compared: {type(fault).__name__}")
+    return [outcome.success, outcome.cause, outcome.detail]
 
 
 def score(expect: Expectation, run: FinishedRun) -> Outcome:

@@ -183,7 +183,12 @@ def estimate(tenant: str, kinds: Sequence[str]) -> TextClause:
 
 
 def open_evaluations(limit: int) -> TextClause:
-    return sql("SELECT id FROM evaluations WHERE open ORDER BY created_at LIMIT :most", most=limit)
+    """Id and tenant."""
+    return sql("SELECT id, tenant_id FROM evaluations WHERE open ORDER BY created_at LIMIT :most", most=limit)
+
+
+def suite_of(id: str) -> TextClause:
+    return sql("SELECT suite FROM evaluations WHERE id = :id", id=id)
 
 
 def lock(id: str) -> TextClause:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+import time
+from itertools import pairwise, permutations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from shared.evaluations.expected_flow import NotAFlow, difference
 
@@ -73,3 +76,28 @@ def test_many_nodes_that_look_alike_end_in_bounded_time() -> None:
 def test_what_is_no_flow_is_refused(broken: dict[str, Any]) -> None:
     with pytest.raises(NotAFlow):
         difference(broken, broken)
+
+
+def test_rings_are_told_apart_from_one_ring_in_a_moment() -> None:
+    same, half = " ".join(["x"] * 400), 200
+    ring = [f"{i}>{(i + 1) % 400}" for i in range(400)]
+    rings = [f"{i}>{(i + 1) % half}" for i in range(half)]
+    rings += [f"{half + i}>{half + (i + 1) % half}" for i in range(half)]
+    began = time.process_time()
+    assert difference(flow(same, *ring), flow(same, *rings)) == "the same nodes are linked in another way"
+    assert difference(flow(same, *ring), flow(same, *reversed(ring), prefix="p")) is None
+    assert difference(flow(same, *rings), flow(same, *reversed(rings), prefix="p")) is None
+    assert time.process_time() - began < 5
+
+
+@given(st.integers(2, 7), st.data())
+def test_flows_are_the_same_whenever_their_nodes_can_be_paired(size: int, data: st.DataObject) -> None:
+    pairs = st.tuples(st.integers(0, size - 1), st.integers(0, size - 1))
+    edges = data.draw(st.lists(pairs, max_size=10, unique=True))
+    others = data.draw(st.one_of(st.permutations(edges), st.lists(pairs, max_size=10, unique=True)))
+    renamed = data.draw(st.permutations(range(size)))
+    others = [(renamed[a], renamed[b]) for a, b in others]
+    same = " ".join(["x"] * size)
+    answer = difference(flow(same, *[f"{a}>{b}" for a, b in edges]), flow(same, *[f"{a}>{b}" for a, b in others]))
+    possible = any({(order[a], order[b]) for a, b in edges} == set(others) for order in permutations(range(size)))
+    assert (answer is None) == possible

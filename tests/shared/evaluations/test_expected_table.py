@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import time
+from itertools import permutations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from shared.contracts.evaluations import ExpectedTable, Tolerance
 from shared.evaluations.expected_table import NoTable, difference, expected_of
@@ -80,3 +84,33 @@ def test_rows_as_objects_are_a_table_too() -> None:
 def test_what_is_no_table_is_refused(csv: str) -> None:
     with pytest.raises(NoTable):
         expected_of(ExpectedTable(csv=csv))
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.001, 0.4])
+def test_a_thousand_rows_that_look_alike_are_compared_in_a_moment(spread: float) -> None:
+    shift = [spread * (number % 7) / 7 for number in range(1000)]
+    lines = "\n".join(f"{5 + each}" for each in shift)
+    made = table("n", *[[5.0 + each] for each in reversed(shift)])
+    began = time.process_time()
+    assert told(f"n\n{lines}", made, tolerance=0.5) is None
+    assert told(f"n\n{lines}", made) is None
+    other = table("n", *[[5.0 + each] for each in shift[1:]], [9.0])
+    assert told(f"n\n{lines}", other, tolerance=0.5) is not None
+    assert time.process_time() - began < 5
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 6), st.integers(0, 2)), min_size=1, max_size=7),
+    st.lists(st.tuples(st.integers(0, 6), st.integers(0, 2)), min_size=1, max_size=7),
+)
+def test_rows_are_paired_whenever_they_can_be(wanted: list[tuple[int, int]], made: list[tuple[int, int]]) -> None:
+    made = made[: len(wanted)]
+    if len(made) < len(wanted):
+        return
+    lines = "\n".join(f"{a},{b}" for a, b in wanted)
+    answer = told(f"a,b\n{lines}", table("a b", *[[a, b] for a, b in made]), tolerance=1.0)
+    possible = any(
+        all(abs(a - c) <= 1 and abs(b - d) <= 1 for (a, b), (c, d) in zip(wanted, order, strict=True))
+        for order in permutations(made)
+    )
+    assert (answer is None) == possible

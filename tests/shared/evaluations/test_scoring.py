@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
+from random import Random
 from typing import Any
 
 import pytest
 
 from shared.contracts.evaluations import Expectation
-from shared.evaluations.scoring import FinishedRun, Used, score
+from shared.evaluations.scoring import FinishedRun, Used, score, scored
 
 USED = Used(turns=2, tokens=100, cost_usd=None, seconds=1.5)
 EXECUTED = {"verdict": "ok", "stdout": "42\n"}
@@ -96,3 +98,16 @@ def test_a_detail_is_cut_and_can_be_kept() -> None:
     assert outcome.detail is not None
     assert len(outcome.detail) <= 500
     assert "\0" not in outcome.detail
+
+
+def test_what_takes_too_long_to_compare_is_an_outcome() -> None:
+    random = Random(5)
+    places = [(random.random() * 1e-9, float(number)) for number in range(1000)]
+    moved = [[a + random.random() * 1e-9, b + 0.5] for a, b in places]
+    expect = {"table": {"csv": "a,b\n" + "\n".join(f"{a},{b}" for a, b in places), "tolerance": 0.5}}
+    columns = [{"name": "a", "type": "float"}, {"name": "b", "type": "float"}]
+    result = {"status": "done", "table": {"columns": columns, "rows": moved, "row_count": 1000}}
+    began = time.monotonic()
+    outcome = scored(expect, FinishedRun("transform", "succeeded", result, None, Used(1, 1, 0.0, 1.0)))
+    assert outcome.success or outcome.cause == "not_scored"
+    assert time.monotonic() - began < 60
