@@ -105,6 +105,11 @@ class BoundedProcess:
             raise BoundExceeded(_BROKEN) from None
         return _answer(received)
 
+    def kill(self) -> None:
+        """End it at once."""
+        with suppress(OSError):
+            self._connection.shutdown(socket.SHUT_RDWR)
+
 
 @asynccontextmanager
 async def started(

@@ -40,7 +40,8 @@ async def response(deps: Dependencies, file: RowMapping, form: Form, tenant: str
         headers["Content-Length"] = str(file["size"])
         content = blobs.stream(deps.blobs, file["sha256"], 0, file["size"])
     else:
-        content = await deps.conversions.start(deps.blobs, file["sha256"], form, tenant)
+        most_bytes = (await deps.quotas.limits(tenant))["storage_bytes"]
+        content = await deps.conversions.start(deps.blobs, file["sha256"], form, tenant, most_bytes)
     return StreamingResponse(content, 200, headers, form.media_type)
 
 

@@ -35,6 +35,12 @@ def plain(batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, batch.schema.names)
 
 
+def in_python(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The columns with text for what Python's types would cut: times in nanoseconds."""
+    columns = [_text(column) if _is_finer(column.type) else _without_finer(column) for column in batch.columns]
+    return pa.RecordBatch.from_arrays(columns, batch.schema.names)
+
+
 def to_json(value: object) -> object:
     """What orjson does not know. Raises: TypeError."""
     if isinstance(value, bytes):
@@ -54,21 +60,56 @@ def _is_plain(kind: pa.DataType) -> bool:
     )
 
 
+def _is_finer(kind: pa.DataType) -> bool:
+    is_time = pa.types.is_timestamp(kind) or pa.types.is_time(kind) or pa.types.is_duration(kind)
+    return bool(is_time and kind.unit == "ns")
+
+
+def _without_finer(column: pa.Array) -> pa.Array:
+    kind = _with_text(column.type)
+    return column if kind.equals(column.type) else column.cast(kind)
+
+
+def _with_text(kind: pa.DataType) -> pa.DataType:
+    """The nested type with text instead of times in nanoseconds."""
+    if _is_finer(kind):
+        return pa.string()
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        make = pa.list_ if pa.types.is_list(kind) else pa.large_list
+        return make(kind.value_field.with_type(_with_text(kind.value_type)))
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_with_text(field.type)) for field in kind])
+    return kind
+
+
 def _text(column: pa.Array) -> pa.Array:
     kind = column.type
+    if pa.types.is_duration(kind) and kind.unit == "ns":
+        return pa.array(map(_duration, column.cast(pa.int64()).to_pylist()), pa.large_string())
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return column
-    if pa.types.is_string_view(kind):
-        return column.cast(pa.large_string())
     if any(test(kind) for test in _TIMES):
-        text = pc.replace_substring_regex(column.cast(pa.string()), r"\.(\d*?)0+(\D|$)", r".\1\2")
-        text = pc.replace_substring_regex(text, r"\.(\D|$)", r"\1")
-        return pc.replace_substring(text, " ", "T", max_replacements=1)
+        return _iso(column)
     if pa.types.is_floating(kind):
         return pc.replace_substring_regex(column.cast(pa.string()), r"^(-?\d+)$", r"\1.0")
     if any(test(kind) for test in (*_AS_JSON, *_AS_JSON_LARGE)):
-        return pa.array([None if cell is None else _told(cell) for cell in column.to_pylist()], pa.large_string())
-    return column.cast(pa.string())
+        cells = _without_finer(column).to_pylist()
+        return pa.array([None if cell is None else _told(cell) for cell in cells], pa.large_string())
+    return column.cast(pa.large_string() if pa.types.is_string_view(kind) else pa.string())
+
+
+def _iso(column: pa.Array) -> pa.Array:
+    text = pc.replace_substring_regex(column.cast(pa.string()), r"\.(\d*?)0+(\D|$)", r".\1\2")
+    text = pc.replace_substring_regex(text, r"\.(\D|$)", r"\1")
+    return pc.replace_substring(text, " ", "T", max_replacements=1)
+
+
+def _duration(nanoseconds: int | None) -> str | None:
+    """As Python writes durations, with up to nine digits."""
+    if nanoseconds is None:
+        return None
+    seconds, rest = divmod(nanoseconds, 10**9)
+    return str(timedelta(seconds=seconds)) + (f".{rest:09}".rstrip("0") if rest else "")
 
 
 def _told(cell: object) -> str:

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import shutil
-import sys
 import tempfile
-from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import structlog
 from obstore.store import ObjectStore
+from pydantic import JsonValue
 
 from services.gateway.admission.slots import Slots
-from services.gateway.tables.__main__ import REFUSED
 from services.gateway.tables.forms import Form
+from services.gateway.tables.tasks import write_table
 from shared import blobs
+from shared.bounded_process import BoundedProcess, BoundExceeded, Bounds, started
 from shared.errors import InvalidRequest, NotFound, Overloaded
 
 log = structlog.get_logger()
@@ -28,7 +29,10 @@ _MAX_OF_TENANT = 2
 _WAIT_SECONDS = 20.0
 #: A client that takes nothing for so long has gone.
 _PAUSE_SECONDS = 60.0
-_PASSED_ON = ("PATH", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "TMPDIR", "LANG", "LC_ALL", "VIRTUAL_ENV")
+_CPU_SECONDS = 600.0
+_MAX_WHOLE_MB = 4096  #: what a form takes on the disk that is made as a file first
+#: The folder of a conversion, by the process that it belongs to.
+_FOLDER = re.compile(r"assay-table-(\d+)-.+")
 
 
 class Conversions:
@@ -38,10 +42,16 @@ class Conversions:
         self._of_tenants = Slots("tables", _MAX_OF_TENANT, seconds=_WAIT_SECONDS, refusal=_busy)
         self._of_all = Slots("tables", processes, seconds=_WAIT_SECONDS, refusal=_busy)
         self._memory_mb = memory_mb
+        remove_leftovers(Path(tempfile.gettempdir()))
 
-    async def start(self, store: ObjectStore, sha256: str, form: Form, tenant: str) -> AsyncIterator[bytes]:
-        """The bytes, of which the first are there. Raises: InvalidRequest, NotFound, Overloaded."""
-        content = self._run(store, sha256, form, tenant)
+    async def start(
+        self, store: ObjectStore, sha256: str, form: Form, tenant: str, most_bytes: int
+    ) -> AsyncIterator[bytes]:
+        """The bytes, of which the first are there; ``most_bytes``: what may be on the disk meanwhile.
+
+        Raises: InvalidRequest, NotFound, Overloaded.
+        """
+        content = self._run(store, sha256, form, tenant, most_bytes)
         first = await anext(content, b"")
 
         async def whole() -> AsyncIterator[bytes]:
@@ -54,76 +64,92 @@ class Conversions:
 
         return whole()
 
-    async def _run(self, store: ObjectStore, sha256: str, form: Form, tenant: str) -> AsyncIterator[bytes]:
-        async with self.process(store, sha256, tenant, "services.gateway.tables", form.name) as process:
-            async for chunk in _chunks(process):
-                yield chunk
-            await _check(process, form)
+    async def _run(
+        self, store: ObjectStore, sha256: str, form: Form, tenant: str, most_bytes: int
+    ) -> AsyncIterator[bytes]:
+        megabytes = max(1, min(most_bytes >> 20, _MAX_WHOLE_MB))
+        bounds = Bounds(self._memory_mb, _CPU_SECONDS, wall_seconds=3600.0, output_mb=megabytes)
+        async with self.fetched(store, sha256, tenant) as file:
+            with file.open("rb") as source:
+                reading, writing = os.pipe()
+                argument: JsonValue = {"form": form.name, "folder": str(file.parent)}
+                try:
+                    reader, transport = await _reader(reading)
+                    try:
+                        async with started(write_table, argument, bounds, [source.fileno(), writing]) as process:
+                            os.close(writing)
+                            writing = -1
+                            async for chunk in _chunks(reader, process):
+                                yield chunk
+                            await _check(process, form)
+                    finally:
+                        transport.close()
+                finally:
+                    if writing >= 0:
+                        os.close(writing)
 
     @asynccontextmanager
-    async def process(
-        self, store: ObjectStore, sha256: str, tenant: str, module: str, *words: str
-    ) -> AsyncIterator[Process]:
-        """``python -m MODULE WORDS FILE MEGABYTES``, killed at the end. Raises: NotFound, Overloaded."""
-        async with self._of_tenants.hold(tenant), self._of_all.hold(""), _fetched(store, sha256) as file:
-            command = [sys.executable, "-m", module, *words, str(file), str(self._memory_mb)]
-            started = await asyncio.create_subprocess_exec(
-                *command, stdin=asyncio.subprocess.DEVNULL, stdout=PIPE, stderr=PIPE, env=_environment()
-            )
+    async def fetched(self, store: ObjectStore, sha256: str, tenant: str) -> AsyncIterator[Path]:
+        """The file, in a folder of its own, and a slot to work on it. Raises: NotFound, Overloaded."""
+        async with self._of_tenants.hold(tenant), self._of_all.hold(""):
+            folder = Path(tempfile.mkdtemp(prefix=f"assay-table-{os.getpid()}-"))
             try:
-                yield started
-            finally:
-                _give_up(started)
-                await started.wait()
+                file = folder / "table.parquet"
+                try:
+                    await asyncio.to_thread(blobs.fetch, store, sha256, file)
+                except FileNotFoundError:
+                    raise NotFound("The content of this file is gone.") from None
+                yield file
+            finally:  # not awaited: a client that has gone cancels whatever waits here
+                asyncio.get_running_loop().run_in_executor(None, _remove, folder)
+
+    @property
+    def memory_mb(self) -> int:
+        return self._memory_mb
 
 
-@asynccontextmanager
-async def _fetched(store: ObjectStore, sha256: str) -> AsyncIterator[Path]:
-    """The file in a folder of its own. Raises: NotFound."""
-    folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="assay-table-"))
-    try:
-        file = folder / "table.parquet"
-        try:
-            await asyncio.to_thread(blobs.fetch, store, sha256, file)
-        except FileNotFoundError:
-            raise NotFound("The content of this file is gone.") from None
-        yield file
-    finally:
-        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+def remove_leftovers(parent: Path) -> None:
+    """Delete the folders of processes that are no more: a gateway that was killed could not."""
+    for folder in parent.glob("assay-table-*"):
+        match = _FOLDER.fullmatch(folder.name)
+        if match is not None and not Path(f"/proc/{match[1]}").exists():
+            _remove(folder)
 
 
-async def _chunks(process: Process) -> AsyncIterator[bytes]:
-    assert process.stdout is not None
+def _remove(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+async def _reader(descriptor: int) -> tuple[asyncio.StreamReader, asyncio.BaseTransport]:
+    """A stream of what comes through a pipe; closing the transport closes the pipe."""
+    reader = asyncio.StreamReader(limit=_CHUNK_BYTES)
+    pipe = os.fdopen(descriptor, "rb", buffering=0)
+    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), pipe
+    )
+    return reader, transport
+
+
+async def _chunks(reader: asyncio.StreamReader, process: BoundedProcess) -> AsyncIterator[bytes]:
     loop = asyncio.get_running_loop()
-    while chunk := await process.stdout.read(_CHUNK_BYTES):
-        watch = loop.call_later(_PAUSE_SECONDS, _give_up, process)
+    while chunk := await reader.read(_CHUNK_BYTES):
+        watch = loop.call_later(_PAUSE_SECONDS, process.kill)
         try:
             yield chunk
         finally:
             watch.cancel()
 
 
-def _give_up(process: Process) -> None:
-    with suppress(ProcessLookupError):
-        process.kill()
-
-
-async def _check(process: Process, form: Form) -> None:
-    """Raises: InvalidRequest, Overloaded; after the first bytes either one tears the answer."""
-    assert process.stderr is not None
-    said = (await process.stderr.read(_CHUNK_BYTES)).decode("utf-8", "replace")
-    status = await process.wait()
-    if status == REFUSED:
-        raise InvalidRequest(f"query.format: {said}; choose another format", [(["query", "format"], said)])
-    if status != 0:
-        log.error("table_not_written", form=form.name, status=status, said=said[-500:])
-        raise Overloaded("The table could not be written in this format; try again, or take parquet.", retry_after=10)
+async def _check(process: BoundedProcess, form: Form) -> None:
+    """Raises: InvalidRequest; after the first bytes it tears the answer."""
+    try:
+        refused = await process.answer()
+    except BoundExceeded as exceeded:
+        log.error("table_not_written", form=form.name, reason=str(exceeded))
+        refused = f"the table cannot be written: {exceeded}"
+    if refused is not None:
+        raise InvalidRequest(f"query.format: {refused}; choose another format", [(["query", "format"], str(refused))])
 
 
 def _busy() -> Overloaded:
     return Overloaded("Too many tables are being written at once; try again later.", retry_after=5)
-
-
-def _environment() -> dict[str, str]:
-    """What Python needs to start: none of the gateway's passwords."""
-    return {name: os.environ[name] for name in _PASSED_ON if name in os.environ}

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from services.gateway.tables.cells import as_text, batches, to_json
+from services.gateway.tables.cells import as_text, batches, in_python, to_json
 
 Write = Callable[[pq.ParquetFile, IO[bytes]], None]
 _JSON = orjson.OPT_NON_STR_KEYS | orjson.OPT_UTC_Z
@@ -71,7 +71,7 @@ def write_records(file: pq.ParquetFile, out: IO[bytes]) -> None:
 
 def _objects(file: pq.ParquetFile) -> Iterator[bytes]:
     for batch in batches(file):
-        for row in batch.to_pylist():
+        for row in in_python(batch).to_pylist():
             yield orjson.dumps(row, default=to_json, option=_JSON)
 
 

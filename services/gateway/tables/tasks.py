@@ -1,0 +1,64 @@
+"""What is done with a stranger's table in a process with bounds: it is written in a form, or asked a question."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import IO, Any, BinaryIO, cast
+
+import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import JsonValue
+
+from services.gateway.tables.binary import STREAMED, WHOLE
+from services.gateway.tables.forms import CannotHold
+from services.gateway.tables.opened import connect, open_table
+from services.gateway.tables.profile import profile
+from services.gateway.tables.rows import rows
+from services.gateway.tables.text import TEXT
+
+
+def write_table(argument: JsonValue, source: BinaryIO, output: BinaryIO) -> JsonValue:
+    """Write the Parquet file in a ``form``; ``folder`` is where one is made that is written whole.
+
+    Returns None, or why the form cannot hold the table.
+    """
+    given = cast(dict[str, str], argument)
+    pa.set_cpu_count(1)
+    pa.set_io_thread_count(1)
+    try:
+        with pq.ParquetFile(source, pre_buffer=False) as file:
+            _write(given["form"], file, Path(given["folder"]), output)
+        if not output.closed:  # what packs it has closed it
+            output.flush()
+    except CannotHold as error:
+        return str(error)
+    return None
+
+
+def _write(form: str, file: pq.ParquetFile, folder: Path, out: IO[bytes]) -> None:
+    name, _, packing = form.partition(".")
+    if name in WHOLE:
+        target = folder / f"whole.{name}"
+        WHOLE[name](file, target)
+        with target.open("rb") as made:
+            shutil.copyfileobj(made, out, 1 << 18)
+    elif packing:
+        with pa.CompressedOutputStream(pa.PythonFile(out, "w"), {"gz": "gzip", "zst": "zstd"}[packing]) as packed:
+            TEXT[name](file, packed)
+    else:
+        (TEXT.get(name) or STREAMED[name])(file, out)
+
+
+def answer_question(argument: JsonValue) -> JsonValue:
+    """Answer a ``question`` to the table in ``file``: ``answer``, or ``refused`` with the reason."""
+    given = cast(dict[str, Any], argument)
+    question = given["question"]
+    try:
+        with connect() as database:
+            types = open_table(database, Path(given["file"]))
+            answer = profile(database, types) if question["ask"] == "profile" else rows(database, types, question)
+    except CannotHold as error:
+        return {"refused": str(error)}
+    return {"answer": orjson.loads(orjson.dumps(answer, default=str, option=orjson.OPT_NON_STR_KEYS))}
