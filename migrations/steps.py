@@ -53,6 +53,11 @@ def check_revision(revision: str, what: str = "The tables are") -> None:
         )
 
 
+def knows(revision: str) -> bool:
+    """Return whether this version has the revision."""
+    return revision in _known()
+
+
 def remembered(url: str) -> str | None:
     """The version that brought the database up to date last; None when it is not known."""
     with psycopg.connect(url, connect_timeout=5) as connection:

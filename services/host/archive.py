@@ -17,6 +17,7 @@ class BackupTable(BaseModel):
     name: str
     columns: list[str]
     rows: int
+    sha256: str | None = None  #: of the text of its rows; None in older backups
 
 
 class Manifest(BaseModel):
@@ -31,6 +32,7 @@ class Manifest(BaseModel):
     blobs: int
     missing_blobs: list[str] = []
     search: bool  #: whether the embedded search store is in it
+    search_files: dict[str, str] = {}  #: the hashes of its files; empty in older backups
 
     @property
     def rows(self) -> int:

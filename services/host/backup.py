@@ -8,6 +8,7 @@ is copied, and the snapshot is taken meanwhile, so that both tell of the same mo
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import io
 import os
 import signal
@@ -34,7 +35,7 @@ from services.host.archive import (
     copy_out,
     tables_in_order,
 )
-from services.host.folder import InstallationFolder, current_status
+from services.host.folder import InstallationFolder, alive, current_status
 from shared import VERSION, blobs
 
 _STORE_SECONDS = 60.0
@@ -44,6 +45,7 @@ _OWNER = "owner.lock"  #: the lock of the search worker's store
 def write(target: Path, url: str, store: ObjectStore, folder: InstallationFolder) -> Manifest:
     """Write the backup; the file appears when it is whole. Raises: RuntimeError, OSError, psycopg.Error."""
     draft = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    _delete_abandoned(target)
     search = folder.path / "search"
     try:
         with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file, ExitStack() as held:
@@ -53,6 +55,7 @@ def write(target: Path, url: str, store: ObjectStore, folder: InstallationFolder
             with _owned(search, folder) as has_search:
                 connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
                 connection.execute("SELECT 1 FROM alembic_version")  # the snapshot is that of the first query
+                search_files = _hashes(search) if has_search else {}
                 if has_search:
                     archive.add(search, SEARCH, filter=_without_locks)
             tables = [_add_table(archive, connection, name) for name in tables_in_order(connection)]
@@ -69,12 +72,33 @@ def write(target: Path, url: str, store: ObjectStore, folder: InstallationFolder
                 blobs=len(hashes) - len(missing),
                 missing_blobs=missing,
                 search=has_search,
+                search_files=search_files,
             )
             _add(archive, MANIFEST, manifest.model_dump_json(indent=2).encode())
+        with draft.open("rb") as written:
+            os.fsync(written.fileno())  # else the name could be on the disk before the content
         draft.replace(target)
     finally:
         draft.unlink(missing_ok=True)
     return manifest
+
+
+def _delete_abandoned(target: Path) -> None:
+    """Delete the drafts of backups to the same file that were killed."""
+    for draft in target.parent.glob(f".{target.name}.*.tmp"):
+        pid = draft.name.removeprefix(f".{target.name}.").removesuffix(".tmp")
+        if pid.isdecimal() and not alive(int(pid)):
+            draft.unlink(missing_ok=True)
+
+
+def _hashes(search: Path) -> dict[str, str]:
+    """Return the hash of each file of the search store, by its name in the archive."""
+    hashes = {}
+    for path in search.rglob("*"):
+        if path.is_file() and not path.is_symlink() and path != search / _OWNER:
+            with path.open("rb") as file:
+                hashes[f"{SEARCH}/{path.relative_to(search)}"] = hashlib.file_digest(file, "sha256").hexdigest()
+    return hashes
 
 
 def _one(connection: psycopg.Connection[Any], statement: str) -> object:
@@ -123,16 +147,18 @@ def _without_locks(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
 def _add_table(archive: tarfile.TarFile, connection: psycopg.Connection[Any], name: str) -> BackupTable:
     columns = columns_of(connection, name)
     with tempfile.TemporaryFile() as text:
+        digest = hashlib.sha256()
         with connection.cursor() as cursor:
             with cursor.copy(copy_out(name, columns)) as copy:
                 for chunk in copy:
                     text.write(chunk)
+                    digest.update(chunk)
             rows = cursor.rowcount
         member = tarfile.TarInfo(f"{TABLES}/{name}")
         member.size = text.tell()
         text.seek(0)
         archive.addfile(member, text)
-    return BackupTable(name=name, columns=columns, rows=rows)
+    return BackupTable(name=name, columns=columns, rows=rows, sha256=digest.hexdigest())
 
 
 def _add_blob(archive: tarfile.TarFile, store: ObjectStore, sha256: str) -> bool:

@@ -11,14 +11,17 @@ from pathlib import Path
 import psycopg
 from obstore.exceptions import BaseError
 from obstore.store import ObjectStore
+from sqlalchemy.exc import DBAPIError
 
-from services.host import backup, restore
+from services.host import backup, restore, search_store
 from services.host.folder import InstallationFolder, current_status
 from services.host.installation import ServerSettings, plain_scheme
 from services.host.postgres import Postgres
 from shared import blobs
+from shared.errors import AssayError
 
 DONE, FAILED = 0, 1
+_FAULTS = (RuntimeError, OSError, AssayError, psycopg.Error, DBAPIError, BaseError)
 
 
 def back_up(folder: InstallationFolder, file: Path) -> int:
@@ -26,7 +29,7 @@ def back_up(folder: InstallationFolder, file: Path) -> int:
     try:
         with stores(folder, new=False) as (url, store):
             made = backup.write(file.absolute(), url, store, folder)
-    except (RuntimeError, OSError, psycopg.Error, BaseError) as error:
+    except _FAULTS as error:
         return _failed("backed up", error)
     search = "with the search store" if made.search else "without a search store"
     _say(f"{file}: {made.rows} rows of {len(made.tables)} tables, {made.blobs} files, {search}")
@@ -46,7 +49,10 @@ def bring_back(folder: InstallationFolder, file: Path, *, replace: bool) -> int:
         restore.manifest_of(file)
         with stores(folder, new=True) as (url, store):
             made = restore.read(file, url, store, folder, replace=replace)
-    except (RuntimeError, OSError, psycopg.Error, BaseError) as error:
+    except restore.OutcomeUnknown as error:
+        _say(str(error))
+        return FAILED
+    except _FAULTS as error:
         return _failed("restored", error)
     _say(f"{made.rows} rows and {made.blobs} files of {made.at} are back; `assay up` starts with them")
     return DONE
@@ -61,22 +67,26 @@ def stores(folder: InstallationFolder, *, new: bool) -> Iterator[tuple[str, Obje
     with ExitStack() as held:
         if new:
             folder.make()
-        if given.database_url is not None:
-            url = plain_scheme(given.database_url)
-        elif (status := current_status(folder)) is not None and folder.holder() is not None:
-            url = status.database_url
-        else:
+        status = current_status(folder) if folder.holder() is not None else None
+        if status is None and (new or given.database_url is None):
             lock = folder.lock()
             if lock is None:
                 raise RuntimeError("another command uses this installation")
             held.enter_context(lock)
+        if given.database_url is not None:
+            url = plain_scheme(given.database_url)
+        elif status is not None:
+            url = status.database_url
+        else:
             postgres = Postgres(folder.path / "postgres", password=folder.secret("postgres"))
             url = held.enter_context(postgres).url
+            search_store.finish(folder, url)
         yield url, blobs.open_store(given.blob_url or folder.blobs.as_uri())
 
 
 def _failed(what: str, error: Exception) -> int:
-    _say(f"Nothing was {what}: {str(error).strip() or type(error).__name__}")
+    cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+    _say(f"Nothing was {what}: {str(cause).strip() or type(cause).__name__}")
     return FAILED
 
 

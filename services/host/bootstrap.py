@@ -15,6 +15,7 @@ from psycopg import sql
 from migrations.roles import passwords_of
 from migrations.steps import Refused, check_step, remember, remembered
 from migrations.upgrade import current, upgrade
+from services.host import search_store
 from services.host.folder import InstallationFolder
 from services.host.postgres import DATABASE
 from shared import VERSION
@@ -38,6 +39,7 @@ def prepared(url: str, service_url: str, api_key: str | None) -> bool:
 def prepare(url: str, folder: InstallationFolder) -> None:
     """Create what is missing; safe to repeat."""
     create_database(url)
+    search_store.finish(folder, url)
     check_step(url, VERSION)
     upgrade(url, passwords=passwords_of(os.environ))
     remember(url, VERSION)

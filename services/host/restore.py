@@ -1,4 +1,9 @@
-"""``assay restore``: bring a backup into an installation that holds nothing yet."""
+"""``assay restore``: put a backup in place of what an installation holds, whole or not at all.
+
+Everything is prepared first: files under their hashes, the search store in a folder of its own, the tables in a
+transaction. The commit of that transaction is the restore; what follows it is completed after a kill
+(``services.host.search_store``).
+"""
 
 from __future__ import annotations
 
@@ -6,41 +11,58 @@ import hashlib
 import os
 import shutil
 import tarfile
-from collections.abc import Iterable
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any, LiteralString
+from typing import IO, Any, LiteralString, cast
+from uuid import uuid4
 
+import obstore
 import psycopg
 from obstore.store import ObjectStore
 from psycopg import sql
 from pydantic import ValidationError
+from sqlalchemy import Connection
 
 from migrations import steps
-from migrations.upgrade import upgrade
+from migrations.upgrade import migrate, migrating
+from services.host import search_store
 from services.host.archive import BLOBS, FORMAT, MANIFEST, SEARCH, TABLES, Manifest, copy_in
 from services.host.bootstrap import create_database
 from services.host.folder import InstallationFolder
 from shared import blobs
 
 _CHUNK = 1 << 20
-_MOST_MANIFEST_BYTES = 64 << 20
+_MAX_MANIFEST_BYTES = 64 << 20
 #: With rows in one of these an installation is in use.
 _USED = ("jobs", "files", "flows", "conversations", "collections")
+#: What reading a damaged archive raises.
+_DAMAGE = (tarfile.TarError, EOFError, zlib.error, KeyError, ValidationError)
+#: Statements that drop the schema's objects, except those of extensions.
+_DROPS = """
+    SELECT format('DROP TABLE IF EXISTS %s CASCADE', c.oid::regclass) FROM pg_class c
+    WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+      AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e')
+    UNION ALL
+    SELECT format('DROP ROUTINE IF EXISTS %s CASCADE', p.oid::regprocedure) FROM pg_proc p
+    WHERE p.pronamespace = 'public'::regnamespace
+      AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = p.oid AND d.deptype = 'e')
+    UNION ALL
+    SELECT format('DROP SEQUENCE IF EXISTS %s CASCADE', c.oid::regclass) FROM pg_class c
+    WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'S'
+      AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = c.oid AND d.deptype IN ('a', 'i', 'e'))
+"""
 
 
 def manifest_of(file: Path) -> Manifest:
-    """What a backup holds. Raises: RuntimeError when it is none, or not whole."""
-    try:
-        with tarfile.open(file, "r:gz") as archive:
-            member = archive.getmember(MANIFEST)
-            content = archive.extractfile(member) if member.size <= _MOST_MANIFEST_BYTES else None
-            if content is None:
-                raise KeyError(MANIFEST)
-            manifest = Manifest.model_validate_json(content.read())
-    except (tarfile.TarError, EOFError, KeyError, ValidationError, OSError) as error:
-        if isinstance(error, FileNotFoundError):
-            raise RuntimeError(f"there is no file {file}") from None
-        raise RuntimeError(f"{file} is no whole backup of Assay") from None
+    """Read what a backup holds. Raises: RuntimeError when the file is not a whole backup."""
+    with _whole(file), tarfile.open(file, "r:gz") as archive:
+        member = archive.getmember(MANIFEST)
+        content = archive.extractfile(member) if member.size <= _MAX_MANIFEST_BYTES else None
+        if content is None:
+            raise KeyError(MANIFEST)
+        manifest = Manifest.model_validate_json(content.read())
     if manifest.format != FORMAT:
         raise RuntimeError(f"{file} was made by Assay {manifest.version}, whose backups this version cannot read")
     return manifest
@@ -49,35 +71,158 @@ def manifest_of(file: Path) -> Manifest:
 def read(file: Path, url: str, store: ObjectStore, folder: InstallationFolder, *, replace: bool = False) -> Manifest:
     """Restore tables, files and search store. Raises: RuntimeError, with nothing changed, when it cannot be done.
 
-    The tables are filled in one transaction, after the files; ``replace`` deletes what there is.
+    ``replace`` deletes what there is.
     """
     manifest = manifest_of(file)
+    steps.check_revision(manifest.revision, "The backup is")
+    if not steps.knows(manifest.revision):
+        raise RuntimeError(f"the backup is of Assay {manifest.version}, newer than this version: upgrade Assay first")
     create_database(url)
-    _to_revision(url, manifest)
-    with psycopg.connect(url, connect_timeout=5) as connection:
-        connection.execute("SET statement_timeout = 0")
-        if not replace and (used := _used(connection)):
-            raise RuntimeError(f"this installation is in use ({', '.join(used)}): --replace deletes what it holds")
-        with tarfile.open(file, "r:gz") as archive:
-            _read_members(archive, connection, manifest, store, folder)
-        for name, value in manifest.sequences.items():
-            if value is not None:
-                connection.execute("SELECT setval(%s::regclass, %s)", (f'public."{name}"', value))
-    upgrade(url)
+    search_store.finish(folder, url)
+    id = uuid4().hex
+    added: list[str] = []  #: files that the store did not have
+    is_committing = False
+    try:
+        with _whole(file):
+            _check_and_keep(file, manifest, store, search_store.prepare(folder, id) if manifest.search else None, added)
+        with migrating(url) as connection:
+            _replace_tables(file, connection, manifest, replace=replace)
+            search_store.mark(_driver(connection), id)
+            is_committing = True
+    except BaseException as error:
+        if not is_committing or not _is_committed(url, id, error):
+            _delete(store, added)
+            with suppress(psycopg.Error):  # it will be finished when Postgres answers again
+                search_store.finish(folder, url)
+            raise
+    search_store.finish(folder, url)
     return manifest
 
 
-def _to_revision(url: str, manifest: Manifest) -> None:
-    """Make the tables as they were; Alembic brings an older database up to that revision. Raises: RuntimeError."""
-    from alembic.util.exc import CommandError  # noqa: PLC0415
+class OutcomeUnknown(RuntimeError):
+    """Postgres went away at the commit of a restore."""
 
-    steps.check_revision(manifest.revision, "The backup is")
+
+def _is_committed(url: str, id: str, error: BaseException) -> bool:
+    """Ask Postgres whether it committed before the error. Raises: OutcomeUnknown when it does not answer."""
     try:
-        upgrade(url, manifest.revision)
-    except CommandError:
-        raise RuntimeError(
-            f"the backup is of Assay {manifest.version}, newer than this version: upgrade Assay first"
-        ) from None
+        return search_store.committed(url) == id
+    except psycopg.Error:
+        raise OutcomeUnknown(
+            "Postgres went away during the commit: the installation holds either the backup or what it held before. "
+            "Start Postgres, then `assay up`, which completes the restore or undoes it."
+        ) from error
+
+
+def _delete(store: ObjectStore, added: Iterable[str]) -> None:
+    for sha256 in added:
+        with suppress(FileNotFoundError):
+            obstore.delete(store, blobs.place(sha256))
+
+
+def _driver(connection: Connection) -> psycopg.Connection[Any]:
+    return cast("psycopg.Connection[Any]", connection.connection.driver_connection)
+
+
+def _replace_tables(file: Path, connection: Connection, manifest: Manifest, *, replace: bool) -> None:
+    """Make the tables anew, of the backup's revision, fill them, and bring them to this version's."""
+    driver = _driver(connection)
+    driver.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+    driver.execute("SET LOCAL lock_timeout = '30s'")
+    if not replace and (used := _used(driver)):
+        raise RuntimeError(f"this installation is in use ({', '.join(used)}): --replace deletes what it holds")
+    for (statement,) in driver.execute(_DROPS).fetchall():
+        driver.execute(statement)
+    migrate(connection, manifest.revision)
+    _read_tables(file, driver, manifest)
+    migrate(connection)
+
+
+@contextmanager
+def _whole(file: Path) -> Iterator[None]:
+    """Raises: RuntimeError for what a file that is damaged, cut, or not a backup at all raises when it is read."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise RuntimeError(f"there is no file {file}") from None
+    except (*_DAMAGE, tarfile.ReadError) as error:
+        raise RuntimeError(f"{file} is not a whole backup of Assay") from error
+    except OSError as error:
+        if error.errno is not None:  # the disk's fault, not the file's
+            raise
+        raise RuntimeError(f"{file} is not a whole backup of Assay") from error
+
+
+def _check_and_keep(file: Path, manifest: Manifest, store: ObjectStore, search: Path | None, added: list[str]) -> None:
+    """Read the file to its end, where gzip has the checksum of all of it. Raises: RuntimeError for what is damaged."""
+    hashes: dict[str, str] = {}
+    with tarfile.open(file, "r:gz") as archive:
+        for member in archive:
+            kind, _, name = member.name.partition("/")
+            content = archive.extractfile(member) if member.isfile() else None
+            if kind == SEARCH and search is not None and member.isdir():
+                _inside(search, name).mkdir(0o700, parents=True, exist_ok=True)
+            if content is None:
+                continue
+            if kind == BLOBS and _keep_blob(store, name, content):
+                added.append(name)
+            if kind == SEARCH and search is not None:
+                _write_file(_inside(search, name), content)
+            content.seek(0)
+            hashes[member.name] = _digest(content)
+        stream = cast("IO[bytes]", archive.fileobj)
+        while stream.read(_CHUNK):
+            pass
+    _check(manifest, hashes)
+    if search is not None:
+        search_store.flush_folder(search)
+
+
+def _check(manifest: Manifest, hashes: Mapping[str, str]) -> None:
+    """Compare the members with the manifest. Raises: RuntimeError."""
+    if sum(name.startswith(f"{BLOBS}/") for name in hashes) != manifest.blobs:
+        raise RuntimeError("a file is missing in the backup")
+    for table in manifest.tables:
+        if table.sha256 not in (None, hashes.get(f"{TABLES}/{table.name}")):
+            raise RuntimeError(f"the table {table.name} is damaged in the backup")
+    if any(hashes.get(name) != sha256 for name, sha256 in manifest.search_files.items()):
+        raise RuntimeError("the search store is damaged in the backup")
+
+
+def _inside(search: Path, name: str) -> Path:
+    """Return the path of a member below the search store (tarfile's filters need 3.11.4). Raises: RuntimeError."""
+    target = search / name
+    if ".." in target.parts or not target.is_relative_to(search):
+        raise RuntimeError("the backup names a file outside of the search store")
+    return target
+
+
+def _write_file(target: Path, content: IO[bytes]) -> None:
+    target.parent.mkdir(0o700, parents=True, exist_ok=True)
+    with target.open("xb") as written:
+        os.fchmod(written.fileno(), 0o600)
+        shutil.copyfileobj(content, written)
+        written.flush()
+        os.fsync(written.fileno())
+
+
+def _keep_blob(store: ObjectStore, sha256: str, content: IO[bytes]) -> bool:
+    """Keep a file; return whether the store did not have it. Raises: RuntimeError when it is not what its name says."""
+    if _digest(content) != sha256:
+        raise RuntimeError("a file in the backup is damaged")
+    with suppress(FileNotFoundError):
+        obstore.head(store, blobs.place(sha256))
+        return False
+    content.seek(0)
+    blobs.write(store, content)  # type: ignore[arg-type]
+    return True
+
+
+def _digest(content: IO[bytes]) -> str:
+    digest = hashlib.sha256()
+    while chunk := content.read(_CHUNK):
+        digest.update(chunk)
+    return digest.hexdigest()
 
 
 def _used(connection: psycopg.Connection[Any]) -> list[str]:
@@ -89,63 +234,37 @@ def _used(connection: psycopg.Connection[Any]) -> list[str]:
     ]
 
 
-def _read_members(
-    archive: tarfile.TarFile,
-    connection: psycopg.Connection[Any],
-    manifest: Manifest,
-    store: ObjectStore,
-    folder: InstallationFolder,
-) -> None:
+def _read_tables(file: Path, connection: psycopg.Connection[Any], manifest: Manifest) -> None:
+    """Fill the tables, which are of the backup's revision. Raises: RuntimeError when one is missing or not whole."""
     tables = {table.name: table for table in manifest.tables}
     _triggers(connection, tables, "DISABLE")  # the audit log's refuses to be emptied
     everything = sql.SQL(", ").join(sql.Identifier(name) for name in tables)
     connection.execute(sql.SQL("TRUNCATE {} CASCADE").format(everything))
-    if manifest.search:
-        shutil.rmtree(folder.path / SEARCH, ignore_errors=True)
-    for member in archive:
-        kind, _, name = member.name.partition("/")
-        content = archive.extractfile(member) if member.isfile() else None
-        if kind == SEARCH and manifest.search:
-            _read_file(folder, member, content)
-        elif kind == TABLES and content is not None and name in tables:
+    missing = set(tables)
+    with _whole(file), tarfile.open(file, "r:gz") as archive:
+        for member in archive:
+            kind, _, name = member.name.partition("/")
+            content = archive.extractfile(member) if member.isfile() else None
+            if kind != TABLES or content is None or name not in missing:
+                continue
             with connection.cursor() as cursor:
                 with cursor.copy(copy_in(name, tables[name].columns)) as copy:
                     while chunk := content.read(_CHUNK):
                         copy.write(chunk)
                 if cursor.rowcount != tables[name].rows:
                     raise RuntimeError(f"the table {name} is not whole in the backup")
-        elif kind == BLOBS and content is not None:
-            _read_blob(store, name, content)
+            missing.discard(name)
+            if not missing:
+                break
+    if missing:
+        raise RuntimeError(f"the table {min(missing)} is missing in the backup")
     _triggers(connection, tables, "ENABLE")
-
-
-def _read_file(folder: InstallationFolder, member: tarfile.TarInfo, content: IO[bytes] | None) -> None:
-    """A folder or a regular file of the search store; nothing else is in a backup (tarfile's filters need 3.11.4)."""
-    target = folder.path / member.name
-    if ".." in target.parts or not target.is_relative_to(folder.path / SEARCH):
-        raise RuntimeError("the backup names a file outside of the search store")
-    if content is None:
-        if member.isdir():
-            target.mkdir(0o700, parents=True, exist_ok=True)
-        return
-    target.parent.mkdir(0o700, parents=True, exist_ok=True)
-    with target.open("xb") as written:
-        os.fchmod(written.fileno(), 0o600)
-        shutil.copyfileobj(content, written)
+    for name, value in manifest.sequences.items():
+        if value is not None:
+            connection.execute("SELECT setval(%s::regclass, %s)", (f'public."{name}"', value))
 
 
 def _triggers(connection: psycopg.Connection[Any], tables: Iterable[str], switch: LiteralString) -> None:
     for name in tables:
         statement = sql.SQL("ALTER TABLE {} {} TRIGGER USER").format(sql.Identifier(name), sql.SQL(switch))
         connection.execute(statement)
-
-
-def _read_blob(store: ObjectStore, sha256: str, content: IO[bytes]) -> None:
-    """Raises: RuntimeError when the content is not what its name says."""
-    digest = hashlib.sha256()
-    while chunk := content.read(_CHUNK):
-        digest.update(chunk)
-    if digest.hexdigest() != sha256:
-        raise RuntimeError("a file in the backup is damaged")
-    content.seek(0)
-    blobs.write(store, content)  # type: ignore[arg-type]

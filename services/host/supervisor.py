@@ -13,7 +13,7 @@ from types import FrameType
 
 import psycopg
 
-from services.host import child, registry, unprivileged
+from services.host import child, registry, search_store, unprivileged
 from services.host.bootstrap import prepared
 from services.host.folder import Status
 from services.host.groups import remove_groups
@@ -97,7 +97,9 @@ class Supervisor:
         """Bring the database up to date, unless it is."""
         url = self._stores.database_url
         try:
-            if prepared(url, self._installation.services.database_url, self._folder.api_key):
+            if not search_store.is_unfinished(self._folder) and prepared(
+                url, self._installation.services.database_url, self._folder.api_key
+            ):
                 return
         except psycopg.OperationalError as error:
             raise RuntimeError(f"Postgres (DATABASE_URL) does not answer: {error}") from error
