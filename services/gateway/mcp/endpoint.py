@@ -12,20 +12,17 @@ from contextlib import asynccontextmanager, contextmanager
 from importlib import import_module
 from typing import cast
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, Response
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from services.gateway.admission.slots import Slots
 from services.gateway.dependencies import Dependencies
-from services.gateway.http import bodies, problems
+from services.gateway.http import bodies, large_bodies, problems
 from services.gateway.http.auth import Caller
 from services.gateway.mcp.metadata import metadata_url
 from services.gateway.settings import HttpSettings
-from shared.errors import InvalidRequest, NotAuthenticated, OriginNotAllowed, QuotaExceeded
-
-#: Values in one message, by its commas: what reading costs, whatever its bytes.
-_MOST_VALUES = 50_000
+from shared.errors import NotAuthenticated, OriginNotAllowed, QuotaExceeded
 
 
 @asynccontextmanager
@@ -81,7 +78,8 @@ class _Endpoint:
         request = Request(scope, receive)
         deps = cast(Dependencies, request.app.state.dependencies)
         http = deps.settings.http
-        _check_page(request, http)
+        if deps.large_bodies is not None:  # else the gateway in front has looked
+            _check_page(request, http)
         address = request.client.host if request.client else None
         try:
             caller = await deps.authenticator.admit(request.headers.get("authorization"), "read", address)
@@ -90,9 +88,13 @@ class _Endpoint:
             response.headers["WWW-Authenticate"] = f'Bearer resource_metadata="{metadata_url(request)}"'
             await response(scope, receive, send)
             return
-        await deps.rates.admit(caller.tenant, request.state.headers)
+        if deps.large_bodies is not None:
+            await deps.rates.admit(caller.tenant, request.state.headers)
         with self._slot(caller, http.mcp_calls_per_key):
-            body = await _body(request, http)
+            body = await _body(deps, request, caller)
+            if isinstance(body, Response):
+                await body(scope, receive, send)
+                return
             request.state.caller = caller
             handle = await cast(_LoadedLater, request.app.state.mcp).handler()
             await handle(scope, _Replay(body, receive), send)
@@ -124,13 +126,18 @@ def _check_page(request: Request, http: HttpSettings) -> None:
         raise OriginNotAllowed("This Origin is neither this gateway nor one of ASSAY_CORS_ORIGINS.")
 
 
-async def _body(request: Request, http: HttpSettings) -> bytes:
-    """The message, read once to see that it is JSON of a bearable shape. Raises: TooLarge, MalformedJson, ..."""
+async def _body(deps: Dependencies, request: Request, caller: Caller) -> bytes | Response:
+    """The message, read once to see that it is JSON of a bearable shape; a large one is answered by another process.
+
+    Raises: TooLarge, MalformedJson, ...
+    """
+    http = deps.settings.http
+    chunks = bodies.stream(request, http.body_bytes, http.body_pause_seconds)
     received = bytearray()
-    async for chunk in bodies.stream(request, http.body_bytes, http.body_pause_seconds):
+    async for chunk in chunks:
         received += chunk
-    if received.count(b",") > _MOST_VALUES:
-        raise InvalidRequest("The message has too many values; upload them as a file, and send its file_id.")
+        if deps.large_bodies is not None and not large_bodies.is_small(received):
+            return await deps.large_bodies.forward(request, caller.tenant, bytes(received), chunks)
     body = bytes(received)
     bodies.check_json_type(request)
     bodies.parse(body)

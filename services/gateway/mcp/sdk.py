@@ -39,7 +39,9 @@ def _access(request: ToolRequest) -> Access:
         return caller.has(tool.scope)
 
     deps = cast(Dependencies, http_request.app.state.dependencies)
-    return Access(partial(_client, http_request), allows, stopping=deps.closing.wait)
+    # A process for large bodies does not wait for a job: its answer names the job, and others need the process.
+    stopping = partial(asyncio.sleep, 0) if deps.large_bodies is None else deps.closing.wait
+    return Access(partial(_client, http_request), allows, stopping=stopping)
 
 
 def _client(request: Request) -> AbstractAsyncContextManager[AsyncClient]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
@@ -310,3 +311,45 @@ def test_a_gateway_that_stops_answers_whom_it_holds(settings: Settings, gateway:
         assert began.wait(60)
     thread.join(60)
     assert answered == ["queued"]
+
+
+@pytest.mark.slow
+def test_a_large_message_is_read_by_another_process_and_its_job_runs(gateway: Gateway) -> None:
+    rows = [{"a": number} for number in range(5_000)]
+
+    async def use(client: Client) -> None:
+        ran = await client.call_tool("run_code", {"code": "#" * 70_000, "wait_seconds": 50})
+        report = ran.structured_content
+        assert not ran.is_error, ran
+        assert not report["finished"]  # such a process waits for no job
+        listed = await client.call_tool("list_jobs", {})
+        assert report["job_id"] in str(listed.structured_content)
+        wrong = await client.call_tool("transform_data", {"data": [{"name": "d", "rows": rows}]})
+        assert wrong.is_error
+        assert "task" in str(wrong.content)
+
+    workers.advertise(gateway.engine)
+    talk(gateway, use)
+
+
+@pytest.mark.slow
+def test_messages_of_many_values_hold_up_nobody(gateway: Gateway, other: httpx2.Client) -> None:
+    headers = {**ACCEPT, "Authorization": f"Bearer {gateway.key('acme', 'read', 'write')}"}
+    parameters = {str(number): {"a": [[[[[[1]]]]]]} for number in range(20_000)}
+    arguments = {"markdown": "x", "parameters": parameters}
+    message = {**CALL, "params": {"name": "run_document", "arguments": arguments}}
+    slowest = 0.0
+
+    def send() -> None:
+        httpx2.post(f"{gateway.url}/mcp", json=message, headers=headers, timeout=_PATIENCE)
+
+    senders = [threading.Thread(target=send) for _ in range(4)]
+    with httpx2.Client(base_url=gateway.url, headers=ACCEPT) as client:
+        client.post("/mcp", json=CALL, headers=headers)  # loads the SDK
+    for sender in senders:
+        sender.start()
+    while any(sender.is_alive() for sender in senders):
+        began = time.monotonic()
+        assert other.get("/v1/jobs?limit=1").status_code == 200
+        slowest = max(slowest, time.monotonic() - began)
+    assert slowest < 2.0
