@@ -63,7 +63,7 @@ def _service(service: Object, *, explain: bool) -> Iterator[str]:
     yield from _rest(service, shown, explain=explain)
     yield from _versions(service["versions"], explain=explain)
     yield from _uses(service.get("backing_services") or [], explain=explain)
-    yield from _facts(service)
+    yield from _facts(service, explain=explain)
     for conflict in service["conflicts"]:
         claims = ", ".join(map(str, conflict["claims"]))
         yield _line("conflict", f"{conflict['kind']}: {claims}; {conflict['winner']} counts, by {conflict['rule']}")
@@ -133,7 +133,17 @@ def _uses(backing: Sequence[Object], *, explain: bool) -> Iterator[str]:
             yield f"        {proof['rule']}  {where}{snippet}"
 
 
-def _facts(service: Object) -> Iterator[str]:
+def _origin(trail: Object | None) -> str | None:
+    """Return the file and line that a fact was read from; ``default`` for what a framework does by itself."""
+    if trail is None:
+        return None
+    evidence = trail["evidence"]
+    if evidence is None:
+        return str(trail["source"])
+    return f"{evidence['file']}:{evidence['line']}" if evidence["line"] else str(evidence["file"])
+
+
+def _facts(service: Object, *, explain: bool) -> Iterator[str]:
     build, runtime = service["build"], service["runtime"]
     if build["commands"]:
         yield _line("build", " && ".join(build["commands"]))
@@ -143,7 +153,11 @@ def _facts(service: Object) -> Iterator[str]:
     health = (runtime["health"] or {}).get("endpoint")
     parts = [" ".join(runtime["command"]), f"port {ports}" if ports else "", f"health {health}" if health else ""]
     if service["role"] == "app" and any(parts):
-        yield _line("start", ", ".join(part for part in parts if part))
+        trail = runtime.get("trail") or {}
+        yield _line("start", ", ".join(part for part in parts if part), _origin(trail.get("command")))
+        for name in ("ports", "health") if explain else ():
+            if origin := trail.get(name):
+                yield f"        {name}  {_origin(origin)}, {origin['confidence']:.2f}"
     if runtime["env"]:
         names = list(runtime["env"])
         yield _line("reads", ", ".join(names[:_MOST_SHOWN]) + (", ..." if len(names) > _MOST_SHOWN else ""))

@@ -12,7 +12,7 @@ from services.stacks.phases.facts.code import ENTRIES
 from services.stacks.phases.facts.configuration import CONFIGS
 from services.stacks.phases.facts.languages import ENDINGS
 from services.stacks.scan.filenames import is_noise
-from services.stacks.scan.markers import MARKERS
+from services.stacks.scan.markers import MARKERS, is_marker
 from services.stacks.scan.scanner import MOST_AMBIGUOUS, SMALL_TREE
 from services.stacks.tree import HEAD_BYTES, MANIFEST_BYTES, NEVER_FIRST_PARTY
 
@@ -22,7 +22,7 @@ _READ = frozenset(
      "Directory.Packages.props", *CONFIGS, *MARKERS, *LOCK_FORMS)
 )  # fmt: skip
 _SETTINGS = ("vite.config.", "nuxt.config.", "vue.config.", "astro.config.")
-_KUBERNETES = ("/k8s/", "/kubernetes/", "/deploy/", "/deployment/", "/manifests/", "/workflows/")
+_KUBERNETES = ("/k8s/", "/kubernetes/", "/deploy/", "/deployment/", "/manifests/", "/workflows/", "/.do/")
 _UNKNOWN_BYTES = 4096
 _MOST_UNKNOWN = 300
 
@@ -47,7 +47,7 @@ class ArchiveSelector:
             return 0
         if name in _READ or kind_of(name) is not None:
             return MANIFEST_BYTES
-        if name.startswith((".env", "Dockerfile", *_SETTINGS)) or name.endswith(".Dockerfile"):
+        if name.startswith((".env", "Dockerfile", *_SETTINGS)) or is_marker(name):
             return HEAD_BYTES
         if may_hold_secret(name):
             return SECRET_BYTES

@@ -78,6 +78,15 @@ ServiceCategory = TypeAliasType(
 ServiceRole = TypeAliasType("ServiceRole", Annotated[Literal["app", "library"], Field(description="Role of a package")])
 
 
+FactOrigin = TypeAliasType(
+    "FactOrigin",
+    Annotated[
+        Literal["dockerfile", "procfile", "compose", "platform", "manifest", "code", "default"],
+        Field(description="Kind of file that a fact was read from; `default` is what the framework does by itself"),
+    ],
+)
+
+
 class Source(Request):
     """Source tree: an uploaded archive, a public https git URL, or a local path (single-machine installations only)."""
 
@@ -262,6 +271,37 @@ class HealthEndpoint(Answer):
     """URL path of the health check"""
 
 
+class FactEvidence(Answer):
+    """File and line that a fact was read from."""
+
+    file: str
+    """Path of the file, relative to the root of the source"""
+    line: int | None = None
+    """Line number, from 1; null if the file's existence is the evidence"""
+
+
+class FactTrail(Answer):
+    """Where a fact about running a service comes from, and how sure it is."""
+
+    source: FactOrigin
+    """Kind of file that gave the fact; `default` if no file did"""
+    evidence: FactEvidence | None = None
+    """File and line that gave the fact; null for a default"""
+    confidence: float
+    """Confidence in the fact, 0 to 1; a default never has more than 0.5"""
+
+
+class RuntimeTrail(Answer):
+    """Where the facts about running a service come from; null where there is no fact."""
+
+    command: FactTrail | None = None
+    """Origin of the start command"""
+    ports: FactTrail | None = None
+    """Origin of the first port"""
+    health: FactTrail | None = None
+    """Origin of the health check"""
+
+
 class Runtime(Answer):
     """What the built service needs to run."""
 
@@ -277,6 +317,8 @@ class Runtime(Answer):
     """Ports that the service listens on"""
     health: HealthEndpoint | None = None
     """Health check of the service; null if none was found"""
+    trail: RuntimeTrail = RuntimeTrail()
+    """Origin of the command, the ports and the health check"""
 
     model_config = ConfigDict(extra="ignore", populate_by_name=True, serialize_by_alias=True)
 

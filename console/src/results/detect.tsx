@@ -104,30 +104,40 @@ function ServiceView({ jobId, service, onDisable, onRule }: { service: Service }
             ))}
           </div>
         ) : null}
-        <Facts service={service} />
+        <Facts jobId={jobId} service={service} />
       </div>
     </details>
   );
 }
 
-function Facts({ service }: { service: Service }) {
+type Origin = NonNullable<Service["runtime"]["trail"]>["command"];
+
+function Facts({ jobId, service }: { jobId: string; service: Service }) {
   const { build, runtime } = service;
-  const lines: [string, string][] = [
+  const { trail } = runtime;
+  const lines: [string, string, Origin?][] = [
     ["build", (build.commands ?? []).join(" && ")],
     ["packages", (build.packages ?? []).join(", ")],
     ["cache", (build.cache ?? []).join(", ")],
-    ["start", (runtime.command ?? []).join(" ")],
-    ["ports", (runtime.ports ?? []).join(", ")],
-    ["health", runtime.health?.endpoint ?? ""],
+    ["start", (runtime.command ?? []).join(" "), trail?.command],
+    ["ports", (runtime.ports ?? []).join(", "), trail?.ports],
+    ["health", runtime.health?.endpoint ?? "", trail?.health],
   ];
   return (
     <dl className="facts">
       {lines
         .filter(([, value]) => value !== "")
-        .map(([name, value]) => (
+        .map(([name, value, origin]) => (
           <div key={name} style={{ display: "contents" }}>
             <dt>{name}</dt>
-            <dd className="mono">{visible(value)}</dd>
+            <dd className="mono">
+              {visible(value)}{" "}
+              {origin?.evidence ? (
+                <Place jobId={jobId} file={origin.evidence.file} line={origin.evidence.line} />
+              ) : origin ? (
+                <span className="muted">default</span>
+              ) : null}
+            </dd>
           </div>
         ))}
     </dl>

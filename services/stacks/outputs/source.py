@@ -43,6 +43,8 @@ def _proofs(result: DetectResult) -> Iterator[str]:
             yield from (evidence.file for evidence in candidate.evidence)
         for backing in service.backing_services:
             yield from (evidence.file for evidence in backing.evidence)
+        origins = (service.runtime.trail.command, service.runtime.trail.ports, service.runtime.trail.health)
+        yield from (origin.evidence.file for origin in origins if origin and origin.evidence)
         for trail in service.versions:
             yield from (file for file in (trail.file, *(other.file for other in trail.overridden)) if file)
     yield from (finding.file for finding in result.findings if finding.file)

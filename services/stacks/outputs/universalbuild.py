@@ -14,6 +14,7 @@ def universalbuild(result: DetectResult) -> list[JsonValue]:
 def _record(service: Service, result: DetectResult, primary: bool) -> JsonValue:
     build = service.build.model_dump(mode="json")
     runtime = service.runtime.model_dump(mode="json", by_alias=True)
+    trail = runtime.pop("trail")
     evidence: list[JsonValue] = []
     candidates: list[JsonValue] = []
     ranks: dict[str, int] = {}
@@ -42,6 +43,7 @@ def _record(service: Service, result: DetectResult, primary: bool) -> JsonValue:
         },
         "build": build,
         "runtime": runtime,
+        "trail": trail,
         "root": service.path,
         "primary": primary,
         "runtime_id": service.primary.runtime,

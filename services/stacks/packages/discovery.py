@@ -19,7 +19,11 @@ _TOPMOST_ONLY = frozenset(("CMakeLists.txt", "meson.build", "Makefile", "*.tf", 
 #: A result with more services than this is nothing that anybody reads, and nothing that a worker can hold.
 MOST_PACKAGES = 20_000
 #: Files that say how the code beside them is run.
-_DEPLOYS = frozenset(("Dockerfile", "Containerfile", "Procfile", "fly.toml", "railway.json"))
+_DEPLOYS = frozenset(
+    ("Dockerfile", "Containerfile", "Procfile", "fly.toml", "railway.json", "railway.toml", "railpack.json",
+     "heroku.yml",
+     "nixpacks.toml")
+)  # fmt: skip
 #: Languages in which no service is written, for all that is known of it.
 _NO_PROGRAM = frozenset(
     ("Shell", "Makefile", "Dockerfile", "HTML", "CSS", "SCSS", "Less", "HCL", "PowerShell", "Batchfile")

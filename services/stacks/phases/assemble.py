@@ -14,9 +14,9 @@ from services.stacks.packages.survey import Survey
 from services.stacks.phases.facts.backing import backing_services
 from services.stacks.phases.facts.build import build_facts
 from services.stacks.phases.facts.code import ReadBudget, code_facts
-from services.stacks.phases.facts.deployment import SharedFiles, deployment
 from services.stacks.phases.facts.roles import role_of
 from services.stacks.phases.facts.run import run_facts
+from services.stacks.phases.facts.run_files import RunFiles, deployment
 from services.stacks.phases.versions import FileStatements, trails
 from services.stacks.phases.workspaces import find_workspace
 from services.stacks.rules.backing import load_backing_rules
@@ -55,15 +55,15 @@ class Analysed:
 class ReadOnce:
     """What is read once for all packages, or limited over all of them."""
 
+    files: RunFiles
     code: ReadBudget = field(default_factory=ReadBudget)
-    described: SharedFiles = field(default_factory=SharedFiles)
     said: FileStatements = field(default_factory=dict)
 
 
 def analyse(survey: Survey, package: Package, rules: TechnologyRules, read: ReadOnce) -> Analysed:
     """The service phase for one package: versions, build, run, role."""
     code = code_facts(survey, package, read.code)
-    deployed = deployment(survey, package, read.described)
+    deployed = deployment(survey, package, read.files)
     versions, conflicts = trails(survey, package, read.said)
     runtime = run_facts(survey, package, rules, code, deployed)
     role = role_of(package, rules, code, deployed, runtime.command)
@@ -90,7 +90,7 @@ def analyse(survey: Survey, package: Package, rules: TechnologyRules, read: Read
 
 
 def assemble(survey: Survey, rules: TechnologyRules) -> DetectResult:
-    read = ReadOnce()
+    read = ReadOnce(RunFiles(survey))
     done = {path: analyse(survey, package, rules, read) for path, package in survey.packages.items()}
     if read.code.spent:
         survey.warnings.append("the tree is large: ports and variable names were searched for in the main files only")

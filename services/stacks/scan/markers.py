@@ -26,6 +26,13 @@ COMPOSE = ("docker-compose.yml", "docker-compose.yaml", "compose.yml", "compose.
 SERVERLESS = frozenset(
     ("serverless.yml", "serverless.yaml", "serverless.ts", "wrangler.toml", "wrangler.json", "wrangler.jsonc")
 )
+#: Files of platforms that say how the code at or below them is built and run.
+PLATFORM_FILES = (
+    "railway.json", "railway.toml", "railpack.json", "nixpacks.toml", "nixpacks.json", "heroku.yml", "fly.toml",
+    "render.yaml", "render.yml", "zbpack.json", "app.yaml", "app.yml", "apprunner.yaml", "captain-definition",
+    "app.json",
+    "docker-bake.hcl", "docker-bake.json", "docker-bake.override.hcl", ".gitlab-ci.yml",
+)  # fmt: skip
 #: Tools that serve, and keep the port in settings of their own.
 SERVER_SETTINGS = frozenset(
     ["Rocket.toml"]
@@ -39,17 +46,27 @@ SERVER_SETTINGS = frozenset(
 MARKERS = frozenset(
     (
         *NODE_LOCKFILES, *NODE_SETTINGS, *PYTHON_LOCKFILES, *COMPOSE, *SERVER_SETTINGS, *READERS,
-        "Cargo.lock", "Gemfile.lock", "composer.lock", "mix.lock", "pubspec.lock",
+        "dockerfile", "Cargo.lock", "Gemfile.lock", "composer.lock", "mix.lock", "pubspec.lock",
         "tsconfig.json", "tsconfig.base.json",
         "pnpm-workspace.yaml", "rush.json", "nx.json", "lerna.json", "go.work", "melos.yaml",
         "cabal.project",
         "hatch.toml", "mvnw", "gradlew",
-        "Procfile", "Containerfile", "fly.toml", "railway.json", *SERVERLESS,
+        "Procfile", "Containerfile", *PLATFORM_FILES, *SERVERLESS,
     )
 )  # fmt: skip
-_OPENINGS = ("Dockerfile.", ".env.")
-_ENDING = ".Dockerfile"
+_OPENINGS = ("Dockerfile.", "Containerfile.", ".env.")
+_ENDINGS = (".Dockerfile", ".dockerfile", ".service")
+_DOCKERFILES = frozenset(("Dockerfile", "dockerfile", "Containerfile"))
+#: Files that carry the name of a Dockerfile and are none.
+_BESIDE_DOCKERFILES = (".dockerignore", ".md", ".j2", ".tmpl", ".template", ".erb", ".sh", ".py")
 
 
 def is_marker(name: str) -> bool:
-    return name in MARKERS or name.startswith(_OPENINGS) or name.endswith(_ENDING)
+    return name in MARKERS or name.startswith(_OPENINGS) or name.endswith(_ENDINGS)
+
+
+def is_dockerfile(name: str) -> bool:
+    """Return whether a file of that name holds the instructions of an image."""
+    if name in _DOCKERFILES or name.endswith((".Dockerfile", ".dockerfile")):
+        return True
+    return name.startswith(("Dockerfile.", "Containerfile.")) and not name.endswith(_BESIDE_DOCKERFILES)

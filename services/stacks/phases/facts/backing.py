@@ -9,7 +9,7 @@ from itertools import islice
 from services.stacks.packages.package import Package, Proof
 from services.stacks.packages.survey import Survey
 from services.stacks.phases.facts.configuration import CodeFacts
-from services.stacks.phases.facts.dockerfile import UsedImage
+from services.stacks.phases.facts.deployment import UsedImage
 from services.stacks.rules.backing import BackingRule, BackingRules
 from services.stacks.tree import HEAD_BYTES, join
 from shared.contracts.detect import BackingService, Evidence

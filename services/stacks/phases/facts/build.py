@@ -8,7 +8,7 @@ from services.stacks.packages.python_imports import IMPORTS
 from services.stacks.packages.ranking import ordered, primary_of
 from services.stacks.packages.survey import Survey
 from services.stacks.phases.facts.configuration import CodeFacts
-from services.stacks.phases.facts.dockerfile import Deployment
+from services.stacks.phases.facts.deployment import Deployment
 from services.stacks.rules.technologies import TechnologyRules
 from services.stacks.tree import join
 from shared.contracts.detect import Build

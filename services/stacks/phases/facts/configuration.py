@@ -10,6 +10,7 @@ from services.stacks.manifests.formats import Broken, read_yaml
 from services.stacks.manifests.model import dig
 from services.stacks.packages.package import Package
 from services.stacks.packages.survey import Survey
+from services.stacks.phases.facts.deployment import Place
 from services.stacks.scan.markers import SERVER_SETTINGS
 from services.stacks.tree import HEAD_BYTES, Tree, join
 
@@ -39,7 +40,10 @@ class CodeFacts:
     configured: list[int] = field(default_factory=list)  #: from configuration files, surer than code
     env: list[str] = field(default_factory=list)
     build_env: list[str] = field(default_factory=list)
+    places: dict[int, Place] = field(default_factory=dict)  #: where each port is named
     health: str | None = None
+    health_at: Place | None = None
+    health_declared: bool = False  #: a route of the program, and no path that is only named
     text: dict[str, str] = field(default_factory=dict)  #: the entry files that were read
     read_in: dict[str, str] = field(default_factory=dict)  #: variable to the first file that names it
 
@@ -49,9 +53,10 @@ class CodeFacts:
         if name not in _NOT_SETTINGS and name not in names:
             names.append(name)
 
-    def configure_port(self, number: int) -> None:
+    def configure_port(self, number: int, place: Place) -> None:
         if 0 < number < 65536 and number not in self.configured:
             self.configured.append(number)
+            self.places[number] = place  # surer than code
 
 
 def read_configuration(survey: Survey, package: Package, facts: CodeFacts) -> None:
@@ -61,10 +66,11 @@ def read_configuration(survey: Survey, package: Package, facts: CodeFacts) -> No
             path = join(package.path, name)
             _dotenv(path, tree.text(path, 1 << 16) or "", facts)
     for name in sorted(package.markers):
-        if name in SERVER_SETTINGS and (
-            port := _SETTINGS_PORT.search(tree.text(join(package.path, name), HEAD_BYTES) or "")
-        ):
-            facts.configure_port(int(port[1]))
+        if name in SERVER_SETTINGS:
+            path = join(package.path, name)
+            text = _FOREIGN.sub(_blank, tree.text(path, HEAD_BYTES) or "")
+            if port := _SETTINGS_PORT.search(text):
+                facts.configure_port(int(port[1]), _at(path, text, port.start()))
     if package.manifest_of("maven") or package.manifest_of("nuget"):
         for folder in _CONFIG_FOLDERS:
             for path in _existing(tree, join(package.path, folder) if folder else package.path, CONFIGS):
@@ -73,9 +79,22 @@ def read_configuration(survey: Survey, package: Package, facts: CodeFacts) -> No
             *_existing(tree, join(package.path, "Properties"), ("launchSettings.json",)),
             *_existing(tree, package.path, ("appsettings.json",)),
         ):
-            for urls in _DOTNET_URLS.finditer(tree.text(path, HEAD_BYTES) or ""):
+            text = tree.text(path, HEAD_BYTES) or ""
+            for urls in _DOTNET_URLS.finditer(text):
                 for number in re.findall(r"http://[^:/\"]*:(\d{2,5})", urls[1]):
-                    facts.configure_port(int(number))
+                    facts.configure_port(int(number), _at(path, text, urls.start()))
+
+
+def _at(path: str, text: str, offset: int) -> Place:
+    return Place("code", path, text.count("\n", 0, offset) + 1)
+
+
+#: Where a development server sends what it does not serve, and its channel for reloads: ports of others.
+_FOREIGN = re.compile(r"\b(?:proxy|hmr|hot|fs)\s*:\s*\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}")
+
+
+def _blank(match: re.Match[str]) -> str:
+    return re.sub(r"[^\n]", " ", match[0])
 
 
 def _existing(tree: Tree, folder: str, names: Iterable[str]) -> list[str]:
@@ -91,7 +110,7 @@ def _dotenv(path: str, text: str, facts: CodeFacts) -> None:
             continue
         facts.add_variable(name, path)
         if name == "PORT" and value.isdigit():
-            facts.configure_port(int(value))
+            facts.configure_port(int(value), _at(path, text, line.start()))
 
 
 def _jvm(path: str, text: str, facts: CodeFacts) -> None:
@@ -99,9 +118,11 @@ def _jvm(path: str, text: str, facts: CodeFacts) -> None:
         facts.add_variable(placeholder[1], path)
     port = _jvm_port(path, text)
     if port is not None:
-        facts.configure_port(port)
+        named = re.search(rf"\b{port}\b", text)
+        facts.configure_port(port, _at(path, text, named.start() if named else 0))
     if actuator := _ACTUATOR_PATH.search(text):
         facts.health = f"{actuator[1].rstrip('/')}/health"
+        facts.health_at = _at(path, text, actuator.start())
 
 
 def _jvm_port(path: str, text: str) -> int | None:

@@ -31,7 +31,7 @@ _COMMON = CodeLanguage(
         r"\bPORT['\"]?\]?\)?\s*(?:\|\||\?\?|,|or)\s*['\"]?<port>",
         r"\bport\s*[:=]\s*(?:int\()?<port>",
         r"\bPORT\s*=\s*<port>",
-        r"(?:0\.0\.0\.0|127\.0\.0\.1|localhost|\[::\]):(\d{4,5})\b",
+        r"(?<!//)(?<!@)(?:0\.0\.0\.0|127\.0\.0\.1|localhost|\[::\]):(\d{4,5})\b",
         r"(?:env\.int|getenv)\(\s*['\"]PORT['\"]\s*,\s*['\"]?<port>",
     ),
 )
@@ -75,7 +75,14 @@ LANGUAGES = {
         variables=(r"System\.getenv\(\s*\"<name>\"",),
         ports=(r"\bserver\.port\s*[=:]\s*(?:\$\{\w+:)?<port>", r"\.start\(\s*(\d{4,5})\s*\)"),
     ),
-    ".NET": CodeLanguage((".cs", ".fs"), variables=(r"GetEnvironmentVariable\(\s*\"<name>\"",)),
+    ".NET": CodeLanguage(
+        (".cs", ".fs"),
+        variables=(r"GetEnvironmentVariable\(\s*\"<name>\"",),
+        ports=(
+            r"(?:UseUrls|\.Run|Urls\.Add)\(\s*\"https?://[\w.*+\[\]:-]{0,40}:<port>",
+            r"Listen(?:AnyIP|Localhost)\(\s*<port>",
+        ),
+    ),
     "Elixir": CodeLanguage((".ex", ".exs"), variables=(r"System\.(?:get_env|fetch_env!?)\(\s*\"<name>\"",)),
     "C++": CodeLanguage((".cpp", ".cc", ".c"), ports=(r"addListener\(\s*\"[\d.]+\"\s*,\s*<port>",)),
     "Haskell": CodeLanguage((".hs",), ports=(r"\brun\s+(\d{4,5})\s+\w",)),

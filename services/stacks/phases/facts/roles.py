@@ -9,7 +9,7 @@ from services.stacks.packages.package import Package
 from services.stacks.packages.ranking import is_aggregator, primary_of
 from services.stacks.phases.facts.build import go_mains
 from services.stacks.phases.facts.configuration import CodeFacts
-from services.stacks.phases.facts.dockerfile import Deployment
+from services.stacks.phases.facts.deployment import Deployment
 from services.stacks.rules.technologies import FUNCTIONS, SERVING, TIERS, TechnologyRules
 from services.stacks.tree import join
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from services.stacks.manifests.model import table, text_of
 from services.stacks.packages.package import Package
@@ -11,67 +12,107 @@ from services.stacks.packages.survey import Survey
 from services.stacks.phases.facts.build import go_mains
 from services.stacks.phases.facts.commands import START_SCRIPTS, jvm_command, rust_command, start_command
 from services.stacks.phases.facts.configuration import CodeFacts
-from services.stacks.phases.facts.dockerfile import Deployment
+from services.stacks.phases.facts.deployment import DEFAULT, Deployment, Place
+from services.stacks.phases.facts.dockerfile import ports_of
 from services.stacks.phases.facts.roles import is_program
 from services.stacks.rules.technologies import SERVING, TIERS, Technology, TechnologyRules
-from shared.contracts.detect import Copy, HealthEndpoint, Runtime
+from shared.contracts.detect import Copy, FactEvidence, FactOrigin, FactTrail, HealthEndpoint, Runtime, RuntimeTrail
 
 _SCRIPT_PORT = re.compile(r"(?:--port|-p|--http-port|PORT)[ =](\d{2,5})\b|:(\d{4,5})\b")
+
+
+#: How sure a fact is, by what it rests on.
+CONFIDENCE: Mapping[FactOrigin, float] = {
+    "dockerfile": 0.97, "procfile": 0.95, "compose": 0.9, "platform": 0.95, "manifest": 0.85, "code": 0.75,
+    "default": 0.4,
+}  # fmt: skip
 
 
 def run_facts(
     survey: Survey, package: Package, rules: TechnologyRules, code: CodeFacts, deployed: Deployment
 ) -> Runtime:
+    """Return how the package is run, and where each fact comes from."""
     framework = primary_of(package, "framework")
     technology = rules.get("framework", framework.id) if framework else None
-    command = deployed.command or _in_workspace(survey, package, start_command(package, technology, code))
-    ports = _ports(package, rules, technology, code, deployed)
-    command = _listening(command, ports)
+    command, command_at = deployed.command, deployed.command_at
+    if not command:
+        command, command_at = start_command(package, technology, code)
+        command = _in_workspace(survey, package, command)
+    ports, ports_at = _ports(
+        package, rules, technology, code, deployed, command if command_at is not DEFAULT else [], command_at
+    )
+    command = _listening(command, ports) if command_at is DEFAULT else command
     serves = technology is not None and (technology.tier in SERVING or technology.tier == TIERS["app"])
-    health = deployed.health or code.health or _usual_health(package)
+    health, health_at = _health(package, code, deployed)
+    if not (serves or deployed.health or command):
+        health = None
     return Runtime(
         packages=list(deployed.packages),
         env=dict.fromkeys([*deployed.env, *(name for name in code.env if name not in deployed.env)]),
         copy=_copies(survey, package, technology),
         command=command,
         ports=ports,
-        health=HealthEndpoint(endpoint=health) if health and (serves or deployed.health or command) else None,
+        health=HealthEndpoint(endpoint=health) if health else None,
+        trail=RuntimeTrail(
+            command=_trail(command_at) if command else None,
+            ports=_trail(ports_at) if ports else None,
+            health=_trail(health_at) if health else None,
+        ),
     )
+
+
+def _trail(place: Place | None) -> FactTrail:
+    at = place or DEFAULT
+    evidence = FactEvidence(file=at.file, line=at.line) if at.file else None
+    return FactTrail(source=at.source, evidence=evidence, confidence=CONFIDENCE[at.source])
 
 
 def _ports(
-    package: Package, rules: TechnologyRules, technology: Technology | None, code: CodeFacts, deployed: Deployment
-) -> list[int]:
-    """What deployment files say, else configuration and scripts, else the code, else the framework's usual port."""
+    package: Package, rules: TechnologyRules, technology: Technology | None, code: CodeFacts, deployed: Deployment,
+    command: list[str], command_at: Place | None,
+) -> tuple[list[int], Place | None]:  # fmt: skip
+    """What deployment files say, else the command, configuration and scripts, the code, the framework's usual port."""
     if deployed.ports:
-        return deployed.ports
-    scripted = [*code.configured, *(port for port in _script_ports(package) if port not in code.configured)]
+        return deployed.ports, deployed.ports_at
+    if named := ports_of(command):
+        return named, command_at
+    scripts = _script_ports(package)
+    scripted = [*code.configured, *(port for port in scripts if port not in code.configured)]
     if scripted:
-        return scripted
+        return scripted, code.places.get(scripted[0]) or scripts.get(scripted[0])
     if code.ports:
-        return code.ports
+        return code.ports, code.places.get(code.ports[0])
     usual = [technology.port] if technology and technology.port else []
     if usual or technology is None or not technology.static:
-        return usual
+        return usual, DEFAULT
     bundlers = (
         rules.get("framework", finding.id) for finding in package.findings_of("framework") if finding.confidence >= 0.5
     )
-    return [bundler.port for bundler in bundlers if bundler and bundler.port and bundler.tier == TIERS["bundler"]][:1]
+    ports = [bundler.port for bundler in bundlers if bundler and bundler.port and bundler.tier == TIERS["bundler"]]
+    return ports[:1], DEFAULT
 
 
-def _script_ports(package: Package) -> list[int]:
+def _script_ports(package: Package) -> dict[int, Place]:
     manifest = package.manifest_of("npm")
     scripts = table(manifest.data.get("scripts")) if manifest else {}
-    ports: list[int] = []
+    ports: dict[int, Place] = {}
     started = next((name for name in START_SCRIPTS if text_of(scripts.get(name))), None)
     for name in (started,) if started else ("preview", "dev"):
         for port in _SCRIPT_PORT.finditer(text_of(scripts.get(name)) or ""):
             number = int(port[1] or port[2])
-            if 0 < number < 65536 and number not in ports:
-                ports.append(number)
+            if 0 < number < 65536 and manifest:
+                ports.setdefault(number, Place("manifest", manifest.path, manifest.line_of(name, "scripts")))
         if ports:
             break
     return ports
+
+
+def _health(package: Package, code: CodeFacts, deployed: Deployment) -> tuple[str | None, Place | None]:
+    if deployed.health:
+        return deployed.health, deployed.health_at
+    if code.health:
+        return code.health, code.health_at
+    return _usual_health(package), DEFAULT
 
 
 def _usual_health(package: Package) -> str | None:
@@ -95,7 +136,7 @@ def _bundled(package: Package, technology: Technology) -> str | None:
 
 
 def _listening(command: list[str], ports: list[int]) -> list[str]:
-    """``flask run`` asks nobody: the port of the code holds only when that is run as a program."""
+    """Give ``flask run`` the port of the code, which holds only when that is run as a program."""
     told = any(word.startswith(("--port", "-p")) for word in command)
     if command[:2] != ["flask", "run"] or not ports or ports[0] == 5000 or told:
         return command
