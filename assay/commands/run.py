@@ -14,7 +14,16 @@ from cyclopts import Parameter
 
 from assay.calls import jobs
 from assay.commands.describe import Attempts, describe
-from assay.commands.session import DONE, FAILED, NOT_FOUND, CommandLine, UsageError, current
+from assay.commands.session import (
+    ASKED,
+    DONE,
+    FAILED,
+    NOT_FOUND,
+    UNVERIFIED,
+    CommandLine,
+    UsageError,
+    current,
+)
 
 
 @Parameter(name="*")
@@ -52,6 +61,7 @@ class Sending:
 
 
 _PLAIN = Sending()
+_STATUSES = {"question": ASKED, "unverified": UNVERIFIED}  #: of a result that falls short of done
 
 
 def run(
@@ -103,7 +113,7 @@ def end(
 def status_of(job: Mapping[str, Any]) -> int:
     """The exit status that a finished job stands for."""
     if job["state"] == "succeeded":
-        return DONE
+        return _STATUSES.get(str((job.get("result") or {}).get("status")), DONE)
     return NOT_FOUND if (job.get("error") or {}).get("code") in ("not_found", "unknown_collection") else FAILED
 
 

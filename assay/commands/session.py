@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 DONE, FAILED, USAGE, NOT_FOUND, NOT_AUTHORISED, UNREACHABLE, TIMED_OUT, INTERRUPTED = 0, 1, 2, 3, 4, 5, 124, 130
 ASKED = 6  #: a model has a question
+UNVERIFIED = 7  #: the result is not proven
 
 
 class UsageError(Exception):

@@ -70,7 +70,8 @@ def transform(
 ) -> int:
     """Have code written for a task on your data, run and checked; print the resulting table.
 
-    A question of the model's goes to standard error, and the exit status is 6.
+    A question of the model's goes to standard error, and the exit status is 6. An unverified result is printed and
+    saved all the same, with the reasons on standard error, and the exit status is 7.
     """
     kept = KeptCode("") if code is None else kept_code.given_code(code)
     checks = (*check, *(text for text in kept.assertions if text not in check))
@@ -97,7 +98,7 @@ def transform(
     input = client.drive(submits.transform_input(client.options, task or _run_task(code), sets, fields))
     while True:
         status = run("transform", input, sending, saving.tell, keep=saving.keep)
-        if status or saving.asked is None:
+        if saving.asked is None:
             return status
         if not answers:
             _tell_question(current(), saving.asked, file)
@@ -144,6 +145,8 @@ class _Saving:
             session.say(result["explanation"])
         if result["status"] == "best_so_far":
             session.warn("the budget was spent: this is the best result so far")
+        for reason in result.get("unverified_because") or ():
+            session.warn(f"unverified: {reason['message']}")
         if self.out is not None and self.format is None and not sys.stdout.isatty():
             return  # whoever names a file has no use for the rows on a pipe
         if result["table"] is None:

@@ -21,6 +21,7 @@ describe("what a result falls short of", () => {
   it("is told in words, and nothing of one that is what was asked for", () => {
     expect(["ok", "done", "found", null].map((verdict) => shortfall(verdict))).toEqual([null, null, null, null]);
     expect(shortfall("timeout_wall")).toBe("timeout wall");
+    expect(shortfall("unverified")).toBe("unverified");
   });
 
   it("is read of a verdict, a status or a success", () => {

@@ -89,6 +89,8 @@ describe("origins", () => {
   } as unknown as TransformResult;
   test("a column tells its input, what became of it, and the lines that name it", () => {
     expect(originsOf(result).map(told)).toEqual(["from data.city", "from data.amt (int to float, sum 3 to 4); line 2, 3", "made by the code; line 3"]);
+    const lineage = { city: "literal", amount: ["data.amt"], total: ["data.amt"] } as const;
+    expect(originsOf({ ...result, lineage } as unknown as TransformResult).map(({ from }) => from)).toEqual([[], ["data.amt"], ["data.amt"]]);
   });
 });
 

@@ -72,7 +72,32 @@ DriftKind = TypeAliasType(
     Annotated[Literal["missing", "new", "type"], Field(description="How a column differs from what was expected")],
 )
 TransformStatus = TypeAliasType(
-    "TransformStatus", Annotated[Literal["done", "best_so_far", "question"], Field(description="How a transform ended")]
+    "TransformStatus",
+    Annotated[Literal["done", "unverified", "best_so_far", "question"], Field(description="How a transform ended")],
+)
+UnverifiedCode = TypeAliasType(
+    "UnverifiedCode",
+    Annotated[
+        Literal[
+            "own_check_failed",
+            "own_checks_empty",
+            "input_not_read",
+            "input_overwritten",
+            "invented_values",
+            "origin_unknown",
+        ],
+        Field(description="Why a result is not proven"),
+    ],
+)
+ColumnSources = TypeAliasType(
+    "ColumnSources",
+    Annotated[
+        list[str] | Literal["literal"],
+        Field(
+            description="Where a column's values come from: `DATA.COLUMN` of each input column, `DATA` where only the "
+            "number of rows counts, or `literal`"
+        ),
+    ],
 )
 
 
@@ -253,6 +278,8 @@ class Effect(Answer):
     """Number of duplicate rows `before` and `after`"""
     keys: dict[str, JsonValue] = {}
     """Columns that identify a row: `kept`, `lost` and `gained`"""
+    lineage: str = ""
+    """The result's `lineage` in one line; empty where it is not known"""
 
 
 class AssertionCheck(Answer):
@@ -328,6 +355,19 @@ class InputSeen(Answer):
     """SHA-256 of the data, in hexadecimal digits"""
     file_id: str | None = None
     """Id of the file that was read; null for inline data"""
+    read: bool | None = None
+    """Whether the accepted code needed the data set; null if that is not known"""
+    overwritten: bool = False
+    """Whether the code gave the name another value without reading the data set"""
+
+
+class UnverifiedReason(Answer):
+    """A reason why a result is not proven."""
+
+    code: UnverifiedCode
+    """Kind of reason"""
+    message: str
+    """The reason in words"""
 
 
 class Drift(Answer):
@@ -370,7 +410,9 @@ class TransformResult(Answer):
     """Result of a `transform` job."""
 
     status: TransformStatus
-    """`done`: all checks hold; `best_so_far`: the job had to stop before; `question`: the model needs an answer"""
+    """`done`: all checks hold and the values come from the data; `unverified`: the model insisted on a result that one
+    of `unverified_because` speaks against; `best_so_far`: the job had to stop before; `question`: the model needs an
+    answer"""
     code: str
     """Code that made the result"""
     table: Table | None
@@ -405,3 +447,9 @@ class TransformResult(Answer):
     """Id of the job whose result this one started from; null if none"""
     skills: list[str] = []
     """Names of the skills that entered the prompt"""
+    unverified_because: list[UnverifiedReason] = []
+    """Why the result is not proven; empty unless the status is `unverified`"""
+    lineage: dict[str, ColumnSources] = {}
+    """For each column of the result, the input columns that its values come from; empty if that is not known"""
+    explained: float | None = None
+    """Share of the result's values that depend on the data, from 0 to 1; null if that is not known"""

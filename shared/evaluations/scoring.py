@@ -113,6 +113,9 @@ def _findings(expect: Expectation, kind: str, result: Json) -> Iterator[_Finding
         yield "wrong_verdict", f"{result.get('verdict')} instead of {verdict}"
     if expect.status is not None and result.get("status") != expect.status:
         yield "wrong_status", f"{result.get('status')} instead of {expect.status}"
+    if expect.status is None and result.get("status") == "unverified":
+        reasons = [str(reason.get("message")) for reason in result.get("unverified_because") or ()]
+        yield "unverified", " ".join(reasons) or "the result is not proven"
     if expect.stdout is not None:
         printed = str(result.get("stdout"))
         if printed.rstrip() != expect.stdout.rstrip():

@@ -11,6 +11,11 @@ from assay.commands.run import status_of
     ("job", "status"),
     [
         ({"state": "succeeded"}, 0),
+        ({"state": "succeeded", "result": None}, 0),
+        ({"state": "succeeded", "result": {"status": "done"}}, 0),
+        ({"state": "succeeded", "result": {"status": "best_so_far"}}, 0),
+        ({"state": "succeeded", "result": {"status": "question"}}, 6),
+        ({"state": "succeeded", "result": {"status": "unverified"}}, 7),
         ({"state": "failed", "error": {"code": "user_code_failed"}}, 1),
         ({"state": "failed", "error": {"code": "not_found"}}, 3),
         ({"state": "failed", "error": {"code": "unknown_collection"}}, 3),

@@ -1,6 +1,6 @@
 import type { Effect, TransformResult } from "../api/types";
 
-/** Where a column of a result comes from, as far as the inputs, the effect and the code tell. */
+/** Where a column of a result comes from: by its lineage, else as far as the inputs, the effect and the code show. */
 export interface Origin {
   column: string;
   /** Input columns, as "table.column"; none for what the code made. */
@@ -20,10 +20,11 @@ export function originsOf(result: TransformResult): Origin[] {
   return (result.table?.columns ?? []).map((column) => {
     const old = renamed.get(column.name) ?? column.name;
     const sources = (result.inputs ?? []).flatMap((input) => input.columns.filter((each) => each.name === old).map((each) => ({ table: input.name, type: each.type })));
+    const traced = result.lineage?.[column.name];
     const types = [...new Set(sources.map((source) => source.type))].filter((type) => type !== column.type);
     return {
       column: column.name,
-      from: sources.map((source) => `${source.table}.${old}`),
+      from: traced === undefined ? sources.map((source) => `${source.table}.${old}`) : traced === "literal" ? [] : traced,
       changes: [...types.map((type) => `${type} to ${column.type}`), ...(sources.length === 0 ? [] : changesOf(result.effect, column.name))],
       lines: code.flatMap((text, index) => (names(text, column.name) ? [{ number: index + 1, text: text.trim() }] : [])).slice(0, MOST_LINES),
     };

@@ -18,6 +18,7 @@ export function TransformResultView({ jobId, result, onAssert }: { jobId: string
   return (
     <div className="stack">
       {result.status === "best_so_far" ? <p className="callout warn">The budget was spent: this is the best result so far, not a confirmed one.</p> : null}
+      {result.status === "unverified" ? <Unverified reasons={result.unverified_because ?? []} /> : null}
       {result.question ? <p className="callout">{visible(result.question)}</p> : null}
       <AssertionMarks checks={result.assertions ?? []} />
       <Checks checks={result.checks ?? []} />
@@ -36,6 +37,20 @@ export function TransformResultView({ jobId, result, onAssert }: { jobId: string
       {result.effect ? <EffectView effect={result.effect} of={result} onAssert={onAssert} /> : null}
       {result.explanation ? <p>{visible(result.explanation)}</p> : null}
       <Sent result={result} />
+    </div>
+  );
+}
+
+/** Why a result is not proven. */
+function Unverified({ reasons }: { reasons: NonNullable<TransformResult["unverified_because"]> }) {
+  return (
+    <div className="callout warn">
+      <p>Unverified: the code ran, but nothing proves this result.</p>
+      <ul>
+        {reasons.map((reason, index) => (
+          <li key={index}>{visible(reason.message)}</li>
+        ))}
+      </ul>
     </div>
   );
 }

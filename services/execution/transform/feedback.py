@@ -11,7 +11,7 @@ from services.execution.transform.preview import ShownTable, quote_text, summary
 from services.execution.transform.results import CodeRun, RunHistory
 from services.execution.transform.runner import TransformLimits
 from services.execution.transform.skills import Skill
-from shared.contracts.transform import CellsSent, TransformInput
+from shared.contracts.transform import CellsSent, TransformInput, UnverifiedReason
 from shared.languages import LANGUAGES
 from shared.llm.chat import Prompts, RenderedPrompt
 
@@ -75,16 +75,22 @@ class Feedback:
         problem = self._quoted(run.visible.message)
         return self._text("not_a_table", problem=problem, hint=self.hint(), fence=self.fence)
 
-    def result(self, run: CodeRun, failing: Sequence[str] = ()) -> str:
-        """``failing``: the checks that the model itself stated, and that do not hold."""
-        stated = [f"You stated a check that does not hold: {self._quoted(text, 500)}" for text in failing]
+    def result(self, run: CodeRun, reasons: Sequence[UnverifiedReason] = ()) -> str:
+        """``reasons``: what speaks against the result."""
         return self._text(
             "result",
             effect=self._effect(run.visible),
-            remarks="\n".join([*self._remarks(run.visible), *stated]),
+            remarks="\n".join([*self._remarks(run.visible), self.unverified(reasons)]),
             result=self.result_view(run.visible),
             fence=self.fence,
         )
+
+    def unverified(self, reasons: Sequence[UnverifiedReason]) -> str:
+        """Return what speaks against a result, as the model reads it."""
+        if not reasons:
+            return ""
+        messages = [each.message.replace("The model stated", "You stated") for each in reasons]
+        return self._text("unverified", reasons="\n".join(f"- {self._quoted(text, 700)}" for text in messages)).strip()
 
     def assertions(self, run: CodeRun) -> str:
         return self._text(
@@ -109,7 +115,7 @@ class Feedback:
     def looked(self, output: str) -> str:
         return self._text("look", output=self._quoted(output), remarks=self._looks_left(), fence=self.fence)
 
-    def ran(self, run: CodeRun) -> str:
+    def ran(self, run: CodeRun, reasons: Sequence[UnverifiedReason] = ()) -> str:
         """The answer of the tool ``run_code``."""
         visible = run.visible
         body = self._quoted(visible.message)
@@ -117,7 +123,7 @@ class Feedback:
             body = self.result_view(visible)
         elif run.outcome == "assertion_failed":
             body = f"{self.failing(run)}\n\n{self.result_view(visible)}"
-        remarks = "\n".join(self._remarks(visible))
+        remarks = "\n".join([*self._remarks(visible), self.unverified(reasons)])
         effect = self._effect(visible) if visible.effect is not None else "none"
         return self._text("tool_run", outcome=run.outcome, effect=effect, remarks=remarks, body=body, hint=self.hint())
 
@@ -190,12 +196,16 @@ class Feedback:
         return remarks
 
     @property
-    def asks_for_checks(self) -> bool:
-        """Whether the model may end the work with checks of its own: of masked values it can state nothing."""
+    def reads_checks(self) -> bool:
+        """Whether checks that the model states are verified: of masked values it can state nothing."""
         request = self.request
         plain = request.strategy == "deterministic" and request.output == "table" and not self.masked
-        large = any(each.lazy for each in self.data)
-        return plain and request.confirm == "auto" and not request.assertions and not large
+        return plain and not request.assertions and not any(each.lazy for each in self.data)
+
+    @property
+    def asks_for_checks(self) -> bool:
+        """Whether the model may end the work with checks of its own."""
+        return self.reads_checks and self.request.confirm == "auto"
 
     def _self_checks(self, name: str) -> list[str]:
         return [self._text("checks").strip()] if name == "first" and self.asks_for_checks else []

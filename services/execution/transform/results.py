@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -68,6 +69,13 @@ class CodeRun:
     checks: list[AssertionCheck] = field(default_factory=list)
     masked_view: CodeRun | None = None  #: as the model may see it, when columns are masked
     masked: tuple[str, ...] = ()  #: columns of the result that depend on masked values
+    seconds: float = 0.0  #: that the code took
+
+    def content(self) -> pl.DataFrame:
+        """Return the result as a table; of a plot it holds the digest of the picture."""
+        if self.plot is not None:
+            return pl.DataFrame({"plot": [hashlib.sha256(self.plot.content).hexdigest()]})
+        return pl.DataFrame() if self.table is None else self.table.frame
 
     @property
     def visible(self) -> CodeRun:
@@ -118,13 +126,13 @@ class RunHistory:
     audit: list[CellsSent] = field(default_factory=list)
     best: CodeRun | None = None  #: the last good result; one that changes something beats one that does not
     latest: CodeRun | None = None
+    doubted: bool = False  #: something speaks against the best result: another one may take its place
     explanation: str = ""  #: what the model said beside the best code
     failures: int = 0  #: consecutive runs without a good result
     nudges: int = 0
     prose: int = 0  #: consecutive replies without code
-    judged: tuple[CodeRun, list[Check]] | None = (
-        None  #: what the model stated of the last result that it was asked about
-    )
+    stated: list[str] = field(default_factory=list)  #: the checks that the model stated last
+    judged: tuple[CodeRun, list[Check]] | None = None  #: what came of them with the latest good result
 
     def add(self, run: CodeRun, explanation: str) -> None:
         """Count the run and keep it when it is the best so far."""
@@ -133,8 +141,8 @@ class RunHistory:
         self.failures = 0 if run.good else self.failures + 1
         if run.outcome == "no_op":
             self.nudges += 1
-        if run.good and (run.outcome == "result" or self.best is None or self.best.outcome == "no_op"):
-            self.best, self.explanation = run, explanation
+        if run.good and (run.outcome == "result" or self.best is None or self.best.outcome == "no_op" or self.doubted):
+            self.best, self.explanation, self.doubted = run, explanation, False
 
     @property
     def checks(self) -> list[Check]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event as Flag
 from typing import Literal
+
+import polars as pl
 
 from services.execution.sandbox.host.sandbox import Sandbox
 from services.execution.sandbox.run import Frame, Outcome, Run
@@ -15,6 +18,7 @@ from services.execution.transform.checks import check
 from services.execution.transform.dataset import DataRead
 from services.execution.transform.effect import measure, measure_shape
 from services.execution.transform.masking import masked_run
+from services.execution.transform.reading.portable import read_portable
 from services.execution.transform.results import CodeRun, Plot, ResultTable, RunOutcome, read_result
 from shared.contracts.execute import Limits, Verdict
 from shared.contracts.transform import AssertionCheck, Effect, TransformInput
@@ -85,16 +89,46 @@ class CodeRunner:
             return True, "\n".join(part for part in (outcome.stdout.strip(), value) if part)
 
     def _run(self, code: str) -> CodeRun:
-        limits = self._within_budget(self.limits.code)
+        limits, began = self._within_budget(self.limits.code), time.monotonic()
         with self._execute(code, self.request.output, limits) as outcome:
+            seconds = time.monotonic() - began
             if outcome.verdict is not Verdict.OK:
                 return CodeRun(code, "error", explain(outcome, limits), outcome.stdout)
             if self.request.output == "plot":
-                return self._plot(code, outcome)
+                return replace(self._plot(code, outcome), seconds=seconds)
             if outcome.table is None:
                 return CodeRun(code, "not_a_table", self._missing("table", outcome), outcome.stdout)
             table = read_result(outcome.table, self.data, self.request.reader)
-            return self._judged(code, table, outcome.stdout)
+            return replace(self._judged(code, table, outcome.stdout), seconds=seconds)
+
+    def rerun(self, code: str, frames: Mapping[str, Frame], seconds: float) -> pl.DataFrame | None:
+        """Return what the code gives on other data; ``None`` when it fails. Raises: BudgetSpent, JobCancelled."""
+        limits = self._within_budget(self.limits.code)
+        limits = limits.model_copy(update={"wall_seconds": min(limits.wall_seconds, seconds)})
+        with self._execute(code, self.request.output, limits, frames) as outcome:
+            if outcome.verdict is not Verdict.OK:
+                return None
+            if self.request.output == "plot":
+                return self._plot(code, outcome).content()
+            return None if outcome.table is None else read_result(outcome.table, self.data, self.request.reader).frame
+
+    def frame_of(self, data: DataRead, path: Path | None = None) -> Frame:
+        """Return the data set, or another table in its stead, as the code gets it."""
+        return Frame(path or data.arrow, "parquet" if data.lazy else self.request.dataframe)
+
+    def first_rows(self, data: DataRead, count: int) -> pl.DataFrame | None:
+        """Return the first rows of a data set that only the sandbox reads."""
+        run = Run(
+            "sql",
+            f'FROM "{data.name}" LIMIT {count}',
+            frames={data.name: self.frame_of(data)},
+            limits=self._within_budget(self.limits.look),
+            take="table",
+            collect=False,
+            until="table",
+        )
+        with self.sandbox.run(run, self.cancelled) as outcome:
+            return None if outcome.table is None else read_portable(outcome.table)
 
     def _judged(self, code: str, table: ResultTable, stdout: str) -> CodeRun:
         effect, checks = self._measured(table)
@@ -127,11 +161,14 @@ class CodeRunner:
         return limits.model_copy(update={"wall_seconds": seconds})
 
     def _execute(
-        self, code: str, take: Literal["view", "table", "plot"], limits: Limits
+        self,
+        code: str,
+        take: Literal["view", "table", "plot"],
+        limits: Limits,
+        frames: Mapping[str, Frame] | None = None,
     ) -> AbstractContextManager[Outcome]:
-        frames = {
-            data.name: Frame(data.arrow, "parquet" if data.lazy else self.request.dataframe) for data in self.data
-        }
+        if frames is None:
+            frames = {data.name: self.frame_of(data) for data in self.data}
         run = Run(
             self.request.language,
             code,

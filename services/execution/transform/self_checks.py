@@ -7,14 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import polars as pl
 
 from services.execution.transform.checks import holds_of
 from services.execution.transform.replies import fenced_blocks
 from services.execution.transform.results import CodeRun
-from shared.contracts.transform import Check
-from shared.declarations.assertions import Assertion, parse_assertion
+from shared.contracts.transform import Check, UnverifiedReason
+from shared.declarations.assertions import (
+    Assertion,
+    References,
+    RowsAgainstInput,
+    SumAgainstInput,
+    SumUnchanged,
+    parse_assertion,
+)
 from shared.declarations.scan import AssertionSyntax
 
 _TAGS = frozenset({"checks", "check"})
@@ -25,6 +33,8 @@ _MOST_CELLS = 2_000_000
 _MUST_BE_NOTICED = ("the first half", "all but the last row", "every row twice", "the last row twice", "other numbers")
 #: Of a result without numbers, at least one of these.
 _ANY_VALUES = ("other numbers", "in reverse", "a column moved down")
+_SAYS_NOTHING = frozenset({"no rows"})
+_EMPTY = "The checks that the model stated hold of wrong results as well: they say nothing about this one."
 
 
 @dataclass(frozen=True)
@@ -33,11 +43,19 @@ class Judgement:
 
     checks: list[Check]
     sufficient: bool
+    failing: tuple[str, ...] = ()  #: of the model's, those that can be read and do not hold
+    empty: bool = False  #: the model stated checks, and all that they notice is a result without rows
 
     @property
-    def failing(self) -> list[str]:
-        """Those of the model's that do not hold."""
-        return [check.text for check in self.checks if check.from_ == "model" and not check.held]
+    def reasons(self) -> list[UnverifiedReason]:
+        """What the checks say against the result."""
+        reasons = [
+            UnverifiedReason(code="own_check_failed", message=f"The model stated a check that does not hold: {text}")
+            for text in self.failing
+        ]
+        if self.empty:
+            reasons.append(UnverifiedReason(code="own_checks_empty", message=_EMPTY))
+        return reasons
 
 
 def stated_in(reply: str) -> list[str]:
@@ -47,23 +65,45 @@ def stated_in(reply: str) -> list[str]:
     return [line[: _MOST_CHARACTERS + 1] for line in lines if line][: _MOST_CHECKS + 1]
 
 
-def judge(stated: Sequence[str], run: CodeRun, inputs: Sequence[pl.DataFrame]) -> Judgement:
+def judge(
+    stated: Sequence[str],
+    run: CodeRun,
+    inputs: Sequence[pl.DataFrame],
+    named: Mapping[str, pl.DataFrame] = MappingProxyType({}),
+) -> Judgement:
     """Verify what the model stated of the result of a run, beside what holds of every plain result."""
-    if run.table is None or not stated or len(stated) > _MOST_CHECKS:
+    if run.table is None or not stated or not run.table.frame.width:
         return Judgement([], False)
-    after = run.table.frame
-    if not after.width or max(frame.height * frame.width for frame in (*inputs, after)) > _MOST_CELLS:
-        return Judgement([], False)
-    before = inputs[0]
-    parsed = {text: _parsed(text) for text in stated}
-    held = {text: one is not None and holds_of(one, before, after)[0] for text, one in parsed.items()}
+    after, before = run.table.frame, inputs[0]
+    parsed = {text: _parsed(text) for text in stated[:_MOST_CHECKS]}
+    held = {text: one is not None and holds_of(one, before, after, named)[0] for text, one in parsed.items()}
     own = _own_checks(run, inputs, after)
-    holding = all(held.values()) and all(own.values())
+    small = max(frame.height * frame.width for frame in (*inputs, after)) <= _MOST_CELLS
+    holding = small and len(stated) <= _MOST_CHECKS and all(held.values()) and all(own.values())
     spoilt = dict(spoilt_results(after)) if holding else {}
     checks = [_tried(text, parsed[text], holds, before, spoilt) for text, holds in held.items()]
     sufficient = holding and _tell_it_from_spoilt(checks, spoilt)
+    failing = [text for text, one in parsed.items() if one is not None and not held[text]]
+    failing = [text for text in failing if _can_be_checked(parsed[text], before, named)]
+    empty = bool(spoilt) and all(set(check.noticed) <= _SAYS_NOTHING for check in checks)
     checks += [Check(text=text, held=holds, from_="assay") for text, holds in own.items()]
-    return Judgement(checks, sufficient)
+    return Judgement(checks, sufficient, tuple(failing), empty)
+
+
+def _can_be_checked(check: Assertion | None, before: pl.DataFrame, named: Mapping[str, pl.DataFrame]) -> bool:
+    """Whether the data have what the check names; a model may mean another data set than the first."""
+    match check:
+        case RowsAgainstInput():
+            names = [*check.distinct, *(each.name for each in check.conditions)]
+        case SumUnchanged(name):
+            names = [name]
+        case SumAgainstInput(name, other, conditions):
+            names = [each.name for each in conditions] if conditions else [other or name] if other else []
+        case References(_, data, column):
+            return data in named and column in named[data].columns
+        case _:
+            return True
+    return all(name in before.columns for name in names)
 
 
 def _tried(

@@ -15,7 +15,8 @@ from services.execution.transform.feedback import Feedback
 from services.execution.transform.replies import Code, find_code, is_done, said_beside
 from services.execution.transform.results import CodeRun, Entry, RunHistory, RunOutcome
 from services.execution.transform.runner import CodeRunner
-from services.execution.transform.self_checks import judge, stated_in
+from services.execution.transform.self_checks import stated_in
+from services.execution.transform.verification import Verification
 from shared.contracts.transform import Iteration, Probe
 from shared.errors import JobCancelled
 from shared.jobs.job import Context
@@ -49,6 +50,7 @@ class Strategy(ABC):
     runner: CodeRunner
     feedback: Feedback
     progress: RunHistory
+    verification: Verification
     system: str
     prompt: PromptVersion
     messages: list[ChatMessage]  #: the earlier exchanges and the first message of this one
@@ -203,6 +205,8 @@ class Deterministic(Strategy):
     def _run(self, code: Code, reply: ChatReply) -> Step:
         repeated = self.progress.repeats_best(code.text)
         run = self.run_code(code.text, said_beside(reply.text))
+        if stated := stated_in(reply.text):  # what was stated of the same code before still counts
+            self.progress.stated = list(dict.fromkeys([*(self.progress.stated if repeated else ()), *stated]))
         if repeated:
             return DONE
         match run.outcome:
@@ -215,14 +219,13 @@ class Deterministic(Strategy):
             case "no_op":
                 return self._nudge()
             case "result":
-                return self._confirmed(run, reply) if self.confirms(run) else DONE
+                return self._judged(run)
 
-    def _confirmed(self, run: CodeRun, reply: ChatReply) -> Step:
-        """Done when what the model stated with the code says enough and holds; else it is shown the result."""
-        stated = stated_in(reply.text) if self.feedback.asks_for_checks else []
-        judged = judge(stated, run, [data.frame for data in self.runner.data] if stated else [])
-        self.progress.judged = (run, judged.checks)
-        return DONE if judged.sufficient else Again(self.feedback.result(run, judged.failing), "result")
+    def _judged(self, run: CodeRun) -> Step:
+        """Done when nothing speaks against the result and the checks say enough; else the model is shown it."""
+        judgement, reasons = self.verification.judge(run), self.verification.unreported(run)
+        enough = not self.confirms(run) or (self.feedback.asks_for_checks and judgement.sufficient)
+        return DONE if enough and not reasons else Again(self.feedback.result(run, reasons), "result")
 
     def _nudge(self) -> Step:
         return DONE if self.nudged_enough() else Again(self.feedback.no_op(), "no_op")
@@ -232,10 +235,15 @@ class Deterministic(Strategy):
         self.progress.prose = 0
         entry = self.unfinished(_NOTHING_RUN)
         if entry is None:
-            return DONE
+            return self._accept_best()
         if entry.outcome == "assertion_failed" and self.progress.latest is not None:
             return Again(self.feedback.assertions(self.progress.latest), "assertion_failed")
         return self._nudge() if entry.outcome == "no_op" else Again(self.feedback.no_code(entry.message), "no_code")
+
+    def _accept_best(self) -> Step:
+        best = self.progress.best
+        reasons = self.verification.unreported(best) if best is not None else []
+        return Again(self.feedback.result(best, reasons), "result") if best is not None and reasons else DONE
 
     def _prose(self, reply: ChatReply) -> Step:
         problem = problem_of(reply) or _NO_CODE

@@ -97,7 +97,8 @@ class ToolCalling(Strategy):
         run = self.run_code(code, "")
         done = repeated or (run.outcome == "result" and not self.confirms(run))
         done = done or (run.outcome == "no_op" and self.nudged_enough())
-        return self.feedback.ran(run), done
+        reasons = self.verification.unreported(run) if run.outcome == "result" else []
+        return self.feedback.ran(run, reasons), done and not reasons
 
     def _looked(self, params: _LookArguments) -> str:
         if params.code is None:
@@ -115,6 +116,9 @@ class ToolCalling(Strategy):
             elif entry.outcome == "assertion_failed" and self.progress.latest is not None:
                 why = self.feedback.failing(self.progress.latest)
             return self.feedback.refused(why), False
+        best = self.progress.best
+        if best is not None and (reasons := self.verification.unreported(best)):
+            return self.feedback.refused(self.feedback.unverified(reasons)), False
         self.progress.explanation = finish.explanation[:2000] or self.progress.explanation
         return "finished", True
 

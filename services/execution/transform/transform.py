@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -20,12 +20,23 @@ from services.execution.transform.feedback import Feedback
 from services.execution.transform.followup import Start, expected_schema, start_of
 from services.execution.transform.loading import Loader
 from services.execution.transform.masking import masked_columns, pseudonymise, redactor_of
+from services.execution.transform.origin.origin import Sources, lineage_text
+from services.execution.transform.origin.trace import Trace
 from services.execution.transform.results import CodeRun, Entry, RunHistory
 from services.execution.transform.runner import CodeRunner, TransformLimits
 from services.execution.transform.skills import SHIPPED, Skill, load_skills, matching
 from services.execution.transform.strategy import Deterministic, Strategy
 from services.execution.transform.tools import ToolCalling
-from shared.contracts.transform import AssertionCheck, Drift, Iteration, TransformInput, TransformResult
+from services.execution.transform.verification import Verification
+from shared.contracts.transform import (
+    AssertionCheck,
+    Drift,
+    Effect,
+    InputSeen,
+    Iteration,
+    TransformInput,
+    TransformResult,
+)
 from shared.declarations.assertions import parse_assertion
 from shared.errors import (
     BudgetSpentError,
@@ -78,6 +89,7 @@ class _Job:
     drift: list[Drift] = field(default_factory=list)
     start: Start = field(default_factory=Start)
     skills: list[Skill] = field(default_factory=list)
+    verification: Verification = field(init=False)
 
     def run(self) -> TransformResult:
         self.context.report.thinking("reading the data")
@@ -91,6 +103,8 @@ class _Job:
         if self.request.on_drift == "fail" and breaks(self.drift):
             raise SchemaDrift(f"The code was not run: {in_words(self.drift, columns)}.", drift=_as_json(self.drift))
         runner = self._masked(runner)
+        further = [data.name for data in runner.data[1:]] if self.start.job_id is not None else []
+        self.verification = Verification(runner, self.progress, self.scratch, optional=frozenset(further))
         if self.request.code is not None:
             return self._rerun(runner, self.request.code)
         status, question = self._ask(runner)
@@ -196,6 +210,7 @@ class _Job:
         context, budget, most = self.context, self.context.budget, self.request.max_iterations
         budget.turns = min(budget.turns or most, most)
         strategy = self._strategy(runner)
+        self.verification.reads_checks = strategy.feedback.reads_checks
         context.report.thinking("asking for code")
         try:
             ending = strategy.run()
@@ -229,19 +244,29 @@ class _Job:
         kind = ToolCalling if tools else Deterministic
         messages = [*self.context.history, first]
         return kind(
-            self.context, runner, feedback, self.progress, system.text, system.version, messages,
+            self.context, runner, feedback, self.progress, self.verification, system.text, system.version, messages,
             lambda tokens: feedback.first(remarks, name, tokens),
         )  # fmt: skip
 
     def _result(self, runner: CodeRunner, status: str, question: str | None) -> TransformResult:
         best = self.progress.best
+        trace = self.verification.trace(best) if best is not None else None
+        reasons = self.verification.reasons(best) if best is not None else []
+        lineage = trace.lineage() if trace is not None and best is not None and best.table is not None else {}
+        if self.request.code is not None:
+            for reason in reasons:
+                self.context.report.warn(reason.message)
+            reasons = []
+        elif reasons and status != "question":
+            status = "unverified"
+            self.context.report.warn(f"the result is unverified: {' '.join(each.message for each in reasons)}")
         result = TransformResult.model_validate(
             {
                 "status": status,
                 "code": best.code if best is not None else "",
                 "table": self._table(best),
                 "plot_file_id": self._plot(best),
-                "effect": best.effect if best is not None else None,
+                "effect": _effect(best, lineage),
                 "explanation": self.progress.explanation,
                 "iterations": self.progress.iterations,
                 "question": question,
@@ -249,12 +274,15 @@ class _Job:
                 "assertions": best.checks if best is not None else [],
                 "observed": self._observed(runner, best),
                 "checks": self.progress.checks,
-                "inputs": [data.seen() for data in runner.data],
+                "inputs": [_seen(data, trace) for data in runner.data],
                 "drift": self.drift,
                 "audit": self.progress.audit,
                 "masked_columns": list(best.masked) if best is not None else [],
                 "continues": self.start.job_id,
                 "skills": [skill.name for skill in self.skills],
+                "unverified_because": reasons if status == "unverified" else [],
+                "lineage": lineage,
+                "explained": trace.origin.explained if trace is not None else None,
             }
         )
         self._remember(best, question)
@@ -290,6 +318,22 @@ class _Job:
             effect = visible.effect.summary if visible.effect is not None else visible.message
             answer = f"```{self.request.language}\n{best.code}\n```\n{effect}"
         self.context.report.remember(self.request.task, answer)
+
+
+def _effect(best: CodeRun | None, lineage: Mapping[str, Sources]) -> Effect | None:
+    """Return the effect with the lineage in it."""
+    if best is None or best.effect is None:
+        return None
+    return best.effect.model_copy(update={"lineage": lineage_text(lineage)})
+
+
+def _seen(data: DataRead, trace: Trace | None) -> InputSeen:
+    """Return the data set with what the accepted code did with it."""
+    seen = data.seen()
+    if trace is None or trace.origin.read.get(data.name) is None:
+        return seen
+    read, overwritten = trace.origin.read[data.name], data.name in trace.origin.overwritten
+    return seen.model_copy(update={"read": read, "overwritten": overwritten})
 
 
 def _as_json(models: Sequence[Iteration] | Sequence[Drift]) -> JsonValue:

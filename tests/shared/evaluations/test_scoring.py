@@ -20,6 +20,11 @@ DETECTED = {
         {"path": "web", "primary": {"language": "typescript"}, "candidates": [{"id": "react"}, {"id": "vite"}]},
     ]
 }
+UNVERIFIED = {
+    "status": "unverified",
+    "observed": [{"text": "rows == 2", "holds": True, "detail": ""}],
+    "unverified_because": [{"code": "input_not_read", "message": "The code never reads the data set data."}],
+}
 OBSERVED = {
     "observed": [
         {"text": "rows == 2", "holds": True, "detail": ""},
@@ -76,6 +81,9 @@ def test_of_code(expect: dict[str, Any], told: str) -> None:
         ("transform", {"status": "question", "question": "Which?"}, {"table": {"csv": "a"}}, "question"),
         ("transform", {"status": "done", "table": None}, {"table": {"csv": "a"}}, "wrong_table"),
         ("transform", {"status": "best_so_far"}, {"status": "done"}, "wrong_status"),
+        ("transform", UNVERIFIED, {"assertions": ["rows == 2"]}, "unverified"),
+        ("transform", UNVERIFIED, {"status": "unverified"}, "success"),
+        ("transform", UNVERIFIED, {"status": "done"}, "wrong_status"),
         ("flow", {"flow": FLOW}, {"flow": FLOW}, "success"),
         ("flow", {"flow": {"nodes": [], "edges": []}}, {"flow": FLOW}, "wrong_flow"),
         ("document", {"markdown": "# Sales\n42"}, {"required": ["42"], "forbidden": ["error"]}, "success"),

@@ -55,21 +55,24 @@ def test_each_check_says_what_spoilt_results_did_to_it() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "checks",
+    ("checks", "because"),
     [
-        (),
-        ("rows >= 1",),
-        ("sorted(city)",),
-        (*STATED, "rows >= 0"),
-        (*STATED, "rows == 3"),
-        (*STATED, "the sums are right"),
-        ("rows == 2", "unique(city)"),
+        ((), []),
+        (("rows >= 1",), ["own_checks_empty"]),
+        (("sorted(city)",), []),
+        ((*STATED, "rows >= 0"), []),
+        ((*STATED, "rows == 3"), ["own_check_failed"]),
+        ((*STATED, "the sums are right"), []),
+        (("rows == 2", "unique(city)"), []),
     ],
     ids=["none", "lazy", "order alone", "a trivial one", "a wrong one", "no check", "nothing about values"],
 )
-def test_otherwise_the_model_is_shown_the_result_as_ever(jobs: TransformJobs, checks: tuple[str, ...]) -> None:
+def test_otherwise_the_model_is_shown_the_result_as_ever(
+    jobs: TransformJobs, checks: tuple[str, ...], because: list[str]
+) -> None:
     result = jobs.transform(reply(GOOD, *checks), "DONE", data=SALES)
-    assert result.status == "done"
+    assert result.status == ("unverified" if because else "done")
+    assert [reason.code for reason in result.unverified_because] == because
     assert len(jobs.script.asked) == 2
     assert "answer with the single word DONE" in jobs.script.last()
 
@@ -169,7 +172,80 @@ def test_checks_are_read_from_their_blocks_only() -> None:
     assert stated_in("```checks\n" + "rows == 2\n" * 500 + "```") == ["rows == 2"] * 21
 
 
+def test_only_what_can_be_checked_can_fail() -> None:
+    other = pl.DataFrame({"id": [1, 2]})
+    stated = (
+        "sum(amount) == sum(amount)",
+        "rows == distinct(city)",
+        "the sums are right",
+        "references(city, towns.city)",
+    )
+    assert judged(RESULT, *stated, inputs=(other, INPUT)).failing == (), "the model may mean another data set"
+    assert judged(RESULT, "rows == 3", "columns contain cost").failing == ("rows == 3", "columns contain cost")
+
+
+@pytest.mark.parametrize(
+    ("stated", "empty"),
+    [
+        (("rows >= 1",), True),
+        (("rows >= 0", "rows < 1000000"), True),
+        (("rows >= 1", "sorted(city)"), False),
+        (("rows == 2",), False),
+        (("columns are city, amount",), False),
+        ((), False),
+    ],
+)
+def test_checks_that_hold_of_wrong_results_too_are_empty(stated: tuple[str, ...], empty: bool) -> None:
+    assert judged(RESULT, *stated).empty is empty
+
+
 def test_large_tables_are_not_spoilt_ten_times() -> None:
     large = pl.DataFrame({"city": ["a"] * 1_100_000, "amount": [1] * 1_100_000})
-    assert not judged(RESULT, *STATED, inputs=(large,)).sufficient
-    assert judged(RESULT, *STATED, inputs=(large,)).checks == []
+    judgement = judged(RESULT, *STATED, inputs=(large,))
+    assert not judgement.sufficient
+    assert "sum(amount) unchanged" in judgement.failing, "what is stated of them is checked all the same"
+    assert [check.noticed + check.missed for check in judgement.checks if check.noticed or check.missed] == []
+
+
+WRONG = "result = data.groupby('city', as_index=False).amount.mean()"
+
+
+def test_done_over_a_check_that_does_not_hold_is_unverified(jobs: TransformJobs) -> None:
+    result = jobs.transform(reply(WRONG, "rows == distinct(city)", "sum(amount) == sum(amount)"), "DONE", data=SALES)
+    assert result.status == "unverified"
+    assert [reason.code for reason in result.unverified_because] == ["own_check_failed"]
+    assert "sum(amount) == sum(amount)" in result.unverified_because[0].message
+    assert [(check.text, check.held) for check in result.checks if check.from_ == "model"][1] == (
+        "sum(amount) == sum(amount)",
+        False,
+    )
+    assert any("sum(amount) == sum(amount)" in warning for warning in jobs.report.warnings)
+
+
+@pytest.mark.parametrize("confirm", ["auto", "always", "never"])
+def test_it_counts_however_the_result_is_confirmed(jobs: TransformJobs, confirm: str) -> None:
+    result = jobs.transform(reply(WRONG, "sum(amount) == sum(amount)"), "DONE", data=SALES, confirm=confirm)
+    assert result.status == "unverified"
+    assert "You stated a check that does not hold: sum(amount) == sum(amount)" in jobs.script.last()
+
+
+def test_code_without_checks_is_held_to_those_stated_before(jobs: TransformJobs) -> None:
+    stated = "sum(amount) == sum(amount)"
+    fixed = jobs.transform(reply(WRONG, stated), python(GOOD), "DONE", data=SALES)
+    assert fixed.status == "done"
+    assert [(check.text, check.held) for check in fixed.checks if check.from_ == "model"] == [(stated, True)]
+    largest = python(WRONG.replace("mean", "max"))
+    assert jobs.transform(reply(WRONG, stated), largest, "DONE", data=SALES).status == "unverified"
+
+
+def test_a_check_is_not_dropped_by_sending_the_same_code_without_it(jobs: TransformJobs) -> None:
+    again = reply(WRONG, "rows == distinct(city)")
+    result = jobs.transform(reply(WRONG, "sum(amount) == sum(amount)"), again, "DONE", data=SALES)
+    assert result.status == "unverified"
+
+
+def test_assertions_in_the_code_fail_as_errors(jobs: TransformJobs) -> None:
+    wrong = WRONG + "\nassert result.amount.sum() == data.amount.sum()"
+    result = jobs.transform(python(wrong), python(GOOD + "\nassert True"), "DONE", data=SALES)
+    assert [each.outcome for each in result.iterations] == ["error", "result"]
+    assert result.status == "done"

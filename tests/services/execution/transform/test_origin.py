@@ -1,0 +1,118 @@
+"""A result is done only when it came from the data: in every language, and without false alarms."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.services.execution.transform.support import TransformJobs, python
+from tests.support.languages import skip_unless_installed
+
+GDP = "country,gdp\nChina,14\nGermany,3\n"
+SALES = "city,amount\nBerlin,10\nParis,20\nBerlin,5\nOslo,7\nRome,1\nParis,4\n"
+CASES: dict[str, list[dict[str, Any]]] = yaml.safe_load(
+    Path(__file__).with_name("origin_cases.yaml").read_text("utf-8")
+)
+CITIES = [
+    {"name": "data", "csv": SALES},
+    {"name": "cities", "csv": "city,country\nBerlin,DE\nParis,FR\nOslo,NO\nRome,IT\n"},
+]
+INVENTED = """\
+import pandas as pd
+data = pd.DataFrame({'country': ['Utopia', 'Ruritania'], 'gdp': [5, 7]})
+result = data.sort_values('gdp', ascending=False)"""
+
+
+def codes(result: object) -> list[str]:
+    return [reason.code for reason in result.unverified_because]  # type: ignore[attr-defined]
+
+
+def test_invented_rows_are_reported_to_the_model_and_end_unverified(jobs: TransformJobs) -> None:
+    result = jobs.transform(python(INVENTED), "DONE", data=GDP, task="the countries by gdp")
+    assert result.status == "unverified"
+    assert codes(result) == ["input_overwritten"]
+    assert len(jobs.script.asked) == 2, "the feedback comes with the result: no call of its own"
+    assert "data a value of its own before it reads the data set data" in jobs.script.last()
+    assert result.explained == 0.0
+    assert result.lineage == {"country": "literal", "gdp": "literal"}
+    assert (result.inputs[0].read, result.inputs[0].overwritten) == (False, True)
+    assert any("unverified" in warning for warning in jobs.report.warnings)
+
+
+def test_a_model_that_corrects_itself_is_done(jobs: TransformJobs) -> None:
+    right = "result = data.sort_values('gdp')"
+    result = jobs.transform(python(INVENTED), python(right), "DONE", data=GDP, task="the countries by gdp")
+    assert result.status == "done"
+    assert codes(result) == []
+    assert (result.inputs[0].read, result.inputs[0].overwritten) == (True, False)
+
+
+def test_a_result_that_changes_nothing_takes_the_place_of_an_invented_one(jobs: TransformJobs) -> None:
+    same = "result = data.sort_values('gdp', ascending=False)"
+    result = jobs.transform(python(INVENTED), python(same), python(same), data=GDP, task="the countries by gdp")
+    assert result.status == "done"
+    assert result.table is not None
+    assert result.table.rows == [["China", 14], ["Germany", 3]]
+
+
+def test_the_callers_code_gets_a_warning(jobs: TransformJobs) -> None:
+    result = jobs.transform(data=GDP, code=INVENTED)
+    assert result.status == "done"
+    assert codes(result) == []
+    assert any("before it reads the data set data" in warning for warning in jobs.report.warnings)
+
+
+@pytest.mark.parametrize("case", CASES["lies"], ids=lambda case: case["name"])
+def test_values_that_do_not_come_from_the_data_are_never_done(jobs: TransformJobs, case: dict[str, Any]) -> None:
+    language, code = case["language"], case["code"]
+    skip_unless_installed(jobs.sandbox, language)
+    result = jobs.transform(f"```{language}\n{code}\n```", "DONE", data=SALES, language=language, task="sum by city")
+    assert result.status == "unverified", (result.lineage, result.explained)
+    assert set(codes(result)) <= {"input_not_read", "input_overwritten", "invented_values", "origin_unknown"}
+
+
+@pytest.mark.parametrize("case", CASES["honest"], ids=lambda case: case["name"])
+def test_honest_code_is_done(jobs: TransformJobs, case: dict[str, Any]) -> None:
+    language, code = case["language"], case["code"]
+    skip_unless_installed(jobs.sandbox, language)
+    result = jobs.transform(f"```{language}\n{code}\n```", "DONE", data=SALES, language=language, task="do it")
+    assert codes(result) == [], (result.lineage, result.explained)
+    assert result.status == "done"
+
+
+@pytest.mark.parametrize("case", CASES["lineage"], ids=lambda case: case["name"])
+def test_the_lineage_names_the_columns_that_values_come_from(jobs: TransformJobs, case: dict[str, Any]) -> None:
+    language, code = case["language"], case["code"]
+    skip_unless_installed(jobs.sandbox, language)
+    result = jobs.transform(f"```{language}\n{code}\n```", "DONE", data=SALES, language=language)
+    assert result.lineage == case["lineage"]
+    assert result.effect is not None
+    if case["name"] == "sum":
+        assert result.effect.lineage == "city: from data.city; amount: from data.amount; region: literal"
+        assert result.explained == pytest.approx(2 / 3, abs=0.001)
+
+
+def test_a_data_set_that_is_not_joined_is_named(jobs: TransformJobs) -> None:
+    code = "result = data.groupby('city', as_index=False).amount.sum()"
+    result = jobs.transform(python(code), "DONE", data=CITIES, task="sum by country")
+    assert codes(result) == ["input_not_read"]
+    assert "cities" in result.unverified_because[0].message
+    assert [seen.read for seen in result.inputs] == [True, False]
+
+
+def test_a_joined_data_set_is_in_the_lineage(jobs: TransformJobs) -> None:
+    code = "result = data.merge(cities, on='city').groupby('country', as_index=False).amount.sum()"
+    result = jobs.transform(python(code), "DONE", data=CITIES, task="sum by country")
+    assert result.status == "done"
+    assert result.lineage == {"country": ["cities.country"], "amount": ["data.amount"]}
+
+
+def test_a_plot_of_invented_values_is_unverified(jobs: TransformJobs) -> None:
+    code = "import matplotlib.pyplot as plt\nplt.bar(['a', 'b'], [3, 9])"
+    result = jobs.transform(python(code), "DONE", data=SALES, output="plot")
+    assert codes(result) == ["input_not_read"]
+    drawn = "import matplotlib.pyplot as plt\nplt.bar(data.city, data.amount)"
+    assert jobs.transform(python(drawn), "DONE", data=SALES, output="plot").status == "done"
