@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar, get_args
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, ValidatorFunctionWrapHandler
 
@@ -65,9 +65,8 @@ def marked_values(value: object, loc: Loc = ()) -> Iterator[tuple[Mark, Loc, str
     if isinstance(value, BaseModel):
         for name, mark in _marked_fields(type(value)):
             inner = getattr(value, name)
-            if isinstance(inner, (str, int)):
-                if mark is not None and inner:
-                    yield mark, (*loc, name), inner
+            if mark is not None:
+                yield from ((mark, place, each) for place, each in _texts(inner, (*loc, name)) if each)
             else:
                 yield from marked_values(inner, (*loc, name))
     elif isinstance(value, (list, tuple)):
@@ -80,12 +79,24 @@ def _marked_fields(model: type[BaseModel]) -> list[tuple[str, Mark | None]]:
     return [(name, _mark(field.metadata, field.annotation)) for name, field in model.model_fields.items()]
 
 
-def _mark(metadata: list[object], annotation: object) -> Mark | None:
-    """The mark of a field, which may stand inside ``X | None``."""
+def _texts(value: object, loc: Loc) -> Iterator[tuple[Loc, str | int]]:
+    """The value, or those that a list or an object holds, with their places."""
+    if isinstance(value, (str, int)):
+        yield loc, value
+    elif isinstance(value, (list, tuple)):
+        for position, inner in enumerate(value):
+            yield from _texts(inner, (*loc, position))
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _texts(inner, (*loc, str(name)))
+
+
+def _mark(metadata: Sequence[object], annotation: object) -> Mark | None:
+    """The mark of a field, which may stand inside ``X | None``, ``list[X]`` or ``dict[str, X]``."""
     own = next((mark for mark in metadata if isinstance(mark, Mark)), None)
     if own is not None:
         return own
-    inner = (_mark(list(getattr(part, "__metadata__", ())), None) for part in getattr(annotation, "__args__", ()))
+    inner = (_mark(getattr(part, "__metadata__", ()), part) for part in get_args(annotation))
     return next((mark for mark in inner if mark is not None), None)
 
 

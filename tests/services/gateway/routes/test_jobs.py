@@ -351,6 +351,10 @@ def test_a_job_that_has_changed_is_not_cancelled_by_an_old_reader(client: httpx.
         ({"kind": "flow", "input": {"flow_id": "none", "message": "m"}}, ["body", "input", "flow_id"]),
         ({"kind": "document", "input": {"markdown": "", "previous_job_id": "x"}}, ["body", "input", "previous_job_id"]),
         ({"kind": "detect", "input": {"source": {"file_id": "x"}}}, ["body", "input", "source", "file_id"]),
+        (
+            {"kind": "transform", "input": {"task": "t", "data": [{"file_ids": ["x"]}]}},
+            ["body", "input", "data", 0, "file_ids", 0],
+        ),
     ],
 )
 def test_what_a_job_refers_to_has_to_be_there(client: httpx.Client, job: dict[str, object], loc: list[str]) -> None:
