@@ -7,8 +7,15 @@ import re
 import socket
 
 #: No public host has one: IPv4 addresses as they were once written in IPv6, translated ones (RFC 2765, RFC 8215), and
-#: site-local addresses.
-_NEVER_PUBLIC = tuple(map(ipaddress.ip_network, ("::/96", "::ffff:0:0:0/96", "64:ff9b:1::/48", "fec0::/10")))
+#: site-local addresses, segment routing (RFC 9602), documentation (RFC 9637), relays of 6to4 (RFC 7526), and where a
+#: cloud serves its machines' credentials.
+_NEVER_PUBLIC = tuple(
+    map(
+        ipaddress.ip_network,
+        ("::/96", "::ffff:0:0:0/96", "64:ff9b:1::/48", "fec0::/10", "5f00::/16", "3fff::/20", "192.88.99.0/24",
+         "168.63.129.16/32"),
+    )
+)  # fmt: skip
 _LOCAL_NAMES = re.compile(r"(^|\.)(localhost|local|internal|localdomain|home\.arpa|lan|intranet)$")
 
 
@@ -51,9 +58,9 @@ def is_link_local(address: str) -> bool:
 
 def is_public(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
     """Whether an address is reachable from anywhere, and not a private one in another spelling."""
+    if any(address in network for network in _NEVER_PUBLIC):
+        return False
     if isinstance(address, ipaddress.IPv6Address):
-        if any(address in network for network in _NEVER_PUBLIC):
-            return False
         inner = address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else None)
         if inner is None and address in ipaddress.ip_network("64:ff9b::/96"):
             inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)

@@ -12,7 +12,8 @@ from shared.addresses import AddressPrivate, AddressUnknown, is_public, looks_pr
 def test_public_means_public() -> None:
     assert is_public(ipaddress.ip_address("8.8.8.8"))
     for text in ("10.0.0.1", "::ffff:127.0.0.1", "::127.0.0.1", "2002:7f00:1::", "224.0.0.1", "fc00::1", "fec0::1",
-                 "::ffff:0:127.0.0.1", "64:ff9b:1::7f00:1"):  # fmt: skip
+                 "::ffff:0:127.0.0.1", "64:ff9b:1::7f00:1",
+                 "5f00::1", "3fff::1", "192.88.99.1", "168.63.129.16"):  # fmt: skip
         assert not is_public(ipaddress.ip_address(text))
 
 
