@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.gateway.settings import Settings
 from shared.contracts.limits import Quota, TenantLimits
 from shared.errors import DatabaseUnavailable, Overloaded, QuotaExceeded
+from shared.jobs.content import uploads
 from shared.jobs.record import counts, quotas
 from shared.llm.ledger import tokens_since
 
@@ -129,8 +130,18 @@ class Quotas:
         """Raises: QuotaExceeded when the tenant would store more bytes than it may."""
         most, stored = (await self.limits(tenant))["storage_bytes"], await self._stored.now(tenant)
         if stored + count > most:
-            detail = f"The tenant stores {stored:,} of {most:,} bytes; delete files and jobs that are not needed."
-            raise QuotaExceeded(detail, retry_after=60, quota="storage_bytes", limit=most)
+            raise _full(stored, most)
+
+    async def reserve_bytes(self, db: AsyncConnection, tenant: str, count: int) -> None:
+        """Admit bytes that this transaction adds, whatever others add at the same moment.
+
+        What uploads that were begun will add counts as stored. Raises: QuotaExceeded.
+        """
+        await db.execute(quotas.one_at_a_time(tenant, "storage_bytes"))
+        row = (await db.execute(quotas.storage(tenant, self._defaults["storage_bytes"]))).mappings().one()
+        begun = (await db.execute(uploads.expected_bytes(tenant))).scalar_one()
+        if row["stored"] + int(begun) + count > row["most"]:
+            raise _full(row["stored"] + int(begun), row["most"])
 
     def stored(self, tenant: str, count: int) -> None:
         """A file was added."""
@@ -152,6 +163,11 @@ class Quotas:
             },
             weight=limits["weight"],
         )
+
+
+def _full(stored: int, most: int) -> QuotaExceeded:
+    detail = f"The tenant stores {stored:,} of {most:,} bytes; delete files and jobs that are not needed."
+    return QuotaExceeded(detail, retry_after=60, quota="storage_bytes", limit=most)
 
 
 def _midnight() -> datetime:

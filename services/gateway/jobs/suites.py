@@ -18,6 +18,7 @@ from shared.contracts.evaluations import Case, EvaluationEstimate, EvaluationInp
 from shared.contracts.jobs import JobRequest
 from shared.errors import InvalidRequest, QuotaExceeded
 from shared.evaluations import expected_flow, expected_table, statements
+from shared.jobs.record import quotas
 from shared.kinds import KINDS, case_rules
 from shared.llm.chat import ChatRequest
 from shared.llm.faults import NoSuchModel
@@ -57,7 +58,8 @@ async def prepare(deps: Dependencies, db: AsyncConnection, caller: Caller, body:
 
 
 async def admit(db: AsyncConnection, tenant: str) -> None:
-    """Raises: QuotaExceeded."""
+    """No other evaluation of the tenant begins until this transaction has ended. Raises: QuotaExceeded."""
+    await db.execute(quotas.one_at_a_time(tenant, "evaluations"))
     if (await db.execute(statements.open_of(tenant))).scalar_one() >= _MOST_OPEN:
         detail = f"The tenant has {_MOST_OPEN} evaluations under way; wait for one of them, or cancel it."
         raise QuotaExceeded(detail, retry_after=10, quota="evaluations", limit=_MOST_OPEN)

@@ -72,10 +72,10 @@ async def upload_file(
         blob = await _receive(deps, body)
         label = safe_name(name)
         kind = media_type(content_type, label)
-    await deps.quotas.admit_bytes(caller.tenant, blob.size)
+    db = await unit.connect()  # only now: no transaction waits for a slow client
+    await deps.quotas.reserve_bytes(db, caller.tenant, blob.size)
     unit.after_commit.append(lambda: deps.quotas.stored(caller.tenant, blob.size))
-    # Only now: no transaction waits for a slow client.
-    return await _filed(request, caller, await unit.connect(), label, kind, blob)
+    return await _filed(request, caller, db, label, kind, blob)
 
 
 async def _receive(deps: Dependencies, chunks: AsyncIterator[bytes]) -> blobs.Blob:

@@ -21,6 +21,7 @@ from shared.contracts.shadows import ShadowInput, ShadowSummary, ShadowView
 from shared.errors import Conflict, NotFound, QuotaExceeded
 from shared.evaluations import shadows as statements
 from shared.evaluations import statements as evaluation_statements
+from shared.jobs.record import quotas
 from shared.kinds import KINDS
 
 router = routes("/v1/shadows", "Evaluations")
@@ -40,6 +41,7 @@ async def start_shadow(
     roles = [role.name for role in KINDS[body.kind].roles]
     given = VariantInput(model=body.model, prompt=body.prompt)
     variant = await variant_of(deps, caller.tenant, ("body",), given, roles)
+    await db.execute(quotas.one_at_a_time(caller.tenant, "shadows"))
     if (await db.execute(statements.running_of(caller.tenant))).scalar_one() >= _MOST_RUNNING:
         detail = f"The tenant has {_MOST_RUNNING} shadows already; stop one of them."
         raise QuotaExceeded(detail, retry_after=10, quota="shadows", limit=_MOST_RUNNING)

@@ -64,8 +64,7 @@ async def begin_upload(
     told = _metadata(metadata)
     name = safe_name(told.get("filename"))
     await db.execute(uploads.remove_expired(caller.tenant))
-    expected = (await db.execute(uploads.expected_bytes(caller.tenant))).scalar_one()
-    await deps.quotas.admit_bytes(caller.tenant, length + int(expected))
+    await deps.quotas.reserve_bytes(db, caller.tenant, length)
     kind = media_type(told.get("filetype", ""), name)
     row = (await db.execute(uploads.create(new_id(), caller.tenant, name, kind, length))).mappings().one()
     response.headers.update({**_headers(row), "Location": f"/v1/uploads/{row['id']}"})
@@ -155,6 +154,7 @@ async def _finish(deps: Dependencies, row: RowMapping) -> RowMapping:
         locked = _known((await db.execute(uploads.find(id, tenant).with_for_update())).mappings().one_or_none(), id)
         if locked["file_id"] is not None:
             return locked
+        await deps.quotas.reserve_bytes(db, tenant, 0)  # it is among those that were begun
         file_id = new_id()
         await db.execute(files.add(file_id, tenant, row["name"], row["media_type"], blob.sha256, blob.size))
         await db.execute(uploads.finish(id, tenant, file_id))

@@ -43,6 +43,12 @@ def set_limits(tenant: str, limits: Mapping[str, int | None], actor: str) -> Ret
     )
 
 
+def one_at_a_time(tenant: str, quota: str) -> TextClause:
+    """Let no other transaction count this quota of the tenant until this one has ended."""
+    statement = text("SELECT pg_advisory_xact_lock(hashtextextended(:name, 0))")
+    return statement.bindparams(name=f"assay.{quota}.{tenant}")
+
+
 #: Of files, and of inputs and results from 1 kB.
 _STORED = """
     (SELECT coalesce(sum(size), 0)::bigint FROM files WHERE tenant_id = :tenant)
