@@ -73,12 +73,16 @@ def without_none(**fields: object) -> dict[str, object]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
+class NoId(ValueError):
+    """What was given as an id is none: in a path it would lead elsewhere."""
+
+
 def segment(id: str) -> str:
-    """An id inside a path. Raises: ValueError for an empty one, which would mean another path."""
+    """An id inside a path. Raises: NoId for one that would mean another path."""
     from urllib.parse import quote  # noqa: PLC0415
 
     if not id or id in (".", ".."):
-        raise ValueError("an id must not be empty")
+        raise NoId(f"{id!r} is not an id")
     return quote(id, safe="")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from mcp import types
@@ -76,6 +77,7 @@ async def read(client: AsyncClient, uri: str) -> types.ReadResourceResult:
     match = _URI.fullmatch(uri)
     if match is None:
         raise ToolProblem("not_found", "Resources are assay://jobs/ID/result and assay://files/ID.")
+    check_ids((match["job"], match["file"]))
     offset = int(match["offset"] or 0)
     if match["job"] is not None:
         base = result_uri(match["job"])
@@ -87,6 +89,13 @@ async def read(client: AsyncClient, uri: str) -> types.ReadResourceResult:
         last = min(offset + _PART_BYTES, info.size) - 1
         content = await client.send(files.content(info.id, offset, last))
     return _part(file_uri(info.id), uri, content, offset, info.size, info.media_type)
+
+
+def check_ids(ids: Iterable[object]) -> None:
+    """Every id of a job or a file has a digit; a word would be another route of the API. Raises: ToolProblem."""
+    for id in ids:
+        if isinstance(id, str) and not re.search(r"\d", id):
+            raise ToolProblem("not_found", f"There is nothing with the id {id!r}.")
 
 
 def _part(base: str, uri: str, content: bytes, offset: int, size: int, media_type: str) -> types.ReadResourceResult:

@@ -16,6 +16,7 @@ from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel, JsonValue, ValidationError
 
+from assay.calls.call import NoId
 from assay.errors import APIConnectionError, APIError, APIStatusError
 from assay.mcp import problems, resources
 from assay.mcp.answers import answer
@@ -82,6 +83,7 @@ class _Handlers:
             if not access.allows(tool):
                 raise ToolProblem("missing_scope", f"{tool.name} needs more than this server, or its key, may do.")
             arguments = _arguments(tool, call)
+            resources.check_ids(value for name, value in arguments if name in ("job_id", "file_id"))
             async with access.client() as client:
                 context = ToolContext(client, _teller(request), access.folders, access.stopping)
                 return await answer(client, tool, await tool.call(context, arguments))
@@ -168,6 +170,8 @@ def _problem_of(error: Exception) -> ToolProblem:
     """What the agent is told; of what nobody expected only that it happened."""
     if isinstance(error, ToolProblem):
         return error
+    if isinstance(error, NoId):
+        return ToolProblem("not_found", f"{error}.")
     if isinstance(error, APIStatusError):
         return problems.of_server(error)
     if isinstance(error, APIConnectionError):

@@ -14,6 +14,7 @@ import httpx2
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
 from sqlalchemy import text
 from sqlalchemy.exc import NoResultFound
 
@@ -329,6 +330,19 @@ def test_a_large_message_is_read_by_another_process_and_its_job_runs(gateway: Ga
         assert "task" in str(wrong.content)
 
     workers.advertise(gateway.engine)
+    talk(gateway, use)
+
+
+def test_words_instead_of_ids_reach_no_other_route(gateway: Gateway) -> None:
+    async def use(client: Client) -> None:
+        for id in (".", "..", "counts", "batch", "a/b"):
+            for tool in ("get_job", "cancel_job"):
+                refused = await client.call_tool(tool, {"job_id": id})
+                assert "not_found" in str(refused.meta), (tool, id)
+            for uri in (f"assay://files/{id}", f"assay://jobs/{id}/result"):
+                with pytest.raises(MCPError, match="not_found"):
+                    await client.read_resource(uri)
+
     talk(gateway, use)
 
 
