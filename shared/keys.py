@@ -141,6 +141,11 @@ def valid(id: str, tenant: str | None = None) -> Select[Any]:
     return select(api_keys).where(api_keys.c.id == id, *_IS_VALID, *_of(tenant))
 
 
+def unrevoked(id: str, tenant: str | None = None) -> Select[Any]:
+    """The key with that id, of the tenant or of any, unless it is revoked; also when it has expired."""
+    return select(api_keys).where(api_keys.c.id == id, api_keys.c.revoked_at.is_(None), *_of(tenant))
+
+
 def names(tenant: str, ids: Collection[str]) -> Select[str, str]:
     """``id, name`` of those that are keys of the tenant, revoked ones too."""
     return select(api_keys.c.id, api_keys.c.name).where(api_keys.c.tenant_id == tenant, api_keys.c.id.in_(ids))

@@ -149,7 +149,9 @@ async def _in_one_transaction(
         response = await _once(request, unit, rules, handle)
         if response.status_code < 400:
             if rules.audit is not None and "idempotency-replayed" not in response.headers:
-                await auditing.record(await unit.connect(), rules.audit, request.state.caller, request, response)
+                connection, secret = await unit.connect(), frozenset(rules.secret)
+                caller = request.state.caller
+                await auditing.record_change(connection, rules.audit, caller, request, response, secret)
             await unit.commit()
     except BaseException as error:
         await unit.roll_back(error)

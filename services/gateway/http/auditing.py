@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 import orjson
 from fastapi import Request, Response
@@ -58,18 +58,31 @@ def _address(request: Request) -> str | None:
     return request.client.host if request.client else request.headers.get(large_bodies.ADDRESS_HEADER)
 
 
-async def record(
-    connection: AsyncConnection, action: str, caller: Caller, request: Request, response: Response
+async def record_change(
+    connection: AsyncConnection, action: str, caller: Caller, request: Request, response: Response, secret: Set[str]
 ) -> None:
-    """Tell what the request has changed."""
+    """Record what the request has changed; of the fields ``secret`` only that they were given."""
     content = request.content if isinstance(request, JsonRequest) else None
     given = content if isinstance(content, dict) else {}
+    detail = {name: "***" if name in secret else _brief(value) for name, value in given.items()}
+    await record(connection, action, caller, request, _object(request, response), detail)
+
+
+async def record(
+    connection: AsyncConnection,
+    action: str,
+    caller: Caller,
+    request: Request,
+    object: str | None,
+    detail: Mapping[str, JsonValue],
+) -> None:
+    """Add an entry; ``object`` is the id of what was changed."""
     entry = audit.add(
         caller.tenant,
         caller.key_id,
         action,
-        _object(request, response),
-        {name: _brief(value) for name, value in given.items()},
+        object,
+        dict(detail),
         _address(request),
         request.state.request_id,
     )

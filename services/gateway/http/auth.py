@@ -54,7 +54,7 @@ class Guesses:
         count, until = self._counts.get(_network(address), (0, 0.0))
         left = until - time.monotonic()
         if count >= self._most and left > 0:
-            detail = "Too many unknown API keys came from this address. Try again later."
+            detail = "Too many unknown API keys or codes came from this address. Try again later."
             raise TooManyRequests(detail, retry_after=round(left) + 1)
 
     def count(self, address: str | None) -> None:
@@ -89,6 +89,14 @@ class Authenticator:
         if not caller.has(scope):
             raise MissingScope(f"This needs a key with the scope {scope}.")
         return caller
+
+    def check_guesses(self, address: str | None) -> None:
+        """Before something secret is compared that is no key. Raises: TooManyRequests."""
+        self._guesses.check(address)
+
+    def count_guess(self, address: str | None) -> None:
+        """It was wrong."""
+        self._guesses.count(address)
 
     def last_known(self, authorization: str) -> str | None:
         """The tenant of a header that was admitted before, whether or not its key is still good."""

@@ -67,6 +67,8 @@ async def rotate_key(
     old = (await db.execute(keys.valid(id, caller.administered(None)))).mappings().one_or_none()
     if old is None:
         raise _missing(id)
+    if old["parent_id"] is not None:
+        raise Conflict("This key is a session's, which ends by itself. Sign in again for another one.")
     _check_scopes(caller, old["scopes"])
     now = datetime.now(UTC)
     lifetime = None if old["expires_at"] is None else old["expires_at"] - old["created_at"]
@@ -87,13 +89,16 @@ async def revoke_key(
     force: Annotated[bool, Query(description="Also when it is the last key with the scope admin")] = False,
 ) -> None:
     """It ends at once here, and within a second on every other gateway; so do its event streams."""
+    old = (await db.execute(keys.unrevoked(id, caller.administered(None)))).mappings().one_or_none()
+    if old is None:
+        raise _missing(id)
+    _check_scopes(caller, old["scopes"])
     if not force and (await db.execute(keys.is_last_admin(id))).scalar_one():
         raise Conflict(
             "This is the last key with the scope admin: without it nobody can make keys here. Make another one first, "
             "or give force=true (`assay keys revoke --force`)."
         )
-    if (await db.execute(keys.revoke(id, caller.administered(None)))).one_or_none() is None:
-        raise _missing(id)
+    await db.execute(keys.revoke(id, caller.administered(None)))
     unit.after_commit.append(lambda: deps.authenticator.forget(id))  # until then a request may bring it back
 
 
@@ -115,7 +120,7 @@ async def _issued(
 def _check_scopes(caller: Caller, wanted: list[Scope]) -> None:
     """Raises: MissingScope for a key that may more than the caller may give."""
     if "admin" in wanted and "admin" not in caller.scopes:
-        raise MissingScope("A key with the scope admin is made with the scope admin only.")
+        raise MissingScope("A key with the scope admin is made, replaced and revoked with the scope admin only.")
 
 
 def _missing(id: str) -> NotFound:

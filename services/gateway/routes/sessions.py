@@ -11,7 +11,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.database import Db
 from services.gateway.dependencies import Deps
-from services.gateway.http.auth import CurrentCaller
+from services.gateway.http import auditing
+from services.gateway.http.auth import Authenticator, Caller, CurrentCaller
 from services.gateway.http.rules import EndpointRules
 from services.gateway.routing import routes
 from shared import keys
@@ -40,10 +41,11 @@ async def create_session(
 
     It belongs to the same tenant, may do the same, stands among the keys, and ends with the key that it was made with.
     """
+    address = request.client.host if request.client else None
     if body is not None and body.code is not None:
-        key_id = await _redeemed(db, body.code)
+        key_id = await _redeemed(db, deps.authenticator, body.code, address)
     else:
-        key_id = (await deps.authenticator.admit(request.headers.get("authorization"), "read")).key_id
+        key_id = (await deps.authenticator.admit(request.headers.get("authorization"), "read", address)).key_id
     parent = await _key(db, key_id)
     ends = datetime.now(UTC) + _SESSION
     expires_at = min(ends, parent["expires_at"] or ends)
@@ -52,6 +54,8 @@ async def create_session(
     issued = keys.issue(parent["tenant_id"], name, parent["scopes"], expires_at, root)
     row = (await db.execute(issued.statement)).mappings().one()
     described = {**dict(row), "key_id": row["id"]}
+    signed_in = Caller(parent["tenant_id"], key_id, frozenset(parent["scopes"]))
+    await auditing.record(db, "sessions.create", signed_in, request, str(row["id"]), {})
     response.headers["Location"] = "/v1/session"
     return NewSession(**_fields(described), key=issued.key)
 
@@ -77,10 +81,12 @@ async def create_session_code(caller: CurrentCaller, db: Db) -> SessionCode:
     return SessionCode(code=code, path=f"/#code={code}", expires_at=expires_at)
 
 
-async def _redeemed(db: AsyncConnection, code: str) -> str:
-    """The id of the key that the code was made with. Raises: NotAuthenticated."""
+async def _redeemed(db: AsyncConnection, authenticator: Authenticator, code: str, address: str | None) -> str:
+    """The id of the key that the code was made with. Raises: NotAuthenticated, TooManyRequests."""
+    authenticator.check_guesses(address)
     row = (await db.execute(keys.redeem(code))).mappings().one_or_none()
     if row is None or not row["good"]:
+        authenticator.count_guess(address)
         raise NotAuthenticated("The code has been used or is older than a minute; `assay login` prints a new one.")
     return str(row["key_id"])
 

@@ -27,7 +27,7 @@ async def list_webhook_secrets(caller: CurrentCaller, db: Db) -> Page[WebhookSec
 
 
 @router.post("", summary="Add a secret beside the one there is", status_code=201)
-@EndpointRules(secret=("secret",))
+@EndpointRules(secret=("secret",), audit="webhook_secrets.add")
 async def add_webhook_secret(caller: CurrentCaller, db: Db, body: WebhookSecretInput | None = None) -> WebhookSecret:
     """To rotate: add the new one, let the receiver accept both, delete the old one. Without `secret` one is drawn."""
     secret = (body.secret if body else None) or webhooks.new_secret()

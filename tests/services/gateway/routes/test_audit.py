@@ -80,3 +80,12 @@ def test_a_changed_entry_is_refused_and_else_found(gateway: Gateway, admin: http
             broken_at = connection.execute(audit.verification()).mappings().one()["broken_at"]
             assert broken_at in (number, int(str(number)) + 1)
             connection.rollback()
+
+
+def test_a_webhooks_secret_is_added_with_an_entry_that_does_not_hold_it(gateway: Gateway) -> None:
+    with gateway.client("hooks", "read", "write", "tenant_admin") as client:
+        made = client.post("/v1/webhooks/secrets", json={"secret": "whsec_" + "A" * 44})
+        assert made.status_code == 201, made.text
+        [entry] = entries(client, action="webhook_secrets.add")
+    assert entry["object"] == made.json()["id"]
+    assert made.json()["secret"] not in str(entry)
