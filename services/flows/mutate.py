@@ -22,6 +22,8 @@ from shared.flows.tools.table import OFFERED
 from shared.jobs.job import Context
 from shared.llm.chat import ChatMessage, ChatReply, ChatRequest, Finish, RenderedPrompt, Tool
 from shared.llm.tagged import Tagged, parse_tagged
+from shared.llm.tool_calls.items import normalized
+from shared.llm.tool_calls.known import KnownTools
 from shared.loop import Again, BudgetSpent, Done, Turn, run_loop
 
 MOST_CALLS = 1_000
@@ -31,6 +33,7 @@ _NO_CALLS = "No tool calls generated"
 #: What of a result is different when the edit is written on a newer version of the flow.
 _DEPENDS_ON_VERSION = {"success", "execution", "flow", "version", "errors"}
 _TOOLS = tuple(Tool(tool.name, tool.description, tool.parameters) for tool in OFFERED)
+_KNOWN = KnownTools(_TOOLS)
 
 
 @dataclass(frozen=True)
@@ -123,8 +126,7 @@ class _EditLoop:
 
     def _read(self, reply: ChatReply) -> Tagged:
         """The calls of the answer: native ones, else those between the tags."""
-        native = Tagged(reply.text.strip(), reply.tool_calls) if reply.tool_calls else None
-        answer = native or _tagged(reply)
+        answer = _native(reply) if reply.tool_calls else _tagged(reply)
         if len(answer.calls) > MOST_CALLS:
             error = f"{len(answer.calls)} calls in one answer; at most {MOST_CALLS} are taken"
             answer = Tagged(answer.thinking, error=error)
@@ -215,12 +217,18 @@ class _EditLoop:
         )
 
 
+def _native(reply: ChatReply) -> Tagged:
+    """Return the native calls, with the names and parameters of our tools."""
+    calls = tuple(normalized(use, _KNOWN) for use in reply.tool_calls)
+    return Tagged(reply.text.strip(), calls, repaired=calls != reply.tool_calls)
+
+
 def _tagged(reply: ChatReply) -> Tagged:
     """The answer between its tags; prose, half an answer and a refusal are no answer without calls."""
-    answer = parse_tagged(reply.text)
+    answer = parse_tagged(reply.text, _TOOLS)
     if reply.finish is Finish.REFUSAL and not answer.calls:
         return replace(answer, error="the model refused to answer")
-    if answer.answered:
+    if answer.answered or answer.calls or answer.error:
         return answer
     if reply.finish is Finish.LENGTH:
         return replace(answer, truncated=True, error="the answer was cut before its <response>")

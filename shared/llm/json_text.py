@@ -176,24 +176,35 @@ def _complaint(text: str) -> str:
 
 def _checked(parsed: Parsed, text: str) -> Parsed:
     """Depth and numbers within bounds, and nothing that a database cannot store."""
-    level: list[JsonValue] = [parsed.value]
+    _check_bounds(parsed.value)
+    if _UNSTORABLE.search(text):
+        return Parsed(_storable(parsed.value), parsed.repaired, parsed.truncated)
+    return parsed
+
+
+def storable(value: JsonValue) -> JsonValue:
+    """Return a value that was not read from JSON, as a database can store it. Raises: AnswerUnreadable."""
+    _check_bounds(value)
+    return _storable(value)
+
+
+def _check_bounds(value: JsonValue) -> None:
+    """Raises: AnswerUnreadable when it is nested too deeply or holds a number that is not finite."""
+    level: list[JsonValue] = [value]
     for _ in range(MAX_DEPTH + 1):
         if not level:
-            break
+            return
         below: list[JsonValue] = []
-        for value in level:
-            if isinstance(value, dict):
-                below.extend(value.values())
-            elif isinstance(value, list):
-                below.extend(value)
-            elif isinstance(value, float) and not math.isfinite(value):
+        for each in level:
+            if isinstance(each, dict):
+                below.extend(each.values())
+            elif isinstance(each, list):
+                below.extend(each)
+            elif isinstance(each, float) and not math.isfinite(each):
                 raise AnswerUnreadable("a number in the answer is out of range")
         level = below
     if level:
         raise AnswerUnreadable(f"the answer is nested deeper than {MAX_DEPTH} levels")
-    if _UNSTORABLE.search(text):
-        return Parsed(_storable(parsed.value), parsed.repaired, parsed.truncated)
-    return parsed
 
 
 def _storable(value: JsonValue) -> JsonValue:

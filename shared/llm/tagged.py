@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from pydantic import JsonValue
-
-from shared.llm.chat import ToolUse
+from shared.llm.chat import Tool, ToolUse
 from shared.llm.json_text import AnswerUnreadable, Parsed, parse, parse_cut
+from shared.llm.tool_calls.items import ReadCalls, calls_in_json
+from shared.llm.tool_calls.known import KnownTools
+from shared.llm.tool_calls.python import calls_in_code
+from shared.llm.tool_calls.texts import calls_in_text, hints_at_calls
 
 _THINKING = re.compile(r"<\s*thinking\s*>", re.IGNORECASE)
 _THOUGHT = re.compile(r"<\s*/\s*thinking\s*>", re.IGNORECASE)
@@ -16,7 +19,8 @@ _RESPONSE = re.compile(r"<\s*response\s*>", re.IGNORECASE)
 _END = r"<\s*/\s*response\s*>"
 #: The closing tag, but not inside a string or a comment.
 _RESPONDED = re.compile(rf'"(?:\\.|[^"\\])*"|//[^\n]*?(?={_END}|\n|\Z)|/\*.*?\*/|({_END})', re.DOTALL | re.IGNORECASE)
-_PARAMS = ("input", "params", "parameters", "arguments")
+_END_TAG = re.compile(_END, re.IGNORECASE)
+_NO_RESPONSE = "the answer has no <response>"
 
 
 @dataclass(frozen=True)
@@ -31,21 +35,67 @@ class Tagged:
     error: str | None = None
 
 
-def parse_tagged(text: str) -> Tagged:
-    """Read the first thinking and the first response; half a call is never returned."""
+def parse_tagged(text: str, tools: Sequence[Tool] = ()) -> Tagged:
+    """Read the first thinking and the calls of the first response, in whatever dialect; half a call is never returned.
+
+    ``tools`` are those that were offered. Calls outside of the tags are read too; calls that stand in the thinking
+    alone are an error, because they may be no more than a plan.
+    """
+    known = KnownTools(tools)
     thinking, rest = _split_thinking(text)
     opened = _RESPONSE.search(rest)
     if opened is None:
-        return Tagged(thinking, answered=False)
+        return _without_response(thinking, rest, known)
     body, closed = _split_response(rest[opened.end() :])
     if closed and not body.strip():
-        return Tagged(thinking)
+        outside = _without_response(thinking, _END_TAG.sub("", rest[: opened.start()] + rest[opened.end() :]), known)
+        return outside if outside.calls or outside.error else Tagged(thinking)
     try:
-        parsed = parse(body) if closed else parse_cut(body)
-        calls, slip = _calls(parsed)
+        read = _read(body, closed, known)
     except AnswerUnreadable as error:
         return Tagged(thinking, truncated=not closed, error=str(error))
-    return Tagged(thinking, calls, parsed.repaired or slip, parsed.truncated)
+    return Tagged(thinking or read.thinking, read.uses, read.repaired, read.truncated)
+
+
+def _without_response(thinking: str, rest: str, known: KnownTools) -> Tagged:
+    """Read an answer without a response tag."""
+    try:
+        read = calls_in_text(rest, known)
+    except AnswerUnreadable as error:
+        return Tagged(thinking, answered=False, error=str(error))
+    if read is not None:
+        return Tagged(thinking or read.thinking, read.uses, repaired=True, truncated=read.truncated)
+    if not rest.strip() and hints_at_calls(thinking, known):
+        return Tagged(thinking, answered=False, error="the calls are in <thinking>: send them in <response>")
+    words = rest.strip() if thinking else ""
+    return Tagged(thinking, answered=False, error=_NO_RESPONSE if words else None)
+
+
+def _read(body: str, closed: bool, known: KnownTools) -> ReadCalls:
+    """Return the calls of a response: plain JSON first, then other dialects, then JSON with mistakes.
+
+    Raises: AnswerUnreadable.
+    """
+    complaint: AnswerUnreadable | None = None
+    parsed: Parsed | None = None
+    try:
+        parsed = parse(body) if closed else parse_cut(body)
+        if not parsed.repaired:
+            return replace(calls_in_json(parsed.value, known), truncated=parsed.truncated)
+    except AnswerUnreadable as error:
+        complaint = error
+    try:
+        read = calls_in_text(body, known)
+    except AnswerUnreadable:
+        read = None
+    if read is not None:
+        return replace(read, repaired=True, truncated=read.truncated or not closed)
+    if code := calls_in_code(body, known, any_name=True):
+        uses = tuple(ToolUse(f"call_{number}", name, params) for number, (name, params) in enumerate(code, 1))
+        return ReadCalls(uses, repaired=True, truncated=not closed)
+    if complaint is not None or parsed is None:
+        raise complaint or AnswerUnreadable("the answer is no JSON")
+    return replace(calls_in_json(parsed.value, known), repaired=True, truncated=parsed.truncated)
 
 
 def _split_thinking(text: str) -> tuple[str, str]:
@@ -69,31 +119,3 @@ def _split_response(text: str) -> tuple[str, bool]:
     if ends:  # quotes do not match up: take everything
         return text[: ends[-1].start()], True
     return text, False
-
-
-def _calls(parsed: Parsed) -> tuple[tuple[ToolUse, ...], bool]:
-    """The calls, and whether one of them needed a mend. Raises: AnswerUnreadable."""
-    items = parsed.value if isinstance(parsed.value, list) else [parsed.value]
-    calls, slips = [], False
-    for number, item in enumerate(items, 1):
-        call, slip = _call(number, item)
-        calls.append(call)
-        slips = slips or slip
-    return tuple(calls), slips
-
-
-def _call(number: int, item: JsonValue) -> tuple[ToolUse, bool]:
-    if not isinstance(item, dict):
-        raise AnswerUnreadable(f"item {number} is no tool call")
-    name = item.get("name")
-    if not isinstance(name, str) or not name.strip():
-        raise AnswerUnreadable(f"item {number} has no tool name")
-    key = next((key for key in _PARAMS if item.get(key) is not None), "input")
-    params = item.get(key)
-    if params is None:
-        params = {}
-    if not isinstance(params, dict):
-        raise AnswerUnreadable(f"the input of item {number} is no object")
-    given = item.get("id")
-    identity = str(given) if isinstance(given, (str, int)) and not isinstance(given, bool) and given != "" else ""
-    return ToolUse(identity or f"call_{number}", name, params), key not in ("input", "params")

@@ -72,20 +72,23 @@ class Strategy(ABC):
         if self.context.cancelled.is_set():
             raise JobCancelled("the job was cancelled between two turns")
         self.feedback.turn = len(turns) + 1
-        reply = self.context.llm.complete(
-            ChatRequest(
-                role="execution.transform",
-                messages=(ChatMessage("system", self.system), *self.messages),
-                tools=self.tools,
-                deadline=self.context.budget.deadline,
-                prompt=self.prompt,
-                turn=len(turns) + 1,
-                grows=True,
-                compact=self._compacted,
-            )
+        request = ChatRequest(
+            role="execution.transform",
+            messages=(ChatMessage("system", self.system), *self.messages),
+            tools=self.tools,
+            deadline=self.context.budget.deadline,
+            prompt=self.prompt,
+            turn=len(turns) + 1,
+            grows=True,
+            compact=self._compacted,
         )
+        reply = self.understood(self.context.llm.complete(request))
         self.entries.clear()
         self.messages.append(ChatMessage("assistant", reply.text or _empty(reply), tool_calls=reply.tool_calls))
+        return reply
+
+    def understood(self, reply: ChatReply) -> ChatReply:
+        """Return the reply with what its text says in another dialect."""
         return reply
 
     def _compacted(self, tokens: int) -> Compacted | None:

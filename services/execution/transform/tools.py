@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
@@ -12,6 +10,10 @@ from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 from services.execution.transform.replies import is_done
 from services.execution.transform.strategy import DONE, Step, Strategy, problem_of
 from shared.llm.chat import ChatMessage, ChatReply, Tool, ToolUse
+from shared.llm.json_text import AnswerUnreadable
+from shared.llm.tool_calls.items import normalized
+from shared.llm.tool_calls.known import KnownTools
+from shared.llm.tool_calls.texts import calls_in_text
 from shared.loop import Again, BudgetSpent
 
 #: Consecutive failed runs after which the loop ends.
@@ -45,27 +47,43 @@ def _tool(name: str, description: str, properties: dict[str, JsonValue], require
     )
 
 
+_TOOLS = (
+    _tool("run_code", "Run complete code on the data and see its effect.", {"code": _CODE}, ["code"]),
+    _tool(
+        "look",
+        "Look at the data: run code that only prints, or show a data set again.",
+        {"code": _CODE, "data": {"type": "string", "description": "name of a data set"}},
+        [],
+    ),
+    _tool("finish", "The last result is what the task asks for.", {"explanation": {"type": "string"}}, []),
+)
+_KNOWN = KnownTools(_TOOLS)
+
+
 @dataclass
 class ToolCalling(Strategy):
     """The model decides what to call; the system decides when it is done."""
 
-    tools: ClassVar[tuple[Tool, ...]] = (
-        _tool("run_code", "Run complete code on the data and see its effect.", {"code": _CODE}, ["code"]),
-        _tool(
-            "look",
-            "Look at the data: run code that only prints, or show a data set again.",
-            {"code": _CODE, "data": {"type": "string", "description": "name of a data set"}},
-            [],
-        ),
-        _tool("finish", "The last result is what the task asks for.", {"explanation": {"type": "string"}}, []),
-    )
+    tools: ClassVar[tuple[Tool, ...]] = _TOOLS
+
+    def understood(self, reply: ChatReply) -> ChatReply:
+        """Return the reply with native calls, which many models write as text instead."""
+        if reply.tool_calls:
+            return reply
+        try:
+            read = calls_in_text(reply.text, _KNOWN)
+        except AnswerUnreadable:
+            return reply
+        whole = read is not None and not read.truncated and all(use.name in _KNOWN for use in read.uses)
+        return replace(reply, tool_calls=read.uses) if read is not None and whole else reply
 
     def execute(self, reply: ChatReply) -> Step:
-        if not reply.tool_calls:
+        calls = [normalized(use, _KNOWN) for use in reply.tool_calls]
+        if not calls:
             return self._no_tools(reply)
         self.progress.prose = 0
         ended: Step | None = None
-        for use in reply.tool_calls:
+        for use in calls:
             answer, done = ("the work is done", True) if ended is not None else self._use(use)
             self.messages.append(ChatMessage("tool", answer, tool_call_id=use.id))
             if done and ended is None:
@@ -76,8 +94,8 @@ class ToolCalling(Strategy):
 
     def _use(self, use: ToolUse) -> tuple[str, bool]:
         """The tool's answer, and whether the work is done."""
+        params = use.params
         try:
-            params = _parsed(use.params)
             match use.name:
                 case "run_code":
                     return self._run(_RunCode.model_validate(params).code)
@@ -129,14 +147,3 @@ class ToolCalling(Strategy):
         problem = problem_of(reply)
         feedback = self.feedback.use_tools() if problem is None else self.feedback.refused(problem)
         return self.prose(reply) or Again(feedback, "no_code")
-
-
-def _parsed(params: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
-    """Some models send their parameters as one JSON string."""
-    if len(params) == 1 and isinstance(text := next(iter(params.values())), str) and text.lstrip().startswith("{"):
-        try:
-            inner = json.loads(text)
-        except json.JSONDecodeError:
-            return params
-        return inner if isinstance(inner, dict) else params
-    return params

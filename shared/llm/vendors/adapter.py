@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
-
-from pydantic import JsonValue
 
 from shared.llm.call_clock import Watch, watching
 from shared.llm.catalog import sees_images
-from shared.llm.chat import ChatReply, ChatRequest, Finish, ToolUse
+from shared.llm.chat import ChatReply, ChatRequest, Finish
 from shared.llm.faults import (
     PARAMETERS,
     EffortUnsupported,
@@ -27,9 +25,11 @@ from shared.llm.faults import (
     ServerError,
     ToolUseFailed,
 )
-from shared.llm.json_text import AnswerUnreadable, parse
+from shared.llm.json_text import AnswerUnreadable
 from shared.llm.reasoning import split_thoughts
 from shared.llm.token_counter import TokenCounter
+from shared.llm.tool_calls.known import KnownTools
+from shared.llm.tool_calls.texts import calls_in_text
 from shared.llm.vendors.spec import VendorSpec
 from shared.llm.wires.endpoint import SCRIPTED_HEADER, Endpoint
 from shared.llm.wires.failures import fault_of
@@ -186,11 +186,6 @@ def _named_part(request: ChatRequest, words: str) -> type[SamplingUnsupported | 
     return EffortUnsupported if parts else None
 
 
-_PARAMS = ("arguments", "parameters", "params", "input")
-#: ``<function=name>{...}</function>`` and its usual variations.
-_FUNCTION = re.compile(r"<function[=(]\s*([\w.-]+)\s*[)>]*\s*(\{.*?\})?\s*[)>]*\s*</function>", re.DOTALL)
-
-
 def salvaged(fault: ToolUseFailed, request: ChatRequest, provider: str) -> ChatReply:
     """The generation as the answer that was meant. Raises: the fault, when nothing can be made of it."""
     text = fault.generation.strip()
@@ -199,41 +194,11 @@ def salvaged(fault: ToolUseFailed, request: ChatRequest, provider: str) -> ChatR
     model = request.model or ""
     if not request.tools:  # text was asked for, so text is what this is
         return ChatReply(text, provider, model)
-    known = {tool.name for tool in request.tools}
-    calls = tuple(_calls(text))
-    if not calls or any(call.name not in known for call in calls):
-        raise fault
-    return ChatReply("", provider, model, Finish.TOOL_CALLS, calls)
-
-
-def _calls(text: str) -> Iterator[ToolUse]:
-    tagged = _FUNCTION.findall(text)
+    known = KnownTools(request.tools)
     try:
-        items: list[JsonValue] = [{"name": name, "arguments": body or "{}"} for name, body in tagged]
-        if not items:
-            value = parse(text).value
-            items = value if isinstance(value, list) else [value]
+        read = calls_in_text(text, known)
     except AnswerUnreadable:
-        return
-    for number, item in enumerate(items):
-        call = _call(item, number)
-        if call is None:
-            return
-        yield call
-
-
-def _call(item: JsonValue, number: int) -> ToolUse | None:
-    if not isinstance(item, dict):
-        return None
-    function = item.get("function")
-    written = function if isinstance(function, dict) else item
-    name = written.get("name")
-    params = next((written[key] for key in _PARAMS if key in written), {})
-    if isinstance(params, str):
-        try:
-            params = parse(params).value
-        except AnswerUnreadable:
-            return None
-    if not isinstance(name, str) or not isinstance(params, dict):
-        return None
-    return ToolUse(f"call_{number}", name, params)
+        read = None
+    if read is None or read.truncated or any(use.name not in known for use in read.uses):
+        raise fault
+    return ChatReply("", provider, model, Finish.TOOL_CALLS, read.uses)

@@ -338,6 +338,48 @@ def test_prose_a_cut_answer_and_a_refusal_are_no_success(engine: Engine, reply: 
     assert (flow.now.version, report.effects) == (1, [])
 
 
+ADD_PROFILE = '{"name": "addNode", "input": {"label": "Profile", "parentNodeId": "home"}}'
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        f"<thinking>A profile page after home.</thinking>\n[{ADD_PROFILE}]",
+        f"I'll add the page.\n```json\n[{ADD_PROFILE}]\n```",
+        f"<response>[{ADD_PROFILE.replace('addNode', 'functions.addNode')}]</response>",
+        f"<tool_call>\n{ADD_PROFILE.replace('input', 'arguments')}\n</tool_call>",
+        '<response>\naddNode(label="Profile", parentNodeId="home")\n</response>',
+    ],
+)
+def test_an_answer_in_another_dialect_is_run_and_flagged(engine: Engine, reply: str) -> None:
+    flow = ChatFlow(engine, diagram("login", "home"))
+    result, _ = flow.send(ScriptedModel([reply]))
+    assert (result.success, result.repaired, result.version, result.response) == (True, True, 2, reply)
+    assert flow.labels == ["home", "login", "profile"]
+    assert [item.body["target"] for item in flow.now.document.edges.values()] == ["profile"]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "<thinking>fine</thinking>I have added the page Profile.",
+        "<thinking>I call addNode(label='Profile')</thinking>",
+        '<thinking>fine</thinking><invoke name="addNode"><parameter name="label">Prof',
+    ],
+)
+def test_an_answer_that_was_not_understood_is_no_success_and_is_shown(engine: Engine, reply: str) -> None:
+    result, _ = ChatFlow(engine, diagram("home")).send(ScriptedModel([reply]))
+    assert (result.success, result.response) == (False, reply)
+    assert result.parse_error
+
+
+def test_native_calls_get_the_names_of_our_tools(engine: Engine) -> None:
+    use = ToolUse("c", "functions.add_node", {"arguments": {"label": "Profile", "parent_node_id": "home"}})
+    flow = ChatFlow(engine, diagram("home"))
+    result, _ = flow.send(ScriptedModel([ChatReply("", "script", "x", Finish.TOOL_CALLS, (use,))]))
+    assert (result.success, result.repaired, flow.labels) == (True, True, ["home", "profile"])
+
+
 def test_what_was_done_stays_when_the_model_cannot_be_asked_again(engine: Engine) -> None:
     flow = ChatFlow(engine, diagram())
     result, report = flow.send(ScriptedModel([tagged(LOGIN, WRONG)]))

@@ -37,6 +37,23 @@ def test_several_calls_in_one_reply_are_all_answered(jobs: TransformJobs) -> Non
 
 
 @pytest.mark.slow(seconds=1.5)
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '<tool_call>{"name": "run_code", "arguments": {"code": "CODE"}}</tool_call>',
+        '```json\n{"name": "functions.runCode", "parameters": {"code": "CODE"}}\n```',
+        '<invoke name="run_code"><parameter name="code">CODE</parameter></invoke>',
+        'run_code(code="CODE")',
+    ],
+)
+def test_a_call_that_is_written_as_text_is_run_as_a_call(jobs: TransformJobs, reply: str) -> None:
+    result = jobs.transform(reply.replace("CODE", SUM), FINISH, data=SALES, strategy="tools")
+    assert result.status == "done"
+    assert [one.outcome for one in result.iterations] == ["result"]
+    assert [message.role for message in jobs.script.asked[-1].messages] == ["system", "user", "assistant", "tool"]
+
+
+@pytest.mark.slow(seconds=1.5)
 def test_finish_passes_the_gates(jobs: TransformJobs) -> None:
     result = jobs.transform(FINISH, RUN, FINISH, data=SALES, strategy="tools")
     assert [one.outcome for one in result.iterations] == ["no_code", "result"]
