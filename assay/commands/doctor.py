@@ -140,16 +140,22 @@ def _provider(provider: dict[str, Any], others: Sequence[dict[str, Any]]) -> Che
         "closed": "asked when it is needed",
         "half_open": "failed, and is tried again",
         "open": f"failed, and is not asked until {until}",
-        "parked": f"limits our rate, and is not asked until {until}",
+        "parked": f"{_why_parked(provider)}, and is not called until {until}",
+        "refusing": "is called, but refuses every request",
         "unconfigured": "has no key",
         "unreachable": "did not answer when it was looked at",
     }.get(state, state)
     finding = told + (f": {provider['last_error']}" if provider.get("last_error") else "")
-    ok = provider["configured"] and state not in ("open", "parked", "unreachable")
+    ok = provider["configured"] and state not in ("open", "parked", "refusing", "unreachable")
     meanwhile = any(each["configured"] and each["state"] == "closed" and each is not provider for each in others)
     advice = "others answer meanwhile" if meanwhile else "no other is configured: start it, or set another one's key"
     advice = advice if provider["configured"] else f"set {_key(provider)}"
     return Check(f"provider {provider['name']}", ok, finding, advice, grave=False)
+
+
+def _why_parked(provider: dict[str, Any]) -> str:
+    """Return why it is not called: a rate limit ends by itself, an invalid key or an empty account does not."""
+    return "limits our rate" if provider.get("last_error") == "rate_limited" else "refuses every call"
 
 
 def _key(provider: dict[str, Any]) -> str:

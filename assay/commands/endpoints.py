@@ -20,7 +20,7 @@ def list_endpoints() -> None:
     """List vendors and named endpoints: where each is set, whether it has a key, its server and model."""
     answer(
         rest.endpoints(),
-        show.listing(["name", "url", "source", "key", "server", "model", "window", "concurrency"], _row),
+        show.listing(["name", "url", "source", "key", "server", "model", "window", "concurrency", "learned"], _row),
     )
 
 
@@ -92,8 +92,24 @@ def _row(endpoint: dict[str, Any]) -> list[object]:
     key = "yes" if endpoint["has_key"] else "no" if endpoint.get("key_env") else None
     return [
         endpoint["name"], endpoint["url"], endpoint["source"], key, facts.get("server"), model, window,
-        endpoint.get("concurrency"),
+        endpoint.get("concurrency"), _learned(endpoint),
     ]  # fmt: skip
+
+
+def _learned(endpoint: dict[str, Any]) -> str | None:
+    """Return what refusals of its models taught, each with the time at which it is forgotten."""
+    facts = (
+        f"{fact['model']}: {_fact(fact)} until {str(fact['until'])[11:16]} UTC" for fact in endpoint.get("learned", ())
+    )
+    return "; ".join(facts) or None
+
+
+def _fact(fact: dict[str, Any]) -> str:
+    if fact["what"] == "cap":
+        return "takes the other name of the answer's token limit"
+    if fact["what"] == "cap_tokens":
+        return f"answers of at most {fact['tokens']} tokens"
+    return f"window {fact['tokens']}" if fact["what"] == "window" else f"no {fact['what']}"
 
 
 def _limits(endpoint: Any) -> str:

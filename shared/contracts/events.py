@@ -143,6 +143,8 @@ class ModelCallEvent(_Event):
     """`ok`, `skipped`, or the code of the fault"""
     http_status: Annotated[int | None, Field(examples=[200])] = None
     """HTTP status of the provider's response; null without a response"""
+    detail: Annotated[str | None, Field(examples=["It did not begin to answer in time."])] = None
+    """What went wrong, in words; null for an answer that was simply given"""
     input_tokens: Annotated[int | None, Field(examples=[812])] = None
     """Prompt tokens, as the provider counted them; null if unknown"""
     output_tokens: Annotated[int | None, Field(examples=[164])] = None

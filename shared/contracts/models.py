@@ -16,7 +16,7 @@ EndpointSource = TypeAliasType(
 CircuitState = TypeAliasType(
     "CircuitState",
     Annotated[
-        Literal["closed", "open", "half_open", "parked", "unconfigured"],
+        Literal["closed", "open", "half_open", "parked", "refusing", "unconfigured"],
         Field(description="State of a provider's circuit breaker"),
     ],
 )
@@ -204,6 +204,19 @@ class EndpointFacts(Answer):
     """Time of the test"""
 
 
+class LearnedFact(Answer):
+    """Something that one refusal of a model taught, which is used until it ends."""
+
+    model: str
+    """Name of the model"""
+    what: str
+    """`window`, `cap_tokens` (the most tokens of an answer), or the part of requests that the model does not take"""
+    tokens: int | None = None
+    """The number of tokens of a window or a cap; null for a part"""
+    until: Time
+    """Time at which it is forgotten"""
+
+
 class Endpoint(Answer):
     """A server of models."""
 
@@ -233,6 +246,8 @@ class Endpoint(Answer):
     """What the latest test found; null if there was none"""
     settings: dict[str, JsonValue] = {}
     """Settings made by API or file; defaults apply to the rest"""
+    learned: list[LearnedFact] = []
+    """What its models' refusals taught, from any process; each entry has an end"""
 
 
 class EndpointTest(Answer):
@@ -271,7 +286,8 @@ class ProviderState(Answer):
     configured: bool
     """Whether the provider has an API key or an address"""
     state: CircuitState
-    """State of the circuit breaker; `parked`: not called until a known time"""
+    """State of the circuit breaker; `parked`: not called until a known time; `refusing`: called, but its latest
+    answers were all refusals"""
     until: Time | None = None
     """Time until which the provider is not called; null if it is"""
     last_error: str | None = None

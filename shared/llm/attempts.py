@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from shared.errors import ContextTooLong, ProvidersFailed
 from shared.llm.call_clock import Watch
 from shared.llm.chat import SKIPPED, ChainLink, ChatReply, ChatRequest, OnAttempt, ProviderAttempt, Reason
-from shared.llm.faults import EmptyAnswer, PromptTooLong, ProviderFault
+from shared.llm.faults import PromptTooLong, ProviderFault
 from shared.llm.wires.endpoint import SCRIPTED_HEADER
 
 
@@ -42,14 +42,13 @@ class Attempts:
         self._add(self._ended(link, watch, reason, "abandoned"))
 
     def answered(self, link: ChainLink, watch: Watch, reason: Reason, reply: ChatReply) -> None:
-        self._add(replace(self._ended(link, watch, reason, "ok"), reply=reply))
+        attempt = replace(self._ended(link, watch, reason, "ok"), reply=reply)
+        self._add(replace(attempt, http_status=reply.http_status, detail=reply.note))
 
     def failed(self, link: ChainLink, watch: Watch, reason: Reason, fault: ProviderFault) -> None:
         if isinstance(fault, PromptTooLong):
             self.overflows.append(fault)
-        attempt = self._ended(link, watch, reason, fault.code)
-        if isinstance(fault, EmptyAnswer):
-            attempt = replace(attempt, usage=fault.usage, finish=fault.finish)
+        attempt = replace(self._ended(link, watch, reason, fault.code), usage=fault.usage, finish=fault.finish)
         self._add(replace(attempt, http_status=fault.http_status, detail=fault.detail))
 
     def last_of(self, link: ChainLink) -> str | None:

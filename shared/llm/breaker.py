@@ -12,6 +12,7 @@ from shared.llm.faults import Mark, ProviderFault, RateLimited
 from shared.llm.health_store import States
 
 State = Literal["closed", "open", "half_open", "parked"]
+ShownState = State | Literal["refusing"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class ProviderHealth:
     deferred_until: float = 0.0  #: nearly spent: others first
     last_error: str | None = None
     seen: bool = False  #: it has answered before, so its address is right
+    refusals: int = 0  #: calls in a row that it answered with a refusal, which opens nothing
 
     def state(self, now: float) -> State:
         if self.parked_until > now:
@@ -44,6 +46,11 @@ class ProviderHealth:
         if not self.open_until:
             return "closed"
         return "open" if self.open_until > now else "half_open"
+
+    def shown(self, now: float, settings: BreakerSettings) -> ShownState:
+        """The state for people: a provider that is called, and refuses whatever it is asked, is not well."""
+        state = self.state(now)
+        return "refusing" if state == "closed" and self.refusals >= settings.failures else state
 
     def until(self, now: float) -> float | None:
         """When the state ends by itself."""
@@ -79,10 +86,12 @@ class ProviderHealth:
 
     def parked(self, now: float, seconds: float, settings: BreakerSettings, error: str) -> ProviderHealth:
         until = now + min(max(seconds, 0.05), settings.park_most)
-        return replace(self, parked_until=max(until, self.parked_until), probe_until=0.0, last_error=error)
+        refusals = self.refusals if error == RateLimited.code else max(self.refusals + 1, settings.failures)
+        until = max(until, self.parked_until)
+        return replace(self, parked_until=until, probe_until=0.0, last_error=error, refusals=refusals)
 
-    def noted(self, error: str) -> ProviderHealth:
-        return replace(self, probe_until=0.0, last_error=error)
+    def noted(self, error: str, *, refused: bool = False) -> ProviderHealth:
+        return replace(self, probe_until=0.0, last_error=error, refusals=self.refusals + refused)
 
     def deferred(self, now: float, seconds: float, settings: BreakerSettings) -> ProviderHealth:
         return replace(self, deferred_until=now + min(seconds, settings.park_most))
@@ -155,6 +164,8 @@ class Breaker:
                     unsaid = self.settings.park_unsaid if isinstance(fault, RateLimited) else self.settings.park
                     seconds = unsaid if fault.retry_after is None else fault.retry_after
                     return health.parked(now, seconds, self.settings, fault.code)
+                case Mark.NOTE:
+                    return health.noted(fault.code, refused=True)
                 case Mark.NOTHING:
                     return health.noted(fault.code)
 

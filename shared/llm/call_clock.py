@@ -45,6 +45,7 @@ class Watch:
     began: float = field(default_factory=time.monotonic)
     headers: Mapping[str, str] = field(default_factory=dict)  #: of the response
     connected: bool = False  #: a new connection was made for this call
+    stage: str = ""  #: how far a new connection came: ``tcp``, ``tls``, ``open``
     received: int = 0  #: bytes that came back
     first_token: float | None = None  #: seconds until the first token
     queued: float | None = None  #: seconds for which it waited for a slot before it began

@@ -9,7 +9,7 @@ from itertools import groupby
 from shared.llm.attempts import Attempts
 from shared.llm.breaker import Breaker, KnownHealth
 from shared.llm.chat import ChainLink, Reason
-from shared.llm.faults import ConnectionFailed, ProviderFault, ProviderOverloaded, Starting, StreamCut
+from shared.llm.faults import ConnectionFailed, ProviderFault, ProviderOverloaded, RateLimited, Starting, StreamCut
 from shared.llm.slots import CallSlots
 from shared.llm.vendors.adapter import Adapter
 
@@ -149,6 +149,10 @@ class Candidates:
         return known.health.state(self.breaker.clock()) == "parked"
 
     def _why_skipped(self, known: KnownHealth) -> str:
-        state = known.health.state(self.breaker.clock())
+        state, error = known.health.state(self.breaker.clock()), known.health.last_error
+        if state == "parked" and error != RateLimited.code:
+            return (
+                f"It is not called for a while, because its last refusal does not heal by itself (last error: {error})."
+            )
         words = {"parked": "It asked to be left alone for a while", "open": "It failed too often and rests"}
-        return f"{words.get(state, 'It is being tried by another call')} (last error: {known.health.last_error})."
+        return f"{words.get(state, 'It is being tried by another call')} (last error: {error})."

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 from pydantic import Base64Bytes, JsonValue
 
 Json = Mapping[str, JsonValue]
-_MOST_TOKENS = 100_000_000  #: of one call
+_MAX_TOKENS = 100_000_000  #: of one call
 
 
 @dataclass(frozen=True)
@@ -117,15 +117,25 @@ class TokenUsage:
         """Counts that are none (negative, absurdly large, texts) are as good as not said."""
         return cls(_count(input), _count(output), _count(cached), _count(written))
 
+    def over(self, earlier: TokenUsage) -> TokenUsage:
+        """These counts, and the earlier ones where nothing is said now."""
+        names = ("input", "output", "cached", "written")
+        later = {name: value for name in names if (value := getattr(self, name)) is not None}
+        return replace(earlier, **later) if later else earlier
+
     @property
     def total(self) -> int:
         return (self.input or 0) + (self.output or 0)
 
 
 def _count(value: object) -> int | None:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 12:
+        value = int(value)
     if not isinstance(value, int) or isinstance(value, bool):
         return None
-    return value if 0 <= value <= _MOST_TOKENS else None
+    return value if 0 <= value <= _MAX_TOKENS else None
 
 
 @dataclass(frozen=True)
@@ -141,6 +151,8 @@ class ChatReply:
     reasoning: str = ""  #: what the model thought before it answered, where it says so
     unseen: int = 0  #: images that were left out because the model does not see
     ignored: tuple[str, ...] = ()  #: parameters that were left out because the vendor or the model does not take them
+    http_status: int | None = None  #: of a refusal that the answer was read from
+    note: str | None = None  #: how the answer was come by, where it was not simply given
 
 
 @dataclass(frozen=True)

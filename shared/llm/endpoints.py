@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
 from typing import Literal
@@ -19,6 +20,8 @@ from shared.llm.call_clock import Timeouts
 from shared.llm.endpoint_address import base_url_of, check_address
 from shared.llm.endpoint_store import EndpointStore, Kept
 from shared.llm.endpoint_views import named_view, vendor_view
+from shared.llm.health_store import States
+from shared.llm.learned import Learned, published
 from shared.llm.settings import CallSettings, ProviderSettings, endpoints
 from shared.llm.vendors.adapter import Adapter
 from shared.llm.vendors.table import VENDORS
@@ -38,8 +41,13 @@ class EndpointRegistry(Mapping[str, Endpoint]):
         providers: ProviderSettings,
         calls: CallSettings,
         fixed: Sequence[Endpoint] | None = None,
+        states: States | None = None,
     ) -> None:
-        """``fixed``: in the place of the vendors of the environment. Raises: ValueError for a file that is none."""
+        """``fixed``: in the place of the vendors of the environment. Raises: ValueError for a file that is none.
+
+        ``states``: where processes publish what they learn of endpoints.
+        """
+        self._states = states
         self._providers = providers
         self._calls = calls
         self._fixed = {each.name: each for each in (endpoints(providers, calls) if fixed is None else fixed)}
@@ -74,10 +82,21 @@ class EndpointRegistry(Mapping[str, Endpoint]):
     def view(self, name: str) -> contract.Endpoint:
         """Raises: NotFound."""
         if name in self._fixed:
-            return vendor_view(self[name], self._kept(name), self._facts_of(name))
+            return self._with_learned(vendor_view(self[name], self._kept(name), self._facts_of(name)))
         if (kept := self.named().get(name)) is None:
             raise NotFound(f"There is no endpoint {name!r}.")
-        return named_view(self[name], kept, of_file=name in self._file)
+        return self._with_learned(named_view(self[name], kept, of_file=name in self._file))
+
+    def _with_learned(self, view: contract.Endpoint) -> contract.Endpoint:
+        if self._states is None:
+            return view
+        facts = [
+            contract.LearnedFact(
+                model=fact.model, what=fact.what, tokens=fact.tokens, until=datetime.fromtimestamp(fact.until, UTC)
+            )
+            for fact in published(self._states, self[view.name].learned_key)
+        ]
+        return view.model_copy(update={"learned": facts})
 
     def views(self) -> list[contract.Endpoint]:
         """The vendors, then the named ones by their names."""
@@ -189,9 +208,11 @@ class EndpointRegistry(Mapping[str, Endpoint]):
 class Adapters(Mapping[str, Adapter]):
     """An adapter for each configured endpoint, made when it is first asked for and made anew when it changes."""
 
-    def __init__(self, current: Callable[[], Mapping[str, Endpoint]]) -> None:
+    def __init__(self, current: Callable[[], Mapping[str, Endpoint]], states: States | None = None) -> None:
         self._current = current
+        self._states = states
         self._made: dict[str, Adapter] = {}
+        self._learned: dict[str, Learned] = {}  #: by address and key, so that a change of limits forgets nothing
         self._replaced: list[Adapter] = []  #: a call may still use one
         self._lock = Lock()
 
@@ -204,7 +225,9 @@ class Adapters(Mapping[str, Adapter]):
             if made is None or made.endpoint != endpoint:
                 if made is not None:
                     self._replaced.append(made)
-                made = self._made[name] = Adapter(VENDORS[endpoint.vendor or name], endpoint)
+                key = endpoint.learned_key
+                learned = self._learned.setdefault(key, Learned(self._states, key))
+                made = self._made[name] = Adapter(VENDORS[endpoint.vendor or name], endpoint, learned)
             return made
 
     def __iter__(self) -> Iterator[str]:

@@ -8,13 +8,23 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from threading import Event
 
-from shared.errors import JobCancelled, NoProviderConfigured
+from shared.errors import AssayError, JobCancelled, NoProviderConfigured
 from shared.llm.attempts import Attempts
 from shared.llm.breaker import Breaker
 from shared.llm.call_clock import POLL_SECONDS, Watch
 from shared.llm.candidates import Candidate, Candidates
 from shared.llm.chat import ChainLink, ChatReply, ChatRequest, OnAttempt, Reason
-from shared.llm.faults import Busy, NextStep, Part, PartUnsupported, PromptTooLong, ProviderFault, TimedOut
+from shared.llm.faults import (
+    Busy,
+    CapTooLarge,
+    NextStep,
+    Part,
+    PartUnsupported,
+    PromptTooLong,
+    ProviderFault,
+    SchemaMissed,
+    TimedOut,
+)
 from shared.llm.hedge import race
 from shared.llm.slots import CallSlots, SlotElsewhere, SlotTaken, slot
 from shared.llm.tokens import cap_beside, smaller_cap
@@ -135,16 +145,14 @@ class _Round:
                     reply = self._ask_once(candidate, watch, reason, request, without)
             except ProviderFault as fault:
                 self._faulted(candidate, watch, reason, fault)
-                if fault.code in faults:
-                    return None
+                repeated = fault.code in faults
                 faults.add(fault.code)
-                match fault:
-                    case PartUnsupported():
-                        without |= {fault.part}
-                    case PromptTooLong() if (cap := smaller_cap(request, fault)) is not None:
-                        request = replace(request, max_tokens=cap)
-                    case _ if fault.plan is not NextStep.SAME_AGAIN:
-                        return None
+                if isinstance(fault, PartUnsupported) and not repeated:
+                    without |= {fault.part}
+                elif (again := _again(request, fault, repeated=repeated)) is not None:
+                    request = again
+                else:
+                    return None
                 reason = "retry"
             else:  # the slot is free again before the answer is written down
                 self.candidates.answered(candidate, RateLimits.read(watch.headers).spent_for(reply.usage.total))
@@ -159,7 +167,9 @@ class _Round:
         request = replace(request, provider=link.provider, model=link.model, parameters=parameters)
         try:
             return self.failover.adapters[link.provider].ask(request, watch, without)
-        except JobCancelled:
+        except ProviderFault:
+            raise
+        except AssayError:  # the job's own end
             self.candidates.released(candidate)
             self.attempts.abandoned(link, watch, reason)
             raise
@@ -247,3 +257,18 @@ class _Round:
             if self.failover.cancelled():
                 raise JobCancelled("The job was cancelled while it waited for a model.")
             time.sleep(min(left, POLL_SECONDS))
+
+
+def _again(request: ChatRequest, fault: ProviderFault, *, repeated: bool) -> ChatRequest | None:
+    """Return what to ask the same provider again after the fault; None for the next provider."""
+    match fault:
+        case SchemaMissed() if repeated:  # this model cannot keep to this schema: in words then
+            return replace(request, schema=None) if request.schema is not None else None
+        case _ if repeated:
+            return None
+        case CapTooLarge():
+            return replace(request, max_tokens=fault.cap) if fault.cap < request.max_tokens else None
+        case PromptTooLong():
+            cap = smaller_cap(request, fault)
+            return None if cap is None else replace(request, max_tokens=cap)
+    return request if fault.plan is NextStep.SAME_AGAIN else None

@@ -9,7 +9,8 @@ from typing import ClassVar, Literal
 from shared.errors import AssayError, ContextTooLong
 from shared.llm.chat import Finish, TokenUsage
 
-Part = Literal["schema", "images", "sampling", "effort"]  #: of a request, which may be left out
+#: Of a request: what may be left out, and the vendor's usual name for the answer's cap.
+Part = Literal["schema", "images", "sampling", "effort", "cap"]
 #: The parameters of calls that are parts.
 PARAMETERS: Mapping[str, Part] = {
     "temperature": "sampling",
@@ -35,6 +36,7 @@ class Mark(StrEnum):
     """What a fault says about the provider's health."""
 
     NOTHING = "nothing"
+    NOTE = "note"  #: it refused this request; a row of these is shown, but another request may be taken
     COUNT = "count"  #: one more failure for the breaker
     PARK = "park"  #: do not ask it before a moment that is known
 
@@ -50,12 +52,22 @@ class ProviderFault(AssayError):
     cause = "A provider did not answer."
     remedy = _OF_THE_PROVIDER
     plan: ClassVar[NextStep] = NextStep.NEXT
-    mark: ClassVar[Mark] = Mark.NOTHING
+    mark: Mark = Mark.NOTHING
 
-    def __init__(self, detail: str, http_status: int | None = None, retry_after: float | None = None) -> None:
+    def __init__(
+        self,
+        detail: str,
+        http_status: int | None = None,
+        retry_after: float | None = None,
+        mark: Mark | None = None,
+    ) -> None:
         super().__init__(detail)
         self.http_status = http_status
-        self.retry_after = retry_after  #: seconds, as the provider said
+        self.retry_after = retry_after  #: seconds, as the provider said, or as its error is known to last
+        self.usage: TokenUsage | None = None  #: what the provider had counted before it failed
+        self.finish: Finish | None = None  #: of an answer that says nothing
+        if mark is not None:
+            self.mark = mark
 
 
 class ConnectionFailed(ProviderFault):
@@ -70,6 +82,14 @@ class StaleConnection(ProviderFault):
     code, plan = "stale_connection", NextStep.SAME_AGAIN
     cause = "The provider had closed a kept-alive connection."
     remedy = "Nothing: Assay sends the request again at once."
+
+
+class EndpointMoved(ProviderFault):
+    """A redirect, which is not followed: the key goes to no other address than the operator's."""
+
+    code, mark = "endpoint_moved", Mark.PARK
+    cause = "The provider's address redirects to another one."
+    remedy = "Set the address that the attempt's `detail` names as base URL; often `https` or a slash differs."
 
 
 class TimedOut(ProviderFault):
@@ -128,10 +148,26 @@ class UnreadableAnswer(ProviderFault):
     remedy = "Check the provider's address and your proxies."
 
 
+class ContentFiltered(ProviderFault):
+    """The provider's own filter kept or cut the answer; another provider may have another one."""
+
+    code, mark = "content_filtered", Mark.NOTE
+    cause = "The provider's content filter withheld the answer or cut it short."
+    remedy = _OF_THE_PROVIDER
+
+
+class AdapterFault(ProviderFault):
+    """A defect of ours while a provider was called: the next one is called all the same, and the log has the trace."""
+
+    code, mark = "adapter_fault", Mark.NOTE
+    cause = "Assay could not process the provider's response. This is a defect in Assay."
+    remedy = "Report it with the log's `model_call_defect` entry. Assay calls the next model of the chain."
+
+
 class EmptyAnswer(ProviderFault):
     """An answer that says nothing; its tokens were spent all the same."""
 
-    code = "empty_answer"
+    code, mark = "empty_answer", Mark.NOTE
     cause = "The model's answer is empty."
     remedy = _OF_THE_PROVIDER
 
@@ -161,9 +197,15 @@ class PaymentRequired(ProviderFault):
     remedy = "Add credit at the provider, or change the chain."
 
 
+class AccountRestricted(ProviderFault):
+    code, mark = "account_restricted", Mark.PARK
+    cause = "The provider has restricted or disabled the account."
+    remedy = "Contact the provider's support, or change the chain."
+
+
 class Forbidden(ProviderFault):
-    code = "forbidden"
-    cause = "The provider's key may not use this model."
+    code, mark = "forbidden", Mark.PARK
+    cause = "The provider's key may not use this model, or the provider refuses the request's origin."
     remedy = "Use another key or another model."
 
 
@@ -182,7 +224,7 @@ class EndpointNotFound(ProviderFault):
 class RequestRefused(ProviderFault):
     """400 or 422: the provider does not take this request; another one may."""
 
-    code = "request_refused"
+    code, mark = "request_refused", Mark.NOTE
     cause = "The provider answered 400 or 422: it does not accept this request."
     remedy = _OF_THE_PROVIDER
 
@@ -228,6 +270,34 @@ class EffortUnsupported(PartUnsupported):
     remedy = "Leave the parameter out."
 
 
+class CapNameUnsupported(PartUnsupported):
+    """The model takes its answer's cap under the other of the two names."""
+
+    code, part = "cap_name_unsupported", "cap"
+    cause = "The model takes the answer's token limit as `max_completion_tokens`, or as `max_tokens`."
+    remedy = "Nothing: Assay sends the request again with the other name."
+
+
+class CapTooLarge(ProviderFault):
+    """The answer's cap is above what the model can write; ``cap`` is the most (tokens)."""
+
+    code = "cap_too_large"
+    cause = "The answer's token limit is higher than the model allows."
+    remedy = "Nothing: Assay sends the request again with the model's limit."
+
+    def __init__(self, detail: str, http_status: int | None, cap: int) -> None:
+        super().__init__(detail, http_status)
+        self.cap = cap
+
+
+class SchemaMissed(ProviderFault):
+    """One bad generation under a schema that the model does take: ask again."""
+
+    code, plan, mark = "schema_missed", NextStep.SAME_AGAIN, Mark.NOTE
+    cause = "The model's answer did not match the schema that it was given."
+    remedy = "Nothing: Assay sends the request again."
+
+
 class PromptTooLong(ProviderFault):
     """The prompt, or the prompt and the answer's cap, do not fit into the model's window (tokens)."""
 
@@ -246,7 +316,7 @@ class PromptTooLong(ProviderFault):
 class ToolUseFailed(ProviderFault):
     """The model's tool call does not fit its format; ``generation`` is what it wrote."""
 
-    code = "tool_use_failed"
+    code, mark = "tool_use_failed", Mark.NOTE
     cause = "The model's tool call does not match its format."
     remedy = _OF_THE_PROVIDER
 

@@ -204,6 +204,7 @@ def _call(attempt: ProviderAttempt) -> dict[str, JsonValue]:
         "reason": attempt.reason,
         "outcome": attempt.outcome,
         "http_status": attempt.http_status,
+        "detail": attempt.detail,
         "input_tokens": usage.input if usage else None,
         "output_tokens": usage.output if usage else None,
         "seconds": round(attempt.seconds, 3),

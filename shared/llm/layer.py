@@ -34,7 +34,7 @@ from shared.loop import Budget
 _LOAD_AFTER = 0.5  #: seconds after the first request; the first provider's SDK is loaded by then
 _LOOK_FIRST, _LOOK_AGAIN = 15.0, 10.0  #: seconds for a first look at a server, and until the next one
 _CLOSED_WITHIN = 2.0  #: seconds for threads to end; one may wait for a server that does not answer
-_WORST = ("parked", "open", "half_open", "closed")
+_WORST = ("parked", "open", "half_open", "refusing", "closed")
 
 
 class LlmLayer:
@@ -53,8 +53,10 @@ class LlmLayer:
         find_endpoints: Callable[[ProviderSettings, CallSettings], tuple[Endpoint, ...]] = endpoints,
     ) -> None:
         self._calls = calls
-        self.endpoints = EndpointRegistry(engine, providers, calls, find_endpoints(providers, calls))
-        self._adapters = Adapters(self.endpoints.current)
+        self._states = SharedStates(redis_url) if redis_url else LocalStates()
+        found = find_endpoints(providers, calls)
+        self.endpoints = EndpointRegistry(engine, providers, calls, found, self._states)
+        self._adapters = Adapters(self.endpoints.current, self._states)
         self._closed = Event()
         self._looked: dict[str, str | None] = {}  #: the fault of the last look at a server, None when it answered
         self._threads: list[Thread] = []  #: what goes on beside the jobs
@@ -62,7 +64,6 @@ class LlmLayer:
         for endpoint in self.endpoints.own_servers():
             self._looking.append(Event())
             self._start(self._look, endpoint, self._looking[-1])
-        self._states = SharedStates(redis_url) if redis_url else LocalStates()
         self._slots = SharedCallSlots(redis_url) if redis_url else CallSlots()
         self._breaker = Breaker(self._states, calls.breaker)
         self._loaded: set[str] = set()
@@ -280,12 +281,13 @@ class LlmLayer:
             return ProviderState(name=endpoint.name, configured=False, state="unconfigured")
         now = time.time()
         seen = [seen.health for seen in self._breaker.look([endpoint.key(model) for model in models])]
-        worst = min(seen, key=lambda health: _WORST.index(health.state(now)), default=ProviderHealth())
+        settings = self._calls.breaker
+        worst = min(seen, key=lambda health: _WORST.index(health.shown(now, settings)), default=ProviderHealth())
         until = worst.until(now)
         return ProviderState(
             name=endpoint.name,
             configured=True,
-            state=worst.state(now),
+            state=worst.shown(now, settings),
             until=None if until is None else datetime.fromtimestamp(until, UTC),
             last_error=worst.last_error
             or next((health.last_error for health in seen if health.last_error), None)

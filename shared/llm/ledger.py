@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from threading import Lock
@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import JsonValue
 from sqlalchemy import Connection, Engine, RowMapping, Select, func, insert, select
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DataError, SQLAlchemyError
 
 from shared.contracts.models import LlmCall, ModelName, PromptUsed
 from shared.llm import texts
@@ -28,6 +28,7 @@ _TOKENS = func.coalesce(
 )
 _ITS_TEXT = (llm_texts.c.tenant_id == llm_calls.c.tenant_id) & (llm_texts.c.call_id == llm_calls.c.id)
 _LONGEST_VALUE = 100  #: characters of a parameter that is recorded
+_TEXTS = ("detail", "served_model", "parameters")  #: of a row, that others than Assay wrote
 _MAX_WAITING = 1000  #: rows that wait in memory while the database cannot be reached
 
 
@@ -95,15 +96,35 @@ class CallLedger:
             return
         rows = [self._waiting.popleft() for _ in range(len(self._waiting))]
         try:
-            with self._engine.begin() as connection:
-                for call, kept in rows:
-                    id = connection.execute(insert(llm_calls).values(call).returning(llm_calls.c.id)).scalar_one()
-                    if kept is not None:
-                        values = {"call_id": id, "tenant_id": call["tenant_id"], "body": kept}
-                        connection.execute(insert(llm_texts).values(values))
+            self._insert(self._engine, rows)
+        except (DataError, ValueError) as error:  # what no row can hold must not keep the others back
+            log.error("model_call_defect: a row of the ledger cannot be written: %s", error)
+            for each in rows:
+                self._insert_alone(self._engine, each)
         except SQLAlchemyError as error:
             self._waiting.extendleft(reversed(rows))
             log.warning("the ledger of model calls waits for the database: %s", type(error).__name__)
+
+    def _insert_alone(self, engine: Engine, row: tuple[Mapping[str, object], bytes | None]) -> None:
+        """Write one row, without its texts where those are what cannot be written."""
+        call, kept = row
+        plain = {name: value for name, value in call.items() if name not in _TEXTS}
+        for values in ((call, kept), (plain, None)):
+            try:
+                self._insert(engine, [values])
+            except (DataError, ValueError):
+                continue
+            except SQLAlchemyError:
+                self._waiting.append(row)
+            return
+
+    def _insert(self, engine: Engine, rows: Sequence[tuple[Mapping[str, object], bytes | None]]) -> None:
+        with engine.begin() as connection:
+            for call, kept in rows:
+                id = connection.execute(insert(llm_calls).values(call).returning(llm_calls.c.id)).scalar_one()
+                if kept is not None:
+                    values = {"call_id": id, "tenant_id": call["tenant_id"], "body": kept}
+                    connection.execute(insert(llm_texts).values(values))
 
 
 def row(owner: Owner, attempt: ProviderAttempt) -> dict[str, object]:

@@ -19,7 +19,7 @@ _CHAT_FINISH = {
     "stop": "stop",
     "length": "length",
     "tool_calls": "tool_calls",
-    "refusal": "content_filter",
+    "refusal": "stop",
 }
 _MESSAGES_FINISH = {
     "unsaid": "end_turn",
@@ -87,7 +87,8 @@ def _words(text: str) -> list[str]:
 
 
 def _completion(served: ServedReply) -> dict[str, Any]:
-    message: dict[str, Any] = {"role": "assistant", "content": served.text or None}
+    said = "refusal" if served.finish == "refusal" else "content"
+    message: dict[str, Any] = {"role": "assistant", "content": None, said: served.text or None}
     if served.reply.reasoning:
         message["reasoning_content"] = served.reply.reasoning
     if served.reply.tool_calls:
@@ -130,7 +131,8 @@ def _chunks(served: ServedReply) -> list[bytes]:
 
     out = [chunk({"role": "assistant", "content": ""})]
     out += [chunk({"reasoning_content": word}) for word in _words(served.reply.reasoning)]
-    out += [chunk({"content": word}) for word in _words(served.text)]
+    said = "refusal" if served.finish == "refusal" else "content"
+    out += [chunk({said: word}) for word in _words(served.text)]
     out += [
         chunk({"tool_calls": [{"index": number, **_chat_call(served, number)}]})
         for number in range(len(served.reply.tool_calls))

@@ -12,9 +12,11 @@ from shared.llm.catalog import sees_images
 from shared.llm.chat import ChatReply, ChatRequest, Finish
 from shared.llm.faults import (
     PARAMETERS,
+    CapTooLarge,
     EffortUnsupported,
     EmptyAnswer,
     ImagesUnsupported,
+    InvalidKey,
     OnlyThought,
     Part,
     PromptTooLong,
@@ -26,6 +28,7 @@ from shared.llm.faults import (
     ToolUseFailed,
 )
 from shared.llm.json_text import AnswerUnreadable
+from shared.llm.learned import Learned
 from shared.llm.reasoning import split_thoughts
 from shared.llm.token_counter import TokenCounter
 from shared.llm.tool_calls.known import KnownTools
@@ -35,20 +38,19 @@ from shared.llm.wires.endpoint import SCRIPTED_HEADER, Endpoint
 from shared.llm.wires.failures import fault_of
 from shared.llm.wires.sdk import LazySdk
 
-_REMEMBERED = 900.0  #: seconds for which a model that refused a part of requests gets them without it
+_SALVAGED = "It refused the model's tool call as malformed (tool_use_failed); the call was read from the refusal."
+_MIN_CAP = 256  #: tokens, when a refusal of the cap names no number and half of it is tried
 
 
 class Adapter:
     """Asks its endpoint once and translates; every decision is the failover's. Safe to use from many threads."""
 
-    def __init__(self, vendor: VendorSpec, endpoint: Endpoint) -> None:
+    def __init__(self, vendor: VendorSpec, endpoint: Endpoint, learned: Learned | None = None) -> None:
         self.endpoint = endpoint
         self._vendor = vendor
         self._sdk = LazySdk(lambda: vendor.sdk(endpoint))
         self._counter = TokenCounter(endpoint)
-        self._windows: dict[str, int] = {}  #: tokens, as refusals told them of models whose window nobody knew
-        #: What models refused and answered without, with the moment until which that is remembered.
-        self._refused: dict[tuple[str, Part], float] = {}
+        self._learned = Learned() if learned is None else learned
 
     def connect(self) -> None:
         """Load the vendor's SDK now, which takes most of a second, instead of with the first request."""
@@ -60,7 +62,7 @@ class Adapter:
 
     def window_of(self, model: str) -> int | None:
         """Tokens of prompt and answer together; None while nobody has said."""
-        return self.endpoint.window_of(model) or self._windows.get(model)
+        return self.endpoint.window_of(model) or self._learned.count(model, "window")
 
     def prompt_tokens(self, request: ChatRequest, model: str, window: int) -> int:
         """Tokens of the request's prompt, by the server's own tokenizer where it has one and they may be too many."""
@@ -72,33 +74,40 @@ class Adapter:
         Raises: ProviderFault; JobCancelled when the watch says so.
         """
         model = request.model or ""
-        unseen = sum(len(message.images) for message in request.messages)
-        if unseen and (not sees_images(model) or "images" in without or self._refuses(model, "images")):
-            request = replace(request, messages=tuple(replace(one, images=()) for one in request.messages))
-        else:
-            unseen = 0
+        _check_key(self.endpoint)
+        request, unseen = self._with_seen_images(request, without)
         request, ignored = self._with_taken_parameters(request, without)
-        with_schema = request.schema is not None and "schema" not in without and not self._refuses(model, "schema")
+        if (cap := self._learned.count(model, "cap")) is not None:
+            request = replace(request, max_tokens=min(request.max_tokens, cap))
+        left_out: set[Part] = {part for part in ("schema", "cap") if part in without or self._refuses(model, part)}
         with watching(watch):
             try:
                 self._sdk.get()
                 watch.start()
-                reply = _without_thoughts(self._answer(request, watch, with_schema))
+                reply = _without_thoughts(self._answer(request, watch, left_out))
             except Exception as error:
-                fault = _within(request, with_schema, fault_of(error, watch))
-                if isinstance(fault, PromptTooLong):
-                    self._learn(fault, request, model)
+                schema = request.schema is not None and "schema" not in left_out
+                fault = _within(request, schema, fault_of(error, watch))
+                self._learn(fault, request, model)
                 if not isinstance(fault, ToolUseFailed):
                     raise fault from error
                 reply = salvaged(fault, request, self.endpoint.name)
+                reply = replace(reply, usage=fault.usage or reply.usage, http_status=fault.http_status, note=_SALVAGED)
         _check_content(reply)
         for part in without:
-            self._refused[model, part] = time.monotonic() + _REMEMBERED
+            self._learned.refused(model, part)
         scripted = SCRIPTED_HEADER in watch.headers
         seconds = time.monotonic() - watch.began
         return replace(
             reply, source="scripted" if scripted else "live", seconds=seconds, unseen=unseen, ignored=ignored
         )
+
+    def _with_seen_images(self, request: ChatRequest, without: Collection[Part]) -> tuple[ChatRequest, int]:
+        """The request without images that the model does not see, and their number."""
+        images, model = sum(len(message.images) for message in request.messages), request.model or ""
+        if not images or (sees_images(model) and "images" not in without and not self._refuses(model, "images")):
+            return request, 0
+        return replace(request, messages=tuple(replace(one, images=()) for one in request.messages)), images
 
     def _with_taken_parameters(
         self, request: ChatRequest, without: Collection[Part]
@@ -114,29 +123,45 @@ class Adapter:
         taken = {name: value for name, value in given.items() if name not in ignored}
         return replace(request, parameters=taken), tuple(sorted(ignored))
 
-    def _learn(self, fault: PromptTooLong, request: ChatRequest, model: str) -> None:
-        if fault.window:
-            self._windows[model] = fault.window
-        if fault.prompt:
-            self._counter.refused(request, model, fault.prompt)
+    def _learn(self, fault: ProviderFault, request: ChatRequest, model: str) -> None:
+        match fault:
+            case PromptTooLong():
+                if fault.window:
+                    self._learned.counted(model, "window", fault.window)
+                if fault.prompt:
+                    self._counter.refused(request, model, fault.prompt)
+            case CapTooLarge():
+                fault.cap = fault.cap or max(_MIN_CAP, request.max_tokens // 2)
+                self._learned.counted(model, "cap", fault.cap)
 
     def _refuses(self, model: str, part: Part) -> bool:
-        found = part in self.endpoint.refuses and model == self.endpoint.model
-        return found or self._refused.get((model, part), 0.0) > time.monotonic()
+        probed = part in self.endpoint.refuses and model == self.endpoint.model
+        return probed or self._learned.refuses(model, part)
 
-    def _answer(self, request: ChatRequest, watch: Watch, with_schema: bool) -> ChatReply:
-        """Raises: whatever the SDK does; ProviderFault."""
-        sdk, path, wire, endpoint = self._sdk.get(), self._vendor.path, self._vendor.wire, self.endpoint
-        body, headers, answer = wire.body(request, endpoint, with_schema), endpoint.headers(request), wire.answer()
-        if not endpoint.stream:
-            answer.take_whole(sdk.whole(path, body, headers, watch))
-        else:
-            with sdk.events(path, body, headers, watch) as arriving:
-                if isinstance(arriving, Mapping):  # it cannot stream
+    def _answer(self, request: ChatRequest, watch: Watch, left_out: Collection[Part]) -> ChatReply:
+        """Raises: whatever the SDK does; ProviderFault, with what the provider had counted until then."""
+        wire, endpoint = self._vendor.wire, self.endpoint
+        body, headers, answer = wire.body(request, endpoint, left_out), endpoint.headers(request), wire.answer()
+        if endpoint.stream:
+            body["stream"] = True
+        try:
+            with self._sdk.get().answer(self._vendor.path, body, headers, watch) as arriving:
+                if isinstance(arriving, Mapping):
                     answer.take_whole(arriving)
                 else:
                     answer.take_events(arriving, watch)
-        return answer.reply(endpoint.name, request)
+            return answer.reply(endpoint.name, request)
+        except Exception as error:
+            fault = fault_of(error, watch)
+            fault.usage = answer.usage if answer.usage.total else fault.usage
+            raise fault from error
+
+
+def _check_key(endpoint: Endpoint) -> None:
+    """Raises: InvalidKey for a key that no HTTP header can hold."""
+    key = endpoint.api_key or ""
+    if not key.isascii() or not key.isprintable():
+        raise InvalidKey("The API key holds characters that an HTTP header cannot carry: set it again.")
 
 
 def _without_thoughts(reply: ChatReply) -> ChatReply:
@@ -156,9 +181,14 @@ def _check_content(reply: ChatReply) -> None:
     raise EmptyAnswer(words, reply.usage, reply.finish)
 
 
+#: Statuses by which servers refuse what a request holds, in words that nobody can list.
+_ASKED_AGAIN = (400, 422)
+
+
 def _within(request: ChatRequest, with_schema: bool, fault: ProviderFault) -> ProviderFault:
     """The fault, by what the request holds: servers refuse schemas in words that nobody can list."""
-    refused = isinstance(fault, RequestRefused) or (isinstance(fault, SchemaUnsupported) and not with_schema)
+    refused = isinstance(fault, RequestRefused) and fault.http_status in _ASKED_AGAIN
+    refused = refused or (isinstance(fault, SchemaUnsupported) and not with_schema)
     images = any(message.images for message in request.messages)
     if isinstance(fault, ImagesUnsupported) and not images:
         refused = True

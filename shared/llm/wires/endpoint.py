@@ -85,6 +85,11 @@ class Endpoint:
         """Names this endpoint's model in the shared health."""
         return f"{self.name}:{self.mark}:{model}"
 
+    @property
+    def learned_key(self) -> str:
+        """Names what this endpoint's refusals taught."""
+        return f"{self.name}:{self.mark}:learned"
+
     def headers(self, request: ChatRequest) -> dict[str, str]:
         """Role and turn, for endpoints that the operator has named; vendors are not told."""
         if self.base_url is None:

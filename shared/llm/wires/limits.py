@@ -1,73 +1,124 @@
-"""What a response's headers say about how much more may be asked, and when."""
+"""What a response's headers and words say about how much more may be asked, and when."""
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from email.utils import parsedate_to_datetime
+from typing import Literal
 
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|d|h|m|s)")
 _WHOLE = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|d|h|m|s))+")
 _SECONDS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
+#: ``Please try again in 5m2.25s``, ``retry after 34 seconds``, ``Retry in 1.5 minutes``.
+_AGAIN = re.compile(
+    r"(?:try again|retry|wait)(?: (?:in|after|for))? ((?:\d+(?:\.\d+)?(?:ms|d|h|m|s))+|\d+(?:\.\d+)?)"
+    r"(?:\s*(seconds?|secs?|minutes?|mins?|hours?|milliseconds?)\b)?",
+    re.I,
+)
+_UNITS = {"m": 60.0, "h": 3600.0, "milli": 0.001}
+#: After this a number is a moment of 1970's clock, in seconds or milliseconds, and no duration.
+_CLOCK, _CLOCK_MS = 1e9, 1e11
 
 
 def seconds_of(text: str | None) -> float | None:
-    """Seconds in ``7``, ``1.57s``, ``6m0s``, ``120ms`` or an HTTP date; None for anything else."""
+    """Seconds in ``7``, ``1.57s``, ``6m0s``, ``120ms``, a moment (ISO, HTTP, 1970's clock); None for anything else."""
     text = (text or "").strip()
     if not text:
         return None
     if re.fullmatch(r"\d+(?:\.\d+)?", text):
-        return float(text)
+        number = float(text)
+        if number < _CLOCK:
+            return number
+        return max(0.0, (number / 1000 if number > _CLOCK_MS else number) - time.time())
     if _WHOLE.fullmatch(text):
         return sum(float(number) * _SECONDS[unit] for number, unit in _PART.findall(text))
-    try:
-        return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
-    except (ValueError, TypeError, OverflowError):
+    moment = _moment(text)
+    return None if moment is None else max(0.0, moment - time.time())
+
+
+def _moment(text: str) -> float | None:
+    for read in (parsedate_to_datetime, datetime.fromisoformat):
+        try:
+            return read(text).timestamp()
+        except (ValueError, TypeError, OverflowError):
+            continue
+    return None
+
+
+def seconds_in(message: str) -> float | None:
+    """The wait that a refusal names in its words."""
+    match = _AGAIN.search(message)
+    if match is None:
         return None
+    unit = (match[2] or "").lower()
+    factor = next((factor for start, factor in reversed(_UNITS.items()) if unit.startswith(start)), 1.0)
+    seconds = seconds_of(match[1])
+    return None if seconds is None else seconds * factor
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """One limit: what is left of it, and the seconds until it is whole again."""
+
+    of: Literal["requests", "tokens"]
+    left: int | None
+    reset: float | None
+
+
+#: Groq, OpenAI, Azure and Mistral say ``requests`` and ``tokens``; Cerebras and DigitalOcean name the time too;
+#: Anthropic has a prefix of its own, and counts input and output apart.
+_REMAINING = re.compile(r"x-ratelimit-remaining-(requests|tokens)((?:-per)?-\w+)?")
+_ANTHROPIC = re.compile(r"anthropic-ratelimit-(?:input-|output-)?(requests|tokens)-remaining")
 
 
 @dataclass(frozen=True)
 class RateLimits:
-    """Groq's ``x-ratelimit-*``, where present; None where not."""
+    """The limits that the headers name."""
 
-    requests_left: int | None = None
-    requests_reset: float | None = None
-    tokens_left: int | None = None
-    tokens_reset: float | None = None
+    allowances: tuple[Allowance, ...] = ()
     retry_after: float | None = None
 
     @classmethod
     def read(cls, headers: Mapping[str, str]) -> RateLimits:
-        return cls(
-            _count(headers.get("x-ratelimit-remaining-requests")),
-            seconds_of(headers.get("x-ratelimit-reset-requests")),
-            _count(headers.get("x-ratelimit-remaining-tokens")),
-            seconds_of(headers.get("x-ratelimit-reset-tokens")),
-            seconds_of(headers.get("retry-after-ms") and f"{headers.get('retry-after-ms')}ms")
-            or seconds_of(headers.get("retry-after")),
-        )
+        milliseconds = headers.get("retry-after-ms")
+        wait = seconds_of(milliseconds and f"{milliseconds}ms") or seconds_of(headers.get("retry-after"))
+        return cls(tuple(_allowances(headers)), wait)
 
     def wait(self) -> float | None:
         """How long a refused caller has to wait, by the best header there is."""
         if self.retry_after is not None:
             return self.retry_after
-        spent = [
-            reset
-            for left, reset in ((self.requests_left, self.requests_reset), (self.tokens_left, self.tokens_reset))
-            if left is not None and left <= 0 and reset is not None
-        ]
-        return max(spent) if spent else None
+        known = [(each, each.reset) for each in self.allowances if each.reset is not None]
+        spent = [reset for each, reset in known if each.left is not None and each.left <= 0]
+        if spent:
+            return max(spent)
+        # It refused although something is left of each: the request did not fit into what soonest is whole again.
+        tokens = [reset for each, reset in known if each.of == "tokens" and each.left is not None]
+        return min(tokens) if tokens else None
 
     def spent_for(self, tokens: int) -> float | None:
         """Seconds until a request of that many tokens fits again; None when it fits now or the headers do not say."""
-        waits = []
-        if self.requests_left is not None and self.requests_left <= 0:
-            waits.append(self.requests_reset or 0.0)
-        if self.tokens_left is not None and self.tokens_left < tokens:
-            waits.append(self.tokens_reset or 0.0)
+        waits = [
+            each.reset or 0.0
+            for each in self.allowances
+            if each.left is not None and each.left < (tokens if each.of == "tokens" else 1)
+        ]
         return max(waits) if waits and max(waits) > 0 else None
+
+
+def _allowances(headers: Mapping[str, str]) -> Iterator[Allowance]:
+    for name, value in headers.items():
+        if match := _REMAINING.fullmatch(name.lower()):
+            reset = headers.get(f"x-ratelimit-reset-{match[1]}{match[2] or ''}")
+        elif match := _ANTHROPIC.fullmatch(name.lower()):
+            reset = headers.get(name.lower().replace("-remaining", "-reset"))
+        else:
+            continue
+        yield Allowance("requests" if match[1] == "requests" else "tokens", _count(value), seconds_of(reset))
 
 
 def _count(text: str | None) -> int | None:

@@ -6,23 +6,27 @@ without all optional members for something else, and two close the connection af
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib import import_module
+from itertools import chain
 from threading import Lock
 from typing import Any, Literal
 
 from pydantic import JsonValue
 
 from shared.llm.call_clock import Watch
-from shared.llm.faults import UnreadableAnswer
+from shared.llm.faults import StreamCut, UnreadableAnswer
 from shared.llm.wires.endpoint import Endpoint
 from shared.llm.wires.failures import of_event
+from shared.llm.wires.shapes import Json, parsed
+from shared.llm.wires.sse import SseDecoder, SseEvent
 from shared.llm.wires.transport import watched_client
 
-Json = Mapping[str, Any]
+_BLANK = b"\xef\xbb\xbf \t\r\n"
+_FIELD = re.compile(rb"(?:data|event|id|retry)?[ ]*:")
 
 
 @dataclass(frozen=True)
@@ -30,28 +34,20 @@ class Sdk:
     client: Any
     stream: Any  #: the SDK's class of event streams
 
-    def whole(self, path: str, body: Mapping[str, JsonValue], headers: Mapping[str, str], watch: Watch) -> Json:
-        """Ask for an answer in one piece; ``path`` is under the client's base URL."""
-        answer = self.client.post(path, cast_to=object, body=body, options={"headers": headers})
-        _refuse_web_page(watch)
-        return _answered(answer)
-
     @contextmanager
-    def events(
+    def answer(
         self, path: str, body: Mapping[str, JsonValue], headers: Mapping[str, str], watch: Watch
     ) -> Iterator[Json | Iterator[Json]]:
-        """Ask for a stream; an endpoint that cannot stream answers in one piece."""
-        asked, options = {**body, "stream": True}, {"headers": headers}
+        """Send the request; yield the answer in one piece or the events of its stream, whichever the server sends.
+
+        ``path`` is under the client's base URL. What came is judged by its first bytes: servers that cannot stream
+        answer in one piece, some always stream, and headers name the wrong type.
+        """
         stream = self.client.post(
-            path, cast_to=object, body=asked, options=options, stream=True, stream_cls=self.stream
+            path, cast_to=object, body=body, options={"headers": headers}, stream=True, stream_cls=self.stream
         )
         with closing(stream.response) as response:
-            _refuse_web_page(watch)
-            if "json" in watch.headers.get("content-type", ""):
-                response.read()
-                yield _answered(response.json())
-            else:
-                yield _events(response.iter_lines(), watch)
+            yield received(response.iter_bytes(), watch)
 
     def close(self) -> None:
         self.client.close()
@@ -108,48 +104,98 @@ class LazySdk:
                 self._sdk = None
 
 
-def _events(lines: Iterable[str], watch: Watch) -> Iterator[Json]:
-    """The data of server-sent events up to their end. Raises: ProviderFault for an error among them."""
-    data: list[str] = []
-    for line in lines:
-        if line.startswith("data:"):
-            data.append(line[5:].removeprefix(" "))
-        elif not line and data:
-            text, data = "\n".join(data), []
-            if text.startswith("[DONE]"):
+def received(chunks: Iterator[bytes], watch: Watch) -> Json | Iterator[Json]:
+    """Return the answer in one piece, or its events. Raises: ProviderFault."""
+    begun = _beginning(chunks)
+    kind = watch.headers.get("content-type", "").lower()
+    if "html" in kind or begun.startswith(b"<"):
+        raise UnreadableAnswer("It answered with a web page: a proxy, or the address is wrong.")
+    if begun.startswith((b"{", b"[")) or ("json" in kind and _FIELD.match(begun) is None):
+        return _answered(parsed(begun + b"".join(chunks)))
+    return _events(chain([begun], chunks), watch)
+
+
+def _beginning(chunks: Iterator[bytes]) -> bytes:
+    """Return the first chunks up to one that says something, without blanks and the byte order mark."""
+    begun = b""
+    for chunk in chunks:
+        begun = (begun + chunk).lstrip(_BLANK)
+        if len(begun) >= len(b"retry:") or b"\n" in begun:
+            break
+    return begun
+
+
+def _events(chunks: Iterable[bytes], watch: Watch) -> Iterator[Json]:
+    """Yield the JSON of server-sent events up to their end. Raises: ProviderFault for an error among them."""
+    decoder = SseDecoder()
+    for chunk in chunks:
+        for event in decoder.feed(chunk):
+            if event.data.lstrip().startswith("[DONE]"):
                 watch.done = True
-                break
-            event = _object(json.loads(text))
-            if event.get("error") or event.get("object") == "error":
-                raise of_event(event)
-            yield event
-            if event.get("type") == "message_stop":
-                break
-    _drain(lines, watch)
+                _drain(chunks, watch)
+                return
+            value = _checked(event)
+            yield value
+            if value.get("type") == "message_stop":
+                _drain(chunks, watch)
+                return
+    yield from _last(decoder, watch)
 
 
-def _drain(lines: Iterable[str], watch: Watch) -> None:
+def _last(decoder: SseDecoder, watch: Watch) -> Iterator[Json]:
+    """Yield the event whose blank line is missing. Raises: ProviderFault, also for an error outside of the events."""
+    event = decoder.end()
+    if event is not None and event.data.lstrip().startswith("[DONE]"):
+        watch.done = True
+    elif event is not None:
+        try:
+            yield _checked(event)
+        except UnreadableAnswer:
+            raise StreamCut("The answer stopped in the middle of an event.") from None
+    if decoder.stray:
+        with suppress(UnreadableAnswer):
+            value = _object(parsed(decoder.stray))
+            if _is_error(value):
+                raise of_event(value)
+
+
+def _checked(event: SseEvent) -> Json:
+    """Return the event's JSON. Raises: ProviderFault for an error, and for what is not a JSON object."""
+    if event.name == "error" and not event.data.lstrip().startswith(("{", "[")):
+        raise of_event({"message": event.data})
+    value = _object(parsed(event.data))
+    if event.name == "error" or _is_error(value):
+        raise of_event(value)
+    return value
+
+
+def _is_error(value: Json) -> bool:
+    if value.get("error") or value.get("object") == "error":
+        return True
+    bare = "choices" not in value and ("code" in value or "status_code" in value or "detail" in value)
+    return bare and isinstance(value.get("message") or value.get("detail"), str | list)
+
+
+def _drain(chunks: Iterable[bytes], watch: Watch) -> None:
     """Read the little that is left, so that the connection can be kept; a server that does not end is cut off."""
     watch.hurry(0.05)
     with suppress(Exception):
-        for _ in lines:
+        for _ in chunks:
             pass
 
 
 def _object(value: Any) -> Json:
+    """Raises: UnreadableAnswer; ProviderFault for an error in a list."""
+    if isinstance(value, list) and value and isinstance(value[0], dict) and value[0].get("error"):
+        raise of_event(value[0])
     if not isinstance(value, dict):
-        raise UnreadableAnswer("A part of its answer is no JSON object.")
+        raise UnreadableAnswer("A part of its answer is not a JSON object.")
     return value
 
 
 def _answered(value: Any) -> Json:
     """Raises: ProviderFault for an error that comes with status 200."""
     answer = _object(value)
-    if answer.get("error") and not (answer.get("choices") or answer.get("content")):
+    if _is_error(answer) and not (answer.get("choices") or answer.get("content")):
         raise of_event(answer)
     return answer
-
-
-def _refuse_web_page(watch: Watch) -> None:
-    if "html" in watch.headers.get("content-type", ""):
-        raise UnreadableAnswer("It answered with a web page: a proxy, or the address is wrong.")

@@ -99,6 +99,7 @@ class Backend:
         if watch is not None:
             watch.check()
             watch.connected = True
+            watch.stage = "tcp"
             timeout = watch.at_most(watch.timeouts.connect)
         return Stream(self._core, self._inner.connect_tcp(host, port, timeout=timeout, **options))
 
@@ -137,8 +138,12 @@ class Stream:
     def start_tls(self, ssl_context: Any, server_hostname: str | None = None, timeout: float | None = None) -> Stream:
         watch = current_watch()
         if watch is not None:
+            watch.stage = "tls"
             timeout = watch.at_most(watch.timeouts.connect)
-        return Stream(self._core, self._inner.start_tls(ssl_context, server_hostname, timeout))
+        secured = Stream(self._core, self._inner.start_tls(ssl_context, server_hostname, timeout))
+        if watch is not None:
+            watch.stage = "open"
+        return secured
 
     def close(self) -> None:
         self._inner.close()

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Protocol
 
 from pydantic import JsonValue
 
 from shared.llm.call_clock import Watch
-from shared.llm.chat import ChatReply, ChatRequest
+from shared.llm.chat import ChatReply, ChatRequest, TokenUsage
+from shared.llm.faults import Part
 from shared.llm.wires.endpoint import Endpoint
-from shared.llm.wires.sdk import Json
+from shared.llm.wires.shapes import Json
 
 
 class ReceivedAnswer(Protocol):
     """An answer while it arrives: in one piece, or as the events of a stream."""
+
+    @property
+    def usage(self) -> TokenUsage:
+        """What the provider has counted so far; it was spent even if the answer breaks off."""
+        ...
 
     def take_whole(self, answer: Json) -> None:
         """Raises: UnreadableAnswer."""
@@ -25,7 +31,7 @@ class ReceivedAnswer(Protocol):
         ...
 
     def reply(self, provider: str, request: ChatRequest) -> ChatReply:
-        """Raises: UnreadableAnswer for a tool call that is not a JSON object."""
+        """Raises: ProviderFault for an unknown or bad end, and for a tool call that is not a JSON object."""
         ...
 
 
@@ -35,8 +41,8 @@ class Wire(Protocol):
     @property
     def name(self) -> str: ...
 
-    def body(self, request: ChatRequest, endpoint: Endpoint, with_schema: bool) -> dict[str, JsonValue]:
-        """The request without ``stream``."""
+    def body(self, request: ChatRequest, endpoint: Endpoint, without: Collection[Part]) -> dict[str, JsonValue]:
+        """The request without ``stream``, and without the parts that the model does not take."""
         ...
 
     def answer(self) -> ReceivedAnswer:

@@ -1,7 +1,8 @@
 """What servers say in words only: a prompt that does not fit, images or schemas that are not taken, a model that loads.
 
-The words are those of llama.cpp, vLLM, Ollama, LM Studio, OpenAI, Anthropic, Groq and Cerebras;
-``shared.llm.scripted.server_errors`` has an example of each.
+The words are those of llama.cpp, vLLM, SGLang, TGI, Ollama, LM Studio, OpenAI, Azure, Anthropic, Groq, Cerebras,
+OpenRouter, DeepSeek, Mistral, Gemini, xAI and DashScope; ``shared.llm.scripted.server_errors`` has examples, and
+``tests/shared/llm/conformance`` the vendors' own with their sources.
 """
 
 from __future__ import annotations
@@ -13,14 +14,17 @@ from typing import Any
 _OVERFLOW = re.compile(
     r"context[ _-]?(size|length|window|limit)|exceed_context_size|context the overflows"
     r"|prompt is too long|input (is too long|length exceeds)|reduce the length of the (messages|prompt|input)"
-    r"|maximum (model|sequence|prompt) length|too many (input |prompt )?tokens",
+    r"|maximum (model|sequence|prompt) length|too many (input |prompt )?tokens"
+    r"|(input|prompt)( token)?( count)?\b.{0,40}exceeds? the (maximum|limit|model)"
+    r"|max_(completion_)?tokens must be at least 1\b|max_new_tokens`? must be <= \d|is longer than the model"
+    r"|range of input length",
     re.I,
 )
 _IMAGES = re.compile(
     r"mmproj|multi-?modal|(image|vision)[\w ()']*(not supported|unsupported|not enabled)|at most 0 image"
     r"|does ?n[o']t? support (image|vision)|(not|no) support for (image|vision)|image_url"
     r"|missing data required for image"
-    r"|(invalid|unknown|unsupported)[\w ]* (type|content)[^.]{0,40}image",
+    r"|(invalid|unknown|unsupported)[\w ]* (type|content)[^.]{0,40}image|support image input",
     re.I,
 )
 _SCHEMA = re.compile(
@@ -31,18 +35,48 @@ _SCHEMA = re.compile(
 _LOADING = re.compile(
     r"loading (the )?model|model (is |was )?(still |currently )?(being )?load(ed|ing)|warming up", re.I
 )
-#: Where the window stands in the words, and where the prompt's tokens do.
+_NUMBER = r"[`'\"(]*(\d[\d,]*)"
+#: Where the window stands in the words, and where the prompt's tokens do. What is added up is told apart first.
 _WINDOWS = (
-    r"context (?:length|size|window|limit)(?: of| is|:)?(?: only)? \(?(\d[\d,]*)",
-    r"limit is (\d[\d,]*)",
-    r"> (\d[\d,]*)",
+    rf"\d[\d,]* \+ \d[\d,]* > {_NUMBER}",
+    rf"context (?:length|size|window|limit)(?: of| is|:)?(?: only)? {_NUMBER}",
+    rf"(\d[\d,]*) maximum context length|maximum (?:prompt|sequence|model) length (?:of|is) {_NUMBER}",
+    rf"maximum number of tokens allowed {_NUMBER}|must be <= {_NUMBER}",
+    rf"context length \({_NUMBER}",
+    rf"limit is {_NUMBER}",
+    rf"range of input length should be \[\d+, ?{_NUMBER}",
+    rf"> {_NUMBER}",
 )
 _PROMPTS = (
-    r"(\d[\d,]*) (?:in the messages|input tokens|tokens > )",
-    r"(?:resulted in|(?<!context )length is|keep the first|request \(|prompt contains (?:at least )?) ?(\d[\d,]*)",
-    r"requested (\d[\d,]*)",
-    r"(\d[\d,]*) \+ \d",
+    r"(\d[\d,]*) \+ \d[\d,]* >",
+    r"request contains (\d[\d,]*)",
+    r"(\d[\d,]*) (?:in (?:the|your) (?:messages|prompt)|of text input|input tokens|`inputs` tokens|tokens > )",
+    r"(?:resulted in|(?<!context )length is|keep the first|request \(|prompt contains (?:at least )?"
+    r"|the input \(|token count \(|is too long:) ?(\d[\d,]*)",
+    r"(?<!you )requested (?:about )?(\d[\d,]*) (?!output)",
+    r"you requested (\d[\d,]*) tokens(?! \(\d)",
 )
+_CAP_NAMES = r"max_?(?:completion|output)?_?tokens"
+#: The most tokens that the model can write, in a refusal of the cap that was sent.
+_CAPS = (
+    rf"{_CAP_NAMES}\W.{{0,60}}?(?:less than or equal to|at most|no more than|(?:can|must )not exceed|<=|≤) {_NUMBER}",
+    rf"supports at most {_NUMBER} (?:completion|output) tokens",
+    rf"{_CAP_NAMES}: \d[\d,]* > {_NUMBER}, which is the maximum",
+    rf"range\b.{{0,40}}?{_CAP_NAMES}.{{0,20}}?\[\s*\d+\s*,\s*{_NUMBER}",
+    rf"{_CAP_NAMES}\W.{{0,60}}?range\b.{{0,40}}?\[\s*\d+\s*,\s*{_NUMBER}",
+    rf"maximum (?:value |allowed )?(?:for|of) [`'\"]?{_CAP_NAMES}[`'\"]? (?:is|of) {_NUMBER}",
+    rf"maximum (?:number of )?(?:output|completion) tokens\b.{{0,40}}?(?:is|of|:) {_NUMBER}",
+)
+_CAP_BELOW = re.compile(rf"{_CAP_NAMES} value of \d+ but the supported range is from \d+ \(inclusive\) to (\d+)", re.I)
+_CAP_REFUSED = re.compile(rf"{_CAP_NAMES}\W.{{0,40}}(too (large|big|high)|exceeds)", re.I)
+_NOT_TAKEN = r"(?:unsupported|not supported|unrecogni[sz]ed|unknown|extra (?:inputs?|fields?)|not permitted|unexpected)"
+_CAP_NAME = re.compile(
+    rf"{_NOT_TAKEN}.{{0,60}}max_(?:completion_)?tokens|max_(?:completion_)?tokens\b.{{0,40}}{_NOT_TAKEN}"
+    r"|use [`'\"]?max_(?:completion_)?tokens",
+    re.I,
+)
+#: A request that is larger than what may be asked in a minute, however long one waits: Groq, OpenAI.
+_MINUTE = re.compile(r"request too large.*?limit:? (\d[\d,]*),? *requested:? \d", re.I | re.S)
 
 
 def overflows(text: str) -> bool:
@@ -58,8 +92,28 @@ def refuses_schema(text: str) -> bool:
     return _SCHEMA.search(text) is not None
 
 
+def refuses_cap_name(text: str) -> bool:
+    """Whether the name of the answer's cap is not taken."""
+    return _CAP_NAME.search(text) is not None
+
+
 def is_loading(text: str) -> bool:
     return _LOADING.search(text) is not None
+
+
+def cap_of(text: str) -> int | None:
+    """The most tokens of an answer that the words allow; 0 where they only say that the cap is too large."""
+    if (match := _CAP_BELOW.search(text)) is not None:
+        return _count(int(match[1]) - 1)
+    if (cap := _first(_CAPS, text)) is not None:
+        return cap
+    return 0 if _CAP_REFUSED.search(text) is not None and not overflows(text) else None
+
+
+def tokens_of_a_minute(text: str) -> int | None:
+    """The most tokens of one request where it is refused as larger than a whole minute's."""
+    match = _MINUTE.search(text)
+    return None if match is None else _count(int(match[1].replace(",", "")))
 
 
 def window_of(inner: Mapping[str, Any], text: str) -> int | None:
@@ -74,7 +128,10 @@ def prompt_of(inner: Mapping[str, Any], text: str) -> int | None:
 
 def _first(patterns: tuple[str, ...], text: str) -> int | None:
     match = next((match for pattern in patterns if (match := re.search(pattern, text, re.I))), None)
-    return None if match is None else _count(int(match[1].replace(",", "")))
+    if match is None:
+        return None
+    number = next((group for group in match.groups() if group), "0")
+    return _count(int(number.replace(",", "")))
 
 
 def _count(value: object) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 from pydantic import JsonValue
 from sqlalchemy import Engine
@@ -18,16 +18,21 @@ from shared.llm.settings import CallSettings, ProviderSettings, endpoints
 from shared.llm.vendors.table import VENDORS
 from shared.llm.wires.endpoint import Endpoint
 from shared.loop import Budget
-from tests.support.scripted import ScriptedLlm
 
 PROVIDERS = tuple(VENDORS)
 _SOON = Timeouts(connect=3, first_token=0.3, idle=0.3, total=0.6)
 HELLO = (ChatMessage("system", "Be brief."), ChatMessage("user", "Say hello"))
 
 
+class Server(Protocol):
+    """A server that can be the vendors."""
+
+    def environment(self, providers: Sequence[str], /) -> dict[str, str]: ...
+
+
 @contextmanager
 def layer(
-    server: ScriptedLlm,
+    server: Server,
     providers: Sequence[str] = PROVIDERS,
     engine: Engine | None = None,
     redis_url: str | None = None,

@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from shared.llm.breaker import Breaker, BreakerSettings, ProviderHealth
-from shared.llm.faults import Forbidden, InvalidKey, RateLimited, ServerError
+from shared.llm.faults import (
+    AccountRestricted,
+    EndpointMoved,
+    Forbidden,
+    InvalidKey,
+    RateLimited,
+    RequestRefused,
+    ServerError,
+)
 from shared.llm.health_store import LocalStates
 
 KEY = "groq:mark:model"
@@ -105,13 +113,29 @@ def test_a_rate_limit_parks_it(breaker: Breaker, clock: Clock, retry_after: floa
 
 
 def test_what_an_operator_has_to_mend_parks_it_and_what_the_request_causes_does_not(breaker: Breaker) -> None:
-    breaker.faulted(KEY, Forbidden("not this"))
+    breaker.faulted(KEY, RequestRefused("not this"))
     assert state(breaker) == "closed"
-    assert breaker.look([KEY])[0].health.last_error == "forbidden"
+    assert breaker.look([KEY])[0].health.last_error == "request_refused"
 
+    for fault in (InvalidKey("no"), Forbidden("no"), AccountRestricted("no"), EndpointMoved("elsewhere")):
+        breaker.closed(KEY)
+        breaker.faulted(KEY, fault)
+        assert state(breaker) == "parked"
+
+
+def test_a_provider_that_refuses_everything_is_called_but_not_shown_healthy(breaker: Breaker, clock: Clock) -> None:
+    def shown() -> str:
+        return breaker.look([KEY])[0].health.shown(clock.now, breaker.settings)
+
+    for refused in range(breaker.settings.failures):
+        assert (shown(), admit(breaker)) == ("closed", None), refused
+        breaker.faulted(KEY, RequestRefused("not this"))
+    assert (shown(), state(breaker), admit(breaker)) == ("refusing", "closed", None)
+    breaker.answered(breaker.look([KEY])[0])
+    assert shown() == "closed"
     breaker.faulted(KEY, InvalidKey("no"))
-
-    assert state(breaker) == "parked"
+    clock.now += breaker.settings.park
+    assert (shown(), admit(breaker)) == ("refusing", None), "until it answers, whoever parked it"
 
 
 def test_a_nearly_spent_provider_is_deferred_until_it_has_room_again(breaker: Breaker, clock: Clock) -> None:
