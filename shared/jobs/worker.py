@@ -72,7 +72,7 @@ class Worker:
             settings.tenant_running,
             settings.storage_per_tenant,
             settings.default_seconds,
-            on_heartbeat=self._advertise_now_and_then,
+            on_heartbeat=self._look_after,
         )
 
     @property
@@ -146,6 +146,14 @@ class Worker:
             # The notification is used up, but the job still waits: the reconciler notifies again when Postgres is back.
             log.warning("notification_not_answered", kind=kind, reason=type(fault).__name__)
 
+    def _look_after(self) -> None:
+        """With every heartbeat."""
+        if not self._stopping.is_set() and (stuck := self.runner.leases.stuck()):
+            # Its thread cannot be ended: the others' jobs are, then the process, and whoever started it starts another.
+            log.error("slot_not_returned", jobs=[lease.job_id for lease in stuck])
+            os.kill(os.getpid(), signal.SIGTERM)
+        self._advertise_now_and_then()
+
     def _advertise_now_and_then(self) -> None:
         now = time.monotonic()
         if not self._listening.is_set() or now - self._advertised_at < ADVERTISE_SECONDS:
@@ -176,9 +184,17 @@ class Worker:
         if self._poller is not None:
             self._poller.stop()
         log.info("worker_stopping", running=len(self.runner.leases.all()))
-        timer = threading.Timer(self._settings.grace_seconds, self._give_up)
-        timer.daemon = True
-        timer.start()
+        threading.Thread(target=self._end_in_time, name="grace", daemon=True).start()
+
+    def _end_in_time(self) -> None:
+        """Give up after the grace, or as soon as only jobs are left that are over."""
+        ends = time.monotonic() + self._settings.grace_seconds
+        while time.monotonic() < ends:
+            stuck = self.runner.leases.stuck()
+            if stuck and len(stuck) == len(self.runner.leases.all()):
+                break
+            time.sleep(0.2)
+        self._give_up()
 
     def _give_up(self) -> None:
         self.runner.hand_back_all()

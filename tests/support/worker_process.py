@@ -43,8 +43,12 @@ def obey(context: Context, request: ExecuteInput) -> Result:
             _WORDS[word](context)
         elif word == "sleep" and context.cancelled.wait(float(next(words))):
             raise JobCancelled("told to stop")
-        elif word == "deaf":  # does not listen to cancellations
+        elif word == "deaf":  # does not listen to cancellations, and no other thread can interrupt it
             time.sleep(float(next(words)))
+        elif word == "burn":  # computes, and does not listen either
+            ends = time.monotonic() + float(next(words))
+            while time.monotonic() < ends:
+                pass
     return (Judged if "judged" in request.code.split() else Result)(said=request.code)
 
 

@@ -22,12 +22,17 @@ from shared.jobs.record import driver, statements
 from shared.jobs.record.prepared import Statement
 from shared.jobs.record.statements import Held
 from shared.jobs.running.combined import CombinedCalls
+from shared.jobs.running.interrupts import Interruptible
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
 
+#: A cancelled job that computes on is interrupted after so many seconds.
+INTERRUPT_AFTER_SECONDS = 0.5
 #: A cancelled job stops within this many seconds, or is ended without waiting for it.
 KILL_AFTER_SECONDS = 4.0
+#: A job that was ended and still holds its slot after so many more has to be ended with its process.
+STUCK_AFTER_SECONDS = 6.0
 #: Often enough that a cancellation is noticed within a second.
 MAX_SECONDS_BETWEEN = 0.7
 MAX_TOGETHER = 50
@@ -47,6 +52,7 @@ class Lease:
     cancelled: threading.Event = field(default_factory=threading.Event)  #: the capability should stop
     lost: threading.Event = field(default_factory=threading.Event)  #: another worker may have it: write nothing
     cancel_noticed_at: float | None = None  #: when this worker noticed the cancellation (monotonic)
+    computation: Interruptible = field(default_factory=Interruptible)
 
     @property
     def job_id(self) -> str:
@@ -88,6 +94,11 @@ class Leases:
             self._held[lease.job_id] = lease
         return lease
 
+    def stuck(self) -> Sequence[Lease]:
+        """Jobs that are over and still hold their slots."""
+        now = time.monotonic()
+        return [lease for lease in self.all() if _is_stuck(lease, now)]
+
     def release(self, lease: Lease) -> None:
         with self._lock:
             if self._held.get(lease.job_id) is lease:
@@ -122,6 +133,7 @@ class Leases:
                 if self._still_held(job):
                     job.lost.set()
                     job.cancelled.set()
+                    self._cancel(job, now)
             elif alive[job.job_id] is not None:
                 self._cancel(job, now)
 
@@ -129,13 +141,22 @@ class Leases:
         if job.cancel_noticed_at is None:
             job.cancel_noticed_at = now
             job.cancelled.set()
-        elif now - job.cancel_noticed_at > KILL_AFTER_SECONDS and not job.lost.is_set():
+            return
+        late = now - job.cancel_noticed_at
+        if late > INTERRUPT_AFTER_SECONDS and job.computation.interrupt():
+            log.warning("cancelled_job_interrupted", job_id=job.job_id)
+        if late > KILL_AFTER_SECONDS and not job.lost.is_set():
             self._overdue(job)
 
     def _still_held(self, job: Lease) -> bool:
         """Whether it has not just completed while the heartbeat was under way."""
         with self._lock:
             return self._held.get(job.job_id) is job
+
+
+def _is_stuck(lease: Lease, now: float) -> bool:
+    noticed = lease.cancel_noticed_at
+    return noticed is not None and now - noticed > KILL_AFTER_SECONDS + STUCK_AFTER_SECONDS
 
 
 class LeasedWriter:

@@ -165,7 +165,8 @@ class Runner:
         served = self.served[row["kind"]]
         try:
             request = served.input.model_validate(row["input"])
-            result = served.capability(self._context(row, lease, report), request)
+            context = self._context(row, lease, report)
+            result = lease.computation.run(lambda: served.capability(context, request))
             return Ended(JobState.SUCCEEDED, result=as_json(result))
         except (LeaseLost, OperationalError, PoolTimeout):
             raise
