@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 import orjson
-from sqlalchemy import Connection, Engine, MetaData, create_engine, event
+from sqlalchemy import Connection, Engine, Executable, MetaData, create_engine, event
 from sqlalchemy.engine import ExceptionContext, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
@@ -66,6 +68,32 @@ def connect(url: str, connections: int = 5) -> Engine:
     event.listen(engine, "begin", _act_for_all)
     event.listen(engine, "handle_error", leave_former_primary)
     return engine
+
+
+_also: ContextVar[list[Executable] | None] = ContextVar("also", default=None)
+
+
+@contextmanager
+def also(statements: Sequence[Executable]) -> Iterator[Callable[[], bool]]:
+    """Let the next ``writing`` in the block execute these too; the function returns whether that was committed."""
+    left = [*statements]
+    token = _also.set(left)
+    try:
+        yield lambda: not left
+    finally:
+        _also.reset(token)
+
+
+@contextmanager
+def writing(engine: Engine) -> Iterator[Connection]:
+    """Open the transaction of a change, with what ``also`` adds to it."""
+    left = _also.get()
+    with engine.begin() as connection:
+        yield connection
+        for statement in left or ():
+            connection.execute(statement)
+    if left is not None:
+        left.clear()
 
 
 def connect_async(url: str, connections: int, wait_seconds: float) -> AsyncEngine:

@@ -206,6 +206,7 @@ class Models(Noun):
     set = sends(rest.set_chain)
     test = sends(rest.test_model)
     reset = sends(rest.reset_models)
+    reset_role = sends(rest.reset_role)
     release = sends(rest.release_provider)
     providers = sends(rest.providers)
     allowed = sends(rest.tenant_models)

@@ -149,7 +149,13 @@ def reset_tenant_models(tenant: str) -> ApiCall[None]:
 
 
 def reset_models() -> ApiCall[Any]:
+    """Give every role its default models again."""
     return ApiCall("POST", "/v1/models/reset", raw)
+
+
+def reset_role(role: str) -> ApiCall[Any]:
+    """Give a role its default models again."""
+    return ApiCall("POST", f"/v1/models/{segment(role)}/reset", raw)
 
 
 def providers() -> ApiCall[Providers]:

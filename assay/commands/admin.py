@@ -14,7 +14,7 @@ from assay.calls import rest
 from assay.commands import show
 from assay.commands.evaluate import gate
 from assay.commands.run import pair, text_of
-from assay.commands.session import UsageError, answer, current
+from assay.commands.session import UsageError, answer, confirmed, current
 
 prompts = App(name="prompts", help="What models are told.")
 models = App(name="models", help="Which models are asked, in which order.")
@@ -161,7 +161,10 @@ def set_chain(
         if evaluation is None:
             current().warn(f"the models of {role} stay as they are")
             return 1
-    answer(rest.set_chain(role, chain, evaluation, require if evaluation else None), lambda answer: None)
+    saved = current().client.fetch(rest.set_chain(role, chain, evaluation, require if evaluation else None))
+    current().show(saved, lambda _: None)
+    for warning in saved["warnings"]:
+        current().warn(warning)
     return 0
 
 
@@ -189,9 +192,22 @@ def release_provider(provider: str) -> None:
 
 
 @models.command(name="reset")
-def reset_models() -> None:
-    """Return to the chains that came with Assay."""
-    answer(rest.reset_models(), lambda answer: None)
+def reset_models(
+    role: Annotated[str | None, Parameter(help="Only this role; else every role")] = None,
+    *,
+    yes: Annotated[bool, Parameter(name=["-y", "--yes"], help="Do not ask", negative="")] = False,
+) -> int:
+    """Return to the models that came with Assay, for one role or for all: `assay models reset search.answer`."""
+    session = current()
+    of = "every role" if role is None else role
+    if role is None and not confirmed("Reset the models of every role, for the whole installation?", yes=yes):
+        session.warn("Nothing was changed.")
+        return 1
+    session.show(
+        session.client.fetch(rest.reset_models() if role is None else rest.reset_role(role)),
+        lambda _: f"the models of {of} are the defaults again",
+    )
+    return 0
 
 
 def providers() -> None:

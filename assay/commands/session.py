@@ -114,6 +114,17 @@ def current() -> CommandLine:
     return _current.get()
 
 
+def confirmed(question: str, *, yes: bool) -> bool:
+    """Ask before a step that cannot be taken back. Raises: UsageError without a terminal, where ``--yes`` answers."""
+    if yes:
+        return True
+    if not sys.stdin.isatty():
+        raise UsageError(f"{question} Confirm with --yes.")
+    sys.stderr.write(f"{question} [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
 def answer(call: ApiCall[Any], text: Callable[[Any], str | None]) -> None:
     """Send a call, and print what the server answers: as it is, or as ``text`` tells it."""
     current().show(current().client.fetch(call), text)

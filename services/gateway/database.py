@@ -199,6 +199,7 @@ class UnitOfWork:
         self._opened = AsyncExitStack()
         self._connection: AsyncConnection | None = None
         self.submitted: Counter[str] = Counter()  #: jobs that were accepted, by kind
+        self.is_audited = False  #: the change, in a transaction of its own, has added its entry to the audit log
         self.after_commit: list[Callable[[], None]] = []
         self.hold: Callable[[Response], Awaitable[Response]] | None = None  #: may replace the answer after the commit
 

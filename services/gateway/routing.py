@@ -122,7 +122,7 @@ async def _unit(deps: Dependencies, request: Request, rules: EndpointRules) -> U
         await deps.cross_tenant_reads.record(deps.database, request.state.caller, request)
         tenant = EVERYONE
     unit = UnitOfWork(deps.database, writes=request.method != "GET" and not alone, tenant=tenant)
-    request.state.unit = unit
+    request.state.unit, request.state.audit = unit, rules.audit
     return unit
 
 
@@ -148,7 +148,7 @@ async def _in_one_transaction(
     try:
         response = await _once(request, unit, rules, handle)
         if response.status_code < 400:
-            if rules.audit is not None and "idempotency-replayed" not in response.headers:
+            if rules.audit is not None and not unit.is_audited and "idempotency-replayed" not in response.headers:
                 connection, secret = await unit.connect(), frozenset(rules.secret)
                 caller = request.state.caller
                 await auditing.record_change(connection, rules.audit, caller, request, response, secret)

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Engine, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from shared.contracts.models import EndpointFacts, EndpointInput
+from shared.db import writing
 from shared.errors import NotFound
 from shared.llm.cached_value import Fresh
 from shared.llm.tables import model_endpoints, model_vendors
@@ -104,7 +105,7 @@ class EndpointStore:
     def _writing(self) -> AbstractContextManager[Connection]:
         if self._engine is None:
             raise RuntimeError("a registry without a database cannot be changed")
-        return self._engine.begin()
+        return writing(self._engine)
 
 
 def _given(settings: Mapping[str, object]) -> EndpointInput:

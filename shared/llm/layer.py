@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from threading import Event, Thread
 
 from sqlalchemy import Engine
@@ -154,6 +155,20 @@ class LlmLayer:
         for model in models:
             self._breaker.closed(endpoint.key(model))
         return self._state(endpoint, sorted(models))
+
+    def unlisted(self, links: Sequence[ChainLink]) -> list[str]:
+        """Return warnings of names that their provider does not list, or that no table knows where it has no list."""
+        warnings = []
+        for provider, name in dict.fromkeys((link.provider, link.model) for link in links):
+            listed = self._adapters[provider].listed() if provider in self._adapters else frozenset()
+            known = listed or self.models.known(provider)
+            if name in known or f"{name}:latest" in known:
+                continue
+            near = get_close_matches(name, sorted(known), n=1)
+            meant = f" Did you mean {near[0]}?" if near else ""
+            says = f"{provider} does not list a model {name}." if listed else f"{provider}/{name} is not a known model."
+            warnings.append(f"{says}{meant} Check the name: `assay models test ROLE` calls it.")
+        return warnings
 
     def test(self, role: str, tenant: str, unsaved: ChainLink | None = None) -> ModelTest:
         """A real call to the first configured link of the role, or to another one, whatever its breaker says.

@@ -19,6 +19,7 @@ import shared
 from shared import bounded_process
 from shared.bounded_process import BoundExceeded
 from shared.contracts.models import Gate, Prompt, PromptVariables
+from shared.db import writing
 from shared.errors import DatabaseUnavailable, InvalidRequest, NotFound, PreconditionFailed
 from shared.kinds import KINDS
 from shared.llm import templates
@@ -124,7 +125,7 @@ class PromptRegistry:
         if self._engine is None:
             raise DatabaseUnavailable("Prompts can only be changed where there is a database.")
         self.default(key)
-        with self._engine.begin() as connection:
+        with writing(self._engine) as connection:
             _lock(connection)
             if version is not None:
                 _use(connection, key, version, label)
@@ -149,7 +150,7 @@ class PromptRegistry:
             raise NotFound(f"The prompt {key} has no version {version}.")
         if self._engine is None:
             raise DatabaseUnavailable("Prompts can only be changed where there is a database.")
-        with self._engine.begin() as connection:
+        with writing(self._engine) as connection:
             _lock(connection)
             _check_used(connection, key, expected)
             _use(connection, key, version)
@@ -244,7 +245,7 @@ class PromptRegistry:
         if self._engine is None:
             raise DatabaseUnavailable("Prompts can only be changed where there is a database.")
         self._active.get()
-        with self._engine.begin() as connection:
+        with writing(self._engine) as connection:
             _lock(connection)
             _check_used(connection, key, expected)
             stored = _add(connection, key, text, text == self._files[key], actor, note, use=use)

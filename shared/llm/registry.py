@@ -10,11 +10,12 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from pydantic import JsonValue
-from sqlalchemy import Connection, Engine, delete, func, select, text
+from sqlalchemy import Connection, Engine, delete, func, select, text, true
 from sqlalchemy.dialects.postgresql import insert
 
 from shared.contracts.capabilities import ModelState
 from shared.contracts.models import ModelPrice
+from shared.db import writing
 from shared.errors import NotFound, PreconditionFailed
 from shared.kinds import KINDS
 from shared.llm.cached_value import Fresh
@@ -113,11 +114,18 @@ class ModelRegistry:
         self._changed.expire()
         return [warning for link in links if (warning := self._warning(link))]
 
-    def reset(self) -> None:
-        """Give every role its default again."""
+    def reset(self, role: str | None = None) -> None:
+        """Give a role its default again, or every role. Raises: NotFound."""
+        if role is not None:
+            _check_role(role)
+        chosen = true() if role is None else model_chains.c.role == role
         with self._writing() as connection:
-            connection.execute(delete(model_chains))
+            connection.execute(delete(model_chains).where(chosen))
         self._changed.expire()
+
+    def known(self, provider: str) -> set[str]:
+        """Return the names of the provider's models that need no question: priced, found out, or a default."""
+        return {link.model for link in self._known() if link.provider == provider}
 
     def available(self) -> list[dict[str, JsonValue]]:
         """Every model that is known by name; others may be set too."""
@@ -230,7 +238,7 @@ class ModelRegistry:
         """One writer at a time, so that what it compares stays as it is until it has written."""
         if self._engine is None:
             raise RuntimeError("a registry without a database cannot be changed")
-        with self._engine.begin() as connection:
+        with writing(self._engine) as connection:
             connection.execute(text("SELECT pg_advisory_xact_lock(hashtext('assay.models'))"))
             yield connection
 

@@ -13,6 +13,7 @@ from sqlalchemy import Engine, delete, func, select, text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import SQLAlchemyError
 
+from shared.db import writing
 from shared.errors import DatabaseUnavailable, QuotaExceeded
 from shared.llm.cached_value import MAX_AGE, Fresh
 from shared.llm.chat import ChainLink, ProviderAttempt
@@ -58,13 +59,13 @@ class AllowedModels:
         """Give the tenant a list of its own; every replica follows within two seconds."""
         statement = insert(tenant_models).values(tenant_id=tenant, allowed=list(patterns), actor=actor)
         changed = {"allowed": list(patterns), "actor": actor, "updated_at": func.clock_timestamp()}
-        with self._writable().begin() as connection:
+        with writing(self._writable()) as connection:
             connection.execute(statement.on_conflict_do_update(index_elements=["tenant_id"], set_=changed))
         self._lists.expire()
 
     def remove(self, tenant: str) -> None:
         """Let the installation's list hold for the tenant again."""
-        with self._writable().begin() as connection:
+        with writing(self._writable()) as connection:
             connection.execute(delete(tenant_models).where(tenant_models.c.tenant_id == tenant))
         self._lists.expire()
 

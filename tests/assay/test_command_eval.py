@@ -111,7 +111,7 @@ def test_prompts_and_models_are_used_when_their_suite_passes(shell: Shell) -> No
     capped = ("--max-tokens", "500", "--effort", "low", "-p", "top_p=0.5")
     assert shell("models", "set", key, "groq/m", *capped, "--gated-by", good, "--require", "0.9").status == 0
     assert "top_p=0.5 max_tokens=500 reasoning_effort=low" in shell("models", "ls").out
-    assert shell("models", "reset").status == 0
+    assert shell("models", "reset", "--yes").status == 0
 
 
 @pytest.mark.slow(seconds=4)

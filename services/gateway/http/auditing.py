@@ -9,6 +9,7 @@ from collections.abc import Mapping, Set
 import orjson
 from fastapi import Request, Response
 from pydantic import JsonValue
+from sqlalchemy import Executable
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.database import Database
@@ -25,6 +26,60 @@ _MAX_READS = 10_000
 _LONGEST_VALUE = 300
 
 
+def entry(
+    action: str, caller: Caller, request: Request, object: str | None, detail: Mapping[str, JsonValue]
+) -> list[Executable]:
+    """Return the statements that add an entry; ``object`` is the id of what was changed."""
+    added = audit.add(
+        caller.tenant,
+        caller.key_id,
+        action,
+        object,
+        dict(detail),
+        request.client.host if request.client else request.headers.get(large_bodies.ADDRESS_HEADER),
+        request.state.request_id,
+    )
+    return [audit.lock(), added]
+
+
+def given(request: Request, secret: Set[str] = frozenset()) -> dict[str, JsonValue]:
+    """Return the request's body as the detail of an entry; of the fields ``secret`` only that they were given."""
+    content = request.content if isinstance(request, JsonRequest) else None
+    fields = content if isinstance(content, dict) else {}
+    return {name: "***" if name in secret else _brief(value) for name, value in fields.items()}
+
+
+def named_in(request: Request) -> str | None:
+    """Return what the path of the request names."""
+    return "/".join(str(value) for value in request.path_params.values()) or None
+
+
+async def record_change(
+    connection: AsyncConnection, action: str, caller: Caller, request: Request, response: Response, secret: Set[str]
+) -> None:
+    """Record what the request has changed."""
+    object = named_in(request) or _made(response)
+    await record(connection, action, caller, request, object, given(request, secret))
+
+
+async def record(
+    connection: AsyncConnection,
+    action: str,
+    caller: Caller,
+    request: Request,
+    object: str | None,
+    detail: Mapping[str, JsonValue],
+) -> None:
+    for statement in entry(action, caller, request, object, detail):
+        await connection.execute(statement)
+
+
+def _made(response: Response) -> str | None:
+    """Return the id of what was made."""
+    made = orjson.loads(response.body) if response.body else None
+    return str(made["id"]) if isinstance(made, Mapping) and "id" in made else None
+
+
 class CrossTenantReads:
     """Record which keys read rows of all tenants, once an hour for each key and operation."""
 
@@ -37,65 +92,11 @@ class CrossTenantReads:
         if now - self._recorded.get(read, -_READ_SECONDS) < _READ_SECONDS:
             return
         detail = {name: _brief(value) for name, value in request.query_params.items()}
-        entry = audit.add(
-            caller.tenant,
-            caller.key_id,
-            CROSS_TENANT_READ,
-            request.url.path.removeprefix("/v1/"),
-            detail,
-            _address(request),
-            request.state.request_id,
-        )
         async with database.write(caller.tenant) as connection:
-            await connection.execute(audit.lock())
-            await connection.execute(entry)
+            await record(connection, CROSS_TENANT_READ, caller, request, request.url.path.removeprefix("/v1/"), detail)
         if len(self._recorded) >= _MAX_READS:
             self._recorded.clear()
         self._recorded[read] = now
-
-
-def _address(request: Request) -> str | None:
-    return request.client.host if request.client else request.headers.get(large_bodies.ADDRESS_HEADER)
-
-
-async def record_change(
-    connection: AsyncConnection, action: str, caller: Caller, request: Request, response: Response, secret: Set[str]
-) -> None:
-    """Record what the request has changed; of the fields ``secret`` only that they were given."""
-    content = request.content if isinstance(request, JsonRequest) else None
-    given = content if isinstance(content, dict) else {}
-    detail = {name: "***" if name in secret else _brief(value) for name, value in given.items()}
-    await record(connection, action, caller, request, _object(request, response), detail)
-
-
-async def record(
-    connection: AsyncConnection,
-    action: str,
-    caller: Caller,
-    request: Request,
-    object: str | None,
-    detail: Mapping[str, JsonValue],
-) -> None:
-    """Add an entry; ``object`` is the id of what was changed."""
-    entry = audit.add(
-        caller.tenant,
-        caller.key_id,
-        action,
-        object,
-        dict(detail),
-        _address(request),
-        request.state.request_id,
-    )
-    await connection.execute(audit.lock())
-    await connection.execute(entry)
-
-
-def _object(request: Request, response: Response) -> str | None:
-    """What the path names, else the id of what was made."""
-    if request.path_params:
-        return "/".join(str(value) for value in request.path_params.values())
-    made = orjson.loads(response.body) if response.body else None
-    return str(made["id"]) if isinstance(made, Mapping) and "id" in made else None
 
 
 def _brief(value: JsonValue) -> JsonValue:

@@ -9,6 +9,7 @@ from fastapi import Path, Response
 
 from services.gateway.dependencies import Deps
 from services.gateway.http.auth import CurrentCaller
+from services.gateway.http.registry_changes import Change
 from services.gateway.http.responses import Cursor, Limit, page_of_list
 from services.gateway.http.rules import EndpointRules
 from services.gateway.routing import routes
@@ -30,7 +31,7 @@ async def list_endpoints(deps: Deps, limit: Limit = 50, cursor: Cursor = None) -
 
 @router.put("/{name}", summary="Name an endpoint, change it, or set the limits of a vendor")
 @EndpointRules(scope="admin", audit="endpoints.set")
-async def set_endpoint(name: Name, body: EndpointInput, caller: CurrentCaller, deps: Deps) -> Endpoint:
+async def set_endpoint(name: Name, body: EndpointInput, caller: CurrentCaller, deps: Deps, change: Change) -> Endpoint:
     """Chains name its models as `name/model`. Its server is looked at; `POST .../test` tells what was wrong.
 
     Of a vendor, the body is its model and the limits of its calls, without `url` and `key_env`, which are its own; what
@@ -45,16 +46,16 @@ async def set_endpoint(name: Name, body: EndpointInput, caller: CurrentCaller, d
                 layer.discover(name)
         return layer.endpoints.view(name)
 
-    return await deps.llm.call(caller.tenant, put)
+    return await deps.llm.call(caller.tenant, change.audited(put))
 
 
 @router.delete(
     "/{name}", summary="Remove an endpoint, or what was set of a vendor", status_code=204, response_class=Response
 )
 @EndpointRules(scope="admin", audit="endpoints.remove")
-async def remove_endpoint(name: Name, deps: Deps) -> None:
+async def remove_endpoint(name: Name, deps: Deps, change: Change) -> None:
     """Chains that name it skip it."""
-    await deps.llm.ask(lambda: deps.llm.layer.endpoints.remove(name))
+    await deps.llm.ask(change.audited(lambda: deps.llm.layer.endpoints.remove(name)))
 
 
 @router.post("/{name}/test", summary="Look at an endpoint's server and ask its model a few words")

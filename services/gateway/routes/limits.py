@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated
 
-from fastapi import Path
+from fastapi import Path, Request
 from sqlalchemy import Executable
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.database import Db
+from services.gateway.database import Db, Unit
 from services.gateway.dependencies import Deps
+from services.gateway.http import auditing
 from services.gateway.http.auth import CurrentCaller
 from services.gateway.http.rules import EndpointRules, TenantName
 from services.gateway.routing import routes
@@ -37,11 +38,13 @@ async def get_tenant_limits(tenant: Tenant, db: Db, deps: Deps) -> TenantLimits:
 @router.put("/tenants/{tenant}/limits", summary="Set the quotas of a tenant")
 @EndpointRules(scope="admin", audit="limits.set")
 async def set_tenant_limits(
-    tenant: Tenant, body: LimitsInput, caller: CurrentCaller, db: Db, deps: Deps
+    tenant: Tenant, body: LimitsInput, caller: CurrentCaller, request: Request, db: Db, unit: Unit, deps: Deps
 ) -> TenantLimits:
     """All of them: what is left out is the installation's default again. Every gateway follows within a second."""
     async with deps.database.write() as connection:
         await connection.execute(quotas.set_limits(tenant, body.model_dump(), caller.key_id))
+        await auditing.record(connection, request.state.audit, caller, request, tenant, auditing.given(request))
+    unit.is_audited = True
     deps.quotas.forget(tenant)  # after the commit: until then a request may bring it back
     return await deps.quotas.view(tenant, lambda statement: _row(db, statement))
 

@@ -12,6 +12,7 @@ from sqlalchemy import RowMapping
 from services.gateway.database import Db
 from services.gateway.dependencies import Deps
 from services.gateway.http.auth import CurrentCaller
+from services.gateway.http.registry_changes import Change
 from services.gateway.http.responses import Cursor, Limit, encode, etag_of, has_tag, page_of_list
 from services.gateway.http.rules import EndpointRules, Id, IfMatch, TenantName
 from services.gateway.jobs.gates import passed
@@ -60,16 +61,22 @@ async def get_prompt(response: Response, id: Id, caller: CurrentCaller, deps: De
 @prompts_router.put("/{id}", summary="Change a prompt")
 @EndpointRules(scope="admin", audit="prompts.set")
 async def set_prompt(
-    response: Response, id: Id, body: PromptInput, caller: CurrentCaller, deps: Deps, if_match: IfMatch = None
+    response: Response,
+    id: Id,
+    body: PromptInput,
+    caller: CurrentCaller,
+    deps: Deps,
+    change: Change,
+    if_match: IfMatch = None,
 ) -> Prompt:
     """A new version, in use at once unless `use` is false. 422 when a variable is unknown or a required one is gone."""
     registry = deps.llm.layer.prompts
     if not body.use:
-        return _tagged(response, await deps.llm.ask(lambda: registry.draft(id, body.text, caller.key_id, body.note)))
+        draft = change.audited(lambda: registry.draft(id, body.text, caller.key_id, body.note))
+        return _tagged(response, await deps.llm.ask(draft))
     expected = await _expected(deps, id, if_match)
-    return _tagged(
-        response, await deps.llm.ask(lambda: registry.save(id, body.text, caller.key_id, expected, body.note))
-    )
+    save = change.audited(lambda: registry.save(id, body.text, caller.key_id, expected, body.note))
+    return _tagged(response, await deps.llm.ask(save))
 
 
 @prompts_router.get("/{id}/versions", summary="List a prompt's versions, newest first")
@@ -81,10 +88,10 @@ async def list_prompt_versions(
 
 @prompts_router.post("/{id}/labels", summary="Name a version of a prompt", status_code=204, response_class=Response)
 @EndpointRules(scope="admin", audit="prompts.label")
-async def label_prompt(id: Id, body: LabelInput, caller: CurrentCaller, deps: Deps) -> None:
+async def label_prompt(id: Id, body: LabelInput, caller: CurrentCaller, deps: Deps, change: Change) -> None:
     """The name means this version from now on, and no other; without a version it means none. The list of versions
     shows the names. Jobs use the version that is published, whatever it is named."""
-    await deps.llm.ask(lambda: deps.llm.layer.prompts.label(id, body.label, body.version))
+    await deps.llm.ask(change.audited(lambda: deps.llm.layer.prompts.label(id, body.label, body.version)))
 
 
 @prompts_router.post("/{id}/test", summary="Try a prompt on a model")
@@ -110,7 +117,14 @@ async def test_prompt(id: Id, body: PromptTestInput, caller: CurrentCaller, db: 
 @prompts_router.post("/{id}/publish", summary="Use a version that is there")
 @EndpointRules(scope="admin", audit="prompts.publish")
 async def publish_prompt(
-    response: Response, id: Id, body: PublishInput, caller: CurrentCaller, db: Db, deps: Deps, if_match: IfMatch = None
+    response: Response,
+    id: Id,
+    body: PublishInput,
+    caller: CurrentCaller,
+    db: Db,
+    deps: Deps,
+    change: Change,
+    if_match: IfMatch = None,
 ) -> Prompt:
     """With `evaluation` only if that has passed with this version (409); the history of versions tells it then."""
     registry = deps.llm.layer.prompts
@@ -118,30 +132,37 @@ async def publish_prompt(
     gate = None
     if body.evaluation is not None:
         gate = await passed(db, caller.tenant, body.evaluation, body.require, prompt=f"{id}@{body.version}")
-    return _tagged(
-        response, await deps.llm.ask(lambda: registry.publish(id, body.version, gate, caller.tenant, expected))
-    )
+    publish = change.audited(lambda: registry.publish(id, body.version, gate, caller.tenant, expected))
+    return _tagged(response, await deps.llm.ask(publish))
 
 
 @prompts_router.post("/{id}/rollback", summary="Use an old version's text again")
 @EndpointRules(scope="admin", audit="prompts.rollback")
 async def rollback_prompt(
-    response: Response, id: Id, body: RollbackInput, caller: CurrentCaller, deps: Deps, if_match: IfMatch = None
+    response: Response,
+    id: Id,
+    body: RollbackInput,
+    caller: CurrentCaller,
+    deps: Deps,
+    change: Change,
+    if_match: IfMatch = None,
 ) -> Prompt:
     """As a new version: version numbers only grow."""
     expected = await _expected(deps, id, if_match)
     registry = deps.llm.layer.prompts
-    return _tagged(response, await deps.llm.ask(lambda: registry.rollback(id, body.version, caller.key_id, expected)))
+    roll_back = change.audited(lambda: registry.rollback(id, body.version, caller.key_id, expected))
+    return _tagged(response, await deps.llm.ask(roll_back))
 
 
 @prompts_router.post("/{id}/reset", summary="Use the built-in text again")
 @EndpointRules(scope="admin", audit="prompts.reset")
 async def reset_prompt(
-    response: Response, id: Id, caller: CurrentCaller, deps: Deps, if_match: IfMatch = None
+    response: Response, id: Id, caller: CurrentCaller, deps: Deps, change: Change, if_match: IfMatch = None
 ) -> Prompt:
     """As a new version."""
     expected = await _expected(deps, id, if_match)
-    return _tagged(response, await deps.llm.ask(lambda: deps.llm.layer.prompts.reset(id, caller.key_id, expected)))
+    reset = change.audited(lambda: deps.llm.layer.prompts.reset(id, caller.key_id, expected))
+    return _tagged(response, await deps.llm.ask(reset))
 
 
 def _all(deps: Deps) -> list[Prompt]:
@@ -190,7 +211,7 @@ async def list_models(response: Response, caller: CurrentCaller, deps: Deps) -> 
 @models_router.put("/{id}", summary="Change who plays a role")
 @EndpointRules(scope="admin", audit="models.set")
 async def set_model_chain(
-    id: Id, body: ChainInput, caller: CurrentCaller, db: Db, deps: Deps, if_match: IfMatch = None
+    id: Id, body: ChainInput, caller: CurrentCaller, db: Db, deps: Deps, change: Change, if_match: IfMatch = None
 ) -> RoleChain:
     """The first link is asked first, the others when it fails; every gateway and worker follows within 2 seconds.
 
@@ -201,15 +222,27 @@ async def set_model_chain(
         await passed(db, caller.tenant, body.evaluation, body.require, model=first)
     links = [ChainLink(link.provider, link.model, link.parameters) for link in body.chain]
     expected = None if if_match is None else partial(_are_those, if_match)
-    warnings = await deps.llm.ask(lambda: deps.llm.layer.models.set_chain(id, links, caller.key_id, expected))
-    return RoleChain(role=id, chain=body.chain, warnings=warnings)
+    layer = deps.llm.layer
+    warnings = await deps.llm.ask(change.audited(lambda: layer.models.set_chain(id, links, caller.key_id, expected)))
+    return RoleChain(
+        role=id, chain=body.chain, warnings=[*warnings, *await deps.llm.ask(lambda: layer.unlisted(links))]
+    )
 
 
 @models_router.post("/reset", summary="Give every role its default again")
 @EndpointRules(scope="admin", audit="models.reset")
-async def reset_models(caller: CurrentCaller, deps: Deps) -> Models:
-    await deps.llm.ask(deps.llm.layer.models.reset)
+async def reset_models(caller: CurrentCaller, deps: Deps, change: Change) -> Models:
+    await deps.llm.ask(change.audited(deps.llm.layer.models.reset))
     return await _chains(deps)
+
+
+@models_router.post("/{id}/reset", summary="Give a role its default again")
+@EndpointRules(scope="admin", audit="models.reset")
+async def reset_role(id: Id, caller: CurrentCaller, deps: Deps, change: Change) -> RoleChain:
+    """Other roles keep their models."""
+    await deps.llm.ask(change.audited(lambda: deps.llm.layer.models.reset(id)))
+    chains = await _chains(deps)
+    return RoleChain(role=id, chain=list(chains.roles[id]), warnings=[])
 
 
 @models_router.post("/{id}/test", summary="Ask a role's model one small question")
@@ -269,10 +302,10 @@ async def get_tenant_models(tenant: Tenant, deps: Deps) -> AllowedModels:
 @tenant_models_router.put("", summary="Choose the models that a tenant may use")
 @EndpointRules(scope="admin", audit="tenant_models.set")
 async def set_tenant_models(
-    tenant: Tenant, body: AllowedModelsInput, caller: CurrentCaller, deps: Deps
+    tenant: Tenant, body: AllowedModelsInput, caller: CurrentCaller, deps: Deps, change: Change
 ) -> AllowedModels:
     """Patterns of `provider/model`, for example `groq/*`; every gateway and worker follows within 2 seconds."""
-    await deps.llm.ask(lambda: deps.llm.layer.allowed.put(tenant, body.models, caller.key_id))
+    await deps.llm.ask(change.audited(lambda: deps.llm.layer.allowed.put(tenant, body.models, caller.key_id)))
     return await _allowed(tenant, deps)
 
 
@@ -280,8 +313,8 @@ async def set_tenant_models(
     "", summary="Let the installation's models hold for a tenant", status_code=204, response_class=Response
 )
 @EndpointRules(scope="admin", audit="tenant_models.reset")
-async def reset_tenant_models(tenant: Tenant, deps: Deps) -> None:
-    await deps.llm.ask(lambda: deps.llm.layer.allowed.remove(tenant))
+async def reset_tenant_models(tenant: Tenant, deps: Deps, change: Change) -> None:
+    await deps.llm.ask(change.audited(lambda: deps.llm.layer.allowed.remove(tenant)))
 
 
 async def _allowed(tenant: str, deps: Deps) -> AllowedModels:

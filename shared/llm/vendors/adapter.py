@@ -40,6 +40,7 @@ from shared.llm.wires.sdk import LazySdk
 
 _SALVAGED = "It refused the model's tool call as malformed (tool_use_failed); the call was read from the refusal."
 _MIN_CAP = 256  #: tokens, when a refusal of the cap names no number and half of it is tried
+_LIST_SECONDS = 5.0
 
 
 class Adapter:
@@ -63,6 +64,18 @@ class Adapter:
     def window_of(self, model: str) -> int | None:
         """Tokens of prompt and answer together; None while nobody has said."""
         return self.endpoint.window_of(model) or self._learned.count(model, "window")
+
+    def listed(self) -> frozenset[str]:
+        """Return the names of the models that the provider lists; none when it has no list, or does not answer."""
+        try:
+            answer = self._sdk.get().client.get(
+                self._vendor.model_list, cast_to=object, options={"timeout": _LIST_SECONDS}
+            )
+        except Exception:  # of whatever SDK: the names are not known then
+            return frozenset()
+        items = answer.get("data") if isinstance(answer, Mapping) else None
+        names = [each.get("id") for each in items or () if isinstance(each, Mapping)]
+        return frozenset(name for name in names if isinstance(name, str))
 
     def prompt_tokens(self, request: ChatRequest, model: str, window: int) -> int:
         """Tokens of the request's prompt, by the server's own tokenizer where it has one and they may be too many."""

@@ -57,7 +57,14 @@ class VendorSpec:
     address: str = ""  #: the base URL that its SDK has by itself, as it is shown to people
     keyless: bool = False  #: a server at another address than the vendor's own may need no key
     version: str = ""  #: what the SDK adds to the base URL itself, so that it is removed from one that has it
+    list_query: str = ""  #: of the request for the list of models
     scripted: str = ""  #: path of the vendor's base URL on the scripted server; its name if empty
+
+    @property
+    def model_list(self) -> str:
+        """The path of the list of models, next to that of requests; with as many as one page may hold."""
+        parent = self.path.removesuffix("/messages").removesuffix("/chat/completions")
+        return f"{parent}/models{self.list_query}"
 
     @property
     def scripted_path(self) -> str:

@@ -54,6 +54,7 @@ VENDORS: SpecTable[VendorSpec] = SpecTable(
             ),
             defaults=Defaults("claude-haiku-5-5", thorough=1),
             address="https://api.anthropic.com",
+            list_query="?limit=1000",
             version="/v1",
         ),
         VendorSpec(

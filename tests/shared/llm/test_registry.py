@@ -12,6 +12,7 @@ from shared.errors import NotFound
 from shared.llm.chat import ChainLink
 from shared.llm.faults import UnknownProvider
 from shared.llm.registry import default_chain, model_roles
+from shared.llm.vendors.table import VENDORS
 from tests.shared.llm.support import ask, layer
 from tests.support.scripted import ScriptedLlm
 from tests.support.wait import until
@@ -47,6 +48,16 @@ def test_a_changed_chain_is_followed_by_every_replica(scripted_llm: ScriptedLlm,
         here.models.reset()
         assert here.models.chain("flows.edit") == default_chain("flows.edit")
         until(lambda: ask(there).attempts("provider") == [("groq",)], "the other replica follows")
+
+
+@pytest.mark.parametrize("provider", VENDORS)
+def test_a_model_that_its_provider_does_not_list_is_warned_of(scripted_llm: ScriptedLlm, provider: str) -> None:
+    served = {"kind": "vllm", "version": "1", "models": ["family/one", "two:latest"], "window": 2048}
+    scripted_llm.play({"reply": "ok"}, server=served)
+    with layer(scripted_llm) as llm:
+        assert llm.unlisted([ChainLink(provider, "family/one"), ChainLink(provider, "two")]) == []
+        [warning] = llm.unlisted([ChainLink(provider, "family/on"), ChainLink(provider, "family/one")])
+        assert warning.startswith(f"{provider} does not list a model family/on. Did you mean family/one?")
 
 
 def test_the_parameters_of_a_link_are_sent(scripted_llm: ScriptedLlm, engine: Engine) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import httpx2 as httpx
+import pytest
 
 from shared import conversations
 from shared.contracts.conversations import Conversation
@@ -43,6 +44,44 @@ def test_the_models_of_a_role_are_changed_and_reset(admin: httpx.Client, client:
     tested = admin.post("/v1/models/flows.edit/test")
     assert (tested.status_code, tested.json()["ok"]) == (200, False)
     assert_problem(admin.post("/v1/models/no.role/test"), 404, "not_found")
+
+
+def test_one_role_is_reset_and_the_others_keep_their_models(admin: httpx.Client, client: httpx.Client) -> None:
+    before = admin.get("/v1/models").json()["roles"]
+    chain = {"chain": [{"provider": "cerebras", "model": "gpt-oss-120b", "parameters": {}}]}
+    for role in ("flows.edit", "search.answer"):
+        assert admin.put(f"/v1/models/{role}", json=chain).status_code == 200
+    assert_problem(client.post("/v1/models/flows.edit/reset"), 403, "missing_scope")
+    assert_problem(admin.post("/v1/models/no.role/reset"), 404, "not_found")
+    assert admin.post("/v1/models/flows.edit/reset").json() == {
+        "role": "flows.edit", "chain": before["flows.edit"], "warnings": []
+    }  # fmt: skip
+    roles = admin.get("/v1/models").json()["roles"]
+    assert (roles["flows.edit"], roles["search.answer"]) == (before["flows.edit"], chain["chain"])
+    [entry, *_] = admin.get("/v1/audit", params={"action": "models.reset"}).json()["items"]
+    assert entry["object"] == "flows.edit"
+    admin.post("/v1/models/reset")
+
+
+@pytest.mark.parametrize(
+    ("model", "warned"),
+    [
+        ("openai/gpt-oss-120b", None),
+        ("nosuch", "groq/nosuch is not a known model."),
+        ("openai/gpt-oss-120", "Did you mean openai/gpt-oss-120b?"),
+        ("OpenAI/GPT-OSS-120B", "is not a known model."),
+        ("gpt-4", "is not a known model."),
+    ],
+)
+def test_a_name_that_no_table_knows_is_saved_with_a_warning(
+    admin: httpx.Client, model: str, warned: str | None
+) -> None:
+    saved = admin.put("/v1/models/flows.edit", json={"chain": [{"provider": "groq", "model": model}]})
+    assert saved.status_code == 200
+    warnings = " ".join(saved.json()["warnings"])
+    assert (warned or "") in warnings
+    assert bool(warnings) == (warned is not None)
+    admin.post("/v1/models/flows.edit/reset")
 
 
 def test_a_chain_that_another_gateway_changed_a_moment_ago_is_not_overwritten(
