@@ -14,9 +14,11 @@ from shared.errors import InvalidRequest
 from shared.flows import visuals
 from shared.flows.document import Document, Item, Json, document_of
 from shared.flows.errors import FlowTooLarge
+from shared.flows.forms.foreign.recognize import read_foreign, warnings_of, without_nodes
 from shared.flows.forms.mermaid_import import read_mermaid
 
 _MOST_ERRORS = 100
+_NAME = 200  #: characters
 
 
 def read_document(
@@ -39,11 +41,16 @@ def read_document(
 def import_document(form: str, text: str) -> tuple[str | None, Document, list[ImportWarning]]:
     """Name, document and what was not understood of another form's text. Raises: InvalidRequest, FlowTooLarge."""
     if form == "mermaid":
-        return (None, *read_mermaid(text))
+        document, warnings = read_mermaid(text)
+        if not document.nodes:
+            raise without_nodes()
+        return None, document, warnings
     try:
         content = orjson.loads(text)
-        known = {"name", "nodes", "edges", "settings"}
-        given = {key: value for key, value in content.items() if key in known} if isinstance(content, dict) else content
+        flow = read_foreign(content)
+        given: Json = {"nodes": flow.nodes, "edges": flow.edges, "settings": flow.settings}
+        if flow.name is not None:
+            given["name"] = flow.name[:_NAME]
         checked = FlowCreate.model_validate(given)
     except orjson.JSONDecodeError as wrong:
         raise _refused(f"line {wrong.lineno}: {wrong.msg}") from None
@@ -57,7 +64,10 @@ def import_document(form: str, text: str) -> tuple[str | None, Document, list[Im
         raise InvalidRequest("The text is JSON, but no flow.", errors[:_MOST_ERRORS]) from None
     except RecursionError:
         raise _refused("it is nested too deeply") from None
-    return checked.name if "name" in given else None, read_document(checked, given, {}), []
+    document = read_document(checked, given, {})
+    if not document.nodes:
+        raise without_nodes()
+    return flow.name, document, warnings_of(flow, text)
 
 
 def _completed(node: Json) -> JsonValue:

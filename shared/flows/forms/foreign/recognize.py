@@ -1,0 +1,73 @@
+"""Which program wrote a JSON file: its flow, or a refusal that names the program."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from pydantic import JsonValue
+
+from shared.contracts.flow_routes import ImportWarning
+from shared.errors import InvalidRequest
+from shared.flows.forms.foreign import excalidraw, n8n, node_red, react_flow
+from shared.flows.forms.foreign.found import ForeignFlow
+
+_MAX_WARNINGS = 1_000
+
+
+def read_foreign(content: JsonValue) -> ForeignFlow:
+    """Return the flow of a parsed file. Raises: InvalidRequest when it holds none that can be read."""
+    if isinstance(content, dict) and n8n.reads(content):
+        return n8n.read(content)
+    if isinstance(content, list) and node_red.reads(content):
+        return node_red.read(content)
+    if isinstance(content, dict) and excalidraw.reads(content):
+        return excalidraw.read(content)
+    within = react_flow.inside(content)
+    if within is not None and isinstance(content, dict):
+        return react_flow.read(content, *within)
+    raise _refused(_reason(content))
+
+
+def without_nodes() -> InvalidRequest:
+    return _refused("It holds no nodes. Import a file with at least one node.")
+
+
+def warnings_of(flow: ForeignFlow, text: str) -> list[ImportWarning]:
+    """Return what was left out, each with the line of the file where it first appears."""
+    return list(_warnings(flow, text))[:_MAX_WARNINGS]
+
+
+def _warnings(flow: ForeignFlow, text: str) -> Iterator[ImportWarning]:
+    for member, sentence in flow.sentences():
+        match = re.search(rf'"{re.escape(member)}"', text)
+        yield ImportWarning(line=text.count("\n", 0, match.start()) + 1 if match else 1, text=sentence[:500])
+
+
+#: Members by which files of other programs are known, and what each is.
+_UNSUPPORTED = (
+    (("store", "tldrawFileFormatVersion", "records"), "a tldraw file"),
+    (("cells",), "a JointJS or X6 diagram"),
+    (("mxGraphModel", "mxfile"), "a draw.io file"),
+    (("states", "States"), "a state machine (XState or Step Functions)"),
+    (("resources", "stencilset"), "a model of another editor"),
+)
+
+
+def _reason(content: JsonValue) -> str:
+    several = react_flow.count_of_flows(content)
+    if several > 1:
+        return f"It holds {several} flows. Import one at a time."
+    if not isinstance(content, dict):
+        return "A flow is a JSON object with `nodes` and `edges`."
+    for members, what in _UNSUPPORTED:
+        if any(member in content for member in members):
+            return f"This is {what}, which is not supported. Draw it as Mermaid, or send `nodes` and `edges`."
+    named = ", ".join(f"`{name[:40]}`" for name in list(content)[:8])
+    return (
+        f"It has no `nodes`{f', only {named}' if named else ''}. Send `nodes` and `edges`, as React Flow writes them."
+    )
+
+
+def _refused(reason: str) -> InvalidRequest:
+    return InvalidRequest(f"The text holds no flow that can be read. {reason}", [(["body", "text"], reason)])
