@@ -127,6 +127,9 @@ class Guest:
     packages: tuple[str, ...]  #: dotted; their folders are visible inside, read-only
     module: str | None = None  #: has ``serve(requests, replies)``, which answers until the requests end
     command: tuple[str, ...] = ()  #: without a module: the program and its arguments
+    #: Whether it rests by a read whose size says how its call ended (``sandbox/guest/resting.py``); one that does not
+    #: keeps a secret from its code, and seals with it what it says of that.
+    rests: bool = True
     threads: int = 0  #: that the interpreter starts on its own account, beyond the first
 
 

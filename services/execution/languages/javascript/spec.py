@@ -96,7 +96,7 @@ JAVASCRIPT = LanguageSpec(
     name="javascript",
     versions=partial(version_of, _NODE),
     install="Node.js (Debian: apt-get install nodejs)",
-    guest=Guest(packages=(_GUEST,), command=(str(_NODE), path_inside(_GUEST, "kernel.js")), threads=16),
+    guest=Guest(packages=(_GUEST,), command=(str(_NODE), path_inside(_GUEST, "kernel.js")), rests=False, threads=16),
     codec=JavascriptCodec(),
     frames="written",
     analysis=Analysis(

@@ -14,7 +14,7 @@ from typing import Any, cast
 from services.execution.languages.python.guest import tables
 from services.execution.languages.python.guest.libraries import seed_all, use_pandas
 from services.execution.languages.python.guest.soundness import demand_sound
-from services.execution.languages.python.guest.values import exactly, inward, listed, looks, outward, view
+from services.execution.languages.python.guest.values import class_name, exactly, inward, listed, looks, outward, view
 from services.execution.sandbox.guest import service
 from services.execution.sandbox.guest.displays import Displays, figure_of, picture, rendered
 from services.execution.sandbox.guest.isolate import CODE, OUT, WORK
@@ -72,13 +72,13 @@ class PythonKernel:
 
     def _described_result(self, value: object, take: str) -> Message:
         if take == "view":
-            return {"value": None if value is None else view(value), "class": type(value).__name__}
+            return {"value": None if value is None else view(value), "class": class_name(value)}
         if "result" in self.space:
             value = self.space["result"]
         if tables.is_table(value):  # it leaves whole: drawing it as text would take longer than most code does
             rows = tables.write(value, f"{OUT}/result.arrow", plain=True)
-            return {"class": type(value).__name__, "rows": rows, "table": "result.arrow"}
-        made: dict[str, Json] = {"value": view(value), "class": type(value).__name__}
+            return {"class": class_name(value), "rows": rows, "table": "result.arrow"}
+        made: dict[str, Json] = {"value": view(value), "class": class_name(value)}
         if take == "plot":
             made.update(_plotted(value))
         return made
@@ -88,7 +88,7 @@ class PythonKernel:
         if program.body is not None or program.last is None:
             raise SyntaxError("an expression is wanted, not statements")
         value = run(program, self.space)
-        reply: dict[str, Json] = {"value": view(value), "class": type(value).__name__}
+        reply: dict[str, Json] = {"value": view(value), "class": class_name(value)}
         if (file := request.get("file")) is not None:
             reply["typed"] = outward(value, f"{OUT}/{file}", str(file))
         return reply
@@ -139,7 +139,7 @@ class PythonKernel:
 def _plotted(value: object) -> Message:
     """A picture of the value, or of the figure that is open when the value is none."""
     pyplot = sys.modules.get("matplotlib.pyplot")
-    figure, kind = figure_of(value), type(value).__name__
+    figure, kind = figure_of(value), class_name(value)
     if figure is None and pyplot is not None and pyplot.get_fignums():
         figure = pyplot.gcf()
     made: tuple[str, str | bytes, str] = rendered(value) if figure is None else ("image/png", picture(figure), ".png")

@@ -28,7 +28,8 @@ def is_table(value: object) -> bool:
 
 def _is_subclass(value: object) -> bool:
     pandas = sys.modules.get("pandas")
-    return pandas is not None and isinstance(value, pandas.DataFrame)
+    # Its class as it is, not as it says: that may raise.
+    return pandas is not None and issubclass(type(value), pandas.DataFrame)
 
 
 def to_arrow(value: Any, plain: bool = False) -> Any:
