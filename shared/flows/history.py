@@ -9,7 +9,7 @@ from typing import Literal
 from sqlalchemy import Connection, RowMapping
 
 from shared.flows import statements
-from shared.flows.document import Document, Kind, text_of
+from shared.flows.document import Document, Kind, relative_parent, text_of
 from shared.flows.encoding import decode_operations, encode_operations
 from shared.flows.errors import UndoConflict
 from shared.flows.operations import Add, DoesNotApply, Element, Operation, Update, apply, conflicts, difference
@@ -154,7 +154,10 @@ def left_dangling(before: Document, after: Document, wanted: Sequence[Operation]
         dangling += [
             (Kind.NODE, key)
             for key, item in after.nodes.items()
-            if (group := text_of(item.body, "parentGroupId")) in gone and group in before.nodes
+            if any(
+                group in gone and group in before.nodes
+                for group in (text_of(item.body, "parentGroupId"), relative_parent(item.body))
+            )
         ]
     return dangling
 
