@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, cast
 
-from services.execution.sandbox.guest.isolate import OUT
+from services.execution.sandbox.guest.isolate import OUT, new_file
 from services.execution.sandbox.protocol.wire import Message
 
 _MOST = 50
@@ -48,7 +48,7 @@ class Displays:
             self._announce({"t": "display", "media_type": media_type, "text": content})
             return
         name = f"display-{self._count}{suffix}"
-        with open(os.path.join(OUT, name), "wb") as handle:
+        with open(new_file(os.path.join(OUT, name)), "wb") as handle:
             handle.write(content.encode() if isinstance(content, str) else content)
         self._announce({"t": "display", "media_type": media_type, "file": name})
 

@@ -115,8 +115,10 @@ class _Files:
         return self._path(descriptor, size) if size <= most_bytes else None
 
     def _path(self, source: int, size: int) -> Path:
-        if not self._facts.alive:
-            return Path(f"/proc/self/fd/{source}")
+        opened = Path(f"/proc/self/fd/{source}")
+        # The code may have closed its file to everyone; the descriptor is open all the same.
+        if not self._facts.alive and os.access(opened, os.R_OK):
+            return opened
         self._count += 1
         target = self._folder.path / str(self._count)
         with target.open("xb") as handle:

@@ -167,6 +167,7 @@ function display(value) {
   }
   if (text.length <= LONGEST_INLINE) return send({ t: "display", media_type: mediaType, text });
   const file = `display-${shown}`;
+  fs.rmSync(path.join(OUT, file), { force: true }); // the code's umask may have closed the last one
   fs.writeFileSync(path.join(OUT, file), text);
   return send({ t: "display", media_type: mediaType, file });
 }

@@ -17,7 +17,7 @@ from services.execution.languages.python.guest.soundness import demand_sound
 from services.execution.languages.python.guest.values import class_name, exactly, inward, listed, looks, outward, view
 from services.execution.sandbox.guest import service
 from services.execution.sandbox.guest.displays import Displays, figure_of, picture, rendered
-from services.execution.sandbox.guest.isolate import CODE, OUT, WORK
+from services.execution.sandbox.guest.isolate import CODE, OUT, WORK, new_file
 from services.execution.sandbox.guest.program import compiled, run
 from services.execution.sandbox.protocol.wire import Json, Message
 
@@ -100,7 +100,7 @@ class PythonKernel:
         figure = figure_of(self.space[str(request["name"])])
         if figure is None:
             raise TypeError("it is no figure")
-        with open(f"{OUT}/picture.png", "wb") as handle:
+        with open(new_file(f"{OUT}/picture.png"), "wb") as handle:
             handle.write(picture(figure))
         return {"picture": "picture.png"}
 
@@ -146,7 +146,7 @@ def _plotted(value: object) -> Message:
     media_type, content, suffix = made
     if media_type not in ("image/png", "image/svg+xml"):
         return {}
-    with open(f"{OUT}/result{suffix}", "wb") as handle:
+    with open(new_file(f"{OUT}/result{suffix}"), "wb") as handle:
         handle.write(content.encode() if isinstance(content, str) else content)
     return {"plot": f"result{suffix}", "plot_type": media_type, "class": "Figure" if figure is not None else kind}
 

@@ -33,7 +33,9 @@ local({
 
   # -- looks at values ---------------------------------------------------------------------------------------------
 
-  shape_of <- function(value) {
+  shape_of <- function(value) tryCatch(sizes_of(value), error = function(problem) NULL)
+
+  sizes_of <- function(value) {
     if (!is.null(dim(value))) return(always_list(as.integer(dim(value))))
     if (is.vector(value) && length(value) != 1L) return(always_list(length(value)))
     NULL
@@ -52,6 +54,12 @@ local({
   is_plot <- function(value) inherits(value, c("gg", "ggplot", "recordedplot", "trellis", "grob"))
 
   # -- displays ----------------------------------------------------------------------------------------------------
+
+  # A file of ours can be written whatever umask, or file, the code has left there.
+  fresh <- function(path) {
+    unlink(path)
+    path
+  }
 
   open_device <- function(...) {
     grDevices::png("/out/plot-%03d.png", type = "cairo", width = 1200, height = 800, res = 150)
@@ -104,7 +112,7 @@ local({
     made <- list(class = class(value)[1L])
     drawn <- is_plot(value) && (last$visible || take == "plot")
     if (drawn && take == "plot") {
-      grDevices::png("/out/result.png", type = "cairo", width = 1200, height = 800, res = 150)
+      grDevices::png(fresh("/out/result.png"), type = "cairo", width = 1200, height = 800, res = 150)
       print(value)
       grDevices::dev.off()
       made <- c(made, list(plot = "result.png", plot_type = "image/png"))
@@ -119,7 +127,7 @@ local({
       }
     }
     if (take != "view" && is.data.frame(value)) {
-      made <- c(made, list(table = "result.table", columns = write_table(value, "/out/result.table"), rows = nrow(value)))
+      made <- c(made, list(table = "result.table", columns = write_table(value, fresh("/out/result.table")), rows = nrow(value)))
     }
     if (last$visible || take != "view") made <- c(made, list(value = if (is_plot(value)) plot_view(value) else view(value)))
     made
@@ -130,7 +138,7 @@ local({
   typed <- function(value, name) {
     look <- if (is_plot(value)) plot_view(value) else view(value)
     if (is.data.frame(value)) {
-      columns <- write_table(value, file.path("/out", name))
+      columns <- write_table(value, fresh(file.path("/out", name)))
       plain <- is.integer(attr(value, "row.names"))
       notes <- if (plain) list() else list("its row names stay behind")
       notes <- structure(json(notes), class = "json")
@@ -172,7 +180,7 @@ local({
     picture = function(request) {
       value <- get(request$name, envir = globalenv(), inherits = FALSE)
       if (!is_plot(value)) stop("it is no figure")
-      grDevices::png("/out/picture.png", type = "cairo", width = 1200, height = 800, res = 150)
+      grDevices::png(fresh("/out/picture.png"), type = "cairo", width = 1200, height = 800, res = 150)
       print(value)
       grDevices::dev.off()
       list(picture = "picture.png")
