@@ -15,7 +15,6 @@ from shared.contracts.transform import CellsSent, TransformInput, UnverifiedReas
 from shared.languages import LANGUAGES
 from shared.llm.chat import Prompts, RenderedPrompt
 
-_SECOND = ("sql", "python")  #: what a result is computed in a second time: the first one that its code is not in
 KEY = "execution.transform"
 _WANTED: Mapping[str, str] = {
     "table": "The result must be one table.",
@@ -209,10 +208,7 @@ class Feedback:
         return self.reads_checks and self.request.confirm == "auto"
 
     def _self_checks(self, name: str) -> list[str]:
-        if name != "first" or not self.asks_for_checks:
-            return []
-        other = next(row for row in _SECOND if row != self.request.language)
-        return [self._text("checks", second=other, second_language=LANGUAGES[other].title).strip()]
+        return [self._text("checks").strip()] if name == "first" and self.asks_for_checks else []
 
     @property
     def masked(self) -> bool:

@@ -79,7 +79,6 @@ class Zygote:
             "module": guest.module,
             "command": list(guest.command),
             "threads": guest.threads,
-            "rests": guest.rests,
             "memfd": memfd,
         }
         try:
