@@ -8,9 +8,9 @@ from pathlib import Path
 from services.execution.inputs import fetch_files
 from services.execution.sandbox.host.sandbox import Sandbox
 from services.execution.sandbox.run import Outcome, Run, Shown
-from services.execution.sessions import Interpreters
+from services.execution.sessions import Interpreters, wall_seconds
 from shared.contracts.common import Isolation
-from shared.contracts.execute import Artifact, Display, ExecuteInput, ExecuteResult
+from shared.contracts.execute import Artifact, Display, ExecuteInput, ExecuteResult, Verdict
 from shared.jobs.job import Context, Files
 
 _SUFFIXES = {"image/png": "png", "image/svg+xml": "svg", "image/jpeg": "jpg", "text/html": "html", "text/plain": "txt"}
@@ -29,15 +29,18 @@ class Execute:
             if request.session:
                 with self._interpreters.run(context, request, folder) as (outcome, state):
                     return _kept(context, outcome).model_copy(update={"session": state})
+            files = fetch_files(context.files, request.files, folder)
             run = Run(
                 language=request.language,
                 code=request.code,
-                files=fetch_files(context.files, request.files, folder),
+                files=files,
                 stdin=request.stdin.encode(),
-                limits=request.limits,
+                limits=request.limits.model_copy(update={"wall_seconds": wall_seconds(context, request.limits)}),
                 seed=request.seed,
             )
             with self._sandbox.run(run, context.cancelled, context.report.output) as outcome:
+                if outcome.verdict is Verdict.TIMEOUT_WALL and run.limits.wall_seconds < request.limits.wall_seconds:
+                    context.report.warn("The job's budget of seconds ended the code, before its wall time limit.")
                 return _kept(context, outcome)
 
 

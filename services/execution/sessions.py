@@ -19,7 +19,7 @@ from services.execution.sandbox.host.sandbox import Sandbox
 from services.execution.sandbox.host.scratch import TemporaryFolder
 from services.execution.sandbox.host.session import Session
 from services.execution.sandbox.run import KernelError, Outcome
-from shared.contracts.execute import ExecuteInput, SessionState, Verdict
+from shared.contracts.execute import ExecuteInput, Limits, SessionState, Verdict
 from shared.errors import InvalidRequest, UserCodeFailed
 from shared.jobs.job import Context, FinishedJob
 
@@ -67,8 +67,14 @@ class Interpreters:
             session, repeated = self._opened(context, request, earlier, folder, stack)
             _place(session, context, request, folder / "new")
             _limit(session, context, request)
-            outcome = _executed(session, context, request, folder)
+            try:
+                outcome = _executed(session, context, request, folder)
+            except KernelError:
+                session, outcome = self._executed_anew(context, request, folder, stack)
+                repeated = 0
             alive = session.alive and outcome.verdict.value in _LIVED
+            if not session.alive and outcome.verdict.value in _LIVED:
+                context.report.warn("The code ended the interpreter of its session; the next job begins in a new one.")
             yield outcome, SessionState(calls=len(earlier) + 1, repeated=repeated, alive=alive)
             if alive:
                 self._keep(context, _Waiting(context.job.tenant_id, session, stack.pop_all()))
@@ -82,17 +88,40 @@ class Interpreters:
             if waiting is not None:
                 stack.push(waiting.stack)
                 return waiting.session, 0
-        limits = request.limits if not earlier else _input(earlier[0]).limits
-        session = stack.enter_context(self._sandbox.session(request.language, limits, {}))
+        session = self._new(request, earlier, stack)
         repeated = 0
         for job in earlier:
-            if (job.result.get("verdict")) in _LIVED:
+            if _left_it_alive(job):
                 with TemporaryFolder(folder, "earlier") as again:
                     _repeat(session, context, _input(job), again.path)
                 repeated += 1
+        if earlier and not _left_it_alive(earlier[-1]):
+            context.report.warn("The job before this one ended the interpreter of the session: this one is new.")
         if repeated:
             context.report.warn(f"The interpreter of this session was gone: its {repeated} earlier jobs ran again.")
         return session, repeated
+
+    def _new(self, request: ExecuteInput, earlier: Sequence[FinishedJob], stack: ExitStack) -> Session:
+        limits = request.limits if not earlier else _input(earlier[0]).limits
+        return stack.enter_context(self._sandbox.session(request.language, limits, {}))
+
+    def _executed_anew(
+        self, context: Context, request: ExecuteInput, folder: Path, stack: ExitStack
+    ) -> tuple[Session, Outcome]:
+        """Run a job in an interpreter that knows nothing: that of its session ended by itself, and would do so again.
+
+        Raises: UserCodeFailed, JobCancelled, NotFound, LanguageUnavailable, SandboxUnavailable.
+        """
+        context.report.warn(
+            "The interpreter of this session ended by itself between two jobs; this one is new and has nothing of them."
+        )
+        session = self._new(request, _earlier(context, request), stack)
+        _place(session, context, request, folder / "new")
+        _limit(session, context, request)
+        try:
+            return session, _executed(session, context, request, folder)
+        except KernelError as error:
+            raise UserCodeFailed(f"The interpreter of the session ended: {error}") from None
 
     def _taken(self, tenant_id: str, job_id: str) -> _Waiting | None:
         with self._changing:
@@ -145,9 +174,20 @@ def _input(job: FinishedJob) -> ExecuteInput:
     return ExecuteInput.model_validate(job.input)
 
 
+def _left_it_alive(job: FinishedJob) -> bool:
+    """Whether the interpreter went on after this job; what ended it is not to be run again."""
+    state = job.result.get("session")
+    ended = isinstance(state, dict) and state.get("alive") is False
+    return job.result.get("verdict") in _LIVED and not ended
+
+
+def wall_seconds(context: Context, limits: Limits) -> float:
+    """The wall time that code may take: its limit, or what is left of the job's budget, if that is less."""
+    return max(_LEAST_SECONDS, min(limits.wall_seconds, context.budget.seconds_left))
+
+
 def _limit(session: Session, context: Context, request: ExecuteInput) -> None:
-    wall = min(request.limits.wall_seconds, context.budget.seconds_left)
-    session.within(max(_LEAST_SECONDS, wall), request.limits.cpu_seconds)
+    session.within(wall_seconds(context, request.limits), request.limits.cpu_seconds)
 
 
 def _place(session: Session, context: Context, request: ExecuteInput, folder: Path) -> None:
@@ -175,8 +215,5 @@ def _repeat(session: Session, context: Context, request: ExecuteInput, folder: P
 
 
 def _executed(session: Session, context: Context, request: ExecuteInput, folder: Path) -> Outcome:
-    """Raises: UserCodeFailed when the interpreter is gone, JobCancelled."""
-    try:
-        return session.execute(request.code, context.report.output, context.cancelled, collect=folder)
-    except KernelError as error:
-        raise UserCodeFailed(f"The interpreter of the session ended: {error}") from None
+    """Raises: KernelError when the interpreter is gone, JobCancelled."""
+    return session.execute(request.code, context.report.output, context.cancelled, collect=folder)

@@ -8,7 +8,18 @@ from collections.abc import Iterable, Sequence
 
 from pydantic import JsonValue
 
-from shared.flows.document import Document, Item, Json, Kind, description_of, is_group, label_of, position_of, text_of
+from shared.flows.document import (
+    Document,
+    Item,
+    Json,
+    Kind,
+    description_of,
+    group_of,
+    is_group,
+    label_of,
+    position_of,
+    text_of,
+)
 
 _CHARACTERS = 3.5  #: of JSON and names, to a token
 _WORD = re.compile(r"\w{3,}")
@@ -50,7 +61,7 @@ def _node(key: str, body: Json) -> Json:
     if description := description_of(body):
         data["description"] = description
     node: Json = {"id": key, "type": text_of(body, "type") or "default", "position": {"x": x, "y": y}, "data": data}
-    if group := text_of(body, "parentGroupId"):
+    if group := group_of(body):
         node["parentGroupId"] = group
     if is_group(body):
         node["isCollapsed"] = body.get("isCollapsed") is True

@@ -24,7 +24,7 @@ ElementKind = TypeAliasType(
 FlowFindingCode = TypeAliasType(
     "FlowFindingCode",
     Annotated[
-        Literal["dangling_edge", "orphan", "cycle", "duplicate_label", "unknown_group", "duplicate_edge"],
+        Literal["dangling_edge", "orphan", "cycle", "duplicate_label", "unknown_group", "duplicate_edge", "hidden"],
         Field(description="Kind of finding about a flow"),
     ],
 )

@@ -226,7 +226,7 @@ class FlowSave(Request):
     id: str | None = None
     """Accepted and ignored: the path names the flow"""
     version: int | None = None
-    """Accepted and ignored: `If-Match` names the expected version"""
+    """Version that the document was made from; 412 if the flow has another one by now, unless `If-Match` is sent"""
     created_at: Time | None = None
     """Accepted and ignored: the server sets the creation time"""
     updated_at: Time | None = None

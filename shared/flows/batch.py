@@ -11,6 +11,7 @@ from shared.flows.draft import Draft, JournalEntry
 from shared.flows.operations import DoesNotApply, Operation
 from shared.flows.suggestions import suggest
 from shared.flows.tools.arguments import Arguments, CallFailed, ToolResult
+from shared.flows.tools.subtrees import Held, held, settle
 from shared.flows.tools.table import TOOLS
 
 #: The calls that go along the history instead of changing the draft.
@@ -58,6 +59,7 @@ class Batch:
         self._undone = list(history.undone) if history else []
         self._steps: list[int] = []  #: where each own call begins in the draft's journal
         self._own_undone: list[list[JournalEntry]] = []
+        self._held, self._held_at = Held(), -1  #: what is collapsed away, and the draft's revision of which that is so
 
     @property
     def only_moves(self) -> bool:
@@ -106,7 +108,10 @@ class Batch:
         tool = TOOLS.get(call.name)
         if tool is None or tool.run is None:
             raise CallFailed(f"Unknown tool: {call.name}")
+        before = self._held if self._held_at == self.draft.revision else held(self.draft)
         result = tool.run(self.draft, Arguments(call.params))
+        self._held = settle(self.draft, before, mark)
+        self._held_at = self.draft.revision
         self._steps.append(mark)
         self._own_undone.clear()
         self._undone.clear()

@@ -117,6 +117,27 @@ def position_of(body: Mapping[str, JsonValue]) -> tuple[float, float]:
     return _number(position.get("x")), _number(position.get("y"))
 
 
+def group_of(body: Mapping[str, JsonValue]) -> str:
+    """Return the id of the group that a node is in, ours or React Flow's parent; empty for none."""
+    return text_of(body, "parentGroupId") or relative_parent(body)
+
+
+def relative_parent(body: Mapping[str, JsonValue]) -> str:
+    """Return the node whose corner a position counts from: React Flow's ``parentId``, ``parentNode`` in version 11."""
+    return text_of(body, "parentId") or text_of(body, "parentNode")
+
+
+def corner_of(nodes: Table, key: str) -> tuple[float, float]:
+    """Return a node's position in the diagram, whatever parents it is relative to."""
+    x, y = position_of(nodes[key].body)
+    seen = {key}
+    while (key := relative_parent(nodes[key].body)) in nodes and key not in seen:
+        seen.add(key)
+        parent_x, parent_y = position_of(nodes[key].body)
+        x, y = x + parent_x, y + parent_y
+    return min(max(x, -MAX_COORDINATE), MAX_COORDINATE), min(max(y, -MAX_COORDINATE), MAX_COORDINATE)
+
+
 def _number(value: JsonValue) -> float:
     if not isinstance(value, (int, float)) or isinstance(value, bool):
         return 0

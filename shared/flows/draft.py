@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from shared.flows.document import Document, Item, Json, Kind, label_of, random_id, text_of
+from shared.flows.document import Document, Item, Json, Kind, group_of, label_of, random_id, relative_parent, text_of
 from shared.flows.operations import Element, Operation, apply, difference
 
 
@@ -46,6 +46,16 @@ class Index:
             self._keys.setdefault(name, {})[key] = None
 
 
+def _marks(body: Json) -> Iterator[str]:
+    data = body.get("data")
+    if isinstance(data, dict) and data.get("collapsed") is True:
+        yield "collapsed"
+    if body.get("isCollapsed") is True:
+        yield "collapsed group"
+    if body.get("subtreeHidden") is True:
+        yield "subtreeHidden"
+
+
 class Draft:
     """A copy of a document that a batch changes."""
 
@@ -60,7 +70,9 @@ class Draft:
         self._touched: dict[Element, None] = {}
         self._incident = Index(lambda body: {text_of(body, "source"), text_of(body, "target")})
         self._labelled = Index(lambda body: (label_of(body),))
-        self._members = Index(lambda body: (text_of(body, "parentGroupId"),))
+        self._attached = Index(lambda body: {text_of(body, "parentGroupId"), relative_parent(body)})
+        self._marked = Index(_marks)
+        self.revision = 0  #: counts every change, also one that is taken back
         self._outgoing = Index(lambda body: (text_of(body, "source"),))
 
     def incident(self, node: str) -> list[str]:
@@ -77,7 +89,15 @@ class Draft:
 
     def members(self, group: str) -> list[str]:
         """The nodes right inside a group."""
-        return self._members.keys(group, self.nodes)
+        return [key for key in self.attached(group) if group_of(self.nodes[key].body) == group]
+
+    def attached(self, node: str) -> list[str]:
+        """Return the nodes that name this one as their group or as the parent that their position counts from."""
+        return self._attached.keys(node, self.nodes)
+
+    def marked(self, mark: str) -> list[str]:
+        """Return the nodes that are ``collapsed`` roots, ``collapsed group`` or ``subtreeHidden``."""
+        return self._marked.keys(mark, self.nodes)
 
     def add(self, kind: Kind, key: str, body: Json) -> None:
         """Put a new element at the end of its list."""
@@ -114,6 +134,11 @@ class Draft:
         """A position in the journal that ``roll_back`` can return to."""
         return len(self._journal)
 
+    def added_edges(self, mark: int) -> list[str]:
+        """Return the edges that were added since the mark and are still there."""
+        added = (entry.key for entry in self._journal[mark:] if entry.kind is Kind.EDGE and entry.before is None)
+        return [key for key in dict.fromkeys(added) if key in self.edges]
+
     def roll_back(self, mark: int) -> list[JournalEntry]:
         """Return to the mark; the result is what ``reapply`` needs to redo the changes."""
         entries = self._journal[mark:]
@@ -143,6 +168,7 @@ class Draft:
 
     def _set(self, kind: Kind, key: str, item: Item | None) -> None:
         table = self._table(kind)
+        self.revision += 1
         before = table.get(key)
         if item is None:
             table.pop(key, None)
@@ -154,7 +180,8 @@ class Draft:
     def _indexes(self, kind: Kind) -> Iterator[Index]:
         if kind is Kind.NODE:
             yield self._labelled
-            yield self._members
+            yield self._attached
+            yield self._marked
         elif kind is Kind.EDGE:
             yield self._incident
             yield self._outgoing

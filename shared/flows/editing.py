@@ -12,9 +12,11 @@ from shared.flows import history
 from shared.flows.batch import HISTORY_CALLS, Batch, Move
 from shared.flows.calls import Call, CallOutcome
 from shared.flows.document import Document, Kind, resembles
+from shared.flows.draft import Draft
 from shared.flows.history import Edit
 from shared.flows.operations import Operation, Update, difference, weight
 from shared.flows.store import Author, Flow, FlowStore
+from shared.flows.tools.subtrees import Held, held, settle
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ def replacement(
     """The edit that replaces a document by another; equal elements are not touched. ``page``: see ``Edit``."""
     if resembles(before, after):
         return Edit((), (), summary, name=name)
-    aligned = _aligned(before, after)
+    aligned = _aligned(before, _released(before, after))
     forward, inverse = difference(before, aligned), difference(aligned, before)
     heavy = weight(forward, aligned)
     return Edit(forward, inverse, summary, drag=not join, join=join, page=page, weight=heavy, name=name)
@@ -128,6 +130,19 @@ def _aligned(before: Document, after: Document) -> Document:
             top += known is None
         tables.append(table)
     return Document(tables[0], tables[1], after.settings, top)
+
+
+def _released(before: Document, after: Document) -> Document:
+    """Return the new document without the marks of nodes whose collapsed root it does not have any more."""
+    draft = Draft(after)
+    if not any(
+        item.body.get("hidden") is True or item.body.get("subtreeHidden") is True for item in after.nodes.values()
+    ):
+        return after
+    earlier = held(Draft(before))
+    kept = {key for key in (*earlier.below, *earlier.inside) if key in after.nodes}
+    settle(draft, Held(earlier.below & kept, earlier.inside & kept), draft.mark())
+    return draft.document()
 
 
 def _order_kept(before: Document, after: Document, kind: Kind) -> bool:

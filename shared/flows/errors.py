@@ -32,7 +32,7 @@ class UndoConflict(Conflict):
     def __init__(self, conflicts: Sequence[tuple[str, str]]) -> None:
         named: JsonValue = [{"kind": kind, "id": key} for kind, key in conflicts[:100]]
         super().__init__(
-            "Elements of that change have been changed since; undo the later changes first, or edit them by hand.",
+            "Elements of that change have been changed since. Undo the later changes first, or edit them by hand.",
             conflicts=named,
         )
 

@@ -1,4 +1,4 @@
-"""Change sets: a new one cuts what could be redone, undo and redo go along them, alone or past those of others."""
+"""Change sets: a new one cuts what its author could redo; undo and redo follow them, alone or past those of others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal
 from sqlalchemy import Connection, RowMapping
 
 from shared.flows import statements
-from shared.flows.document import Document, Kind, text_of
+from shared.flows.document import Document, Kind, relative_parent, text_of
 from shared.flows.encoding import decode_operations, encode_operations
 from shared.flows.errors import UndoConflict
 from shared.flows.operations import Add, DoesNotApply, Element, Operation, Update, apply, conflicts, difference
@@ -63,7 +63,8 @@ def change(store: FlowStore, connection: Connection, flow: Flow, author: Author,
         return after
     quiet = _keeps_redo_tail(connection, flow, edit)
     if not quiet:
-        connection.execute(statements.cut_redo_tail(flow.key))
+        for statement in statements.cut_redo_tail(flow.key, author.actor):
+            connection.execute(statement)
     join, moves_only = edit.join or quiet, edit.drag and _only_moves(forward)
     last = _last(connection, flow) if join or moves_only or edit.places else None
     if last and (join or _same_drag(last, author, edit, moves_only) or _settles(connection, flow, edit, last)):
@@ -112,8 +113,11 @@ def walk(
     wanted, made = (inverse, forward) if kind == "undo" else (forward, inverse)
     _check(flow.document, wanted, made, alone=scope == "mine", placed=scope == "mine" and kind == "undo")
     after = store.write(connection, flow, kind, author, wanted)
-    values: dict[str, object] = {"undone_at": after.version if kind == "undo" else None}
-    connection.execute(statements.rewrite_change_set(flow.key, row["seq"], values))
+    if row["cut"]:
+        connection.execute(statements.redone(flow.key, row["seq"]))
+    else:
+        values: dict[str, object] = {"undone_at": after.version if kind == "undo" else None}
+        connection.execute(statements.rewrite_change_set(flow.key, row["seq"], values))
     return Step(after, row["summary"])
 
 
@@ -154,7 +158,10 @@ def left_dangling(before: Document, after: Document, wanted: Sequence[Operation]
         dangling += [
             (Kind.NODE, key)
             for key, item in after.nodes.items()
-            if (group := text_of(item.body, "parentGroupId")) in gone and group in before.nodes
+            if any(
+                group in gone and group in before.nodes
+                for group in (text_of(item.body, "parentGroupId"), relative_parent(item.body))
+            )
         ]
     return dangling
 

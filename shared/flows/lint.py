@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from shared.contracts.flow import Finding
-from shared.flows.document import Document, is_group, label_of, text_of
+from shared.flows.document import Document, is_group, label_of, relative_parent, text_of
+from shared.flows.draft import Draft
+from shared.flows.tools.subtrees import held
 
 _MOST_IDS = 50
 _MOST_FINDINGS = 200
 
 
 def lint(document: Document) -> list[Finding]:
-    """Dangling and duplicate edges, cycles, nodes without edges, duplicate labels, unknown groups."""
+    """Dangling and duplicate edges, cycles, nodes without edges, duplicate labels, unknown groups, lost nodes."""
     findings = [
         *_dangling(document),
         *_duplicate_edges(document),
@@ -20,6 +22,7 @@ def lint(document: Document) -> list[Finding]:
         *_orphans(document),
         *_duplicate_labels(document),
         *_unknown_groups(document),
+        *_hidden(document),
     ]
     return findings[:_MOST_FINDINGS]
 
@@ -72,11 +75,24 @@ def _duplicate_labels(document: Document) -> Iterator[Finding]:
 
 def _unknown_groups(document: Document) -> Iterator[Finding]:
     for key, item in document.nodes.items():
-        group = text_of(item.body, "parentGroupId")
-        if group and not (group in document.nodes and is_group(document.nodes[group].body)):
-            yield Finding(
-                code="unknown_group", message=f"Node {key} is in group {group}, which is not there", ids=[key]
-            )
+        group, parent = text_of(item.body, "parentGroupId"), relative_parent(item.body)
+        missing = group and not (group in document.nodes and is_group(document.nodes[group].body))
+        missing_parent = parent and (parent not in document.nodes or parent == key)
+        if missing or missing_parent:
+            where = f"in group {group}" if missing else f"inside {parent}"
+            yield Finding(code="unknown_group", message=f"Node {key} is {where}, which is not there", ids=[key])
+
+
+def _hidden(document: Document) -> Iterator[Finding]:
+    """Yield nodes that stay hidden although nothing collapsed hides them."""
+    hidden = [key for key, item in document.nodes.items() if item.body.get("hidden") is True]
+    if not hidden:
+        return
+    away = held(Draft(document))
+    lost = [key for key in hidden if key not in away.below and key not in away.inside]
+    if lost:
+        named = f"{len(lost)} nodes are" if len(lost) > 1 else f"Node {lost[0]} is"
+        yield Finding(code="hidden", message=f"{named} hidden, and nothing collapsed hides them", ids=lost[:_MOST_IDS])
 
 
 def successors(document: Document) -> dict[str, list[str]]:

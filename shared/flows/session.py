@@ -81,7 +81,7 @@ class EditSession:
             outcome
             for outcomes in self._outcomes[:-1]
             for outcome in outcomes
-            if outcome.success and not outcome.rolled_back
+            if outcome.success and not outcome.rolled_back and not outcome.repeated
         ]
         last = self._outcomes[-1] if self._outcomes else []
         return worked + [outcome for outcome in last if not (outcome.repeated and outcome.success)]

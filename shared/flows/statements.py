@@ -181,8 +181,19 @@ def rewrite_change_set(flow: FlowKey, seq: int, values: dict[str, object]) -> Up
     return update(change_sets).where(_of(change_sets, flow), change_sets.c.seq == seq).values(**values)
 
 
-def cut_redo_tail(flow: FlowKey) -> Delete:
-    return delete(change_sets).where(_of(change_sets, flow), change_sets.c.undone_at.is_not(None))
+def cut_redo_tail(flow: FlowKey, actor: str) -> tuple[Delete, Update]:
+    """Drop what the author of a new change could redo; what others undid stays for them alone."""
+    undone_ones = _of(change_sets, flow) & change_sets.c.undone_at.is_not(None)
+    own = change_sets.c.actor == actor
+    others = undone_ones & ~own & ~change_sets.c.cut
+    return delete(change_sets).where(undone_ones, own), update(change_sets).where(others).values(cut=True)
+
+
+def redone(flow: FlowKey, seq: int) -> Update:
+    """Put an entry that was cut back into the history, as the last one."""
+    last = select(func.max(change_sets.c.seq) + 1).where(_of(change_sets, flow)).scalar_subquery()
+    entry = _of(change_sets, flow) & (change_sets.c.seq == seq)
+    return update(change_sets).where(entry).values(undone_at=None, cut=False, seq=last)
 
 
 def drop_beyond(flow: FlowKey, depth: int, most_bytes: int) -> Delete:
@@ -211,10 +222,9 @@ def applied(flow: FlowKey, limit: int, actor: str | None = None) -> Select[Any]:
 
 
 def undone(flow: FlowKey, limit: int, actor: str | None = None) -> Select[Any]:
-    """The entries undone, the next to redo first."""
+    """The entries undone, the next to redo first; those that a later edit cut are for their author alone."""
     rows = select(change_sets).where(_of(change_sets, flow), change_sets.c.undone_at.is_not(None))
-    if actor is not None:
-        rows = rows.where(change_sets.c.actor == actor)
+    rows = rows.where(~change_sets.c.cut if actor is None else change_sets.c.actor == actor)
     return rows.order_by(change_sets.c.undone_at.desc()).limit(limit)
 
 
@@ -234,7 +244,7 @@ def extent(flow: FlowKey) -> Select[int, int, Any]:
         func.count().label("entries"),
         func.count().filter(is_applied).label("in_effect"),
         func.max(change_sets.c.at).filter(is_applied).label("newest_at"),
-    ).where(_of(change_sets, flow))
+    ).where(_of(change_sets, flow), ~change_sets.c.cut)
 
 
 def add_proposal(flow: FlowKey, values: dict[str, object]) -> Insert:

@@ -95,6 +95,7 @@ change_sets = Table(
     Column("summary", Text, nullable=False),
     Column("moves_only", Boolean, nullable=False),  # nothing but positions: the next drag of the same nodes may join
     Column("undone_at", BigInteger),  # the version that undid it; null while it is applied
+    Column("cut", Boolean, nullable=False, server_default="false"),  # others edited since: only its author may redo it
     _operations("forward"),
     _operations("inverse"),
     _time("at"),

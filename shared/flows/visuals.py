@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping
 
 from pydantic import JsonValue
@@ -27,6 +28,8 @@ DEFAULTS: Mapping[str, float | str] = {
 }
 
 WIDTH, HEIGHT, SPACING, ZOOM = (60, 600), (24, 320), (10, 400), (0.2, 2.5)
+
+MAX_EXTENT = 100_000.0  #: of a node, as React Flow has it
 
 BACKGROUND, ZOOM_AT = "/colors/background", "/dimensions/zoom"
 
@@ -74,10 +77,27 @@ def color(settings: Table, pointer: str, otherwise: str = "") -> str:
     return str(DEFAULTS.get(pointer, DEFAULTS.get(otherwise, "")))
 
 
-def size_of(settings: Table, node: str) -> tuple[float, float]:
-    """Width and height of a node."""
-    width = number(settings, node_size(node, "width"), node_size(None, "width"))
-    return width, number(settings, node_size(node, "height"), node_size(None, "height"))
+def size_of(settings: Table, node: str, body: Mapping[str, JsonValue] | None = None) -> tuple[float, float]:
+    """Return width and height of a node: its setting, else what React Flow has of it, else the default."""
+    width, height = (_extent(settings, node, body or {}, name) for name in ("width", "height"))
+    return width, height
+
+
+def _extent(settings: Table, node: str, body: Mapping[str, JsonValue], name: str) -> float:
+    if node_size(node, name) not in settings:
+        for holder in (body, body.get("style"), body.get("measured")):
+            own = _pixels(holder.get(name)) if isinstance(holder, Mapping) else 0
+            if own > 0:
+                return own
+    return number(settings, node_size(node, name), node_size(None, name))
+
+
+def _pixels(value: JsonValue) -> float:
+    """Return a size that is a number, or a CSS length in pixels; 0 for any other."""
+    if isinstance(value, str) and (match := re.fullmatch(r"\s*(\d{1,6}(?:\.\d{1,6})?)(?:px)?\s*", value)):
+        return float(match[1])
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return min(float(value), MAX_EXTENT) if is_number and math.isfinite(value) else 0  # type: ignore[arg-type]
 
 
 def scaled(value: float, factor: float, within: tuple[float, float]) -> float:

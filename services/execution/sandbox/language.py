@@ -20,7 +20,6 @@ class CodeNames:
     sets: frozenset[str] = frozenset()
     uses: frozenset[str] = frozenset()
     defines: frozenset[str] = frozenset()  #: of those set: what its own source text can make again
-    reads: frozenset[str] = frozenset(["*"])  #: all whose value it may see; ``*``: every name, and ``@...``: parts
 
 
 @dataclass(frozen=True)
@@ -38,15 +37,9 @@ class Analysis:
     definitions: Callable[[str], str] = lambda _code: ""  #: code that only defines again what its source defined
     exact: frozenset[str] | None = None  #: types whose values can be saved and restored exactly; ``None``: all
     has_variables: bool = True
-    ambient: frozenset[str] = frozenset()  #: parts of the kernel that any code reads
-    parts: Mapping[str, frozenset[str]] = field(default_factory=dict)  #: what is meant by one name for several parts
-    folds: bool = False  #: names that differ in case alone are one
-    drawn: frozenset[str] = frozenset()  #: parts that no code reads without changing them, but where it names them
 
 
-def names_by_pattern(
-    sets: re.Pattern[str], reads: Callable[[str], frozenset[str]], quoted_names: bool = False
-) -> Callable[[str], CodeNames]:
+def names_by_pattern(sets: re.Pattern[str], quoted_names: bool = False) -> Callable[[str], CodeNames]:
     """Read names without a parser: ``sets`` matches an assignment, whose group is the name; every word may be a use."""
 
     def names_of(code: str) -> CodeNames:
@@ -55,9 +48,7 @@ def names_by_pattern(
         # ``frame.column`` uses ``frame``; in R the dot is part of a name.
         roots = {word.partition(".")[0] for word in words}
         return CodeNames(
-            frozenset(match[match.lastindex or 0] for match in sets.finditer(bare)),
-            frozenset(words | roots),
-            reads=reads(code),
+            frozenset(match[match.lastindex or 0] for match in sets.finditer(bare)), frozenset(words | roots)
         )
 
     return names_of
@@ -136,6 +127,9 @@ class Guest:
     packages: tuple[str, ...]  #: dotted; their folders are visible inside, read-only
     module: str | None = None  #: has ``serve(requests, replies)``, which answers until the requests end
     command: tuple[str, ...] = ()  #: without a module: the program and its arguments
+    #: Whether it rests by a read whose size says how its call ended (``sandbox/guest/resting.py``); one that does not
+    #: keeps a secret from its code, and seals with it what it says of that.
+    rests: bool = True
     threads: int = 0  #: that the interpreter starts on its own account, beyond the first
 
 

@@ -15,6 +15,7 @@ from shared.contracts.transform import CellsSent, TransformInput, UnverifiedReas
 from shared.languages import LANGUAGES
 from shared.llm.chat import Prompts, RenderedPrompt
 
+_SECOND = ("sql", "python")  #: what a result is computed in a second time: the first one that its code is not in
 KEY = "execution.transform"
 _WANTED: Mapping[str, str] = {
     "table": "The result must be one table.",
@@ -208,7 +209,10 @@ class Feedback:
         return self.reads_checks and self.request.confirm == "auto"
 
     def _self_checks(self, name: str) -> list[str]:
-        return [self._text("checks").strip()] if name == "first" and self.asks_for_checks else []
+        if name != "first" or not self.asks_for_checks:
+            return []
+        other = next(row for row in _SECOND if row != self.request.language)
+        return [self._text("checks", second=other, second_language=LANGUAGES[other].title).strip()]
 
     @property
     def masked(self) -> bool:

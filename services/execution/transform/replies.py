@@ -10,6 +10,7 @@ from shared.languages import LANGUAGES
 
 _BETWEEN_WORDS = str.maketrans("{},:", "    ")
 _LOOK = frozenset({"look", "probe"})
+CHECK = "check"  #: behind a language: code that computes the result a second time
 _MOST_EXPLANATION = 2000
 _DECORATION = " \t\r\n*_`.!\"'"
 _WORD = re.compile(r"\bDONE\b")
@@ -50,6 +51,7 @@ class Code:
 def find_code(reply: str, language: str) -> Code | None:
     """The last non-empty block tagged with the language, else the last untagged one; other tags never run."""
     blocks = [block for block in fenced_blocks(reply) if block.text.strip() and not only_done(block.text)]
+    blocks = [block for block in blocks if CHECK not in block.words]
     own = [block for block in blocks if block.tag in _tags_of(language) or block.tag in _LOOK]
     untagged = [block for block in blocks if not block.tag]
     if not (own or untagged):

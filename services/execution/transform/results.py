@@ -131,7 +131,6 @@ class RunHistory:
     failures: int = 0  #: consecutive runs without a good result
     nudges: int = 0
     prose: int = 0  #: consecutive replies without code
-    stated: list[str] = field(default_factory=list)  #: the checks that the model stated last
     judged: tuple[CodeRun, list[Check]] | None = None  #: what came of them with the latest good result
 
     def add(self, run: CodeRun, explanation: str) -> None:

@@ -112,6 +112,23 @@ class CodeRunner:
                 return self._plot(code, outcome).content()
             return None if outcome.table is None else read_result(outcome.table, self.data, self.request.reader).frame
 
+    def compute(self, language: str, code: str) -> pl.DataFrame | None:
+        """Return the table that code of another language gives on the data; ``None`` when it gives none."""
+        if self.sandbox.languages().get(language) is None or self.is_lazy:
+            return None
+        run = Run(
+            language,
+            code,
+            frames={data.name: Frame(data.arrow) for data in self.data},
+            limits=self._within_budget(self.limits.code),
+            seed=self.request.seed,
+            take="table",
+            collect=False,
+            until="table",
+        )
+        with self.sandbox.run(run, self.cancelled) as outcome:
+            return None if outcome.table is None else read_portable(outcome.table)
+
     def frame_of(self, data: DataRead, path: Path | None = None) -> Frame:
         """Return the data set, or another table in its stead, as the code gets it."""
         return Frame(path or data.arrow, "parquet" if data.lazy else self.request.dataframe)

@@ -44,6 +44,7 @@ class Judgement:
     checks: list[Check]
     sufficient: bool
     failing: tuple[str, ...] = ()  #: of the model's, those that can be read and do not hold
+    different: str = ""  #: how a second computation of the model differs from the result
     empty: bool = False  #: the model stated checks, and all that they notice is a result without rows
 
     @property
@@ -53,6 +54,8 @@ class Judgement:
             UnverifiedReason(code="own_check_failed", message=f"The model stated a check that does not hold: {text}")
             for text in self.failing
         ]
+        if self.different:
+            reasons.append(UnverifiedReason(code="own_check_failed", message=self.different))
         if self.empty:
             reasons.append(UnverifiedReason(code="own_checks_empty", message=_EMPTY))
         return reasons
@@ -72,22 +75,22 @@ def judge(
     named: Mapping[str, pl.DataFrame] = MappingProxyType({}),
 ) -> Judgement:
     """Verify what the model stated of the result of a run, beside what holds of every plain result."""
-    if run.table is None or not stated or not run.table.frame.width:
+    if run.table is None or not run.table.frame.width:
         return Judgement([], False)
     after, before = run.table.frame, inputs[0]
     parsed = {text: _parsed(text) for text in stated[:_MOST_CHECKS]}
     held = {text: one is not None and holds_of(one, before, after, named)[0] for text, one in parsed.items()}
     own = _own_checks(run, inputs, after)
     small = max(frame.height * frame.width for frame in (*inputs, after)) <= _MOST_CELLS
-    holding = small and len(stated) <= _MOST_CHECKS and all(held.values()) and all(own.values())
+    holding = small and len(stated) <= _MOST_CHECKS and all(held.values())
     spoilt = dict(spoilt_results(after)) if holding else {}
     checks = [_tried(text, parsed[text], holds, before, spoilt) for text, holds in held.items()]
-    sufficient = holding and _tell_it_from_spoilt(checks, spoilt)
+    sufficient = holding and bool(stated) and all(own.values()) and _tell_it_from_spoilt(checks, spoilt)
     failing = [text for text, one in parsed.items() if one is not None and not held[text]]
     failing = [text for text in failing if _can_be_checked(parsed[text], before, named)]
-    empty = bool(spoilt) and all(set(check.noticed) <= _SAYS_NOTHING for check in checks)
+    empty = bool(spoilt) and bool(stated) and all(set(check.noticed) <= _SAYS_NOTHING for check in checks)
     checks += [Check(text=text, held=holds, from_="assay") for text, holds in own.items()]
-    return Judgement(checks, sufficient, tuple(failing), empty)
+    return Judgement(checks, sufficient, tuple(failing), empty=empty)
 
 
 def _can_be_checked(check: Assertion | None, before: pl.DataFrame, named: Mapping[str, pl.DataFrame]) -> bool:

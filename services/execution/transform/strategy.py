@@ -15,7 +15,6 @@ from services.execution.transform.feedback import Feedback
 from services.execution.transform.replies import Code, find_code, is_done, said_beside
 from services.execution.transform.results import CodeRun, Entry, RunHistory, RunOutcome
 from services.execution.transform.runner import CodeRunner
-from services.execution.transform.self_checks import stated_in
 from services.execution.transform.verification import Verification
 from shared.contracts.transform import Iteration, Probe
 from shared.errors import JobCancelled
@@ -208,8 +207,7 @@ class Deterministic(Strategy):
     def _run(self, code: Code, reply: ChatReply) -> Step:
         repeated = self.progress.repeats_best(code.text)
         run = self.run_code(code.text, said_beside(reply.text))
-        if stated := stated_in(reply.text):  # what was stated of the same code before still counts
-            self.progress.stated = list(dict.fromkeys([*(self.progress.stated if repeated else ()), *stated]))
+        self.verification.read(reply.text, same_code=repeated)
         if repeated:
             return DONE
         match run.outcome:

@@ -36,6 +36,7 @@ from shared.contracts.transform import (
     Iteration,
     TransformInput,
     TransformResult,
+    UnverifiedReason,
 )
 from shared.declarations.assertions import parse_assertion
 from shared.errors import (
@@ -252,6 +253,7 @@ class _Job:
         best = self.progress.best
         trace = self.verification.trace(best) if best is not None else None
         reasons = self.verification.reasons(best) if best is not None else []
+        self._warn_of_checks(reasons)
         lineage = trace.lineage() if trace is not None and best is not None and best.table is not None else {}
         if self.request.code is not None:
             for reason in reasons:
@@ -287,6 +289,14 @@ class _Job:
         )
         self._remember(best, question)
         return result
+
+    def _warn_of_checks(self, reasons: Sequence[UnverifiedReason]) -> None:
+        """Name the checks that do not hold and that no reason names: signs, and what could not be read."""
+        named = " ".join(reason.message for reason in reasons)
+        for each in self.progress.checks:
+            if not each.held and each.from_ != "caller" and each.text not in named:
+                why = "could not be verified" if each.from_ == "model" else "does not hold"
+                self.context.report.warn(f"a check {why}: {each.text}")
 
     def _observed(self, runner: CodeRunner, best: CodeRun | None) -> list[AssertionCheck]:
         if best is None or best.table is None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from services.execution.transform.cross_check import Computation, computation_in, difference
 from services.execution.transform.origin.trace import Trace
 from services.execution.transform.results import CodeRun, RunHistory, normalised
 from services.execution.transform.runner import CodeRunner
-from services.execution.transform.self_checks import Judgement, judge
-from shared.contracts.transform import UnverifiedReason
+from services.execution.transform.self_checks import Judgement, judge, stated_in
+from shared.contracts.transform import Check, UnverifiedReason
+
+_DIFFERS = "The second computation of the model, {text}, gives another result: {difference}."
 
 
 @dataclass
@@ -21,8 +24,21 @@ class Verification:
     scratch: Path
     optional: frozenset[str] = frozenset()  #: data sets that the code may leave alone
     reads_checks: bool = False  #: whether checks that the model states are verified
+    stated: list[str] = field(default_factory=list, init=False)  #: the checks that the model stated last
+    second: Computation | None = field(default=None, init=False)  #: of the result, as the model wrote it last
+    _judged: tuple[CodeRun, list[str], Computation | None, Judgement] | None = field(default=None, init=False)
     _traces: dict[int, Trace] = field(default_factory=dict, init=False)
     _reported: set[str] = field(default_factory=set, init=False)
+
+    def read(self, reply: str, *, same_code: bool) -> None:
+        """Take the checks of a reply; those stated before with the same code still count."""
+        if not self.reads_checks:
+            return
+        stated, second = stated_in(reply), computation_in(reply, self.runner.request.language)
+        if stated:
+            self.stated = list(dict.fromkeys([*(self.stated if same_code else ()), *stated]))
+        if second is not None and not (same_code and self.second is not None):
+            self.second = second
 
     def trace(self, run: CodeRun) -> Trace:
         """Return where the result came from."""
@@ -31,13 +47,31 @@ class Verification:
         return self._traces[id(run)]
 
     def judge(self, run: CodeRun) -> Judgement:
-        """Verify the checks that the model stated last."""
-        if not self.reads_checks or not self.progress.stated:
-            return Judgement([], False)
-        named = {data.name: data.frame for data in self.runner.data}
-        judgement = judge(self.progress.stated, run, list(named.values()), named)
-        self.progress.judged = (run, judgement.checks)
+        """Verify what the model stated last of the right result."""
+        if self._judged is not None and self._judged[0] is run and self._judged[1:3] == (self.stated, self.second):
+            return self._judged[3]
+        judgement = Judgement([], False)
+        if self.stated or self.second is not None:
+            named = {data.name: data.frame for data in self.runner.data}
+            judgement = self._compared(run, judge(self.stated, run, list(named.values()), named))
+            self.progress.judged = (run, judgement.checks)
+        self._judged = (run, self.stated, self.second, judgement)
         return judgement
+
+    def _compared(self, run: CodeRun, judgement: Judgement) -> Judgement:
+        """With the second computation, which says enough when it gives the same rows."""
+        if self.second is None or run.table is None:
+            return judgement
+        table = self.runner.compute(self.second.language, self.second.code)
+        if table is None:
+            return judgement
+        differs = difference(run.table.frame, table, self.second.code)
+        checks = [Check(text=self.second.text, held=differs is None, from_="model"), *judgement.checks]
+        if differs is not None:
+            message = _DIFFERS.format(text=self.second.text, difference=differs)
+            return replace(judgement, checks=checks, sufficient=False, different=message)
+        sufficient = not judgement.failing and all(each.held for each in checks if each.from_ == "assay")
+        return replace(judgement, checks=checks, sufficient=sufficient, empty=False)
 
     def reasons(self, run: CodeRun) -> list[UnverifiedReason]:
         """Return all that speaks against the result."""

@@ -76,8 +76,10 @@ async def get_flow(request: Request, service: Service, id: Id) -> Prepared | Res
 @router.put("/{id}", summary="Replace a flow's document", response_model=FlowView)
 @EndpointRules(large=True)
 async def save_flow(request: Request, service: Service, id: Id, body: FlowSave) -> Prepared:
-    """One change set; without `settings` or `name` those stay."""
+    """One change set; without `settings` or `name` those stay. 412 when `If-Match`, or else the `version` in the body,
+    is not the flow's current version."""
     flow = await service.lock(id)
+    await service.check_made_from(flow, body.version)
     given = cast("dict[str, JsonValue]", await request.json())
 
     def compared() -> Edit:

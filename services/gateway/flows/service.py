@@ -69,6 +69,14 @@ class FlowService:
             since = version_in(wanted)
             raise await self.run(lambda connection: stale_edit(connection, flow.key, since, flow.version))
 
+    async def check_made_from(self, flow: Flow, version: int | None) -> None:
+        """Refuse a document that names another version than the flow's as its own, unless ``If-Match`` decides.
+
+        Raises: PreconditionFailed, with what has changed.
+        """
+        if version is not None and version != flow.version and "if-match" not in self.request.headers:
+            raise await self.run(lambda connection: stale_edit(connection, flow.key, version, flow.version))
+
     async def edit(self, flow: Flow, calls: Sequence[Call], origin: str, atomic: bool = False) -> Edited:
         """Run calls on a locked flow and write what they did as one change set."""
         batch = await self.run(lambda connection: editing.batch_on(self.store, connection, flow, calls))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from shared.flows.document import Document, is_group, label_of
+from shared.flows.document import Document, label_of
 from shared.flows.forms.outline import Direction, Outline, colors_of, default_colors, drawn, edges_of, outline_of
 
 
@@ -29,7 +29,7 @@ def _inside(group: str, document: Document, outline: Outline, depth: int) -> Ite
     indent = "  " * depth
     for key in outline.inside.get(group, ()):
         body = document.nodes[key].body
-        if is_group(body):
+        if outline.encloses(key, body):
             yield f"{indent}subgraph cluster_{outline.short[key]} {{"
             yield f"{indent}  label={_quoted(label_of(body))};"
             yield f"{indent}  {_quoted(key)} [shape=point, style=invis];"

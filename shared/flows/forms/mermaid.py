@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 
 from shared.flows import visuals
-from shared.flows.document import Document, Item, Json, Kind, is_group, label_of, text_in
+from shared.flows.document import Document, Item, Json, Kind, label_of, text_in
 from shared.flows.forms.outline import Direction, Outline, colors_of, drawn, edges_of, outline_of
 from shared.flows.operations import Add, Operation, Remove
 
@@ -88,7 +88,7 @@ def _inside(group: str, document: Document, outline: Outline, depth: int) -> Ite
     for key in outline.inside.get(group, ()):
         body = document.nodes[key].body
         name, text = outline.short[key], f'"{escaped(label_of(body))}"'
-        if is_group(body):
+        if outline.encloses(key, body):
             yield f"{indent}subgraph {name}[{text}]"
             yield from _inside(key, document, outline, depth + 1)
             yield f"{indent}end"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from shared.flows import visuals
-from shared.flows.document import Document, Kind, is_group, position_of, text_of
+from shared.flows.document import Document, Json, Kind, corner_of, group_of, is_group, text_of
 
 #: Colours that no format can take for its own syntax.
 _PLAIN_COLOR = re.compile(r"#[0-9a-fA-F]{3,8}\Z|[a-zA-Z]+\Z")
@@ -26,17 +26,21 @@ class Outline:
     inside: dict[str, list[str]] = field(default_factory=dict)  #: by group; ``""`` is the diagram itself
     short: dict[str, str] = field(default_factory=dict)  #: n1, n2, ... in order
 
+    def encloses(self, key: str, body: Json) -> bool:
+        """Return whether a node is drawn around others."""
+        return is_group(body) or key in self.inside
+
 
 def outline_of(document: Document) -> Outline:
     outline = Outline()
     nodes = document.nodes
     keys = [key for key in sorted(nodes, key=lambda key: nodes[key].rank) if nodes[key].body.get("id") == key]
-    groups = {key: text_of(nodes[key].body, "parentGroupId") for key in keys}
+    groups = {key: group_of(nodes[key].body) for key in keys}
     for number, key in enumerate(keys, 1):
         outline.order.append(key)
         outline.short[key] = f"n{number}"
         group = groups[key]
-        written_in = group if group in groups and is_group(nodes[group].body) and _reaches_top(key, groups) else ""
+        written_in = group if group in groups and _reaches_top(key, groups) else ""
         outline.inside.setdefault(written_in, []).append(key)
     return outline
 
@@ -63,7 +67,7 @@ def drawn(document: Document, outline: Outline) -> Direction:
     """The direction in which most edges lead; from left to right when there is none."""
     leading = dict.fromkeys(_DIRECTIONS, 0)
     for _, source, target in edges_of(document, outline):
-        (x, y), (to_x, to_y) = position_of(document.nodes[source].body), position_of(document.nodes[target].body)
+        (x, y), (to_x, to_y) = corner_of(document.nodes, source), corner_of(document.nodes, target)
         across, down = to_x - x, to_y - y
         if abs(across) >= abs(down):
             leading["LR" if across >= 0 else "RL"] += across != 0

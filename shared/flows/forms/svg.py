@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from html import escape
 
 from shared.flows import visuals
-from shared.flows.document import Document, is_group, label_of, position_of
+from shared.flows.document import Document, corner_of, is_group, label_of
 from shared.flows.forms.outline import Outline, edges_of, outline_of
 
 _MARGIN = 40.0
@@ -50,7 +50,9 @@ def _boxes(document: Document, outline: Outline) -> dict[str, _Box]:
     boxes: dict[str, _Box] = {}
     visible = [key for key in outline.order if document.nodes[key].body.get("hidden") is not True]
     for key in visible:
-        boxes[key] = _Box(*position_of(document.nodes[key].body), *visuals.size_of(document.settings, key))
+        boxes[key] = _Box(
+            *corner_of(document.nodes, key), *visuals.size_of(document.settings, key, document.nodes[key].body)
+        )
     for key in reversed(visible):
         members = [boxes[member] for member in outline.inside.get(key, ()) if member in boxes]
         if members:

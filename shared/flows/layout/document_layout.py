@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from shared.flows.document import Document, Kind, is_group, position_of, text_of
+from shared.flows.document import Document, Kind, corner_of, group_of, is_group, relative_parent, text_of
 from shared.flows.layout.components import NodeBox, Point, Separation, arrangement
 from shared.flows.visuals import number, size_of, spacing
 
@@ -29,6 +29,14 @@ def layout(document: Document, direction: Direction = "LR") -> dict[str, Point]:
     return _Layout(document, direction).places()
 
 
+def layout_with_sizes(
+    document: Document, direction: Direction
+) -> tuple[dict[str, Point], dict[str, tuple[float, float]]]:
+    """Return the same, and width and height of the groups that have members."""
+    made = _Layout(document, direction)
+    return made.places(), made.frames
+
+
 class _Layout:
     def __init__(self, document: Document, direction: Direction) -> None:
         self._document = document
@@ -38,6 +46,7 @@ class _Layout:
         self._gaps = Separation(vertical, horizontal) if self._swap else Separation(horizontal, vertical)
         self._around = _enclosing(document)
         self._frames: dict[str, _Frame] = {}
+        self.frames: dict[str, tuple[float, float]] = {}  #: width and height of each frame, once it is laid out
 
     def places(self) -> dict[str, Point]:
         self._fill_frames()
@@ -78,7 +87,7 @@ class _Layout:
             seen.add(key)
             if key in self._around:
                 path.append((self._around[key], key))
-            key = text_of(self._document.nodes[key].body, "parentGroupId")
+            key = group_of(self._document.nodes[key].body)
         return path
 
     def _inside_out(self) -> list[str]:
@@ -96,14 +105,20 @@ class _Layout:
         relative.update(zip(members, places, strict=True))
         along = max((a + box.along for (a, _), box in zip(places, sizes, strict=True)), default=0.0)
         across = max((c + box.across for (_, c), box in zip(places, sizes, strict=True)), default=0.0)
-        return NodeBox(along + 2 * _PADDING, across + 2 * _PADDING)
+        box = NodeBox(along + 2 * _PADDING, across + 2 * _PADDING)
+        if frame and any(relative_parent(self._document.nodes[key].body) == frame for key in members):
+            own = self._box(frame)  # React Flow draws such a group in its own size, not around its members
+            box = NodeBox(max(box.along, own.along), max(box.across, own.across))
+        if frame:
+            self.frames[frame] = (box.across, box.along) if self._swap else (box.along, box.across)
+        return box
 
     def _box(self, key: str) -> NodeBox:
-        width, height = size_of(self._document.settings, key)
+        width, height = size_of(self._document.settings, key, self._document.nodes[key].body)
         return NodeBox(height, width) if self._swap else NodeBox(width, height)
 
     def _now(self, key: str) -> Point:
-        x, y = position_of(self._document.nodes[key].body)
+        x, y = corner_of(self._document.nodes, key)
         return (y, x) if self._swap else (x, y)
 
 
@@ -114,8 +129,9 @@ def _enclosing(document: Document) -> dict[str, str]:
     for key, item in nodes.items():
         if item.body.get("hidden") is True or item.body.get("id") != key:
             continue
-        group = text_of(item.body, "parentGroupId")
-        around[key] = group if group in nodes and is_group(nodes[group].body) else ""
+        group = group_of(item.body)
+        holds = group in nodes and (is_group(nodes[group].body) or relative_parent(item.body) == group)
+        around[key] = group if holds else ""
     return {key: group if _is_frame(group, around) else "" for key, group in around.items()}
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from shared.contracts.flow_document import MAX_EDGES
-from shared.flows.document import Json, Kind, text_of
+from shared.flows.document import Json, Kind
 from shared.flows.draft import Draft
 from shared.flows.tools.arguments import MAX_LABEL, Arguments, CallFailed, ToolResult, existing_edge, existing_node
-from shared.flows.tools.subtrees import show_released
 
 _ENDS = "sourceNodeId and targetNodeId are required"
 _LABEL = "edgeId and label are required"
@@ -40,9 +39,8 @@ def update_edge(draft: Draft, arguments: Arguments) -> ToolResult:
 def delete_edge(draft: Draft, arguments: Arguments) -> ToolResult:
     key = arguments.needed("edgeId", "edgeId is required")
     arguments.no_more()
-    below = text_of(draft.edges[existing_edge(draft, key)].body, "target")
+    existing_edge(draft, key)
     draft.remove(Kind.EDGE, key)
-    show_released(draft, [below])
     return ToolResult(edge_id=key)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from shared.flows import visuals
-from shared.flows.document import Json, Kind, is_group, position_of, text_of
+from shared.flows.document import Json, Kind, group_of, is_group, position_of, relative_parent
 from shared.flows.draft import Draft
 from shared.flows.tools.arguments import MAX_LABEL, Arguments, CallFailed, ToolResult, existing_node
 from shared.flows.tools.nodes import check_node_limit
@@ -35,7 +35,8 @@ def create_group(draft: Draft, arguments: Arguments) -> ToolResult:
         "isCollapsed": True,
     }
     if around:
-        body["parentGroupId"] = around
+        relative = all(relative_parent(draft.nodes[member].body) == around for member in members)
+        body["parentId" if relative else "parentGroupId"] = around
         if inside_collapsed(draft, around):
             body["hidden"] = True
     draft.add(Kind.NODE, key, body)
@@ -88,7 +89,7 @@ def _common_group(draft: Draft, members: list[str]) -> str:
         raise CallFailed(f"Nodes not found: {', '.join(unknown)}", unknown[0])
     if len(set(members)) < len(members):
         raise CallFailed("Duplicate member IDs provided")
-    around = {member: text_of(draft.nodes[member].body, "parentGroupId") for member in members}
+    around = {member: group_of(draft.nodes[member].body) for member in members}
     if len(set(around.values())) > 1:
         named = ", ".join(f"{member} ({group or 'no group'})" for member, group in around.items())
         raise CallFailed(f"Cannot group nodes from different parent groups: {named}")
@@ -96,5 +97,5 @@ def _common_group(draft: Draft, members: list[str]) -> str:
 
 
 def _existing_group(draft: Draft, key: str) -> None:
-    if key not in draft.nodes or not is_group(draft.nodes[key].body):
+    if key not in draft.nodes or not (is_group(draft.nodes[key].body) or draft.members(key)):
         raise CallFailed(f"Group {key} not found", key)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shared.contracts.flow_document import MAX_NODES
 from shared.flows import visuals
-from shared.flows.document import MAX_ID, Json, Kind, id_of_label, is_group, position_of, text_of
+from shared.flows.document import MAX_ID, Json, Kind, id_of_label, position_of, text_of
 from shared.flows.draft import Draft
 from shared.flows.tools.arguments import (
     MAX_DESCRIPTION,
@@ -17,7 +17,6 @@ from shared.flows.tools.arguments import (
     one_of,
 )
 from shared.flows.tools.edges import connect
-from shared.flows.tools.subtrees import show_released
 from shared.flows.tools.visibility import inside_collapsed, release
 
 RIGHT_OF_PARENT = 200
@@ -74,13 +73,10 @@ def delete_node(draft: Draft, arguments: Arguments) -> ToolResult:
     key = arguments.needed("nodeId", "nodeId is required")
     arguments.no_more()
     existing_node(draft, key)
-    if is_group(draft.nodes[key].body):
-        release(draft, key)
-    below = draft.children(key)
+    release(draft, key)
     for edge in draft.incident(key):
         draft.remove(Kind.EDGE, edge)
     draft.remove(Kind.NODE, key)
-    show_released(draft, below)
     for pointer in visuals.of_node(key):
         draft.remove(Kind.SETTING, pointer)
     return ToolResult(node_id=key)

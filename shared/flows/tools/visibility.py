@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from shared.flows.document import Kind, is_group, text_of
+from shared.flows.document import Json, Kind, group_of, is_group, position_of, relative_parent, text_of
 from shared.flows.draft import Draft
 
 
@@ -19,7 +19,7 @@ def groups_around(draft: Draft, group: str) -> Iterator[str]:
     while group in draft.nodes and group not in seen:
         seen.add(group)
         yield group
-        group = text_of(draft.nodes[group].body, "parentGroupId")
+        group = group_of(draft.nodes[group].body)
 
 
 def show_members(draft: Draft, group: str) -> None:
@@ -51,16 +51,42 @@ def set_flag(draft: Draft, kind: Kind, key: str, name: str, value: bool) -> None
 
 
 def release(draft: Draft, group: str) -> None:
-    """Move a group's members to the group around it, and show them unless that one hides them."""
-    around = text_of(draft.nodes[group].body, "parentGroupId")
-    members = draft.members(group)
-    for key in members:
-        if around and around != group and around in draft.nodes:
-            draft.change(Kind.NODE, key, parentGroupId=around)
-        else:
-            draft.change(Kind.NODE, key, ("parentGroupId",))
+    """Move a group's members to the group around it, and show them unless that one hides them.
+
+    Positions that count from the group's corner count from that of its own parent then.
+    """
+    body = draft.nodes[group].body
+    around = group_of(body)
+    attached = draft.attached(group)
+    for key in attached:
+        _detach(draft, key, group, around if around != group and around in draft.nodes else "", relative_parent(body))
     hidden = inside_collapsed(draft, around) if around != group else False
-    for key in members:
-        set_hidden(draft, key, hidden)
-        if is_group(draft.nodes[key].body):
+    for key in attached:
+        set_hidden(draft, key, hidden or inside_collapsed(draft, group_of(draft.nodes[key].body)))
+        if draft.members(key):
             show_members(draft, key)
+
+
+def _detach(draft: Draft, key: str, group: str, around: str, parent: str) -> None:
+    """Give one node the group ``around``, and the ``parent`` that its position counts from."""
+    body = draft.nodes[key].body
+    changed: Json = {}
+    gone: list[str] = []
+    if relative_parent(body) == group:
+        (x, y), (left, top) = position_of(body), position_of(draft.nodes[group].body)
+        changed["position"] = {"x": x + left, "y": y + top}
+        gone += [name for name in ("parentId", "parentNode", "extent", "expandParent") if name in body]
+        if parent and parent == around:
+            changed["parentId"] = parent
+            gone.remove("parentId") if "parentId" in gone else None
+    if text_of(body, "parentGroupId") == group:
+        stays = (
+            changed.get("parentId", relative_parent(body))
+            if relative_parent(body) != group
+            else changed.get("parentId")
+        )
+        if around and stays != around:
+            changed["parentGroupId"] = around
+        else:
+            gone.append("parentGroupId")
+    draft.change(Kind.NODE, key, gone, **changed)

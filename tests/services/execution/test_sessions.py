@@ -17,6 +17,7 @@ from shared.contracts.execute import ExecuteInput, ExecuteResult, Verdict
 from shared.errors import InvalidRequest, JobCancelled, UserCodeFailed
 from shared.jobs.job import Context, FinishedJob
 from tests.support.context import MemoryContext, MemoryFiles, MemoryReport
+from tests.support.wait import until
 
 
 @dataclass
@@ -213,3 +214,66 @@ def test_files_that_left_a_session_are_not_kept_twice(tenant: Tenant) -> None:
         assert [artifact.size for artifact in result.artifacts] == [3_000_000]
     scratch = tenant.execute._sandbox._own.folder
     assert [path for path in scratch.rglob("*") if path.is_file() and path.stat().st_size >= 3_000_000] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("language", "begins", "leaves", "reads"),
+    [
+        ("python", "n = 1", "import os\nn = 2\nos._exit(0)", "n"),
+        ("javascript", "n = 1", "n = 2; process.exit(0)", "n"),
+        ("r", "n <- 1", "n <- 2\nbase::quit(status = 0)", "n"),
+    ],
+)
+def test_a_job_that_ends_its_interpreter_says_so_and_the_next_has_a_new_one(
+    sandbox: Sandbox, tenant: Tenant, language: str, begins: str, leaves: str, reads: str
+) -> None:
+    if sandbox.languages()[language] is None:
+        pytest.skip("not installed")
+    first, _ = tenant(begins, language=language)
+    second, result = tenant(leaves, first, language=language)
+    assert result.verdict is Verdict.USER_ERROR
+    assert result.error is not None
+    assert "What the session held is gone." in result.error.message
+    assert result.session is not None
+    assert not result.session.alive
+    assert tenant.report.warnings == [
+        "The code ended the interpreter of its session; the next job begins in a new one."
+    ]
+    tenant.report.warnings.clear()
+    third, result = tenant(reads, second, language=language)
+    assert "1" in value(result)
+    assert tenant.report.warnings == [
+        "The job before this one ended the interpreter of the session: this one is new.",
+        "The interpreter of this session was gone: its 1 earlier jobs ran again.",
+    ]
+    tenant.report.warnings.clear()
+    _, result = tenant(reads, third, language=language)
+    assert "1" in value(result)
+    assert tenant.report.warnings == []
+
+
+@pytest.mark.slow
+def test_the_first_job_may_end_its_interpreter_too(tenant: Tenant) -> None:
+    first, result = tenant("import os\nos._exit(0)")
+    assert result.verdict is Verdict.USER_ERROR
+    _, result = tenant("print(5)", first)
+    assert (result.verdict, result.stdout) == (Verdict.OK, "5\n")
+    assert (
+        tenant.report.warnings[-1] == "The job before this one ended the interpreter of the session: this one is new."
+    )
+
+
+@pytest.mark.slow(seconds=1)
+def test_an_interpreter_that_ends_between_two_jobs_does_not_end_the_session_for_ever(
+    sandbox: Sandbox, tenant: Tenant
+) -> None:
+    code = "import os, threading\nthreading.Timer(0.2, os._exit, (0,)).start()\nn = 1"
+    first, result = tenant(code)
+    assert result.verdict is Verdict.OK
+    waiting = tenant.execute._interpreters._waiting[tenant.name, first].session
+    until(lambda: not waiting.alive, "the end of an interpreter", 20)
+    second, result = tenant("import time\ntime.sleep(0.5)\nn", first)  # its code ran again, and ends it again
+    assert result.verdict is Verdict.USER_ERROR
+    _, result = tenant("5", second)
+    assert value(result) == "5"

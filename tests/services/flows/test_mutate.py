@@ -162,6 +162,20 @@ def test_a_retry_that_repeats_everything_duplicates_nothing(engine: Engine) -> N
     assert [call.name for call in result.tool_calls] == ["addNode"] * 3
 
 
+@pytest.mark.parametrize("attempts", [2, 3, 5])
+def test_a_call_that_every_attempt_repeats_is_listed_once(engine: Engine, attempts: int) -> None:
+    keep, lost = ("addNode", {"label": "Keep"}), ("addNode", {"label": "Lost", "parentNodeId": "nowhere"})
+    flow = ChatFlow(engine, diagram())
+    result, _ = flow.send(ScriptedModel([tagged(keep, lost)] * attempts), max_iterations=attempts)
+    assert (result.success, result.iterations, flow.labels) == (False, attempts, ["keep"])
+    assert [
+        (use.params["label"], done.success) for use, done in zip(result.tool_calls, result.execution, strict=True)
+    ] == [
+        ("Keep", True),
+        ("Lost", False),
+    ]
+
+
 def test_an_answer_without_calls_is_a_success_with_nothing_done(engine: Engine) -> None:
     flow = ChatFlow(engine, diagram("x"))
     for reply in (

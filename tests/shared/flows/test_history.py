@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 
 from shared.flows import history
 from shared.flows.calls import Call
-from shared.flows.document import Document, Kind
+from shared.flows.document import Document, Kind, label_of
 from shared.flows.errors import UndoConflict
 from shared.flows.store import Author
 from tests.shared.flows.drafts import call, diagram, edge, node
@@ -223,3 +223,69 @@ def test_undoing_only_ones_own_work_breaks_nothing_and_can_be_redone(
         ends = {body[end] for body in now.document.listed(Kind.EDGE) for end in ("source", "target")}
         assert ends <= set(now.document.nodes)
         assert now.document == stored.at(now.version)
+
+
+def relabel(key: str, label: str) -> Call:
+    return call("updateNode", nodeId=key, label=label)
+
+
+def labels(stored: StoredFlow) -> dict[str, str]:
+    return {key: label_of(item.body) for key, item in stored.now.document.nodes.items()}
+
+
+def test_my_redo_survives_an_edit_of_somebody_else(engine: Engine) -> None:
+    stored = StoredFlow(engine, diagram("a", "b"))
+    stored.edit(relabel("a", "mine"), author=ANNE)
+    stored.undo(ANNE, "mine")
+    stored.edit(relabel("b", "theirs"), author=BERT)
+    assert stored.redo(BERT) is None
+    assert stored.redo(BERT, "mine") is None
+    assert stored.redo(ANNE, "mine") is not None
+    assert labels(stored) == {"a": "mine", "b": "theirs"}
+    assert stored.redo(ANNE, "mine") is None
+    stored.undo(BERT)  # what came last goes first
+    assert labels(stored) == {"a": "a", "b": "theirs"}
+    stored.undo(BERT)
+    assert labels(stored) == {"a": "a", "b": "b"}
+    stored.redo(BERT)
+    stored.redo(BERT)
+    assert labels(stored) == {"a": "mine", "b": "theirs"}
+
+
+def test_several_of_my_undone_changes_come_back_in_order(engine: Engine) -> None:
+    stored = StoredFlow(engine, diagram("a", "b", "c"))
+    for label in ("1", "2", "3"):
+        stored.edit(relabel("a", label), author=ANNE)
+    for _ in range(3):
+        stored.undo(ANNE, "mine")
+    stored.edit(relabel("b", "theirs"), author=BERT)
+    stored.edit(call("deleteNode", nodeId="c"), author=BERT)
+    for label in ("1", "2", "3"):
+        stored.redo(ANNE, "mine")
+        assert labels(stored) == {"a": label, "b": "theirs"}
+
+
+def test_my_redo_is_refused_with_the_reason_when_somebody_built_on_it(engine: Engine) -> None:
+    stored = StoredFlow(engine, diagram("a", "b"))
+    stored.edit(relabel("a", "mine"), author=ANNE)
+    stored.undo(ANNE, "mine")
+    stored.edit(relabel("a", "theirs"), author=BERT)
+    with pytest.raises(UndoConflict) as refused:
+        stored.redo(ANNE, "mine")
+    assert refused.value.extra["conflicts"] == [{"kind": "node", "id": "a"}]
+    assert labels(stored)["a"] == "theirs"
+    stored.undo(BERT, "mine")
+    assert stored.redo(ANNE, "mine") is not None
+    assert labels(stored)["a"] == "mine"
+
+
+def test_my_own_new_change_cuts_my_redo_and_not_that_of_others(engine: Engine) -> None:
+    stored = StoredFlow(engine, diagram("a", "b", "c"))
+    stored.edit(relabel("a", "anne"), author=ANNE)
+    stored.edit(relabel("b", "bert"), author=BERT)
+    stored.undo(ANNE, "mine")
+    stored.undo(BERT, "mine")
+    stored.edit(relabel("c", "anne"), author=ANNE)
+    assert stored.redo(ANNE, "mine") is None
+    assert stored.redo(BERT, "mine") is not None
+    assert labels(stored) == {"a": "a", "b": "bert", "c": "anne"}

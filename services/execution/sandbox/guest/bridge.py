@@ -151,8 +151,6 @@ class _Bridge:
             self._cpu_seconds = float(cast("float", message["cpu_seconds"]))
             # gVisor takes for processor time what a process waits for on a busy machine: it is counted here.
             message = {**message, "cpu_seconds": _NO_LIMIT}
-        elif message["t"] == "rest":
-            self._cpu_seconds = max(self._cpu_seconds, _cpu_seconds() - self._begun_cpu + _REST_CPU)
         self._init.send(message, descriptors)
         for descriptor in descriptors:
             os.close(descriptor)
@@ -171,8 +169,10 @@ class _Bridge:
         elif message["t"] == "booted":
             self._booted = message
             return True
-        if message["t"] in ("ended", "used"):
+        if message["t"] in ("ended", "settled"):
             message = {**message, "cpu_ms": self._cpu_ms()}
+        if message["t"] == "settled":
+            self._cpu_seconds = max(self._cpu_seconds, _cpu_seconds() - self._begun_cpu + _REST_CPU)
         if message.get("reason") == "stopped" and self._spent_at is not None:
             message = {**message, "reason": "cpu"}
         self._host.send(message, descriptors)

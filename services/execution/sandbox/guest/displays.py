@@ -6,9 +6,9 @@ import json
 import os
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
-from services.execution.sandbox.guest.isolate import OUT
+from services.execution.sandbox.guest.isolate import OUT, new_file
 from services.execution.sandbox.protocol.wire import Message
 
 _MOST = 50
@@ -48,7 +48,7 @@ class Displays:
             self._announce({"t": "display", "media_type": media_type, "text": content})
             return
         name = f"display-{self._count}{suffix}"
-        with open(os.path.join(OUT, name), "wb") as handle:
+        with open(new_file(os.path.join(OUT, name)), "wb") as handle:
             handle.write(content.encode() if isinstance(content, str) else content)
         self._announce({"t": "display", "media_type": media_type, "file": name})
 
@@ -67,13 +67,14 @@ def figure_of(value: object) -> Any:
     figure = sys.modules.get("matplotlib.figure")
     if figure is None:
         return None
-    if isinstance(value, figure.FigureBase):
+    kind = type(value)  # its class as it is, not as it says: that may raise
+    if issubclass(kind, figure.FigureBase):
         return value
-    if isinstance(value, (list, tuple)):
-        return next((figure_within for figure_within in map(figure_of, value) if figure_within is not None), None)
-    if type(value).__name__ == "ndarray" and str(getattr(value, "dtype", "")) == "object":
+    if issubclass(kind, (list, tuple)):
+        return next((each for each in map(figure_of, cast("list[object]", value)) if each is not None), None)
+    if kind.__name__ == "ndarray" and str(getattr(value, "dtype", "")) == "object":
         return figure_of(list(value.flat)[:1])  # type: ignore[attr-defined]
-    owner = getattr(value, "figure", None) if type(value).__module__.partition(".")[0] in _PLOTTERS else None
+    owner = getattr(value, "figure", None) if kind.__module__.partition(".")[0] in _PLOTTERS else None
     return owner if isinstance(owner, figure.FigureBase) else None
 
 

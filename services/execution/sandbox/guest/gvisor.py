@@ -14,6 +14,7 @@ from services.execution.sandbox.guest import linux as kernel
 from services.execution.sandbox.guest.init import Init, Means
 from services.execution.sandbox.guest.isolate import CODE, OUT, SHARED_MEMORY, TEMPORARY, WORK
 from services.execution.sandbox.guest.meter import SentryMeter
+from services.execution.sandbox.guest.resting import TracedRegisters
 from services.execution.sandbox.guest.zygote import become_warm
 from services.execution.sandbox.protocol.control import PipeControl
 from services.execution.sandbox.protocol.gvisor import runs_on_gvisor
@@ -40,7 +41,16 @@ def main() -> None:
     control.send({"t": "booted", "gvisor": runs_on_gvisor()})
     ends = [os.open(f"{ENDS}/{name}", os.O_RDONLY if name in _READ else os.O_WRONLY) for name in PIPES]
     meter = SentryMeter(os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
-    means = Means(control, meter, _new_store, user=_USER, counts_tasks=False, interval=_INTERVAL)
+    means = Means(
+        control,
+        meter,
+        _new_store,
+        user=_USER,
+        counts_tasks=False,
+        interval=_INTERVAL,
+        registers=TracedRegisters(),
+        disturbs=True,
+    )
     Init(ends, program, means).run()
 
 

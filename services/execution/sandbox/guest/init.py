@@ -9,7 +9,7 @@ import select
 import signal
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from services.execution.sandbox.guest import linux as kernel
@@ -19,12 +19,15 @@ from services.execution.sandbox.guest.exchange import FileExchange
 from services.execution.sandbox.guest.isolate import EMPTY_MB, WORK, Ends
 from services.execution.sandbox.guest.job import run_job
 from services.execution.sandbox.guest.meter import FairShare, Meter, Reading, Uncounted
+from services.execution.sandbox.guest.resting import ProcRegisters, Registers, RestingKernel
 from services.execution.sandbox.guest.usage import Allowance, JobUsage
 from services.execution.sandbox.protocol.control import Control
 from services.execution.sandbox.protocol.wire import Message, control_pair, receive, send
 
 _INTERVAL = 0.01  #: seconds between two looks at what is used
 _REST = 0.5  #: while a session waits for its next call
+_SETTLES_WITHIN = 20.0  #: seconds for a kernel to wait for its first request
+_SETTLING = 0.0002  #: seconds until the second look at a kernel that claims to be at its end; then twice that, ...
 _REST_CPU = 1.0  #: seconds of processor time that its threads may take meanwhile, if its last call left less
 _SAMPLE: Message = {"t": "ended", "reason": "exit", "status": 0, "cpu_ms": 0.5, "full": False, "names": []}
 
@@ -41,6 +44,8 @@ class Means:
     user: int | None = None  #: that the code runs under, where init itself has rights over it
     counts_tasks: bool = True  #: the kernel refuses processes beyond a number; where it does not, they end the run
     interval: float = _INTERVAL
+    registers: Registers = field(default_factory=ProcRegisters)
+    disturbs: bool = False  #: a look at the registers; then only who has claimed to be at its end is looked at
 
 
 class Init:
@@ -68,12 +73,19 @@ class Init:
         with contextlib.suppress(OSError), open(f"/proc/{self._job}/oom_score_adj", "w", encoding="ascii") as handle:
             handle.write("1000")
         self._watch = ChildWatch(self._job)
+        self._kernel = RestingKernel(self._job, means.registers) if program["rests"] else None
+        self._call = 0  #: the number of the call that runs, or ran last
+        self._settled = True  #: that call has ended
+        self._asked = False  #: the kernel claims that it has
+        self._settling = _SETTLING
+        self._once = True
+        self._outcome: str | None = None
         self._allowed: Allowance | None = None
         self._meter = means.meter
         self._fair = FairShare(means.meter)
         self._usage = JobUsage(means.meter, self._job, self._forked)
         self._files = FileExchange(means.control, means.user)
-        self._full = False
+        self._limits: Message = {}  #: at which it was when it ended
         self._status: int | None = None
         self._prewarm()
 
@@ -101,9 +113,9 @@ class Init:
                 "t": "ended",
                 "reason": reason,
                 "status": self._status,
+                "outcome": self._outcome,
                 **self._usage.told(last),
-                "crowded": self._usage.crowded,
-                "full": self._full,
+                **self._limits,
             },
         )
         self._files.hand_out()
@@ -122,16 +134,47 @@ class Init:
             if self._watch.fileno() in ready and self._watch.ended(self._reap, lambda: self._status is not None):
                 return "exit"
             if self._allowed is not None:
+                settled = (
+                    not self._settled and self._has_settled()
+                )  # before the limits: what it has used by then counts
                 now = self._usage.look(self._allowed)
-                reason = self._allowed.exceeded(now, self._fair)
+                reason = self._allowed.exceeded(now, self._fair, at_once=settled)
                 if reason is not None:
                     return reason
+                if settled:
+                    self._report_settled(now)
+                    if self._once:
+                        return "settled"
+                    self._rest(now)
             self._reap()
+
+    def _has_settled(self) -> bool:
+        """Whether the call has ended; without a claim of that this is seen a little later, if ever."""
+        if self._kernel is None:
+            return self._asked
+        if self._asked or not self._means.disturbs:
+            self._outcome = self._kernel.outcome(self._call)
+        return self._outcome is not None
+
+    def _report_settled(self, now: Reading) -> None:
+        self._settled = True
+        self._control.send({"t": "settled", "outcome": self._outcome, **self._usage.told(now), **self._at_limits()})
+
+    def _rest(self, now: Reading) -> None:
+        """Let a session wait for its next call."""
+        assert self._allowed is not None
+        self._usage.count_anew(now)
+        most = max(self._allowed.cpu_seconds, now.cpu_seconds + _REST_CPU)
+        self._allowed = replace(self._allowed, deadline=float("inf"), cpu_seconds=most, interval=_REST)
 
     def _timeout(self) -> float | None:
         if self._allowed is None:
             return None
-        return max(0.0, min(self._allowed.interval, self._allowed.deadline - time.monotonic())) * 1000
+        interval = self._allowed.interval
+        if self._asked and not self._settled:
+            interval = min(self._settling, interval)
+            self._settling *= 2
+        return max(0.0, min(interval, self._allowed.deadline - time.monotonic())) * 1000
 
     def _handle_message(self) -> str | None:
         """Do what the supervisor asks; a reason to end, if it gives one."""
@@ -143,12 +186,8 @@ class Init:
         elif message["t"] == "put":
             self._files.put(message, descriptors)
             self._control.send({"t": "put"})
-        elif message["t"] == "rest" and self._allowed is not None:
-            now = self._usage.look(self._allowed)
-            self._control.send({"t": "used", **self._usage.told(now)})
-            self._usage.count_anew(now)
-            most = max(self._allowed.cpu_seconds, now.cpu_seconds + _REST_CPU)
-            self._allowed = replace(self._allowed, deadline=float("inf"), cpu_seconds=most, interval=_REST)
+        elif message["t"] == "settle":
+            self._asked, self._settling = True, _SETTLING
         elif message["t"] == "gather":
             self._files.hand_out_new(message["collect"])
         elif message["t"] == "take":
@@ -157,6 +196,7 @@ class Init:
             os.kill(self._job, signal.SIGINT)
         elif message["t"] == "extend":
             self._allow(message)
+            self._expect(once=False)
         for descriptor in descriptors:
             os.close(descriptor)
         return None
@@ -186,7 +226,23 @@ class Init:
         for limit, value in limits.items():
             resource.prlimit(self._job, limit, (value, value))
         self._allow(message)
+        self._wait_at_rest()
+        if message["until"] is not None:
+            self._expect(once=message["until"] == "end")
         self._control.send({"t": "started"})
+
+    def _wait_at_rest(self) -> None:
+        """Until the kernel waits for its first request. Raises: TimeoutError."""
+        deadline = time.monotonic() + _SETTLES_WITHIN
+        while self._kernel is not None and not self._kernel.remember():
+            if time.monotonic() > deadline:
+                raise TimeoutError
+            time.sleep(_SETTLING)
+
+    def _expect(self, once: bool) -> None:
+        """A request is about to come."""
+        self._call += 1
+        self._once, self._settled, self._asked, self._outcome = once, False, False, None
 
     def _hand_over(self, descriptors: list[int]) -> None:
         """Files that the kernel gets as they are, without a copy; the socket is open once, before any code."""
@@ -223,10 +279,15 @@ class Init:
                 if pid == self._job:
                     self._status = status
 
+    def _at_limits(self) -> Message:
+        """At which limits it is, or has been: what fails there fails because of them."""
+        store = os.statvfs(WORK)
+        full = store.f_bavail == 0 or (store.f_favail == 0 and store.f_files > 0)
+        return {"crowded": self._usage.crowded, "full": full}
+
     def _end_all(self) -> Reading:
         """Kill whatever is left, until nothing is; then nobody can change the files any more."""
-        store = os.statvfs(WORK)
-        self._full = store.f_bavail == 0 or (store.f_favail == 0 and store.f_files > 0)
+        self._limits = self._at_limits()
         self._reap()
         if self._status is None:
             with contextlib.suppress(ProcessLookupError):

@@ -260,9 +260,9 @@ class FairShare:
         self._meter = meter
         self._not_before = 0.0
 
-    def over(self, limit_kb: int, begun_kb: int, forked: bool) -> bool:
+    def over(self, limit_kb: int, begun_kb: int, forked: bool, at_once: bool = False) -> bool:
         begun = time.monotonic()
-        if begun < self._not_before:
+        if begun < self._not_before and not at_once:
             return False
         added = self._meter.fairly_added_kb(begun_kb, forked)
         ended = time.monotonic()

@@ -1,4 +1,4 @@
-"""What the Python-hosted kernels share: the request loop, replies under the run's nonce, errors in plain words."""
+"""What the Python-hosted kernels share: the loop that judges calls, claims under the run's nonce, errors in words."""
 
 from __future__ import annotations
 
@@ -12,45 +12,43 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Mapping
-from typing import Protocol, cast
+from types import FrameType
+from typing import Any, Protocol, cast
 
 from services.execution.sandbox.guest.displays import Displays
 from services.execution.sandbox.guest.isolate import PASSED, WORK
 from services.execution.sandbox.guest.program import described, exit_status
-from services.execution.sandbox.protocol.wire import MOST_BYTES, Json, Message, frame, read_frame, receive, write_all
+from services.execution.sandbox.guest.resting import FIRST, PRISTINE, RAISED, RETURNED
+from services.execution.sandbox.protocol.wire import MOST_BYTES, Json, Message, decoded, frame, receive, write_all
 
 
 class Replies:
-    """The way back. Only the process that was asked answers; a fork of the code's own speaks for nobody."""
+    """The way back for claims. Only the process that got the request answers: a fork of the code's own does not."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self._asked = os.getpid()
+        self._owner = os.getpid()
         self._one_at_a_time = threading.RLock()  #: threads of the code's show things too
         self.nonce = ""
-        self.cut = False
-        self.answered = True  #: the last request has its result
 
     @property
     def mine(self) -> bool:
-        return os.getpid() == self._asked
+        return os.getpid() == self._owner
 
     def send(self, message: Message) -> None:
-        if self.mine:
-            self.answered = self.answered or message.get("t") == "result"
-            try:
+        # Code may close the descriptor: then its values are lost, but not how it ended.
+        with contextlib.suppress(OSError):
+            if self.mine:
                 with self._one_at_a_time:
                     write_all(self._descriptor, self._small_enough({**message, "nonce": self.nonce}))
-            except OSError:  # the code has closed it: then it ends as it would without us, and says no more
-                self.cut = True
 
     def _small_enough(self, message: Message) -> bytes:
         """The frame; of a result that is too large for one, that it is."""
         data = frame(message)
-        if len(data) <= MOST_BYTES:
+        if _size_of(data) <= MOST_BYTES:
             return data
         error: Json = {"type": "TooLarge", "message": "What it answers is too large.", "traceback": "", "limit": None}
-        return frame({"t": "result", "error": error, "exit": message.get("exit"), "nonce": self.nonce})
+        return frame({"t": "result", "error": error, "nonce": self.nonce})
 
 
 class Kernel(Protocol):
@@ -65,10 +63,6 @@ class Kernel(Protocol):
     def evaluate(self, request: Message) -> Message: ...
 
     def look(self, request: Message) -> Message: ...
-
-    def digests(self, request: Message) -> Message: ...
-
-    def restore(self, request: Message) -> Message: ...
 
     def picture(self, request: Message) -> Message: ...
 
@@ -85,10 +79,9 @@ class Kernel(Protocol):
     def packages(self, request: Message) -> Message: ...
 
 
-OPERATIONS = (
-    *("execute", "evaluate", "look", "digests", "restore", "picture", "get", "set", "list", "remove", "info"),
-    "packages",
-)
+_size_of = len  #: as it was before any code could change it
+_DEPTH = 16  #: calls of C functions between the frame that judges and what it judges
+OPERATIONS = ("execute", "evaluate", "look", "picture", "get", "set", "list", "remove", "info", "packages")
 
 
 class Relay:
@@ -126,8 +119,8 @@ class Interrupts:
         self._relay = None if stop is None else Relay(stop)
         signal.signal(signal.SIGINT, self._raise)
 
-    def _raise(self, _number: int, _frame: object) -> None:
-        if self.wanted:
+    def _raise(self, _number: int, at: FrameType | None) -> None:
+        if self.wanted and at is not None and at.f_code is not _answer_calls.__code__:
             raise KeyboardInterrupt
 
     def begin(self) -> None:
@@ -137,45 +130,143 @@ class Interrupts:
 
 
 def serve(make: Callable[[Displays], Kernel], requests: int, replies: int) -> None:
-    """Answer requests until one of them, or the code, says that this is the end."""
+    """Answer requests until init, or the code, ends this process."""
     _open_streams()
     _forget_exit_functions()
     answers = Replies(replies)
     displays = Displays(answers.send)
-    kernel = make(displays)
-    interrupts = Interrupts(kernel.stop)
-    passing = socket.socket(fileno=PASSED)
+    _answer_calls(_Calls(make(displays), displays, answers), requests)
+
+
+def _answer_calls(calls: _Calls, requests: int) -> None:  # noqa: C901, PLR0912 - one frame, so that nothing is called
+    """Read a request, do it, report its values, and rest: init sees in the size of that last read how the call ended.
+
+    Init believes that size only while the stack of this thread is as short as it was before there was any code. So
+    nothing that code could have replaced is called from this frame directly: `advance` adds to the stack. What is used
+    here is bound before there is any code, and a call has returned only if the one expression that says so is complete.
+    """
+    read, pipe, getpid, each, advance, size_of = os.read, os.pipe, os.getpid, map, next, len
+    kind, is_kind, whole, number_of = type, issubclass, int, int.from_bytes
+    equal: Any = int.__eq__
+    failure, leaving, unreadable = BaseException, SystemExit, OSError
+    begin, perform, report, end_fork = calls.begin, calls.perform, calls.report, calls.end_fork
+    owner, resting, count, deeper = getpid(), PRISTINE, 0, (0,) * _DEPTH
+    work: Any  # an iterator over what the step named in it returns
     while True:
         try:
-            request = read_frame(requests)
-            if request is None:
-                leave(0)
-                return
-            if request["op"] == "prewarm":
-                _prewarm(kernel, displays, answers)
-                continue
-            if not answers.nonce:
-                os.chdir(WORK)  # init may have put another folder there for the run
-            answers.nonce, answers.answered = str(request["nonce"]), False
-            status = _answer(kernel, displays, answers, _with_passed_files(request, passing), interrupts)
-            if status is not None:
-                leave(status)
-        except KeyboardInterrupt as late:  # one too many, while the error of the first was sent
-            interrupts.wanted = False
-            if not answers.answered:
-                answers.send({"t": "result", "error": described(late), "exit": None})
-            if answers.cut:
-                leave(1)
+            data = read(requests, resting)
+            while data and (size_of(data) < 4 or size_of(data) < 4 + number_of(data[:4], "big")):
+                more = read(requests, 1 if size_of(data) < 4 else 4 + number_of(data[:4], "big") - size_of(data))
+                data = data + more if more else more
+        except unreadable:  # the code has closed it: nothing comes any more, but how it ended is still to be seen
+            requests, _held_open = pipe()
+            continue
+        work = each(begin, (data,))
+        for _ in deeper:
+            work = each(advance, (work,))
+        if not advance(work):
+            continue  # nothing of the code's was asked for
+        outcome = RAISED
+        fields: Message | None = None
+        error: BaseException | None = None
+        try:
+            work = each(perform, (None,))
+            for _ in deeper:
+                work = each(advance, (work,))
+            outcome, fields = RETURNED, advance(work)
+        except leaving as stop:
+            error, status = stop, stop.code
+            if status is None or (is_kind(kind(status), whole) and equal(status, 0)):
+                outcome = RETURNED
+        except failure as problem:
+            error = problem
+        if getpid() != owner:
+            work = each(end_fork, (error,))
+            for _ in deeper:
+                work = each(advance, (work,))
+            advance(work)
+        for _ in (0, 1):  # an interrupt may come in between
+            try:
+                work = each(report, ((outcome, fields, error),))
+                for _ in deeper:
+                    work = each(advance, (work,))
+                advance(work)
+                break
+            except failure as problem:
+                if error is None:
+                    error = problem
+        count += 1
+        resting = FIRST + 2 * (count % 2) + outcome
+        fields = error = status = None
 
 
-def _prewarm(kernel: Kernel, displays: Displays, answers: Replies) -> None:
-    """Do what most code does, and forget it: a fork pays for each page that it touches first, and code should not."""
-    with contextlib.suppress(Exception):
-        displays.begin()
-        frame(kernel.prewarm())
-        displays.show_open_figures()
+class _Calls:
+    """What happens in a call, above the frame that judges it."""
+
+    def __init__(self, kernel: Kernel, displays: Displays, answers: Replies) -> None:
+        self._kernel = kernel
+        self._displays = displays
+        self._answers = answers
+        self._interrupts = Interrupts(kernel.stop)
+        self._passing = socket.socket(fileno=PASSED)
+        self._request: Message = {}
+
+    def begin(self, data: bytes) -> bool:
+        """Take a request; whether it is one that ``perform`` is to do."""
+        if not data:
+            leave(0)
+        request = decoded(data[4:])
+        if request["op"] == "prewarm":
+            self._prewarm()
+            return False
+        if not self._answers.nonce:
+            os.chdir(WORK)  # init may have put another folder there for the run
+        self._answers.nonce = str(request["nonce"])
+        self._request = request
+        return True
+
+    def _prewarm(self) -> None:
+        """Do what most code does, and forget it: a fork pays for each page that it touches first, code should not."""
+        with contextlib.suppress(Exception):
+            self._displays.begin()
+            frame(self._kernel.prewarm())
+            self._displays.show_open_figures()
+            flush()
+        self._answers.send({"t": "hello"})
+
+    def perform(self, _nothing: None) -> Message:
+        """The operation itself. Raises: whatever the code raises."""
+        request = _with_passed_files(self._request, self._passing)
+        operation = str(request["op"])
+        self._displays.begin()
+        self._interrupts.begin()
+        return cast("Message", getattr(self._kernel, operation if operation in OPERATIONS else "info")(request))
+
+    def report(self, ended: tuple[int, Message | None, BaseException | None]) -> None:
+        """Claim values, or say in words what was raised."""
+        self._interrupts.wanted = False
+        outcome, fields, error = ended
+        reply: dict[str, Json] = {"t": "result", "error": None, **(fields or {})}
+        if isinstance(error, SystemExit):
+            reply["exit"] = exit_status(error)
+        elif error is not None:
+            reply["error"] = described(error)
+            if self._request["once"] and self._request.get("take") == "view" and outcome == RAISED:
+                _tell_as_a_script_would(str(reply["error"]["traceback"]))  # type: ignore[index, call-overload]
+        with contextlib.suppress(BaseException):
+            self._displays.show_open_figures()
+        if self._request["once"] and self._request.get("until") == "end":
+            _shut_down()
         flush()
-    answers.send({"t": "hello"})
+        self._answers.send(reply)
+
+    def end_fork(self, error: BaseException | None) -> None:
+        """A fork of the code's own came back from it: it ends as a script does, and says nothing here."""
+        if isinstance(error, SystemExit):
+            leave(exit_status(error))
+        if error is not None:
+            sys.excepthook(type(error), error, error.__traceback__)
+        leave(int(error is not None))
 
 
 def _with_passed_files(request: Message, passing: socket.socket) -> Message:
@@ -189,40 +280,6 @@ def _with_passed_files(request: Message, passing: socket.socket) -> Message:
     frames = cast("list[Mapping[str, Json]]", request["frames"])
     places = zip(frames, descriptors, strict=True)
     return {**request, "frames": [{**each, "descriptor": number} for each, number in places]}
-
-
-def _answer(
-    kernel: Kernel, displays: Displays, answers: Replies, request: Message, interrupts: Interrupts
-) -> int | None:
-    """Do one operation; an exit status when it was the last one."""
-    reply: dict[str, Json] = {"t": "result", "error": None}
-    status: int | None = None
-    operation = str(request["op"])
-    displays.begin()
-    try:
-        interrupts.begin()
-        reply.update(getattr(kernel, operation if operation in OPERATIONS else "info")(request))
-        if not answers.mine:
-            leave(0)
-    except SystemExit as stop:
-        status = exit_status(stop)
-    except BaseException as error:
-        if not answers.mine:
-            sys.excepthook(type(error), error, error.__traceback__)
-            leave(1)
-        reply["error"] = described(error)
-        if request["once"] and request.get("take") == "view":
-            _tell_as_a_script_would(str(reply["error"]["traceback"]))  # type: ignore[index, call-overload]
-    with contextlib.suppress(BaseException):
-        displays.show_open_figures()
-    interrupts.wanted = False
-    flush()
-    if status is None or not request["once"]:
-        answers.send({**reply, "exit": status})
-    if not request["once"] and not answers.cut:
-        return None
-    # A failure is known by it even where nobody hears of the error.
-    return int(reply["error"] is not None) if status is None else status
 
 
 def _tell_as_a_script_would(text: str) -> None:
@@ -251,12 +308,17 @@ def flush() -> None:
             stream.flush()
 
 
-def leave(status: int) -> None:
-    """End as the interpreter would: threads, then exit functions, then what is still buffered."""
+def _shut_down() -> None:
+    """Do as the interpreter does at its end: wait for threads, then call exit functions."""
     try:
         threading._shutdown()  # type: ignore[attr-defined]
         atexit._run_exitfuncs()
     except BaseException:
         traceback.print_exc()
+
+
+def leave(status: int) -> None:
+    """End as the interpreter would: threads, then exit functions, then what is still buffered."""
+    _shut_down()
     flush()
     os._exit(status)

@@ -26,7 +26,8 @@ class Allowance:
     refused: bool  #: beyond that number the kernel refuses; if not, the run is ended
     interval: float
 
-    def exceeded(self, now: Reading, fair: FairShare) -> str | None:
+    def exceeded(self, now: Reading, fair: FairShare, at_once: bool = False) -> str | None:
+        """The limit that was exceeded; ``at_once`` where there will be no other look."""
         if now.cpu_seconds > self.cpu_seconds:
             return "cpu"
         if time.monotonic() >= self.deadline:
@@ -35,7 +36,8 @@ class Allowance:
             return "processes"
         if now.memory_kb <= self.begun_kb + self.memory_kb:
             return None
-        return "memory" if now.processes == 1 or fair.over(self.memory_kb, self.begun_kb, self.forked) else None
+        alone = now.processes == 1
+        return "memory" if alone or fair.over(self.memory_kb, self.begun_kb, self.forked, at_once) else None
 
 
 class JobUsage:

@@ -68,6 +68,7 @@ class GvisorLauncher:
             "module": guest.module,
             "command": list(guest.command),
             "threads": guest.threads,
+            "rests": guest.rests,
             "memfd": False,
             "warm": self._warm,
             "root": GUEST_ROOT,

@@ -14,6 +14,7 @@ from typing import Literal, TypeAlias, cast
 from services.execution.sandbox.host.container import Container
 from services.execution.sandbox.host.request import ARTIFACT_BYTES, ARTIFACTS, PreparedRun
 from services.execution.sandbox.host.scratch import TemporaryFolder
+from services.execution.sandbox.host.seal import Seal
 from services.execution.sandbox.host.supervise import Facts, Supervision
 from services.execution.sandbox.host.verdict import judge
 from services.execution.sandbox.protocol.wire import Json, Message, receive
@@ -40,6 +41,7 @@ class KernelLink:
         self._idle_seconds = idle_seconds
         self._idle: Timer | None = None
         self._ended = False  #: it may take a moment until it is gone
+        self._seal = Seal()
         self._running = False  #: whether a call waits for its reply
 
     @property
@@ -50,7 +52,7 @@ class KernelLink:
         """Raises: KernelError."""
         self.container.limit(self.limits, prepared.given_mb)
         self.container.tell(
-            {**prepared.start, "collect": None, "wall_seconds": None, "grouped": self.container.grouped},
+            {**prepared.start, "collect": None, "wall_seconds": None, "until": None, "grouped": self.container.grouped},
             prepared.descriptors,
         )
         self.wait_for("started")
@@ -94,19 +96,16 @@ class KernelLink:
             "memory_mb": limits.memory_mb,
             "processes": limits.processes,
         }
-        supervision = Supervision(self.container, limits, secrets.token_hex(8), cancelled, on_output, once=False)
+        nonce = secrets.token_hex(8)
+        supervision = Supervision(self.container, limits, nonce, cancelled, on_output, once=False, seal=self._seal)
         if self.container.group is not None:
             self.container.group.count_anew()
         self._running = True
         try:
-            facts = supervision.drive(extension, (), request, b"")
+            facts = supervision.drive(extension, (), {**request, "until": None}, b"")
         finally:
             self._running = False
         self._ended = self._ended or not facts.alive
-        if facts.alive:
-            with contextlib.suppress(KernelError):  # it ended with its reply
-                self.container.tell({"t": "rest"})
-                facts.used = self.wait_for("used")[0]
         self._wait_idle()
         if facts.cancelled:
             facts.close()
@@ -119,7 +118,7 @@ class KernelLink:
             facts = self.call({**fields, "once": False, "memory_mb": self.limits.memory_mb})
             facts.close()
             judgement = judge(facts, self.container.counted())
-            if judgement is None or not facts.answered:
+            if judgement is None or facts.outcome is None:
                 raise gone()
             if judgement.error is not None:
                 raise KernelError(judgement.error)

@@ -48,6 +48,8 @@ def bring_out(
     files = _Files(facts, folder)
     notes = list(facts.refused) if run.collect else []
     displays = files.displays(notes) if run.collect else []
+    if judgement.verdict is Verdict.OK and not result:
+        notes.append("the value: the code has closed its way out, or changed what writes it")
     table = files.take(result.get("table"), _TABLE_BYTES)
     if table is not None:
         table = codec.brought(result, table, folder.path / f"{table.name}.arrow")
@@ -73,7 +75,7 @@ def bring_out(
 
 
 def _usage(facts: Facts) -> RunUsage:
-    ended = facts.used or facts.ended or {}
+    ended = facts.settled or facts.ended or {}
     wall = (facts.ended_at - facts.started_at) * 1000
     return RunUsage(
         wall_ms=round(wall, 3),
@@ -113,8 +115,10 @@ class _Files:
         return self._path(descriptor, size) if size <= most_bytes else None
 
     def _path(self, source: int, size: int) -> Path:
-        if not self._facts.alive:
-            return Path(f"/proc/self/fd/{source}")
+        opened = Path(f"/proc/self/fd/{source}")
+        # The code may have closed its file to everyone; the descriptor is open all the same.
+        if not self._facts.alive and os.access(opened, os.R_OK):
+            return opened
         self._count += 1
         target = self._folder.path / str(self._count)
         with target.open("xb") as handle:

@@ -63,6 +63,7 @@ class PreparedRun:
             "memory_mb": limits.memory_mb,
             "processes": limits.processes,
             "disk_mb": limits.disk_mb,
+            "until": run.until,
             "collect": [ARTIFACTS, run.artifact_mb * 1_000_000] if run.collect else [0, 0],
         }
         self.request = {
@@ -73,6 +74,7 @@ class PreparedRun:
             "frames": frames,
             "passed": len(passed),
             "once": True,
+            "until": run.until,
             "memory_mb": limits.memory_mb,
         }
         return self

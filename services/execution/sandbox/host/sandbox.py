@@ -247,9 +247,8 @@ class Sandbox:
         held.callback(facts.close)
         with PreparedRun(run, container.spec, folder, self._detached.open) as prepared:
             container.limit(run.limits, prepared.given_mb)
-            supervision.drive(
-                {**prepared.start, "grouped": container.grouped}, prepared.descriptors, prepared.request, run.stdin
-            )
+            start = {**prepared.start, "grouped": container.grouped}
+            supervision.drive(start, prepared.descriptors, prepared.request, run.stdin)
         if facts.cancelled:
             raise JobCancelled("The job was cancelled while its code ran.")
         if facts.alive:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from threading import Event as Flag
 
 from services.execution.sandbox.host.container import Container
+from services.execution.sandbox.host.seal import Seal
 from services.execution.sandbox.host.streams import Capture, LiveOutput
 from services.execution.sandbox.protocol.wire import FrameReader, Message, receive
 from services.execution.sandbox.run import OnOutput, Until
@@ -37,12 +38,15 @@ class Facts:
     stderr: Capture
     shown: list[Message] = field(default_factory=list)
     result: Message = field(default_factory=dict)  #: empty until it is here
+    surplus: Message = field(default_factory=dict)  #: a second result
     files: list[tuple[str, int, int]] = field(default_factory=list)  #: shown path, size, descriptor
     out: dict[str, tuple[int, int]] = field(default_factory=dict)  #: name -> size, descriptor
     refused: list[str] = field(default_factory=list)
     ended: Message | None = None
-    used: Message | None = None  #: what one call of a session took, as init counted it
-    result_at: float | None = None
+    settled: Message | None = None  #: a call has ended and its kernel rests: how, as init saw it, and what it took
+    sealed: str | None = None  #: how a call ended, by a kernel that keeps a secret from its code
+    once: bool = True  #: nothing of the code runs after this
+    result_at: float | None = None  #: when it was known how it ended
     started_at: float = 0.0
     ended_at: float = 0.0
     cancelled: bool = False
@@ -52,7 +56,14 @@ class Facts:
     replied: int = 0  #: bytes that came by that way
     overdue: bool = False
     alive: bool = False  #: a session's kernel that can be asked again; files of its sandbox may still change
-    answered: bool = False  #: all that was wanted has been said, so that no exit status is waited for
+
+    @property
+    def outcome(self) -> str | None:
+        """``returned`` or ``raised``; ``None`` of code that did not come to its end."""
+        if self.settled is None:
+            return None
+        seen = self.settled["outcome"]
+        return self.sealed if seen is None else str(seen)
 
     @classmethod
     def empty(cls) -> Facts:
@@ -79,8 +90,11 @@ class Supervision:
         on_output: OnOutput | None,
         until: Until = "end",
         once: bool = True,
+        seal: Seal | None = None,
     ) -> None:
+        """``seal``: of a kernel that keeps a secret; a new one where this is its only call."""
         self._once = once
+        self._seal = None if container.spec.guest.rests else seal or Seal()
         self._until: Until = until if once else "result"
         self._awaited: str | None = None  #: the file that the answer names, until it is here
         self._container = container
@@ -89,6 +103,7 @@ class Supervision:
         self._cancelled = cancelled
         self._live = None if on_output is None else LiveOutput(on_output)
         self._reader = FrameReader()
+        self._asked = False
         self._pending: dict[int, memoryview] = {}
         self._request = memoryview(b"")
         self._poll = select.poll()
@@ -96,14 +111,17 @@ class Supervision:
         self._stop_at: float | None = None
         self._interrupt_at = 0.0
         self._said_bye = False
-        self.facts = Facts(Capture(limits.output_bytes), Capture(limits.output_bytes))
+        self.facts = Facts(Capture(limits.output_bytes), Capture(limits.output_bytes), once=once)
 
     def drive(self, start: Message, descriptors: Sequence[int], request: Message, stdin: bytes) -> Facts:
         """From the start message to the last byte; of a session, to the reply of one call."""
         container, facts = self._container, self.facts
         container.tell(start, descriptors)
         self._pending = {container.stdin: memoryview(stdin)} if self._once else {}
-        self._request = memoryview(container.spec.codec.request({**request, "nonce": self._nonce}))
+        request = {**request, "nonce": self._nonce}
+        if self._seal is not None:
+            request["seal"] = self._seal.next_call()
+        self._request = memoryview(container.spec.codec.request(request))
         for descriptor in (container.stdout, container.stderr, container.replies, container.control.fileno()):
             os.set_blocking(descriptor, False)
             self._poll.register(descriptor, select.POLLIN)
@@ -132,19 +150,24 @@ class Supervision:
         return facts
 
     def _finished(self) -> bool:
-        """All is said: by everyone in a single use, by the kernel where its result is the end."""
-        container = self._container
-        answered = bool(self.facts.result) and self._awaited is None
-        if self._until != "end" and answered and not (self.facts.rejected or self.facts.flooded):
-            # What it printed before its reply is in the pipes by now.
-            for descriptor in (container.stdout, container.stderr):
+        """Whether all is said: by everyone in a single use, by init where a kernel that rests is the end."""
+        container, facts = self._container, self.facts
+        if facts.settled is not None and self._until != "end" and self._awaited is None:
+            # What was written before the kernel rested is in the pipes by now.
+            for descriptor in (container.stdout, container.stderr, container.replies):
                 while self._read(descriptor):
                     pass
-            self.facts.alive = self.facts.answered = container.control.fileno() in self._streams
-            self.facts.ended_at = time.monotonic()
-            return True
+            facts.cut_short = facts.cut_short or self._reader.waiting
+            if not (facts.rejected or facts.flooded):
+                facts.alive = container.control.fileno() in self._streams
+                return True
         said_all = not self._streams & {container.stdout, container.stderr, container.replies}
         return not self._streams or (self._said_bye and said_all)
+
+    def _ask_whether_settled(self) -> None:
+        if not self._asked:
+            self._asked = True
+            self._container.tell({"t": "settle"})
 
     def _check_clock(self, now: float, deadline: float) -> None:
         facts = self.facts
@@ -233,33 +256,42 @@ class Supervision:
         facts.replied += len(data)
         if facts.flooded or facts.rejected:
             return
-        if facts.replied > _MOST_REPLIED:
-            facts.flooded = True
+        facts.flooded = facts.replied > _MOST_REPLIED
         for message in self._reader.feed(data):
-            if message.get("nonce") != self._nonce:
-                # In a session, what the code shows between two calls belongs to none.
-                facts.rejected = facts.rejected or self._once or message.get("t") not in _SHOWING
-            elif message.get("t") == "result" and not facts.result:
-                facts.result, facts.result_at = message, time.monotonic()
-                self._ask_for_table(message)
-            elif message.get("t") not in _SHOWING:
-                facts.rejected = True
-            elif not facts.result and len(facts.shown) < _MOST_SHOWN:
-                facts.shown.append({name: message.get(name) for name in ("t", "media_type", "text", "file")})
-        facts.rejected = facts.rejected or self._reader.broken
-        if facts.flooded or facts.rejected:
+            self._hear(message)
+        if self._reader.broken:
+            facts.rejected = True
+        if self.facts.flooded or self.facts.rejected:
             self._end()
 
+    def _hear(self, message: Message) -> None:
+        """Take a claim: the values of the call, what it shows, and, under a seal, how it ended."""
+        facts, kind = self.facts, message.get("t")
+        if message.get("nonce") != self._nonce:
+            # In a session, what the code shows between two calls belongs to none.
+            facts.rejected = facts.rejected or self._once or kind not in _SHOWING
+        elif kind == "result" and not facts.result:
+            facts.result = message
+            self._ask_for_table(message)
+            if self._seal is None:
+                self._ask_whether_settled()
+        elif kind == "end" and self._seal is not None and facts.sealed is None:
+            facts.sealed = self._seal.outcome(message.get("outcome"), message.get("seal"))
+            facts.rejected = facts.sealed is None
+            self._ask_whether_settled()
+        elif kind not in _SHOWING:
+            facts.rejected, facts.surplus = True, message
+        elif not facts.result and len(facts.shown) < _MOST_SHOWN:
+            facts.shown.append({name: message.get(name) for name in ("t", "media_type", "text", "file")})
+
     def _ask_for_table(self, answer: Message) -> None:
-        """The table of an answer is fetched at once; any other answer waits for what the end tells about it."""
+        """Fetch the table of an answer at once."""
         if self._until != "table":
             return
         table = answer.get("table")
         if isinstance(table, str) and len(table) <= _LONGEST_NAME and answer.get("error") is None:
             self._awaited = table
             self._container.tell({"t": "take", "path": table})
-        else:
-            self._until = "end"
 
     def _read_control(self) -> None:
         facts = self.facts
@@ -276,6 +308,9 @@ class Supervision:
             self._streams.discard(self._container.control.fileno())
         elif kind == "started":
             self._release()
+        elif kind == "settled":
+            facts.settled = message
+            facts.result_at = facts.ended_at = time.monotonic()
         elif kind == "ended":
             facts.ended = message
             facts.ended_at = time.monotonic()

@@ -33,10 +33,12 @@ class Judgement:
 def judge(facts: Facts, counted: Counted) -> Judgement | None:
     """``None`` when the sandbox itself broke, so that the run has to be repeated."""
     limit = _limit_hit(facts, counted)
+    if limit is Verdict.REJECTED:
+        return _rejected(facts)
     if limit is not None:
         return Judgement(limit, _plain(limit))
-    if facts.answered:
-        return _of_reply(facts.result)
+    if facts.outcome is not None:
+        return _of_outcome(facts, counted)
     if facts.ended is None or facts.ended["reason"] == "stopped":
         return None
     return _of_exit(facts, counted, int(cast("int", facts.ended["status"])))
@@ -54,50 +56,72 @@ def _limit_hit(facts: Facts, counted: Counted) -> Verdict | None:
     if facts.ended is not None:
         reason = reason or _REASONS.get(str(facts.ended["reason"]))
     # What the kernel left of a program may wait for those that it killed, until its time is over.
-    return Verdict.MEMORY if counted.memory_kills and (reason is not None or facts.ended is None) else reason
+    over = facts.ended is not None or facts.settled is not None
+    return Verdict.MEMORY if counted.memory_kills and (reason is not None or not over) else reason
 
 
-def _of_exit(facts: Facts, counted: Counted, status: int) -> Judgement:
-    assert facts.ended is not None
-    crowded = bool(counted.refused_forks) or bool(facts.ended["crowded"])
-    if os.WIFSIGNALED(status):
-        verdict = _of_signal(os.WTERMSIG(status), facts, counted, crowded)
-        name = _signal_name(os.WTERMSIG(status)) if verdict is Verdict.SIGNAL else None
-        return Judgement(verdict, _plain(verdict, name))
+def _rejected(facts: Facts) -> Judgement:
+    """With the error that came after what should not have come: it may well be the code's own."""
+    plain = _plain(Verdict.REJECTED)
+    error = _of_claim(facts.surplus) or _of_claim(facts.result)
+    if error is None or error.error is None:
+        return Judgement(Verdict.REJECTED, plain)
+    text = f"{plain.message} It also failed: {error.error.type}: {error.error.message}"
+    return Judgement(Verdict.REJECTED, plain.model_copy(update={"message": text, "traceback": error.error.traceback}))
+
+
+def _of_outcome(facts: Facts, counted: Counted) -> Judgement:
+    """The code came to its end, and init saw how; what the kernel claims beside that are words and values."""
     if facts.cut_short:
-        return Judgement(Verdict.REJECTED, _plain(Verdict.REJECTED))
-    code = os.WEXITSTATUS(status)
+        return _rejected(facts)
     claimed = _of_claim(facts.result)
+    if facts.outcome == "raised":
+        claimed = claimed or Judgement(Verdict.USER_ERROR, _exit_or_unknown(facts.result))
+        unnamed = (facts.once or counted.memory_kills) and claimed.verdict is Verdict.USER_ERROR
+        return replace(claimed, verdict=_behind_failure(facts, counted)) if unnamed else claimed
     if claimed is not None:
-        unnamed = claimed.verdict is Verdict.USER_ERROR
-        return replace(claimed, verdict=_behind_failure(facts, counted, crowded)) if unnamed else claimed
-    if code != 0:
-        verdict = _behind_failure(facts, counted, crowded)
-        return Judgement(verdict, CodeError(type="Exit", message=f"It exited with status {code}.", exit_code=code))
-    if counted.refused_forks:
+        return claimed
+    if facts.once and counted.refused_forks:
         return Judgement(Verdict.PROCESSES, _plain(Verdict.PROCESSES))
     return Judgement(Verdict.OK, None)
 
 
-def _of_reply(result: Message) -> Judgement:
-    """A session's kernel lives on after its reply, so there is no exit status to look at."""
+def _exit_or_unknown(result: Message) -> CodeError:
     code = result.get("exit")
     if isinstance(code, int) and code:
-        return Judgement(Verdict.USER_ERROR, CodeError(type="Exit", message=f"It asked to exit with {code}."))
-    return _of_claim(result) or Judgement(Verdict.OK, None)
+        return CodeError(type="Exit", message=f"The code exited with status {code}.", exit_code=code & 0xFF)
+    return CodeError(type="Error", message="The code raised an error whose text did not come out of the sandbox.")
 
 
-def _behind_failure(facts: Facts, counted: Counted, crowded: bool) -> Verdict:
-    """A program that failed while it stood at a limit most likely failed because of it."""
-    assert facts.ended is not None
+def _of_exit(facts: Facts, counted: Counted, status: int) -> Judgement:
+    """The interpreter ended before the code came to its end: that is never fine, whatever its status."""
+    if os.WIFSIGNALED(status):
+        verdict = _of_signal(os.WTERMSIG(status), facts, counted)
+        name = _signal_name(os.WTERMSIG(status)) if verdict is Verdict.SIGNAL else None
+        return Judgement(verdict, _plain(verdict, name))
+    if facts.cut_short:
+        return _rejected(facts)
+    code = os.WEXITSTATUS(status)
+    message = f"The code ended its interpreter with status {code}, before it came to its own end."
+    if not facts.once:
+        message += " What the session held is gone."
+    return Judgement(_behind_failure(facts, counted), CodeError(type="Exit", message=message, exit_code=code))
+
+
+def _behind_failure(facts: Facts, counted: Counted) -> Verdict:
+    """A program that failed while it was at a limit most likely failed because of it."""
     if counted.memory_kills:
         return Verdict.MEMORY
-    if facts.ended["full"]:
+    if (facts.settled or facts.ended or {}).get("full"):
         return Verdict.DISK
-    return Verdict.PROCESSES if crowded else Verdict.USER_ERROR
+    return Verdict.PROCESSES if _crowded(facts, counted) else Verdict.USER_ERROR
 
 
-def _of_signal(number: int, facts: Facts, counted: Counted, crowded: bool) -> Verdict:
+def _crowded(facts: Facts, counted: Counted) -> bool:
+    return bool(counted.refused_forks) or bool((facts.settled or facts.ended or {}).get("crowded"))
+
+
+def _of_signal(number: int, facts: Facts, counted: Counted) -> Verdict:
     if number == signal.SIGXCPU:
         return Verdict.TIMEOUT_CPU
     if number == signal.SIGXFSZ:
@@ -106,7 +130,7 @@ def _of_signal(number: int, facts: Facts, counted: Counted, crowded: bool) -> Ve
         return Verdict.MEMORY
     if number == signal.SIGABRT and _ran_out_of_memory(facts):
         return Verdict.MEMORY
-    if crowded and number in (signal.SIGABRT, signal.SIGKILL):
+    if _crowded(facts, counted) and number in (signal.SIGABRT, signal.SIGKILL):
         return Verdict.PROCESSES
     return Verdict.SIGNAL
 
@@ -145,7 +169,7 @@ _WORDS = {
     Verdict.DISK: ("DiskLimit", "It wrote more than its disk limit."),
     Verdict.REJECTED: (
         "Rejected",
-        "It spoke for itself where only Assay speaks, or could not be counted, and was ended.",
+        "It wrote to the channel that only its kernel writes to, or could not be counted, and was ended.",
     ),
     Verdict.PROCESSES: ("ProcessLimit", "It started more processes and threads than its limit."),
 }

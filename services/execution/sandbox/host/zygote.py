@@ -79,6 +79,7 @@ class Zygote:
             "module": guest.module,
             "command": list(guest.command),
             "threads": guest.threads,
+            "rests": guest.rests,
             "memfd": memfd,
         }
         try:

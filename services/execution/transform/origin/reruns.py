@@ -21,7 +21,7 @@ _MAX_CELLS = 200_000  #: of a data set that is altered whole; of a larger one a 
 _SAMPLED_CELLS = 50_000
 _MAX_SAMPLED_ROWS = 5_000
 _SLOW = 2.0  #: seconds of a run, from which a sample is taken as well
-_MIN_SECONDS, _TIMES_AS_LONG = 2.0, 3.0  #: that a rerun may take: at least, and of the code's own time
+_MIN_SECONDS, _TIMES_AS_LONG = 10.0, 3.0  #: that a rerun may take: at least, and of the code's own time
 
 Tables = Mapping[str, pl.DataFrame]
 

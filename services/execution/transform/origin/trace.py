@@ -20,7 +20,7 @@ from services.execution.transform.origin.reruns import Reruns, Tables, TimeIsUp,
 from services.execution.transform.results import CodeRun
 from services.execution.transform.runner import CodeRunner
 
-_ALLOWED, _TIMES_AS_LONG = 6.0, 3.0  #: seconds of all reruns of a code: at least, and of its own time
+_ALLOWED, _TIMES_AS_LONG = 30.0, 6.0  #: seconds of all reruns of a code: at least, and of its own time
 _MAX_SINGLE = 24  #: columns of the data that are altered one by one
 _FAILS = (
     "The code fails when the values of the data are others, so nothing shows that its result comes from them: "
@@ -121,7 +121,12 @@ class Trace:
             explained = evidence.by_values and all(literals.benign(column) for column in still)
             if explained and not self._are_rows_invented(evidence, literals):
                 break
-            result = self._reruns.on(altered(tables, read, alter))
+            try:
+                result = self._reruns.on(altered(tables, read, alter))
+            except TimeIsUp:
+                if evidence.by_values:  # it has been seen that values come from the data, only not of which
+                    break
+                raise
             if result is None:
                 continue
             evidence.runs += 1

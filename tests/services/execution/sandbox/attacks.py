@@ -103,7 +103,7 @@ HOARDS = [
     Attack(54, "segfault", "import ctypes; ctypes.string_at(0)", (SIGNAL,)),
     Attack(54, "abort", "os.abort()", (SIGNAL,)),
     Attack(54, "kills itself", "os.kill(os.getpid(), 9)", (SIGNAL,)),
-    Attack(55, "leaves before a result", "os._exit(0)"),
+    Attack(55, "leaves before a result", "os._exit(0)", (Verdict.USER_ERROR,)),
     Attack(
         63,
         "all descriptors",
@@ -337,7 +337,7 @@ REACHES = [
     Attack(53, "control groups", "[os.path.exists(path) for path in ('/sys/fs/cgroup', '/sys')]",
            value="[False, False]"),
     Attack(57, "patched builtins", "import builtins, json\nbuiltins.print = None\nbuiltins.len = lambda x: 10**18\n"
-           "json.dumps = lambda *a, **k: '{}'\n'patched'", (USER_ERROR,)),
+           "json.dumps = lambda *a, **k: '{}'\n'patched'", value="'patched'"),
     Attack(57, "last words", "import atexit\natexit.register(lambda: os.kill(os.getpid(), 9))\n"
            "class Last:\n    def __del__(self): os.abort()\nkept = Last()\n'said'", (OK, SIGNAL)),
     Attack(64, "kernel's own news", "[tried(open, path) for path in ('/proc/kallsyms', '/proc/kcore', '/proc/meminfo',"

@@ -69,7 +69,8 @@ def test_every_run_says_that_gvisor_isolated_it(gvisor: Sandbox) -> None:
 
 def test_what_reaches_out_finds_nothing_there_either(gvisor: Sandbox) -> None:
     attacks = [on_gvisor(attack) for attack in REACHES if attack.needs in (None, platform.machine())]
-    quiet = [attack for attack in attacks if attack.verdicts == (Verdict.OK,)]
+    # One that patches builtins would change the interpreter that the others share.
+    quiet = [attack for attack in attacks if attack.verdicts == (Verdict.OK,) and attack.number != 57]
     assert len(quiet) > 25
     faults = []
     with gvisor.session("python", Limits(wall_seconds=60, cpu_seconds=60), {}) as session:

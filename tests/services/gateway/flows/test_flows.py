@@ -436,3 +436,20 @@ def test_a_workers_change_is_heard_though_no_notification_tells_it(gateway: Gate
             locked = store.lock(connection, "acme", flow["id"])
             editing.edit(store, connection, locked, [Call("addNode", {"label": "two"})], Author("worker", "job"))
         assert next(line for line in lines if line.startswith("id: ")) == "id: 2"
+
+
+def test_a_saved_answer_says_itself_which_version_it_was_made_from(client: httpx.Client) -> None:
+    flow = make(client, "a")
+    read = client.get(f"/v1/flows/{flow['id']}").json()
+    operate(client, flow, ("addNode", {"label": "Theirs"}))
+    read["nodes"][0]["data"]["label"] = "changed"
+    refused = client.put(f"/v1/flows/{flow['id']}", json=read)
+    assert (refused.status_code, refused.json()["version"]) == (412, 2)
+    assert [change["id"] for change in refused.json()["changed"]] == ["theirs"]
+    assert ids(client.get(f"/v1/flows/{flow['id']}").json()) == ["a", "theirs"]
+    newer = client.put(f"/v1/flows/{flow['id']}", json={**read, "version": 99})
+    assert newer.status_code == 412
+    forced = client.put(f"/v1/flows/{flow['id']}", json=read, headers={"If-Match": '"v2"'})
+    assert (forced.status_code, ids(forced.json())) == (200, ["a"])
+    again = client.put(f"/v1/flows/{flow['id']}", json={**forced.json(), "name": "Again"})
+    assert (again.status_code, again.json()["name"]) == (200, "Again")

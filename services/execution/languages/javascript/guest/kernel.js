@@ -6,7 +6,6 @@ const path = require("node:path");
 const util = require("node:util");
 const vm = require("node:vm");
 const { createRequire } = require("node:module");
-const digesting = require("./digests.js");
 const { asTable, lookAt, rowsFrom, tableOf, tableOrigin } = require("./tables.js");
 const { decode, exactly, shapeOf, typeOf, view } = require("./values.js");
 
@@ -20,39 +19,100 @@ const LONGEST_INLINE = 60000;
 const MOST_BYTES = 16000000;
 const INTERRUPTED_WITHIN = 50; // milliseconds, of a call that waits
 
+// What decides how a call ended is used as it was before there was any code: code may replace whatever it can name.
+const { Script } = vm;
+const { runInThisContext } = Script.prototype;
+const { apply } = Reflect;
+const { create, defineProperty, keys, setPrototypeOf } = Object;
+const { isArray } = Array;
+const { isPromise } = util.types;
+const { read, writeSync } = fs;
+const { fromCharCode } = String;
+const { parse, stringify } = JSON;
+const { utf8Slice } = Buffer.prototype;
+const { alloc, from } = Buffer;
+const { emit, on, removeAllListeners } = process;
+const { wait } = Atomics;
+const { setImmediate, setInterval, clearInterval, Promise } = globalThis;
+const never = new Int32Array(new SharedArrayBuffer(4));
+const leave = process.exit.bind(process);
+
 let nonce = "";
 let calls = 0;
+let answered = 0;
 let shown = 0;
-const exit = process.exit.bind(process);
-const stringify = JSON.stringify; // as it was before any code could change it
 
 function send(message) {
-  let body = Buffer.from(stringify({ ...message, nonce }));
+  let body = from(stringify(plainly({ ...message, nonce })));
   if (body.length > MOST_BYTES) {
     const error = { type: "TooLarge", message: "What it answers is too large.", traceback: "", limit: null };
-    body = Buffer.from(stringify({ t: "result", error, nonce }));
+    body = from(stringify(plainly({ t: "result", error, nonce })));
   }
-  const head = Buffer.alloc(4);
-  head.writeUInt32BE(body.length);
-  const data = Buffer.concat([head, body]);
+  const data = alloc(4 + body.length);
+  data.writeUInt32BE(body.length);
+  data.set(body, 4);
   let offset = 0;
   while (offset < data.length) {
     try {
-      offset += fs.writeSync(REPLIES, data, offset);
+      offset += writeSync(REPLIES, data, offset);
     } catch (error) {
-      if (error.code === "EAGAIN") continue;
-      // The code has closed it: then it ends as it would without us, and says no more.
-      if (message.error) exit(1);
-      exit();
+      if (error.code !== "EAGAIN") throw error;
     }
   }
 }
 
+/** The same without prototypes, where the code may have put a toJSON of its own. */
+function plainly(value) {
+  if (value === null || typeof value !== "object") return value;
+  if (isArray(value)) {
+    const made = setPrototypeOf([], null);
+    for (let at = 0; at < value.length; at += 1) made[at] = plainly(value[at]);
+    return made;
+  }
+  const made = create(null);
+  const names = keys(value);
+  for (let at = 0; at < names.length; at += 1) made[names[at]] = plainly(value[names[at]]);
+  return made;
+}
+
+// -- seals -------------------------------------------------------------------------------------------------------
+
+// How a call ended is said under a seal that only this function can make: its key comes with the first request, before there is
+// any code. Each call has one for each way to end, so that what the code may learn of one says nothing about another.
+let key = null;
+
+const turned = (word, bits) => (word << bits) | (word >>> (32 - bits));
+
+function sealed(call, outcome) {
+  let [a, b, c, d] = [key.a ^ call, key.b ^ outcome, key.c, key.d];
+  for (let round = 0; round < 16; round += 1) {
+    a = (a + b) | 0;
+    b = turned(b, 5) ^ a;
+    a = turned(a, 16);
+    c = (c + d) | 0;
+    d = turned(d, 8) ^ c;
+    a = (a + d) | 0;
+    d = turned(d, 13) ^ a;
+    c = (c + b) | 0;
+    b = turned(b, 7) ^ c;
+    c = turned(c, 16);
+  }
+  return `${(a ^ key.a) >>> 0}.${(b ^ key.b) >>> 0}.${(c ^ key.c) >>> 0}.${(d ^ key.d) >>> 0}`;
+}
+
+/** As text, which nothing of the code's sees on its way. */
+function sendEnd(outcome) {
+  const body = `{"t":"end","nonce":"${nonce}","outcome":${outcome},"seal":"${sealed(answered, outcome)}"}`;
+  writeSync(REPLIES, `\0\0\0${fromCharCode(body.length)}${body}`, null, "latin1");
+}
+
+// -- requests ----------------------------------------------------------------------------------------------------
+
 function readExactly(size, done) {
-  const data = Buffer.alloc(size);
+  const data = alloc(size);
   let offset = 0;
   const more = () =>
-    fs.read(REQUESTS, data, offset, size - offset, null, (error, count) => {
+    read(REQUESTS, data, offset, size - offset, null, (error, count) => {
       if (error || count === 0) return done(null);
       offset += count;
       return offset === size ? done(data) : more();
@@ -62,8 +122,9 @@ function readExactly(size, done) {
 
 function nextRequest(handle) {
   readExactly(4, (head) => {
-    if (head === null) return exit(0);
-    return readExactly(head.readUInt32BE(0), (body) => (body === null ? exit(0) : handle(JSON.parse(body))));
+    if (head === null) return leave(0);
+    const size = ((head[0] * 256 + head[1]) * 256 + head[2]) * 256 + head[3];
+    return readExactly(size, (body) => (body === null ? leave(0) : handle(parse(apply(utf8Slice, body, [0, size])))));
   });
 }
 
@@ -106,6 +167,7 @@ function display(value) {
   }
   if (text.length <= LONGEST_INLINE) return send({ t: "display", media_type: mediaType, text });
   const file = `display-${shown}`;
+  fs.rmSync(path.join(OUT, file), { force: true }); // the code's umask may have closed the last one
   fs.writeFileSync(path.join(OUT, file), text);
   return send({ t: "display", media_type: mediaType, file });
 }
@@ -113,10 +175,27 @@ function display(value) {
 // -- running -----------------------------------------------------------------------------------------------------
 
 function compiled(code, filename) {
-  const options = { filename };
+  const options = { __proto__: null, filename };
   const loader = vm.constants?.USE_MAIN_CONTEXT_DEFAULT_LOADER;
   if (loader !== undefined) options.importModuleDynamically = loader;
-  return new vm.Script(code, options);
+  return new Script(code, options);
+}
+
+/** What a script of ours or of the code's is worth; an interrupt ends it. */
+function evaluated(script) {
+  return apply(runInThisContext, script, [{ __proto__: null, breakOnSigint: true }]);
+}
+
+/** A promise that is awaited by itself: not by what the code may have made of every promise's `then`. */
+function awaitable(value) {
+  if (isPromise(value)) {
+    try {
+      defineProperty(value, "constructor", { __proto__: null, value: Promise, configurable: true });
+    } catch {
+      return value; // the code has frozen it
+    }
+  }
+  return value;
 }
 
 /** The program, or null when it is no script but may be a module or use await at its top. */
@@ -130,11 +209,11 @@ function asScript(code, filename) {
   }
 }
 
-/** Code with await at its top, as a function; its last line is its value if that can be an expression. */
+/** Code with await at its top, as a function; its last line is its value, in a list, if that can be an expression. */
 function asFunction(code, filename) {
   const cut = code.trimEnd().replace(/;+$/, "");
   const at = Math.max(cut.lastIndexOf("\n"), cut.lastIndexOf(";")) + 1;
-  for (const body of [`${cut.slice(0, at)} return (${cut.slice(at)}\n)`, code]) {
+  for (const body of [`${cut.slice(0, at)} return [(${cut.slice(at)}\n)]`, code]) {
     try {
       return compiled(`(async () => {${body}\n})()`, filename);
     } catch {
@@ -144,13 +223,39 @@ function asFunction(code, filename) {
   return null;
 }
 
-async function run(code, filename) {
-  const script = asScript(code, filename) ?? asFunction(code, filename);
-  if (script !== null) return await script.runInThisContext({ breakOnSigint: true });
+async function imported(code, filename, done) {
   const file = filename.replace(/\.js$/, ".mjs");
   fs.writeFileSync(file, code);
-  await import(file).finally(() => fs.rmSync(file));
-  return undefined;
+  try {
+    await awaitable(import(file));
+  } catch (error) {
+    return done(error, undefined, true);
+  } finally {
+    fs.rmSync(file, { force: true });
+  }
+  return done(null, undefined);
+}
+
+function isThenable(value) {
+  try {
+    return isPromise(value) || typeof value?.then === "function";
+  } catch {
+    return false; // it does not let itself be looked at: that is no error of the code's
+  }
+}
+
+/** Runs code; `done` hears of what it raised, or of its value, which stands in a list where its script is `boxed`. */
+async function run({ script, boxed }, done) {
+  let value;
+  try {
+    value = evaluated(script);
+    if (isThenable(value)) value = await awaitable(value);
+    if (boxed) value = value?.[0];
+    if (boxed && isThenable(value)) value = await awaitable(value);
+  } catch (error) {
+    return done(error, undefined, true);
+  }
+  return done(null, value);
 }
 
 function seeded(seed) {
@@ -165,43 +270,51 @@ function seeded(seed) {
 
 const own = new Set(Object.getOwnPropertyNames(globalThis));
 
-const operations = {
-  async execute(request) {
+/** Code of the caller's: each starts a script, and says what becomes of its value. */
+const programs = {
+  execute(request, done) {
     calls += 1;
-    const number = request.number ?? calls;
-    const filename = `${CODE}/main${number === 1 ? "" : `_${number}`}.js`;
-    codes.push(request.code);
+    const filename = `${CODE}/main${calls === 1 ? "" : `_${calls}`}.js`;
     if (calls === 1) fs.writeFileSync(filename, request.code); // there is little space for more
     if (calls === 1 && request.seed !== null) seeded(request.seed);
-    for (const frame of request.frames) globalThis[frame.name] = JSON.parse(fs.readFileSync(frame.path, "utf8"));
-    const value = await run(request.code, filename);
+    for (const frame of request.frames) globalThis[frame.name] = parse(fs.readFileSync(frame.path, "utf8"));
+    const plain = asScript(request.code, filename);
+    if (plain !== null) return run({ script: plain, boxed: false }, done);
+    const script = asFunction(request.code, filename);
+    return script === null ? imported(request.code, filename, done) : run({ script, boxed: true }, done);
+  },
+  evaluate(request, done) {
+    return run({ script: compiled(`(${request.code}\n)`, `${CODE}/expression.js`), boxed: false }, done);
+  },
+};
+
+const results = {
+  execute(request, value) {
     const reply = { value: value === undefined ? null : view(value), class: typeOf(value) };
     return request.take === "table" ? { ...reply, ...asTable(value) } : reply;
   },
-  async evaluate(request) {
-    codes.push(request.code);
-    const value = await compiled(`(${request.code}\n)`, `${CODE}/expression.js`).runInThisContext({ breakOnSigint: true });
-    return { value: view(value), class: typeOf(value), ...(request.file === undefined ? {} : { typed: { ...view(value), ...exactly(value) } }) };
+  evaluate(request, value) {
+    const look = view(value);
+    return { value: look, class: typeOf(value), ...(request.file === undefined ? {} : { typed: { ...look, ...exactly(value) } }) };
   },
+};
+
+const operations = {
   look(request) {
     const looks = Object.create(null);
     for (const name of request.names) {
       if (!IDENTIFIER.test(name) || own.has(name) || !isDefined(name)) continue;
-      const value = compiled(name, "name").runInThisContext();
+      const value = evaluated(compiled(name, "name"));
       if (value === undefined && emptied.has(name)) continue;
       looks[name] = lookAt(value, request.whole.includes(name) ? 10 : 1);
     }
     return { looks };
   },
-  digests(request) {
-    digests ??= digesting.begin({ own, emptied, codes, require: globalThis.require, hidden, hand, valueOf });
-    return { digests: digests(request.reached) };
-  },
   picture() {
     throw new TypeError("it is no figure");
   },
   get(request) {
-    const value = compiled(identifier(request.name), "name").runInThisContext();
+    const value = evaluated(compiled(identifier(request.name), "name"));
     if (value === undefined && emptied.has(request.name)) throw new ReferenceError(`${request.name} is not defined`);
     const origin = tableOrigin(value);
     if (origin === null) return { typed: { ...view(value), ...exactly(value) } };
@@ -215,7 +328,7 @@ const operations = {
     const made = kind === "table" ? rowsFrom(columns, rows ?? JSON.parse(fs.readFileSync(file, "utf8"))) : decode(exact);
     if (lexical.has(name) && !Object.hasOwn(globalThis, name) && isDefined(name)) {
       handed = made; // let can be given a new value, const cannot: it says so
-      compiled(`${name} = globalThis[Symbol.for("assay.handed")]`, "name").runInThisContext();
+      evaluated(compiled(`${name} = globalThis[Symbol.for("assay.handed")]`, "name"));
       handed = undefined;
     } else globalThis[name] = made;
     return kind === "table" ? {} : exactly(made);
@@ -225,7 +338,7 @@ const operations = {
     const variables = [];
     for (const name of names) {
       try {
-        const value = compiled(name, "name").runInThisContext();
+        const value = evaluated(compiled(name, "name"));
         if (typeof value === "function" || (value === undefined && emptied.has(name))) continue;
         variables.push({ name, type: typeOf(value), shape: shapeOf(value), bytes: 0 });
       } catch {
@@ -254,37 +367,6 @@ const operations = {
   },
 };
 
-/** All code so far: functions whose source stands in none of it are a library's. */
-const codes = [];
-
-let digests = null; // from their first request on
-
-function valueOf(name) {
-  return compiled(name, "name").runInThisContext();
-}
-
-function hand(value) {
-  handed = value;
-}
-
-/** Built-in objects that no global name leads to. */
-function hidden() {
-  const generator = function* () {};
-  const made = {
-    "generator function": Object.getPrototypeOf(generator),
-    "generator": generator.prototype ? Object.getPrototypeOf(generator.prototype) : null,
-    "async function": Object.getPrototypeOf(async () => {}),
-    "async generator function": Object.getPrototypeOf(async function* () {}),
-    "typed array": Object.getPrototypeOf(Uint8Array),
-    "typed array prototype": Object.getPrototypeOf(Uint8Array.prototype),
-    "array iterator": Object.getPrototypeOf([][Symbol.iterator]()),
-    "string iterator": Object.getPrototypeOf(""[Symbol.iterator]()),
-    "iterator": Object.getPrototypeOf(Object.getPrototypeOf([][Symbol.iterator]())),
-    "regular expression iterator": Object.getPrototypeOf("".matchAll(/a/g)),
-  };
-  return Object.fromEntries(Object.entries(made).filter(([, value]) => value));
-}
-
 /** Names that let, const and class made: they stand in no object, so they are read off the code. */
 const lexical = new Set();
 
@@ -293,7 +375,7 @@ const emptied = new Set();
 
 function isDefined(name) {
   try {
-    compiled(name, "name").runInThisContext();
+    evaluated(compiled(name, "name"));
     return true;
   } catch {
     return false;
@@ -328,55 +410,148 @@ function wasInterrupted() {
   return watchdog.stopSigintWatchdog();
 }
 
-let finish = null; // of a single use: called when nothing is left to do
+const RETURNED = 0;
+const RAISED = 1;
+let running = null; // the call that runs
+let once = false;
+let exiting = false;
 
 function answer(request) {
-  if (nonce === "") process.chdir(WORK); // init may have put another folder there for the run
+  if (key === null) {
+    const [a, b, c, d] = request.seal;
+    key = { a, b, c, d };
+    process.chdir(WORK); // init may have put another folder there for the run
+  }
   nonce = request.nonce;
+  answered += 1;
   shown = 0;
-  let reply = { t: "result", error: null };
-  let ended = false;
-  const end = () => {
-    if (ended) return;
-    ended = true;
-    finish = null;
-    clearInterval(waiting);
-    send(reply);
-    if (request.once) reply.error === null ? exit() : exit(1); // without a status it is the one that the code has set
-    else setImmediate(() => nextRequest(answer));
-  };
-  const failed = (error) => {
-    reply = { t: "result", error: described(error) };
-    if (request.once && request.take === "view") process.stderr.write(`${reply.error.traceback}\n`);
-  };
+  ({ once } = request);
   if (process.listenerCount("SIGINT") > 0) {
-    process.removeAllListeners("SIGINT"); // the code has put its own in the handler's place
+    apply(removeAllListeners, process, ["SIGINT"]); // the code has put its own in the handler's place
     watchdog.stopSigintWatchdog();
     watchdog.startSigintWatchdog();
   }
   wasInterrupted(); // was for an earlier call
-  let waiting = null;
-  const cut = new Promise((_, reject) => { // ends a call that waits for something; vm ends one that computes
-    if (!request.once) waiting = setInterval(() => wasInterrupted() && reject(new Error("interrupted")), INTERRUPTED_WITHIN);
-  });
-  process.removeAllListeners("uncaughtException");
-  process.on("uncaughtException", (error) => {
-    failed(error);
-    if (request.once) end();
-  });
-  const operation = Object.hasOwn(operations, request.op) ? operations[request.op] : operations.info;
+  const call = { request, over: false, error: null, failed: false, value: undefined, settled: false, waiting: null };
+  running = call;
+  // Ends a call that waits for something; vm ends one that computes.
+  if (!once) call.waiting = setInterval(() => wasInterrupted() && fail(call, new Error("interrupted")), INTERRUPTED_WITHIN).unref();
+  apply(removeAllListeners, process, ["uncaughtException"]);
+  apply(on, process, ["uncaughtException", (error) => uncaught(call, error)]);
   if (request.op === "execute") remember(request.code);
-  Promise.resolve()
-    .then(() => Promise.race([operation(request), cut]))
-    .then((fields) => Object.assign(reply, fields), failed)
-    .then(() => {
-      if (!request.once || reply.error !== null) end();
-      else finish = end; // timers and pending work of the code come first
-    });
+  if (!Object.hasOwn(programs, request.op)) return answerOwn(call);
+  try {
+    programs[request.op](request, (error, value, failed = false) => ended(call, error, value, failed));
+  } catch (error) {
+    fail(call, error);
+  }
+  return undefined;
 }
 
+/** An operation of ours, which runs no program. */
+function answerOwn(call) {
+  const operation = Object.hasOwn(operations, call.request.op) ? operations[call.request.op] : operations.info;
+  try {
+    conclude(call, RETURNED, operation(call.request));
+  } catch (error) {
+    fail(call, error);
+  }
+}
+
+/** The program's own text has come to its end; its timers and pending work come first where there is no other call. */
+function ended(call, error, value, failed) {
+  if (failed) return fail(call, error);
+  call.settled = true;
+  call.value = value;
+  if (call.failed || !once) finish(call);
+  return undefined;
+}
+
+function uncaught(call, error) {
+  call.failed = true;
+  call.error = error;
+  if (once || call.settled) finish(call);
+}
+
+function fail(call, error) {
+  call.failed = true;
+  call.error = error;
+  finish(call);
+}
+
+function finish(call) {
+  if (call.over) return;
+  if (call.failed) return conclude(call, RAISED, { error: explained(call.error) });
+  let fields;
+  try {
+    fields = results[call.request.op](call.request, call.value);
+  } catch {
+    fields = { value: { type: typeof call.value, shape: null, text: "<it cannot be shown>" }, class: typeof call.value };
+  }
+  return conclude(call, RETURNED, fields);
+}
+
+function explained(error) {
+  try {
+    return described(error);
+  } catch {
+    return { type: "Error", message: "What was thrown cannot be shown.", traceback: "", limit: null };
+  }
+}
+
+/** The one place where a call ends. */
+function conclude(call, ending, fields) {
+  if (call.over) return;
+  call.over = true;
+  running = null;
+  clearInterval(call.waiting);
+  let outcome = ending;
+  try {
+    if (once && ending === RAISED && call.request.take === "view") process.stderr.write(`${fields.error.traceback}\n`);
+    if (once && !exiting) runExitHandlers();
+    const status = once ? Number(process.exitCode ?? 0) : 0;
+    if (ending === RETURNED && status !== 0) {
+      outcome = RAISED;
+      fields = { exit: status };
+    }
+    send({ t: "result", error: null, ...fields });
+  } catch {
+    // What it claims is lost; how it ended is not.
+  }
+  try {
+    sendEnd(outcome);
+  } catch {
+    leave(70); // the code has closed the way
+  }
+  if (once) wait(never, 0, 0); // nothing of the code's runs any more
+  setImmediate(() => nextRequest(answer));
+}
+
+function runExitHandlers() {
+  exiting = true;
+  try {
+    apply(emit, process, ["exit", process.exitCode ?? 0]);
+  } catch (error) {
+    process.exitCode = 7;
+    process.stderr.write(`${explained(error).traceback}\n`);
+  }
+}
+
+/** A script that leaves has come to its end, and what it did counts. */
+process.exit = function exit(code) {
+  if (!once) return leave(code);
+  if (code !== undefined) process.exitCode = code;
+  const call = running;
+  if (call === null) return wait(never, 0, 0);
+  if (!exiting) runExitHandlers();
+  return conclude(call, call.failed ? RAISED : RETURNED, call.failed ? { error: explained(call.error) } : {});
+};
+
+// Nothing is left to do.
 process.on("beforeExit", () => {
-  if (finish !== null) finish();
+  if (running === null) return;
+  if (running.settled) finish(running);
+  else fail(running, new Error("The code waits for what can never come: nothing is left that could settle its await."));
 });
 // Node buffers what a full pipe does not take, and drops it when the code exits.
 for (const stream of [process.stdout, process.stderr]) stream._handle?.setBlocking?.(true);

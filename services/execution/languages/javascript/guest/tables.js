@@ -53,6 +53,7 @@ function written(kind, cells) {
 
 function tableOf(value, filename = "result.table", columns = null) {
   const names = columns === null ? [...new Set(value.flatMap((row) => Object.keys(row)))] : columns.map(({ name }) => name);
+  fs.rmSync(path.join(OUT, filename), { force: true }); // the code's umask may have closed the last one
   const file = fs.openSync(path.join(OUT, filename), "w");
   const described = names.map((name, number) => {
     const cells = value.map((row) => row[name]);

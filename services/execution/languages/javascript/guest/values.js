@@ -163,6 +163,14 @@ function typeOf(value) {
 }
 
 function shapeOf(value) {
+  try {
+    return sizesOf(value);
+  } catch {
+    return null; // it does not let itself be looked at
+  }
+}
+
+function sizesOf(value) {
   if (Array.isArray(value) || ArrayBuffer.isView(value)) return [value.length ?? value.byteLength];
   if (value instanceof Map || value instanceof Set) return [value.size];
   return null;

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from services.execution.languages.python.guest import lazy_tables
+from services.execution.sandbox.guest.isolate import new_file
 from services.execution.sandbox.guest.linux import map_privately
 from services.execution.sandbox.protocol.wire import Json
 
@@ -28,7 +29,8 @@ def is_table(value: object) -> bool:
 
 def _is_subclass(value: object) -> bool:
     pandas = sys.modules.get("pandas")
-    return pandas is not None and isinstance(value, pandas.DataFrame)
+    # Its class as it is, not as it says: that may raise.
+    return pandas is not None and issubclass(type(value), pandas.DataFrame)
 
 
 def to_arrow(value: Any, plain: bool = False) -> Any:
@@ -132,7 +134,7 @@ def write(value: object, path: str, plain: bool = False) -> int:
     import pyarrow.ipc
 
     table = to_arrow(with_index(value), plain)
-    with pyarrow.OSFile(path, "wb") as sink, pyarrow.ipc.new_file(sink, table.schema) as writer:
+    with pyarrow.OSFile(new_file(path), "wb") as sink, pyarrow.ipc.new_file(sink, table.schema) as writer:
         writer.write_table(table)
     return int(table.num_rows)
 

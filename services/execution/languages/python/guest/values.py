@@ -121,6 +121,7 @@ def looks(space: Mapping[str, object], request: Message) -> Message:
 
 
 _LONGEST = 10_000
+_length = len  #: as it was before any code could change it
 
 _short = reprlib.Repr()
 _short.maxlevel = 6
@@ -131,12 +132,12 @@ _short.maxlong = 2000
 
 def view(value: object, show: Callable[[object], str] = repr) -> Message:
     """Never raises: an object that cannot show itself is shown by its type."""
-    kind = type(value).__name__
+    kind = class_name(value)
     try:
         text = _text(value, show)
     except Exception as error:
         text = f"<{kind}: its repr raised {type(error).__name__}>"
-    if len(text) > _LONGEST:
+    if _length(text) > _LONGEST:
         text = f"{text[: _LONGEST // 2]}\n...\n{text[-_LONGEST // 2 :]}"
     return {"type": kind, "shape": shape_of(value), "text": text}
 
@@ -144,11 +145,11 @@ def view(value: object, show: Callable[[object], str] = repr) -> Message:
 def _text(value: object, show: Callable[[object], str]) -> str:
     if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 12_000:
         return f"<int of {value.bit_length()} bits>"
-    if isinstance(value, (bytes, bytearray)) and len(value) > _LONGEST:
+    if isinstance(value, (bytes, bytearray)) and _length(value) > _LONGEST:
         return f"{bytes(value[:_LONGEST])!r}..."
     if isinstance(value, (list, tuple, dict, set, frozenset, str)) and _large(value):
         return _short.repr(value)
-    return show(value)
+    return str(show(value))
 
 
 def _large(
@@ -156,14 +157,29 @@ def _large(
 ) -> bool:
     """Whether a repr of the whole could be long; containers within containers are not looked into further."""
     if isinstance(value, (str, bytes)):
-        return len(value) > _LONGEST
+        return _length(value) > _LONGEST
     if isinstance(value, (list, tuple, dict, set, frozenset)):
         inner = value.values() if isinstance(value, dict) else value
-        return len(value) > 500 or any(_large(part) for part in inner if part is not value)
+        return _length(value) > 500 or any(_large(part) for part in inner if part is not value)
     return False
 
 
 def shape_of(value: object) -> Json:
+    """``None`` also for an object that does not let itself be looked at."""
+    try:
+        return _shape(value)
+    except Exception:
+        return None
+
+
+def class_name(value: object) -> str:
+    try:
+        return str(type(value).__name__)
+    except Exception:  # its metaclass says what a name is
+        return "object"
+
+
+def _shape(value: object) -> Json:
     shape = getattr(value, "shape", None) if _from_a_library(value) else None
     if isinstance(shape, tuple) and all(isinstance(size, int) for size in shape):
         return list(shape)

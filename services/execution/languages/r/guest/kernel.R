@@ -1,26 +1,25 @@
-# The R kernel: one global environment, requests from descriptor 3 (as R expressions), replies on descriptor 4 (as JSON).
-# Everything of ours lives in one environment of its own, so that rm(list = ls()) of the code's takes nothing away.
+# The R kernel: one global environment, requests from descriptor 3 (as R expressions), claims on descriptor 4 (as JSON).
+# How a call ended is not among them: init sees it in the size of the read that this process rests in (guest/resting.py).
+# Everything of ours lives in one environment of its own, so that rm(list = ls()) of the code's takes nothing away. It finds the
+# functions of base that it uses as they were before there was any code; methods of the code's are found behind them.
 local({
-  requests <- file("/proc/self/fd/3", open = "rb", raw = TRUE)
+  open_requests <- function() fifo("/proc/self/fd/3", open = "rb", blocking = TRUE) # reads as much as it is asked for, no more
+  requests <- open_requests()
   replies <- file("/proc/self/fd/4", open = "wb", raw = TRUE)
   nonce <- ""
   shown <- 0L
   plots <- 0L
   longest <- 10000L
 
-  here <- commandArgs()[match("-f", commandArgs()) + 1L]
-  for (part in c("json.R", "tables.R")) sys.source(file.path(dirname(here), part), environment())
+  for (part in c("json.R", "tables.R")) sys.source(file.path(guest, part), environment())
 
-  comparing <- new.env(parent = baseenv())
-  sys.source(file.path(dirname(here), "digests.R"), comparing)
-  code_so_far <- ""
-  start <- NULL
-
-  # closeAllConnections() takes ours too; what they read from and write to is still there.
-  lives <- function(connection) tryCatch(isOpen(connection), error = function(problem) FALSE)
+  # closeAllConnections() takes ours too, and others may get their numbers; what they read from and write to is still there.
+  lives <- function(connection, path) {
+    tryCatch(isOpen(connection) && summary(connection)$description == path, error = function(problem) FALSE)
+  }
 
   send <- function(message) {
-    if (!lives(replies)) replies <<- file("/proc/self/fd/4", open = "wb", raw = TRUE)
+    if (!lives(replies, "/proc/self/fd/4")) replies <<- file("/proc/self/fd/4", open = "wb", raw = TRUE)
     body <- charToRaw(enc2utf8(json(c(message, list(nonce = nonce)))))
     if (length(body) > 16000000L) {
       if (message$t == "display") return(send(list(t = "unshown")))
@@ -34,7 +33,9 @@ local({
 
   # -- looks at values ---------------------------------------------------------------------------------------------
 
-  shape_of <- function(value) {
+  shape_of <- function(value) tryCatch(sizes_of(value), error = function(problem) NULL)
+
+  sizes_of <- function(value) {
     if (!is.null(dim(value))) return(always_list(as.integer(dim(value))))
     if (is.vector(value) && length(value) != 1L) return(always_list(length(value)))
     NULL
@@ -53,6 +54,12 @@ local({
   is_plot <- function(value) inherits(value, c("gg", "ggplot", "recordedplot", "trellis", "grob"))
 
   # -- displays ----------------------------------------------------------------------------------------------------
+
+  # A file of ours can be written whatever umask, or file, the code has left there.
+  fresh <- function(path) {
+    unlink(path)
+    path
+  }
 
   open_device <- function(...) {
     grDevices::png("/out/plot-%03d.png", type = "cairo", width = 1200, height = 800, res = 150)
@@ -105,7 +112,7 @@ local({
     made <- list(class = class(value)[1L])
     drawn <- is_plot(value) && (last$visible || take == "plot")
     if (drawn && take == "plot") {
-      grDevices::png("/out/result.png", type = "cairo", width = 1200, height = 800, res = 150)
+      grDevices::png(fresh("/out/result.png"), type = "cairo", width = 1200, height = 800, res = 150)
       print(value)
       grDevices::dev.off()
       made <- c(made, list(plot = "result.png", plot_type = "image/png"))
@@ -120,7 +127,7 @@ local({
       }
     }
     if (take != "view" && is.data.frame(value)) {
-      made <- c(made, list(table = "result.table", columns = write_table(value, "/out/result.table"), rows = nrow(value)))
+      made <- c(made, list(table = "result.table", columns = write_table(value, fresh("/out/result.table")), rows = nrow(value)))
     }
     if (last$visible || take != "view") made <- c(made, list(value = if (is_plot(value)) plot_view(value) else view(value)))
     made
@@ -131,7 +138,7 @@ local({
   typed <- function(value, name) {
     look <- if (is_plot(value)) plot_view(value) else view(value)
     if (is.data.frame(value)) {
-      columns <- write_table(value, file.path("/out", name))
+      columns <- write_table(value, fresh(file.path("/out", name)))
       plain <- is.integer(attr(value, "row.names"))
       notes <- if (plain) list() else list("its row names stay behind")
       notes <- structure(json(notes), class = "json")
@@ -156,7 +163,6 @@ local({
     execute = function(request) {
       if (!is.null(request$seed)) set.seed(request$seed %% .Machine$integer.max)
       for (frame in request$frames) assign(frame$name, read_table(frame$path, frame$columns), envir = globalenv())
-      if (!is.null(start)) code_so_far <<- paste(code_so_far, request$code)
       described_result(run(request$code), request$take)
     },
     evaluate = function(request) {
@@ -171,20 +177,10 @@ local({
       names(looks) <- names
       list(looks = if (length(looks)) looks else structure("{}", class = "json"))
     },
-    digests = function(request) {
-      if (is.null(start)) start <<- comparing$digests_start()
-      list(digests = structure(json(comparing$digests(start, code_so_far)), class = "json"))
-    },
-    restore = function(request) {
-      if (request$part == "@random") {
-        assign(".Random.seed", as.integer(strsplit(request$keep, " ", fixed = TRUE)[[1L]]), envir = globalenv())
-      }
-      list()
-    },
     picture = function(request) {
       value <- get(request$name, envir = globalenv(), inherits = FALSE)
       if (!is_plot(value)) stop("it is no figure")
-      grDevices::png("/out/picture.png", type = "cairo", width = 1200, height = 800, res = 150)
+      grDevices::png(fresh("/out/picture.png"), type = "cairo", width = 1200, height = 800, res = 150)
       print(value)
       grDevices::dev.off()
       list(picture = "picture.png")
@@ -234,38 +230,67 @@ local({
     list(type = kind, message = message, traceback = paste(c(paste0(head, message), calls), collapse = "\n"), limit = limit)
   }
 
+  undescribed <- function(kind) list(type = kind, message = kind, traceback = "", limit = NULL)
+
+  returned <- 0L
+  raised <- 1L
+
+  # How the operation ended, and what is to be claimed of it. Only its return gives the first of these lists.
+  judged <- function(request) {
+    calls <- character()
+    tryCatch(
+      withRestarts(
+        withCallingHandlers(
+          list(outcome = returned, fields = allowInterrupts(operations[[request$op]](request))),
+          error = function(problem) {
+            lines <- vapply(sys.calls(), function(call) deparse(call, nlines = 1L)[1L], "")
+            ours <- grep("^eval\\((parsed|parse\\()|^operations\\[\\[", lines)
+            inner <- lines[seq_along(lines) > max(ours, 0L)]
+            inner <- inner[!grepl("^(run|parse|h|stop|[.]handleSimpleError|described_result)\\(", inner)]
+            calls <<- if (length(inner)) paste0("  at ", utils::head(inner, 20L)) else character()
+          }
+        ),
+        assay_quit = function(status) list(outcome = if (status == 0L) returned else raised, fields = list(exit = status))
+      ),
+      error = function(problem) list(outcome = raised, problem = problem, calls = calls),
+      interrupt = function(problem) list(outcome = raised, problem = simpleError("interrupted"), interrupted = TRUE)
+    )
+  }
+
+  # Claims what the operation gave; its outcome is what this function is worth.
   answer <- function(request) {
     if (nonce == "") setwd("/work") # init may have put another folder there for the run
     nonce <<- request$nonce
     shown <<- 0L
-    calls <- character()
-    reply <- tryCatch(
-      withCallingHandlers(
-        {
-          fields <- allowInterrupts(operations[[request$op]](request))
-          c(list(t = "result", error = NULL), fields)
-        },
-        error = function(problem) {
-          lines <- vapply(sys.calls(), function(call) deparse(call, nlines = 1L)[1L], "")
-          ours <- grep("^eval\\((parsed|parse\\()|^operations\\[\\[", lines)
-          inner <- lines[seq_along(lines) > max(ours, 0L)]
-          inner <- inner[!grepl("^(run|parse|h|stop|[.]handleSimpleError|described_result)\\(", inner)]
-          calls <<- if (length(inner)) paste0("  at ", utils::head(inner, 20L)) else character()
-        }
-      ),
-      error = function(problem) list(t = "result", error = described(problem, calls)),
-      interrupt = function(problem) {
-        list(t = "result", error = list(type = "interrupt", message = "interrupted", traceback = "", limit = NULL))
-      }
-    )
-    if (request$once && !is.null(reply$error) && identical(request$take, "view")) {
-      cat(reply$error$traceback, "\n", sep = "", file = stderr())
+    ended <- judged(request)
+    reply <- c(list(t = "result", error = NULL), ended$fields)
+    if (!is.null(ended$problem)) {
+      error <- tryCatch(
+        described(ended$problem, ended$calls),
+        error = function(problem) undescribed("error"), interrupt = function(problem) undescribed("interrupt")
+      )
+      if (!is.null(ended$interrupted)) error$type <- "interrupt"
+      reply <- list(t = "result", error = error)
+      if (request$once && identical(request$take, "view")) cat(error$traceback, "\n", sep = "", file = stderr())
     }
     while (sink.number() > 0L) sink()
     try(show_plots(), silent = TRUE)
     flush(stdout())
-    send(reply)
-    if (request$once) base::quit(save = "no", status = if (is.null(reply$error)) 0L else 1L, runLast = FALSE)
+    try(send(reply), silent = TRUE) # the code may have closed the way: its values are lost then, but not how it ended
+    ended$outcome
+  }
+
+  next_request <- function(head) {
+    size <- sum(as.integer(head[1:4]) * c(16777216, 65536, 256, 1))
+    body <- head[-(1:4)]
+    while (length(body) < size) {
+      part <- readBin(requests, "raw", size - length(body))
+      if (length(part) == 0L) base::quit(save = "no", runLast = FALSE)
+      body <- c(body, part)
+    }
+    source <- rawToChar(body)
+    Encoding(source) <- "UTF-8"
+    eval(parse(text = source, keep.source = FALSE, encoding = "UTF-8"))
   }
 
   options(
@@ -279,24 +304,32 @@ local({
   assign("display", display, envir = hooks)
   # Nobody is there to type, and R does not quit while it waits for that.
   for (name in c("browser", "debug", "debugonce")) assign(name, function(...) invisible(NULL), envir = hooks)
+  # A script that quits has come to its end, and what it did counts; base::quit() ends the interpreter before that.
+  quit <- function(save = "default", status = 0L, runLast = TRUE) {
+    invokeRestart("assay_quit", as.integer(status)[1L])
+  }
+  for (name in c("quit", "q")) assign(name, quit, envir = hooks)
   setwd("/work")
   set.seed(NULL)
   send(list(t = "hello"))
+  count <- 0L
   # An interrupt is for a call that runs: one in the middle of a message would take that away.
   suspendInterrupts(repeat {
-    if (!lives(requests)) requests <- file("/proc/self/fd/3", open = "rb", raw = TRUE)
-    size <- readBin(requests, "integer", 1L, size = 4L, endian = "big")
-    if (length(size) == 0L) break
-    body <- raw()
-    while (length(body) < size) {
-      part <- readBin(requests, "raw", size - length(body))
-      if (length(part) == 0L) break
-      body <- c(body, part)
-    }
-    source <- rawToChar(body)
-    Encoding(source) <- "UTF-8"
+    resting <- if (count == 0L) 8L else 16L + 2L * (count %% 2L) + answer(request)
+    if (!lives(requests, "/proc/self/fd/3")) requests <- open_requests()
+    head <- readBin(requests, "raw", resting)
+    while (length(head) > 0L && length(head) < 4L) head <- c(head, readBin(requests, "raw", 1L))
+    if (length(head) == 0L) break
     tryCatch(allowInterrupts(Sys.sleep(0)), interrupt = function(late) NULL)
     tempdir(check = TRUE) # made anew: gVisor mounts another /tmp when a run begins
-    answer(eval(parse(text = source, keep.source = FALSE, encoding = "UTF-8")))
+    request <- next_request(head)
+    count <- count + 1L
   })
-})
+}, envir = local({
+  guest <- dirname(commandArgs()[match("-f", commandArgs()) + 1L])
+  used <- unlist(lapply(file.path(guest, c("kernel.R", "json.R", "tables.R")), function(part) all.names(parse(part))))
+  used <- intersect(used, ls(baseenv(), all.names = TRUE))
+  kernel <- new.env(parent = list2env(mget(used, envir = baseenv()), parent = globalenv()))
+  assign("guest", guest, envir = kernel)
+  kernel
+}))

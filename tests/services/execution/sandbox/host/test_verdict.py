@@ -23,6 +23,12 @@ def ended(reason: str = "exit", status: int = 0, **more: Json) -> Facts:
     return replace(Facts.empty(), ended=message)
 
 
+def settled(outcome: str | None, once: bool = True, **more: Json) -> Facts:
+    """Of a call whose kernel rests: ``outcome`` is what init saw."""
+    message = {"t": "settled", "outcome": outcome, "crowded": False, "full": False, **more}
+    return replace(Facts.empty(), settled=message, once=once)
+
+
 def verdict_of(facts: Facts, counted: Counted | None = None, result: Message | None = None) -> Verdict | None:
     judgement = judge(replace(facts, result=result or {}), counted or Counted())
     return None if judgement is None else judgement.verdict
@@ -31,7 +37,23 @@ def verdict_of(facts: Facts, counted: Counted | None = None, result: Message | N
 @pytest.mark.parametrize(
     ("facts", "result", "verdict"),
     [
-        (ended(), _FINE, Verdict.OK),
+        (settled("returned"), _FINE, Verdict.OK),
+        (settled("returned"), None, Verdict.OK),
+        (settled("raised"), _FINE, Verdict.USER_ERROR),
+        (settled("raised"), None, Verdict.USER_ERROR),
+        (settled("raised", full=True), None, Verdict.DISK),
+        (settled("raised", crowded=True), None, Verdict.PROCESSES),
+        (settled("raised", full=True), _BROKEN, Verdict.DISK),
+        (replace(settled("returned"), cut_short=True), _FINE, Verdict.REJECTED),
+        (replace(settled("returned"), rejected=True), _FINE, Verdict.REJECTED),
+        (replace(settled("returned"), overdue=True), _FINE, Verdict.TIMEOUT_WALL),
+        (replace(settled(None), sealed="returned"), _FINE, Verdict.OK),
+        (replace(settled(None), sealed="raised"), _FINE, Verdict.USER_ERROR),
+        (replace(settled("raised"), sealed="returned"), _FINE, Verdict.USER_ERROR),
+        (replace(settled("returned"), ended=ended("settled", signal.SIGKILL).ended), _FINE, Verdict.OK),
+        (replace(settled("raised"), ended=ended("settled", signal.SIGKILL).ended), _FINE, Verdict.USER_ERROR),
+        (ended(), _FINE, Verdict.USER_ERROR),
+        (ended(), None, Verdict.USER_ERROR),
         (ended(), _BROKEN, Verdict.USER_ERROR),
         (ended(status=3 << 8), _FINE, Verdict.USER_ERROR),
         (ended(status=3 << 8, full=True), None, Verdict.DISK),
@@ -65,7 +87,7 @@ def test_what_ended_the_program_names_the_verdict(facts: Facts, result: Message 
 )
 def test_an_error_may_speak_of_a_limit(limit: str, verdict: Verdict) -> None:
     error: Json = {"type": "E", "message": "m", "traceback": "", "limit": limit}
-    assert verdict_of(ended(), result={"t": "result", "error": error}) is verdict
+    assert verdict_of(settled("raised"), result={"t": "result", "error": error}) is verdict
 
 
 @pytest.mark.parametrize(
@@ -75,16 +97,27 @@ def test_what_waits_for_processes_that_were_killed_for_memory_is_ended_by_memory
     assert verdict_of(facts, Counted(memory_kills=3)) is Verdict.MEMORY
 
 
-@pytest.mark.parametrize(("result", "verdict"), [(_FINE, Verdict.OK), (_BROKEN, Verdict.USER_ERROR)])
-def test_a_session_that_lives_on_is_judged_by_its_reply(result: Message, verdict: Verdict) -> None:
-    lives = replace(Facts.empty(), answered=True, alive=True)
-    assert verdict_of(lives, result=result) is verdict
-    assert verdict_of(lives, result={**result, "exit": 3}) is Verdict.USER_ERROR
+@pytest.mark.parametrize(("outcome", "verdict"), [("returned", Verdict.OK), ("raised", Verdict.USER_ERROR)])
+def test_a_session_that_lives_on_is_judged_by_what_init_saw_and_not_by_its_reply(
+    outcome: str, verdict: Verdict
+) -> None:
+    lives = replace(settled(outcome, once=False), alive=True)
+    assert verdict_of(lives, result=_FINE) is verdict
+    assert verdict_of(lives, result={**_FINE, "exit": 3}) is verdict
+    assert verdict_of(lives, result=_BROKEN) is Verdict.USER_ERROR
+
+
+def test_an_interpreter_that_ends_says_so_with_its_status() -> None:
+    judgement = judge(replace(ended(status=0), once=False), Counted())
+    assert judgement is not None
+    assert judgement.error is not None
+    assert judgement.error.exit_code == 0
+    assert "What the session held is gone." in judgement.error.message
 
 
 def test_a_program_that_goes_on_without_the_process_that_was_killed_is_fine() -> None:
-    assert verdict_of(ended(), Counted(memory_kills=1), _FINE) is Verdict.OK
+    assert verdict_of(settled("returned"), Counted(memory_kills=1), _FINE) is Verdict.OK
 
 
 def test_forks_that_were_refused_are_told_by_their_limit() -> None:
-    assert verdict_of(ended(), Counted(refused_forks=1), _FINE) is Verdict.PROCESSES
+    assert verdict_of(settled("returned"), Counted(refused_forks=1), _FINE) is Verdict.PROCESSES

@@ -1,0 +1,162 @@
+"""A second computation of the result, by the model, in another language: the strongest check that it can state."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+
+import polars as pl
+
+from services.execution.transform.replies import CHECK, fenced_blocks
+from shared.languages import LANGUAGES, language_of_word
+
+_MAX_ROWS = 100_000
+_CLOSE = 1e-9
+_MIDNIGHT = re.compile(r"^(\d{4}-\d{2}-\d{2})[T ]00:00:00(?:\.0+)?$")
+_ORDER = re.compile(r"\border\s+by\b", re.IGNORECASE)
+_LIMIT = re.compile(r"\b(?:limit|offset|fetch)\b.*$", re.IGNORECASE | re.DOTALL)
+_DIRECTION = re.compile(r"\s+(?:asc|desc|nulls\s+(?:first|last))\b", re.IGNORECASE)
+
+Cell = str | float | None | tuple["Cell", ...]
+Row = tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class Computation:
+    """Code that has to give the rows of the result."""
+
+    language: str
+    code: str
+
+    @property
+    def text(self) -> str:
+        """Return the check's name in the result."""
+        return f"the same rows in {LANGUAGES[self.language].title}"
+
+
+def computation_in(reply: str, language: str) -> Computation | None:
+    """Return the last block that is tagged as a check in another language than the code's."""
+    for block in reversed(fenced_blocks(reply)):
+        row = language_of_word(block.tag)
+        if CHECK in block.words and row is not None and row.transforms and row.name != language and block.text.strip():
+            return Computation(row.name, block.text.strip("\n"))
+    return None
+
+
+def difference(  # noqa: PLR0911 - one answer for each way to differ
+    result: pl.DataFrame, other: pl.DataFrame, code: str
+) -> str | None:
+    """Return how the rows differ, without any cell; ``None`` when they are the same, or too many to compare.
+
+    Columns are compared by position, rows in the order that the end of a query names, else in any.
+    """
+    if max(result.height, other.height) > _MAX_ROWS:
+        return None
+    if result.width != other.width:
+        return f"it has {other.width} columns, the result has {result.width}"
+    if result.height != other.height:
+        return f"it has {other.height} rows, the result has {result.height}"
+    ours, theirs = _rows(result), _rows(other)
+    if _equal(ours, theirs):
+        return None
+    if not _equal(sorted(ours, key=_sort_key), sorted(theirs, key=_sort_key)):
+        columns = [
+            result.columns[at]
+            for at in range(result.width)
+            if not _equal(
+                sorted(((row[at],) for row in ours), key=_sort_key),
+                sorted(((row[at],) for row in theirs), key=_sort_key),
+            )
+        ]
+        return f"other values in {', '.join(columns)}" if columns else "other combinations of the values"
+    keys = _order_of(code, other.columns)
+    if keys is None or _equal([_picked(row, keys) for row in ours], [_picked(row, keys) for row in theirs]):
+        return None
+    return "the rows are in another order"
+
+
+def _picked(row: Row, positions: Sequence[int]) -> Row:
+    return tuple(row[at] for at in positions)
+
+
+def _order_of(code: str, columns: Sequence[str]) -> Sequence[int] | None:
+    """The positions of the columns by which a query sorts its rows; ``None`` when it does not, or by something else."""
+    matches = [match for match in _ORDER.finditer(code) if _depth(code[: match.start()]) == 0]
+    if not matches:
+        return None
+    clause = _LIMIT.sub("", code[matches[-1].end() :]).strip().rstrip(";")
+    names: Mapping[str, int] = {name.lower(): at for at, name in enumerate(columns)}
+    positions = []
+    for item in clause.split(","):
+        key = _DIRECTION.sub("", item).strip().strip('"').rpartition(".")[2].lower()
+        if key.isdigit() and 1 <= int(key) <= len(columns):
+            positions.append(int(key) - 1)
+        elif key in names:
+            positions.append(names[key])
+        else:  # a column that the result does not have: what stands before it still counts
+            break
+    return positions or None
+
+
+def _depth(text: str) -> int:
+    return text.count("(") - text.count(")")
+
+
+def _rows(frame: pl.DataFrame) -> list[Row]:
+    return [tuple(_cell(value) for value in row) for row in frame.iter_rows()]
+
+
+def _cell(value: object) -> Cell:  # noqa: PLR0911 - one answer for each kind of cell
+    match value:
+        case None:
+            return None
+        case bool() | int() | float() | Decimal():
+            number = float(value)
+            return None if math.isnan(number) else number
+        case datetime() | date() | time():
+            return _text(value.isoformat())
+        case timedelta():
+            return value.total_seconds()
+        case pl.Series() | list() | tuple():
+            return tuple(_cell(each) for each in value)
+        case dict():
+            return tuple(_cell(each) for each in value.values())
+        case _:
+            return _text(str(value))
+
+
+def _text(text: str) -> str:
+    match = _MIDNIGHT.match(text)
+    return match[1] if match is not None else text
+
+
+def _sort_key(row: Row) -> tuple[tuple[int, str, float], ...]:
+    return tuple(_part(cell) for cell in row)
+
+
+def _part(cell: Cell) -> tuple[int, str, float]:
+    match cell:
+        case None:
+            return 0, "", 0.0
+        case float():
+            return 1, "", float(f"{cell:.6g}")
+        case str():
+            return 2, cell, 0.0
+        case _:
+            return 3, str(cell), 0.0
+
+
+def _equal(ours: Sequence[Row], theirs: Sequence[Row]) -> bool:
+    return all(_same(one, two) for one, two in zip(ours, theirs, strict=True))
+
+
+def _same(one: Cell, two: Cell) -> bool:
+    if isinstance(one, tuple) and isinstance(two, tuple):
+        return len(one) == len(two) and all(_same(*pair) for pair in zip(one, two, strict=True))
+    if isinstance(one, float) and isinstance(two, float):
+        return one == two or math.isclose(one, two, rel_tol=_CLOSE, abs_tol=1e-12)
+    return one == two

@@ -1,0 +1,115 @@
+"""A second computation of the result, stated by the model in another language."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from decimal import Decimal
+
+import polars as pl
+import pytest
+
+from services.execution.transform.cross_check import computation_in, difference
+from services.execution.transform.replies import find_code
+from tests.services.execution.transform.support import TransformJobs, python
+from tests.support.languages import skip_unless_installed
+
+SALES = "city,amount\nBerlin,10\nParis,20\nBerlin,5\n"
+MEAN = "result = data.groupby('city', as_index=False).amount.mean()"
+RIGHT = "SELECT city, avg(amount) FROM data GROUP BY city ORDER BY city"
+TABLE = pl.DataFrame({"city": ["a", "b", "c"], "n": [2, 2, 1]})
+
+
+def second(code: str, language: str = "sql") -> str:
+    return f"\n```{language} check\n{code}\n```\n"
+
+
+def test_a_second_computation_that_agrees_ends_the_work_after_one_call(jobs: TransformJobs) -> None:
+    result = jobs.transform(python(MEAN) + second(RIGHT), data=SALES)
+    assert result.status == "done"
+    assert len(jobs.script.asked) == 1
+    assert ("the same rows in DuckDB SQL", True) in [(check.text, check.held) for check in result.checks]
+
+
+def test_one_that_differs_is_feedback_and_done_over_it_is_unverified(jobs: TransformJobs) -> None:
+    wrong = MEAN.replace("mean", "median")
+    data = SALES + "Berlin,0\nBerlin,100\n"
+    result = jobs.transform(python(wrong) + second(RIGHT), "DONE", data=data)
+    assert result.status == "unverified"
+    assert [reason.code for reason in result.unverified_because] == ["own_check_failed"]
+    assert "other values in amount" in jobs.script.last()
+    corrected = jobs.transform(python(wrong) + second(RIGHT), python(MEAN), data=data)
+    assert corrected.status == "done", "the second computation of the first reply is held against the new code"
+
+
+def test_sql_is_computed_a_second_time_in_python(jobs: TransformJobs) -> None:
+    code = "result = data.groupby('city', as_index=False).amount.mean()"
+    reply = f"```sql\n{RIGHT}\n```" + second(code, "python")
+    assert jobs.transform(reply, data=SALES, language="sql").status == "done"
+    assert len(jobs.script.asked) == 1
+    assert "```python check" in jobs.script.said()
+
+
+def test_r_is_computed_a_second_time_in_sql(jobs: TransformJobs) -> None:
+    skip_unless_installed(jobs.sandbox, "r")
+    code = "result <- aggregate(amount ~ city, data, mean)"
+    assert jobs.transform(f"```r\n{code}\n```" + second(RIGHT), data=SALES, language="r").status == "done"
+    assert len(jobs.script.asked) == 1
+
+
+@pytest.mark.parametrize("code", ["SELECT nothing FROM data", "CREATE TABLE t AS SELECT 1", "SELECT * FROM other"])
+def test_one_that_does_not_run_says_nothing(jobs: TransformJobs, code: str) -> None:
+    result = jobs.transform(python(MEAN) + second(code), "DONE", data=SALES)
+    assert len(jobs.script.asked) == 2
+    assert result.status == "done"
+
+
+def test_it_is_never_run_as_the_code_itself() -> None:
+    reply = python("result = 1") + second("result = 2", "python")
+    code = find_code(reply, "python")
+    assert code is not None
+    assert code.text == "result = 1"
+    assert find_code(second("SELECT 1"), "sql") is None
+
+
+def test_it_is_in_another_language_than_the_code() -> None:
+    assert computation_in(second("SELECT 1"), "sql") is None, "the same code twice would prove nothing"
+    assert computation_in(second("x", "javascript"), "python") is None
+    assert computation_in("```sql\nSELECT 1\n```", "python") is None
+    found = computation_in(second("SELECT 1") + second("SELECT 2"), "python")
+    assert found is not None
+    assert found.code == "SELECT 2"
+
+
+@pytest.mark.parametrize(
+    ("other", "code", "problem"),
+    [
+        ({"x": ["a", "b", "c"], "y": [2.0, 2.0, 1.0]}, "SELECT", None),
+        ({"x": ["a", "b", "c"], "y": [Decimal(2), Decimal(2), Decimal(1)]}, "SELECT", None),
+        ({"x": ["c", "a", "b"], "y": [1, 2, 2]}, "SELECT x, y FROM t", None),
+        ({"x": ["b", "a", "c"], "y": [2, 2, 1]}, "SELECT x, y FROM t ORDER BY y DESC", None),
+        ({"x": ["c", "b", "a"], "y": [1, 2, 2]}, "SELECT x, y FROM t ORDER BY y", "the rows are in another order"),
+        (
+            {"x": ["b", "a", "c"], "y": [2, 2, 1]},
+            "SELECT x FROM t ORDER BY 2 DESC, x DESC",
+            "the rows are in another order",
+        ),
+        ({"x": ["b", "a", "c"], "y": [2, 2, 1]}, "SELECT x, rank() OVER (ORDER BY x) FROM t", None),
+        ({"x": ["b", "a", "c"], "y": [2, 2, 1]}, "SELECT x FROM t ORDER BY y DESC, length(x) LIMIT 3;", None),
+        ({"x": ["a", "b"], "y": [2, 2]}, "SELECT", "it has 2 rows, the result has 3"),
+        ({"x": ["a", "b", "c"]}, "SELECT", "it has 1 columns, the result has 2"),
+        ({"x": ["a", "b", "c"], "y": [2, 2, 3]}, "SELECT", "other values in n"),
+        ({"x": ["a", "b", "c"], "y": [1, 2, 2]}, "SELECT", "other combinations of the values"),
+    ],
+)
+def test_rows_are_compared_by_value_and_in_the_order_of_the_query(
+    other: dict[str, list[object]], code: str, problem: str | None
+) -> None:
+    assert difference(TABLE, pl.DataFrame(other), code) == problem
+
+
+def test_dates_and_missing_values_are_the_same_in_every_language() -> None:
+    one = pl.DataFrame({"day": [datetime(2025, 1, 7), None], "x": [0.1 + 0.2, float("nan")], "l": [[1, 2], None]})
+    two = pl.DataFrame({"day": [date(2025, 1, 7), None], "x": [0.3, None], "l": [[1.0, 2.0], None]})
+    assert difference(one, two, "") is None
+    texts = two.with_columns(day=pl.Series(["2025-01-07 00:00:00", None]))
+    assert difference(one, texts, "") is None
