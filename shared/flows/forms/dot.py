@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from shared.flows.document import Document, label_of
+from shared.flows.document import Document, Json, label_of, text_in
 from shared.flows.forms.outline import Direction, Outline, colors_of, default_colors, drawn, edges_of, outline_of
 
 
@@ -16,12 +16,17 @@ def dot(document: Document, direction: Direction | None = None) -> str:
     outline = outline_of(document)
     rank = (direction or drawn(document, outline)).replace("TD", "TB")
     style = _style(default_colors(document))
-    lines = ["digraph flow {", f"  rankdir={rank};", f"  node [shape=box, style=filled{style}];"]
+    lines = ["digraph flow {", f"  rankdir={rank};", "  compound=true;", f"  node [shape=box, style=filled{style}];"]
     lines += _inside("", document, outline, 1)
     for key, source, target in edges_of(document, outline):
-        label = label_of(document.edges[key].body)
-        words = f" [label={_quoted(label)}]" if label else ""
-        lines.append(f"  {_quoted(source)} -> {_quoted(target)}{words};")
+        body = document.edges[key].body
+        looks = [f"label={_quoted(label)}"] if (label := label_of(body)) else []
+        looks += _LINES.get(text_in(body.get("data"), "line") or "", ())
+        for end, name in ((source, "ltail"), (target, "lhead")):
+            if outline.encloses(end, document.nodes[end].body):
+                looks.append(f"{name}=cluster_{outline.short[end]}")
+        written = f" [{', '.join(looks)}]" if looks else ""
+        lines.append(f"  {_quoted(source)} -> {_quoted(target)}{written};")
     return "\n".join([*lines, "}"]) + "\n"
 
 
@@ -36,7 +41,39 @@ def _inside(group: str, document: Document, outline: Outline, depth: int) -> Ite
             yield from _inside(key, document, outline, depth + 1)
             yield f"{indent}}}"
         else:
-            yield f"{indent}{_quoted(key)} [label={_quoted(label_of(body))}{_style(colors_of(document, key))}];"
+            looks = _shape(body) + _style(colors_of(document, key))
+            yield f"{indent}{_quoted(key)} [label={_quoted(label_of(body))}{looks}];"
+
+
+_LINES = {
+    "open": ("arrowhead=none",),
+    "dotted": ("style=dashed",),
+    "dotted_open": ("style=dashed", "arrowhead=none"),
+    "thick": ("style=bold",),
+    "thick_open": ("style=bold", "arrowhead=none"),
+    "invisible": ("style=invis",),
+}
+#: Graphviz's names of our shapes; the rest is a box, as is its default.
+_SHAPES = {
+    "round": 'box, style="filled,rounded"',
+    "stadium": 'box, style="filled,rounded", margin=0.2',
+    "diamond": "diamond",
+    "circle": "circle",
+    "double_circle": "doublecircle",
+    "subroutine": "box, peripheries=2",
+    "cylinder": "cylinder",
+    "hexagon": "hexagon",
+    "parallelogram": "parallelogram",
+    "parallelogram_back": "parallelogram",
+    "trapezoid": "trapezium",
+    "trapezoid_back": "invtrapezium",
+    "flag": "cds",
+}
+
+
+def _shape(body: Json) -> str:
+    shape = _SHAPES.get(text_in(body.get("data"), "shape") or "")
+    return f", shape={shape}" if shape else ""
 
 
 def _style(colors: Mapping[str, str]) -> str:

@@ -19,8 +19,22 @@ SHAPES = {
     "subroutine": ("[[", "]]"),
     "cylinder": ("[(", ")]"),
     "hexagon": ("{{", "}}"),
+    "double_circle": ("(((", ")))"),
+    "flag": (">", "]"),
+    "parallelogram": ("[/", "/]"),
+    "parallelogram_back": ("[\\", "\\]"),
+    "trapezoid": ("[/", "\\]"),
+    "trapezoid_back": ("[\\", "/]"),
 }
-LINES = {"arrow": "-->", "open": "---", "dotted": "-.->", "thick": "==>"}
+LINES = {
+    "arrow": "-->",
+    "open": "---",
+    "dotted": "-.->",
+    "thick": "==>",
+    "dotted_open": "-.-",
+    "thick_open": "===",
+    "invisible": "~~~",
+}
 #: Stands for an empty label, which Mermaid does not know.
 EMPTY = "\u200b"
 _DIFFERENCE_COLORS = {"added": "#2e7d32", "changed": "#f9a825", "removed": "#c62828"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import xml.etree.ElementTree as ET
@@ -15,7 +16,7 @@ from shared.errors import InvalidRequest
 from shared.flows.document import Document, Item, Json, Kind, document_of, is_group, label_of, position_of, text_of
 from shared.flows.errors import FlowTooLarge
 from shared.flows.forms.dot import dot
-from shared.flows.forms.mermaid import mermaid
+from shared.flows.forms.mermaid import SHAPES, mermaid
 from shared.flows.forms.mermaid_import import read_mermaid
 from shared.flows.forms.svg import svg
 from shared.flows.visuals import all_nodes_color, node_color
@@ -212,3 +213,84 @@ def test_any_text_is_read_or_reported(text: str) -> None:
     assert all(1 < warning.line <= text.count("\n") + 2 for warning in warnings)
     for body in document.listed(Kind.EDGE):
         assert {text_of(body, "source"), text_of(body, "target")} <= set(document.nodes)
+
+
+def lines_in(picture: str) -> list[tuple[str, str]]:
+    """Start and end of every straight line."""
+    return re.findall(r'<path d="M([-\d.]+ [-\d.]+) L([-\d.]+ [-\d.]+)"', picture)
+
+
+def placed(key: str, x: float, y: float, **more: JsonValue) -> Json:
+    return {**node(key), "position": {"x": x, "y": y}, **more}
+
+
+def test_an_edge_into_a_collapsed_group_ends_at_its_box() -> None:
+    members = [placed(key, 300, 0, parentGroupId="g", hidden=True) for key in ("b", "c")]
+    group = placed("g", 300, 100, type="group", isCollapsed=True)
+    document = diagram(placed("a", 0, 100), group, *members, edges=(edge("a", "b"), edge("a", "c"), edge("b", "c")))
+    assert lines_in(svg(document)) == [("172 138", "300 138")]
+    expanded = diagram(
+        placed("a", 0, 100),
+        {**group, "isCollapsed": False},
+        *[{**m, "hidden": False} for m in members],
+        edges=(edge("a", "b"),),
+    )
+    assert len(lines_in(svg(expanded))) == 1
+
+
+def test_edges_there_and_back_are_two_lines_with_both_labels() -> None:
+    there: Json = {**edge("a", "b"), "data": {"label": "sends"}}
+    back: Json = {**edge("b", "a"), "data": {"label": "answers"}}
+    picture = svg(diagram(placed("a", 0, 0), placed("b", 400, 0), edges=(there, back)))
+    first, second = lines_in(picture)
+    assert first[0] != second[1]
+    assert first[1] != second[0]
+    assert ">sends<" in picture
+    assert ">answers<" in picture
+    heights = re.findall(r'<text x="[\d.]+" y="([\d.]+)" text-anchor="middle" fill="#b9b5d6"', picture)
+    assert abs(float(heights[0]) - float(heights[1])) >= 12
+    three = svg(diagram(placed("a", 0, 0), placed("b", 400, 0), edges=(there, edge("a", "b", "x"), back)))
+    assert len(set(lines_in(three))) == 3
+
+
+def test_hidden_edges_are_not_drawn_and_self_loops_are_curves() -> None:
+    hidden: Json = {**edge("a", "b"), "hidden": True}
+    picture = svg(diagram(placed("a", 0, 0), placed("b", 400, 0), edges=(hidden, edge("b", "b"))))
+    assert lines_in(picture) == []
+    assert picture.count("marker-end") == 1
+
+
+@pytest.mark.parametrize("line", ["dotted", "thick", "open"])
+def test_svg_and_dot_draw_the_kind_of_a_line(line: str) -> None:
+    document = diagram(placed("a", 0, 0), placed("b", 400, 0), edges=({**edge("a", "b"), "data": {"line": line}},))
+    plain = diagram(placed("a", 0, 0), placed("b", 400, 0), edges=(edge("a", "b"),))
+    marks = {"dotted": ("stroke-dasharray", "style=dashed"), "thick": ('stroke-width="3"', "style=bold")}
+    if line == "open":
+        assert "marker-end" not in svg(document)
+        assert "arrowhead=none" in dot(document)
+    else:
+        assert marks[line][0] in svg(document)
+        assert marks[line][1] in dot(document)
+    assert svg(plain).count("marker-end") == 1
+
+
+def test_every_shape_is_drawn_as_another_figure() -> None:
+    figures = set()
+    for shape in SHAPES:
+        picture = svg(diagram({**placed("a", 0, 0), "data": {"label": "a", "shape": shape}}))
+        figure = picture.partition("</title>")[2].partition("<text")[0]
+        assert figure
+        figures.add(figure)
+        assert dot(diagram({**placed("a", 0, 0), "data": {"label": "a", "shape": shape}}))
+    assert len(figures) == len(SHAPES)
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
+def test_graphviz_reads_what_is_exported() -> None:
+    group = node("g", type="group", isCollapsed=False)
+    shapes: list[Json] = [
+        {**node(shape), "data": {"label": shape, "shape": shape}, "parentGroupId": "g"} for shape in SHAPES
+    ]
+    text = dot(diagram(group, *shapes, "x", edges=(edge("x", "g"), edge("g", "x"))))
+    ran = subprocess.run(["dot", "-Tsvg"], input=text, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")
