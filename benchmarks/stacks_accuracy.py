@@ -11,9 +11,11 @@ from collections import Counter
 from collections.abc import Iterator
 
 from shared.contracts.detect import Primary
+from tests.services.stacks.projects.calibration import by_confidence, labeled
 from tests.services.stacks.projects.case import Case
+from tests.services.stacks.projects.dockerfiles import LABELED
 from tests.services.stacks.test_projects import CASES
-from tests.services.stacks.trees import detected
+from tests.services.stacks.trees import detected, service
 
 AXES = ("language", "build", "framework", "runtime", "manager", "role", "uses")
 
@@ -54,5 +56,36 @@ def main() -> None:
         print(f"{axis:10} {count['expected']:8} {count['told']:6} {count['right']:6} {precision:10.1%} {recall:8.1%}")
 
 
+def calibration() -> None:
+    """Print how many framework answers of each band of confidence are right, on projects that list more than they use."""
+    answers: dict[str, tuple[float, bool]] = {}
+    wrong = 0
+    for case in (cases := list(labeled())):
+        one = service(detected(case.files), case.at)
+        best = next((c for c in one.candidates if (c.kind, c.id) == ("framework", one.primary.framework)), None)
+        wrong += (best.id if best else None) != case.framework
+        if best is not None:
+            answers[case.name] = best.confidence, best.id == case.framework
+    print(
+        f"\n{len(cases)} projects with several frameworks, {wrong} wrong\n{'confidence':14} {'answers':>8} {'right':>8}"
+    )
+    for band, count, right in by_confidence(answers):
+        print(f"{band:14} {count:8} {right / count if count else 0:8.1%}")
+
+
+def runs() -> None:
+    """Print how many commands and ports of projects with Dockerfiles are right."""
+    commands = ports = 0
+    for case in LABELED:
+        facts = service(detected(case.files), case.at).runtime
+        commands += tuple(facts.command) == case.command
+        ports += tuple(facts.ports) == case.ports
+    print(
+        f"\n{len(LABELED)} projects with Dockerfiles: commands {commands / len(LABELED):.1%}, ports {ports / len(LABELED):.1%}"
+    )
+
+
 if __name__ == "__main__":
     main()
+    calibration()
+    runs()

@@ -21,7 +21,7 @@ class BuildSystems:
         for package in survey.packages.values():
             for manifest in package.manifests:
                 for technology in self.rules.by_manifest.get(manifest.kind, ()):
-                    weight = technology.number("weight", 0.95)
+                    weight = 0.4 if package.wrapped_by(manifest) else technology.number("weight", 0.95)
                     proofs = [Proof(manifest.path, None, technology.rule, None, weight)]
                     proofs += [
                         package.file_proof(name, technology.rule, 0.5)

@@ -17,6 +17,11 @@ from shared.contracts.detect import TechnologyKind
 #: How much a dependency proves, by where it is declared.
 _WEIGHTS = {"prod": 0.92, "optional": 0.6, "peer": 0.55, "dev": 0.35, "test": 0.3, "indirect": 0.15}
 _USUAL_IN_DEV = 0.88
+#: What a build applies, and does not only list.
+_APPLIED = ("plugin:", "sdk:", "framework:", "sbt-plugin:")
+#: What others give to a package weighs less than what its own manifest says.
+_INHERITED = 0.85
+_STANDING = {"prod": 2, "optional": 1, "peer": 1, "dev": 0, "test": 0, "indirect": 0}
 #: Dependencies of a package that prove the same framework.
 MAX_PROOFS = 20
 _MODULE_MAJOR = re.compile(r"/v\d+$")
@@ -57,18 +62,27 @@ class Frameworks:
         self, survey: Survey, package: Package, dependency: Dependency, technology: Technology
     ) -> TechnologyFinding:
         weight = _WEIGHTS[dependency.scope] * min(1.0, technology.number("weight", 1.0))
-        if dependency.scope == "dev" and technology.usual_in_dev:
+        usual = dependency.scope == "dev" and technology.usual_in_dev
+        if usual:
             weight = _USUAL_IN_DEV
+        if dependency.inherited:
+            weight *= _INHERITED
         if dependency.name.startswith(self.rules.unless_prefix):
             weight = min(weight, 0.45)
         manifest, line = dependency.manifest, dependency.line
         proof = Proof(manifest.path, line, technology.rule, manifest.snippet(line), round(weight, 4))
         if dependency.name in technology.list("companions"):
-            return TechnologyFinding.of(technology, [proof], ecosystem=dependency.ecosystem)  # whose version is its own
+            companion = TechnologyFinding.of(
+                technology, [proof], ecosystem=dependency.ecosystem
+            )  # with a version of its own
+            companion.standing = _STANDING[dependency.scope]
+            return companion
         version = locked_version(survey, package, dependency) or declared(dependency) or managed(dependency)
         finding = TechnologyFinding.of(technology, [proof], version, ecosystem=dependency.ecosystem)
+        finding.by_file = dependency.name.startswith(_APPLIED)
+        finding.standing = 2 if usual else _STANDING[dependency.scope] - (1 if dependency.inherited else 0)
         if any((dependency.ecosystem, adapter) in package.dependencies for adapter in technology.list("ssr")):
-            finding.tier = TIERS["meta"]  # it stands above the server that it brings along
+            finding.tier = finding.rank = TIERS["meta"]  # it stands above the server that it brings along
         return finding
 
     def _by_files(self, survey: Survey, package: Package) -> Iterable[TechnologyFinding]:
@@ -84,7 +98,7 @@ class Frameworks:
             for technology in self.rules.by_kind_of_manifest.get(manifest.kind, ()):
                 proof = Proof(manifest.path, None, technology.rule, None, 0.9)
                 own = "" if technology.anywhere else manifest.ecosystem
-                yield TechnologyFinding.of(technology, [proof], ecosystem=own)
+                yield TechnologyFinding.of(technology, [proof], ecosystem=own, by_file=True)
 
     def _by_sources(self, survey: Survey, package: Package) -> Iterable[TechnologyFinding]:
         """What the package's own sources import, and the components of Blazor."""
@@ -129,7 +143,9 @@ def _fits(package: Package, technology: Technology) -> bool:
 def _by_file(package: Package, path: str, technology: Technology) -> TechnologyFinding:
     proof = package.file_proof(path, technology.rule, technology.number("file_weight", 0.6))
     own = "" if technology.anywhere else technology.ecosystem
-    return TechnologyFinding.of(technology, [proof], ecosystem=own)
+    finding = TechnologyFinding.of(technology, [proof], ecosystem=own, by_file=True)
+    finding.standing = 2 if proof.weight >= 0.5 else 0
+    return finding
 
 
 #: So many sources of a package are searched for what they import.

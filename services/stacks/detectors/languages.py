@@ -60,7 +60,7 @@ class Languages:
             only_javascript = "JavaScript" in package.sources and not {"TypeScript", "TSX"} & set(package.sources)
             yield "javascript" if only_javascript else "typescript", proof
         elif kind in _JVM_BUILDS:
-            yield self._jvm(package, manifest), proof
+            yield self._jvm(package, manifest), proof._replace(weight=0.3) if package.wrapped_by(manifest) else proof
         elif kind in _PROJECTS:
             yield _PROJECTS[kind], proof
         elif kind in _BY_SOURCES:

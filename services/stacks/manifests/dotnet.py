@@ -28,7 +28,11 @@ def read_project(manifest: Manifest) -> None:
                 continue
             if item.tag == "PackageReference":
                 version = item.attributes.get("Version") or item.value("Version")
-                manifest.depend(name.lower(), version, "prod", manifest.offset_of(item.line))
+                private = (item.attributes.get("PrivateAssets") or item.value("PrivateAssets") or "").lower() == "all"
+                manifest.depend(name.lower(), version, "dev" if private else "prod", manifest.offset_of(item.line))
+            elif item.tag == "ProjectReference":
+                project_path = name.replace("\\", "/").rpartition("/")[0] or "."
+                manifest.facts["local"] = f"{manifest.facts.get('local', '')}{project_path}\n"
             elif item.tag == "FrameworkReference":
                 manifest.depend(f"framework:{name}".lower(), None, "prod", manifest.offset_of(item.line))
             elif item.tag == "Reference" and name.startswith("System.Web"):

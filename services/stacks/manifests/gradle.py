@@ -28,13 +28,16 @@ _CONFIGURATION = (
 )
 _COORDINATES = re.compile(
     _CONFIGURATION
-    + r"""\s*+\(?\s*+(?:(?:enforcedPlatform|platform|kotlin)\s*+\(\s*+)?["']([\w.-]+(?::[\w.${}-]+)*)["']"""
+    + r"""\s*+\(?\s*+(?:(enforcedPlatform|platform|kotlin)\s*+\(\s*+)?["']([\w.-]+(?::[\w.${}-]+)*)["']"""
 )
 _MAP_FORM = re.compile(
     _CONFIGURATION + r"""\s*+\(?\s*+group\s*+[:=]\s*+["']([\w.-]+)["']\s*+,\s*+name\s*+[:=]\s*+["']([\w.-]+)["']"""
     r"""(?:\s*+,\s*+version\s*+[:=]\s*+["']([^"']+)["'])?"""
 )
-_CATALOG = re.compile(_CONFIGURATION + r"""\s*+\(?\s*+(?:(?:enforcedPlatform|platform)\s*+\(\s*+)?(\w+)\.([\w.]+)""")
+_CATALOG = re.compile(_CONFIGURATION + r"""\s*+\(?\s*+(?:(enforcedPlatform|platform)\s*+\(\s*+)?(\w+)\.([\w.]+)""")
+_CONSTRAINTS = re.compile(r"\bconstraints\s*+\{")
+_PLATFORM_PLUGIN = re.compile(r"""java-platform["'`]""")
+_PROJECT = re.compile(_CONFIGURATION + r"""\s*+\(?\s*+project\(\s*+(?:path\s*+[:=]\s*+)?["']:?([\w:./-]+)["']""")
 _JAVA = (
     (re.compile(r"JavaLanguageVersion\.of\(\s*+[\"']?(\d+)"), "toolchain"),
     (re.compile(r"jvmToolchain\s*+[({]?\s*+(\d+)"), "toolchain"),
@@ -64,14 +67,23 @@ def read_build_gradle(manifest: Manifest) -> None:
             manifest.facts[f"alias:{match[1]}:{match[2]}"] = str(match.start())
     for match in _APPLY.finditer(text):
         _plugin(manifest, match[1], None, match.start(), shared)
+    # What only says which versions would be used is no use: platforms, constraints, and projects that are made of them.
+    limits = _blocks(_CONSTRAINTS, text) if not _PLATFORM_PLUGIN.search(text) else [(0, len(text))]
     for match in _COORDINATES.finditer(text):
-        parts = match[2].split(":")
+        parts = match[3].split(":")
         if len(parts) >= 2 and match[1] != "classpath":
-            _depend(manifest, ":".join(parts[:2]), parts[2] if len(parts) > 2 else None, match, shared)
+            version = parts[2] if len(parts) > 2 else None
+            _depend(
+                manifest, ":".join(parts[:2]), version, match, shared, _scope(match[1], match[2], match.start(), limits)
+            )
     for match in _MAP_FORM.finditer(text):
-        _depend(manifest, f"{match[2]}:{match[3]}", match[4], match, shared)
+        scope = _scope(match[1], None, match.start(), limits)
+        _depend(manifest, f"{match[2]}:{match[3]}", match[4], match, shared, scope)
     for match in _CATALOG.finditer(text):
-        manifest.facts[f"library:{match[2]}:{match[3]}"] = f"{match.start()} {_scope(match[1])}"
+        scope = _scope(match[1], match[2], match.start(), limits)
+        manifest.facts[f"library:{match[3]}:{match[4]}"] = f"{match.start()} {scope}"
+    if projects := [match[2].strip(":").replace(":", "/") for match in _PROJECT.finditer(text)]:
+        manifest.facts["projects"] = "\n".join(projects)
     scripts = [match[1] for match in _SCRIPT.finditer(text)]
     if scripts:
         manifest.facts["scripts"] = "\n".join(scripts)
@@ -82,9 +94,13 @@ def read_build_gradle(manifest: Manifest) -> None:
 
 
 def _shared_ranges(text: str) -> list[tuple[int, int]]:
-    """Where ``subprojects`` and ``allprojects`` blocks stand: what they say holds for the children."""
+    """Return where ``subprojects`` and ``allprojects`` blocks are: what they say holds for the children."""
+    return _blocks(_BLOCK, text)
+
+
+def _blocks(opening: re.Pattern[str], text: str) -> list[tuple[int, int]]:
     ranges: list[tuple[int, int]] = []
-    for match in _BLOCK.finditer(text):
+    for match in opening.finditer(text):
         if ranges and match.start() < ranges[-1][1]:
             continue  # inside the block before
         depth, at = 1, match.end()
@@ -109,15 +125,22 @@ def _plugin(manifest: Manifest, name: str, version: str | None, at: int, shared:
 
 
 def _depend(
-    manifest: Manifest, name: str, version: str | None, match: re.Match[str], shared: list[tuple[int, int]]
+    manifest: Manifest,
+    name: str,
+    version: str | None,
+    match: re.Match[str],
+    shared: list[tuple[int, int]],
+    scope: Scope,
 ) -> None:
     if any(start <= match.start() < end for start, end in shared):
-        manifest.facts[f"shared-library:{name}"] = f"{match.start()} {_scope(match[1])}"
-    manifest.depend(name, version, _scope(match[1]), match.start())
+        manifest.facts[f"shared-library:{name}"] = f"{match.start()} {scope}"
+    manifest.depend(name, version, scope, match.start())
 
 
-def _scope(configuration: str) -> Scope:
+def _scope(configuration: str, wrapped: str | None, at: int, limits: list[tuple[int, int]]) -> Scope:
     lower = configuration.lower()
+    if wrapped in {"platform", "enforcedPlatform"} or any(start <= at < end for start, end in limits):
+        return "indirect"
     return "test" if "test" in lower else "dev" if "development" in lower or "debug" in lower else "prod"
 
 
@@ -177,6 +200,9 @@ def _accessor(alias: str) -> str:
     return re.sub(r"[-_]", ".", alias)
 
 
+_SCOPES: Mapping[str, Scope] = {"test": "test", "indirect": "indirect", "dev": "dev"}
+
+
 def apply_catalogs(manifest: Manifest, catalogs: Mapping[str, Catalog]) -> None:
     """Resolve what a build file takes from the catalogs, by their names."""
     for key, value in list(manifest.facts.items()):
@@ -190,4 +216,4 @@ def apply_catalogs(manifest: Manifest, catalogs: Mapping[str, Catalog]) -> None:
         elif kind == "library" and accessor in libraries:
             name, version = libraries[accessor]
             at, _, scope = value.partition(" ")
-            manifest.depend(name, version, "test" if scope == "test" else "prod", int(at))
+            manifest.depend(name, version, _SCOPES.get(scope, "prod"), int(at))

@@ -81,7 +81,7 @@ def _plugin(manifest: Manifest, plugin: Element, properties: dict[str, str]) -> 
         group = plugin.value("groupId") or "org.apache.maven.plugins"
         manifest.facts[f"plugin:{group}:{name}"] = str(line)
         manifest.depend(
-            f"{group}:{name}", _filled(plugin.value("version"), properties), "prod", manifest.offset_of(line)
+            f"plugin:{group}:{name}", _filled(plugin.value("version"), properties), "prod", manifest.offset_of(line)
         )
 
 

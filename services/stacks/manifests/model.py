@@ -22,6 +22,7 @@ class Dependency:
     manifest: Manifest
     offset: int | None = None  #: where it stands in the text; None to search for it when somebody asks
     section: str | None = None  #: the table of the manifest in which to search
+    inherited: bool = False  #: another build gives it to this one
 
     @property
     def line(self) -> int | None:

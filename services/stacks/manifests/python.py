@@ -33,8 +33,13 @@ def read_pyproject(manifest: Manifest) -> None:
     _requirements(manifest, texts(project.get("dependencies")), "prod")
     for group, wanted in table(project.get("optional-dependencies")).items():
         _requirements(manifest, texts(wanted), "dev" if _DEV_GROUPS.search(group) else "optional")
+    installed = texts(dig(tools, "uv", "default-groups"))
     for group, wanted in table(data.get("dependency-groups")).items():
-        _requirements(manifest, texts(wanted), "dev" if _DEV_GROUPS.search(group) else "optional")
+        usual: Scope = "prod" if group in installed else "optional"
+        _requirements(manifest, texts(wanted), "dev" if _DEV_GROUPS.search(group) else usual)
+    for source in table(dig(tools, "uv", "sources")).values():
+        if path := text_of(table(source).get("path")):
+            _local(manifest, path)
     _poetry(manifest, poetry)
     for wanted in table(dig(tools, "pdm", "dev-dependencies")).values():
         _requirements(manifest, texts(wanted), "dev")
@@ -63,13 +68,22 @@ def _poetry(manifest: Manifest, poetry: Mapping[str, object]) -> None:
     _named(manifest, table(poetry.get("dev-dependencies")), "dev")
     for group, inner in table(poetry.get("group")).items():
         wanted = table(dig(inner, "dependencies"))
-        _named(manifest, wanted, "dev" if _DEV_GROUPS.search(group) else "prod")
+        usual: Scope = "optional" if dig(inner, "optional") is True else "prod"  # the others are installed by default
+        _named(manifest, wanted, "dev" if _DEV_GROUPS.search(group) else usual)
 
 
 def _named(manifest: Manifest, wanted: Mapping[str, object], scope: Scope) -> None:
     for name, spec in wanted.items():
         version = spec if isinstance(spec, str) else text_of(table(spec).get("version"))
-        manifest.depend(normal(name), version, scope, _at(manifest.text, name))
+        extra = scope == "prod" and table(spec).get("optional") is True
+        manifest.depend(normal(name), version, "optional" if extra else scope, _at(manifest.text, name))
+        if path := text_of(table(spec).get("path")):
+            _local(manifest, path)
+
+
+def _local(manifest: Manifest, path: str) -> None:
+    """Note a folder of the same source that the manifest depends on."""
+    manifest.facts["local"] = f"{manifest.facts.get('local', '')}{path}\n"
 
 
 def _at(text: str, name: str) -> int | None:
@@ -87,6 +101,7 @@ def _requirements(manifest: Manifest, wanted: Iterable[str], scope: Scope) -> No
 
 #: Another file with requirements (r), or one that only says their versions (c).
 _INCLUDED = re.compile(r"^(?:-r|--requirement|-c|--constraint)[ \t=]*(\S+)")
+_EDITABLE = re.compile(r"^(?:(?:-e|--editable)[ \t=]+)?(?:file:(?://)?)?(\.{1,2}/[\w./-]*)")
 _TEXT_FILES = re.compile(r"""["']([\w./-]+\.(?:txt|in|pip))["']""")
 
 
@@ -99,13 +114,17 @@ def _include(manifest: Manifest, how: str, path: str) -> None:
 
 
 def read_requirements(manifest: Manifest) -> None:
-    name = manifest.path.rpartition("/")[2]
+    folder, _, name = manifest.path.rpartition("/")
     scope: Scope = "dev" if re.search(r"(?i)dev|test|lint|doc|ci\b|type", name) else "prod"
+    if re.search(r"(?i)(?:^|/)(?:tests?|testing|e2e|benchmarks?)(?:/|$)", folder):
+        scope = "test"
     offset = 0
     for line in manifest.text.splitlines(keepends=True):
         bare = line.strip()
         if included := _INCLUDED.match(bare):
             _include(manifest, "c" if bare.startswith(("-c", "--c")) else "r", included[1])
+        if local := _EDITABLE.match(bare):
+            _local(manifest, local[1])
         if bare and bare[0] not in "#-./" and "://" not in bare.partition("@")[0]:
             match = _REQUIREMENT.match(bare)
             if match:

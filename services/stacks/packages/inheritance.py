@@ -14,7 +14,7 @@ from services.stacks.manifests.model import Dependency, Manifest, Statement
 from services.stacks.manifests.python import read_requirements
 from services.stacks.packages.gradle import GradleBuilds
 from services.stacks.packages.javascript import Catalogs, shared_dependencies
-from services.stacks.packages.package import Package
+from services.stacks.packages.package import JVM_SOURCES, Package
 from services.stacks.scan.model import Scan
 from services.stacks.tree import ancestors, join, parent, resolved
 
@@ -81,7 +81,7 @@ class Inheritance:
             elif manifest.kind in {"build.gradle", "build.gradle.kts"}:
                 self._gradle(package, manifest)
             elif manifest.kind == "pom.xml":
-                self._maven(manifest)
+                self._maven(manifest, package)
             elif manifest.ecosystem == "nuget":
                 self._dotnet(package, manifest)
             elif "includes" in manifest.facts:
@@ -102,12 +102,14 @@ class Inheritance:
             return
         plugins = Manifest(path, "plugins.sbt", "maven", self.scan.tree.text(path, 1 << 16) or "")
         for match in re.finditer(r'addSbtPlugin\(\s*"([\w.-]+)"\s*%\s*"([\w.-]+)"\s*%\s*"([^"]+)"', plugins.text):
-            plugins.depend(f"{match[1]}:{match[2]}", match[3], "prod", match.start())
+            plugins.depend(f"sbt-build:{match[1]}:{match[2]}", match[3], "prod", match.start())
         manifest.dependencies.extend(plugins.dependencies)
 
     def _gradle(self, package: Package, manifest: Manifest) -> None:
         self.gradle.complete(manifest, package.path)
         self._by_itself(manifest)
+        if JVM_SOURCES.isdisjoint(package.sources):
+            return  # what a build gives to all of its projects is used by those that are written in its languages
         for folder in islice(ancestors(package.path), 1, None):
             for outer in self.scan.manifests_at(folder):
                 if outer.kind in {"build.gradle", "build.gradle.kts"}:
@@ -122,11 +124,11 @@ class Inheritance:
             library = f"shared-library:{dependency.name}"
             plugin = f"shared-plugin:{dependency.name.removeprefix('plugin:')}"
             if library in outer.facts or plugin in outer.facts:
-                manifest.dependencies.append(dependency)
+                manifest.dependencies.append(replace(dependency, inherited=True))
         for key, at in outer.facts.items():
             if key.startswith("shared-plugin:"):
                 name = "plugin:" + key.partition(":")[2]
-                manifest.dependencies.append(Dependency("maven", name, None, "prod", outer, int(at)))
+                manifest.dependencies.append(Dependency("maven", name, None, "prod", outer, int(at), inherited=True))
 
     def _requirements(self, manifest: Manifest) -> None:
         """Follow the requirement files that a manifest reads, and those that they read."""
@@ -192,8 +194,11 @@ class Inheritance:
                 self._central[path] = broken
         return self._central[path]
 
-    def _maven(self, manifest: Manifest) -> None:
+    def _maven(self, manifest: Manifest, package: Package) -> None:
         """Follow parents inside the tree: what they depend on, every child depends on."""
+        foreign = (
+            JVM_SOURCES.isdisjoint(package.sources) and package.manifest_of("npm", "pypi", "go", "cargo") is not None
+        )
         self._by_itself(manifest)
         seen, here = {manifest.path}, manifest
         while (relative := here.facts.get("parent")) and len(seen) <= MAX_PARENTS:
@@ -209,8 +214,10 @@ class Inheritance:
             if not self.budget.take(len(own.dependencies) + len(outer.facts)):
                 return
             manifest.dependencies.extend(
-                replace(dependency, scope="indirect") if dependency.section == "parent" else dependency
-                for dependency in own.dependencies
+                replace(
+                    dependency, scope="indirect" if dependency.section == "parent" else dependency.scope, inherited=True
+                )
+                for dependency in (own.dependencies if not foreign else ())
             )
             for key, value in outer.facts.items():
                 if key.startswith("managed:"):

@@ -12,6 +12,10 @@ from services.stacks.scan.model import ScannedFolder, Sources
 from services.stacks.tree import join
 from shared.contracts.detect import TechnologyKind
 
+JVM_SOURCES = frozenset(("Java", "Kotlin", "Groovy", "Scala", "Clojure"))
+_JVM_BUILDS = frozenset(
+    ("pom.xml", "build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts", "build.xml", "build.sbt")
+)
 #: What the order of every other kind depends on.
 _RANKING = frozenset(("language", "framework"))
 
@@ -43,19 +47,23 @@ class TechnologyFinding:
     source: str = "rule"
     tier: int = 0
     ecosystem: str = ""
+    standing: int = 2  #: required (2), optional or inherited (1), for development or tests only (0)
+    by_file: bool = False  #: a file of its own proves it, not only a list of dependencies
+    rank: int = field(init=False)  #: among those of its kind: the tier, as use raises or lowers it
     confidence: float = field(init=False)
 
     def __post_init__(self) -> None:
+        self.rank = self.tier
         self.weigh()
 
     @classmethod
     def of(
         cls, technology: Technology, proofs: list[Proof], version: str | None = None, source: str = "rule",
-        ecosystem: str | None = None,
+        ecosystem: str | None = None, by_file: bool = False,
     ) -> TechnologyFinding:  # fmt: skip
         return cls(
             technology.kind, technology.id, technology.name, proofs, version=version, source=source,
-            tier=technology.tier, ecosystem=technology.ecosystem if ecosystem is None else ecosystem,
+            tier=technology.tier, ecosystem=technology.ecosystem if ecosystem is None else ecosystem, by_file=by_file,
         )  # fmt: skip
 
     def weigh(self) -> None:
@@ -96,6 +104,14 @@ class Package:
                 return manifest
         return None
 
+    def wrapped_by(self, manifest: Manifest) -> bool:
+        """Return whether a build file of the JVM only calls the tools of a package in another language."""
+        return (
+            manifest.kind in _JVM_BUILDS
+            and JVM_SOURCES.isdisjoint(self.sources)
+            and any(other.ecosystem in {"npm", "pypi", "go", "cargo", "pub"} for other in self.manifests)
+        )
+
     def add(self, finding: TechnologyFinding) -> None:
         key = (finding.kind, finding.id)
         if finding.kind in _RANKING:
@@ -116,6 +132,8 @@ class Package:
         known.proofs = list(best.values())
         known.weigh()
         known.version = known.version or finding.version
+        known.standing = max(known.standing, finding.standing)
+        known.by_file = known.by_file or finding.by_file
 
     def findings_of(self, kind: TechnologyKind) -> list[TechnologyFinding]:
         return self.by_kind.get(kind, [])

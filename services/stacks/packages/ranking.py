@@ -98,9 +98,9 @@ def _others(package: Package, kind: TechnologyKind) -> list[TechnologyFinding]:
     def order(finding: TechnologyFinding) -> tuple[object, ...]:
         sure = finding.confidence >= 0.5
         family = not mine or not finding.ecosystem or finding.ecosystem in mine or finding.source in {"user", "llm"}
-        above = finding.tier if kind == "framework" else 0
-        return (not sure, -_ORIGIN[finding.source] if finding.source in {"user", "llm"} else -2, not family, -above,
-                _late(finding), -finding.confidence, finding.id)  # fmt: skip
+        above = (finding.standing, finding.rank) if kind == "framework" else (0, 0)
+        return (not sure, -_ORIGIN[finding.source] if finding.source in {"user", "llm"} else -2, not family, -above[0],
+                -above[1], _late(finding), -finding.confidence, finding.id)  # fmt: skip
 
     return sorted(findings, key=order)
 
@@ -191,10 +191,15 @@ def first_of(survey: Survey, roles: dict[str, str], named: set[str], shares: dic
     def order(path: str) -> tuple[object, ...]:
         package = survey.packages[path]
         is_root = path == root and not is_aggregator(package)
-        return (not is_root, path not in named, roles[path] != "app", -shares.get(path, 0), path)
+        aside = not _ASIDE.isdisjoint(path.lower().split("/"))
+        return (not is_root, path not in named or aside, aside, roles[path] != "app", -shares.get(path, 0), path)
 
     return min(survey.packages, key=order, default=None)
 
 
+#: Folders whose programs are not what a source is about.
+_ASIDE = frozenset(("docs", "doc", "documentation", "example", "examples", "sample", "samples", "demo", "demos",
+"test", "tests",
+                    "e2e", "benchmark", "benchmarks"))  # fmt: skip
 #: Where code stands that is more than settings.
 _OWN_CODE = re.compile(r"(?:src|app|lib|pages|server|bin)(?:/|$)")

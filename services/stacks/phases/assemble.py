@@ -17,6 +17,7 @@ from services.stacks.phases.facts.code import ReadBudget, code_facts
 from services.stacks.phases.facts.roles import role_of
 from services.stacks.phases.facts.run import run_facts
 from services.stacks.phases.facts.run_files import RunFiles, deployment
+from services.stacks.phases.use import Known, weigh_use
 from services.stacks.phases.versions import FileStatements, trails
 from services.stacks.phases.workspaces import find_workspace
 from services.stacks.rules.backing import load_backing_rules
@@ -60,10 +61,9 @@ class ReadOnce:
     said: FileStatements = field(default_factory=dict)
 
 
-def analyse(survey: Survey, package: Package, rules: TechnologyRules, read: ReadOnce) -> Analysed:
+def analyse(survey: Survey, package: Package, rules: TechnologyRules, read: ReadOnce, known: Known) -> Analysed:
     """The service phase for one package: versions, build, run, role."""
-    code = code_facts(survey, package, read.code)
-    deployed = deployment(survey, package, read.files)
+    code, deployed = known.code, known.deployed
     versions, conflicts = trails(survey, package, read.said)
     runtime = run_facts(survey, package, rules, code, deployed)
     role = role_of(package, rules, code, deployed, runtime.command)
@@ -91,7 +91,12 @@ def analyse(survey: Survey, package: Package, rules: TechnologyRules, read: Read
 
 def assemble(survey: Survey, rules: TechnologyRules) -> DetectResult:
     read = ReadOnce(RunFiles(survey))
-    done = {path: analyse(survey, package, rules, read) for path, package in survey.packages.items()}
+    known = {
+        path: Known(code_facts(survey, package, read.code), deployment(survey, package, read.files))
+        for path, package in survey.packages.items()
+    }
+    weigh_use(survey, rules, known)
+    done = {path: analyse(survey, package, rules, read, known[path]) for path, package in survey.packages.items()}
     if read.code.spent:
         survey.warnings.append("the tree is large: ports and variable names were searched for in the main files only")
     first = first_of(

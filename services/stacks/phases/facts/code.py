@@ -101,6 +101,11 @@ def code_facts(survey: Survey, package: Package, budget: ReadBudget) -> CodeFact
     return facts
 
 
+def is_test(path: str) -> bool:
+    """Return whether a path below a package is that of a test, a page or an example."""
+    return _TEST.search(path) is not None
+
+
 def _is_entry(name: str) -> bool:
     return name.partition(".")[0].lower() in ENTRIES
 
