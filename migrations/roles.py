@@ -130,8 +130,10 @@ _SETTINGS = {
     "timezone": "'UTC'",
     "plan_cache_mode": "force_generic_plan",
 }
-#: Functions that run as the owner of the tables; only the reconciler may execute them.
+#: Functions that run as the owner of the tables and are called by statements: only the reconciler may execute them.
+#: The others of that kind are called by triggers and by each other, for which a role needs no right.
 _CALLED_BY_RECONCILER = (
+    "job_ready(text, text)",
     "assay_delete_tenant(text, integer)",
     "assay_add_event_days(integer)",
     "assay_drop_event_days(text)",
@@ -165,10 +167,35 @@ def apply(connection: Connection) -> None:
             named = sorted(table for table, statements in wanted.items() if statement in statements and table in tables)
             if named:
                 _run(connection, f"GRANT {statement} ON {', '.join(named)} TO {role}")
+    _restrict_functions(connection)
     for function in _CALLED_BY_RECONCILER:
         if connection.exec_driver_sql("SELECT to_regprocedure(%s)", (function,)).scalar() is not None:
             _run(connection, f"GRANT EXECUTE ON FUNCTION {function} TO {PREFIX}reconciler")
     _guard(connection)
+
+
+def _restrict_functions(connection: Connection) -> None:
+    """Let roles execute what runs with their own rights, and nothing that runs as the owner; nor make temporary tables.
+
+    A trigger of a role's own table could call a function that deletes other tenants' rows.
+    """
+    _run(connection, "REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA public FROM PUBLIC")
+    _run(connection, "ALTER DEFAULT PRIVILEGES IN SCHEMA public REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC")
+    temporary = "REVOKE TEMPORARY ON DATABASE %I FROM PUBLIC"
+    _run(connection, f"DO $$ BEGIN EXECUTE format('{temporary}', current_database()); END $$")
+    with_own_rights = """
+        SELECT oid::regprocedure::text FROM pg_proc
+        WHERE pronamespace = 'public'::regnamespace AND NOT prosecdef AND prokind IN ('f', 'w')
+    """
+    functions = ", ".join(sorted(connection.exec_driver_sql(with_own_rights).scalars()))
+    services = ", ".join(f"{PREFIX}{service}" for service in SERVICES)
+    if functions:
+        _run(connection, f"GRANT EXECUTE ON FUNCTION {functions} TO {services}")
+    as_owner = """
+        SELECT oid::regprocedure::text FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND prosecdef
+    """
+    if definer := ", ".join(sorted(connection.exec_driver_sql(as_owner).scalars())):
+        _run(connection, f"REVOKE EXECUTE ON FUNCTION {definer} FROM {services}")
 
 
 def _settle(connection: Connection, role: str) -> None:

@@ -18,6 +18,7 @@ def service(request: pytest.FixtureRequest, database_url: str) -> Iterator[tuple
     name = str(request.param)
     owner = create_engine(with_driver(database_url))
     with owner.begin() as connection:
+        roles.apply(connection)  # the rights to a database are not those of the template it was copied from
         roles.allow_login(connection, {name: "secret"})
     url = make_url(with_driver(database_url)).set(username=roles.PREFIX + name, password="secret")
     engine = create_engine(url)
@@ -78,3 +79,29 @@ def test_every_table_is_named_for_some_service(database_url: str) -> None:
     engine.dispose()
     named = {table for grants in roles.SERVICES.values() for table in grants}
     assert tables - named == set(), "name the new tables in migrations/roles.py"
+
+
+def test_no_role_borrows_the_owners_rights_by_a_function(service: tuple[str, Connection]) -> None:
+    name, connection = service
+    definer = connection.execute(
+        text(
+            "SELECT oid::regprocedure::text AS function, has_function_privilege(oid, 'EXECUTE') AS may FROM pg_proc "
+            "WHERE pronamespace = 'public'::regnamespace AND prosecdef"
+        )
+    ).all()
+    assert len(definer) > 10
+    called = {"job_ready(text,text)", "assay_delete_tenant(text,integer)", "assay_add_event_days(integer)",
+              "assay_drop_event_days(text)"}  # fmt: skip
+    assert {row.function for row in definer if row.may} == (called if name == "reconciler" else set())
+    assert refused(connection, "CREATE TEMP TABLE t (id text, tenant_id text)")
+    database = connection.scalar(text("SELECT has_database_privilege(current_database(), 'TEMPORARY')"))
+    assert database is False
+
+
+def test_a_role_calls_what_runs_with_its_own_rights(service: tuple[str, Connection]) -> None:
+    _, connection = service
+    own = text(
+        "SELECT bool_and(has_function_privilege(oid, 'EXECUTE')) FROM pg_proc "
+        "WHERE pronamespace = 'public'::regnamespace AND NOT prosecdef"
+    )
+    assert connection.scalar(own)
