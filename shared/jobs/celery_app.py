@@ -10,6 +10,7 @@ from typing import Any
 
 from celery import Celery
 
+from shared.jobs.delivery import transport
 from shared.jobs.delivery.notifications import PREFIX
 from shared.redis_urls import broker
 from shared.settings import CelerySettings
@@ -46,11 +47,12 @@ _TRANSPORT: Mapping[str, Any] = {
 
 def celery_app(settings: CelerySettings) -> Celery:
     """Return an application whose queues are named like the kinds of jobs, with the operator's settings on top."""
+    transport.register()
     address, own = broker(settings.redis_url), settings.assay_celery
     options = own.get("broker_transport_options")
-    transport = {**_TRANSPORT, **address.transport, **(options if isinstance(options, dict) else {})}
+    of_transport = {**_TRANSPORT, **address.transport, **(options if isinstance(options, dict) else {})}
     app = Celery("assay", broker=address.url)
-    app.conf.update({**_SETTINGS, **address.settings, **own, "broker_transport_options": transport})
+    app.conf.update({**_SETTINGS, **address.settings, **own, "broker_transport_options": of_transport})
     return app
 
 

@@ -57,3 +57,27 @@ def test_an_operators_settings_of_celery_are_added_to_ours() -> None:
     assert app.conf.task_acks_late
     transport = app.conf.broker_transport_options
     assert (transport["visibility_timeout"], transport["global_keyprefix"]) == (7200, "assay:")
+
+
+_UNREADABLE = (
+    "not json", "", "[]", "5", "null", '"text"', "{}", '{"body": 5}', '{"properties": []}', '{"properties": {}}',
+    '{"body": "!", "properties": {"delivery_tag": "x"}}',
+    '{"body": "!", "headers": {}, "properties": {"delivery_tag": "x", "delivery_info": {}}}',
+    '{"body": "e30=", "headers": {"task": "assay.run"}, "content-type": "application/x-python-serialize", '
+    '"content-encoding": "binary", "properties": {"delivery_tag": "x", "delivery_info": {}, '
+    '"body_encoding": "base64"}}',
+    "[" * 100_000, '{"properties": ' * 3000, "\ud800",
+)  # fmt: skip
+
+
+@pytest.mark.slow(seconds=12)
+def test_a_message_that_cannot_be_read_ends_no_worker(platform: Platform) -> None:
+    worker = platform.ready_worker()
+    for text in _UNREADABLE:
+        platform.redis.lpush("assay:execute", text.encode("utf-8", "surrogatepass"))
+    platform.redis.lpush("assay:execute", b"\xff\xfe")
+    platform.redis.hset("assay:unacked", mapping={"a": "not json", "b": "[1]", "c": "[5, 5, 5]"})
+    platform.redis.zadd("assay:unacked_index", {"a": 1, "b": 1, "c": 1})
+    platform.wait_all([platform.submit("effect") for _ in range(3)])
+    assert worker.poll() is None
+    assert platform.redis.llen("assay:execute") == 0
