@@ -36,10 +36,11 @@ _ENVIRONMENT = {"LANG": "C.UTF-8", "PYTHONUTF8": "1", "ARROW_DEFAULT_MEMORY_POOL
 _CHUNK_BYTES = 1 << 18
 
 Result = TypeVar("Result")
-#: A function at the top of a module that reads the first file, writes the second, and says something of it.
-FileTask = Callable[[JsonValue, BinaryIO, BinaryIO], JsonValue]
+#: A function at the top of a module that reads the first file, writes the second, and says something of it; or its
+#: name, ``module:function``, where this process should not load what the module imports.
+FileTask = Callable[[JsonValue, BinaryIO, BinaryIO], JsonValue] | str
 #: One that makes a value of another.
-ValueTask = Callable[[JsonValue], JsonValue]
+ValueTask = Callable[[JsonValue], JsonValue] | str
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,8 @@ async def started(
 def _start(task: FileTask | ValueTask, bounds: Bounds, files: Sequence[int]) -> socket.socket:
     """The caller's end of the task's socket; the process ends when it is closed. Raises: BoundExceeded."""
     ours, theirs = socket.socketpair()
-    request = json.dumps({"task": [task.__module__, task.__name__], "bounds": asdict(bounds)}).encode()
+    name = task.split(":") if isinstance(task, str) else [task.__module__, task.__name__]
+    request = json.dumps({"task": name, "bounds": asdict(bounds)}).encode()
     with theirs:
         try:
             _SERVERS.send(request, [theirs.fileno(), *files])

@@ -10,12 +10,12 @@ from obstore.store import ObjectStore
 from pydantic import JsonValue
 
 from services.gateway.tables.conversion import Conversions
-from services.gateway.tables.tasks import answer_question
 from shared.bounded_process import BoundExceeded, Bounds, call_async
 from shared.errors import InvalidRequest
 
 log = structlog.get_logger()
 
+_ANSWER = "services.gateway.tables.tasks:answer_question"
 #: A page is read from the beginning of the file each time: a larger one is fetched whole and read where it is needed.
 MAX_BYTES = 256 << 20
 _SECONDS = 60.0
@@ -31,7 +31,7 @@ async def ask(
     async with conversions.fetched(store, sha256, tenant) as file:
         argument: JsonValue = {"question": cast(JsonValue, dict(question)), "file": str(file)}
         try:
-            answer = cast(dict[str, Any], await call_async(answer_question, argument, bounds))
+            answer = cast(dict[str, Any], await call_async(_ANSWER, argument, bounds))
         except BoundExceeded as exceeded:
             log.error("table_not_read", reason=str(exceeded))
             raise InvalidRequest(f"The table cannot be read here: {exceeded}. Fetch the file.") from None

@@ -17,13 +17,13 @@ from pydantic import JsonValue
 
 from services.gateway.admission.slots import Slots
 from services.gateway.tables.forms import Form
-from services.gateway.tables.tasks import write_table
 from shared import blobs
 from shared.bounded_process import BoundedProcess, BoundExceeded, Bounds, started
 from shared.errors import InvalidRequest, NotFound, Overloaded
 
 log = structlog.get_logger()
 
+_WRITE = "services.gateway.tables.tasks:write_table"
 _CHUNK_BYTES = 1 << 18
 _MAX_OF_TENANT = 2
 _WAIT_SECONDS = 20.0
@@ -76,7 +76,7 @@ class Conversions:
                 try:
                     reader, transport = await _reader(reading)
                     try:
-                        async with started(write_table, argument, bounds, [source.fileno(), writing]) as process:
+                        async with started(_WRITE, argument, bounds, [source.fileno(), writing]) as process:
                             os.close(writing)
                             writing = -1
                             async for chunk in _chunks(reader, process):
