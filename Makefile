@@ -6,7 +6,7 @@ BIN := .venv/bin
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up down test fuzz check bench soak containers real-model eval dist docs audit lock generate console venv clean
+.PHONY: help demo up down test fuzz check bench soak containers real-model model-server eval dist docs audit lock generate console venv clean
 
 help: ## Show what there is to do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -48,7 +48,10 @@ soak: venv ## An hour of mixed jobs on a fresh installation; ARGS="--minutes 5 -
 containers: venv ## Build the images and run compose and Kubernetes files by podman, to checked answers; Debian, as root
 	@$(BIN)/python -m benchmarks.containers $(ARGS)
 
-real-model: venv ## Run every kind with a real model server: llama.cpp's, built here (minutes), or LLAMA_SERVER=FILE
+real-model: venv ## Compare Assay, one call and tool calling on a real small model, fetched once; ARGS="--models 0.5b,1.5b --full"
+	@$(BIN)/python -m benchmarks.real_model.lab $(ARGS)
+
+model-server: venv ## Run every kind with a real model server: llama.cpp's, built here (minutes), or LLAMA_SERVER=FILE
 	@$(BIN)/python -m benchmarks.real_model
 
 eval: venv ## Run the suite of graded tasks with scripted models; ARGS="--live --model ..." with real ones

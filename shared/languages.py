@@ -6,8 +6,8 @@ A new language is a row here (or in a plugin's ``register()``) and a folder with
 from __future__ import annotations
 
 import keyword
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Annotated, Literal
 
@@ -29,6 +29,8 @@ class TableReader:
     #: Whole numbers that it would round cross as text: those of every column, or of one with missing cells.
     rounds: Literal["never", "with_missing", "always"] = "never"
     dates: bool = True  #: it has a type for dates: else they cross as timestamps
+    frame: str = "Table"  #: what a table is called in it
+    types: Mapping[str, str] = field(default_factory=dict)  #: what it calls types of columns, where not as Assay does
 
     @property
     def lazy(self) -> bool:
@@ -80,10 +82,24 @@ LANGUAGES: SpecTable[Language] = SpecTable(
             aliases=("py", "python3", "ipython", "ipython3"),
             libraries=("pandas", "polars"),
             readers=(
-                TableReader("pandas", prompt="python_pandas", rounds="with_missing", dates=False),
+                TableReader(
+                    "pandas",
+                    prompt="python_pandas",
+                    rounds="with_missing",
+                    dates=False,
+                    frame="DataFrame",
+                    types={
+                        "int": "int64",
+                        "float": "float64",
+                        "string": "object",
+                        "date": "datetime64",
+                        "datetime": "datetime64",
+                    },
+                ),
                 TableReader(
                     "polars",
                     prompt="python_polars",
+                    frame="DataFrame",
                     lazy_note="larger than memory: it is a polars LazyFrame; "
                     "filter, select and aggregate before collect()",
                 ),
@@ -99,7 +115,7 @@ LANGUAGES: SpecTable[Language] = SpecTable(
             runtime="services.execution.languages.r.spec:R",
             aliases=("ir",),
             libraries=("rscript", "splus"),
-            readers=(TableReader("r", prompt="r", rounds="always"),),
+            readers=(TableReader("r", prompt="r", rounds="always", frame="data.frame"),),
             plots=True,
             whole_floats=True,
             notebook=NotebookKernel("ir", "R", "R"),

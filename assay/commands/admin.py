@@ -6,11 +6,12 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from cyclopts import App, Parameter
 
 from assay.calls import rest
+from assay.calls.call import without_none
 from assay.commands import show
 from assay.commands.evaluate import gate
 from assay.commands.run import pair, text_of
@@ -140,6 +141,10 @@ def set_chain(
     ] = (),
     max_tokens: Annotated[int | None, Parameter(help="The most tokens of an answer")] = None,
     effort: Annotated[str | None, Parameter(help="How much they reason: none, low, medium, high")] = None,
+    prompting: Annotated[
+        Literal["examples", "plain"] | None,
+        Parameter(help="Prompt them briefly with solved examples, or in full (default: by their size)"),
+    ] = None,
     gated_by: _GatedBy = None,
     require: _Required = 1.0,
 ) -> int:
@@ -152,7 +157,7 @@ def set_chain(
         provider, slash, name = each.partition("/")
         if not slash or not provider or not name:
             raise UsageError(f"{each!r} is not PROVIDER/MODEL")
-        chain.append({"provider": provider, "model": name, "parameters": parameters})
+        chain.append(without_none(provider=provider, model=name, parameters=parameters, prompting=prompting))
     if not chain:
         raise UsageError("name at least one PROVIDER/MODEL")
     evaluation = None

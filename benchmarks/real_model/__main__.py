@@ -1,4 +1,4 @@
-"""``python -m benchmarks.real_model`` (``make real-model``): see ``docs/llm.md``."""
+"""``python -m benchmarks.real_model`` (``make model-server``): see ``docs/llm.md``."""
 
 from __future__ import annotations
 

@@ -35,6 +35,10 @@ CallSource = TypeAliasType(
         Field(description="Where an answer came from: a provider, a recording or a script"),
     ],
 )
+Prompting = TypeAliasType(
+    "Prompting",
+    Annotated[Literal["examples", "plain"], Field(description="How a model is prompted")],
+)
 KeptTexts = TypeAliasType(
     "KeptTexts", Annotated[Literal["off", "failed", "all"], Field(description="Which calls keep their text")]
 )
@@ -49,6 +53,8 @@ class Link(Request):
     """Model name, as the provider spells it"""
     parameters: dict[str, JsonValue] = {}
     """Parameters of the calls, such as `temperature`"""
+    prompting: Prompting | None = None
+    """How transforms prompt the model: `examples` (short, with solved examples) or `plain`; null: by its size"""
 
 
 class ChainInput(Request):

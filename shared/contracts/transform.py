@@ -85,6 +85,7 @@ UnverifiedCode = TypeAliasType(
             "input_overwritten",
             "invented_values",
             "origin_unknown",
+            "not_checked",
         ],
         Field(description="Why a result is not proven"),
     ],
@@ -312,6 +313,8 @@ class Iteration(Answer):
     """First rows of the attempt's table; null if there is none or it is large"""
     assertions: list[AssertionCheck] = []
     """Outcome of each assertion for this attempt"""
+    repaired: list[str] = []
+    """What Assay corrected in the code before it ran"""
 
 
 class Probe(Answer):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
@@ -155,6 +155,10 @@ class ChatReply:
     note: str | None = None  #: how the answer was come by, where it was not simply given
 
 
+#: ``examples``: briefly, after short solved examples; ``plain``: in full, without any.
+Prompting = Literal["examples", "plain"]
+
+
 @dataclass(frozen=True)
 class ChainLink:
     """One model of one provider, with the parameters of its calls by the provider's own names."""
@@ -162,6 +166,7 @@ class ChainLink:
     provider: str
     model: str
     parameters: Json = field(default_factory=dict)
+    prompting: Prompting | None = None  #: None: by the model's size
 
 
 Reason = Literal["primary", "failover", "retry", "hedge"]
@@ -228,6 +233,18 @@ class Estimates(Protocol):
         """US dollars of a call to the first model that would be asked; None when the price is unknown.
 
         Raises: NoSuchModel.
+        """
+        ...
+
+
+@runtime_checkable
+class KnowsModels(Protocol):
+    """Knows which models it would call, in their order."""
+
+    def links_of(self, request: ChatRequest) -> Sequence[ChainLink]:
+        """Return the configured models of the request; ``prompting`` is set in each.
+
+        Raises: NoSuchModel, ModelNotAllowed.
         """
         ...
 

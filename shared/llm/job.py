@@ -156,6 +156,10 @@ class JobLlm:
             self.warned.add(warning)
             self.warn(warning)
 
+    def links_of(self, request: ChatRequest) -> Sequence[ChainLink]:
+        """See ``KnowsModels``."""
+        return self.links(replace(request, selector=request.selector or self.selector))
+
     def admit(self, link: ChainLink) -> None:
         """See ``Meter``."""
         self.account.budget.check()
@@ -168,7 +172,7 @@ class JobLlm:
 
     def estimate(self, request: ChatRequest, usage: TokenUsage) -> float | None:
         """See ``Estimates``."""
-        links = self.links(replace(request, selector=request.selector or self.selector))
+        links = self.links_of(request)
         return cost(links[0].provider, links[0].model, usage) if links else None
 
 

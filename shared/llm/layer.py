@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from threading import Event, Thread
@@ -23,6 +24,7 @@ from shared.llm.health_store import LocalStates, SharedStates
 from shared.llm.job import JobAccount, JobLlm, OnEvent, no_event
 from shared.llm.ledger import CallLedger, Owner
 from shared.llm.probe import probe
+from shared.llm.prompting import prompting_of
 from shared.llm.prompts import PromptRegistry
 from shared.llm.recorder import Recorder
 from shared.llm.registry import Chain, ModelRegistry
@@ -284,7 +286,12 @@ class LlmLayer:
 
     def _servable(self, request: ChatRequest, tenant: str) -> list[ChainLink]:
         links = self.allowed.among(self.models.for_request(request), tenant)
-        return [link for link in links if link.provider in self._adapters]
+        known = self.endpoints.current()
+        return [
+            replace(link, prompting=prompting_of(link, known.get(link.provider)))
+            for link in links
+            if link.provider in self._adapters
+        ]
 
     def _load(self, providers: Sequence[str]) -> None:
         with suppress(RuntimeError, KeyError):  # closed or removed meanwhile

@@ -102,7 +102,13 @@ class ModelRegistry:
                 at: list[JsonValue] = ["body", "chain", number, "provider"]
                 raise UnknownProvider(f"body.chain.{number}.provider: {message}", errors=[{"loc": at, "msg": message}])
         stored: list[JsonValue] = [
-            {"provider": link.provider, "model": link.model, "parameters": dict(link.parameters)} for link in links
+            {
+                "provider": link.provider,
+                "model": link.model,
+                "parameters": dict(link.parameters),
+                **({"prompting": link.prompting} if link.prompting else {}),
+            }
+            for link in links
         ]
         statement = insert(model_chains).values(role=role, chain=stored, actor=actor)
         changed = {"chain": stored, "actor": actor, "updated_at": func.clock_timestamp()}

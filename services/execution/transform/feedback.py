@@ -6,14 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from services.execution.transform.dataset import DataRead
+from services.execution.transform.examples import Example
 from services.execution.transform.masking import Redactor
-from services.execution.transform.preview import ShownTable, quote_text, summary_of, view
+from services.execution.transform.missing_names import missing_names
+from services.execution.transform.preview import ShownTable, TableText, describe, quote_text, summary_of, view
+from services.execution.transform.prose import in_prose
 from services.execution.transform.results import CodeRun, RunHistory
 from services.execution.transform.runner import TransformLimits
 from services.execution.transform.skills import Skill
 from shared.contracts.transform import CellsSent, TransformInput, UnverifiedReason
 from shared.languages import LANGUAGES
-from shared.llm.chat import Prompts, RenderedPrompt
+from shared.llm.chat import ChatMessage, Prompts, RenderedPrompt
 
 _SECOND = ("sql", "python")  #: what a result is computed in a second time: the first one that its code is not in
 KEY = "execution.transform"
@@ -21,6 +24,10 @@ _WANTED: Mapping[str, str] = {
     "table": "The result must be one table.",
     "plot": "The result must be one plot: a matplotlib figure in Python, a ggplot in R.",
 }
+_NO_TABLE, _FAILS, _WRONG = "The code gives no result:", "The code fails:", "The code runs, but its result is wrong:"
+_NO_CHANGE = "The code runs, but it changes nothing:"
+_MAX_LINE = 300  #: characters
+_UNCHANGED = "The result equals the data that the code started from."
 
 
 @dataclass
@@ -34,6 +41,7 @@ class Feedback:
     data: Sequence[DataRead]  #: as a model may see it
     redactor: Redactor
     turn: int = 1
+    short: bool = False  #: for a small model: little text, after examples, without notation that it could copy
 
     @property
     def fence(self) -> str:
@@ -43,7 +51,22 @@ class Feedback:
     def language(self) -> str:
         return LANGUAGES[self.request.language].title
 
+    @property
+    def _library(self) -> str:
+        """What to write code with, in a word."""
+        readers = LANGUAGES[self.request.language].readers
+        return self.request.reader.name if len(readers) > 1 else self.language
+
+    @property
+    def _assigns(self) -> str:
+        if self.request.output == "plot":
+            return "draws the plot"
+        is_query = LANGUAGES[self.request.language].result == "query"
+        return "gives the answer, one table, with its last query" if is_query else "assigns the answer to `result`"
+
     def system(self, skills: Sequence[Skill], key: str = KEY) -> RenderedPrompt:
+        if self.short:
+            return self.prompts.render(f"{KEY}_short", code=self._library, assigns=self._assigns)
         return self.prompts.render(
             key,
             language=self.language,
@@ -57,6 +80,8 @@ class Feedback:
     def first(self, remarks: Sequence[str] = (), name: str = "first", tokens: int | None = None) -> str:
         """``tokens``: of the previews, for a window that is too small for as many as were asked for."""
         asked = self.request.preview.tokens
+        if self.short:
+            return self._short_first(remarks, asked if tokens is None else min(tokens, asked))
         each_has = max(200, asked // len(self.data)) if tokens is None else min(tokens, asked) // len(self.data)
         views = [self._view(each.shown(), each_has) for each in self.data]
         if tokens is not None:
@@ -69,15 +94,75 @@ class Feedback:
             **({"language": self.language, "fence": self.fence} if name == "first" else {}),
         )
 
+    def _short_first(self, remarks: Sequence[str], tokens: int) -> str:
+        described = [self._described(each.shown(), self.request.task, tokens // len(self.data)) for each in self.data]
+        return self._text(
+            "short_first",
+            data="\n".join(described),
+            task=self.request.task,
+            remarks="\n".join([*remarks, *self._masking(), *self._assertions()]),
+            code=self._library,
+            assigns=self._assigns,
+        )
+
+    def examples(self, examples: Sequence[Example]) -> list[ChatMessage]:
+        """Return the examples as an exchange that went before."""
+        messages = []
+        for example in examples:
+            reader = self.request.reader
+            data = "\n".join(
+                describe(table, example.task, reader.frame, reader.types, 500).text for table in example.tables()
+            )
+            asked = self._text(
+                "short_first", data=data, task=example.task, remarks="", code=self._library, assigns=self._assigns
+            )
+            answer = f"```{self.fence}\n{example.code[reader.name]}\n```"
+            messages += [ChatMessage("user", asked), ChatMessage("assistant", answer)]
+        return messages
+
+    def again_alone(self, run: CodeRun) -> str:
+        """Return the task once more, with one answer that was given twice and where it went wrong."""
+        visible = run.visible
+        line = failing_line(visible.message)
+        what = _NO_TABLE if run.outcome == "not_a_table" else _WRONG
+        if run.outcome == "error":
+            what = f"It stops at the line `{line}`:" if line else _FAILS
+        return self._text(
+            "again_alone",
+            task=self.first(name="tools_first"),
+            fence=self.fence,
+            code=quote_text(run.code, self.limits.feedback_characters),
+            what=what,
+            detail=self._quoted(visible.message.split("\n", 1)[0] if line else visible.message),
+            hint=self._missing_names(visible.message) if self.short else self._hints(run),
+        )
+
+    def _short(self, problem: str, detail: str, hint: str = "") -> str:
+        return self._text("short_again", problem=problem, detail=self._quoted(detail), hint=hint)
+
+    def _missing_names(self, message: str) -> str:
+        """Return the columns that there are, when the code failed because it named one that there is not."""
+        return missing_names(message, {each.name: tuple(each.types) for each in self.data})
+
+    def looks_wrong(self, run: CodeRun) -> bool:
+        """Return whether a table has no rows, or a column no value."""
+        return bool(self._suspect(run.visible))
+
     def error(self, run: CodeRun) -> str:
-        return self._text("error", error=self._quoted(run.visible.message), hint=self.hint(), fence=self.fence)
+        if self.short:
+            return self._short(_FAILS, run.visible.message, self._missing_names(run.visible.message))
+        return self._text("error", error=self._quoted(run.visible.message), hint=self._hints(run), fence=self.fence)
 
     def not_a_table(self, run: CodeRun) -> str:
+        if self.short:
+            return self._short(_NO_TABLE, run.visible.message)
         problem = self._quoted(run.visible.message)
         return self._text("not_a_table", problem=problem, hint=self.hint(), fence=self.fence)
 
     def result(self, run: CodeRun, reasons: Sequence[UnverifiedReason] = ()) -> str:
         """``reasons``: what speaks against the result."""
+        if self.short:
+            return self._short(_WRONG, "\n".join([*self._suspect(run.visible), *(each.message for each in reasons)]))
         return self._text(
             "result",
             effect=self._effect(run.visible),
@@ -94,6 +179,8 @@ class Feedback:
         return self._text("unverified", reasons="\n".join(f"- {self._quoted(text, 700)}" for text in messages)).strip()
 
     def assertions(self, run: CodeRun) -> str:
+        if self.short:
+            return self._short(_WRONG, self._failing(run))
         return self._text(
             "assertions",
             failing=self.failing(run),
@@ -104,13 +191,20 @@ class Feedback:
         )
 
     def failing(self, run: CodeRun) -> str:
+        return self._quoted(self._failing(run))
+
+    def _failing(self, run: CodeRun) -> str:
         failing = [f"- {each.text}: {each.detail or 'does not hold'}" for each in run.visible.checks if not each.holds]
-        return self._quoted("\n".join(failing))
+        return "\n".join(failing)
 
     def no_op(self) -> str:
+        if self.short:
+            return self._short(_NO_CHANGE, _UNCHANGED)
         return self._text("no_op", fence=self.fence)
 
     def no_code(self, problem: str) -> str:
+        if self.short:
+            return self._text("short_no_code", problem=problem, code=self._library)
         return self._text("no_code", problem=problem, language=self.language, fence=self.fence)
 
     def looked(self, output: str) -> str:
@@ -146,6 +240,9 @@ class Feedback:
     def use_tools(self) -> str:
         return self._text("use_tools")
 
+    def _hints(self, run: CodeRun) -> str:
+        return "\n".join(filter(None, (self._missing_names(run.visible.message), self.hint())))
+
     def hint(self) -> str:
         """After two consecutive failures: advice to take another way."""
         return self._text("diagnose", failures=self.progress.failures) if self.progress.failures >= 2 else ""
@@ -163,7 +260,14 @@ class Feedback:
         return f"{text}\nprinted:\n{printed}" if printed else text
 
     def _view(self, shown: ShownTable, tokens: int, rows: int | None = None) -> str:
-        made = view(shown, self.request.preview.rows if rows is None else rows, tokens)
+        return self._counted(shown, view(shown, self.request.preview.rows if rows is None else rows, tokens))
+
+    def _described(self, shown: ShownTable, task: str, tokens: int) -> str:
+        reader = self.request.reader
+        return self._counted(shown, describe(shown, task, reader.frame, reader.types, tokens))
+
+    def _counted(self, shown: ShownTable, made: TableText) -> str:
+        """Return the text without masked values, and note which cells are in it."""
         self.progress.audit.append(
             CellsSent(
                 turn=self.turn,
@@ -187,8 +291,12 @@ class Feedback:
         """What looks wrong with a result that is a table all the same."""
         if run.table is None or run.effect is None:
             return []
-        frame = run.table.frame
-        remarks = self._masking()
+        return [*self._masking(), *self._suspect(run)]
+
+    def _suspect(self, run: CodeRun) -> list[str]:
+        if run.table is None or run.effect is None:
+            return []
+        frame, remarks = run.table.frame, []
         if run.effect.rows["after"] == 0:
             remarks.append("The result has no rows. Check that the conditions are spelled as the values are.")
         empty = [column.name for column in frame.iter_columns() if column.null_count() == frame.height > 0]
@@ -206,7 +314,7 @@ class Feedback:
     @property
     def asks_for_checks(self) -> bool:
         """Whether the model may end the work with checks of its own."""
-        return self.reads_checks and self.request.confirm == "auto"
+        return not self.short and self.reads_checks and self.request.confirm == "auto"
 
     def _self_checks(self, name: str) -> list[str]:
         if name != "first" or not self.asks_for_checks:
@@ -225,6 +333,8 @@ class Feedback:
     def _assertions(self) -> list[str]:
         if not self.request.assertions:
             return []
+        if self.short:
+            return in_prose(self.request.assertions)
         return ["The result must hold:", *(f"- {text}" for text in self.request.assertions)]
 
     def _quoted(self, text: str, most: int | None = None) -> str:
@@ -233,3 +343,10 @@ class Feedback:
 
     def _text(self, name: str, **variables: object) -> str:
         return self.prompts.render(f"{KEY}_{name}", **variables).text
+
+
+def failing_line(message: str) -> str:
+    """Return the line of the code that an error points to; empty if it points to none."""
+    lines = message.splitlines()
+    shown = [line for at, line in enumerate(lines[1:]) if lines[at].lstrip().startswith("File ")]
+    return shown[-1].strip().replace("`", "'")[:_MAX_LINE] if shown else ""

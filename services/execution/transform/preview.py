@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import polars as pl
@@ -15,6 +16,9 @@ from services.execution.transform.reading.columns import ColumnSummary, TypeName
 _CHARACTERS_PER_TOKEN = 3
 #: Longer cells are cut; the rest is counted.
 _MOST_CHARACTERS = 80
+_WORD = re.compile(r"[^\W_]+")
+_DATE = re.compile(r"\d{4}-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{1,2}:\d\d")
+_PLAIN_NAME = re.compile(r"\w[\w -]{0,60}")
 
 
 @dataclass(frozen=True)
@@ -148,6 +152,55 @@ def _spread(column: ColumnSummary, characters: int) -> list[str]:
     if all(isinstance(part, (int, float)) for part in spread.quartiles) and spread.quartiles:
         parts.append("quartiles " + " ".join(f"{part:.6g}" for part in spread.quartiles))
     return parts
+
+
+def describe(shown: ShownTable, task: str, frame: str, types: Mapping[str, str], tokens: int) -> TableText:
+    """Return one sentence about a table that code has by its name, for models that copy what they read.
+
+    Of its values it holds those that the task speaks of, and one of a column of dates as text.
+
+    Args:
+        frame: what the code's language calls a table
+        types: what it calls the types of columns
+    """
+    words = set(_WORD.findall(task.casefold()))
+    values: dict[str, int] = {}
+    listed: list[str] = []
+    left = tokens * _CHARACTERS_PER_TOKEN
+    for place, column in enumerate(shown.summary.profiles):
+        facts = [types.get(column.type, column.type)]
+        if column.missing:
+            facts.append(f"{column.missing:,} missing")
+        if column.type == "string" and column.name not in shown.masked:
+            spelled = _spelled(column, words) or _as_text(shown.summary.head, place)
+            if spelled:
+                values[column.name] = len(spelled)
+                facts.append(f"such as {', '.join(quote(value, 40) for value in spelled)}")
+        text = f"{_name(column.name)} ({', '.join(facts)})"
+        left -= len(text) + 2
+        if left < 0:
+            listed.append(f"and {len(shown.summary.profiles) - len(listed):,} more")
+            break
+        listed.append(text)
+    notes = [f" {note[:1].upper()}{note[1:]}." for note in shown.notes]
+    text = f"{frame} `{shown.name}` is loaded. Columns: {', '.join(listed)}.{''.join(notes)}"
+    return TableText(text, 0, tuple(values), values)
+
+
+def _spelled(column: ColumnSummary, words: Container[str]) -> Sequence[object]:
+    """Return up to three values of which the task has a word."""
+    texts = [value for value, _ in column.values if isinstance(value, str)]
+    return [text for text in texts if any(word in words for word in _WORD.findall(text.casefold()))][:3]
+
+
+def _as_text(head: Sequence[Sequence[object]], place: int) -> Sequence[object]:
+    """Return the first value, if it is a date or a time as text."""
+    first = head[0][place] if head else None
+    return [first] if isinstance(first, str) and _DATE.match(first) else []
+
+
+def _name(name: str) -> str:
+    return name if _PLAIN_NAME.fullmatch(name) else quote(name)
 
 
 def quote(value: object, most: int = _MOST_CHARACTERS) -> str:

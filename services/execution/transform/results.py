@@ -16,13 +16,15 @@ import polars as pl
 from pydantic import JsonValue
 
 from services.execution.transform.dataset import DataRead
+from services.execution.transform.normal_form import normalised
 from services.execution.transform.reading.columns import TypeName, type_name
 from services.execution.transform.reading.portable import read_portable
 from shared.contracts.transform import AssertionCheck, CellsSent, Check, Column, Effect, Iteration, Probe, Table
-from shared.languages import LANGUAGES, TableReader
+from shared.languages import DEFAULT_LANGUAGE, TableReader
 
 RunOutcome = Literal["result", "error", "not_a_table", "assertion_failed", "no_op"]
 _ROWS_SHOWN, _MOST_COLUMNS_SHOWN, _MOST_SHOWN = 10, 100, 8_000  #: of an attempt: rows, columns, characters
+_MAX_KEPT_BYTES = 20_000_000  #: of the table of a run that is kept for when its code comes again
 _INDEX = re.compile(r"__index_level_\d+__")
 
 
@@ -96,6 +98,7 @@ class Entry:
     outcome: RunOutcome | Literal["no_code"]
     message: str
     run: CodeRun | None = None
+    repaired: tuple[str, ...] = ()
 
     def iteration(self, number: int, seconds: float) -> Iteration:
         """With what came of it, as the caller may see it."""
@@ -108,6 +111,7 @@ class Entry:
             effect=self.run.effect if self.run else None,
             table=_shown(self.run.table) if self.run and self.run.table else None,
             assertions=self.run.checks if self.run else [],
+            repaired=list(self.repaired),
         )
 
 
@@ -121,6 +125,7 @@ def _shown(table: ResultTable) -> Table | None:
 
 @dataclass
 class RunHistory:
+    language: str = DEFAULT_LANGUAGE  #: of the code
     iterations: list[Iteration] = field(default_factory=list)
     probes: list[Probe] = field(default_factory=list)
     audit: list[CellsSent] = field(default_factory=list)
@@ -132,16 +137,28 @@ class RunHistory:
     nudges: int = 0
     prose: int = 0  #: consecutive replies without code
     judged: tuple[CodeRun, list[Check]] | None = None  #: what came of them with the latest good result
+    _runs: dict[str, CodeRun] = field(default_factory=dict, init=False)  #: by their code, normalised
+
+    def earlier(self, code: str) -> CodeRun | None:
+        """Return what this code came to before, in whatever layout it was written then."""
+        return self._runs.get(normalised(code, self.language))
 
     def add(self, run: CodeRun, explanation: str) -> None:
         """Count the run and keep it when it is the best so far."""
         self.latest = run
+        self._remember(run)
         self.prose = 0
         self.failures = 0 if run.good else self.failures + 1
         if run.outcome == "no_op":
             self.nudges += 1
         if run.good and (run.outcome == "result" or self.best is None or self.best.outcome == "no_op" or self.doubted):
             self.best, self.explanation, self.doubted = run, explanation, False
+
+    def _remember(self, run: CodeRun) -> None:
+        """Keep the run for when the same code comes again; large tables are computed again."""
+        large = run.table is not None and run.table.frame.estimated_size() > _MAX_KEPT_BYTES
+        if not large and run.plot is None:
+            self._runs[normalised(run.code, self.language)] = run
 
     @property
     def checks(self) -> list[Check]:
@@ -153,14 +170,7 @@ class RunHistory:
         return [*asserted, *stated]
 
     def repeats_best(self, code: str) -> bool:
-        return self.best is not None and normalised(code) == normalised(self.best.code)
-
-
-def normalised(code: str) -> str:
-    """Code without what does not change its meaning: blank lines, trailing blanks, whole-line comments."""
-    comments = tuple({row.comment for row in LANGUAGES.values()})
-    lines = (line.rstrip() for line in code.splitlines())
-    return "\n".join(line for line in lines if line and not line.lstrip().startswith(comments))
+        return self.best is not None and normalised(code, self.language) == normalised(self.best.code, self.language)
 
 
 def read_result(arrow: Path, inputs: Sequence[DataRead], reader: TableReader) -> ResultTable:

@@ -12,15 +12,17 @@ from pydantic import JsonValue
 
 from services.execution.transform.compact import compacted
 from services.execution.transform.feedback import Feedback
+from services.execution.transform.repairs import repaired
 from services.execution.transform.replies import Code, find_code, is_done, said_beside
 from services.execution.transform.results import CodeRun, Entry, RunHistory, RunOutcome
+from services.execution.transform.retries import MAX_REPEATS, Plan, Retry
 from services.execution.transform.runner import CodeRunner
 from services.execution.transform.verification import Verification
 from shared.contracts.transform import Iteration, Probe
 from shared.errors import JobCancelled
 from shared.jobs.job import Context
-from shared.llm.chat import ChatMessage, ChatReply, ChatRequest, Compacted, Finish, PromptVersion, Tool
-from shared.loop import Again, Done, Turn, run_loop
+from shared.llm.chat import ChatMessage, ChatReply, ChatRequest, Compacted, Finish, RenderedPrompt, Tool
+from shared.loop import Again, BudgetSpent, Done, Turn, run_loop
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,8 @@ class Ending:
 
 Step = Done[Ending] | Again
 DONE = Done(Ending("done"))
+ROLE = "execution.transform"
+_REPEATED = "The same code as before, which was not run again:"
 _MOST_TOLD = 8_000  #: characters of an attempt's result in an event
 _NOTHING_RUN = "You said DONE, but no code has given a result yet."
 _CUT = "Your reply was cut off before the code ended. Send shorter code."
@@ -50,16 +54,23 @@ class Strategy(ABC):
     feedback: Feedback
     progress: RunHistory
     verification: Verification
-    system: str
-    prompt: PromptVersion
+    system: RenderedPrompt
     messages: list[ChatMessage]  #: the earlier exchanges and the first message of this one
     opening: Callable[[int], str]  #: the first message again, with a preview of so many tokens
+    plan: Plan  #: what to ask after an answer that was given before
+    brief: Callable[
+        [], tuple[RenderedPrompt, Sequence[ChatMessage]]
+    ]  #: begins again with the short prompt: system and messages
     begins: int = field(init=False)  #: where in the messages this exchange does
     entries: list[Entry] = field(default_factory=list, init=False)
+    base: Sequence[ChatMessage] = field(init=False)  #: the messages before the model's first answer
+    taken_out: tuple[str, ...] = field(default=(), init=False)  #: checks that stood in the latest code
+    repeats: int = field(default=0, init=False)  #: answers in a row that failed before
     tools: ClassVar[tuple[Tool, ...]] = ()
 
     def __post_init__(self) -> None:
         self.begins = len(self.messages) - 1
+        self.base = tuple(self.messages)
 
     def run(self) -> Ending:
         """Raises: BudgetSpent, ProvidersFailed, JobCancelled, SandboxUnavailable."""
@@ -67,21 +78,22 @@ class Strategy(ABC):
 
     def propose(self, turns: Sequence[Turn[ChatReply, Ending]]) -> ChatReply:
         if turns and isinstance(turns[-1].outcome, Again) and turns[-1].outcome.feedback:
-            self.messages.append(ChatMessage("user", turns[-1].outcome.feedback))
+            self._follow(turns[-1].outcome.feedback)
         if self.context.cancelled.is_set():
             raise JobCancelled("the job was cancelled between two turns")
         self.feedback.turn = len(turns) + 1
         request = ChatRequest(
-            role="execution.transform",
-            messages=(ChatMessage("system", self.system), *self.messages),
+            role=ROLE,
+            messages=(ChatMessage("system", self.system.text), *self.messages),
             tools=self.tools,
             deadline=self.context.budget.deadline,
-            prompt=self.prompt,
+            prompt=self.system.version,
             turn=len(turns) + 1,
             grows=True,
             compact=self._compacted,
         )
-        reply = self.understood(self.context.llm.complete(request))
+        asked = self.plan.applied(request, self.repeats) if self.repeats else request
+        reply = self.understood(self.context.llm.complete(asked))
         self.entries.clear()
         self.messages.append(ChatMessage("assistant", reply.text or _empty(reply), tool_calls=reply.tool_calls))
         return reply
@@ -90,9 +102,22 @@ class Strategy(ABC):
         """Return the reply with what its text says in another dialect."""
         return reply
 
+    def _follow(self, feedback: str) -> None:
+        """Continue the exchange, or begin it again after an answer that was given before."""
+        if not self.repeats or self.tools:  # the answers of tools have to stay with their calls
+            self.messages.append(ChatMessage("user", feedback))
+            return
+        kind = self.plan.kind(self.repeats)
+        if kind is Retry.OTHER_PROMPT:
+            self.system, self.base = self.brief()
+        self.messages = [*self.base]
+        self.begins = len(self.base) - 1
+        if kind is Retry.ALONE:
+            self.messages[-1] = ChatMessage("user", feedback)
+
     def _compacted(self, tokens: int) -> Compacted | None:
         history, (first, *turns) = self.messages[: self.begins], self.messages[self.begins :]
-        return compacted(ChatMessage("system", self.system), history, first, turns, self.opening, tokens)
+        return compacted(ChatMessage("system", self.system.text), history, first, turns, self.opening, tokens)
 
     @abstractmethod
     def execute(self, reply: ChatReply) -> Step:
@@ -116,20 +141,38 @@ class Strategy(ABC):
         )
 
     def run_code(self, code: str, explanation: str) -> CodeRun:
-        """Run the code; when it is the best code again, its result is used."""
+        """Run the code; of code that ran before, the result is used."""
+        code, notes = self.repair(code)
         best = self.progress.best
         if best is not None and self.progress.repeats_best(code):
             outcome: RunOutcome = "no_op" if best.outcome == "no_op" else "result"
-            self.entries.append(Entry(code, outcome, "the same code again", best))
+            self.entries.append(Entry(code, outcome, "the same code again", best, notes))
             return best
+        if (known := self.progress.earlier(code)) is not None:
+            self.repeats = 0 if known.good else self.repeats + 1
+            self.progress.add(known, explanation)
+            self.entries.append(Entry(code, known.outcome, f"{_REPEATED} {known.message}", known, notes))
+            return known
+        self.repeats = 0
         run = self.runner.run(code)
         self.progress.add(run, explanation)
-        self.entries.append(Entry(code, run.outcome, run.message, run))
+        self.entries.append(Entry(code, run.outcome, run.message, run, notes))
         return run
 
+    def repair(self, code: str) -> tuple[str, tuple[str, ...]]:
+        """Return the code as it can run, and what was corrected in it."""
+        fixed = repaired(code, self.runner.request.language, [data.name for data in self.runner.data])
+        self.taken_out = fixed.checks
+        return fixed.code, fixed.notes
+
     def confirms(self, run: CodeRun) -> bool:
-        """Whether the model is shown a good result; with assertions that all hold there is nothing left to decide."""
+        """Whether the model is shown a good result; with assertions that all hold there is nothing left to decide.
+
+        A small model says DONE to any result, so that it is not asked.
+        """
         confirm = self.runner.request.confirm
+        if confirm == "auto" and self.feedback.short:
+            return False
         return confirm == "always" or (confirm == "auto" and not run.checks)
 
     def unfinished(self, nothing_run: str) -> Entry | None:
@@ -205,11 +248,20 @@ class Deterministic(Strategy):
         return self._run(code, reply)
 
     def _run(self, code: Code, reply: ChatReply) -> Step:
-        repeated = self.progress.repeats_best(code.text)
+        repeated = self.progress.repeats_best(self.repair(code.text)[0])
         run = self.run_code(code.text, said_beside(reply.text))
-        self.verification.read(reply.text, same_code=repeated)
+        self.verification.read(reply.text, same_code=repeated, in_code=self.taken_out)
         if repeated:
             return DONE
+        return self._repeated(run) if self.repeats else self._came_to(run, reply)
+
+    def _repeated(self, run: CodeRun) -> Step:
+        """Ask in another way after code that failed before. Raises: BudgetSpent when no way is left."""
+        if self.repeats > MAX_REPEATS:
+            raise BudgetSpent("different answers")
+        return Again(self.feedback.again_alone(run), run.outcome)
+
+    def _came_to(self, run: CodeRun, reply: ChatReply) -> Step:
         match run.outcome:
             case "error":
                 return Again(self.feedback.error(run), "error")
@@ -226,7 +278,8 @@ class Deterministic(Strategy):
         """Done when nothing speaks against the result and the checks say enough; else the model is shown it."""
         judgement, reasons = self.verification.judge(run), self.verification.unreported(run)
         enough = not self.confirms(run) or (self.feedback.asks_for_checks and judgement.sufficient)
-        return DONE if enough and not reasons else Again(self.feedback.result(run, reasons), "result")
+        doubtful = self.feedback.short and self.feedback.looks_wrong(run)
+        return DONE if enough and not reasons and not doubtful else Again(self.feedback.result(run, reasons), "result")
 
     def _nudge(self) -> Step:
         return DONE if self.nudged_enough() else Again(self.feedback.no_op(), "no_op")

@@ -111,7 +111,7 @@ class ToolCalling(Strategy):
             return self.feedback.refused(f"{use.name}: {place}: {first['msg']}"), False
 
     def _run(self, code: str) -> tuple[str, bool]:
-        repeated = self.progress.repeats_best(code)
+        repeated = self.progress.repeats_best(self.repair(code)[0])
         run = self.run_code(code, "")
         done = repeated or (run.outcome == "result" and not self.confirms(run))
         done = done or (run.outcome == "no_op" and self.nudged_enough())

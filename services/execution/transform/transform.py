@@ -16,6 +16,7 @@ from services.execution.sandbox.host.sandbox import Sandbox
 from services.execution.transform.checks import check, speaks_of_input
 from services.execution.transform.dataset import DataRead
 from services.execution.transform.drift import breaks, drift_of, in_words
+from services.execution.transform.examples import matching_examples
 from services.execution.transform.feedback import Feedback
 from services.execution.transform.followup import Start, expected_schema, start_of
 from services.execution.transform.loading import Loader
@@ -23,9 +24,10 @@ from services.execution.transform.masking import masked_columns, pseudonymise, r
 from services.execution.transform.origin.origin import Sources, lineage_text
 from services.execution.transform.origin.trace import Trace
 from services.execution.transform.results import CodeRun, Entry, RunHistory
+from services.execution.transform.retries import Plan
 from services.execution.transform.runner import CodeRunner, TransformLimits
 from services.execution.transform.skills import SHIPPED, Skill, load_skills, matching
-from services.execution.transform.strategy import Deterministic, Strategy
+from services.execution.transform.strategy import ROLE, Deterministic, Strategy
 from services.execution.transform.tools import ToolCalling
 from services.execution.transform.verification import Verification
 from shared.contracts.transform import (
@@ -50,9 +52,13 @@ from shared.errors import (
     UserCodeFailed,
 )
 from shared.jobs.job import Context
-from shared.llm.chat import ChatMessage
+from shared.llm.chat import ChainLink, ChatMessage, ChatRequest, KnowsModels, RenderedPrompt
 from shared.loop import BudgetSpent
 
+_NOT_CHECKED = (
+    "The model is small, so that it was not asked whether the result is right, and no check says so: read the result, "
+    "or give assertions."
+)
 _PARQUET = "application/vnd.apache.parquet"
 _NOTHING_ANSWERED = "no model had answered when the budget of {what} was spent."
 _NOTHING_GOOD = "no result was good when the budget of {what} was spent: read the iterations, then say more in the task"
@@ -88,6 +94,7 @@ class _Job:
     held: ExitStack
     progress: RunHistory = field(default_factory=RunHistory)
     drift: list[Drift] = field(default_factory=list)
+    short: bool = False  #: the model was asked briefly, and not for its opinion of the result
     start: Start = field(default_factory=Start)
     skills: list[Skill] = field(default_factory=list)
     verification: Verification = field(init=False)
@@ -227,6 +234,7 @@ class _Job:
                 raise
             context.report.warn(f"the model could not be asked again: the best result so far is given. {failed.tried}")
         else:
+            self.short = strategy.feedback.short and self.request.confirm == "auto"
             return ending.status, ending.question
         return "best_so_far", None
 
@@ -238,16 +246,32 @@ class _Job:
             self.transform.skills, request.task, request.language, request.reader.name, request.output
         )
         tools = request.strategy == "tools"
-        system = feedback.system(self.skills, "execution.transform_tools" if tools else "execution.transform")
         remarks = [self.start.remark] if self.start.remark else []
         name = "tools_first" if tools else "first"
-        first = ChatMessage("user", feedback.first(remarks, name))
-        kind = ToolCalling if tools else Deterministic
-        messages = [*self.context.history, first]
-        return kind(
-            self.context, runner, feedback, self.progress, self.verification, system.text, system.version, messages,
-            lambda tokens: feedback.first(remarks, name, tokens),
+
+        def brief() -> tuple[RenderedPrompt, list[ChatMessage]]:
+            feedback.short = True
+            examples = matching_examples(request.task, request.reader.name, len(data))
+            first = ChatMessage("user", feedback.first(remarks))
+            return feedback.system(()), [*feedback.examples(examples), *self.context.history, first]
+
+        self.progress.language = request.language
+        links = self._links()
+        short = not tools and bool(links) and links[0].prompting == "examples"
+        if short:
+            system, messages = brief()
+        else:
+            system = feedback.system(self.skills, "execution.transform_tools" if tools else "execution.transform")
+            messages = [*self.context.history, ChatMessage("user", feedback.first(remarks, name))]
+        return (ToolCalling if tools else Deterministic)(
+            self.context, runner, feedback, self.progress, self.verification, system, messages,
+            lambda tokens: feedback.first(remarks, name, tokens), Plan(tools, short, links[1:]), brief,
         )  # fmt: skip
+
+    def _links(self) -> Sequence[ChainLink]:
+        """Return the models that will be called; none where that is not known."""
+        llm = self.context.llm
+        return llm.links_of(ChatRequest(ROLE, ())) if isinstance(llm, KnowsModels) else ()
 
     def _result(self, runner: CodeRunner, status: str, question: str | None) -> TransformResult:
         best = self.progress.best
@@ -259,7 +283,9 @@ class _Job:
             for reason in reasons:
                 self.context.report.warn(reason.message)
             reasons = []
-        elif reasons and status != "question":
+        elif status == "done" and best is not None and not reasons and self._is_unchecked(best):
+            reasons = [UnverifiedReason(code="not_checked", message=_NOT_CHECKED)]
+        if reasons and self.request.code is None and status != "question":
             status = "unverified"
             self.context.report.warn(f"the result is unverified: {' '.join(each.message for each in reasons)}")
         result = TransformResult.model_validate(
@@ -297,6 +323,10 @@ class _Job:
             if not each.held and each.from_ != "caller" and each.text not in named:
                 why = "could not be verified" if each.from_ == "model" else "does not hold"
                 self.context.report.warn(f"a check {why}: {each.text}")
+
+    def _is_unchecked(self, best: CodeRun) -> bool:
+        """Return whether no check says that the result is right, and its model was not asked."""
+        return self.short and not best.checks and not self.verification.judge(best).sufficient
 
     def _observed(self, runner: CodeRunner, best: CodeRun | None) -> list[AssertionCheck]:
         if best is None or best.table is None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from services.execution.transform.cross_check import Computation, computation_in, difference
+from services.execution.transform.normal_form import normalised
 from services.execution.transform.origin.trace import Trace
-from services.execution.transform.results import CodeRun, RunHistory, normalised
+from services.execution.transform.results import CodeRun, RunHistory
 from services.execution.transform.runner import CodeRunner
 from services.execution.transform.self_checks import Judgement, judge, stated_in
 from shared.contracts.transform import Check, UnverifiedReason
@@ -30,11 +32,12 @@ class Verification:
     _traces: dict[int, Trace] = field(default_factory=dict, init=False)
     _reported: set[str] = field(default_factory=set, init=False)
 
-    def read(self, reply: str, *, same_code: bool) -> None:
-        """Take the checks of a reply; those stated before with the same code still count."""
+    def read(self, reply: str, *, same_code: bool, in_code: Sequence[str] = ()) -> None:
+        """Take the checks of a reply and of its code; those stated before with the same code still count."""
         if not self.reads_checks:
             return
-        stated, second = stated_in(reply), computation_in(reply, self.runner.request.language)
+        stated = [*stated_in(reply), *in_code]
+        second = computation_in(reply, self.runner.request.language)
         if stated:
             self.stated = list(dict.fromkeys([*(self.stated if same_code else ()), *stated]))
         if second is not None and not (same_code and self.second is not None):
@@ -79,7 +82,7 @@ class Verification:
 
     def unreported(self, run: CodeRun) -> list[UnverifiedReason]:
         """Return what speaks against the result, once for each code: a model that insists is not asked again."""
-        reasons, code = self.reasons(run), normalised(run.code)
+        reasons, code = self.reasons(run), normalised(run.code, self.runner.request.language)
         self.progress.doubted = bool(reasons)
         if code in self._reported:
             return []

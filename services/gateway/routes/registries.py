@@ -220,7 +220,7 @@ async def set_model_chain(
     if body.evaluation is not None:
         first = f"{body.chain[0].provider}/{body.chain[0].model}"
         await passed(db, caller.tenant, body.evaluation, body.require, model=first)
-    links = [ChainLink(link.provider, link.model, link.parameters) for link in body.chain]
+    links = [ChainLink(link.provider, link.model, link.parameters, link.prompting) for link in body.chain]
     expected = None if if_match is None else partial(_are_those, if_match)
     layer = deps.llm.layer
     warnings = await deps.llm.ask(change.audited(lambda: layer.models.set_chain(id, links, caller.key_id, expected)))
@@ -255,7 +255,7 @@ async def test_model(
     """A real call to the first configured link, or to a `link` that is not saved; a failure is an answer with
     `ok: false`, not an error."""
     given = None if body is None or body.link is None else body.link
-    link = None if given is None else ChainLink(given.provider, given.model, given.parameters)
+    link = None if given is None else ChainLink(given.provider, given.model, given.parameters, given.prompting)
     return await deps.llm.call(caller.tenant, lambda: deps.llm.layer.test(id, caller.tenant, link))
 
 
@@ -282,7 +282,15 @@ def _are_those(if_match: str, stored: Mapping[str, Sequence[ChainLink]]) -> bool
 
 def _roles(chains: Mapping[str, Sequence[ChainLink]]) -> dict[str, list[Link]]:
     return {
-        role: [Link(provider=link.provider, model=link.model, parameters=dict(link.parameters)) for link in links]
+        role: [
+            Link(
+                provider=link.provider,
+                model=link.model,
+                parameters=dict(link.parameters),
+                prompting=link.prompting,
+            )
+            for link in links
+        ]
         for role, links in chains.items()
     }
 

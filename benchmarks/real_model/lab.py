@@ -1,0 +1,115 @@
+"""Whether a real model does better with Assay than without: ``make real-model``.
+
+    python -m benchmarks.real_model.lab [--models 0.5b,1.5b] [--ways assay,single,tools] [--full] [--out FILE]
+
+The short form runs 20 of the 96 graded transforms; ``--full`` runs all of them. Every answer of a model is recorded in
+``answers`` below ``--home``, so that equal messages are not asked again, also in later runs: the seconds of a recorded
+answer are those that it took then.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+
+from benchmarks.real_model.qwen import MODELS, served
+from benchmarks.real_model.ways import WAYS, Lab, Outcome
+from benchmarks.tasks import SHOP, TRANSFORM, Task
+from services.execution.sandbox.settings import SandboxSettings
+from services.execution.wiring import open_sandbox
+
+SHORT = 20
+_HOME = Path(sys.prefix) / "real-model" / "lab"
+
+
+def short_form(tasks: Sequence[Task], count: int = SHORT) -> list[Task]:
+    """Return so many of the tasks, evenly over their kinds."""
+    return [tasks[number * len(tasks) // count] for number in range(min(count, len(tasks)))]
+
+
+def interval(right: int, of: int) -> tuple[float, float]:
+    """Return Wilson's 95 % interval of a share."""
+    if not of:
+        return 0.0, 1.0
+    z, share = 1.96, right / of
+    middle = share + z * z / (2 * of)
+    spread = z * math.sqrt(share * (1 - share) / of + z * z / (4 * of * of))
+    scale = 1 + z * z / of
+    return (middle - spread) / scale, (middle + spread) / scale
+
+
+def line(model: str, way: str, outcomes: Sequence[Outcome]) -> str:
+    """Return a row of the table."""
+    right = [each for each in outcomes if each.right]
+    low, high = interval(len(right), len(outcomes))
+    wrong = sum(each.accepted_wrong for each in outcomes)
+    honest = sum(not each.right and each.status != "done" for each in outcomes)
+    calls = f"{median(each.calls for each in right):g}" if right else "-"
+    tokens = [round(sum(getattr(each, name) for each in outcomes) / len(outcomes)) for name in _TOKENS]
+    seconds = sum(each.seconds for each in outcomes) / len(outcomes)
+    return (
+        f"| {model} | {way} | {len(right)}/{len(outcomes)} | {low:.0%} to {high:.0%} | {wrong} | {honest} | {calls} "
+        f"| {sum(each.calls for each in outcomes) / len(outcomes):.2f} | {tokens[0]} | {tokens[1]} | {seconds:.1f} |"
+    )
+
+
+_TOKENS = ("input_tokens", "output_tokens")
+_HEAD = (
+    "| model | way | right | 95 % | wrong but done | honest failures | calls for a right one (median) | calls "
+    "| tokens in | out | s |\n|---|---|---|---|---|---|---|---|---|---|---|"
+)
+
+
+def paired(one: Sequence[Outcome], other: Sequence[Outcome]) -> str:
+    """Return in how many cases only one of two ways was right."""
+    rights = {each.case: each.right for each in other}
+    gained = sum(each.right and not rights[each.case] for each in one)
+    lost = sum(not each.right and rights[each.case] for each in one)
+    return f"right only by {one[0].way}: {gained}, only by {other[0].way}: {lost}"
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(prog="python -m benchmarks.real_model.lab")
+    options.add_argument("--models", default="0.5b")
+    options.add_argument("--ways", default=",".join(WAYS))
+    options.add_argument("--full", action="store_true")
+    options.add_argument("--home", type=Path, default=_HOME)
+    options.add_argument("--out", type=Path)
+    given = options.parse_args()
+    tasks = [*TRANSFORM, *SHOP] if given.full else short_form([*TRANSFORM, *SHOP])
+    lines, pairs, rows = [_HEAD], [], []
+    with open_sandbox(SandboxSettings(slots=1)) as sandbox:
+        sandbox.wait_ready()
+        for size in given.models.split(","):
+            model = MODELS[size]
+            done: dict[str, list[Outcome]] = {}
+            with served(model, given.home / "answers" / f"{model.name}.jsonl") as url:
+                lab = Lab(sandbox, url, model.name)
+                llm = lab.layer()
+                try:
+                    for way in given.ways.split(","):
+                        done[way] = [_shown(WAYS[way](lab, llm, task)) for task in tasks]
+                        lines.append(line(model.name, way, done[way]))
+                finally:
+                    llm.close()
+            rows += [outcome.row() | {"model": model.name} for outcomes in done.values() for outcome in outcomes]
+            if {"assay", "single"} <= set(done):
+                pairs.append(f"{model.name}: {paired(done['assay'], done['single'])}")
+    print("\n".join([*lines, "", *pairs]))
+    if given.out is not None:
+        given.out.write_text("\n".join(map(json.dumps, rows)) + "\n")
+
+
+def _shown(outcome: Outcome) -> Outcome:
+    mark = "right" if outcome.right else outcome.status
+    print(f"{outcome.way:<8}{outcome.case:<32}{mark:<14}{outcome.calls} calls {outcome.seconds:6.1f} s", flush=True)
+    return outcome
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,37 @@
+"""Names that failing code looked for in vain, with the columns that there are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+
+from services.execution.transform.preview import quote
+
+#: Errors about a name that is not there, as pandas, polars, DuckDB and R word them.
+_MISSING = re.compile(
+    r"KeyError|ColumnNotFound|not in index|no attribute|is not defined|not found|do(?:es)? not exist|doesn't exist"
+    r"|undefined columns|Unknown column|unable to find column|Binder Error",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(r"[\"'`‘]([^\"'`’\n]{1,80})[\"'`’]")
+_MAX_COLUMNS, _MAX_NAMES = 40, 5
+
+
+def missing_names(message: str, columns: Mapping[str, Sequence[str]]) -> str:
+    """Return which columns each data set has, and the nearest to what was looked for; empty for other errors."""
+    head = message.split("\n", 1)[0]
+    if not _MISSING.search(head):
+        return ""
+    known = [name for names in columns.values() for name in names]
+    missing = [name for name in dict.fromkeys(_QUOTED.findall(head)) if name not in known and name not in columns]
+    folded = {name.casefold(): name for name in known}
+    lines = []
+    for name in missing[:_MAX_NAMES]:
+        near = get_close_matches(name.casefold(), folded, 1, 0.7)
+        if near:
+            lines.append(f"There is no {quote(name)}; do you mean {quote(folded[near[0]])}?")
+    for data, names in columns.items():
+        more = f" and {len(names) - _MAX_COLUMNS:,} more" if len(names) > _MAX_COLUMNS else ""
+        lines.append(f"The columns of {data} are {', '.join(map(quote, names[:_MAX_COLUMNS]))}{more}.")
+    return "\n".join(lines)

@@ -1,0 +1,109 @@
+"""What Assay corrects in proposed code before it runs: lines that cannot work, whatever the data are."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from shared.declarations.assertions import (
+    Assertion,
+    ColumnsAre,
+    NoNulls,
+    RowCount,
+    RowsAgainstInput,
+    RowsUnchanged,
+    Sorted,
+    SumAgainstInput,
+    SumUnchanged,
+    TypeIs,
+    Unique,
+    parse_assertion,
+)
+from shared.declarations.scan import AssertionSyntax
+
+#: Forms of assertions that are no statement of a program; in R some of them are.
+_NO_CODE = (ColumnsAre, RowCount, RowsAgainstInput, RowsUnchanged, SumUnchanged, TypeIs)
+_NO_PYTHON = (*_NO_CODE, NoNulls, Sorted, SumAgainstInput, Unique)
+_MAX_CHECK = 200  #: characters
+_READS = {
+    "python": re.compile(
+        r"""^(?P<target>\w+)\s*=\s*(?:pd|pl|pandas|polars)\.(?:read|scan)_\w+\(\s*r?(?P<quote>["'])(?P<file>[^"']*)(?P=quote)"""
+        r"""[^()]*\)\s*(?:\#.*)?$"""
+    ),
+    "r": re.compile(
+        r"""^(?P<target>[\w.]+)\s*(?:<-|=)\s*(?:\w+::)?(?:read[._]\w+|fread)\(\s*(?P<quote>["'])(?P<file>[^"']*)(?P=quote)"""
+        r"""[^()]*\)\s*(?:\#.*)?$"""
+    ),
+}
+_ASSIGNS = {"python": "{target} = {name}", "r": "{target} <- {name}"}
+#: ``agg(yield=("yield", "mean"))``: a word of the language is no name of an argument.
+_KEYWORD = re.compile(rf"(?<=[(,])(\s*)({'|'.join(keyword.kwlist)})\s*=\s*(\([^()]*\))")
+
+
+@dataclass(frozen=True)
+class Repaired:
+    """Code as it runs, the checks that were taken out of it, and what was corrected, in words."""
+
+    code: str
+    checks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def repaired(code: str, language: str, data: Sequence[str]) -> Repaired:
+    """Correct what cannot run.
+
+    Checks between the lines of the code become checks; a data set that is read from a file becomes the loaded one;
+    in Python, a keyword as the name of an argument is quoted.
+    """
+    checks: list[str] = []
+    notes: dict[str, None] = {}
+    kept: list[str] = []
+    for line in code.split("\n"):
+        if (check := _check_in(line, language)) is not None:
+            checks.append(check)
+            notes["checks in the code were taken out of it"] = None
+            continue
+        loaded = _loaded(line, language, data)
+        if loaded is not None:
+            notes["a data set that is loaded was not read from a file again"] = None
+        kept += [line] if loaded is None else loaded
+    text = "\n".join(kept)
+    if language == "python":
+        quoted = _KEYWORD.sub(_unpacked, text)
+        if quoted != text:
+            notes["a keyword of Python that names a column was quoted"] = None
+        text = quoted
+    return Repaired(text, tuple(checks), tuple(notes))
+
+
+def _check_in(line: str, language: str) -> str | None:
+    """Return the line if it is a check in our own notation and no statement of the language."""
+    text = line.rstrip()
+    if not text or text[0].isspace() or len(text) > _MAX_CHECK:
+        return None
+    try:
+        parsed: Assertion = parse_assertion(text)
+    except AssertionSyntax:
+        return None
+    forms = _NO_PYTHON if language == "python" else _NO_CODE
+    return text if isinstance(parsed, forms) else None
+
+
+def _loaded(line: str, language: str, data: Sequence[str]) -> list[str] | None:
+    """Return what takes the place of a line that reads a file; ``None`` for any other line."""
+    read = _READS[language].match(line) if language in _READS else None
+    if read is None:
+        return None
+    stem = re.split(r"[/\\]", read["file"])[-1].split(".")[0]
+    named: Callable[[str], list[str]] = lambda word: [name for name in data if name.casefold() == word.casefold()]  # noqa: E731
+    name = next(iter([*named(read["target"]), *named(stem), *(data if len(data) == 1 else ())]), None)
+    if name is None:
+        return None
+    return [] if name == read["target"] else [_ASSIGNS[language].format(target=read["target"], name=name)]
+
+
+def _unpacked(match: re.Match[str]) -> str:
+    blank, name, value = match.groups()
+    return f"{blank}**{{{name!r}: {value}}}"

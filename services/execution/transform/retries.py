@@ -1,0 +1,51 @@
+"""What to ask after an answer that failed before: a question of another kind each time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from shared.llm.chat import ChainLink, ChatRequest
+
+#: Of repeated answers in a row: what a model says again after so many questions, it says for good.
+MAX_REPEATS = 6
+_TEMPERATURES = (0.7, 0.9, 1.1, 1.3)
+
+
+class Retry(StrEnum):
+    """A kind of question."""
+
+    ALONE = "alone"  #: the task, the code, and the line that fails; nothing else of the exchange
+    OTHER_PROMPT = "other_prompt"  #: the task alone, briefly and after examples
+    WARMER = "warmer"  #: the task alone, at a higher temperature
+    OTHER_MODEL = "other_model"  #: the task alone, to the next model of the chain
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The questions after repeated answers, in their order."""
+
+    tools: bool = False  #: the exchange goes on, as the answers of tools have to stay with their calls
+    short: bool = False  #: the prompt is brief already
+    others: Sequence[ChainLink] = ()  #: the models behind the first
+
+    def kind(self, repeats: int) -> Retry:
+        """Return what to ask after so many repeated answers in a row, counted from 1."""
+        order = [] if self.tools else [Retry.ALONE]
+        order += [] if self.tools or self.short else [Retry.OTHER_PROMPT]
+        order += [Retry.WARMER, *([Retry.OTHER_MODEL] if self.others else [])]
+        return order[repeats - 1] if repeats <= len(order) else Retry.WARMER
+
+    def applied(self, request: ChatRequest, repeats: int) -> ChatRequest:
+        """Return the request as its kind asks it: with another temperature and seed, or of another model."""
+        match self.kind(repeats):
+            case Retry.WARMER:
+                temperature = _TEMPERATURES[min(repeats, len(_TEMPERATURES)) - 1]
+                sampling = {**(request.parameters or {}), "temperature": temperature, "seed": repeats}
+                return replace(request, parameters=sampling)
+            case Retry.OTHER_MODEL:
+                other = self.others[0]
+                return replace(request, selector=(f"{other.provider}/{other.model}",))
+            case _:
+                return request

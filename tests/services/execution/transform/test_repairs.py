@@ -1,0 +1,73 @@
+"""Lines that cannot run are corrected before the code runs, and everything else stays as it is."""
+
+from __future__ import annotations
+
+import pytest
+
+from services.execution.transform.repairs import repaired
+from tests.services.execution.transform.support import TransformJobs, python
+
+SALES = "city,amount\nOslo,3\nRome,4\nOslo,5\n"
+
+
+@pytest.mark.parametrize(
+    ("language", "code", "wanted"),
+    [
+        ("python", "result = data\nrows == distinct(city)", "result = data"),
+        ("python", "result = data\nsum(total) == sum(amount)\nsorted(total desc)", "result = data"),
+        ("python", "columns are a, b\nresult = data", "result = data"),
+        ("python", "unique(city)\nno_nulls(city)\nresult = data", "result = data"),
+        ("sql", "rows == 3\nSELECT * FROM data", "SELECT * FROM data"),
+        ("python", "data = pd.read_csv('data.csv')\nresult = data", "result = data"),
+        ("python", "orders = pd.read_excel('x/Orders.xlsx', sheet_name=0)  # load\nresult = orders", "result = orders"),
+        ("python", "df = pd.read_csv('orders.csv')\nresult = df", "df = orders\nresult = df"),
+        ("python", "df = pl.scan_parquet('orders.parquet')\nresult = df", "df = orders\nresult = df"),
+        ("r", "orders <- read.csv('orders.csv')\nresult <- orders", "result <- orders"),
+        ("r", 'd <- readr::read_csv("orders.csv")\nresult <- d', "d <- orders\nresult <- d"),
+        ("python", "d.agg(yield=('yield', 'mean'))", "d.agg(**{'yield': ('yield', 'mean')})"),
+        ("python", "d.agg(a=('b', 'sum'), class=('c', 'max'))", "d.agg(a=('b', 'sum'), **{'class': ('c', 'max')})"),
+    ],
+)
+def test_what_cannot_run_is_corrected(language: str, code: str, wanted: str) -> None:
+    fixed = repaired(code, language, ["data", "orders"])
+    assert fixed.code == wanted
+    assert fixed.notes
+
+
+@pytest.mark.parametrize(
+    ("language", "code"),
+    [
+        ("python", "result = data[data['a'] > 3]"),
+        ("python", "rows = len(data)\nresult = data.head(rows)"),
+        ("python", "total = sum(data['amount'])"),
+        ("python", "result = sorted(data)"),
+        ("python", "for n in x:\n    rows == 3"),
+        ("python", "x = pd.read_csv('rates.csv')"),
+        ("python", "x = 'pd.read_csv(\"data.csv\")'"),
+        ("python", "x = f(lambda: (1, 2))\nassert (x, 1)"),
+        ("r", "unique(data)\nsum(x) == sum(y)"),
+        ("sql", "SELECT unique(a) FROM data"),
+    ],
+)
+def test_what_can_run_stays(language: str, code: str) -> None:
+    assert repaired(code, language, ["data", "orders"]).code == code
+
+
+def test_checks_in_the_code_are_verified_and_the_repair_is_noted(jobs: TransformJobs) -> None:
+    code = "result = data.groupby('city', as_index=False).agg(total=('amount', 'sum')).sort_values('city')"
+    checks = "rows == distinct(city)\nsum(total) == sum(amount)\nunique(city)\nsorted(city)"
+    result = jobs.transform(python(f"{code}\n{checks}"), data=SALES, task="total by city")
+    assert result.status == "done"
+    assert len(jobs.script.asked) == 1
+    assert {each.text for each in result.checks if each.from_ == "model"} == set(checks.split("\n"))
+    assert result.iterations[0].repaired == ["checks in the code were taken out of it"]
+    assert result.code == code
+
+
+def test_a_loaded_data_set_is_not_read_from_a_file(jobs: TransformJobs) -> None:
+    summed = "result = data.groupby('city', as_index=False)['amount'].sum()"
+    code = f"import pandas as pd\ndata = pd.read_csv('data.csv')\n{summed}"
+    result = jobs.transform(python(code), "DONE", data=SALES)
+    assert result.table is not None
+    assert result.table.rows == [["Oslo", 8], ["Rome", 4]]
+    assert result.iterations[0].repaired

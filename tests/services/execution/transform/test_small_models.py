@@ -1,0 +1,171 @@
+"""How a small model is asked: briefly, after examples, and differently after an answer that failed before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from services.execution.transform.missing_names import missing_names
+from services.execution.transform.prose import in_prose
+from services.execution.transform.retries import MAX_REPEATS, Plan, Retry
+from services.execution.transform.transform import Transform
+from shared.contracts.transform import TransformInput, TransformResult
+from shared.errors import BudgetSpentError
+from shared.llm.chat import ChainLink, ChatRequest, Prompting
+from tests.services.execution.transform.support import Script, TransformJobs, python
+
+SALES = "city,amount,paid\nBerlin,10,2024-01-05\nParis,20,2024-02-01\nBerlin,5,2024-02-03\n"
+GOOD = python("result = data.groupby('city', as_index=False)['amount'].sum()")
+BAD = python("result = data['nothing']")
+WORSE = python("result = data.nothing()")
+
+
+@dataclass
+class Small(Script):
+    """A script of a model that is prompted in a given way."""
+
+    prompting: Prompting = "examples"
+    others: Sequence[ChainLink] = ()
+    replies: list[object] = field(default_factory=list)  # type: ignore[assignment]
+
+    def links_of(self, request: ChatRequest) -> Sequence[ChainLink]:
+        return (ChainLink("local", "tiny", prompting=self.prompting), *self.others)
+
+
+def solved(jobs: TransformJobs, model: Small, task: str = "total amount by city", **wanted: object) -> TransformResult:
+    body = {"task": task, "data": [{"csv": SALES}], **wanted}
+    return Transform(jobs.sandbox)(replace(jobs.context(), llm=model), TransformInput.model_validate(body))
+
+
+def small(*replies: str, prompting: Prompting = "examples", others: Sequence[ChainLink] = ()) -> Small:
+    return Small(list(replies), prompting=prompting, others=others)
+
+
+def test_a_small_model_is_asked_briefly_after_examples_and_once(jobs: TransformJobs) -> None:
+    model = small(GOOD)
+    result = solved(jobs, model)
+    assert result.status == "unverified"
+    assert [reason.code for reason in result.unverified_because] == ["not_checked"]
+    assert result.table is not None
+    assert result.table.rows == [["Berlin", 15], ["Paris", 20]]
+    (request,) = model.asked
+    roles = [message.role for message in request.messages]
+    assert roles == ["system", *["user", "assistant"] * (len(roles) // 2 - 1), "user"]
+    assert len(roles) > 3
+    last = request.messages[-1].content
+    assert "DataFrame `data` is loaded. Columns: city (object), amount (int64), paid" in last
+    assert "Task: total amount by city" in last
+    said = model.said()
+    for notation in ("BEGIN DATA", "```checks", "DONE", "rows ==", "distinct("):
+        assert notation not in said
+
+
+def test_values_are_shown_only_where_the_task_speaks_of_them(jobs: TransformJobs) -> None:
+    model = small(GOOD)
+    solved(jobs, model, "amount of berlin by month")
+    last = model.asked[0].messages[-1].content
+    assert 'city (object, such as "Berlin")' in last
+    assert "Paris" not in last
+
+
+def test_masked_values_stay_out_of_the_brief_prompt(jobs: TransformJobs) -> None:
+    model = small(GOOD)
+    solved(jobs, model, "amount of Berlin", preview={"mask": ["city"]})
+    assert '"Berlin"' not in model.said()
+
+
+def test_assertions_are_said_in_words_and_checked(jobs: TransformJobs) -> None:
+    model = small(python("result = data[['city']]"), GOOD)
+    result = solved(jobs, model, assertions=["rows == 2", "unique(city)"])
+    assert [one.outcome for one in result.iterations] == ["assertion_failed", "result"]
+    assert result.status == "done"
+    assert "The result has exactly 2 rows." in model.asked[0].messages[-1].content
+
+
+def test_every_form_of_assertion_has_words_or_none() -> None:
+    said = in_prose(
+        ["rows >= 2", "columns are a, b", "columns contain a", "unique(a, b)", "no_nulls(a)", "sum(a) unchanged",
+         "type(a) is float", "sorted(a desc, b)", "a > 3", "rows unchanged", "rows == distinct(a)"]
+    )  # fmt: skip
+    assert len(said) == 10
+    assert all("(" not in sentence and "==" not in sentence for sentence in said)
+
+
+def test_a_result_without_rows_is_asked_about(jobs: TransformJobs) -> None:
+    model = small(python("result = data[data['city'] == 'berlin']"), GOOD)
+    result = solved(jobs, model)
+    assert [one.outcome for one in result.iterations] == ["result", "result"]
+    assert "no rows" in model.asked[1].messages[-1].content
+
+
+def test_the_same_failing_code_is_not_run_again_and_each_question_is_of_another_kind(jobs: TransformJobs) -> None:
+    again = python('result = data["nothing"]  # the same')
+    other = ChainLink("other", "large")
+    model = small(BAD, BAD, again, BAD, BAD, GOOD, others=[other])
+    result = solved(jobs, model, max_iterations=9)
+    assert result.status in ("done", "unverified")
+    messages = [one.message for one in result.iterations]
+    assert [message.startswith("The same code as before") for message in messages] == [False, *[True] * 4, False]
+    asked = model.asked
+    assert "KeyError" in asked[1].messages[-1].content
+    assert asked[2].messages[-1].content.count("result = data['nothing']") == 2  # the code, and the line that fails
+    assert all("nothing" not in message.content for message in asked[3].messages)
+    assert asked[3].parameters == {"temperature": 0.9, "seed": 2}
+    assert asked[4].selector == ("other/large",)
+    assert len({_shown(request) for request in asked}) == len(asked)
+
+
+def _shown(request: ChatRequest) -> str:
+    parameters = sorted((request.parameters or {}).items())
+    return f"{request.messages} {parameters} {request.selector}"
+
+
+def test_a_large_model_that_repeats_itself_is_asked_briefly(jobs: TransformJobs) -> None:
+    model = small(BAD, BAD, BAD, GOOD, prompting="plain")
+    result = solved(jobs, model)
+    assert result.table is not None
+    assert "BEGIN DATA" in model.asked[0].messages[-1].content
+    assert "is loaded. Columns:" in model.asked[3].messages[-1].content
+
+
+def test_another_failing_code_continues_the_exchange(jobs: TransformJobs) -> None:
+    model = small(BAD, BAD, WORSE, GOOD)
+    result = solved(jobs, model)
+    assert [one.outcome for one in result.iterations] == ["error", "error", "error", "result"]
+    assert "nothing()" in model.asked[3].messages[-2].content
+
+
+def test_a_model_that_never_changes_its_answer_ends_the_job(jobs: TransformJobs) -> None:
+    with pytest.raises(BudgetSpentError, match="different answers"):
+        solved(jobs, small(*[BAD] * 30), max_iterations=20)
+
+
+def test_the_order_of_questions() -> None:
+    other = ChainLink("other", "large")
+    plain = [Plan(others=[other]).kind(number) for number in range(1, 6)]
+    assert plain == [Retry.ALONE, Retry.OTHER_PROMPT, Retry.WARMER, Retry.OTHER_MODEL, Retry.WARMER]
+    assert [Plan(tools=True).kind(number) for number in (1, 2)] == [Retry.WARMER, Retry.WARMER]
+    seeds = [(Plan(short=True).applied(ChatRequest("r", ()), n).parameters or {}).get("seed") for n in range(2, 7)]
+    assert len(set(seeds)) == 5
+    assert MAX_REPEATS == 6
+
+
+@pytest.mark.parametrize(
+    ("message", "wanted"),
+    [
+        ("KeyError: 'horsepower'", 'There is no "horsepower"; do you mean "Horsepower"?'),
+        ("KeyError: \"['rank'] not in index\"", "The columns of cars are"),
+        ('ColumnNotFoundError: unable to find column "horse_power"', 'do you mean "Horsepower"?'),
+        ('BinderException: Binder Error: Referenced column "horsepowr" not found', 'do you mean "Horsepower"?'),
+        ("Error: object 'horsepower' not found", 'do you mean "Horsepower"?'),
+        ("AttributeError: 'DataFrame' object has no attribute 'name'", 'do you mean "Name"?'),
+    ],
+)
+def test_a_missing_name_is_answered_with_the_names_there_are(message: str, wanted: str) -> None:
+    assert wanted in missing_names(message, {"cars": ["Name", "Horsepower"]})
+
+
+def test_other_errors_name_no_columns() -> None:
+    assert missing_names("ZeroDivisionError: division by zero", {"cars": ["Name"]}) == ""
