@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 import socket
+from urllib.parse import urlsplit, urlunsplit
 
 #: No public host has one: IPv4 addresses as they were once written in IPv6, translated ones (RFC 2765, RFC 8215), and
 #: site-local addresses, segment routing (RFC 9602), documentation (RFC 9637), relays of 6to4 (RFC 7526), and where a
@@ -40,6 +41,12 @@ def resolve(host: str, port: int, *, allow_private: bool) -> str:
     if not allow_private and not all(is_public(ipaddress.ip_address(address)) for address in addresses):
         raise AddressPrivate(host)
     return addresses[0]
+
+
+def without_user(url: str) -> str:
+    """Return the URL without user and password, which no one is shown."""
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2])) if "@" in parts.netloc else url
 
 
 def looks_private(host: str) -> bool:

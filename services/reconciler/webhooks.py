@@ -6,6 +6,7 @@ Standard Webhooks (standardwebhooks.com).
 from __future__ import annotations
 
 import asyncio
+import ssl
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -25,6 +26,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from standardwebhooks.webhooks import Webhook
 
 from shared.addresses import AddressPrivate, AddressUnknown, resolve
+from shared.db import reason_of
 from shared.jobs import metrics
 from shared.jobs.record import webhooks
 from shared.jobs.record.webhooks import Attempt
@@ -41,6 +43,13 @@ _REASONS = {
     "ReadTimeout": "no answer in time",
     "RemoteProtocolError": "the answer was not HTTP",
 }
+#: The causes of a connection that could not be made.
+_CAUSES: Sequence[tuple[type[BaseException], str]] = (
+    (ssl.SSLCertVerificationError, "its TLS certificate was not accepted"),
+    (ssl.SSLError, "the TLS handshake failed"),
+    (ConnectionRefusedError, "the connection was refused"),
+    (ConnectionResetError, "the connection was reset"),
+)
 _ALLOW = "ASSAY_WEBHOOK_PRIVATE=true allows it"
 #: From the look-up of the name to the status of the response.
 _SECONDS = 10.0
@@ -48,6 +57,10 @@ _SECONDS = 10.0
 
 class AddressRefused(Exception):
     """The URL points to somewhere that a server must not be made to call."""
+
+
+class NameUnresolved(Exception):
+    """The URL's host has no address at this moment."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +87,7 @@ class Target:
 
     @classmethod
     def of(cls, url: str, *, allow_private: bool) -> Self:
-        """Check a webhook's URL. Raises: AddressRefused."""
+        """Check a webhook's URL. Raises: AddressRefused, NameUnresolved."""
         parts = urlsplit(url)
         if parts.scheme not in ("https", "http") or not parts.hostname:
             raise AddressRefused("not an http address")
@@ -84,7 +97,7 @@ class Target:
         try:
             address = resolve(parts.hostname, port, allow_private=allow_private)
         except AddressUnknown:
-            raise AddressRefused("the name does not resolve") from None
+            raise NameUnresolved("its host name does not resolve (DNS)") from None
         except AddressPrivate:
             raise AddressRefused(f"not a public address ({_ALLOW})") from None
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
@@ -143,7 +156,7 @@ class Webhooks:
             attempt = await self._attempt(row)
             await asyncio.to_thread(self._note, row, attempt, time.monotonic() - began)
         except SQLAlchemyError as fault:  # it is due again after its pause
-            log.warning("webhook_postponed", job_id=row.id, reason=type(fault).__name__)
+            log.warning("webhook_postponed", job_id=row.id, reason=reason_of(fault))
         finally:
             with self._lock:
                 del self._under_way[row.id]
@@ -161,10 +174,12 @@ class Webhooks:
                 return await self._post(await asyncio.shield(resolving), body, headers)
         except AddressRefused as refusal:
             return Attempt("refused", detail=str(refusal))
+        except NameUnresolved as unresolved:
+            return Attempt("unreachable", detail=str(unresolved))
         except TimeoutError:
             return Attempt("unreachable", detail=f"no answer within {self._seconds:g} s")
         except httpx2.HTTPError as fault:
-            return Attempt("unreachable", detail=_REASONS.get(type(fault).__name__, "the connection broke"))
+            return Attempt("unreachable", detail=_reason(fault))
         finally:
             # A resolver cannot be interrupted: until it returns, it takes its tenant's place and no other's.
             await asyncio.wait([resolving])
@@ -219,6 +234,17 @@ class Webhooks:
             connection.execute(
                 webhooks.log_attempt(row.id, row.tenant_id, row.webhook_attempts, attempt, round(seconds, 3))
             )
+
+
+def _reason(fault: BaseException) -> str:
+    """Return why no answer came, by the cause where that is known."""
+    said = _REASONS.get(type(fault).__name__, "the connection broke")
+    link: BaseException | None = fault
+    while link is not None:
+        if (cause := next((words for kind, words in _CAUSES if isinstance(link, kind)), None)) is not None:
+            return cause
+        link = link.__cause__ or link.__context__
+    return said
 
 
 async def _cancel_all() -> None:

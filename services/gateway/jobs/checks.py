@@ -55,9 +55,8 @@ async def check(deps: Dependencies, db: AsyncConnection, caller: Caller, submits
     Raises: InvalidRequest, SourceNotAllowed, MissingScope, NoProviderConfigured, QuotaExceeded, LanguageUnavailable.
     """
     tenant = caller.tenant
-    if not deps.settings.jobs.webhook_private:
-        for loc, submit in submits:
-            _check_webhook(loc, submit)
+    for loc, submit in submits:
+        _check_webhook(loc, submit, allow_private=deps.settings.jobs.webhook_private)
     await _check_references(db, tenant, submits)
     for loc, submit in submits:
         await _check_parameters(deps, db, tenant, loc, submit.input)
@@ -66,9 +65,9 @@ async def check(deps: Dependencies, db: AsyncConnection, caller: Caller, submits
         await _check_language(deps, submit)
 
 
-def _check_webhook(loc: Loc, submit: JobRequest) -> None:
+def _check_webhook(loc: Loc, submit: JobRequest, *, allow_private: bool) -> None:
     """Refuse at once what would never be called; where a name leads is seen when it is called."""
-    if submit.webhook is not None and (reason := _not_callable(submit.webhook.url)):
+    if submit.webhook is not None and (reason := _not_callable(submit.webhook.url, allow_private=allow_private)):
         at = [*loc, "webhook", "url"]
         raise InvalidRequest(f"{'.'.join(map(str, at))}: {reason}", [(at, reason)])
 
@@ -76,11 +75,13 @@ def _check_webhook(loc: Loc, submit: JobRequest) -> None:
 _ALLOWED_BY = "ASSAY_WEBHOOK_PRIVATE=true allows others, and `assay listen` brings them to a machine of your own"
 
 
-def _not_callable(url: HttpUrl) -> str | None:
+def _not_callable(url: HttpUrl, *, allow_private: bool) -> str | None:
+    if url.username or url.password:
+        return "a webhook's URL must not carry a user or a password, which would be stored; check the signature instead"
+    if allow_private:
+        return None
     if url.scheme != "https":
         return f"webhooks go to https addresses only; {_ALLOWED_BY}"
-    if url.username or url.password:
-        return "a webhook's URL must not carry credentials; check the signature instead"
     if looks_private((url.host or "").strip("[]")):
         return f"webhooks go to public addresses only; {_ALLOWED_BY}"
     return None

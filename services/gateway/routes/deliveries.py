@@ -10,6 +10,7 @@ from services.gateway.database import Db
 from services.gateway.http.auth import CurrentCaller
 from services.gateway.http.rules import Id
 from services.gateway.routing import routes
+from shared.addresses import without_user
 from shared.contracts.webhooks import Deliveries, Delivery
 from shared.errors import NotFound
 from shared.jobs.record import webhooks
@@ -44,7 +45,7 @@ async def _deliveries(db: AsyncConnection, job_id: str, tenant: str) -> Deliveri
     pending = job["url"] is not None and not job["webhook_done"]
     due: datetime | None = job["webhook_due_at"] or job["finished_at"]
     return Deliveries(
-        url=job["url"],
+        url=job["url"] and without_user(job["url"]),
         pending=pending,
         next_at=due if pending else None,
         items=[Delivery.model_validate({name: row[name] for name in Delivery.model_fields}) for row in rows],

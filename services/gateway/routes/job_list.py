@@ -42,9 +42,12 @@ def _label(pair: str) -> str:
 
 
 def _readings(pair: str) -> list[tuple[str, str]]:
-    """``key=value``, or ``key:value`` as it was first written: of a pair with both signs either may be meant."""
-    parts = (pair.partition(sign) for sign in "=:")
-    return [(key, value) for key, sign, value in parts if sign and 1 <= len(key) <= 64 and len(value) <= 200]
+    """Return every key and value that the pair may mean: keys and values may hold the signs between them too.
+
+    The sign is ``=``, or ``:`` as it was first written.
+    """
+    places = [place for sign in "=:" for place in range(1, min(len(pair), 65)) if pair[place] == sign]
+    return [(pair[:place], pair[place + 1 :]) for place in places if len(pair) - place - 1 <= 200]
 
 
 def _version(name: str) -> str:

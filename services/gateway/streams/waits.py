@@ -1,4 +1,4 @@
-"""``Prefer: wait=N``: the answer is held until the job has ended, or for N seconds."""
+"""``Prefer: wait=N``: the answer is held until the job has ended, or for N seconds, which may have a fraction."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from shared.errors import DatabaseUnavailable, NotFound
 from shared.jobs.record import queries
 
 _MOST_SECONDS = 60.0
-_WAIT = re.compile(r"(?:^|[,;\s])wait\s*=\s*\"?(\d{1,9})\"?(?=$|[,;\s])", re.IGNORECASE)
+_WAIT = re.compile(r"(?:^|[,;\s])wait\s*=\s*\"?(\d{1,9}(?:\.\d{1,9})?)\"?(?=$|[,;\s])", re.IGNORECASE)
 
 
 def hold(request: Request, job_id: str) -> None:

@@ -94,7 +94,7 @@ class JobFilter:
         if self.error_code is not None:
             return [("error", self.error_code)]
         if self.labels:
-            return [("label", f"{key}={value}") for key, value in self.labels[0]]
+            return list(dict.fromkeys(("label", f"{key}={value}") for key, value in self.labels[0]))
         single = (
             ("prompt", None if self.prompt is None else f"{self.prompt[0]}@{self.prompt[1]}"),
             ("failed_over", "" if self.failed_over else None),

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Thread
+from typing import Any
 
 import pytest
 from sqlalchemy import Engine, text
@@ -288,3 +289,34 @@ def test_a_refused_address_names_the_setting_that_allows_it(
         [row] = connection.execute(records.deliveries_of(job_id, "a")).all()
     assert (row.outcome, row.http_status) == ("refused", None)
     assert "ASSAY_WEBHOOK_PRIVATE" in row.detail
+
+
+def test_a_name_that_does_not_resolve_for_a_moment_is_tried_again(
+    engine: Engine, receiver: Receiver, delivering: Callable[..., Webhooks], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = socket.getaddrinfo
+    failures = [socket.gaierror(-3, "try again"), socket.gaierror(-2, "unknown"), OSError(5, "broken")]
+
+    def resolving(host: str, *arguments: Any, **options: Any) -> Any:
+        if host == "receiver.test" and failures:
+            raise failures.pop()
+        return found("127.0.0.1" if host == "receiver.test" else host, *arguments, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolving)
+    job_id = finished_job(engine, receiver.url.replace("127.0.0.1", "receiver.test"))
+    ended(engine, delivering(pauses=(0, 0, 0, 0)))
+    assert len(receiver.got) == 1
+    with engine.connect() as connection:
+        rows = connection.execute(records.deliveries_of(job_id, "a")).all()
+    assert [row.outcome for row in rows] == ["delivered", "unreachable", "unreachable", "unreachable"]
+    assert {row.detail for row in rows[1:]} == {"its host name does not resolve (DNS)"}
+
+
+def test_why_a_connection_was_not_made_is_said(engine: Engine, delivering: Callable[..., Webhooks]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    job_id = finished_job(engine, f"http://127.0.0.1:{port}/")
+    ended(engine, delivering(pauses=()))
+    with engine.connect() as connection:
+        [row] = connection.execute(records.deliveries_of(job_id, "a")).all()
+    assert (row.outcome, row.detail) == ("unreachable", "the connection was refused")

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import httpx2 as httpx
 import pytest
+from fastapi import Request
 from pydantic import JsonValue
 
 from services.gateway.settings import Settings
+from services.gateway.streams.waits import wanted_seconds
 from shared import VERSION
 from shared.contracts.jobs import BatchView, JobView
 from shared.jobs.record import advertising, statements
@@ -234,6 +236,11 @@ def test_jobs_are_listed_newest_first_in_pages(client: httpx.Client, gateway: Ga
     for asked in ("team:ops=x=y", "team:ops=x%3Dy&label=n=1"):
         assert [job["id"] for job in client.get(f"/v1/jobs?label={asked}").json()["items"]] == [odd]
     assert client.get("/v1/jobs?label=team=ops").json()["items"] == []
+    equal = submit(client, labels={"a=b": "c=d", "=": ":", "k": "="})["id"]
+    for asked in ("a%3Db%3Dc%3Dd", "a=b=c=d", "==:", "k==", "a%3Db%3Dc%3Dd&label=k%3D%3D"):
+        assert [job["id"] for job in client.get(f"/v1/jobs?label={asked}").json()["items"]] == [equal], asked
+    assert client.get("/v1/jobs?label=a=b=c").json()["items"] == []
+    client.post(f"/v1/jobs/{equal}/cancel")
     client.post(f"/v1/jobs/{odd}/cancel")
     workers.claim(gateway.engine)
     assert [job["id"] for job in client.get("/v1/jobs?state=running").json()["items"]] == [ids[0]]
@@ -306,6 +313,20 @@ def test_an_answer_is_held_until_the_job_has_ended(client: httpx.Client, gateway
     assert (held.status_code, held.headers["preference-applied"]) == (200, "wait")
     assert held.json()["result"] == {"verdict": "ok"}
     assert held.headers["location"] == f"/v1/jobs/{id}"
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        ("wait=5", 5.0), ("wait=5.5", 5.5), ('wait="5.5"', 5.5), ("respond-async, wait=0.5; x=1", 0.5),
+        ("wait = 7", 7.0),
+        ("wait=100", 60.0), ("wait=100.9", 60.0), ("wait=", 0.0), ("wait=x", 0.0), ("wait=5s", 0.0), ("wait=-5", 0.0),
+        ("wait=1e3", 0.0), ("wait=5.", 0.0), ("await=5", 0.0),
+    ],
+)  # fmt: skip
+def test_how_long_a_client_would_wait(header: str, seconds: float) -> None:
+    request = Request({"type": "http", "headers": [(b"prefer", header.encode())]})
+    assert wanted_seconds(request) == seconds
 
 
 def test_whoever_asks_again_still_waits(client: httpx.Client, gateway: Gateway) -> None:

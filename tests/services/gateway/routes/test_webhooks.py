@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 import httpx2 as httpx
 import pytest
+from sqlalchemy import text
 
+from services.gateway.jobs import checks
 from tests.services.gateway.conftest import Gateway
 
 PATH = "/v1/webhooks/secrets"
@@ -73,3 +75,31 @@ def test_a_refused_address_names_the_setting_that_allows_it(acme: httpx.Client, 
     answer = acme.post("/v1/jobs", json=submit)
     assert answer.status_code == 422
     assert "ASSAY_WEBHOOK_PRIVATE" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    "url", ["https://user:pw@example.com/hook", "https://user@a.example/", "https://:pw@a.example/"]
+)
+@pytest.mark.parametrize("allow_private", [True, False])
+def test_a_user_in_the_url_is_refused_whatever_addresses_are_allowed(
+    acme: httpx.Client, gateway: Gateway, monkeypatch: pytest.MonkeyPatch, url: str, allow_private: bool
+) -> None:
+    checked = checks._not_callable
+    monkeypatch.setattr(checks, "_not_callable", lambda url, **_: checked(url, allow_private=allow_private))
+    submit = {"kind": "execute", "input": {"language": "python", "code": "1"}, "webhook": {"url": url}}
+    before = len(acme.get("/v1/jobs").json()["items"])
+    answer = acme.post("/v1/jobs", json=submit)
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["loc"] == ["body", "webhook", "url"]
+    assert "pw" not in answer.text
+    assert len(acme.get("/v1/jobs").json()["items"]) == before
+
+
+def test_a_password_that_an_older_version_kept_is_not_shown(gateway: Gateway, acme: httpx.Client) -> None:
+    submit = {"kind": "execute", "input": {"language": "python", "code": "1"}}
+    job = acme.post("/v1/jobs", json={**submit, "webhook": {"url": "https://example.com/hook?a=b"}}).json()["id"]
+    kept = "https://user:pw@example.com/hook?a=b"
+    with gateway.engine.begin() as connection:
+        changed = "UPDATE jobs SET webhook = jsonb_set(webhook, '{url}', to_jsonb(CAST(:url AS text))) WHERE id = :id"
+        connection.execute(text(changed), {"url": kept, "id": job})
+    assert acme.get(f"/v1/jobs/{job}/deliveries").json()["url"] == "https://example.com/hook?a=b"
