@@ -41,6 +41,7 @@ CONNECT = {
 }
 
 _SHARED = "shares_sessions"
+_OF_VALUES = ("22", "23")  #: SQLSTATE classes whose words repeat values
 _READ_ONLY = "25006"  # SQLSTATE read_only_sql_transaction
 #: ``jsonb`` gives 1e30 back as a whole number of 31 digits: what does not fit into 64 bits is read as the float it was.
 READ_JSON = orjson.loads
@@ -155,6 +156,20 @@ def leave_former_primary(context: ExceptionContext) -> None:
     """A server that refuses writes is a primary no more: its connections are closed, so that the new one is found."""
     if refuses_writes(context.original_exception):
         context.is_disconnect = True
+
+
+def sqlstate_of(fault: BaseException) -> str:
+    """Return the SQLSTATE of a driver's error, or of SQLAlchemy's around it; empty for a connection that broke."""
+    return getattr(getattr(fault, "orig", None) or fault, "sqlstate", None) or ""
+
+
+def reason_of(fault: BaseException) -> str:
+    """Return an error's kind, SQLSTATE and the server's own words for a log, without what a tenant sent."""
+    state, inner = sqlstate_of(fault), getattr(fault, "orig", None) or fault
+    said = getattr(getattr(inner, "diag", None), "message_primary", None)
+    if not state or not said or state.startswith(_OF_VALUES):
+        return " ".join([type(fault).__name__, state]).strip()
+    return f"{type(fault).__name__} {state}: {said}"
 
 
 def refuses_writes(fault: BaseException) -> bool:

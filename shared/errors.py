@@ -233,6 +233,21 @@ class DatabaseUnavailable(AssayError):
     remedy = "Try again shortly; operators: `assay doctor`, `/readyz`."
 
 
+class DatabaseFailed(AssayError):
+    """Postgres answers, but a statement failed inside of it: a broken installation, not an outage."""
+
+    code, title, status = "database_failed", "Database error", 500
+    cause = "Postgres answers, but failed to execute a statement; nothing was written. `sqlstate` names the error."
+    remedy = "Operators: the gateway's log has Postgres' own words, and `assay doctor` tries a write."
+
+    def __init__(self, sqlstate: str) -> None:
+        super().__init__(
+            f"Postgres failed to execute a statement (SQLSTATE {sqlstate}); nothing was written. The server's log has "
+            "its words.",
+            sqlstate=sqlstate,
+        )
+
+
 class QueryTooSlow(AssayError):
     """Postgres gave a statement up after its time."""
 

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from assay import Client
 
 
-_OF_SERVER = frozenset({"schema", "clock", "connections", "disk", "version"})  #: the rest is looked at from here
+#: The rest is checked from here.
+_OF_SERVER = frozenset({"schema", "clock", "connections", "disk", "version", "write"})
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from typing import Annotated, Any, cast
 
 import psycopg
+import structlog
 from fastapi import Depends, Request, Response
 from sqlalchemy import event, text
 from sqlalchemy.engine import ExceptionContext
@@ -19,8 +20,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.pool import QueuePool
 
 from services.gateway.admission.slots import Slots
-from shared.db import connect_async, shares_sessions
-from shared.errors import DatabaseUnavailable, InvalidRequest, QueryTooSlow, StorageFull
+from shared.db import connect_async, reason_of, shares_sessions, sqlstate_of
+from shared.errors import AssayError, DatabaseFailed, DatabaseUnavailable, InvalidRequest, QueryTooSlow, StorageFull
+
+log = structlog.get_logger(__name__)
 
 #: Of all tenants: for what is not the request of one, and for administrators.
 EVERYONE = "*"
@@ -30,7 +33,9 @@ _TESTED_AT = "tested_at"
 _ACT = text("SELECT set_config('assay.tenant', :tenant, false)")
 _ACT_ONCE = text("SELECT set_config('assay.tenant', :tenant, true)")  #: until the transaction ends
 #: SQLSTATE classes and codes of a server that cannot serve now, whatever the statement is.
-_AWAY = ("08", "40", "53", "57", "58", "25006", "55P03")
+_AWAY = ("08", "40", "53", "57", "25006", "55P03")
+#: And of one that answers, but is broken: its files, its configuration, its tables or its own code.
+_BROKEN = ("58", "F0", "XX", "HV")
 _DISK_FULL = "53100"
 _TIMED_OUT = "57014"
 #: How long a request waits for a connection while Postgres answers no request at all; then it counts as away.
@@ -38,6 +43,8 @@ _SILENT_SECONDS = 0.8
 _CHECK_SECONDS = 0.1
 #: And while other requests are answered.
 _WAIT_SECONDS = 10.0
+#: How long a statement that Postgres failed inside of is a reason to call it degraded.
+_SHOWN_SECONDS = 30.0
 #: After this long without an answer a connection is tested before it is used.
 _AWAKE_SECONDS = 0.1
 
@@ -50,6 +57,7 @@ class Database:
         self._engine = connect_async(url, connections, _WAIT_SECONDS)
         self._answered_at = -_SILENT_SECONDS
         self._lost_at = -_SILENT_SECONDS  #: when a connection was last found broken
+        self._failed_at, self._failed_with = -_SHOWN_SECONDS, ""  #: the last statement that Postgres failed inside of
         self._closed = False
         self._late: set[asyncio.Future[Any]] = set()  #: attempts that continue without a request
         share = max(1, connections // 3)
@@ -70,6 +78,11 @@ class Database:
         if self._late:
             await asyncio.wait(self._late, timeout=_SILENT_SECONDS)
         await self._engine.dispose()
+
+    @property
+    def failing(self) -> str | None:
+        """The SQLSTATE with which Postgres has just failed a statement although it answers."""
+        return self._failed_with if time.monotonic() - self._failed_at < _SHOWN_SECONDS else None
 
     @asynccontextmanager
     async def read(self, tenant: str = EVERYONE) -> AsyncIterator[AsyncConnection]:
@@ -98,12 +111,16 @@ class Database:
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[AsyncConnection]:
-        with database_errors():
-            connection = await self._acquire()
-            try:
-                yield connection
-            finally:
-                await self._release(connection)
+        try:
+            with database_errors():
+                connection = await self._acquire()
+                try:
+                    yield connection
+                finally:
+                    await self._release(connection)
+        except DatabaseFailed as failed:
+            self._failed_at, self._failed_with = time.monotonic(), str(failed.extra["sqlstate"])
+            raise
 
     async def _acquire(self) -> AsyncConnection:
         """Return a connection that works. Raises: DatabaseUnavailable when Postgres answers no request.
@@ -251,19 +268,40 @@ def database_errors() -> Iterator[None]:
     """Turn the driver's errors into problems: the server's into 503, values that it cannot hold into 422."""
     try:
         yield
-    except (PoolTimeout, psycopg.OperationalError, ConnectionError) as error:
+    except (PoolTimeout, ConnectionError) as error:
         raise DatabaseUnavailable(UNAVAILABLE) from error
-    except DBAPIError as error:
-        state = getattr(error.orig, "sqlstate", None) or ""
-        if state == _DISK_FULL:
-            raise StorageFull from error
-        if state == _TIMED_OUT:
-            raise QueryTooSlow from error
-        if isinstance(error, (OperationalError, InterfaceError)) or state.startswith(_AWAY):
-            raise DatabaseUnavailable(UNAVAILABLE) from error
-        if isinstance(error.orig, psycopg.DataError):
-            raise InvalidRequest("A value in the request cannot be kept.") from error
-        raise
+    except (DBAPIError, psycopg.Error) as error:
+        if (problem := _problem_of(error)) is None:
+            raise
+        raise problem from error
+
+
+def _problem_of(error: DBAPIError | psycopg.Error) -> AssayError | None:
+    """Return the problem behind a driver's error; None for a defect of ours, which the caller logs.
+
+    Whatever has an SQLSTATE was said by a server that answers, so it is logged in the server's own words.
+    """
+    inner, state = getattr(error, "orig", error), sqlstate_of(error)
+    if state == _TIMED_OUT:
+        return QueryTooSlow()
+    if isinstance(inner, psycopg.DataError):
+        return InvalidRequest("A value in the request cannot be kept.")
+    operational = isinstance(error, (OperationalError, InterfaceError, psycopg.OperationalError))
+    if not state:
+        return DatabaseUnavailable(UNAVAILABLE) if operational else None
+    if state.startswith(_AWAY):
+        log.warning("database_refused", sqlstate=state, reason=reason_of(error))
+        return StorageFull() if state == _DISK_FULL else DatabaseUnavailable(_refused(state))
+    if operational or state.startswith(_BROKEN):
+        log.error("database_failed", sqlstate=state, reason=reason_of(error))
+        return DatabaseFailed(state)
+    return None
+
+
+def _refused(state: str) -> str:
+    if state.startswith(("08", "57P")):
+        return UNAVAILABLE
+    return f"Postgres cannot serve this now (SQLSTATE {state}); nothing was written. Try again shortly."
 
 
 async def _connection(request: Request) -> AsyncConnection:

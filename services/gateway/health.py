@@ -15,7 +15,7 @@ from sqlalchemy import text
 from services.gateway.database import Database
 from services.gateway.metrics import Metrics
 from shared.contracts.capabilities import DependencyState
-from shared.errors import DatabaseUnavailable
+from shared.errors import DatabaseFailed, DatabaseUnavailable
 from shared.redis_urls import async_client
 from shared.settings import StoreSettings
 
@@ -97,6 +97,8 @@ class HealthMonitor:
                 reason = await check()
         except (TimeoutError, OSError, RedisError, DatabaseUnavailable):
             reason = _SILENT[name]
+        except DatabaseFailed as failed:
+            reason = failed.detail
         state = DependencyState(state="degraded" if reason else "ok", reason=reason)
         if state != self._states.get(name, _OK):
             log.warning("dependency", dependency=name, state=state.state, reason=reason)
@@ -106,7 +108,11 @@ class HealthMonitor:
     async def _of_postgres(self) -> str | None:
         async with self._side.read() as connection:
             read_only = (await connection.execute(_READ_ONLY)).scalar()
-        return "Postgres is read-only: nothing can be submitted or changed." if read_only else None
+        if read_only:
+            return "Postgres is read-only: nothing can be submitted or changed."
+        if (state := self._serving.failing) is not None:
+            return f"Postgres answers, but fails statements (SQLSTATE {state}): the gateway's log has its words."
+        return None
 
     async def _of_redis(self) -> str | None:
         await self._redis.ping()

@@ -16,7 +16,7 @@ import structlog
 from sqlalchemy import Connection, Engine, func, select, text
 from sqlalchemy.exc import SQLAlchemyError
 
-from shared.db import prepare_nothing
+from shared.db import prepare_nothing, reason_of
 from shared.jobs import metrics
 from shared.jobs.upkeep.maintenance import LEADER_LOCK
 
@@ -66,7 +66,7 @@ class Reconciler:
             try:
                 self._lead(stop)
             except SQLAlchemyError as fault:
-                log.warning("postgres_away", reason=type(fault).__name__)
+                log.warning("postgres_away", reason=reason_of(fault))
             stop.wait(self._retry_seconds)
 
     def _lead(self, stop: Flag) -> None:
@@ -104,7 +104,7 @@ def _do(task: PeriodicTask) -> None:
         metrics.reconciler_task_last_success.labels(task.name).set_to_current_time()
     except SQLAlchemyError as fault:
         metrics.reconciler_task_failures.labels(task.name).inc()
-        log.warning("task_postponed", task=task.name, reason=type(fault).__name__)
+        log.warning("task_postponed", task=task.name, reason=reason_of(fault))
     except Exception:
         metrics.reconciler_task_failures.labels(task.name).inc()
         log.exception("task_failed", task=task.name)

@@ -25,6 +25,7 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from shared import VERSION, blobs, db, logs, tracing
+from shared.db import reason_of
 from shared.jobs import metrics
 from shared.jobs.celery_app import arguments, celery_app
 from shared.jobs.delivery.notifications import TASK
@@ -144,7 +145,7 @@ class Worker:
                 pass
         except SQLAlchemyError as fault:
             # The notification is used up, but the job still waits: the reconciler notifies again when Postgres is back.
-            log.warning("notification_not_answered", kind=kind, reason=type(fault).__name__)
+            log.warning("notification_not_answered", kind=kind, reason=reason_of(fault))
 
     def _look_after(self) -> None:
         """With every heartbeat."""

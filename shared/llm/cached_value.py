@@ -10,6 +10,8 @@ from typing import Generic, TypeVar
 
 from sqlalchemy.exc import SQLAlchemyError
 
+from shared.db import reason_of
+
 log = logging.getLogger(__name__)
 
 Value = TypeVar("Value")
@@ -60,6 +62,6 @@ class Fresh(Generic[Value]):
         try:
             self._value = self._load()
         except SQLAlchemyError as error:
-            log.warning("the database cannot be reached, settings stay as they were: %s", type(error).__name__)
+            log.warning("the database cannot be reached, settings stay as they were: %s", reason_of(error))
         finally:
             self._began_at, self._read_at = began, time.monotonic()

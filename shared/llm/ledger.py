@@ -15,6 +15,7 @@ from sqlalchemy import Connection, Engine, RowMapping, Select, func, insert, sel
 from sqlalchemy.exc import DataError, SQLAlchemyError
 
 from shared.contracts.models import LlmCall, ModelName, PromptUsed
+from shared.db import reason_of
 from shared.llm import texts
 from shared.llm.catalog import cost
 from shared.llm.chat import SKIPPED, ProviderAttempt, TokenUsage
@@ -103,7 +104,7 @@ class CallLedger:
                 self._insert_alone(self._engine, each)
         except SQLAlchemyError as error:
             self._waiting.extendleft(reversed(rows))
-            log.warning("the ledger of model calls waits for the database: %s", type(error).__name__)
+            log.warning("the ledger of model calls waits for the database: %s", reason_of(error))
 
     def _insert_alone(self, engine: Engine, row: tuple[Mapping[str, object], bytes | None]) -> None:
         """Write one row, without its texts where those are what cannot be written."""

@@ -13,7 +13,7 @@ from sqlalchemy import Engine, delete, func, select, text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import SQLAlchemyError
 
-from shared.db import writing
+from shared.db import reason_of, writing
 from shared.errors import DatabaseUnavailable, QuotaExceeded
 from shared.llm.cached_value import MAX_AGE, Fresh
 from shared.llm.chat import ChainLink, ProviderAttempt
@@ -131,7 +131,7 @@ class DailyTokens:
         try:
             return self._read(tenant, engine)
         except SQLAlchemyError as error:
-            log.warning("the database cannot be reached, tokens are counted per process: %s", type(error).__name__)
+            log.warning("the database cannot be reached, tokens are counted per process: %s", reason_of(error))
             known = before or _Day(0.0, self._most, 0)
             return _Day(time.monotonic(), known.most, known.spent)
 

@@ -6,22 +6,27 @@ import asyncio
 import os
 import platform
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from urllib.parse import unquote, urlsplit
 
 from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
 
 from migrations.upgrade import heads
 from services.gateway.dependencies import Dependencies, Deps
 from services.gateway.http.auth import CurrentCaller
 from services.gateway.http.rules import EndpointRules
+from services.gateway.jobs.submit import new_id
 from services.gateway.routes.capabilities import isolation_of
 from services.gateway.routing import routes
 from services.gateway.workers import LiveWorker
 from shared import VERSION
 from shared.contracts.models import ProviderState
 from shared.contracts.operations import Doctor, DoctorCheck
+from shared.db import reason_of
+from shared.errors import AssayError
+from shared.jobs.record import submission
 from shared.kinds import KINDS
 
 router = routes("/v1", "Operations")
@@ -35,6 +40,12 @@ _ASK = text(
     "(SELECT sum(numbackends) FROM pg_stat_database) AS connections, "
     "current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int AS most"
 )
+#: A job that is inserted to see whether that works, and rolled back.
+_TRIED: Mapping[str, object] = {
+    "kind": "execute", "priority": 0, "input": {}, "labels": {}, "budget": {}, "overrides": {}, "warnings": [],
+    "actor": "doctor",
+}  # fmt: skip
+_OPTIONAL = ("replayed_from", "batch_id", "request_id", "trace_context", "webhook")
 _REMEDIES = {
     "postgres": "Look at its log and its disk; nothing is lost, and jobs go on once it answers.",
     "redis": "Start it again: nothing is lost with it, and the reconciler sends what was missed.",
@@ -47,11 +58,13 @@ _REMEDIES = {
 @EndpointRules(scope="admin")
 async def check_installation(caller: CurrentCaller, deps: Deps) -> Doctor:
     """What the gateway can see of the servers that it needs, the tables, the clocks, the disk, the workers of each kind
-    and the providers of models; of what is not well, what to do. It only looks."""
+    and the providers of models; of what is not well, what to do. A job is inserted and rolled back; nothing else is
+    changed."""
     workers = await deps.workforce.all()
     items = [
         *await _dependencies(deps),
         *await _record(deps),
+        await _write(deps, caller.tenant),
         *_disk(deps.settings.stores.blob_url),
         *_workers(deps, workers),
         _isolation(workers),
@@ -96,6 +109,23 @@ async def _record(deps: Dependencies) -> list[DoctorCheck]:
             grave=False,
         ),
     ]
+
+
+async def _write(deps: Dependencies, tenant: str) -> DoctorCheck:
+    """Insert a job as a submit does, with the same rights and triggers, and roll it back."""
+    id = new_id()
+    row = {**dict.fromkeys(_OPTIONAL), **_TRIED, "id": id, "tenant_id": tenant, "conversation_id": id}
+    fault: str | None = None
+    try:
+        async with deps.database.write(tenant) as connection:
+            await connection.execute(submission.SUBMIT, row)
+            await connection.exec_driver_sql("ROLLBACK")
+    except AssayError as error:
+        fault = error.detail
+    except DBAPIError as error:
+        fault = f"a job cannot be inserted: {reason_of(error)}"
+    remedy = "Look at the gateway's log and at Postgres' own: both have the error's words."
+    return _check("write", fault is None, fault or "a job can be inserted", remedy)
 
 
 def _revision(there: set[str], newest: set[str]) -> DoctorCheck:

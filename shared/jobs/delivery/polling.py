@@ -11,6 +11,8 @@ from redis import Redis
 from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
+from shared.db import reason_of
+
 log = structlog.get_logger(__name__)
 
 _EVERY_SECONDS = 1.0
@@ -76,4 +78,4 @@ class Poller:
             while not self._stop.is_set() and self._is_away and any(self._answer(kind) for kind in self._kinds):
                 pass
         except SQLAlchemyError as fault:  # the next look comes soon
-            log.warning("poll_failed", reason=type(fault).__name__)
+            log.warning("poll_failed", reason=reason_of(fault))

@@ -11,6 +11,7 @@ import structlog
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
+from shared.db import reason_of
 from shared.jobs import metrics
 from shared.jobs.record import driver, statements
 from shared.jobs.record.driver import Values
@@ -59,7 +60,7 @@ class Claims:
             if not claimed:
                 raise
             # Those that run under a lease have to be run; for the others the reconciler notifies again.
-            log.warning("claim_failed", kind=kind, reason=type(fault).__name__)
+            log.warning("claim_failed", kind=kind, reason=reason_of(fault))
         return [*claimed, *[None] * (len(requests) - len(claimed))]
 
     def _claim_some(self, kind: str, limit: int) -> Sequence[Claimed]:

@@ -18,6 +18,7 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+from shared.db import reason_of
 from shared.jobs.record import driver, statements
 from shared.jobs.record.prepared import Statement
 from shared.jobs.record.statements import Held
@@ -116,7 +117,7 @@ class Leases:
                     work()
                 except SQLAlchemyError as fault:
                     # Postgres is unreachable: the jobs go on, and the next heartbeat shows whether the leases survived.
-                    log.warning("heartbeat_failed", reason=type(fault).__name__)
+                    log.warning("heartbeat_failed", reason=reason_of(fault))
 
     def _renew_all(self) -> None:
         self._renew(self.all())
@@ -202,7 +203,7 @@ class LeasedWriter:
                     fault.connection_invalidated or isinstance(fault, OperationalError)
                 ):
                     raise
-                log.warning("write_failed", reason=type(fault).__name__, tries=tries)
+                log.warning("write_failed", reason=reason_of(fault), tries=tries)
             if lease.lost.wait(_PAUSES[min(tries, len(_PAUSES) - 1)]):
                 raise LeaseLost
             tries += 1
