@@ -11,6 +11,7 @@ from shared.flows.draft import Draft, JournalEntry
 from shared.flows.operations import DoesNotApply, Operation
 from shared.flows.suggestions import suggest
 from shared.flows.tools.arguments import Arguments, CallFailed, ToolResult
+from shared.flows.tools.placement import make_room
 from shared.flows.tools.subtrees import Held, held, settle
 from shared.flows.tools.table import TOOLS
 
@@ -111,6 +112,7 @@ class Batch:
         before = self._held if self._held_at == self.draft.revision else held(self.draft)
         result = tool.run(self.draft, Arguments(call.params))
         self._held = settle(self.draft, before, mark)
+        make_room(self.draft, self.draft.shown_since(mark))
         self._held_at = self.draft.revision
         self._steps.append(mark)
         self._own_undone.clear()

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from shared.flows.document import Document, Item, Json, Kind, group_of, label_of, random_id, relative_parent, text_of
+from shared.flows.document import (
+    Document,
+    Item,
+    Json,
+    Kind,
+    corner_of,
+    group_of,
+    label_of,
+    random_id,
+    relative_parent,
+    text_of,
+)
 from shared.flows.operations import Element, Operation, apply, difference
+from shared.flows.visuals import size_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +27,10 @@ class JournalEntry:
     key: str
     before: Item | None
     after: Item | None
+
+
+#: Left, top, width and height.
+Box = tuple[float, float, float, float]
 
 
 class Index:
@@ -30,6 +46,12 @@ class Index:
             for key, item in table.items():
                 self._note(key, item)
         return list(self._keys.get(name, ()))
+
+    def names(self, table: dict[str, Item]) -> list[str]:
+        """Return the names that elements mention."""
+        self.keys("", table)
+        assert self._keys is not None
+        return [name for name, keys in self._keys.items() if keys and name]
 
     def update(self, key: str, before: Item | None, after: Item | None) -> None:
         if self._keys is None:
@@ -72,6 +94,8 @@ class Draft:
         self._labelled = Index(lambda body: (label_of(body),))
         self._attached = Index(lambda body: {text_of(body, "parentGroupId"), relative_parent(body)})
         self._marked = Index(_marks)
+        self._boxes: dict[str, Box] | None = None  #: of every node
+        self._moved: dict[str, None] = {}  #: nodes whose box may be another one now
         self.revision = 0  #: counts every change, also one that is taken back
         self._outgoing = Index(lambda body: (text_of(body, "source"),))
 
@@ -94,6 +118,32 @@ class Draft:
     def attached(self, node: str) -> list[str]:
         """Return the nodes that name this one as their group or as the parent that their position counts from."""
         return self._attached.keys(node, self.nodes)
+
+    def containers(self) -> list[str]:
+        """Return the nodes that others are in."""
+        return [key for key in self._attached.names(self.nodes) if key in self.nodes]
+
+    def boxes(self) -> Mapping[str, Box]:
+        """Return the box of every node, in the diagram's coordinates."""
+        if self._boxes is None:
+            self._boxes = {key: self._box(key) for key in self.nodes}
+        pending = list(self._moved)
+        self._moved = {}
+        seen: set[str] = set()
+        while pending:
+            key = pending.pop()
+            if key in seen:
+                continue
+            seen.add(key)
+            if key in self.nodes:
+                self._boxes[key] = self._box(key)
+            else:
+                self._boxes.pop(key, None)
+            pending += self.attached(key)
+        return self._boxes
+
+    def _box(self, key: str) -> Box:
+        return (*corner_of(self.nodes, key), *size_of(self.settings, key, self.nodes[key].body))
 
     def marked(self, mark: str) -> list[str]:
         """Return the nodes that are ``collapsed`` roots, ``collapsed group`` or ``subtreeHidden``."""
@@ -139,6 +189,21 @@ class Draft:
         added = (entry.key for entry in self._journal[mark:] if entry.kind is Kind.EDGE and entry.before is None)
         return [key for key in dict.fromkeys(added) if key in self.edges]
 
+    def shown_since(self, mark: int) -> list[str]:
+        """Return the nodes that were hidden at the mark and are not any more."""
+        before: dict[str, Item | None] = {}
+        for entry in self._journal[mark:]:
+            if entry.kind is Kind.NODE:
+                before.setdefault(entry.key, entry.before)
+        return [
+            key
+            for key, item in before.items()
+            if item is not None
+            and item.body.get("hidden") is True
+            and key in self.nodes
+            and self.nodes[key].body.get("hidden") is not True
+        ]
+
     def roll_back(self, mark: int) -> list[JournalEntry]:
         """Return to the mark; the result is what ``reapply`` needs to redo the changes."""
         entries = self._journal[mark:]
@@ -169,6 +234,10 @@ class Draft:
     def _set(self, kind: Kind, key: str, item: Item | None) -> None:
         table = self._table(kind)
         self.revision += 1
+        if kind is Kind.NODE:
+            self._moved[key] = None
+        elif kind is Kind.SETTING:
+            self._boxes = None
         before = table.get(key)
         if item is None:
             table.pop(key, None)

@@ -16,6 +16,7 @@ from shared.flows.document import Document, Item, Json, document_of
 from shared.flows.errors import FlowTooLarge
 from shared.flows.forms.foreign.recognize import read_foreign, warnings_of, without_nodes
 from shared.flows.forms.mermaid_import import read_mermaid
+from shared.flows.tools.placement import with_places
 
 _MOST_ERRORS = 100
 _NAME = 200  #: characters
@@ -67,6 +68,9 @@ def import_document(form: str, text: str) -> tuple[str | None, Document, list[Im
     document = read_document(checked, given, {})
     if not document.nodes:
         raise without_nodes()
+    unplaced = [node["id"] for node in flow.nodes if isinstance(node, dict) and "position" not in node]
+    if unplaced:
+        document = with_places(document, [key for key in unplaced if isinstance(key, str)])
     return flow.name, document, warnings_of(flow, text)
 
 

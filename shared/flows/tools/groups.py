@@ -9,6 +9,7 @@ from shared.flows.document import Json, Kind, group_of, is_group, position_of, r
 from shared.flows.draft import Draft
 from shared.flows.tools.arguments import MAX_LABEL, Arguments, CallFailed, ToolResult, existing_node
 from shared.flows.tools.nodes import check_node_limit
+from shared.flows.tools.placement import place_group
 from shared.flows.tools.subtrees import collapse
 from shared.flows.tools.visibility import inside_collapsed, release, show_members
 
@@ -43,6 +44,8 @@ def create_group(draft: Draft, arguments: Arguments) -> ToolResult:
     for member in members:
         draft.change(Kind.NODE, member, parentGroupId=key)
     show_members(draft, key)
+    if position is None:
+        place_group(draft, key, members)
     return ToolResult(group_id=key)
 
 
@@ -69,6 +72,8 @@ def toggle_group_expansion(draft: Draft, arguments: Arguments) -> ToolResult:
     if draft.nodes[key].body.get("isCollapsed") is expand or "isCollapsed" not in draft.nodes[key].body:
         draft.change(Kind.NODE, key, isCollapsed=not expand)
     show_members(draft, key)
+    if not expand:
+        place_group(draft, key, draft.members(key))
     return ToolResult(group_id=key)
 
 

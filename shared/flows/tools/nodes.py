@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shared.contracts.flow_document import MAX_NODES
 from shared.flows import visuals
-from shared.flows.document import MAX_ID, Json, Kind, id_of_label, position_of, text_of
+from shared.flows.document import MAX_ID, Json, Kind, group_of, id_of_label, text_of
 from shared.flows.draft import Draft
 from shared.flows.tools.arguments import (
     MAX_DESCRIPTION,
@@ -17,9 +17,8 @@ from shared.flows.tools.arguments import (
     one_of,
 )
 from shared.flows.tools.edges import connect
+from shared.flows.tools.placement import place_beside
 from shared.flows.tools.visibility import inside_collapsed, release
-
-RIGHT_OF_PARENT = 200
 
 
 def add_node(draft: Draft, arguments: Arguments) -> ToolResult:
@@ -46,6 +45,7 @@ def add_node(draft: Draft, arguments: Arguments) -> ToolResult:
     if parent:
         connect(draft, parent, key, edge_label)
     draft.add(Kind.NODE, key, _body(draft, key, label, description, parent))
+    place_beside(draft, key, parent)
     return ToolResult(node_id=key)
 
 
@@ -108,13 +108,9 @@ def _body(draft: Draft, key: str, label: str, description: str | None, parent: s
     body: Json = {"id": key, "type": "default", "position": {"x": 0, "y": 0}, "data": data}
     if parent is not None:
         above = draft.nodes[parent].body
-        x, y = position_of(above)
-        body["position"] = {"x": x + RIGHT_OF_PARENT, "y": y}
-        group = text_of(above, "parentGroupId")
-        if group:
-            body["parentGroupId"] = group
-            if inside_collapsed(draft, group):
-                body["hidden"] = True
+        body |= {name: above[name] for name in ("parentGroupId", "parentId", "parentNode") if text_of(above, name)}
+        if (group := group_of(above)) and inside_collapsed(draft, group):
+            body["hidden"] = True
     return body
 
 

@@ -61,7 +61,7 @@ _TOOLS: tuple[ToolSpec, ...] = (
         "addNode",
         add_node,
         "Creates a new node. Its id is made from the label (`My Node` becomes `my_node`) unless `id` is given. If "
-        "parentNodeId is provided, the node is placed to the right of that parent, with an edge from the parent.",
+        "parentNodeId is provided, the node is placed next to that parent, with an edge from the parent.",
         {
             "label": _text("Text shown in the node"),
             "id": _text("Id of the new node; leave out to have it made from the label"),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from shared.flows import visuals
 from shared.flows.colors import is_color, is_paint
-from shared.flows.document import Json, Kind, corner_of, position_of, relative_parent
+from shared.flows.document import Kind, corner_of, position_of, relative_parent
 from shared.flows.draft import Draft
 from shared.flows.layout.document_layout import Direction, layout_with_sizes
 from shared.flows.tools.arguments import Arguments, CallFailed, ToolResult, existing_node, one_of
-from shared.flows.visuals import size_of
+from shared.flows.tools.placement import enlarge
 
 _UP, _DOWN = 1.1, 0.9
 _SMALLEST_MOVE = 0.01
@@ -75,27 +75,12 @@ def arrange(draft: Draft, direction: Direction) -> bool:
         if parent in draft.nodes:
             left, top = places.get(parent) or corner_of(draft.nodes, parent)
             x, y = round(x - left, 2), round(y - top, 2)  # noqa: PLW2901
-            moved = _enlarge(draft, parent, sizes.get(parent)) or moved
+            moved = enlarge(draft, parent, sizes.get(parent)) or moved
         was_x, was_y = position_of(draft.nodes[key].body)
         if abs(x - was_x) >= _SMALLEST_MOVE or abs(y - was_y) >= _SMALLEST_MOVE:
             draft.change(Kind.NODE, key, position={"x": x, "y": y})
             moved = True
     return moved
-
-
-def _enlarge(draft: Draft, key: str, size: tuple[float, float] | None) -> bool:
-    """Give a node that React Flow draws around its children at least the size; return whether it was smaller."""
-    body = draft.nodes[key].body
-    width, height = size_of(draft.settings, key, body)
-    if size is None or (size[0] <= width and size[1] <= height):
-        return False
-    wanted: Json = {"width": max(size[0], width), "height": max(size[1], height)}
-    style = body.get("style")
-    own = [name for name in wanted if name in body]
-    draft.change(
-        Kind.NODE, key, style={**(style if isinstance(style, dict) else {}), **wanted}, **{n: wanted[n] for n in own}
-    )
-    return True
 
 
 def _node(draft: Draft, target: str, arguments: Arguments) -> str | None:
