@@ -294,6 +294,15 @@ class AssertionCheck(Answer):
     """What was compared"""
 
 
+class UnverifiedReason(Answer):
+    """A reason why a result is not proven."""
+
+    code: UnverifiedCode
+    """Kind of reason"""
+    message: str
+    """The reason in words"""
+
+
 class Iteration(Answer):
     """One attempt of the model."""
 
@@ -315,6 +324,8 @@ class Iteration(Answer):
     """Outcome of each assertion for this attempt"""
     repaired: list[str] = []
     """What Assay corrected in the code before it ran"""
+    unverified_because: list[UnverifiedReason] = []
+    """What speaks against the attempt's result"""
 
 
 class Probe(Answer):
@@ -362,15 +373,6 @@ class InputSeen(Answer):
     """Whether the accepted code needed the data set; null if that is not known"""
     overwritten: bool = False
     """Whether the code gave the name another value without reading the data set"""
-
-
-class UnverifiedReason(Answer):
-    """A reason why a result is not proven."""
-
-    code: UnverifiedCode
-    """Kind of reason"""
-    message: str
-    """The reason in words"""
 
 
 class Drift(Answer):

@@ -26,6 +26,22 @@ def test_a_failed_job_exits_with_1(shell: Shell) -> None:
 
 
 @pytest.mark.slow
+def test_an_unverified_result_is_printed_and_exits_with_7(shell: Shell) -> None:
+    ran = shell("transform", written(shell, "d.csv", DATA), "invent some", "-o", "out.csv", "--format", "csv")
+    assert ran.status == 7
+    assert "Utopia" in ran.out
+    assert "unverified: The code gives the name data a value of its own" in ran.talk
+    assert (shell.folder / "out.csv").exists()
+    job = shell("transform", "d.csv", "invent some", "--json")
+    assert job.status == 7
+    assert job.json["result"]["status"] == "unverified"
+    assert [reason["code"] for reason in job.json["result"]["unverified_because"]] == ["input_overwritten"]
+    assert shell("jobs", "wait", job.json["id"]).status == 7
+    listed = {item["id"]: item for item in shell("jobs", "ls", "--json").json["items"]}
+    assert listed[job.json["id"]]["verdict"] == "unverified"
+
+
+@pytest.mark.slow
 def test_a_timeout_exits_with_124_and_the_job_goes_on(shell: Shell) -> None:
     program = written(shell, "slow.py", "import time\ntime.sleep(60)")
     ran = shell("execute", program, "--timeout", "1", "--wall-seconds", "90")

@@ -19,7 +19,17 @@ from services.execution.transform.dataset import DataRead
 from services.execution.transform.normal_form import normalised
 from services.execution.transform.reading.columns import TypeName, type_name
 from services.execution.transform.reading.portable import read_portable
-from shared.contracts.transform import AssertionCheck, CellsSent, Check, Column, Effect, Iteration, Probe, Table
+from shared.contracts.transform import (
+    AssertionCheck,
+    CellsSent,
+    Check,
+    Column,
+    Effect,
+    Iteration,
+    Probe,
+    Table,
+    UnverifiedReason,
+)
 from shared.languages import DEFAULT_LANGUAGE, TableReader
 
 RunOutcome = Literal["result", "error", "not_a_table", "assertion_failed", "no_op"]
@@ -99,6 +109,7 @@ class Entry:
     message: str
     run: CodeRun | None = None
     repaired: tuple[str, ...] = ()
+    reasons: Sequence[UnverifiedReason] = ()  #: what speaks against the result
 
     def iteration(self, number: int, seconds: float) -> Iteration:
         """With what came of it, as the caller may see it."""
@@ -112,6 +123,7 @@ class Entry:
             table=_shown(self.run.table) if self.run and self.run.table else None,
             assertions=self.run.checks if self.run else [],
             repaired=list(self.repaired),
+            unverified_because=list(self.reasons),
         )
 
 

@@ -112,14 +112,14 @@ class CodeRunner:
                 return self._plot(code, outcome).content()
             return None if outcome.table is None else read_result(outcome.table, self.data, self.request.reader).frame
 
-    def compute(self, language: str, code: str) -> pl.DataFrame | None:
-        """Return the table that code of another language gives on the data; ``None`` when it gives none."""
+    def compute(self, language: str, code: str, tables: Mapping[str, Path]) -> pl.DataFrame | None:
+        """Return the table that code of another language gives on the tables; ``None`` when it gives none."""
         if self.sandbox.languages().get(language) is None or self.is_lazy:
             return None
         run = Run(
             language,
             code,
-            frames={data.name: Frame(data.arrow) for data in self.data},
+            frames={name: Frame(path) for name, path in tables.items()},
             limits=self._within_budget(self.limits.code),
             seed=self.request.seed,
             take="table",

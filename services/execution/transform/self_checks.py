@@ -33,7 +33,6 @@ _MOST_CELLS = 2_000_000
 _MUST_BE_NOTICED = ("the first half", "all but the last row", "every row twice", "the last row twice", "other numbers")
 #: Of a result without numbers, at least one of these.
 _ANY_VALUES = ("other numbers", "in reverse", "a column moved down")
-_SAYS_NOTHING = frozenset({"no rows"})
 _EMPTY = "The checks that the model stated hold of wrong results as well: they say nothing about this one."
 
 
@@ -88,7 +87,8 @@ def judge(
     sufficient = holding and bool(stated) and all(own.values()) and _tell_it_from_spoilt(checks, spoilt)
     failing = [text for text, one in parsed.items() if one is not None and not held[text]]
     failing = [text for text in failing if _can_be_checked(parsed[text], before, named)]
-    empty = bool(spoilt) and bool(stated) and all(set(check.noticed) <= _SAYS_NOTHING for check in checks)
+    without_rows = {name for name, frame in spoilt.items() if not frame.height}
+    empty = bool(spoilt) and bool(stated) and all(without_rows.issuperset(check.noticed) for check in checks)
     checks += [Check(text=text, held=holds, from_="assay") for text, holds in own.items()]
     return Judgement(checks, sufficient, tuple(failing), empty=empty)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
 from pydantic import JsonValue
@@ -18,7 +18,7 @@ from services.execution.transform.results import CodeRun, Entry, RunHistory, Run
 from services.execution.transform.retries import MAX_REPEATS, Plan, Retry
 from services.execution.transform.runner import CodeRunner
 from services.execution.transform.verification import Verification
-from shared.contracts.transform import Iteration, Probe
+from shared.contracts.transform import Iteration, Probe, UnverifiedReason
 from shared.errors import JobCancelled
 from shared.jobs.job import Context
 from shared.llm.chat import ChatMessage, ChatReply, ChatRequest, Compacted, Finish, RenderedPrompt, Tool
@@ -175,6 +175,12 @@ class Strategy(ABC):
             return False
         return confirm == "always" or (confirm == "auto" and not run.checks)
 
+    def doubts(self, run: CodeRun) -> list[UnverifiedReason]:
+        """Return what speaks against the result of the latest entry, for the model to read once."""
+        if self.entries:
+            self.entries[-1] = replace(self.entries[-1], reasons=self.verification.reasons(run))
+        return self.verification.unreported(run)
+
     def unfinished(self, nothing_run: str) -> Entry | None:
         """What keeps the best result from being the answer, which then stands in the iterations."""
         best, latest = self.progress.best, self.progress.latest
@@ -220,7 +226,9 @@ def _came_of(iteration: Iteration | None) -> dict[str, JsonValue]:
     """What a reader of the events may see of an attempt that came to a table."""
     if iteration is None or iteration.effect is None:
         return {}
-    told: dict[str, JsonValue] = iteration.model_dump(mode="json", include={"effect", "table", "assertions"})
+    told: dict[str, JsonValue] = iteration.model_dump(
+        mode="json", include={"effect", "table", "assertions", "unverified_because"}
+    )
     return told if len(json.dumps(told)) <= _MOST_TOLD else {"effect": {"summary": iteration.effect.summary[:2000]}}
 
 
@@ -276,7 +284,7 @@ class Deterministic(Strategy):
 
     def _judged(self, run: CodeRun) -> Step:
         """Done when nothing speaks against the result and the checks say enough; else the model is shown it."""
-        judgement, reasons = self.verification.judge(run), self.verification.unreported(run)
+        judgement, reasons = self.verification.judge(run), self.doubts(run)
         enough = not self.confirms(run) or (self.feedback.asks_for_checks and judgement.sufficient)
         doubtful = self.feedback.short and self.feedback.looks_wrong(run)
         return DONE if enough and not reasons and not doubtful else Again(self.feedback.result(run, reasons), "result")

@@ -115,7 +115,7 @@ class ToolCalling(Strategy):
         run = self.run_code(code, "")
         done = repeated or (run.outcome == "result" and not self.confirms(run))
         done = done or (run.outcome == "no_op" and self.nudged_enough())
-        reasons = self.verification.unreported(run) if run.outcome == "result" else []
+        reasons = self.doubts(run) if run.outcome == "result" else []
         return self.feedback.ran(run, reasons), done and not reasons
 
     def _looked(self, params: _LookArguments) -> str:

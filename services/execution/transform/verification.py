@@ -6,13 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import polars as pl
+
 from services.execution.transform.cross_check import Computation, computation_in, difference
+from services.execution.transform.dataset import DataRead
 from services.execution.transform.normal_form import normalised
 from services.execution.transform.origin.trace import Trace
 from services.execution.transform.results import CodeRun, RunHistory
 from services.execution.transform.runner import CodeRunner
 from services.execution.transform.self_checks import Judgement, judge, stated_in
 from shared.contracts.transform import Check, UnverifiedReason
+from shared.languages import LANGUAGES
 
 _DIFFERS = "The second computation of the model, {text}, gives another result: {difference}."
 
@@ -65,7 +69,9 @@ class Verification:
         """With the second computation, which says enough when it gives the same rows."""
         if self.second is None or run.table is None:
             return judgement
-        table = self.runner.compute(self.second.language, self.second.code)
+        language = self.second.language
+        tables = {data.name: self._table_for(language, data) for data in self.runner.data}
+        table = self.runner.compute(language, self.second.code, tables)
         if table is None:
             return judgement
         differs = difference(run.table.frame, table, self.second.code)
@@ -75,6 +81,18 @@ class Verification:
             return replace(judgement, checks=checks, sufficient=False, different=message)
         sufficient = not judgement.failing and all(each.held for each in checks if each.from_ == "assay")
         return replace(judgement, checks=checks, sufficient=sufficient, empty=False)
+
+    def _table_for(self, language: str, data: DataRead) -> Path:
+        """Return the table's file as the language gets it: pandas has timestamps where the others have dates."""
+        has_dates, wants_dates = self.runner.request.reader.dates, LANGUAGES[language].readers[0].dates
+        days = [name for name, kind in data.types.items() if kind == "date"]
+        if has_dates == wants_dates or not days:
+            return data.arrow
+        path = self.scratch / f"second-{data.name}.arrow"
+        if not path.exists():
+            frame = data.frame if wants_dates else data.frame.with_columns(pl.col(days).cast(pl.Datetime("us")))
+            frame.write_ipc(path, compression="uncompressed")
+        return path
 
     def reasons(self, run: CodeRun) -> list[UnverifiedReason]:
         """Return all that speaks against the result."""

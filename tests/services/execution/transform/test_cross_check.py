@@ -49,6 +49,18 @@ def test_sql_is_computed_a_second_time_in_python(jobs: TransformJobs) -> None:
     assert "```python check" in jobs.script.said()
 
 
+DAYS = "day,n\n2025-01-01,1\n2025-01-02,2\n2025-01-05,3\n"
+
+
+def test_dates_are_dates_in_the_second_language(jobs: TransformJobs) -> None:
+    code = "import pandas as pd\nresult = pd.DataFrame({'days': [(data.day.max() - data.day.min()).days]})"
+    query = "SELECT (max(day) - min(day) + 0)::INT AS days FROM data"
+    assert jobs.transform(python(code) + second(query), data=DAYS).status == "done"
+    assert len(jobs.script.asked) == 1, "the difference of two dates is a number in SQL, of two timestamps an interval"
+    assert jobs.transform(f"```sql\n{query}\n```" + second(code, "python"), data=DAYS, language="sql").status == "done"
+    assert len(jobs.script.asked) == 1
+
+
 def test_r_is_computed_a_second_time_in_sql(jobs: TransformJobs) -> None:
     skip_unless_installed(jobs.sandbox, "r")
     code = "result <- aggregate(amount ~ city, data, mean)"

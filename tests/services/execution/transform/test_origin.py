@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from threading import Event as Flag
 from typing import Any
 
+import polars as pl
 import pytest
 import yaml
 
+from services.execution.sandbox.host.sandbox import Sandbox
+from services.execution.transform.dataset import DataRead, LoadedTable
+from services.execution.transform.origin.trace import Trace
+from services.execution.transform.preview import summary_of
+from services.execution.transform.runner import CodeRunner, TransformLimits
+from shared.contracts.transform import TransformInput
+from shared.languages import TableReader
+from shared.loop import Budget
 from tests.services.execution.transform.support import TransformJobs, python
 from tests.support.languages import skip_unless_installed
 
@@ -48,6 +58,8 @@ def test_a_model_that_corrects_itself_is_done(jobs: TransformJobs) -> None:
     assert result.status == "done"
     assert codes(result) == []
     assert (result.inputs[0].read, result.inputs[0].overwritten) == (True, False)
+    attempts = [[reason.code for reason in each.unverified_because] for each in result.iterations]
+    assert attempts == [["input_overwritten"], []]
 
 
 def test_a_result_that_changes_nothing_takes_the_place_of_an_invented_one(jobs: TransformJobs) -> None:
@@ -116,3 +128,40 @@ def test_a_plot_of_invented_values_is_unverified(jobs: TransformJobs) -> None:
     assert codes(result) == ["input_not_read"]
     drawn = "import matplotlib.pyplot as plt\nplt.bar(data.city, data.amount)"
     assert jobs.transform(python(drawn), "DONE", data=SALES, output="plot").status == "done"
+
+
+class InJavascript(TransformInput):
+    """A transform in a language that has none yet: the origin is traced the same way."""
+
+    @property
+    def reader(self) -> TableReader:
+        return TableReader("javascript", prompt="")
+
+
+JAVASCRIPT = {
+    "const rows = [{city: 'Bonn', amount: 3}]; rows": ["input_not_read"],
+    "data = [{city: 'Bonn', amount: 3}, {city: 'Kiel', amount: 9}]; data": ["input_overwritten"],
+    "data.length; [{city: 'Bonn', amount: 3}, {city: 'Kiel', amount: 9}]": ["invented_values"],
+    "data.filter(({amount}) => amount > 4).map(({city, amount: n}) => ({city, twice: 2 * n, source: 'web'}))": [],
+    "const [first, ...rest] = data; rest": [],
+    "data = data.slice(1); const s = {}; for (const {city, amount} of data) s[city] = (s[city] ?? 0) + amount; "
+    "Object.entries(s).map(([city, total]) => ({city, total}))": [],
+}
+
+
+@pytest.mark.parametrize("code", JAVASCRIPT)
+def test_the_origin_is_traced_in_javascript_too(sandbox: Sandbox, tmp_path: Path, code: str) -> None:
+    skip_unless_installed(sandbox, "javascript")
+    frame = pl.read_csv(SALES.encode())
+    frame.write_ipc(tmp_path / "data.arrow", compression="uncompressed")
+    types = {"city": "string", "amount": "int"}
+    loaded = LoadedTable(tmp_path / "data.arrow", "")
+    data = DataRead("data", lambda: loaded, types, summary_of(frame, types, 5))  # type: ignore[arg-type]
+    request = InJavascript.model_construct(task="by city", language="javascript", data=[])
+    runner = CodeRunner(sandbox, request, [data], TransformLimits(), Budget(), Flag())
+    run = runner.run(code)
+    assert run.table is not None, run.message
+    trace = Trace(runner, run, tmp_path)
+    assert [reason.code for reason in trace.origin.reasons] == JAVASCRIPT[code]
+    if "twice" in code:
+        assert trace.lineage() == {"city": ["data.city"], "twice": ["data.amount"], "source": "literal"}

@@ -199,6 +199,12 @@ def test_checks_that_hold_of_wrong_results_too_are_empty(stated: tuple[str, ...]
     assert judged(RESULT, *stated).empty is empty
 
 
+def test_of_a_single_row_a_check_that_there_are_rows_is_empty_too() -> None:
+    days = pl.DataFrame({"days": [2]})
+    assert judged(days, "rows >= 1", "rows < 1000000").empty
+    assert not judged(days, "rows == 1").empty
+
+
 def test_large_tables_are_not_spoilt_ten_times() -> None:
     large = pl.DataFrame({"city": ["a"] * 1_100_000, "amount": [1] * 1_100_000})
     judgement = judged(RESULT, *STATED, inputs=(large,))
