@@ -22,8 +22,8 @@ from services.execution.documents.resolve.renderer import Renderer
 from services.execution.documents.run import state
 from services.execution.documents.run.chunks import Chunks
 from services.execution.documents.run.comparison import compared
-from services.execution.documents.run.deferred import DeferredBlocks
-from services.execution.documents.run.kernels import Kernels
+from services.execution.documents.run.kernels import DOCUMENT, Kernels
+from services.execution.documents.run.restoring import Restoring, RunAgain
 from services.execution.documents.run.running import RunningDocument
 from services.execution.inputs import fetch_files
 from services.execution.sandbox.host.sandbox import Sandbox
@@ -71,14 +71,18 @@ class Documents:
         self, context: Context, request: DocumentInput, tree: DocumentTree, kernels: Kernels, folder: Path
     ) -> DocumentResult:
         before = state.load(context, request.previous_job_id) if request.execute == "stale" else None
-        document = RunningDocument(
-            context, request, kernels, self._renderer, before, self._environment(context, request, kernels.files)
-        )
+        environment = self._environment(context, request, kernels.files)
+        document = RunningDocument(context, request, kernels, self._renderer, before, environment)
+        while True:
+            try:
+                instructions, included = _walked(document, tree, folder)
+                break
+            except RunAgain as again:
+                document = document.begun_again(again.keys)
         if request.execute == "stale" and request.previous_job_id is not None and before is None:
             document.warn("The earlier job has left nothing to build on: everything ran.")
         for _, note in tree.notes:
             document.warn(note.text)
-        instructions, included = _walked(document, tree, folder)
         written = tree.source if request.dry_run else instructions.markdown()
         standing = tree if written == tree.source else parse(written, request.notation)
         made = page(document, standing) if not request.dry_run else None
@@ -165,7 +169,7 @@ def _walked(document: RunningDocument, tree: DocumentTree, folder: Path) -> tupl
         document.set_value(name, value)
     if request.notation == "quarto":
         document.set_value("params", _params(tree, request))
-    chunks = Chunks(document, DeferredBlocks(document, folder))
+    chunks = Chunks(document, Restoring(document.known, document.kernels, document.context.files, folder))
     instructions = Instructions(document, chunks, tree)
     included = IncludedFiles(chunks, document.kernels.files)
     Walk(document, chunks, instructions, included, given=request.parameters).run(tree.content)
@@ -189,9 +193,9 @@ def _untouched(context: Context, check: DocumentCheck, blocks: list[Block], warn
 def _variables(document: RunningDocument) -> dict[str, JsonValue]:
     """Plain values at the end, as far as they were looked at."""
     variables: dict[str, JsonValue] = {}
-    for name, key in document.digests.items():
-        block = document.after.blocks.get(key)
-        if name in document.kernels.own and name not in (block.values if block else {}):
+    for name in document.digests:
+        block = document.holders.get(name)
+        if document.kernels.owner.get(name) == DOCUMENT:
             variables[name] = document.kernels.own[name]
         elif block is not None and name in block.values:
             value = block.values[name]

@@ -20,6 +20,7 @@ class CodeNames:
     sets: frozenset[str] = frozenset()
     uses: frozenset[str] = frozenset()
     defines: frozenset[str] = frozenset()  #: of those set: what its own source text can make again
+    reads: frozenset[str] = frozenset(["*"])  #: all whose value it may see; ``*``: every name, and ``@...``: parts
 
 
 @dataclass(frozen=True)
@@ -37,9 +38,15 @@ class Analysis:
     definitions: Callable[[str], str] = lambda _code: ""  #: code that only defines again what its source defined
     exact: frozenset[str] | None = None  #: types whose values can be saved and restored exactly; ``None``: all
     has_variables: bool = True
+    ambient: frozenset[str] = frozenset()  #: parts of the kernel that any code reads
+    parts: Mapping[str, frozenset[str]] = field(default_factory=dict)  #: what is meant by one name for several parts
+    folds: bool = False  #: names that differ in case alone are one
+    drawn: frozenset[str] = frozenset()  #: parts that no code reads without changing them, but where it names them
 
 
-def names_by_pattern(sets: re.Pattern[str], quoted_names: bool = False) -> Callable[[str], CodeNames]:
+def names_by_pattern(
+    sets: re.Pattern[str], reads: Callable[[str], frozenset[str]], quoted_names: bool = False
+) -> Callable[[str], CodeNames]:
     """Read names without a parser: ``sets`` matches an assignment, whose group is the name; every word may be a use."""
 
     def names_of(code: str) -> CodeNames:
@@ -48,7 +55,9 @@ def names_by_pattern(sets: re.Pattern[str], quoted_names: bool = False) -> Calla
         # ``frame.column`` uses ``frame``; in R the dot is part of a name.
         roots = {word.partition(".")[0] for word in words}
         return CodeNames(
-            frozenset(match[match.lastindex or 0] for match in sets.finditer(bare)), frozenset(words | roots)
+            frozenset(match[match.lastindex or 0] for match in sets.finditer(bare)),
+            frozenset(words | roots),
+            reads=reads(code),
         )
 
     return names_of

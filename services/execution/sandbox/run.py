@@ -145,6 +145,17 @@ class Look:
 
 
 @dataclass(frozen=True)
+class Digest:
+    """What a name of a kernel holds, in short: equal digests are equal values, down to which parts are one object."""
+
+    value: str | None  #: none when it cannot be compared
+    shared: str | None = None  #: of all names that share something that can change with this one, if any do
+    refs: tuple[str, ...] = ()  #: names and parts of the kernel that using the value may read
+    why: str | None = None  #: why it cannot be compared
+    keep: str | None = None  #: with which a part of the kernel becomes again what it is now
+
+
+@dataclass(frozen=True)
 class Variable:
     name: str
     type: str

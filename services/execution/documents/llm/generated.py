@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from services.execution.documents.parse.notation import language_of
 from services.execution.documents.run.chunks import Chunks
-from services.execution.documents.run.deferred import DeferredBlock
-from services.execution.documents.run.state import CachedBlock
+from services.execution.documents.run.known import Step
+from services.execution.documents.run.state import digest
 from services.execution.languages.table import fault_of, names_of
-from services.execution.sandbox.run import KernelError
+from services.execution.sandbox.run import KernelError, Outcome
 from shared.contracts.document import Block
 from shared.contracts.execute import Verdict
 from shared.errors import LanguageUnavailable
@@ -43,33 +43,60 @@ def unparsed(pieces: Sequence[Piece]) -> str | None:
     return None
 
 
-def run(chunks: Chunks, block: Block, key: str, pieces: Sequence[Piece]) -> str | None:
+def run(chunks: Chunks, block: Block, pieces: Sequence[Piece]) -> str | None:
     """Run the pieces in the document's kernels; returns the error for the model, if there is one."""
-    document = chunks.document
     for piece in pieces:
-        names = names_of(piece.language, piece.code)
-        try:
-            chunks.deferred.restore(names.uses)
-            document.kernels.share(piece.language, names.uses & set(document.kernels.owner))
-            outcome = document.kernels.execute(piece.language, piece.code)
-        except KernelError as error:
-            document.kernels.drop(piece.language)
-            chunks.kernel_lost(block)
-            return str(error)[:_MOST_ERROR]
-        except LanguageUnavailable as error:
-            return error.detail
-        block.outputs = []
-        chunks.add_outputs(block, outcome)
-        if outcome.verdict is not Verdict.OK:
-            chunks.kernel_lost(block)
-            error_text = outcome.error.traceback or outcome.error.message if outcome.error else outcome.verdict
-            return str(error_text)[-_MOST_ERROR:]
-        chunks.deferred.defined(piece.language, names.sets, key)
+        if (error := _executed(chunks, block, piece)) is not None:
+            return error
     return None
 
 
-def reuse(chunks: Chunks, key: str, pieces: Sequence[Piece]) -> None:
-    """The pieces of a cached answer; they run again when a later block needs what they set."""
+def reuse(chunks: Chunks, block: Block, pieces: Sequence[Piece]) -> None:
+    """Keep what the pieces of a kept answer have left, as far as they find all as it was; the others run again."""
+    document = chunks.document
     for piece in pieces:
-        names = names_of(piece.language, piece.code)
-        chunks.deferred.defer(DeferredBlock(piece.language, piece.code, names, CachedBlock(whole=False)), key)
+        names, base = names_of(piece.language, piece.code), _base(chunks, piece)
+        if chunks.kept(block, base, piece.language, piece.code, names) is not None:
+            continue
+        if document.looks:
+            chunks.leave_stale(block, base, piece.language, piece.code, names)
+        elif (error := _executed(chunks, block, piece)) is not None:
+            document.note(block, "error", "code_failed", error)
+            return
+
+
+def _base(chunks: Chunks, piece: Piece) -> str:
+    return chunks.document.digest_of("piece", (), piece.language, piece.code)
+
+
+def _executed(chunks: Chunks, block: Block, piece: Piece) -> str | None:
+    document, language = chunks.document, piece.language
+    names, base = names_of(language, piece.code), _base(chunks, piece)
+    try:
+        outcome, cached = chunks.perform(
+            language, names, lambda: document.kernels.execute(language, piece.code, len(document.known.steps))
+        )
+    except KernelError as error:
+        document.kernels.drop(language)
+        chunks.kernel_lost(block, language)
+        return str(error)[:_MOST_ERROR]
+    except LanguageUnavailable as error:
+        return error.detail
+    block.outputs = []
+    chunks.add_outputs(block, outcome)
+    if cached is None:
+        chunks.kernel_lost(block, language)
+        return _error_of(outcome)
+    key = document.numbered(digest(base, cached.reads))
+    document.defined(block, key, Step(key, language, piece.code, names, cached, kept=False))
+    if outcome.verdict is not Verdict.OK:
+        return _error_of(outcome)
+    cached.base = base
+    cached.values = chunks.restoring.saved_values(set(cached.owns) - names.defines)
+    document.after.blocks[key] = cached
+    return None
+
+
+def _error_of(outcome: Outcome) -> str:
+    error_text = outcome.error.traceback or outcome.error.message if outcome.error else outcome.verdict
+    return str(error_text)[-_MOST_ERROR:]

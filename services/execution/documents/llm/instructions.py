@@ -111,7 +111,7 @@ class Instructions:
         if document.request.dry_run:
             self._estimate(block, node, request)
             return
-        answers = InstructionReplies(self.chunks, block, node, key, schema).ask(request)
+        answers = InstructionReplies(self.chunks, block, node, schema).ask(request)
         if not answers:
             return
         self._add_answers(block, node, answers, changed=True)
@@ -175,7 +175,7 @@ class Instructions:
         if node.type == "discuss" and answers:
             self.document.discussions.append((cached.rendered or node.message, answers[0].text))
         if executes(node):
-            generated.reuse(self.chunks, key, pieces(answers))
+            generated.reuse(self.chunks, block, pieces(answers))
             block.outputs = list(cached.outputs)
 
     def _add_answers(self, block: Block, node: Instruction, answers: Sequence[ModelAnswer], *, changed: bool) -> None:

@@ -49,7 +49,7 @@ def rendered(chunks: Chunks, block: Block, text: str) -> FilledMessage:
     owners: dict[str, str] = {}
 
     def fetch(names: list[str], whole: list[str]) -> Mapping[str, Seen]:
-        chunks.deferred.restore(names)
+        chunks.restoring.values(names)
         seen: dict[str, Seen] = {}
         available = [name for name in names if name not in document.broken]
         for name, (kernel, look) in document.kernels.find(available, whole).items():

@@ -45,7 +45,6 @@ class InstructionReplies:
     chunks: Chunks
     block: Block
     node: Instruction
-    key: str
     schema: AnswerSchema | None
     spent_before: int = 0
 
@@ -184,7 +183,7 @@ class InstructionReplies:
         pieces = generated.pieces_of(reply.text)
         wrong = generated.unparsed(pieces)
         if executes(self.node):
-            error_text = wrong or generated.run(self.chunks, self.block, self.key, pieces)
+            error_text = wrong or generated.run(self.chunks, self.block, pieces)
             if error_text is not None:
                 text = f"The generated code fails: {error_text}"
                 return Fault("generated_code_failed", text, generated.MOST_TURNS, keeps=True)

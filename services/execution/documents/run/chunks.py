@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import cast
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import TypeVar, cast
 
 from pydantic import JsonValue
 
 from services.execution.documents.parse.nodes import Chunk, Expression
 from services.execution.documents.resolve import values
-from services.execution.documents.run.deferred import DeferredBlock, DeferredBlocks
+from services.execution.documents.run.kernels import Crossing
+from services.execution.documents.run.known import Step
+from services.execution.documents.run.restoring import Restoring
 from services.execution.documents.run.running import RunningDocument
-from services.execution.documents.run.state import CachedBlock
+from services.execution.documents.run.state import CachedBlock, digest
 from services.execution.execute import save_display
 from services.execution.languages.table import analysis_of, names_of
 from services.execution.sandbox.language import CodeNames
-from services.execution.sandbox.run import KernelError, Outcome, Value
+from services.execution.sandbox.run import Digest, KernelError, Outcome, Value
 from services.execution.sandbox.values import rows_of
 from shared.contracts.document import Block
 from shared.contracts.execute import Display, ValueView, Verdict
@@ -25,13 +27,17 @@ from shared.errors import LanguageUnavailable, SandboxUnavailable
 from shared.languages import DEFAULT_LANGUAGE, LANGUAGES
 
 _MOST_TEXT = 100_000
+Result = TypeVar("Result")
 _MOST_ROWS = 1000  #: of a table that a loop goes through
 
 
 @dataclass
 class Chunks:
     document: RunningDocument
-    deferred: DeferredBlocks
+    restoring: Restoring
+    crossings: list[Crossing] = field(
+        default_factory=list
+    )  #: of the last call: values that came changed, or not at all
     last: str = DEFAULT_LANGUAGE  #: of the last code that has variables: expressions without one are in it
 
     def run(self, node: Chunk) -> None:
@@ -77,9 +83,9 @@ class Chunks:
         for name in sets:
             self.document.broken[name] = block.id
             self.document.digests.pop(name, None)
-            self.deferred.forget(name)
+            self.document.holders.pop(name, None)
 
-    def _run(self, block: Block, language: str, code: str, again: str | None = None) -> None:
+    def _run(self, block: Block, language: str, code: str) -> None:
         document = self.document
         if analysis_of(language).has_variables:
             self.last = language
@@ -87,28 +93,114 @@ class Chunks:
         if self._lacks(block, names.uses):
             self._mark_broken(block, names.sets)
             return
-        key = again or document.numbered(document.digest_of("chunk", names.uses | names.sets, language, code))
-        block.digest = key
-        if (cached := document.cached(key)) is not None:
-            self._reuse(block, language, code, names, key, cached)
+        base = document.digest_of("chunk", (), language, code)
+        block.digest = base
+        if (kept := self.kept(block, base, language, code, names)) is not None:
+            block.outputs, block.messages = list(kept.outputs), [*block.messages, *kept.messages]
+            self._tell_value(block, kept, names.uses)
         elif document.looks:
-            for name in names.sets:
-                self.deferred.forget(name)
-            document.leave_stale(block, key, names.sets)
+            self.leave_stale(block, base, language, code, names)
         else:
-            self._executed(block, language, code, names, key, first=again is None)
+            self._executed(block, base, language, code, names)
 
-    def _executed(self, block: Block, language: str, code: str, names: CodeNames, key: str, *, first: bool) -> None:
+    def kept(
+        self, block: Block, base: str, language: str, code: str, names: CodeNames, *, is_value: bool = False
+    ) -> CachedBlock | None:
+        """Keep the earlier outcome of this code if it finds all that it reads as it was; else say what is not."""
         document = self.document
+        changed: str | None = None
+        for key, cached in document.same_code(base):
+            change = self._change(key, cached, language, names)
+            if change is None:
+                block.status, block.digest = "ok" if key in document.ran else "fresh", key
+                document.take(key, cached)
+                document.defined(block, key, Step(key, language, code, names, cached, kept=True, is_value=is_value))
+                return cached
+            changed = changed or change
+        if changed is not None:
+            document.note(block, "info", "stale", f"Not kept from the earlier job: {changed}.")
+        return None
+
+    def _change(self, key: str, cached: CachedBlock, language: str, names: CodeNames) -> str | None:
+        """Return what code finds that is not as in the earlier job; none when all is."""
+        known = self.document.known
+        if key in self.document.again:
+            return "what it left behind could not be restored"
+        drawn = analysis_of(language).drawn - names.reads - cached.effects.keys()
+        reads = known.reach(language, names.reads) - drawn
+        view = known.view(language, reads, cached.effects.keys(), known.of(language).digests)
+        for name, why in (*cached.unknown.items(), *view.unknown.items()):
+            return f"{_shown(name)} cannot be compared: {why}"
+        different = view.differs(cached.reads)
+        return None if different is None else f"{_shown(different)} has changed"
+
+    def leave_stale(self, block: Block, base: str, language: str, code: str, names: CodeNames) -> None:
+        """Leave a block that would have to run; what it would change is not known."""
+        document = self.document
+        before = [cached for _, cached in document.same_code(base)][:1]
+        changed = names.sets.union(*(cached.effects for cached in before))
+        effects: dict[str, Digest | None] = {name: Digest(digest("stale", base, name)) for name in changed}
+        owns = [name for name in changed if not name.startswith("@")]
+        cached = CachedBlock(effects=effects, owns=owns)
+        document.defined(block, base, Step(base, language, code, names, cached, kept=True))
+        document.leave_stale(block, base, owns)
+
+    def perform(self, language: str, names: CodeNames, call: Callable[[], Result]) -> tuple[Result, CachedBlock | None]:
+        """Make a call that runs code, with all that it may read; and say what it read and changed, if its kernel lives.
+
+        Raises: KernelError, LanguageUnavailable, RunAgain.
+        """
+        known, restoring, kernels = self.document.known, self.restoring, self.document.kernels
+        foreign = {name for name in names.uses if kernels.owner.get(name) not in (None, language)}
+        restoring.values(foreign)
+        reached = known.reach(language, names.reads)
+        restoring.bring(language, reached)
+        self.crossings = kernels.share(language, foreign)
+        given = set(kernels.touched.get(language, ()))
+        if given:
+            restoring.observe(language, ())
+        state = known.of(language)
+        digests, before = dict(state.digests), dict(state.seen or {})
+        result = call()
+        if isinstance(result, Outcome) and result.verdict not in (Verdict.OK, Verdict.USER_ERROR):
+            return result, None
         try:
-            self.deferred.restore(names.uses)
-            self._share(block, language, names.uses)
-            outcome = document.kernels.execute(language, code)
+            restoring.observe(language, reached)
+        except KernelError:
+            kernels.drop(language)
+            return result, None
+        after, held = state.seen or {}, state.parts_from(state.seen or {})
+        moved = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
+        moved |= {name for name in reached if name in after and after[name].value is None}
+        effects = {
+            name: held.get(name)
+            for name in moved | given
+            if held.get(name) != digests.get(name) or (name in after and after[name].value is None)
+        }
+        drawn = analysis_of(language).drawn - names.reads - effects.keys()
+        view = known.view(language, reached - drawn, effects.keys(), digests)
+        owns = {name for name in moved if name in after and not name.startswith("@")} | (names.sets & after.keys())
+        return result, CachedBlock(
+            reads=dict(view.values), unknown=dict(view.unknown), effects=effects, owns=sorted(owns)
+        )
+
+    def _executed(
+        self, block: Block, base: str, language: str, code: str, names: CodeNames, *, first: bool = True
+    ) -> None:
+        document = self.document
+        self.crossings = []
+        try:
+            outcome, cached = self.perform(
+                language, names, lambda: document.kernels.execute(language, code, len(document.known.steps))
+            )
         except KernelError as error:
             document.kernels.drop(language)
-            self.kernel_lost(block, f"the {language} kernel")
+            self.kernel_lost(block, language, f"the {language} kernel")
             if error.error.type == "KernelGone" and first:
-                self._run(block, language, code, again=key)
+                if self._lacks(block, names.uses):
+                    self._mark_broken(block, names.sets)
+                else:
+                    self._executed(block, base, language, code, names, first=False)
                 return
             document.note(block, "error", error.error.type, str(error))
             self._mark_broken(block, names.sets)
@@ -117,20 +209,35 @@ class Chunks:
             document.note(block, "error", error.code, error.detail)
             self._mark_broken(block, names.sets)
             return
+        for crossing in self.crossings:
+            document.note(block, "warning", crossing.code, crossing.text)
         self.add_outputs(block, outcome)
+        if cached is None:
+            self._lost_with(block, language, outcome, names)
+            return
+        key = document.numbered(digest(base, cached.reads))
+        document.defined(block, key, Step(key, language, code, names, cached, kept=False))
         if outcome.verdict is not Verdict.OK:
             self._failed(block, language, outcome, names)
             return
-        self.deferred.defined(language, names.sets, key)
-        cached = document.after.blocks[key] = self.deferred.cache(block, language, names)
+        block.digest, cached.base = key, base
+        cached.outputs = block.outputs
+        cached.messages = [message for message in block.messages if message.code != "stale"]
+        cached.values = self.restoring.saved_values(set(cached.owns) - names.defines)
+        document.after.blocks[key] = cached
         if outcome.value is not None and _is_something(outcome.value):
             rows = outcome.value.shape[0] if outcome.value.shape else None
             cached.shown = values.shown_value(block.id, language, outcome.value.type, outcome.value.text, rows)
             self._tell_value(block, cached, names.uses)
 
-    def _share(self, block: Block, language: str, uses: frozenset[str]) -> None:
-        for crossing in self.document.kernels.share(language, uses & set(self.document.kernels.owner)):
-            self.document.note(block, "warning", crossing.code, crossing.text)
+    def _lost_with(self, block: Block, language: str, outcome: Outcome, names: CodeNames) -> None:
+        """The kernel has ended with this block."""
+        if outcome.verdict is Verdict.OK:
+            text = f"The {language} kernel ended after this chunk; what later chunks need of it is missing."
+            self.document.note(block, "warning", "kernel_ended", text)
+        else:
+            self._failed(block, language, outcome, names)
+        self.kernel_lost(block, language, f"the {language} kernel")
 
     def _failed(self, block: Block, language: str, outcome: Outcome, names: CodeNames) -> None:
         error = outcome.error
@@ -141,23 +248,13 @@ class Chunks:
         if outcome.verdict is not Verdict.USER_ERROR:
             text = f"The {language} kernel ended here; later chunks start in a new one."
             self.document.note(block, "warning", "kernel_ended", text)
-            self.kernel_lost(block)
 
-    def kernel_lost(self, block: Block, cause: str | None = None) -> None:
+    def kernel_lost(self, block: Block, language: str, cause: str | None = None) -> None:
         """A kernel has ended, and with it every name that no other kernel has."""
-        held = self.document.kernels.owner
-        lost = [name for name in self.document.digests if name not in held and name not in self.deferred]
+        lost = [name for name in self.document.known.lost(language) if name in self.document.digests]
         self._mark_broken(block, lost)
         if cause is not None:
             self.document.broken.update(dict.fromkeys(lost, cause))
-
-    def _reuse(self, block: Block, language: str, code: str, names: CodeNames, key: str, cached: CachedBlock) -> None:
-        """Nothing changed: outputs as they were, values when a later block needs them."""
-        document = self.document
-        block.status, block.outputs, block.messages = "fresh", list(cached.outputs), list(cached.messages)
-        self._tell_value(block, cached, names.uses)
-        document.after.blocks[key] = cached
-        self.deferred.defer(DeferredBlock(language, code, names, cached), key)
 
     def add_outputs(self, block: Block, outcome: Outcome) -> None:
         outputs = [Display(media_type="text/plain", text=outcome.stdout[:_MOST_TEXT])] if outcome.stdout else []
@@ -202,41 +299,73 @@ class Chunks:
                 block, "warning", "budget_spent", f"The budget of {document.spent} was spent before this block."
             )
             return None
-        uses = names_of(language, code).uses
-        if self._lacks(block, uses):
+        names = names_of(language, code)
+        if self._lacks(block, names.uses):
             return None
-        key = document.numbered(document.digest_of("value", uses, language, code, plain))
-        block.digest = key
-        if (cached := document.cached(key)) is not None:
-            block.status = "fresh"
-            document.after.blocks[key] = cached
-            self._tell_value(block, cached, uses)
-            return cached.value
+        base = document.digest_of("value", (), language, code, plain)
+        block.digest = base
+        if (kept := self.kept(block, base, language, code, names, is_value=True)) is not None:
+            self._tell_value(block, kept, names.uses)
+            return kept.value
         if document.looks:
-            document.leave_stale(block, key)
+            document.leave_stale(block, base)
             return None
+        value, cached = self._evaluated(block, language, code, names)
+        if value is None:
+            return None
+        result: JsonValue = _plain_value(value) if plain else values.text_of(value, language)
+        if cached is None:
+            self.kernel_lost(block, language, f"the {language} kernel")
+            return result
+        key = document.numbered(digest(base, cached.reads))
+        block.digest, cached.base, cached.value = key, base, result
+        cached.values = self.restoring.saved_values(cached.owns)
+        document.after.blocks[key] = cached
+        document.defined(block, key, Step(key, language, code, names, cached, kept=False, is_value=True))
+        if not plain and result is not None:
+            cached.shown = values.shown_value(code, language, value.type, str(result), value.rows)
+            self._tell_value(block, cached, names.uses)
+        return result
+
+    def _evaluated(
+        self, block: Block, language: str, code: str, names: CodeNames
+    ) -> tuple[Value | None, CachedBlock | None]:
+        """Return the value of an expression, with what it read; none, with a message, when it has none."""
+        document = self.document
+        self.crossings = []
         try:
-            self.deferred.restore(uses)
-            self._share(block, language, uses)
-            value = document.kernels.evaluate(language, code)
+            value, cached = self.perform(language, names, lambda: document.kernels.evaluate(language, code))
         except KernelError as error:
             if error.error.type == "KernelGone":
                 document.kernels.drop(language)
-                self.kernel_lost(block, f"the {language} kernel")
+                self.kernel_lost(block, language, f"the {language} kernel")
                 text = f"The {language} kernel ended here: it took too much time or memory, or its code ended it."
                 document.note(block, "error", "kernel_ended", text)
             else:
                 document.note(block, "error", "code_failed", str(error))
-            return None
+            return None, None
         except (LanguageUnavailable, SandboxUnavailable) as error:
             document.note(block, "error", error.code, error.detail)
-            return None
-        result: JsonValue = _plain_value(value) if plain else values.text_of(value, language)
-        cached = document.after.blocks[key] = CachedBlock(value=result)
-        if not plain and result is not None:
-            cached.shown = values.shown_value(code, language, value.type, str(result), value.rows)
-            self._tell_value(block, cached, uses)
-        return result
+            return None, None
+        for crossing in self.crossings:
+            document.note(block, "warning", crossing.code, crossing.text)
+        return value, cached
+
+
+def _shown(name: str) -> str:
+    """A name as a reader knows it: the parts of a kernel have none."""
+    return _PARTS.get(name, name[1:] if name.startswith("@") else name)
+
+
+_PARTS = {
+    "@builtins": "a built-in",
+    "@patches": "what a library does",
+    "@options": "an option of a library",
+    "@process": "the process (its environment, folder, search path)",
+    "@files": "a file of the work folder",
+    "@modules": "a module of the document's own",
+    "@random": "the random state",
+}
 
 
 def _is_something(value: ValueView) -> bool:

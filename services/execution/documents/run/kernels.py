@@ -44,6 +44,7 @@ class Kernels:
     cancelled: Flag
     own: dict[str, JsonValue] = field(default_factory=dict)  #: values of the document itself
     owner: dict[str, str] = field(default_factory=dict)  #: who set a name last
+    touched: dict[str, set[str]] = field(default_factory=dict)  #: names that a kernel was given since it was observed
     _open: dict[str, tuple[Session, ExitStack]] = field(default_factory=dict)
     _version: dict[str, int] = field(default_factory=dict)
     _given: dict[tuple[str, str], int] = field(default_factory=dict)
@@ -52,11 +53,17 @@ class Kernels:
         for language in list(self._open):
             self.drop(language)
 
+    def reset(self) -> None:
+        """End all kernels, and forget every name."""
+        self.close()
+        for names in (self.own, self.owner, self._version, self._given, self.touched):
+            names.clear()
+
     def drop(self, language: str) -> None:
-        """End a kernel; what it held is gone."""
+        """End a kernel; what it held is gone, and its owner has to say so."""
         if language in self._open:
             self._open.pop(language)[1].close()
-        self.owner = {name: owner for name, owner in self.owner.items() if owner != language}
+        self.touched.pop(language, None)
         self._given = {key: version for key, version in self._given.items() if key[0] != language}
 
     def session(self, language: str) -> Session:
@@ -72,9 +79,9 @@ class Kernels:
         session.within(max(_LEAST_SECONDS, min(_LIMITS.wall_seconds, self.budget.seconds_left)))
         return session
 
-    def execute(self, language: str, code: str) -> Outcome:
-        """Raises: KernelError, JobCancelled, LanguageUnavailable."""
-        outcome = self.session(language).execute(code, cancelled=self.cancelled)
+    def execute(self, language: str, code: str, number: int) -> Outcome:
+        """Run code that warnings know by this number. Raises: KernelError, JobCancelled, LanguageUnavailable."""
+        outcome = self.session(language).execute(code, cancelled=self.cancelled, number=number + 1)
         if outcome.verdict not in (Verdict.OK, Verdict.USER_ERROR):
             self.drop(language)
         return outcome
@@ -83,6 +90,11 @@ class Kernels:
         for name in names:
             self.owner[name] = language
             self._version[name] = self._version.get(name, 0) + 1
+
+    def release(self, names: Iterable[str]) -> None:
+        """No one owns these names any more."""
+        for name in list(names):
+            self.owner.pop(name, None)
 
     def set_own(self, name: str, value: JsonValue) -> None:
         """The document sets a name: a parameter, a loop's variable, an answer."""
@@ -103,6 +115,7 @@ class Kernels:
                 value = self.own[name] if owner == DOCUMENT else self._fetched(owner, name)
                 changed = self.session(language).set(name, value)
                 self._given[language, name] = version
+                self.touched.setdefault(language, set()).add(name)
             except KernelError as error:
                 text = f"{name} of {owner} could not cross to {language}: {error.error.message}"
                 crossings.append(Crossing("value_not_crossed", text))

@@ -12,6 +12,7 @@ from pydantic import JsonValue
 from services.execution.documents.parse.nodes import Assertion, DocumentNode, Level
 from services.execution.documents.resolve.renderer import Renderer
 from services.execution.documents.run.kernels import Kernels
+from services.execution.documents.run.known import Known, Step
 from services.execution.documents.run.state import CachedBlock, DocumentState, digest
 from shared.contracts.document import Block, BlockKind, BlockMessage, BlockVariable, DocumentInput
 from shared.errors import JobCancelled
@@ -20,6 +21,7 @@ from shared.loop import BudgetSpent
 
 _MOST_WARNINGS = 200
 _REPORTED_SKIPPED = 100
+_MAX_AGAIN = 20  #: blocks that could not be restored; with more all code runs
 MOST_BLOCKS = 10_000  #: that one job runs
 
 
@@ -35,7 +37,10 @@ class RunningDocument:
     after: DocumentState = field(default_factory=DocumentState)
     blocks: dict[str, Block] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
-    digests: dict[str, str] = field(default_factory=dict)  #: name -> digest of what set it last
+    digests: dict[str, str] = field(default_factory=dict)  #: name -> what stands for its value in messages
+    holders: dict[str, CachedBlock] = field(default_factory=dict)  #: name -> the block that set it last
+    again: frozenset[str] = frozenset()  #: blocks of the earlier job that have to run, whatever they read
+    ran: frozenset[str] = frozenset()  #: blocks that this job has run before it began again
     broken: dict[str, str] = field(default_factory=dict)  #: name -> the block that failed to set it
     spent: str | None = None  #: what of the budget is spent
     calls: int = 0
@@ -49,8 +54,30 @@ class RunningDocument:
     line: int | None = None  #: of the include, for everything within
     undecided: int = 0  #: conditions around that did not run: all that they may choose is stale
     stale: set[str] = field(default_factory=set)  #: blocks, in a loop also when only one turn of it is
-    _makers: dict[str, str | None] = field(default_factory=dict)  #: of parameters, loop variables and answers
+    known: Known = field(init=False)
+    _by_base: dict[str, list[str]] = field(default_factory=dict)  #: blocks of the earlier job by their code
+    _used: set[str] = field(default_factory=set)  #: those that were taken
+    _makers: dict[str, str | None] = field(default_factory=dict)  #: name -> the block that set it last
     _reports_until: int = _REPORTED_SKIPPED  #: so many blocks have events, whether they ran or not
+
+    def __post_init__(self) -> None:
+        self.known = Known(self.kernels)
+        for key, cached in self.before.blocks.items() if self.before is not None else ():
+            if cached.base:
+                self._by_base.setdefault(cached.base, []).append(key)
+
+    def begun_again(self, keys: frozenset[str]) -> RunningDocument:
+        """Return the document as it was before anything ran; the blocks of these keys will run, others are kept."""
+        self.kernels.reset()
+        blocks = {**(self.before.blocks if self.before is not None else {}), **self.after.blocks}
+        ran = self.ran | (self.after.blocks.keys() - self._used)
+        again = self.again | keys
+        if again == self.again or len(again) > _MAX_AGAIN:
+            again |= {key for key, cached in blocks.items() if cached.base}
+        return RunningDocument(
+            self.context, self.request, self.kernels, self.renderer, DocumentState(blocks=blocks), self.environment,
+            again=again, ran=ran,
+        )  # fmt: skip
 
     def check(self) -> None:
         """Raises: JobCancelled."""
@@ -124,26 +151,50 @@ class RunningDocument:
     def cached(self, key: str) -> CachedBlock | None:
         return self.before.blocks.get(key) if self.before is not None and not self.undecided else None
 
+    def same_code(self, base: str) -> list[tuple[str, CachedBlock]]:
+        """Return the blocks of the earlier job with this code that are not taken yet."""
+        if self.before is None or self.undecided:
+            return []
+        return [(key, self.before.blocks[key]) for key in self._by_base.get(base, ()) if key not in self._used]
+
+    def take(self, key: str, cached: CachedBlock) -> None:
+        """Keep a block of the earlier job."""
+        self._used.add(key)
+        self.after.blocks[key] = cached
+
     def leave_stale(self, block: Block, key: str, sets: Iterable[str] = ()) -> None:
         """The block would have to run; whatever uses the names that it sets would, too."""
         block.status = "stale"
         self.stale.add(block.id)
         for name in sets:
             self.digests[name] = digest("stale", key)
+            self.holders.pop(name, None)
             self.broken.pop(name, None)
+
+    def defined(self, block: Block, key: str, step: Step) -> None:
+        """A step has left names behind, or taken them away."""
+        self.known.add(step)
+        for name in step.cached.owns:
+            self.digests[name] = self.known.token(name) or digest("made", key, name)
+            self.holders[name] = step.cached
+            self._makers[name] = block.id
+            self.broken.pop(name, None)
+        for name, held in step.cached.effects.items():
+            if held is None and name not in self.kernels.owner:
+                self.digests.pop(name, None)
+                self.holders.pop(name, None)
 
     def set_value(self, name: str, value: JsonValue, by: str | None = None) -> None:
         """``by``: the block that sets it; none where the request gives it."""
         self.kernels.set_own(name, value)
         self.digests[name] = digest("value", value)
         self._makers[name] = by
+        self.holders.pop(name, None)
         self.broken.pop(name, None)
 
     def maker_of(self, name: str) -> str | None:
-        """The block that set the name last."""
-        key = self.digests.get(name)
-        made = (block.id for block in self.blocks.values() if block.digest == key and key is not None)
-        return next(made, self._makers.get(name))
+        """Return the block that set the name last."""
+        return self._makers.get(name)
 
     def placed(self, variables: Iterable[BlockVariable]) -> list[BlockVariable]:
         """Variables of an earlier job, whose blocks may have other ids by now."""

@@ -9,12 +9,14 @@ from typing import Any
 
 from pydantic import BaseModel, JsonValue
 
+from services.execution.sandbox.run import Digest
 from shared.contracts.document import BlockMessage, BlockVariable
 from shared.contracts.execute import Display
 from shared.errors import NotFound
 from shared.jobs.job import Context
 
 _MOST = 32_000_000
+_VERSION = 2  #: of the form of a state
 
 
 class CachedValue(BaseModel):
@@ -38,7 +40,11 @@ class CachedBlock(BaseModel):
     messages: list[BlockMessage] = []
     variables: list[BlockVariable] = []
     values: dict[str, CachedValue] = {}
-    whole: bool = True  #: every value is here; if not, the code has to run again to have them
+    base: str = ""  #: of code: language and text
+    reads: dict[str, str] = {}  #: what it found in each name that it could see
+    unknown: dict[str, str] = {}  #: names whose values cannot be compared, and why
+    effects: dict[str, Digest | None] = {}  #: what each name that it changed held then; none of what it took away
+    owns: list[str] = []  #: names that were its language's then
     answers: list[CachedAnswer] = []
     rendered: str | None = None
     spans: list[tuple[int, int, str]] = []
@@ -48,7 +54,7 @@ class CachedBlock(BaseModel):
 
 
 class DocumentState(BaseModel):
-    version: int = 1
+    version: int = 1  #: of a state that does not say
     blocks: dict[str, CachedBlock] = {}
 
 
@@ -65,14 +71,15 @@ def load(context: Context, job_id: str | None) -> DocumentState | None:
         return None
     try:
         with context.files.open(file_id) as stream:
-            return DocumentState.model_validate(json.loads(stream.read(_MOST)))
+            state = DocumentState.model_validate(json.loads(stream.read(_MOST)))
+            return state if state.version == _VERSION else None
     except (NotFound, ValueError, RecursionError, OSError):
         return None
 
 
 def save(context: Context, state: DocumentState) -> str | None:
     # pydantic would refuse half of a surrogate pair, which is text to Python and JavaScript.
-    body = json.dumps(state.model_dump(exclude_defaults=True)).encode()
+    body = json.dumps({**state.model_dump(exclude_defaults=True), "version": _VERSION}).encode()
     if len(body) > _MOST:
         return None
     return context.files.save("document-state.json", body, "application/json").id

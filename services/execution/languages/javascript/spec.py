@@ -90,6 +90,18 @@ _SETS = re.compile(
     r"\b(?:let|const|var|function\*?|class)\s+([A-Za-z_$][\w$]*)|(?:^|[;{\n])\s*([A-Za-z_$][\w$]*)(?:[.\[][^\n=]*?)?\s*[-+*/]?=(?![=>])"
 )
 
+_WORD = re.compile(r"(?:[^\W\d]|\$)[\w$]*")
+_LEADS = {
+    **dict.fromkeys(("eval", "Function", "globalThis", "global", "AsyncFunction"), "*"),
+    **dict.fromkeys(("require", "import", "process", "module", "console"), "@library"),
+}
+
+
+def _reads(code: str) -> frozenset[str]:
+    words = set(_WORD.findall(code))
+    return frozenset(words | {lead for word, lead in _LEADS.items() if word in words})
+
+
 _EXACT = "null undefined boolean number string bigint Array Object Date Map Set Uint8Array"
 
 JAVASCRIPT = LanguageSpec(
@@ -100,7 +112,9 @@ JAVASCRIPT = LanguageSpec(
     codec=JavascriptCodec(),
     frames="written",
     analysis=Analysis(
-        names=names_by_pattern(_SETS),
+        names=names_by_pattern(_SETS, _reads),
+        ambient=frozenset(["@builtins"]),
+        parts={"@library": frozenset(["@process", "@files", "@modules"])},
         exact=frozenset(_EXACT.split()),
     ),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import warnings
 
+from services.execution.languages.python.guest import reach
 from services.execution.sandbox.language import Analysis, CodeNames, SyntaxFault
 
 _EXACT = (
@@ -20,8 +21,40 @@ def _names(code: str) -> CodeNames:
         for statement in tree.body:
             reader.visit(statement)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return CodeNames()
-    return CodeNames(frozenset(reader.sets), frozenset(reader.uses), frozenset(reader.defines))
+        return CodeNames(reads=frozenset([reach.EVERYTHING]))
+    return CodeNames(frozenset(reader.sets), frozenset(reader.uses), frozenset(reader.defines), _reads(tree))
+
+
+def _reads(tree: ast.Module) -> frozenset[str]:
+    """Return every name that the code may read, and where else its words lead."""
+    reads: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            reads.add(reach.LEADS.get(node.id, node.id))
+            if node.id in reach.LEADS:
+                reads.add(node.id)
+        elif isinstance(node, ast.Attribute):
+            reads |= {reach.LEADS[node.attr]} if node.attr in reach.LEADS else set()
+        elif isinstance(node, (ast.Global, ast.Nonlocal)):
+            reads |= set(node.names)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            reads |= reach.words_of(node.value)
+            reads |= {reach.LIBRARY} if reach.text_leads(node.value) else set()
+        elif isinstance(node, ast.Import):
+            reads |= {lead for each in node.names if (lead := reach.module_leads(each.name))}
+        elif isinstance(node, ast.ImportFrom):
+            lead = reach.LIBRARY if node.level else reach.module_leads(node.module or "")
+            reads |= {lead} if lead else set()
+            reads |= {reach.LEADS[each.name] for each in node.names if each.name in reach.LEADS}
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            reads.add(node.name)
+        elif isinstance(node, ast.alias):
+            reads.add((node.asname or node.name).partition(".")[0])
+        elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and node.name:
+            reads.add(node.name)
+        elif isinstance(node, ast.MatchMapping) and node.rest:
+            reads.add(node.rest)
+    return frozenset(reads)
 
 
 def _fault(code: str) -> SyntaxFault | None:
@@ -135,4 +168,12 @@ def _root(node: ast.expr) -> str | None:
     return node.id if isinstance(node, ast.Name) else None
 
 
-PYTHON_ANALYSIS = Analysis(names=_names, fault=_fault, definitions=_definitions, exact=frozenset(_EXACT.split()))
+PYTHON_ANALYSIS = Analysis(
+    names=_names,
+    fault=_fault,
+    definitions=_definitions,
+    exact=frozenset(_EXACT.split()),
+    ambient=reach.AMBIENT,
+    parts={reach.LIBRARY: reach.PARTS},
+    drawn=frozenset([reach.RANDOM]),
+)

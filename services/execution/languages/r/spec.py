@@ -183,6 +183,21 @@ _R = Path("/usr/lib/R/bin/R")
 _GUEST = "services.execution.languages.r.guest"
 _SETS = re.compile(r"(?:^|[;{\n])\s*([A-Za-z.][\w.]*)(?:[$\[][^\n=]*?)?\s*(?:<<?-|=(?!=))")
 
+_WORD = re.compile(r"[^\W\d][\w.]*|\.[\w.]*|`([^`\n]+)`")
+_LEADING = (
+    "get mget get0 exists eval evalq parse str2lang str2expression ls objects globalenv .GlobalEnv"
+    " parent.frame sys.frame sys.function environment eapply dynGet source as.environment rm remove save.image"
+    " topenv pos.to.env list2env"
+)
+_LEADS = frozenset(_LEADING.split())  #: words through which code comes to names that it does not spell out
+
+
+def _reads(code: str) -> frozenset[str]:
+    words = {match[1] or match[0] for match in _WORD.finditer(code)}
+    drawn = {"@random"} if ".Random.seed" in words else set()
+    return frozenset(words | drawn | ({"*"} if words & _LEADS else set()))
+
+
 _EXACT = "NULL logical integer numeric character complex raw factor ordered list AsIs Date POSIXct difftime data.frame"
 
 R = LanguageSpec(
@@ -197,7 +212,9 @@ R = LanguageSpec(
     codec=RCodec(),
     frames="written",
     analysis=Analysis(
-        names=names_by_pattern(_SETS),
+        names=names_by_pattern(_SETS, _reads),
+        ambient=frozenset(["@builtins", "@classes", "@methods", "@process", "@files", "@random"]),
+        drawn=frozenset(["@random"]),
         exact=frozenset(_EXACT.split()),
     ),
 )

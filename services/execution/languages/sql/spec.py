@@ -16,6 +16,27 @@ _SETS = re.compile(
     r"\"?([A-Za-z_]\w*)",
     re.I,
 )
+_WORD = re.compile(r"[^\W\d]\w*|\"([^\"]+)\"|'([^']+)'")
+_KINDS = ("macro", "sequence", "type", "schema", "index", "prepared")
+_FILES = re.compile(
+    r"\b(read_\w+|parquet_scan|glob|copy|export|import|attach|sniff_csv)\b|['\"][^'\"]*[./][^'\"]*['\"]", re.I
+)
+_DRAWS = re.compile(r"\b(random|uuid\w*|gen_random_uuid|sample|tablesample|shuffle)\b", re.I)
+_CATALOG = re.compile(
+    r"\b(duckdb_\w+|information_schema|pg_\w+|show|describe|summarize|query|query_table|columns)\b", re.I
+)
+
+
+def _reads(code: str) -> frozenset[str]:
+    """Return every name of the catalog that the code may come to, whatever its case."""
+    words = {part.lower() for match in _WORD.finditer(code) for part in (match[0], match[1], match[2]) if part}
+    words |= {word.lower() for word in re.findall(r"\w+", code)}
+    reads = words | {f"@{kind} {word}" for kind in _KINDS for word in words}
+    reads |= {"@files"} if _FILES.search(code) else set()
+    reads |= {"@random"} if _DRAWS.search(code) else set()
+    return frozenset(reads | ({"*"} if _CATALOG.search(code) else set()))
+
+
 _PYTHON = "services.execution.languages.python.guest"  #: tables and looks are those of Python
 
 
@@ -53,5 +74,10 @@ SQL = LanguageSpec(
     guest=Guest(packages=(_GUEST, _PYTHON), module=f"{_GUEST}.kernel", threads=6),
     codec=SqlCodec(),
     warm=(f"{_GUEST}.kernel",),
-    analysis=Analysis(names=names_by_pattern(_SETS, quoted_names=True), has_variables=False),
+    analysis=Analysis(
+        names=names_by_pattern(_SETS, _reads, quoted_names=True),
+        has_variables=False,
+        ambient=frozenset(["@settings"]),
+        folds=True,
+    ),
 )

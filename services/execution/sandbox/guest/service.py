@@ -64,6 +64,10 @@ class Kernel(Protocol):
 
     def look(self, request: Message) -> Message: ...
 
+    def digests(self, request: Message) -> Message: ...
+
+    def restore(self, request: Message) -> Message: ...
+
     def picture(self, request: Message) -> Message: ...
 
     def get(self, request: Message) -> Message: ...
@@ -81,7 +85,10 @@ class Kernel(Protocol):
 
 _size_of = len  #: as it was before any code could change it
 _DEPTH = 16  #: calls of C functions between the frame that judges and what it judges
-OPERATIONS = ("execute", "evaluate", "look", "picture", "get", "set", "list", "remove", "info", "packages")
+OPERATIONS = (
+    *("execute", "evaluate", "look", "digests", "restore", "picture", "get", "set", "list", "remove", "info"),
+    "packages",
+)
 
 
 class Relay:

@@ -10,12 +10,13 @@ from pydantic import JsonValue
 
 from services.execution.sandbox.host.streams import escaped
 from services.execution.sandbox.protocol.wire import Json
-from services.execution.sandbox.run import KernelError, Look, Value
+from services.execution.sandbox.run import Digest, KernelError, Look, Value
 from shared.contracts.execute import CodeError
 
 _KINDS = ("json", "table", "opaque")
 _LOOKS = ("json", "table", "figure", "opaque")
 _TEXT = 12_000
+_KEPT = 40_000  #: characters of a part that can be restored
 
 
 def outward(typed: Mapping[str, Json], content: Path | None, check: Callable[[Path], bool]) -> Value:
@@ -59,6 +60,20 @@ def looked(claimed: Json) -> Look | None:
         head=tuple(tuple(_cell(cell) for cell in row) for row in head if isinstance(row, list))
         if isinstance(head, list)
         else (),
+    )
+
+
+def digested(claimed: Json) -> Digest:
+    """Return a kernel's claim about what a name holds, bounded."""
+    if not isinstance(claimed, dict):
+        return Digest(None, why="its kernel does not know it")
+    refs, keep = claimed.get("refs"), claimed.get("keep")
+    return Digest(
+        value=_bounded(claimed["value"], 64) if isinstance(claimed.get("value"), str) else None,
+        shared=_bounded(claimed["shared"], 64) if isinstance(claimed.get("shared"), str) else None,
+        refs=tuple(sorted(_bounded(ref, 400) for ref in refs)) if isinstance(refs, list) else (),
+        why=_bounded(claimed["why"], 200) if isinstance(claimed.get("why"), str) else None,
+        keep=keep if isinstance(keep, str) and len(keep) <= _KEPT else None,
     )
 
 

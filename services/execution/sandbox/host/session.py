@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from threading import Event as Flag
 from typing import Literal, cast
@@ -22,6 +22,7 @@ from services.execution.sandbox.language import Codec, Sent
 from services.execution.sandbox.protocol.exact import Encoder, NotPlain
 from services.execution.sandbox.protocol.wire import Json
 from services.execution.sandbox.run import (
+    Digest,
     Isolation,
     KernelError,
     KernelInfo,
@@ -83,24 +84,33 @@ class Session:
         take: Take = "view",
         *,
         collect: Path | None = None,
+        number: int | None = None,
     ) -> Outcome:
         """The limits of the session count anew for each call; the outcome's files live as long as the session.
+
+        ``number``: by which warnings and traces know the code; the calls are counted without it.
 
         ``collect``: also bring out what the code has written, and keep the outcome's files in this folder.
         Raises: JobCancelled, KernelError.
         """
         with tracing.span("sandbox call", assay__language=self.language) as recorded:
-            outcome = self._executed(code, on_output, cancelled, take, collect)
+            outcome = self._executed(code, on_output, cancelled, take, collect, number)
             recorded.set(assay__verdict=outcome.verdict.value)
         return outcome
 
     def _executed(
-        self, code: str, on_output: OnOutput | None, cancelled: Flag | None, take: Take, collect: Path | None
+        self,
+        code: str,
+        on_output: OnOutput | None,
+        cancelled: Flag | None,
+        take: Take,
+        collect: Path | None,
+        number: int | None,
     ) -> Outcome:
         run = Run(self.language, code, limits=self._kernel.limits, take=take)
         kept = TemporaryFolder(self._folder.path if collect is None else collect, "call")
         with self._kernel.calling, PreparedRun(run, self._kernel.container.spec, self._folder) as prepared:
-            facts = self._kernel.call({**prepared.request, "once": False}, on_output, cancelled)
+            facts = self._kernel.call({**prepared.request, "once": False, "number": number}, on_output, cancelled)
             try:
                 for name in _files_of(facts):
                     self._kernel.fetch(name, facts)
@@ -144,6 +154,22 @@ class Session:
         claimed = self._kernel.ask(asked).get("looks") if names else {}
         looks = {name: claims.looked(claimed.get(name)) for name in names} if isinstance(claimed, dict) else {}
         return {name: look for name, look in looks.items() if look is not None}
+
+    def digests(self, reached: Iterable[str] | None = None) -> Mapping[str, Digest]:
+        """Return what every name holds, and, as names that begin with @, parts of the kernel itself.
+
+        ``reached``: those that code since the last time could come to; the others are not read again, and parts that
+        are not among them are left out. Raises: KernelError.
+        """
+        asked = None if reached is None else cast("Json", sorted(reached))
+        claimed = self._kernel.ask({"op": "digests", "reached": asked}).get("digests")
+        if not isinstance(claimed, dict):
+            raise gone()
+        return {name: claims.digested(each) for name, each in claimed.items()}
+
+    def restore(self, part: str, kept: str) -> None:
+        """Make a part of the kernel what it was when its digest was taken. Raises: KernelError."""
+        self._kernel.ask({"op": "restore", "part": part, "keep": kept})
 
     def picture(self, name: str) -> bytes:
         """A figure as PNG. Raises: KernelError when it is none."""

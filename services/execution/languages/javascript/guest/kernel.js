@@ -6,6 +6,7 @@ const path = require("node:path");
 const util = require("node:util");
 const vm = require("node:vm");
 const { createRequire } = require("node:module");
+const digesting = require("./digests.js");
 const { asTable, lookAt, rowsFrom, tableOf, tableOrigin } = require("./tables.js");
 const { decode, exactly, shapeOf, typeOf, view } = require("./values.js");
 
@@ -274,7 +275,9 @@ const own = new Set(Object.getOwnPropertyNames(globalThis));
 const programs = {
   execute(request, done) {
     calls += 1;
-    const filename = `${CODE}/main${calls === 1 ? "" : `_${calls}`}.js`;
+    const number = request.number ?? calls;
+    const filename = `${CODE}/main${number === 1 ? "" : `_${number}`}.js`;
+    codes.push(request.code);
     if (calls === 1) fs.writeFileSync(filename, request.code); // there is little space for more
     if (calls === 1 && request.seed !== null) seeded(request.seed);
     for (const frame of request.frames) globalThis[frame.name] = parse(fs.readFileSync(frame.path, "utf8"));
@@ -284,6 +287,7 @@ const programs = {
     return script === null ? imported(request.code, filename, done) : run({ script, boxed: true }, done);
   },
   evaluate(request, done) {
+    codes.push(request.code);
     return run({ script: compiled(`(${request.code}\n)`, `${CODE}/expression.js`), boxed: false }, done);
   },
 };
@@ -309,6 +313,10 @@ const operations = {
       looks[name] = lookAt(value, request.whole.includes(name) ? 10 : 1);
     }
     return { looks };
+  },
+  digests(request) {
+    digests ??= digesting.begin({ own, emptied, codes, require: globalThis.require, hidden, hand, valueOf });
+    return { digests: digests(request.reached) };
   },
   picture() {
     throw new TypeError("it is no figure");
@@ -366,6 +374,37 @@ const operations = {
     return { packages: { ...process.versions } };
   },
 };
+
+/** All code so far: functions whose source stands in none of it are a library's. */
+const codes = [];
+
+let digests = null; // from their first request on
+
+function valueOf(name) {
+  return evaluated(compiled(name, "name"));
+}
+
+function hand(value) {
+  handed = value;
+}
+
+/** Built-in objects that no global name leads to. */
+function hidden() {
+  const generator = function* () {};
+  const made = {
+    "generator function": Object.getPrototypeOf(generator),
+    "generator": generator.prototype ? Object.getPrototypeOf(generator.prototype) : null,
+    "async function": Object.getPrototypeOf(async () => {}),
+    "async generator function": Object.getPrototypeOf(async function* () {}),
+    "typed array": Object.getPrototypeOf(Uint8Array),
+    "typed array prototype": Object.getPrototypeOf(Uint8Array.prototype),
+    "array iterator": Object.getPrototypeOf([][Symbol.iterator]()),
+    "string iterator": Object.getPrototypeOf(""[Symbol.iterator]()),
+    "iterator": Object.getPrototypeOf(Object.getPrototypeOf([][Symbol.iterator]())),
+    "regular expression iterator": Object.getPrototypeOf("".matchAll(/a/g)),
+  };
+  return Object.fromEntries(Object.entries(made).filter(([, value]) => value));
+}
 
 /** Names that let, const and class made: they stand in no object, so they are read off the code. */
 const lexical = new Set();

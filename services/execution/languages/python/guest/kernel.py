@@ -11,8 +11,10 @@ from collections.abc import Callable, Mapping
 from importlib import metadata
 from typing import Any, cast
 
-from services.execution.languages.python.guest import tables
+from services.execution.languages.python.guest import reach, tables
+from services.execution.languages.python.guest.digests import Names, Surroundings
 from services.execution.languages.python.guest.libraries import seed_all, use_pandas
+from services.execution.languages.python.guest.parts import Parts, restore_random, stored_attributes
 from services.execution.languages.python.guest.soundness import demand_sound
 from services.execution.languages.python.guest.values import class_name, exactly, inward, listed, looks, outward, view
 from services.execution.sandbox.guest import service
@@ -20,6 +22,8 @@ from services.execution.sandbox.guest.displays import Displays, figure_of, pictu
 from services.execution.sandbox.guest.isolate import CODE, OUT, WORK, new_file
 from services.execution.sandbox.guest.program import compiled, run
 from services.execution.sandbox.protocol.wire import Json, Message
+
+_WARNED = "__warningregistry__"
 
 
 class PythonKernel:
@@ -36,6 +40,9 @@ class PythonKernel:
         if pyplot is not None:
             pyplot.show = lambda *_args, **_options: displays.show_open_figures()
         self._own = set(self.space)
+        self._around = Surroundings(self.space)
+        self._names = Names(self._around)
+        self._parts: Parts | None = None  #: from the first digests on
 
     @property
     def space(self) -> dict[str, object]:
@@ -55,7 +62,8 @@ class PythonKernel:
 
     def execute(self, request: Message) -> Message:
         self._calls += 1
-        name = f"{CODE}/main.py" if self._calls == 1 else f"{CODE}/main_{self._calls}.py"
+        number = request.get("number") or self._calls
+        name = f"{CODE}/main.py" if number == 1 else f"{CODE}/main_{number}.py"
         code = str(request["code"])
         if self._calls == 1:  # later ones are known to the tracebacks alone: there is little space
             with open(name, "w", encoding="utf-8", errors="surrogatepass") as handle:
@@ -63,10 +71,11 @@ class PythonKernel:
             self._module.__file__ = name
             self._own.add("__file__")
             sys.argv = [name]
-            seed_all(cast("int | None", request["seed"]))
+            if self._parts is None or request["seed"] is not None:
+                seed_all(cast("int | None", request["seed"]))
         for frame in cast("list[Mapping[str, str]]", request["frames"]):
             self.space[frame["name"]] = tables.given(frame, frame["dataframe"])
-        value = run(compiled(code, name), self.space)
+        value = self._run(code, name)
         service.flush()
         return self._described_result(value, str(request["take"]))
 
@@ -87,11 +96,38 @@ class PythonKernel:
         program = compiled(str(request["code"]), f"{CODE}/expression.py")
         if program.body is not None or program.last is None:
             raise SyntaxError("an expression is wanted, not statements")
+        self._will_run(str(request["code"]))
         value = run(program, self.space)
         reply: dict[str, Json] = {"value": view(value), "class": class_name(value)}
         if (file := request.get("file")) is not None:
             reply["typed"] = outward(value, f"{OUT}/{file}", str(file))
         return reply
+
+    def _run(self, code: str, name: str) -> object:
+        program = compiled(code, name)
+        self._will_run(code)
+        self.space.pop(_WARNED, None)  # each call has its own lines to warn of
+        return run(program, self.space)
+
+    def _will_run(self, code: str) -> None:
+        if self._parts is not None:
+            self._parts.will_store(stored_attributes(code, self.space))
+
+    def digests(self, request: Message) -> Message:
+        """``reached``: names and parts that code since the last time could come to; none where it could to all."""
+        if self._parts is None:
+            if self._calls == 0:
+                seed_all(None)  # before it is compared, not by the first call
+            self._parts = Parts(self._around)
+        self._parts.find_modules()
+        reached = None if request["reached"] is None else set(cast("list[str]", request["reached"]))
+        names = {name: value for name, value in self.space.items() if name not in self._own and name != _WARNED}
+        return {"digests": {**self._names.digests(names, reached), **self._parts.digests(reached)}}
+
+    def restore(self, request: Message) -> Message:
+        if request["part"] == reach.RANDOM:
+            restore_random(str(request["keep"]))
+        return {}
 
     def look(self, request: Message) -> Message:
         return looks(self.space, request)

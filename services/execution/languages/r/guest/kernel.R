@@ -13,6 +13,11 @@ local({
 
   for (part in c("json.R", "tables.R")) sys.source(file.path(guest, part), environment())
 
+  comparing <- new.env(parent = baseenv())
+  sys.source(file.path(guest, "digests.R"), comparing)
+  code_so_far <- ""
+  start <- NULL
+
   # closeAllConnections() takes ours too, and others may get their numbers; what they read from and write to is still there.
   lives <- function(connection, path) {
     tryCatch(isOpen(connection) && summary(connection)$description == path, error = function(problem) FALSE)
@@ -163,6 +168,7 @@ local({
     execute = function(request) {
       if (!is.null(request$seed)) set.seed(request$seed %% .Machine$integer.max)
       for (frame in request$frames) assign(frame$name, read_table(frame$path, frame$columns), envir = globalenv())
+      if (!is.null(start)) code_so_far <<- paste(code_so_far, request$code)
       described_result(run(request$code), request$take)
     },
     evaluate = function(request) {
@@ -176,6 +182,16 @@ local({
       looks <- lapply(names, function(name) look_at(get(name, envir = globalenv()), name %in% unlist(request$whole)))
       names(looks) <- names
       list(looks = if (length(looks)) looks else structure("{}", class = "json"))
+    },
+    digests = function(request) {
+      if (is.null(start)) start <<- comparing$digests_start()
+      list(digests = structure(json(comparing$digests(start, code_so_far)), class = "json"))
+    },
+    restore = function(request) {
+      if (request$part == "@random") {
+        assign(".Random.seed", as.integer(strsplit(request$keep, " ", fixed = TRUE)[[1L]]), envir = globalenv())
+      }
+      list()
     },
     picture = function(request) {
       value <- get(request$name, envir = globalenv(), inherits = FALSE)

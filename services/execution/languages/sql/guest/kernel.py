@@ -8,7 +8,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from services.execution.languages.python.guest import tables
+from services.execution.languages.python.guest.parts import Files
 from services.execution.languages.python.guest.values import exactly, shown_table, size_of
+from services.execution.languages.sql.guest.digests import catalog_digests
 from services.execution.sandbox.guest import service
 from services.execution.sandbox.guest.displays import Displays
 from services.execution.sandbox.guest.isolate import OUT, TEMPORARY, WORK
@@ -26,6 +28,8 @@ class SqlKernel:
 
         self._duckdb = duckdb
         self._locked = False
+        self._code: list[str] = []
+        self._files = Files()
         self._database = duckdb.connect(
             ":memory:",
             config={
@@ -77,6 +81,7 @@ class SqlKernel:
     def _run(self, code: str) -> Any:
         """The rows of the last query as an Arrow table; ``None`` when no statement was one."""
         result = None
+        self._code.append(code)
         for statement in self._database.extract_statements(code):
             kinds = " ".join(str(kind) for kind in statement.expected_result_type)
             changes = "CHANGED_ROWS" in kinds
@@ -110,6 +115,12 @@ class SqlKernel:
             cell = result.column(0)[0].as_py() if result.num_rows else None
             reply["typed"] = {"type": str(result.schema.field(0).type), "text": str(cell)[:10_000], **exactly(cell)}
         return reply
+
+    def digests(self, _request: Message) -> Message:
+        return {"digests": catalog_digests(self._database, self._code, self._files)}
+
+    def restore(self, _request: Message) -> Message:
+        return {}
 
     def look(self, request: Message) -> Message:
         there = self._tables()

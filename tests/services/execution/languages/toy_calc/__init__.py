@@ -15,7 +15,7 @@ SPEC = LanguageSpec(
     guest=Guest(packages=(_GUEST,), module=f"{_GUEST}.kernel"),
     codec=Codec(),
     warm=(f"{_GUEST}.kernel",),
-    analysis=Analysis(names=names_by_pattern(re.compile(r"^\s*(\w+)\s*=", re.M))),
+    analysis=Analysis(names=names_by_pattern(re.compile(r"^\s*(\w+)\s*=", re.M), lambda _code: frozenset("*"))),
 )
 
 

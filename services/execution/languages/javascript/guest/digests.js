@@ -1,0 +1,515 @@
+// What every name holds, in short: equal digests are equal values, down to which parts of them are one object.
+"use strict";
+
+const { createHash } = require("node:crypto");
+const fs = require("node:fs");
+const inspector = require("node:inspector");
+const Module = require("node:module");
+const path = require("node:path");
+const util = require("node:util");
+const vm = require("node:vm");
+
+const FOLDERS = ["/work", "/tmp", "/dev/shm"];
+
+/** A reader of this realm's values, with built-ins of its own: the code may have changed ours. */
+function begin(kernel) {
+  const session = new inspector.Session();
+  session.connect();
+  const post = (method, parameters) => {
+    let failure = null;
+    let reply = null;
+    session.post(method, parameters, (error, result) => {
+      failure = error;
+      reply = result;
+    });
+    if (failure !== null) throw new Error(failure.message);
+    return reply;
+  };
+  const host = { Module, createHash, folders: FOLDERS, fs, kernel, path, post, process, realm: globalThis, types: util.types };
+  return vm.runInContext(`(${reader})`, vm.createContext({}))(host);
+}
+
+function reader({ Module, createHash, folders, fs, kernel, path, post, process, realm, types }) {
+  const MILLISECONDS = 400;
+  const DEEPEST = 300;
+  const HELD = Symbol.for("assay.digested");
+  const WORD = /[\p{ID_Start}_$][\p{ID_Continue}$]*/gu;
+  const LEADS = new Map([
+    ...["eval", "Function", "globalThis", "global", "AsyncFunction"].map((word) => [word, "*"]),
+    ...["require", "import", "process", "module", "console"].map((word) => [word, "@library"]),
+  ]);
+  const toSource = Function.prototype.toString;
+  const read = { map: Map.prototype.entries, set: Set.prototype.values, time: Date.prototype.getTime };
+  const hash = (data) => createHash("sha256").update(data).digest("hex").slice(0, 32);
+
+  class NotDetermined extends Error {}
+
+  // -- what was there before any code -------------------------------------------------------------------------------
+
+  const intrinsics = new Map(); // object -> name
+  const note = (name, value) => {
+    if ((typeof value !== "object" && typeof value !== "function") || value === null || intrinsics.has(value)) return;
+    intrinsics.set(value, name);
+  };
+  for (const name of Reflect.ownKeys(realm)) {
+    const held = Reflect.getOwnPropertyDescriptor(realm, name);
+    if (typeof name !== "string" || !("value" in held) || !kernel.own.has(name)) continue;
+    note(name, held.value);
+    if (typeof held.value === "function") note(`${name}.prototype`, held.value.prototype);
+  }
+  const hidden = kernel.hidden();
+  for (const name of Object.keys(hidden)) note(`hidden ${name}`, hidden[name]);
+  intrinsics.delete(realm);
+
+  const shape = (value) => {
+    const held = new Map();
+    for (const key of Reflect.ownKeys(value)) held.set(key, Reflect.getOwnPropertyDescriptor(value, key));
+    return held;
+  };
+  const same = (a, b) => a !== undefined && b !== undefined && Object.is(a.value, b.value) && a.get === b.get && a.set === b.set;
+  const UNCOMPARED = new Set(["process", "process.prototype"]);
+  const before = new Map();
+  for (const [value, name] of intrinsics) if (!UNCOMPARED.has(name)) before.set(value, shape(value));
+  const globals = shape(realm);
+  const pending = () => {
+    const counts = new Map();
+    for (const each of process.getActiveResourcesInfo()) counts.set(each, (counts.get(each) ?? 0) + 1);
+    return counts;
+  };
+  const waiting = pending();
+  const listeners = new Map(process.eventNames().map((name) => [name, process.listenerCount(name)]));
+
+  // -- functions: what only the inspector sees ----------------------------------------------------------------------
+
+  const ids = new Map();
+  const remote = (value) => {
+    kernel.hand(value);
+    return post("Runtime.evaluate", { expression: 'globalThis[Symbol.for("assay.handed")]', objectGroup: "assay" }).result;
+  };
+  const real = (objectId) => {
+    const caught = [];
+    kernel.hand(caught);
+    const declaration = 'function () { globalThis[Symbol.for("assay.handed")][0] = this; }';
+    post("Runtime.callFunctionOn", { objectId, functionDeclaration: declaration, objectGroup: "assay" });
+    kernel.hand(undefined);
+    return caught[0];
+  };
+  const inside = (value) => {
+    const { objectId } = remote(value);
+    kernel.hand(undefined);
+    const shown = post("Runtime.getProperties", { objectId, ownProperties: true });
+    const internal = new Map((shown.internalProperties ?? []).map((each) => [each.name, each.value]));
+    return { internal, secrets: shown.privateProperties ?? [] };
+  };
+  const scopes = (value) => {
+    const { internal } = inside(value);
+    const list = internal.get("[[Scopes]]");
+    if (list === undefined) return null;
+    const found = [];
+    for (const { value: scope } of post("Runtime.getProperties", { objectId: list.objectId, ownProperties: true }).result) {
+      const kind = String(scope?.description ?? "").replace(/ .*/, "");
+      if (kind === "Global" || kind === "Script" || scope === undefined) continue;
+      if (kind === "Module") throw new NotDetermined("a function of a module cannot be compared");
+      const made = real(scope.objectId);
+      found.push(made?.object ?? made);
+    }
+    return found;
+  };
+
+  // -- values -------------------------------------------------------------------------------------------------------
+
+  class Reader {
+    constructor(names, until) {
+      this.names = names;
+      this.until = until;
+      this.changing = new Set();
+      this.refs = new Set();
+      this.parts = [];
+      this.numbers = new Map();
+      this.depth = 0;
+      this.count = 0;
+    }
+    tag(text) {
+      this.parts.push(`${text.length}:${text}`);
+    }
+    digest() {
+      return hash(this.parts.join(""));
+    }
+    words(text) {
+      for (const [word] of text.matchAll(WORD)) {
+        this.refs.add(word);
+        if (LEADS.has(word)) this.refs.add(LEADS.get(word));
+      }
+    }
+    value(value) {
+      switch (typeof value) {
+        case "undefined": return this.parts.push("u;");
+        case "boolean": return this.parts.push(value ? "T" : "F");
+        case "number": return this.parts.push(Object.is(value, -0) ? "n-0;" : `n${value};`);
+        case "bigint": return this.parts.push(`i${value};`);
+        case "string": return this.parts.push(`s${value.length}:${value}`);
+        case "symbol": return this.tag(`symbol ${Symbol.keyFor(value) ?? value.description ?? ""}`);
+        default: return value === null ? this.parts.push("0;") : this.object(value);
+      }
+    }
+    object(value) {
+      this.count += 1;
+      if (this.count % 256 === 0 && Date.now() > this.until) throw new NotDetermined("comparing it takes too long");
+      if (this.depth > DEEPEST) throw new NotDetermined("it is nested too deeply to compare");
+      if (intrinsics.has(value)) {
+        this.tag(`built in ${intrinsics.get(value)}`);
+        if (value === process || value === realm.require || value === realm.console) this.refs.add("@library");
+        return;
+      }
+      if (value === realm) {
+        this.refs.add("*");
+        return this.tag("global");
+      }
+      const number = this.numbers.get(value);
+      if (number !== undefined) return this.parts.push(`@${number};`);
+      this.numbers.set(value, this.numbers.size);
+      this.changing.add(value);
+      this.depth += 1;
+      try {
+        if (typeof value === "function") this.function(value);
+        else this.plain(value);
+      } finally {
+        this.depth -= 1;
+      }
+    }
+    named(value) {
+      const name = this.depth > 1 && typeof value === "function" ? Reflect.getOwnPropertyDescriptor(value, "name")?.value : undefined;
+      if (typeof name !== "string" || this.names.get(name) !== value) return false;
+      this.tag(`named ${name}`);
+      this.refs.add(name);
+      this.changing.delete(value);
+      return true;
+    }
+    function(value) {
+      if (this.named(value)) return;
+      if (types.isProxy(value)) throw new NotDetermined("a proxy cannot be compared");
+      const source = toSource.call(value);
+      this.tag(source);
+      if (source.endsWith("{ [native code] }")) {
+        const { internal } = inside(value);
+        if (!internal.has("[[TargetFunction]]")) return this.library(value);
+        for (const name of ["[[TargetFunction]]", "[[BoundThis]]", "[[BoundArgs]]"]) this.inner(internal.get(name));
+        return this.properties(value, new Set(["name", "length"]));
+      }
+      if (!kernel.codes.some((code) => code.includes(source))) return this.library(value);
+      this.words(source);
+      for (const scope of scopes(value) ?? []) this.object(scope);
+      const extra = new Set(["name", "length", "arguments", "caller"]);
+      const made = Reflect.getOwnPropertyDescriptor(value, "prototype")?.value;
+      if (made !== undefined && made !== null && Reflect.ownKeys(made).every((key) => key === "constructor") && !source.startsWith("class")) extra.add("prototype");
+      this.properties(value, extra);
+      const parent = Reflect.getPrototypeOf(value);
+      if (parent === null || !/^(hidden|Function)/.test(intrinsics.get(parent) ?? "")) this.value(parent);
+    }
+    library(value) {
+      const name = modules().get(value);
+      if (name === undefined) throw new NotDetermined("a function that is not of the code cannot be compared");
+      this.changing.delete(value);
+      this.tag(name);
+      this.refs.add("@library");
+    }
+    inner(shown) {
+      if (shown === undefined) return this.tag("none");
+      if (shown.objectId !== undefined) return this.value(real(shown.objectId));
+      return this.tag(`${shown.type} ${shown.unserializableValue ?? String(shown.value)}`);
+    }
+    plain(value) {
+      if (types.isProxy(value)) throw new NotDetermined("a proxy cannot be compared");
+      const module = modules().get(value);
+      if (module !== undefined) {
+        this.changing.delete(value);
+        this.refs.add("@library");
+        return this.tag(module);
+      }
+      const skipped = new Set();
+      const opaque = this.content(value, skipped);
+      const parent = Reflect.getPrototypeOf(value);
+      const known = parent === null ? "null" : intrinsics.get(parent);
+      if (opaque && known !== undefined && !ORDINARY.has(known)) throw new NotDetermined(`${known.replace(/^hidden |\.prototype$/g, "")} objects cannot be compared`);
+      if (parent === null) this.tag("no prototype");
+      else if (!this.isMadeByNamed(parent)) this.value(parent);
+      if (!Object.isExtensible(value)) this.tag("closed");
+      if (opaque && known === undefined) this.secrets(value, parent);
+      this.properties(value, skipped);
+    }
+    /** Put its name in the place of the prototype of a class that a name of the code holds. */
+    isMadeByNamed(parent) {
+      const maker = Reflect.getOwnPropertyDescriptor(parent, "constructor")?.value;
+      const name = typeof maker === "function" ? Reflect.getOwnPropertyDescriptor(maker, "name")?.value : undefined;
+      if (typeof name !== "string" || this.names.get(name) !== maker || maker.prototype !== parent) return false;
+      this.tag(`made by ${name}`);
+      this.refs.add(name);
+      return true;
+    }
+    /** What stands in no property; whether that may be more than is known. */
+    content(value, skipped) {
+      if (Array.isArray(value)) {
+        this.tag(`array ${value.length}`);
+        skipped.add("length");
+      } else if (types.isMap(value)) {
+        this.tag("map");
+        for (const [key, each] of read.map.call(value)) {
+          this.value(key);
+          this.value(each);
+        }
+      } else if (types.isSet(value)) {
+        this.tag("set");
+        for (const each of read.set.call(value)) this.value(each);
+      } else if (types.isDate(value)) this.tag(`date ${read.time.call(value)}`);
+      else if (types.isRegExp(value)) this.tag(`pattern ${RegExp.prototype.toString.call(value)}`);
+      else if (types.isAnyArrayBuffer(value)) this.tag(`buffer ${hash(new Uint8Array(value))}`);
+      else if (ArrayBuffer.isView(value)) {
+        this.tag(`view ${value.constructor?.name} ${value.byteOffset} ${value.byteLength} ${value.length}`);
+        this.value(value.buffer);
+        if (!types.isDataView(value)) for (let at = 0; at < value.length; at += 1) skipped.add(String(at));
+      } else if (types.isNativeError(value)) {
+        this.tag("error");
+        skipped.add("stack");
+      } else if (types.isBoxedPrimitive(value)) this.tag(`boxed ${typeof value.valueOf()} ${String(value.valueOf())}`);
+      else if (types.isArgumentsObject(value)) this.tag("arguments");
+      else if (OPAQUE.some(([is]) => is(value))) {
+        throw new NotDetermined(`${OPAQUE.find(([is]) => is(value))[1]} cannot be compared`);
+      } else return true;
+      return false;
+    }
+    secrets(value, parent) {
+      for (let each = parent; each !== null && !intrinsics.has(each); each = Reflect.getPrototypeOf(each)) {
+        const maker = Reflect.getOwnPropertyDescriptor(each, "constructor")?.value;
+        if (typeof maker !== "function") continue;
+        const source = toSource.call(maker);
+        if (!kernel.codes.some((code) => code.includes(source))) throw new NotDetermined("an object of a library cannot be compared");
+        if (!source.includes("#")) continue;
+        for (const { name, value: held } of inside(value).secrets) {
+          this.tag(name);
+          this.inner(held);
+        }
+      }
+    }
+    properties(value, skipped) {
+      const keys = Reflect.ownKeys(value);
+      this.tag(String(keys.length));
+      for (const key of keys) {
+        if (skipped.has(key)) continue;
+        const held = Reflect.getOwnPropertyDescriptor(value, key);
+        this.value(key);
+        if (!(held.writable !== false && held.enumerable && held.configurable)) this.tag(`${held.writable} ${held.enumerable} ${held.configurable}`);
+        if ("value" in held) this.value(held.value);
+        else {
+          this.value(held.get);
+          this.value(held.set);
+        }
+      }
+    }
+  }
+
+  const ORDINARY = new Set(["null", "Object.prototype", "Function.prototype", "Error.prototype", "hidden generator prototype"]);
+  const OPAQUE = [
+    [types.isPromise, "a promise"],
+    [types.isGeneratorObject, "a generator"],
+    [types.isWeakMap, "a weak map"],
+    [types.isWeakSet, "a weak set"],
+    [types.isMapIterator, "an iterator"],
+    [types.isSetIterator, "an iterator"],
+    [types.isModuleNamespaceObject, "a module"],
+    [types.isExternal, "a native object"],
+  ];
+
+  /** The modules that Node has loaded, and what they export. */
+  let known = null;
+  function modules() {
+    if (known !== null) return known;
+    known = new Map();
+    const loaded = new Set(process.moduleLoadList);
+    for (const name of Module.builtinModules) {
+      if (!loaded.has(`NativeModule ${name}`)) continue;
+      const held = process.getBuiltinModule?.(name) ?? kernel.require(name);
+      known.set(held, `module ${name}`);
+      for (const key of Reflect.ownKeys(held)) {
+        const each = Reflect.getOwnPropertyDescriptor(held, key)?.value;
+        if ((typeof each === "function" || (typeof each === "object" && each !== null)) && !known.has(each)) known.set(each, `${name}.${String(key)}`);
+        if (typeof each === "function" && each.prototype && !known.has(each.prototype)) known.set(each.prototype, `${name}.${String(key)}.prototype`);
+      }
+    }
+    return known;
+  }
+
+  const isOfCode = (value) => typeof value === "function" && kernel.codes.some((code) => code.includes(toSource.call(value)));
+
+  const exported = new Map(); // what the modules that Node had loaded exported before any code
+  for (const held of modules().keys()) exported.set(held, shape(held));
+
+  // -- parts of the kernel ------------------------------------------------------------------------------------------
+
+  const files = new Map();
+  const PARTS = {
+    "@builtins"(reader) {
+      for (const [kind, count] of pending()) {
+        if (count > (waiting.get(kind) ?? 0) && kind !== "FSReqCallback") throw new NotDetermined("work of the code is still pending (a timer, a promise, a server)");
+      }
+      for (const [value, was] of before) {
+        const now = shape(value);
+        for (const key of new Set([...was.keys(), ...now.keys()])) {
+          const old = was.get(key);
+          if (same(old, now.get(key))) continue;
+          reader.tag(`${intrinsics.get(value)} ${String(key)}`);
+          changed(reader, now.get(key));
+        }
+      }
+      for (const [key, was] of globals) {
+        const now = Reflect.getOwnPropertyDescriptor(realm, key);
+        if (same(was, now) || typeof key === "symbol") continue;
+        if (was.get !== undefined && now !== undefined && "value" in now && modules().has(now.value)) continue; // loaded when first used
+        reader.tag(`global ${String(key)}`);
+        changed(reader, now);
+      }
+    },
+    "@process"(reader) {
+      reader.tag(JSON.stringify(Object.entries({ ...process.env }).sort()));
+      reader.tag(JSON.stringify([process.cwd(), process.umask(), process.argv, String(process.exitCode)]));
+      for (const name of process.eventNames()) {
+        const count = process.listenerCount(name);
+        if (count !== (listeners.get(name) ?? 0) && !["uncaughtException", "SIGINT"].includes(name)) reader.tag(`${String(name)} ${count}`);
+      }
+    },
+    "@modules"(reader) {
+      for (const [held, name] of modules()) {
+        const was = exported.get(held);
+        if (was === undefined && typeof held !== "object" && typeof held !== "function") continue;
+        for (const key of Reflect.ownKeys(held)) {
+          const now = Reflect.getOwnPropertyDescriptor(held, key);
+          if (was === undefined ? !isOfCode(now.value) : same(was.get(key), now) || now.get !== undefined) continue;
+          reader.tag(`${name} ${String(key)}`);
+          reader.value(now.value);
+        }
+      }
+      for (const [file, module] of Object.entries(Module._cache)) {
+        if (!folders.some((folder) => file.startsWith(`${folder}/`))) continue;
+        reader.tag(file);
+        kernel.codes.push(fs.readFileSync(file, "utf8"));
+        reader.value(module.exports);
+        kernel.codes.pop();
+      }
+    },
+    "@files"(reader) {
+      const todo = [...folders];
+      while (todo.length > 0) {
+        const folder = todo.pop();
+        let names = [];
+        try {
+          names = fs.readdirSync(folder).sort();
+        } catch {
+          continue;
+        }
+        for (const name of names) {
+          const file = path.join(folder, name);
+          const state = fs.lstatSync(file, { bigint: true });
+          const mark = `${state.mtimeNs} ${state.size} ${state.ino}`;
+          let content = "";
+          if (state.isDirectory()) todo.push(file);
+          else if (state.isFile()) {
+            content = files.get(file)?.mark === mark ? files.get(file).content : hashed(file);
+            files.set(file, { mark, content });
+          }
+          reader.tag(`${file} ${state.mode} ${content}`);
+        }
+      }
+    },
+  };
+  function hashed(file) {
+    try {
+      return hash(fs.readFileSync(file));
+    } catch (error) {
+      return String(error.code);
+    }
+  }
+  function changed(reader, held) {
+    if (held === undefined) return reader.tag("gone");
+    reader.value(held.value);
+    reader.value(held.get);
+    return reader.value(held.set);
+  }
+
+  // -- all names ----------------------------------------------------------------------------------------------------
+
+  function said(reader, work) {
+    try {
+      work();
+      return { value: reader.digest(), refs: [...reader.refs] };
+    } catch (error) {
+      const why = error instanceof NotDetermined ? error.message : `comparing it failed: ${String(error?.message).slice(0, 100)}`;
+      return { value: null, why, refs: [...reader.refs, "@library"] };
+    }
+  }
+
+  function held() {
+    const names = new Map();
+    for (const name of Object.getOwnPropertyNames(realm)) {
+      if (kernel.own.has(name) || kernel.emptied.has(name)) continue;
+      const each = Reflect.getOwnPropertyDescriptor(realm, name);
+      names.set(name, "value" in each ? each.value : each);
+    }
+    for (const name of post("Runtime.globalLexicalScopeNames", {}).names) {
+      try {
+        names.set(name, kernel.valueOf(name));
+      } catch {
+        names.set(name, undefined); // declared, and never given a value
+      }
+    }
+    return names;
+  }
+
+  /** Each name as it was read last: those that code could not reach are not read again. */
+  let last = new Map();
+
+  return function digests(reached) {
+    known = null;
+    const until = Date.now() + MILLISECONDS;
+    const names = held();
+    const among = reached === null ? null : new Set(reached);
+    const made = {};
+    const now = new Map();
+    const holders = new Map();
+    const leader = new Map([...names.keys()].map((name) => [name, name]));
+    const first = (name) => {
+      let at = name;
+      while (leader.get(at) !== at) at = leader.get(at);
+      return at;
+    };
+    for (const [name, value] of names) {
+      let each = last.get(name);
+      if (each === undefined || among === null || among.has(name) || !Object.is(each.value, value)) {
+        const reader = new Reader(names, until);
+        each = { value, made: said(reader, () => reader.value(value)), changing: reader.changing };
+      }
+      now.set(name, each);
+      made[name] = { ...each.made };
+      for (const object of each.changing) {
+        if (holders.has(object)) leader.set(first(name), first(holders.get(object)));
+        else holders.set(object, name);
+      }
+    }
+    last = now;
+    const groups = new Map();
+    for (const name of [...names.keys()].sort()) groups.set(first(name), [...(groups.get(first(name)) ?? []), name]);
+    for (const group of groups.values()) {
+      if (group.length === 1) continue;
+      const reader = new Reader(names, until);
+      const together = said(reader, () => group.forEach((name) => reader.value(names.get(name))));
+      for (const name of group) made[name].shared = hash(`${group} ${together.value}`);
+    }
+    for (const [name, readPart] of Object.entries(PARTS)) {
+      if (reached !== null && !reached.includes(name)) continue;
+      const reader = new Reader(names, until);
+      made[name] = said(reader, () => readPart(reader));
+    }
+    post("Runtime.releaseObjectGroup", { objectGroup: "assay" });
+    return made;
+  };
+}
+
+module.exports = { begin };

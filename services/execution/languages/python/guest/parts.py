@@ -1,0 +1,330 @@
+"""What the interpreter itself holds: built-ins, options of libraries, the process, files, random state."""
+
+from __future__ import annotations
+
+import ast
+import base64
+import builtins
+import decimal
+import gc
+import locale
+import logging
+import os
+import pickle
+import random
+import re
+import signal
+import stat
+import sys
+import threading
+import time
+import types
+import warnings
+from collections.abc import Callable, Container, Iterator, Mapping
+from hashlib import sha256
+from typing import Any
+
+from services.execution.languages.python.guest import reach
+from services.execution.languages.python.guest.digests import NotDetermined, Reader, Surroundings
+from services.execution.sandbox.guest.isolate import CODE, OUT, SHARED_MEMORY, TEMPORARY, WORK
+from services.execution.sandbox.protocol.wire import Json
+
+globals()["__builtins__"] = dict(vars(builtins))
+
+_SECONDS = 0.3
+_FOLDERS = (WORK, TEMPORARY, SHARED_MEMORY)
+_MISSING = object()
+_MANY = 300  #: attributes of new names that one piece of code may set
+
+
+class Parts:
+    """The interpreter as code finds it, compared with how it was before any ran."""
+
+    def __init__(self, around: Surroundings) -> None:
+        self._around = around
+        self._builtins = dict(vars(builtins))
+        self._modules = set(sys.modules)
+        self._threads = {thread.ident for thread in threading.enumerate()}
+        self._streams = (sys.stdin, sys.stdout, sys.stderr, sys.displayhook, sys.excepthook)
+        self._handlers = {number: signal.getsignal(number) for number in _SIGNALS}
+        self._rc: dict[str, object] | None = None
+        self._files = Files()
+        self._stored: set[str] = set()  #: attributes that the code may have set
+        self._stores_any = False
+        self._owned: tuple[int, list[tuple[object, Mapping[str, object]]]] = (0, [])
+        self._before: dict[str, dict[int, tuple[object, object]]] = {}  #: attribute -> owner -> owner and value
+
+    # -- attributes of libraries ---------------------------------------------------------------------------------------
+
+    def will_store(self, attributes: set[str]) -> None:
+        """Note how the libraries' attributes of these names are, before code runs that may set them."""
+        new = attributes - self._stored
+        if len(new) > _MANY:
+            self._stores_any = True
+            return
+        for name in new:
+            self._stored.add(name)
+            self._before[name] = {id(owner): (owner, held[name]) for owner, held in self._owners() if name in held}
+
+    def _patches(self, reader: Reader) -> None:
+        if self._stores_any:
+            raise NotDetermined("attributes are set whose names are not in the code")
+        named = {id(value) for value in self._around.space.values() if isinstance(value, types.ModuleType)}
+        for name in sorted(self._stored):
+            before = self._before[name]
+            for owner, held in self._owners():
+                if name not in held and id(owner) not in before:
+                    continue
+                was, now = before.get(id(owner), (None, _MISSING))[1], held.get(name, _MISSING)
+                if was is not now and self._is_patch(owner, held, was, now, named):
+                    reader.tag(f"{held.get('__module__')} {held.get('__qualname__')} {held.get('__name__')} {name}")
+                    if now is not _MISSING:
+                        reader.value(now)
+
+    def _is_patch(self, owner: object, held: Mapping[str, object], was: object, now: object, named: set[int]) -> bool:
+        """Return whether the code made this change: a library that loads sets its own attributes."""
+        module = held.get("__module__") if isinstance(owner, type) else held.get("__name__")
+        if not isinstance(module, str) or self._around.is_own(module) or module.startswith("services."):
+            return False
+        if self._is_own(now):
+            return True
+        if module not in self._modules:  # loaded since: what it was is not known
+            return id(owner) in named
+        return not isinstance(now, types.ModuleType) or was is not _MISSING
+
+    def _owners(self) -> list[tuple[object, Mapping[str, object]]]:
+        """Return every module, and every class that stands in one, with what they hold."""
+        if self._owned[0] != len(sys.modules):
+            self._owned = (len(sys.modules), list(_owners()))
+        return self._owned[1]
+
+    def _is_own(self, value: object) -> bool:
+        value = getattr(value, "fget", None) or getattr(value, "__func__", None) or value
+        if isinstance(value, types.FunctionType):
+            return value.__globals__ is self._around.space or self._around.is_own(value.__module__)
+        return self._around.is_own(type(value).__module__ if not isinstance(value, type) else value.__module__)
+
+    # -- all parts -----------------------------------------------------------------------------------------------------
+
+    def find_modules(self) -> None:
+        """Note the modules that the code has brought."""
+        for name, module in list(sys.modules.items()):
+            if name in self._modules or name in self._around.modules or not isinstance(module, types.ModuleType):
+                continue
+            file = getattr(module, "__file__", None)
+            if module.__spec__ is None or (isinstance(file, str) and file.startswith((*_FOLDERS, CODE, OUT))):
+                self._around.modules[name] = module
+
+    def digests(self, reached: Container[str] | None) -> dict[str, dict[str, Json]]:
+        """Return the digests of the parts that code could reach."""
+        readers: dict[str, Callable[[Reader], None]] = {
+            reach.BUILTINS: self._changed_builtins,
+            reach.PATCHES: self._patches,
+            reach.OPTIONS: self._options,
+            reach.PROCESS: self._process,
+            reach.MODULES: self._own_modules,
+            reach.FILES: self._file_contents,
+            reach.RANDOM: _random,
+        }
+        made = {name: self._read(read) for name, read in readers.items() if reached is None or name in reached}
+        if "duckdb" in sys.modules:
+            why = "what the tables of DuckDB hold cannot be compared"
+            made[reach.DUCKDB] = {"value": None if self._uses_duckdb() else "", "why": why, "refs": []}
+        if reach.RANDOM in made:
+            made[reach.RANDOM].update(keep=_kept_random(), refs=[])
+        return made
+
+    def _read(self, read: Callable[[Reader], None]) -> dict[str, Json]:
+        reader = Reader(self._around, time.perf_counter() + _SECONDS, [])
+        try:
+            read(reader)
+        except NotDetermined as refused:
+            return {"value": None, "why": str(refused), "refs": sorted(reader.refs)}
+        except Exception as error:  # a library refuses in its own way
+            return {"value": None, "why": f"comparing it raised {type(error).__name__}", "refs": []}
+        return {"value": reader.digest(), "refs": sorted(reader.refs)}
+
+    def _uses_duckdb(self) -> bool:
+        space = self._around.space.values()
+        return any(isinstance(value, types.ModuleType) and value.__name__ == "duckdb" for value in space)
+
+    def _changed_builtins(self, reader: Reader) -> None:
+        if any(each.ident not in self._threads and each.is_alive() for each in threading.enumerate()):
+            raise NotDetermined("a thread of the code is still running")
+        now = vars(builtins)
+        for name in sorted(now.keys() | self._builtins.keys()):
+            if name != "_" and now.get(name, _MISSING) is not self._builtins.get(name, _MISSING):
+                reader.tag(name)
+                if name in now:
+                    reader.value(now[name])
+        streams = (sys.stdin, sys.stdout, sys.stderr, sys.displayhook, sys.excepthook)
+        for number, (stream, was) in enumerate(zip(streams, self._streams, strict=True)):
+            if stream is not was:
+                reader.tag(f"stream {number}")
+                reader.value(stream)
+        reader.tag(f"{sys.getrecursionlimit()} {sys.get_int_max_str_digits()}")
+
+    def _own_modules(self, reader: Reader) -> None:
+        for name in sorted(self._around.modules):
+            if sys.modules.get(name) is self._around.modules[name]:
+                reader.tag(name)
+                reader.value(sys.modules[name])
+
+    def _process(self, reader: Reader) -> None:
+        reader.made(sorted(os.environ.items()))
+        mask = os.umask(0o022)
+        os.umask(mask)
+        reader.made([os.getcwd(), mask, gc.isenabled(), [str(each) for each in sys.path], sys.dont_write_bytecode])
+        for number in _SIGNALS:
+            if signal.getsignal(number) is not self._handlers[number]:
+                reader.tag(str(number))
+                reader.value(signal.getsignal(number))
+        for hooks in (sys.meta_path, sys.path_hooks):
+            reader.tag(str([getattr(hook, "__qualname__", type(hook).__qualname__) for hook in hooks]))
+
+    def _options(self, reader: Reader) -> None:
+        reader.tag(repr(decimal.getcontext()) + repr(decimal.DefaultContext))
+        reader.tag(locale.setlocale(locale.LC_ALL))
+        reader.made([tuple(map(repr, each)) for each in warnings.filters])
+        reader.made(list(_loggers()))
+        numpy: Any = sys.modules.get("numpy")
+        if numpy is not None:
+            reader.made([sorted(map(repr, numpy.get_printoptions().items())), numpy.geterr()])
+            reader.value(numpy.geterrcall())
+        pandas: Any = sys.modules.get("pandas._config.config")
+        if pandas is not None:
+            reader.made(pandas._global_config)
+        matplotlib: Any = sys.modules.get("matplotlib")
+        if matplotlib is not None:
+            reader.made({name: repr(dict.get(matplotlib.rcParams, name)) for name in sorted(matplotlib.rcParams)})
+        pyplot: Any = sys.modules.get("matplotlib.pyplot")
+        if pyplot is not None and pyplot.get_fignums():
+            raise NotDetermined("a figure is still open")
+
+    def _file_contents(self, reader: Reader) -> None:
+        reader.tag(self._files.read())
+
+
+class Files:
+    """The files that code can write, with what is in them; those that have not changed are not read again."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[tuple[int, int, int], str]] = {}
+
+    def read(self) -> str:
+        """Return a line for each file."""
+        known: dict[str, tuple[tuple[int, int, int], str]] = {}
+        lines: list[str] = []
+        for path, state in _tree():
+            kept = self._known.get(path)
+            mark = (state.st_mtime_ns, state.st_size, state.st_ino)
+            if stat.S_ISREG(state.st_mode):
+                content = kept[1] if kept is not None and kept[0] == mark else _content(path)
+                known[path] = (mark, content)
+            else:
+                content = os.readlink(path) if stat.S_ISLNK(state.st_mode) else ""
+            lines.append(f"{path} {state.st_mode:o} {content}")
+        self._known = known
+        return "\n".join(lines)
+
+
+_SIGNALS = (signal.SIGALRM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGTERM, signal.SIGCHLD)
+
+
+def _owners() -> Iterator[tuple[Any, Mapping[str, object]]]:
+    """Yield every module, and every class that stands in one, with what they hold."""
+    seen: set[int] = set()
+    for module in list(sys.modules.values()):
+        if not isinstance(module, types.ModuleType):
+            continue
+        held = vars(module)
+        yield module, held
+        for each in list(held.values()):
+            if isinstance(each, type) and id(each) not in seen:
+                seen.add(id(each))
+                yield each, vars(each)
+
+
+def _loggers() -> Iterator[tuple[str, int, int, bool, bool]]:
+    known = {"root": logging.root, **logging.root.manager.loggerDict}
+    yield ("", logging.root.manager.disable, 0, False, False)
+    for name, logger in sorted(known.items()):
+        if isinstance(logger, logging.Logger) and (logger.level or logger.handlers or logger.disabled):
+            yield (name, logger.level, len(logger.handlers), logger.propagate, logger.disabled)
+
+
+def _tree() -> Iterator[tuple[str, os.stat_result]]:
+    """Yield what stands in the folders that code can write to."""
+    todo = list(_FOLDERS)
+    while todo:
+        folder = todo.pop()
+        try:
+            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        except OSError:
+            continue
+        for entry in entries:
+            if entry.name == "__pycache__" or (folder == TEMPORARY and entry.name.startswith(("matplotlib", "duckdb"))):
+                continue
+            state = entry.stat(follow_symlinks=False)
+            yield entry.path, state
+            if stat.S_ISDIR(state.st_mode):
+                todo.append(entry.path)
+
+
+def _content(path: str) -> str:
+    hashed = sha256()
+    try:
+        with open(path, "rb") as handle:
+            while data := handle.read(1 << 20):
+                hashed.update(data)
+    except OSError as error:
+        return f"unreadable {error.errno}"
+    return hashed.hexdigest()[:32]
+
+
+# -- random state ----------------------------------------------------------------------------------------------------
+
+
+def _random(reader: Reader) -> None:
+    reader.made(random.getstate())
+    numpy: Any = sys.modules.get("numpy")
+    if numpy is not None:
+        reader.made(numpy.random.get_state(legacy=False))
+
+
+def _kept_random() -> str:
+    numpy: Any = sys.modules.get("numpy")
+    states = (random.getstate(), None if numpy is None else numpy.random.get_state(legacy=True))
+    return base64.b64encode(pickle.dumps(states)).decode()
+
+
+def restore_random(kept: str) -> None:
+    """Set the random state to one that was kept."""
+    own, numpys = pickle.loads(base64.b64decode(kept))  # noqa: S301 - the sandbox's own word to itself
+    random.setstate(own)
+    numpy: Any = sys.modules.get("numpy")
+    if numpy is not None and numpys is not None:
+        numpy.random.set_state(numpys)
+
+
+# -- attributes that code sets -----------------------------------------------------------------------------------------
+
+_SETTERS = ("setattr", "delattr", "__dict__", "vars", "patch", "__delattr__")
+_IDENTIFIER = re.compile(r"[^\W\d]\w*")
+
+
+def stored_attributes(code: str, space: Mapping[str, object]) -> set[str]:
+    """Return the names of the attributes that this code, and what it defines, may set."""
+    if "." not in code and not any(setter in code for setter in _SETTERS):
+        return set()
+    nodes = list(ast.walk(ast.parse(code)))
+    stored = {each.attr for each in nodes if isinstance(each, ast.Attribute) and not isinstance(each.ctx, ast.Load)}
+    if any(setter in code for setter in _SETTERS):
+        texts = [each.value for each in nodes if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+        texts += [name for each in nodes if isinstance(each, ast.keyword) and (name := each.arg)]
+        for value in list(space.values()):
+            texts += [value] if type(value) is str else []
+            texts += [each for each in value if type(each) is str] if type(value) in (list, tuple, dict, set) else []  # type: ignore[attr-defined]
+        for text in texts[:10_000]:
+            stored |= set(_IDENTIFIER.findall(text[:1000]))
+    return stored

@@ -1,0 +1,121 @@
+"""What the catalog of DuckDB holds, in short: equal digests are equal tables, views and all that queries may use."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable
+from hashlib import sha256
+from typing import Any
+
+from services.execution.languages.python.guest.parts import Files
+from services.execution.sandbox.protocol.wire import Json
+
+_SECONDS = 0.5
+_CELLS = 20_000_000
+_WORD = re.compile(r"\w+")
+_SEEDS = re.compile(r"\bsetseed\b", re.I)
+
+#: Of each kind of object: names, and what of them is the same as long as they are.
+_OBJECTS = {
+    "macro": "SELECT function_name, to_json({a: parameters::VARCHAR, b: macro_definition, c: function_type})"
+    " FROM duckdb_functions() WHERE NOT internal",
+    "sequence": "SELECT sequence_name, to_json({a: schema_name, b: start_value, c: increment_by, d: last_value,"
+    ' e: "cycle", f: sql}) FROM duckdb_sequences()',
+    "type": "SELECT type_name, to_json({a: schema_name, b: logical_type, c: labels}) FROM duckdb_types()"
+    " WHERE NOT internal",
+    "schema": "SELECT schema_name, database_name FROM duckdb_schemas() WHERE NOT internal",
+    "index": "SELECT index_name, to_json({a: table_name, b: sql}) FROM duckdb_indexes()",
+    "prepared": "SELECT name, to_json({a: statement, b: parameter_types::VARCHAR}) FROM duckdb_prepared_statements()",
+}
+
+#: Words without any of which none of them is made.
+_MADE_BY = {
+    **{kind: (kind,) for kind in ("sequence", "schema", "index", "type")},
+    "macro": ("macro", "function"),
+    "prepared": ("prepare",),
+}
+
+Digests = dict[str, dict[str, Json]]
+
+
+def catalog_digests(database: Any, code: Iterable[str], files: Files) -> Digests:
+    """Return the digest of each table, view and variable, and of all else that has a name as a part of the kernel."""
+    try:
+        made = _names(database)
+        written = " ".join(code).lower()
+        for kind, query in _OBJECTS.items():
+            if any(word in written for word in _MADE_BY[kind]):  # the catalog takes long to list
+                made.update(_objects(database, kind, query))
+        settings = (
+            "SELECT current_database(), current_schema(), current_setting('search_path'), current_setting('TimeZone')"
+        )
+        databases = "SELECT list(database_name ORDER BY database_name) FROM duckdb_databases() WHERE NOT internal"
+        made["@settings"] = _made(repr(database.sql(settings).fetchall() + database.sql(databases).fetchall()))
+    except Exception as error:  # an open transaction that has failed answers nothing
+        return {"@settings": {"value": None, "why": f"the database answers {type(error).__name__}", "refs": []}}
+    seeded = _SEEDS.search(written) is not None
+    made["@random"] = (
+        {"value": None, "why": "DuckDB does not tell its random state", "refs": []} if seeded else _made("")
+    )
+    made["@files"] = _made(files.read())
+    return made
+
+
+def _made(text: str, refs: Iterable[str] = ()) -> dict[str, Json]:
+    return {"value": sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32], "refs": sorted(refs)}
+
+
+def _refs(text: str) -> set[str]:
+    words = {word.lower() for word in _WORD.findall(text)}
+    return words | {f"@{kind} {word}" for kind in _OBJECTS for word in words}
+
+
+def _objects(database: Any, kind: str, query: str) -> Digests:
+    by_name: dict[str, list[str]] = {}
+    for name, text in database.sql(query).fetchall():
+        by_name.setdefault(f"@{kind} {str(name).lower()}", []).append(str(text))
+    return {name: _made(repr(sorted(texts)), _refs(" ".join(texts))) for name, texts in by_name.items()}
+
+
+def _names(database: Any) -> Digests:
+    until = time.perf_counter() + _SECONDS
+    read: dict[str, list[tuple[str, set[str]] | str]] = {}
+    tables = database.sql(
+        "SELECT database_name, schema_name, table_name, sql, estimated_size * column_count FROM duckdb_tables()"
+        " WHERE NOT internal ORDER BY 1, 2, 3"
+    ).fetchall()
+    for *place, sql, cells in tables:
+        is_too_large = cells > _CELLS or time.perf_counter() > until
+        held = "it is too large to compare" if is_too_large else _table(database, place, sql)
+        read.setdefault(place[2], []).append(held)
+    views = "SELECT schema_name, view_name, sql FROM duckdb_views() WHERE NOT internal ORDER BY 1, 2"
+    for schema, name, sql in database.sql(views).fetchall():
+        read.setdefault(name, []).append((f"view {schema} {sql}", _refs(str(sql))))
+    variables = "SELECT name, value::VARCHAR, type FROM duckdb_variables() ORDER BY 1"
+    for name, value, kind in database.sql(variables).fetchall():
+        read.setdefault(name, []).append((f"variable {kind} {value}", set()))
+    return {name: _together(parts) for name, parts in read.items()}
+
+
+def _together(parts: list[tuple[str, set[str]] | str]) -> dict[str, Json]:
+    """Return the digest of all that has one name; texts say why a part cannot be compared."""
+    refs: set[str] = set()
+    texts: list[str] = []
+    for part in parts:
+        if isinstance(part, str):
+            return {"value": None, "why": part, "refs": []}
+        texts.append(part[0])
+        refs |= part[1]
+    return _made(repr(texts), refs)
+
+
+def _table(database: Any, place: list[str], sql: str) -> tuple[str, set[str]]:
+    import pyarrow
+
+    name = ".".join('"' + part.replace('"', '""') + '"' for part in place)
+    rows = database.sql(f"SELECT * FROM {name}").to_arrow_table()  # noqa: S608
+    sink = pyarrow.BufferOutputStream()
+    with pyarrow.ipc.new_stream(sink, rows.schema) as writer:
+        writer.write_table(rows.combine_chunks())
+    return f"table {place} {sql} {sha256(memoryview(sink.getvalue())).hexdigest()}", _refs(str(sql))
