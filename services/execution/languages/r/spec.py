@@ -183,7 +183,8 @@ _R = Path("/usr/lib/R/bin/R")
 _GUEST = "services.execution.languages.r.guest"
 _SETS = re.compile(r"(?:^|[;{\n])\s*([A-Za-z.][\w.]*)(?:[$\[][^\n=]*?)?\s*(?:<<?-|=(?!=))")
 
-_WORD = re.compile(r"[^\W\d][\w.]*|\.[\w.]*|`([^`\n]+)`")
+_WORD = re.compile(r"[^\W\d][\w.]*|\.[\w.]*|`([^`\n]+)`|%[^%\s]*%")
+_OPERATORS = "+ - * / ^ < > <= >= == != ! & && | || ~ : :: ( { [ [[ $ @ [<- [[<- $<- @<- <- <<- = ?"
 _LEADING = (
     "get mget get0 exists eval evalq parse str2lang str2expression ls objects globalenv .GlobalEnv"
     " parent.frame sys.frame sys.function environment eapply dynGet source as.environment rm remove save.image"
@@ -195,7 +196,7 @@ _LEADS = frozenset(_LEADING.split())  #: words through which code comes to names
 def _reads(code: str) -> frozenset[str]:
     words = {match[1] or match[0] for match in _WORD.finditer(code)}
     drawn = {"@random"} if ".Random.seed" in words else set()
-    return frozenset(words | drawn | ({"*"} if words & _LEADS else set()))
+    return frozenset(words | drawn | set(_OPERATORS.split()) | ({"*"} if words & _LEADS else set()))
 
 
 _EXACT = "NULL logical integer numeric character complex raw factor ordered list AsIs Date POSIXct difftime data.frame"

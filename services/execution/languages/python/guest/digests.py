@@ -63,6 +63,7 @@ class Reader:
     def __init__(self, around: Surroundings, until: float, alive: list[object]) -> None:
         self.around = around
         self.changing: set[int] = set()  #: ids of the objects that can change
+        self.lent: set[int] = set()  #: ids of arrays that a table may only have borrowed
         self.refs: set[str] = set()
         self._parts: list[bytes] = []
         self._numbers: dict[int, int] = {}
@@ -551,9 +552,7 @@ def _array(reader: Reader, value: Any, numpy: Any) -> None:
         content = getattr(value, "__dict__", None)
         if content:
             reader.mapping("attributes", content)
-    holder = value
-    while isinstance(holder.base, numpy.ndarray):
-        holder = holder.base
+    holder = _holder(value, numpy)
     if isinstance(holder.base, (memoryview, bytearray)) or _module_of(type(holder.base)) == "mmap":
         raise NotDetermined("an array over a buffer of something else cannot be compared")
     reader.changing.add(id(holder))
@@ -576,6 +575,13 @@ def _array(reader: Reader, value: Any, numpy: Any) -> None:
     reader.afford(value.nbytes)
     dense = plain if plain.flags.c_contiguous else numpy.ascontiguousarray(plain)
     reader.raw(dense.reshape(-1).view(numpy.uint8).data if dense.size else b"")
+
+
+def _holder(array: Any, numpy: Any) -> Any:
+    """Return the array whose buffer this one shows."""
+    while isinstance(array.base, numpy.ndarray):
+        array = array.base
+    return array
 
 
 def _pandas(reader: Reader, value: Any, kind: type) -> bool:
@@ -629,6 +635,7 @@ def _column(reader: Reader, series: Any) -> None:
     if type(array).__name__ == "NumpyExtensionArray":
         reader.afford(array.nbytes)
         values = array.to_numpy()
+        reader.lent.add(id(_holder(values, numpy)))
         reader.tag(f"column {values.dtype.str}")
         if values.dtype.hasobject:
             reader.items("objects", values.tolist(), values.size)
@@ -706,6 +713,7 @@ class _Held:
     identity: int
     digest: dict[str, Json]
     changing: set[int]
+    lent: set[int]
 
 
 class Names:
@@ -714,32 +722,36 @@ class Names:
     def __init__(self, around: Surroundings) -> None:
         self._around = around
         self._held: dict[str, _Held] = {}
+        self._shared: dict[tuple[str, ...], str] = {}  #: names that share objects, and their common digest
 
     def digests(self, names: Mapping[str, object], reached: Container[str] | None) -> dict[str, dict[str, Json]]:
         """Return the digest of each name, and of those that share objects a common one."""
         until = time.perf_counter() + SECONDS
         alive: list[object] = []
         before, self._held = self._held, {}
+        read: set[str] = set()
         for name, value in names.items():
             held = before.get(name)
             if held is None or held.identity != id(value) or reached is None or name in reached:
                 reader = Reader(self._around, until, alive)
-                held = _Held(id(value), _read(reader, [value]), reader.changing)
+                held = _Held(id(value), _read(reader, [value]), reader.changing, reader.lent)
+                read.add(name)
             self._held[name] = held
         made = {name: dict(held.digest) for name, held in self._held.items()}
+        shared, self._shared = self._shared, {}
         for group in _groups(self._held):
-            if reached is not None and not any(name in reached or name not in before for name in group):
-                common = self._held[group[0]].digest.get("shared")
-            else:
+            common = None if read.intersection(group) else shared.get(group)
+            if common is None:
                 reader = Reader(self._around, until, alive)
                 together = _read(reader, [names[name] for name in group])
                 common = sha256(f"{group} {together['value']}".encode()).hexdigest()[:32]
+            self._shared[group] = common
             for name in group:
-                made[name]["shared"] = self._held[name].digest["shared"] = common
+                made[name]["shared"] = common
         return made
 
 
-def _groups(held: Mapping[str, _Held]) -> list[list[str]]:
+def _groups(held: Mapping[str, _Held]) -> list[tuple[str, ...]]:
     """Return the names that share objects which can change, sorted, in groups of two and more."""
     holders: dict[int, str] = {}
     leader = {name: name for name in held}
@@ -752,10 +764,13 @@ def _groups(held: Mapping[str, _Held]) -> list[list[str]]:
     for name, each in held.items():
         for identity in each.changing:
             leader[first(holders.setdefault(identity, name))] = first(name)
+    for name, each in held.items():
+        for identity in each.lent & holders.keys():
+            leader[first(holders[identity])] = first(name)
     groups: dict[str, list[str]] = {}
     for name in sorted(held):
         groups.setdefault(first(name), []).append(name)
-    return [group for group in groups.values() if len(group) > 1]
+    return [tuple(group) for group in groups.values() if len(group) > 1]
 
 
 def _read(reader: Reader, values: list[object]) -> dict[str, Json]:

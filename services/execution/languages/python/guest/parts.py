@@ -189,8 +189,7 @@ class Parts:
         reader.made(list(_loggers()))
         numpy: Any = sys.modules.get("numpy")
         if numpy is not None:
-            reader.made([sorted(map(repr, numpy.get_printoptions().items())), numpy.geterr()])
-            reader.value(numpy.geterrcall())
+            reader.made([numpy.get_printoptions(), numpy.geterr(), numpy.geterrcall()])
         pandas: Any = sys.modules.get("pandas._config.config")
         if pandas is not None:
             reader.made(pandas._global_config)
@@ -309,7 +308,7 @@ def restore_random(kept: str) -> None:
 
 # -- attributes that code sets -----------------------------------------------------------------------------------------
 
-_SETTERS = ("setattr", "delattr", "__dict__", "vars", "patch", "__delattr__")
+_SETTERS = ("setattr", "delattr", "__dict__", "vars", "patch", "__delattr__", "register_")
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 
 

@@ -1,0 +1,120 @@
+"""After an edit a document that keeps what it can shows what one that runs wholly shows."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from services.execution.sandbox.host.sandbox import Sandbox
+from shared.contracts.document import DocumentResult
+from tests.services.execution.documents.random_documents import RandomDocument
+from tests.services.execution.documents.support import DocumentJobs
+
+_EDITS = Path(__file__).with_name("edits")  #: by language; of each chunk that changes both texts, about ``=>``
+
+
+@dataclass(frozen=True)
+class Edit:
+    language: str
+    name: str
+    before: str
+    after: str
+
+
+def _edits() -> Iterator[Edit]:
+    for path in sorted(_EDITS.glob("*.txt")):
+        for case in path.read_text().split("===== ")[1:]:
+            name, body = case.split("\n", 1)
+            chunks = [chunk.strip("\n").split("\n=>\n") for chunk in body.split("\n--\n")]
+            texts = [[chunk[0] for chunk in chunks], [chunk[-1] for chunk in chunks]]
+            before, after = ("".join(f"```{path.stem} exec\n{code}\n```\n\n" for code in codes) for codes in texts)
+            yield Edit(path.stem, name, before, after)
+
+
+def shown(result: DocumentResult) -> str:
+    """Return all that a reader sees, without the addresses of objects."""
+    blocks = [
+        (
+            [output.text for output in block.outputs],
+            [message.text for message in block.messages if message.code != "stale"],
+        )
+        for block in result.blocks
+    ]
+    return re.sub(r"0x[0-9a-f]+", "0x", f"{blocks} {result.variables}")
+
+
+@pytest.mark.parametrize("edit", list(_edits()), ids=lambda edit: f"{edit.language} {edit.name}")
+def test_an_edit_shows_what_a_whole_run_shows(jobs: DocumentJobs, sandbox: Sandbox, edit: Edit) -> None:
+    if edit.language not in sandbox.languages():
+        pytest.skip(f"{edit.language} is not installed")
+    first = jobs.run(edit.before)
+    jobs.keep("one", first)
+    same, kept = jobs.run(edit.before, previous_job_id="one"), jobs.run(edit.after, previous_job_id="one")
+    assert shown(same) == shown(first)
+    assert shown(kept) == shown(jobs.run(edit.after, execute="all"))
+    assert "fresh" in [block.status for block in same.blocks]
+
+
+@dataclass
+class Count:
+    """Blocks over many edits that had not to run, and those of them that did."""
+
+    could: int = 0
+    ran: int = 0
+
+    def add(self, jobs: DocumentJobs, before: DocumentResult, kept: DocumentResult, whole: DocumentResult) -> None:
+        """Count the blocks that have the code, the output and all the effects of one of the document before."""
+        was, now = (_ends(jobs, result) for result in (before, whole))
+        for block, end in zip(kept.blocks, now, strict=True):
+            if end is not None and end in was:
+                was.remove(end)
+                self.could += 1
+                self.ran += block.status != "fresh"
+
+
+def _ends(jobs: DocumentJobs, result: DocumentResult) -> list[str | None]:
+    blocks = json.loads(jobs.files.contents[str(result.state_file_id)][1])["blocks"]
+    ends: list[str | None] = []
+    for block in result.blocks:
+        held = blocks.get(block.digest)
+        kept = None if held is None else [held["base"], held.get("outputs"), _values(held.get("effects", {}))]
+        ends.append(None if kept is None else re.sub(r"0x[0-9a-f]+", "0x", json.dumps(kept, sort_keys=True)))
+    return ends
+
+
+def _values(effects: dict[str, dict[str, object] | None]) -> dict[str, object]:
+    return {name: None if held is None else (held.get("value"), held.get("shared")) for name, held in effects.items()}
+
+
+_DOCUMENTS = {"python": 20, "javascript": 13, "sql": 10, "r": 7}  #: each with ten edits: 500 in all
+
+
+@pytest.mark.slow(seconds=60)
+@pytest.mark.parametrize("language", list(_DOCUMENTS))
+def test_random_edits_show_what_whole_runs_show_and_run_little_without_need(
+    jobs: DocumentJobs, sandbox: Sandbox, language: str
+) -> None:
+    if language not in sandbox.languages():
+        pytest.skip(f"{language} is not installed")
+    count = Count()
+    for seed in range(_DOCUMENTS[language]):
+        document = RandomDocument(language, random.Random(f"{language} {seed}"))
+        document.grow(8)
+        before = jobs.run(document.markdown)
+        for _ in range(10):
+            jobs.keep("one", before)
+            texts = list(document.chunks)
+            document.edit()
+            kept = jobs.run(document.markdown, previous_job_id="one")
+            whole = jobs.run(document.markdown, execute="all")
+            assert shown(kept) == shown(whole), f"seed {seed}: {texts} became {document.chunks}"
+            count.add(jobs, before, kept, whole)
+            before = kept
+    print(f"{language}: {count.ran} of {count.could} blocks ran without need")  # noqa: T201 - a figure of the docs
+    assert count.ran <= 0.3 * count.could
