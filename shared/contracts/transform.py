@@ -369,6 +369,8 @@ class InputSeen(Answer):
     """SHA-256 of the data, in hexadecimal digits"""
     file_id: str | None = None
     """Id of the file that was read; null for inline data"""
+    notes: list[str] = []
+    """How the file was read where it is not plain: encoding, lines above the header, columns that were kept as text"""
     read: bool | None = None
     """Whether the accepted code needed the data set; null if that is not known"""
     overwritten: bool = False

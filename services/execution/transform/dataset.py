@@ -61,6 +61,11 @@ class DataRead:
             self.name, lambda: arrived, self.types, summary, self.notes, self.column_notes, self.file_id, masked
         )
 
+    @property
+    def losses(self) -> list[str]:
+        """Notes that say what of the file could not be read."""
+        return [note for note in self.notes if "\ufffd" in note]
+
     def shown(self) -> ShownTable:
         return ShownTable(self.name, self.summary, self.masked, self.notes, self.column_notes)
 
@@ -74,4 +79,5 @@ class DataRead:
             row_count=self.summary.height,
             sha256=self.loaded().sha256,
             file_id=self.file_id,
+            notes=[*self.notes, *(f"{column}: {note}" for column, note in self.column_notes.items())],
         )

@@ -136,6 +136,9 @@ class _Job:
             else loader.load_result(first.name, self.start.file_id, self.start.masked)
         ]
         data += [loader.load(index, other) for index, other in enumerate(others, 1)]
+        for each in data:
+            for loss in each.losses:
+                self.context.report.warn(f"{each.name}: {loss}")
         return data if self.start.code is None else [self._branched(loader, data, self.start.code), *data[1:]]
 
     def _branched(self, loader: Loader, data: list[DataRead], code: str) -> DataRead:

@@ -20,6 +20,8 @@ MISSING_IN_NUMBERS = ("-", "--", ".", "?", "na", "none", "missing", "unknown", "
 INT = re.compile(r"[+-]?\d+")
 FLOAT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.IGNORECASE)
 LEADING_ZERO = re.compile(r"[+-]?0\d.*")
+#: From here on two floats may be further apart than two whole numbers are.
+LEAST_INEXACT = 1e15
 _TRUE, _FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _TYPED_START = "0123456789+-."
@@ -107,8 +109,15 @@ def typed_at_once(frame: pl.DataFrame, samples: Mapping[str, list[str]]) -> dict
     return {name: typed[name] for name in claims if name not in refuted and _is_whole(typed[name])}
 
 
+def may_be_inexact(column: pl.Series) -> bool:
+    """Whether a float may stand for a number that had more digits than it keeps."""
+    largest = column.abs().max() if column.dtype.is_float() else None
+    return isinstance(largest, float) and LEAST_INEXACT <= largest < float("inf")
+
+
 def _is_whole(column: pl.Series) -> bool:
-    return not column.null_count() and not (column.dtype.is_float() and column.is_nan().any())
+    is_number = not (column.dtype.is_float() and column.is_nan().any())
+    return not column.null_count() and is_number and not may_be_inexact(column)
 
 
 def _oddly_written(frame: pl.DataFrame, least: Mapping[str, str]) -> set[str]:

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import Counter
+from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
+from .header import find_header
 from .sampled_types import LEAST_BYTES, read_large
 from .source import MOST_COLUMNS, Unreadable
 
@@ -16,38 +21,155 @@ _DELIMITERS = ",;\t|"
 _SAMPLE_LINES = 200
 _HEAD = 256 * 1024
 _LONGEST_FIELD = 1 << 24
+#: What Excel takes for the delimiter, and does not show.
+_SEPARATOR_LINE = re.compile(rb'"?sep=([^"\r\n])"?[\t,; ]*\r?\n', re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a text table is laid out, as its head says."""
+
+    delimiter: str
+    names: list[str]
+    body: int  #: where the rows begin, in bytes
+    notes: list[str]
+    is_plain: bool  #: the first line has the names, and nothing needs to be changed
+
+    def header(self) -> bytes:
+        """The names, as a line of the table."""
+        line = io.StringIO()
+        csv.writer(line, delimiter=self.delimiter, lineterminator="\n").writerow(self.names)
+        return line.getvalue().encode()
 
 
 def read_delimited(
     source: Path | bytes, tab_first: bool = False, stated: str | None = None
-) -> tuple[pl.DataFrame, str]:
-    """The cells as text ("" where empty) and the delimiter. A column that is no text any more is typed already.
+) -> tuple[pl.DataFrame, str, list[str]]:
+    """The cells as text ("" where empty), the delimiter, and notes on the layout.
 
-    Raises: Unreadable with the line of the first row that does not fit; NotUtf8.
+    A column that is no text any more is typed already. Raises: Unreadable with the line of the first row that does not
+    fit; NotUtf8.
     """
     csv.field_size_limit(_LONGEST_FIELD)
     head = _head(source)
-    delimiter = stated or find_delimiter(head, tab_first)
-    names = _header(source, head, delimiter)
+    layout = layout_of(head, tab_first, stated)
+    if layout is None:  # a row longer than the head
+        layout = layout_of(_whole(source), tab_first, stated, is_whole=True)
+        assert layout is not None
+    check_names(layout.names)
+    above = 0
+    if not layout.is_plain:
+        content = _whole(source)
+        above = content.count(b"\n", 0, layout.body) - 1
+        source = layout.header() + content[layout.body :]
+    notes = list(layout.notes)
+    if b'\\"' in head and (unescaped := _unescaped(_whole(source), layout)) is not None:
+        source = unescaped
+        notes.append("quotes within cells are written with a backslash")
+    frame = _cells(source, head, layout, above)
+    if layout.names[-1] == f"column_{len(layout.names)}" and frame.width > 1 and _is_empty(frame.to_series(-1)):
+        frame = frame[:, :-1]
+        notes = [note for note in notes if not note.startswith("without a name")]
+        made = [name for name in frame.columns if name.startswith("column_")]
+        notes += [f"without a name: {', '.join(made)}"] * bool(made and layout.notes)
+        notes.append("every line ends with a delimiter")
+    if frame.height == 0:
+        raise Unreadable("there is a header but no rows")
+    return frame, layout.delimiter, notes
+
+
+def _is_empty(column: pl.Series) -> bool:
+    return column.dtype == pl.String and bool((column.fill_null("") == "").all())
+
+
+def _cells(source: Path | bytes, head: bytes, layout: Layout, above: int) -> pl.DataFrame:
+    """``above``: lines of the file that are not in ``source``. Raises: Unreadable, NotUtf8."""
+    names, delimiter = layout.names, layout.delimiter
     if isinstance(source, Path) and source.stat().st_size >= LEAST_BYTES:
         frame = read_large(source, head.decode(errors="replace"), delimiter, names)
         if frame is not None:
-            return frame, delimiter
+            return frame
     try:
         frame = pl.read_csv(source, separator=delimiter, infer_schema=False, empty_string_is_null=False, glob=False)
     except pl.exceptions.PolarsError as error:
         if "utf-8" in str(error):
             raise NotUtf8 from None
         # Rows that are too long, or quotes that the fast reader does not take: the careful one decides.
-        frame = _read_carefully(_whole(source), delimiter, names)
+        frame = _read_carefully(_whole(source), delimiter, names, above)
     else:
         # A row that is too short, and a blank line, look like empty last cells here.
         if (frame[:, -1] == "").any():
-            frame = _read_carefully(_whole(source), delimiter, names)
+            frame = _read_carefully(_whole(source), delimiter, names, above)
     frame.columns = names
-    if frame.height == 0:
-        raise Unreadable("there is a header but no rows")
-    return frame, delimiter
+    return frame
+
+
+def layout_of(head: bytes, tab_first: bool = False, stated: str | None = None, is_whole: bool = False) -> Layout | None:
+    """``head``: the first bytes, without a byte order mark. None when the header may go on behind them."""
+    separator = _SEPARATOR_LINE.match(head)
+    skipped = separator.end() if separator else 0
+    delimiter = stated or (separator[1].decode() if separator else find_delimiter(head, tab_first))
+    rows, begins = _rows_of(head[skipped:], delimiter)
+    if not is_whole and len(head) >= _HEAD and len(rows) < 2:
+        return None
+    rows = rows or [[]]
+    header = find_header(rows)
+    names, notes = header.names, list(header.notes)
+    if separator:
+        notes.insert(0, "the first line names the delimiter")
+    body = skipped + begins[header.first + 1]
+    if _has_trailing(len(names), rows[header.first + 1 :]):
+        names = [*names, f"column_{len(names) + 1}"]
+    is_plain = not notes and header.first == 0 and names == header.names
+    return Layout(delimiter, names, body, notes, is_plain)
+
+
+def _rows_of(content: bytes, delimiter: str) -> tuple[list[list[str]], list[int]]:
+    """The first rows, and where each of them begins, with the end of the last one."""
+    lines = content.splitlines(keepends=True)
+    if len(content) >= _HEAD and len(lines) > 1:
+        lines = lines[:-1]  # the last one is cut
+    reader = csv.reader((line.decode(errors="replace") for line in lines), delimiter=delimiter)
+    ends = [0, *accumulate(map(len, lines))]
+    rows: list[list[str]] = []
+    begins = [0]
+    try:
+        for row in reader:
+            rows.append(row)
+            begins.append(ends[reader.line_num])
+            if len(rows) > _SAMPLE_LINES:
+                break
+    except csv.Error as error:
+        raise Unreadable(f"the header cannot be read: {error}") from None
+    return rows, begins if rows else [0, 0]
+
+
+def _has_trailing(width: int, rows: list[list[str]]) -> bool:
+    """Whether every row, but not the header, ends with one more delimiter."""
+    filled = [row for row in rows if row]
+    return bool(filled) and all(len(row) == width + 1 and not row[-1].strip() for row in filled)
+
+
+def _unescaped(content: bytes, layout: Layout) -> bytes | None:
+    """The text with its quotes doubled, where it reads so and not as it stands; else None."""
+    text = content.decode()
+    width = len(layout.names)
+
+    def rows(**dialect: Any) -> list[list[str]] | None:
+        try:
+            read = list(csv.reader(io.StringIO(text, newline=""), delimiter=layout.delimiter, strict=True, **dialect))
+        except csv.Error:
+            return None
+        return read if all(len(row) == width for row in read if row) else None
+
+    if rows() is not None:
+        return None
+    escaped = rows(doublequote=False, escapechar="\\")
+    if escaped is None:
+        return None
+    written = io.StringIO(newline="")
+    csv.writer(written, delimiter=layout.delimiter, lineterminator="\n").writerows(row for row in escaped if row)
+    return written.getvalue().encode()
 
 
 class NotUtf8(Exception):
@@ -86,10 +208,11 @@ def find_delimiter(head: bytes, tab_first: bool = False) -> str:
     lines = _sample(head)
     best, best_score = ("\t" if tab_first else ","), (0.0, 0)
     for delimiter in _DELIMITERS:
-        widths = Counter(len(row) for row in csv.reader(lines, delimiter=delimiter))
+        rows = list(csv.reader(lines, delimiter=delimiter))
+        first = find_header(rows).first
+        widths = Counter(len(row) for row in rows[first:])
         width, count = widths.most_common(1)[0]
-        header = len(next(csv.reader(lines[:1], delimiter=delimiter), []))
-        if width > 1 and header > 1:
+        if width > 1 and len(rows[first]) > 1:
             share = count / sum(widths.values())
             score = (round(share, 2), width)
             if score > best_score:
@@ -101,16 +224,8 @@ def _sample(head: bytes) -> list[str]:
     lines = head.decode(errors="replace").splitlines(keepends=True)
     if len(head) == _HEAD and len(lines) > 1:
         lines = lines[:-1]  # the last one is cut
-    return [line for line in lines[:_SAMPLE_LINES] if line.strip()] or [""]
-
-
-def _header(source: Path | bytes, head: bytes, delimiter: str) -> list[str]:
-    row = _first_row(head, delimiter)
-    if row is None:  # longer than the head
-        row = _first_row(_whole(source), delimiter) or []
-    names = [name.strip() for name in row]
-    check_names(names)
-    return names
+    sample = lines[:_SAMPLE_LINES]
+    return sample if any(line.strip() for line in sample) else [""]
 
 
 def check_names(names: list[str]) -> None:
@@ -126,17 +241,7 @@ def check_names(names: list[str]) -> None:
         raise Unreadable(f"the column name {twice[0][:100]!r} is used more than once (columns {', '.join(places[:5])})")
 
 
-def _first_row(content: bytes, delimiter: str) -> list[str] | None:
-    """The first row that is not blank; ``None`` when it may go on behind the content."""
-    text = io.StringIO(content.decode(errors="replace"), newline="")
-    try:
-        row = next((row for row in csv.reader(text, delimiter=delimiter) if row), [])
-    except csv.Error as error:
-        raise Unreadable(f"the header cannot be read: {error}") from None
-    return None if len(content) == _HEAD and not text.read(1) else row
-
-
-def _read_carefully(content: bytes, delimiter: str, names: list[str]) -> pl.DataFrame:
+def _read_carefully(content: bytes, delimiter: str, names: list[str], above: int) -> pl.DataFrame:
     import pyarrow as pa
     import pyarrow.csv as pa_csv
 
@@ -150,13 +255,13 @@ def _read_carefully(content: bytes, delimiter: str, names: list[str]) -> pl.Data
             ),
         )
     except (pa.ArrowInvalid, pa.ArrowCapacityError):
-        raise _complaint(content, delimiter, len(names)) from None
+        raise _complaint(content, delimiter, len(names), above) from None
     frame = pl.from_arrow(table)
     assert isinstance(frame, pl.DataFrame)
     return frame.slice(1)  # the header is a row like the others to this reader
 
 
-def _complaint(content: bytes, delimiter: str, width: int) -> Unreadable:
+def _complaint(content: bytes, delimiter: str, width: int, above: int) -> Unreadable:
     """Find the first row that does not fit, with the plain and slow reader."""
     text = io.TextIOWrapper(io.BytesIO(content), errors="replace", newline="")
     reader = csv.reader(text, delimiter=delimiter)
@@ -165,8 +270,8 @@ def _complaint(content: bytes, delimiter: str, width: int) -> Unreadable:
         for row in reader:
             if row and len(row) != width:
                 what = f" has {len(row)} fields, the header has {width}: every row needs as many as there are columns"
-                return BadLine(line, what)
+                return BadLine(line + above, what)
             line = reader.line_num + 1
     except csv.Error as error:
-        return BadLine(reader.line_num, f": {error}")
+        return BadLine(reader.line_num + above, f": {error}")
     return Unreadable("a quoted cell is not closed or is followed by text before the next delimiter")

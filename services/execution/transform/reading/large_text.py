@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -14,7 +12,7 @@ import polars as pl
 import pyarrow.parquet as pq
 
 from .cells import ColumnReading
-from .delimited import BadLine, NotUtf8, check_names, find_delimiter, read_delimited
+from .delimited import BadLine, Layout, NotUtf8, check_names, layout_of, read_delimited
 from .source import Unreadable
 from .type_inference import infer
 
@@ -33,6 +31,7 @@ class StreamedTable:
     columns: dict[str, ColumnReading]
     delimiter: str
     encoding: str
+    notes: list[str]
 
 
 @dataclass(frozen=True)
@@ -41,11 +40,22 @@ class _Text:
 
     file: BinaryIO
     size: int
-    header: bytes  #: the line or lines of it, decoded
+    layout: Layout
     begins: int  #: behind the header
-    names: list[str]
-    delimiter: str
     encoding: str
+
+    @property
+    def names(self) -> list[str]:
+        return self.layout.names
+
+    @property
+    def delimiter(self) -> str:
+        return self.layout.delimiter
+
+    @property
+    def header(self) -> bytes:
+        """A line of names in front of each piece, in UTF-8."""
+        return self.layout.header()
 
 
 @dataclass
@@ -112,18 +122,13 @@ def _text(file: BinaryIO, tabs: bool, stated: str | None, encoding: str) -> _Tex
     head = _read(file, 0, _HEAD)
     mark = len(_BOM) if head.startswith(_BOM) else 0
     head = _utf8(head[mark:], encoding, cut=True)
-    delimiter = stated or find_delimiter(head, tabs)
-    reader = csv.reader(io.StringIO(head.decode(errors="replace"), newline=""), delimiter=delimiter)
-    try:
-        row = next((row for row in reader if row), [])
-    except csv.Error as error:
-        raise Unreadable(f"the header cannot be read: {error}") from None
-    names = [name.strip() for name in row]
-    check_names(names)
+    layout = layout_of(head, tabs, stated, is_whole=True)
+    assert layout is not None
+    check_names(layout.names)
     begins = mark
-    for _ in range(reader.line_num):
+    for _ in range(head.count(b"\n", 0, layout.body)):
         begins = _behind_line(file, begins)
-    return _Text(file, size, _utf8(_read(file, mark, begins), encoding), begins, names, delimiter, encoding)
+    return _Text(file, size, layout, begins, encoding)
 
 
 def _check_encoding(encoding: str) -> None:
@@ -153,7 +158,7 @@ def _written(text: _Text, to: Path) -> StreamedTable:
         readings = {name: ColumnReading() for name in text.names}
     for name, reading in readings.items():
         reading.note = types.of[name].note
-    return StreamedTable(readings, text.delimiter, text.encoding)
+    return StreamedTable(readings, text.delimiter, text.encoding, text.layout.notes)
 
 
 def _attempt(text: _Text, types: _Types, readings: dict[str, ColumnReading], to: Path) -> bool:
@@ -193,7 +198,7 @@ def _pieces(text: _Text) -> Iterator[pl.DataFrame]:
         if piece.strip():
             try:
                 source = text.header + _utf8(piece, text.encoding)
-                cells, _ = read_delimited(source, stated=text.delimiter)
+                cells, *_ = read_delimited(source, stated=text.delimiter)
             except BadLine as bad:
                 # Each piece stands behind the header, whose lines are counted twice otherwise.
                 above = _count(text.file, 0, begins, b"\n") - text.header.count(b"\n")

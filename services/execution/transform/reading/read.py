@@ -75,15 +75,17 @@ def read(path: Path, name: str, stated: Stated = _NOTHING) -> tuple[pl.DataFrame
         case "excel":
             from .workbook import read_workbook
 
-            frame, sheet, others = read_workbook(path, stated.sheet)
+            frame, sheet, others, found = read_workbook(path, stated.sheet)
             notes.append(f"sheet {sheet!r}" + (f" (not read: {', '.join(map(repr, others[:10]))})" if others else ""))
+            notes += found
         case "json" | "jsonl" as kind:
             text = read_text(path) if stated.encoding is None else decoded(path, stated.encoding)
+            notes += [text.note] * bool(text.note)
             frame = read_json(text.content) if kind == "json" else read_json_lines(text.content)
         case _:
             tabs = name.lower().endswith((".tsv", ".tab"))
-            frame, readings, delimiter, encoding = _read_text_table(path, tabs, stated)
-            notes += _text_notes(encoding, delimiter)
+            frame, readings, own = _read_text_table(path, tabs, stated)
+            notes += own
             columns = _column_notes(readings)
     check_size(frame.height, frame.width)
     return frame, notes, columns
@@ -136,18 +138,21 @@ def _text_kind(name: str) -> Literal["csv", "json", "jsonl"]:
     return "jsonl" if lower.endswith((".jsonl", ".ndjson")) else "json" if lower.endswith(".json") else "csv"
 
 
-def _read_text_table(path: Path, tabs: bool, stated: Stated) -> tuple[pl.DataFrame, dict[str, ColumnReading], str, str]:
-    encoding = "utf-8"
+def _read_text_table(
+    path: Path, tabs: bool, stated: Stated
+) -> tuple[pl.DataFrame, dict[str, ColumnReading], list[str]]:
+    encoding, mended = "utf-8", list[str]()
     try:
         if stated.encoding is not None or not is_plain(path):
             raise NotUtf8
-        cells, delimiter = read_delimited(path, tabs, stated.delimiter)
+        cells, delimiter, notes = read_delimited(path, tabs, stated.delimiter)
     except NotUtf8:
         text = read_text(path) if stated.encoding is None else decoded(path, stated.encoding)
         encoding = text.encoding
-        cells, delimiter = read_delimited(text.content, tabs, stated.delimiter)
+        mended = [text.note] * bool(text.note)
+        cells, delimiter, notes = read_delimited(text.content, tabs, stated.delimiter)
     check_size(cells.height, cells.width)
-    return *infer(cells, delimiter), delimiter, encoding
+    return *infer(cells, delimiter), _text_notes(encoding, delimiter) + mended + notes
 
 
 def as_seen_by(frame: pl.DataFrame, reader: Reader) -> pl.DataFrame:
@@ -212,7 +217,8 @@ def answer_streamed(source: BinaryIO, name: str, rows: int, target: str, *stated
         tabs = name.lower().endswith((".tsv", ".tab"))
         table = to_parquet(source, tabs, said.delimiter, said.encoding, Path(target))
         with pa.memory_map(target) as written:
-            _answer_lazily(written, rows, _text_notes(table.encoding, table.delimiter), _column_notes(table.columns))
+            notes = _text_notes(table.encoding, table.delimiter) + table.notes
+            _answer_lazily(written, rows, notes, _column_notes(table.columns))
     except Unreadable as refusal:
         _tell({"refused": str(refusal)})
 

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from .cells import MISSING, MISSING_IN_NUMBERS, Kind, kind_of
+from .cells import MISSING, MISSING_IN_NUMBERS, Kind, kind_of, may_be_inexact
 from .type_inference import has_comma_decimals
 
 Bytes = NDArray[np.uint8]
@@ -56,6 +56,7 @@ def read_large(path: Path, head: str, delimiter: str, names: Sequence[str]) -> p
     refuted = (
         (below_zero and has_odd_signs(path, delimiter))
         or any(frame[name].is_nan().any() for name in numbers if schema[name].is_float())  # spelled as missing
+        or any(may_be_inexact(frame[name]) for name in numbers)
         or (_may_be_ragged(frame) and not is_rectangular(path, delimiter, frame.height, frame.width))
     )
     return None if refuted else frame

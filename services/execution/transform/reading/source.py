@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
@@ -17,6 +19,8 @@ MOST_TABLE_BYTES = 300_000_000  #: in memory, and on the way out of the sandbox
 
 Format = Literal["csv", "json", "jsonl", "parquet", "arrow", "excel"]
 _HEAD = 65536
+_ODD_BYTES = re.compile("[\udc80-\udcff]")
+_UNDEFINED = (b"\x81", b"\x8d", b"\x8f", b"\x90", b"\x9d")  #: in windows-1252
 _ZIP = b"PK\x03\x04"
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _FOREIGN = (
@@ -48,6 +52,7 @@ class Text:
 
     content: bytes
     encoding: str
+    note: str = ""  #: what could not be read, and what stands in its place
 
 
 def detect(path: Path, name: str) -> Format:
@@ -84,12 +89,27 @@ def read_text(path: Path, encoding: str | None = None) -> Text:
         content = _decode(content, encoding)
     elif content.startswith(b"\xef\xbb\xbf"):
         content = content[3:]
+    note = ""
     if encoding != "utf-16" and not _is_utf8(content):
-        encoding = "windows-1252"
-        content = content.decode("cp1252", errors="replace").encode()
+        encoding, content, note = _mended(content)
     if b"\r" in content[:_HEAD] and b"\n" not in content[:_HEAD]:
         content = content.replace(b"\r", b"\n")
-    return Text(content, encoding or "utf-8")
+    return Text(content, encoding or "utf-8", note)
+
+
+def _mended(content: bytes) -> tuple[str, bytes, str]:
+    """Text that is no UTF-8, as encoding, content and note: damaged UTF-8 when most of its letters are."""
+    text = content.decode("utf-8", errors="surrogateescape")
+    odd = len(_ODD_BYTES.findall(text))
+    letters = sum(1 for sign in text if sign > "\x7f") - odd
+    if letters > odd:
+        lines = sorted({text.count("\n", 0, match.start()) + 1 for match in islice(_ODD_BYTES.finditer(text), 20)})
+        places = ", ".join(map(str, lines[:5])) + (" ..." if len(lines) > 5 else "")
+        note = f"not UTF-8, read as \ufffd: {odd} byte{'s' * (odd > 1)} in line{'s' * (len(lines) > 1)} {places}"
+        return "utf-8", content.decode("utf-8", errors="replace").encode(), note
+    undefined = sum(content.count(byte) for byte in _UNDEFINED)
+    note = f"not defined in windows-1252, read as \ufffd: {undefined} byte{'s' * (undefined > 1)}" if undefined else ""
+    return "windows-1252", content.decode("cp1252", errors="replace").encode(), note
 
 
 def decoded(path: Path, encoding: str) -> Text:

@@ -20,6 +20,9 @@ def moment(column: pl.Series, sample: list[str], comma_decimal: bool, reading: C
     if not all(any(char.isdigit() for char in cell) and 6 <= len(cell) <= 40 for cell in sample):
         return None
     tentative = ColumnReading()
+    if _is_finer(column, sample):
+        reading.note = "kept as text: times finer than microseconds"
+        return None
     probe = pl.Series(sample[:200])
     for dates, convert in ((_DATES, _to_date), (_datetimes(), _to_datetime)):
         fitting = [shape for shape in dates if convert(probe, shape) is not None]
@@ -36,6 +39,13 @@ def moment(column: pl.Series, sample: list[str], comma_decimal: bool, reading: C
         reading.missing, reading.note = tentative.missing, "" if shape.startswith("%Y-%m-%d") else f"read as {shape}"
         return series
     return None
+
+
+def _is_finer(column: pl.Series, sample: list[str]) -> bool:
+    """Whether a moment has more digits of a second than are kept."""
+    if not any(":" in cell for cell in sample):
+        return False
+    return bool(column.str.contains(r":\d\d[.,]\d{6}0*[1-9]").any())
 
 
 def _datetimes() -> tuple[str, ...]:

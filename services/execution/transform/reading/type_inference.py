@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
+from decimal import Decimal
 
 import polars as pl
 
@@ -11,18 +12,20 @@ from .cells import (
     FLOAT,
     INT,
     LEADING_ZERO,
+    LEAST_INEXACT,
     MISSING,
     MISSING_IN_NUMBERS,
     ColumnReading,
     cells_of,
     count_missing,
+    may_be_inexact,
     typed_at_once,
 )
 from .timestamps import moment
 
 _SAMPLE = 2000
 _COMMA_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
-_COMMA_DECIMAL = re.compile(r"[+-]?(\d{1,3}(\.\d{3})+|\d+),\d+")
+_COMMA_DECIMAL = re.compile(r"[+-]?(\d{1,3}([. '\u00a0\u202f\u2019]\d{3})+|\d+),\d+")
 _POINT_THOUSANDS = re.compile(r"[+-]?\d{1,3}(\.\d{3})+(,\d+)?")
 _SPACE_THOUSANDS = re.compile(r"[+-]?\d{1,3}([ '\u00a0\u202f\u2019]\d{3})+([.,]\d+)?")
 _TRUTH = {"true", "false"}
@@ -136,10 +139,11 @@ def _grouping(sample: list[str], comma_decimal: bool) -> tuple[re.Pattern[str], 
     def fits(pattern: re.Pattern[str]) -> bool:
         return all(pattern.fullmatch(cell) or FLOAT.fullmatch(cell) for cell in sample)
 
-    if comma_decimal:
-        pattern = re.compile(f"{_POINT_THOUSANDS.pattern}|{_COMMA_DECIMAL.pattern}")
-        if fits(pattern):
-            return pattern, ".", ",", "decimal comma"
+    # Where the comma is the delimiter, only a blank between thousands says that it is a decimal one, too.
+    if comma_decimal or any(_SPACE_THOUSANDS.fullmatch(cell) and "," in cell for cell in sample):
+        pattern = re.compile(f"{_POINT_THOUSANDS.pattern}|{_SPACE_THOUSANDS.pattern}|{_COMMA_DECIMAL.pattern}")
+        if fits(pattern) and not any("." in cell and " " in cell for cell in sample):
+            return pattern, ". '\u00a0\u202f\u2019", ",", "decimal comma"
     if fits(_COMMA_THOUSANDS):
         return _COMMA_THOUSANDS, ",", ".", "thousands separator ','"
     if fits(_SPACE_THOUSANDS):
@@ -172,6 +176,13 @@ def _number_beyond(cells: pl.Series, tentative: ColumnReading, reading: ColumnRe
     return _parsed(cells, tentative, reading)
 
 
+def _is_inexact(cells: pl.Series, typed: pl.Series) -> bool:
+    """Whether a whole part of 16 digits or more is not the same as a float."""
+    long = (typed.abs() >= LEAST_INEXACT) & cells.str.contains(r"^[+-]?\d{16,}(\.\d*)?$")
+    pairs = zip(cells.filter(long).to_list(), typed.filter(long).to_list(), strict=True)
+    return any(Decimal(text) != Decimal(repr(number)) for text, number in pairs)
+
+
 def _leading_zeros(cells: pl.Series) -> bool:
     frame = pl.DataFrame({"c": cells})
     digits = pl.col("c").str.strip_chars_start("+-") if cells.str.starts_with("-").any() else pl.col("c")
@@ -182,6 +193,9 @@ def _leading_zeros(cells: pl.Series) -> bool:
 def _parsed(cells: pl.Series, tentative: ColumnReading, reading: ColumnReading) -> pl.Series | None:
     typed = cells.cast(pl.Float64, strict=False)
     if typed.null_count() > cells.null_count() or _leading_zeros(cells):
+        return None
+    if may_be_inexact(typed) and _is_inexact(cells, typed):
+        reading.note = "kept as text: more digits than a number keeps"
         return None
     reading.missing = tentative.missing
     return typed

@@ -1,7 +1,9 @@
-"""Excel: the first sheet that holds anything; its first row names the columns."""
+"""Excel: the first sheet that holds anything, with the names of its columns wherever they stand."""
 
 from __future__ import annotations
 
+import re
+from datetime import datetime
 from pathlib import Path
 
 import fastexcel
@@ -10,13 +12,16 @@ import pyarrow as pa
 
 from .columnar import framed
 from .delimited import check_names
+from .header import find_header
 from .source import Unreadable
 
+_HEAD_ROWS = 60
+_WHOLE = re.compile(r"^(-?\d+)\.0$")  #: a whole number, which a workbook keeps as a float
 _NO_YEAR = 1899  #: of a cell that holds a time of day only: days are counted from 1900
 
 
-def read_workbook(path: Path, wanted: str | None = None) -> tuple[pl.DataFrame, str, list[str]]:
-    """The table, the sheet's name, and the names of the other sheets that hold something.
+def read_workbook(path: Path, wanted: str | None = None) -> tuple[pl.DataFrame, str, list[str], list[str]]:
+    """The table, the sheet's name, the names of the other sheets that hold something, and notes on the header.
 
     Raises: Unreadable.
     """
@@ -28,17 +33,38 @@ def read_workbook(path: Path, wanted: str | None = None) -> tuple[pl.DataFrame, 
         chosen = wanted or sheets[0]
         if chosen not in sheets:
             raise Unreadable(f"the workbook has no filled sheet {chosen!r}; it has {', '.join(map(repr, sheets[:20]))}")
-        header = reader.load_sheet(chosen, header_row=None, n_rows=1, dtypes="string").to_arrow()
-        check_names([str(column[0].as_py() or "").strip() for column in header.columns])
-        # Types from every row: a cell that does not fit one that was guessed would be lost.
-        table = reader.load_sheet(chosen, schema_sample_rows=None).to_arrow()
+        header = find_header(_first_rows(reader, chosen), may_merge=True)
+        check_names(header.names)
+        table = reader.load_sheet(
+            chosen,
+            header_row=None,
+            skip_rows=header.first + header.rows,
+            column_names=header.names,
+            # Types from every row: a cell that does not fit one that was guessed would be lost.
+            schema_sample_rows=None,
+        ).to_arrow()
     except (fastexcel.FastExcelError, OSError) as error:
         raise Unreadable(f"the workbook cannot be read: {str(error).splitlines()[0][:200]}") from None
     except BaseException as error:  # a panic of the parser is not an Exception
         if isinstance(error, (Unreadable, KeyboardInterrupt, SystemExit)):
             raise
         raise Unreadable("the workbook is damaged") from None
-    return _whole_numbers(framed(_one_table(table))), chosen, [name for name in sheets if name != chosen]
+    others = [name for name in sheets if name != chosen]
+    return _whole_numbers(framed(_one_table(table))), chosen, others, header.notes
+
+
+def _first_rows(reader: fastexcel.ExcelReader, sheet: str) -> list[list[str]]:
+    """As they stand, each cell as text."""
+    table = _one_table(reader.load_sheet(sheet, header_row=None, n_rows=_HEAD_ROWS).to_arrow())
+    columns = [_as_texts(column) for column in table.columns]
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def _as_texts(column: pa.ChunkedArray) -> list[str]:
+    return [
+        "" if cell is None else cell.isoformat(" ") if isinstance(cell, datetime) else _WHOLE.sub(r"\1", str(cell))
+        for cell in column.to_pylist()
+    ]
 
 
 def _one_table(table: pa.Table | pa.RecordBatch) -> pa.Table:

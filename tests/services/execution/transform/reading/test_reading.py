@@ -203,7 +203,6 @@ def test_line_ends_and_blank_lines_do_not_matter(table: Read) -> None:
         ("a,b\n1,2\n3,4,5\n", "data.csv", "line 3 has 3 fields, the header has 2"),
         ('a,b\n"x\ny",2\n3\n', "data.csv", "line 4 has 1 fields"),
         ("a,b,a\n1,2,3\n", "data.csv", "'a' is used more than once (columns 1, 3)"),
-        ("a,,c\n1,2,3\n", "data.csv", "column 2 of 3 has an empty name"),
         (",".join(f"c{n}" for n in range(5000)) + "\n" + ",".join("1" * 5000), "data.csv", "5,000 columns"),
         (bytes(range(256)) * 10, "data.csv", "binary"),
         (b"\x89PNG\r\n\x1a\n" + bytes(50), "data.csv", "PNG image"),
@@ -410,3 +409,135 @@ def test_what_is_nested_too_deeply_for_a_table_is_kept_as_text(table: Read) -> N
     for deep, kind in ((10, "list"), (100, "string")):
         frame = table('[{"a": ' + "[" * deep + "1" + "]" * deep + "}]", "a.json")
         assert types(frame) == {"a": kind}
+
+
+_NOTED: dict[str, tuple[str | bytes, dict[str, list[Any]], str]] = {
+    "what pandas writes": (",a\n0,1\n1,2\n", {"column_1": [0, 1], "a": [1, 2]}, "without a name: column_1"),
+    "what R writes": ('"","a"\n"1",1\n"2",2\n', {"column_1": [1, 2], "a": [1, 2]}, "without a name: column_1"),
+    "a gap in the middle": ("a,,c\n1,2,3\n", {"a": [1], "column_2": [2], "c": [3]}, "without a name: column_2"),
+    "a made-up name that is taken": (
+        ",column_1\n1,2\n", {"column_1_": [1], "column_1": [2]}, "without a name: column_1_"
+    ),
+    "sep= for Excel": ("sep=;\na;b\n1;2\n", {"a": [1], "b": [2]}, "the first line names the delimiter"),
+    "sep= of another sign": ("sep=,\r\na,b\r\n1,2\r\n", {"a": [1], "b": [2]}, "the first line names the delimiter"),
+    "SEP= with an odd delimiter": ('"SEP=^"\na^b\n1^2\n', {"a": [1], "b": [2]}, "the first line names the delimiter"),
+    "a title and a blank line": (
+        "Sales report 2024\n\na,b\n1,2\n3,4\n", {"a": [1, 3], "b": [2, 4]}, "2 lines above the header skipped"
+    ),
+    "a title that numbers follow": ("Sales report\na;b\nx;2\ny;4\n", {"a": ["x", "y"], "b": [2, 4]}, "1 line above"),
+    "a title padded with delimiters": (
+        "Report,,\n,,\ncity,amount,day\nOslo,1,2024-01-01\n",
+        {"city": ["Oslo"], "amount": [1], "day": [date(2024, 1, 1)]}, "2 lines above",
+    ),
+    "facts of the report": (
+        "Account;DE12 3456\nFrom;01.01.2024\nTo;31.01.2024\n\nDay;Payee;Purpose;Amount\n02.01.2024;A;x;-1,50\n",
+        {"Day": [date(2024, 1, 2)], "Payee": ["A"], "Purpose": ["x"], "Amount": [-1.5]}, "4 lines above",
+    ),
+    "comments": ("# made by us\n# 2024, for tests\na,b\n1,2\n", {"a": [1], "b": [2]}, "2 lines above"),
+    "names behind the sign of a comment": ("# made by us\n#a,b\n1,2\n", {"a": [1], "b": [2]}, "1 line above"),
+    "a delimiter at the end of every line": ("a,b,\n1,2,\n3,4,\n", {"a": [1, 3], "b": [2, 4]}, "every line ends"),
+    "a delimiter at the end of every row": ("a,b\n1,2,\n3,4,\n", {"a": [1, 3], "b": [2, 4]}, "every line ends"),
+    "quotes with backslashes": ('a,b\n"x \\"y\\" z",1\n', {"a": ['x "y" z'], "b": [1]}, "with a backslash"),
+    "one damaged byte": (
+        "name,v\nÄ,1\nÖ,2\n".encode() + b"\xe4,3\n", {"name": ["Ä", "Ö", "\ufffd"], "v": [1, 2, 3]}, "1 byte in line 4"
+    ),
+    "undefined bytes": (
+        b"name,v\n\xc4,1\n\x81,2\n", {"name": ["Ä", "\ufffd"], "v": [1, 2]}, "not defined in windows-1252"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("given", _NOTED)
+def test_what_is_not_plain_is_read_with_a_note(tmp_path: Path, given: str) -> None:
+    content, values, note = _NOTED[given]
+    path = tmp_path / "file"
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    frame, notes, _ = read(path, "data.csv")
+    assert frame.to_dict(as_series=False) == values
+    assert any(note in each for each in notes), notes
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "name\nDoe, John\nRoe, Jane\n",  # no title: nothing tells names from values
+        "a\nb,c\nd,e\n",
+        "note,x\nsee below,1\n,\n",
+    ],
+)
+def test_names_are_not_taken_for_a_title(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "file"
+    path.write_text(content)
+    with contextlib.suppress(Unreadable):  # a row does not fit the names
+        frame, notes, _ = read(path, "data.csv")
+        assert frame.columns == content.splitlines()[0].split(",")
+        assert not any("above" in note for note in notes)
+
+
+def test_the_line_of_a_bad_row_is_that_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("Report\n\na,b,c\n1,2,3\n4,5\n")
+    with pytest.raises(Unreadable, match="line 5 has 2 fields"):
+        read(path, "data.csv")
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        (["2024-01-01 00:00:00.123456789", "2024-01-01 00:00:00.123456788"], "string"),
+        (["2024-01-01 00:00:00.123456000", "2024-01-01 00:00:00.5"], "datetime"),
+        (["2024-01-01T00:00:00.123456789Z"], "string"),
+        (["12345678901234567", "1.5"], "string"),
+        (["12345678901234567.89", "0.10"], "string"),
+        (["123456789012345.67", "0.1"], "float"),
+        (["0.30000000000000004", "0.1000000000000000055511151231257827"], "float"),
+        (["1e300", "1.5"], "float"),
+        (["9007199254740993", "0.5", "NA"], "string"),
+        (["1\u202f234,5", "12,0"], "float"),
+        (["1 234,50", "999,00", "7"], "float"),
+        (["1.234,5", "12,0"], "float"),
+        (["1'234.5", "12.0"], "float"),
+    ],
+)
+@pytest.mark.parametrize("rows", [1, 200_000])
+def test_a_number_or_a_moment_keeps_every_digit_or_stays_text(
+    tmp_path: Path, cells: list[str], kind: str, rows: int
+) -> None:
+    if rows > 1 and len(cells) * rows * len(cells[0]) < 2_000_000:
+        rows *= 2
+    path = tmp_path / "file"
+    lines = "\n".join(f"{cell};x" for cell in cells) + "\n"
+    path.write_text("a;b\n" + lines * (rows // len(cells) or 1))
+    frame, _, notes = read(path, "data.csv")
+    assert types(frame)["a"] == kind
+    if kind == "string":
+        assert frame["a"].to_list()[: len(cells)] == [None if cell == "NA" else cell for cell in cells]
+        assert "kept as text" in notes["a"]
+
+
+def workbook(path: Path, *rows: list[Any]) -> Path:
+    book = openpyxl.Workbook()
+    sheet = book.active
+    assert sheet is not None
+    for row in rows:
+        sheet.append(row)
+    book.save(path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("rows", "names"),
+    [
+        ([["Name", date(2024, 1, 1), date(2024, 2, 1)], ["John", 1, 2]], ["Name", "2024-01-01", "2024-02-01"]),
+        ([["Report 2024"], [], ["city", "amount"], ["Oslo", 1]], ["city", "amount"]),
+        ([["Report"], ["city", "amount", "day"], ["Oslo", 1, date(2024, 1, 1)]], ["city", "amount", "day"]),
+        ([[None, "2023", None, "2024", None], ["city", "q1", "q2", "q1", "q2"], ["Oslo", 1, 2, 3, 4]],
+         ["city", "2023 q1", "2023 q2", "2024 q1", "2024 q2"]),
+        ([["city", None, "amount"], ["Oslo", "x", 1]], ["city", "column_2", "amount"]),
+        ([["year", 2023, 2024], ["Oslo", 1, 2]], ["year", "2023", "2024"]),
+    ],
+)  # fmt: skip
+def test_the_names_of_a_sheet_are_found_wherever_they_stand(tmp_path: Path, rows: list[Any], names: list[str]) -> None:
+    frame, _, _ = read(workbook(tmp_path / "x.xlsx", *rows), "x.xlsx")
+    assert frame.columns == names
+    assert frame.height == 1

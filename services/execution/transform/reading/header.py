@@ -1,0 +1,148 @@
+"""Where the names of the columns stand: below titles and comments, over two rows, or with gaps."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .cells import FLOAT, MISSING
+
+Row = Sequence[str]
+
+#: Rows above the names, such as a title and the day of the report.
+_MAX_ABOVE = 30
+_COMMENT = re.compile(r"\s*(#|%|//|--|\*)")
+_NUMBER = re.compile(rf"[-+]?[€$£]?\s?({FLOAT.pattern}|\d{{1,3}}([., '\u00a0\u202f]\d{{3}})*([.,]\d+)?)\s?[%€$£]?")
+_DATE = re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}([ T]\d{1,2}:\d\d.*)?|\d{1,2}:\d\d(:\d\d)?")
+_MIDNIGHT = re.compile(r"(\d{4}-\d\d-\d\d)[ T]00:00:00")
+
+
+@dataclass(frozen=True)
+class Header:
+    """``first``: the number of the row of names, from 0; ``rows``: over how many they stand."""
+
+    first: int
+    rows: int
+    names: list[str]
+    notes: list[str]
+
+
+def find_header(sample: Sequence[Row], *, may_merge: bool = False) -> Header:
+    """The header of a table of which ``sample`` are the first rows, as they stand; blank ones are empty.
+
+    ``may_merge``: names may stand over two rows, the upper of which has a cell for several columns.
+    """
+    first = _first_row(sample)
+    notes = [f"{_lines(first)} above the header skipped"] if any(map(_filled, sample[:first])) else []
+    row = [_as_name(cell) for cell in sample[first]] if sample else []
+    rows = 1
+    if may_merge and _is_upper(row, sample[first + 1 : first + 3]):
+        row, rows = _merged(row, [_as_name(cell) for cell in sample[first + 1]]), 2
+        notes.append("the names stand in two rows, and were joined")
+    if first and _COMMENT.match(row[0]) and len(row) > 1:
+        row[0] = _COMMENT.sub("", row[0], count=1).strip()
+    names, named = _with_names(row)
+    return Header(first, rows, names, notes + named)
+
+
+def _first_row(sample: Sequence[Row]) -> int:
+    """The row of names: the first one that is as wide as the table, if what stands above is a title or a comment."""
+    width = _width(sample)
+    candidate = next((n for n, row in enumerate(sample) if _filled(row)), 0)
+    if width < 2:
+        return candidate
+    for number in range(candidate, min(len(sample), _MAX_ABOVE)):
+        row = sample[number]
+        below = next((other for other in sample[number + 1 :] if _filled(other)), None)
+        is_wide = _filled(row) >= 2 and len(_trimmed(row)) >= max(2, width - 1)
+        if is_wide and (not _COMMENT.match(row[0]) or (below is not None and _differs(row, below))):
+            above = sample[candidate:number]
+            return number if not above or _are_titles(above, width, row, below) else candidate
+    return candidate
+
+
+def _are_titles(above: Sequence[Row], width: int, names: Row, below: Row | None) -> bool:
+    """Whether these rows are no part of the table; names of one column alone could be, so there has to be a sign."""
+    texts = [row for row in above if _filled(row) and not _COMMENT.match(row[0])]
+    if not texts:
+        return True
+    is_apart = not _filled(above[-1])
+    most = max(1, width - 2) if is_apart else max(1, (width - 1) // 2)
+    if any(_filled(row) > most for row in texts):
+        return False
+    return is_apart or (below is not None and _differs(names, below))
+
+
+def _differs(names: Row, below: Row) -> bool:
+    """Whether a row of names stands above a row of values: text above a number or a date."""
+    pairs = zip(names, below, strict=False)
+    return any(value.strip() and _is_value(value) and name.strip() and not _is_value(name) for name, value in pairs)
+
+
+def _is_value(cell: str) -> bool:
+    text = cell.strip()
+    return text in MISSING or _NUMBER.fullmatch(text) is not None or _DATE.fullmatch(text) is not None
+
+
+def _width(sample: Sequence[Row]) -> int:
+    """Of most rows but the first ones, among which titles are; of two that are as frequent the larger."""
+    filled = [row for row in sample if _filled(row)]
+    widths = Counter(len(row) for row in filled[len(filled) // 2 :])
+    return max(widths, key=lambda width: (widths[width], width), default=0)
+
+
+def _filled(row: Row) -> int:
+    return sum(1 for cell in row if cell.strip())
+
+
+def _trimmed(row: Row) -> Row:
+    end = len(row)
+    while end and not row[end - 1].strip():
+        end -= 1
+    return row[:end]
+
+
+def _is_upper(row: Row, below: Sequence[Row]) -> bool:
+    """Whether the names go on in the next row: this one has gaps that the next one has not."""
+    if len(below) < 2 or len(below[0]) != len(row):
+        return False
+    lower = below[0]
+    gaps = sum(1 for cell in row if not cell.strip())
+    is_text = all(cell.strip() and not _is_value(cell) for cell in lower)
+    return 0 < gaps < len(row) and is_text and _differs(lower, below[1])
+
+
+def _merged(upper: Row, lower: Row) -> list[str]:
+    names, over = [], ""
+    for position, (above, below) in enumerate(zip(upper, lower, strict=True)):
+        over = above.strip() or (over if position else "")
+        names.append(f"{over} {below}".strip())
+    return names
+
+
+def _as_name(cell: str) -> str:
+    """A day as it is written: spreadsheets have it with a time."""
+    text = cell.strip()
+    midnight = _MIDNIGHT.fullmatch(text)
+    return midnight[1] if midnight else text
+
+
+def _with_names(row: Row) -> tuple[list[str], list[str]]:
+    """Made-up names for columns without one, as the first of what pandas and R write."""
+    taken = {name for name in row if name}
+    names, made = [], []
+    for position, name in enumerate(row, 1):
+        if not name:
+            own = f"column_{position}"
+            while own in taken:
+                own += "_"
+            taken.add(own)
+            made.append(own)
+        names.append(name or own)
+    return names, [f"without a name: {', '.join(made[:20])}"] if made else []
+
+
+def _lines(count: int) -> str:
+    return "1 line" if count == 1 else f"{count} lines"
