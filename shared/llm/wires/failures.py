@@ -84,7 +84,7 @@ _BY_STATUS: Mapping[int, tuple[type[ProviderFault], str]] = {
     425: (faults.ProviderOverloaded, "It is not ready yet."),
     429: (faults.RateLimited, "Its rate limit is reached"),
     498: (faults.ProviderOverloaded, "It has no capacity"),
-    499: (faults.ServerError, "It closed the request by itself."),
+    499: (faults.ServerError, "It closed the request by itself"),
     503: (faults.ProviderOverloaded, "It is overloaded"),
     504: (faults.TimedOut, "It timed out by itself."),
     522: (faults.TimedOut, "Its network's edge could not reach it in time."),
@@ -244,8 +244,8 @@ def _error(body: object) -> Mapping[str, Any]:
     if (first := next(iter(_objects(inner)), None)) is not None:
         details = body.get("details") if first.get("details") is None else first.get("details")
         return {**first, "details": details, "message": _message(first)}
-    told = (body.get(name) for name in ("message", "error", "detail", "msg", "errors"))
-    return {**body, "message": next((text for value in told if (text := _text(value))), None)}
+    told = (body.get(name) for name in ("error", "errors"))
+    return {**body, "message": _message(body) or next((text for value in told if (text := _text(value))), None)}
 
 
 def _written(body: str) -> Mapping[str, Any]:
@@ -275,7 +275,8 @@ def _text(value: object, depth: int = 0) -> str | None:
         return None
     if isinstance(value, Mapping):
         place = ".".join(map(str, value["loc"])) if isinstance(value.get("loc"), list) else None
-        said = _text(value.get("msg") or value.get("message") or value.get("error"), depth + 1)
+        named = (value.get(name) for name in ("msg", "message", "error", "detail"))
+        said = _text(next((each for each in named if each), None), depth + 1)
         return f"{place}: {said}" if place and said else said
     if isinstance(value, list):
         return "; ".join(text for each in value[:5] if (text := _text(each, depth + 1))) or None
