@@ -2,6 +2,9 @@
 
 The address is the content, so writing the same file twice is one blob, and a blob never changes. What is being
 written is under ``incoming/`` until it is complete; what a dead writer leaves there is deleted by ``sweep``.
+
+In a folder, a writer holds the content by a second link until its row is committed (``release``). So ``set_aside``
+knows that no one is about to refer to content that no row names, and its space can be given back at once.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ import os
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
@@ -24,6 +27,7 @@ from obstore.store import LocalStore, ObjectStore, from_url
 from sqlalchemy import BigInteger, Column, DateTime, Index, Table, Text, text
 
 from shared.db import metadata
+from shared.disk import disk_of
 from shared.errors import StorageFull
 
 if TYPE_CHECKING:
@@ -49,8 +53,10 @@ Index("ix_files_uploaded", files.c.created_at, postgresql_where=text("job_id IS 
 Index("ix_files_job_id", files.c.job_id, postgresql_where=text("job_id IS NOT NULL"))
 
 _CHUNK = 1 << 20
+_CHECKED_BYTES = 4 << 20  #: between two looks at the space of the disk
 _INCOMING = "incoming"
 _UPLOADS = "uploads"
+_ASIDE = "aside-"
 #: From its beginning on; what of an upload is there after that is deleted.
 UPLOAD_KEPT = timedelta(days=1)
 
@@ -61,6 +67,7 @@ class Blob:
 
     sha256: str
     size: int
+    held: str | None = field(default=None, compare=False)  #: the link that holds it; see ``release``
 
 
 def open_store(url: str) -> ObjectStore:
@@ -80,12 +87,11 @@ def place(sha256: str) -> str:
 
 def write(store: ObjectStore, content: bytes | Path | BinaryIO) -> Blob:
     """Keep the content; it is streamed, never held whole unless it is given as bytes."""
-    meter = _Meter()
+    meter = _Meter(store)
     incoming = _incoming()
     try:
         obstore.put(store, incoming, (meter.count(chunk) for chunk in _chunks(content)))
-        blob = meter.blob()
-        obstore.rename(store, incoming, place(blob.sha256))
+        blob = _place(store, incoming, meter.blob())
     except BaseException as fault:
         _forget(store, incoming)
         if _is_full(fault):
@@ -96,7 +102,8 @@ def write(store: ObjectStore, content: bytes | Path | BinaryIO) -> Blob:
 
 async def receive(store: ObjectStore, chunks: AsyncIterator[bytes]) -> Blob:
     """Keep what a client sends; when it stops half way, nothing is left behind."""
-    meter = _Meter()
+    check_space(store)
+    meter = _Meter(store)
     incoming = _incoming()
 
     async def counted() -> AsyncIterator[bytes]:
@@ -106,8 +113,7 @@ async def receive(store: ObjectStore, chunks: AsyncIterator[bytes]) -> Blob:
 
     try:
         await obstore.put_async(store, incoming, counted())
-        blob = meter.blob()
-        await obstore.rename_async(store, incoming, place(blob.sha256))
+        blob = _place(store, incoming, meter.blob())
     except BaseException as fault:
         # Without await: the request may be cancelled already, and deleting is one quick call.
         _forget(store, incoming)
@@ -119,6 +125,7 @@ async def receive(store: ObjectStore, chunks: AsyncIterator[bytes]) -> Blob:
 
 async def keep_part(store: ObjectStore, upload: str, offset: int, content: bytes) -> None:
     """A part of an upload, in the place of one that begins there already. Raises: StorageFull."""
+    check_space(store, len(content))
     try:
         await obstore.put_async(store, f"{_UPLOADS}/{upload}/{offset:020}", content)
     except Exception as fault:
@@ -151,6 +158,83 @@ async def _parts_of(store: ObjectStore, upload: str) -> list[tuple[str, int]]:
     """Path and size, in order."""
     listed = [entry async for page in obstore.list(store, prefix=f"{_UPLOADS}/{upload}") for entry in page]
     return sorted((entry["path"], entry["size"]) for entry in listed)
+
+
+def _folder(store: ObjectStore) -> Path | None:
+    return Path(store.prefix) if isinstance(store, LocalStore) and store.prefix is not None else None
+
+
+def check_space(store: ObjectStore, count: int = 0) -> None:
+    """Check that the store takes so many bytes and leaves a reserve free for Postgres. Raises: StorageFull."""
+    folder = _folder(store)
+    if folder is not None and not disk_of(folder).takes(count):
+        raise StorageFull
+
+
+def _place(store: ObjectStore, incoming: str, blob: Blob) -> Blob:
+    """Give complete content its address; in a folder it is held by a second link."""
+    folder = _folder(store)
+    if folder is None:
+        obstore.rename(store, incoming, place(blob.sha256))
+        return blob
+    target, held, new = folder / place(blob.sha256), f"{incoming}#0", folder / f"{incoming}#1"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        os.link(folder / incoming, folder / held)
+    except OSError:  # a file system without links: what is given back there waits for the sweep
+        (folder / incoming).replace(target)
+        return blob
+    (folder / incoming).rename(new)
+    new.replace(target)
+    return replace(blob, held=held)
+
+
+def release(store: ObjectStore, blob: Blob) -> None:
+    """Let go of content whose row is committed, or will never be."""
+    folder = _folder(store)
+    if folder is not None and blob.held is not None:
+        (folder / blob.held).unlink(missing_ok=True)
+
+
+@dataclass(frozen=True)
+class Aside:
+    """Content that was taken out of its place to be deleted, if no row names it after all."""
+
+    path: Path
+    place: Path
+
+    def delete(self) -> None:
+        self.path.unlink(missing_ok=True)
+
+    def put_back(self) -> None:
+        with suppress(FileExistsError, FileNotFoundError):  # the same content was written anew meanwhile
+            os.link(self.path, self.place)
+        self.delete()
+
+
+def set_aside(store: ObjectStore, sha256: str) -> Aside | None:
+    """Take content out of its place; None when it is not there, a writer or reader holds it, or links do not work.
+
+    Afterwards the caller checks that no row names it, and deletes it or puts it back: a writer holds its content until
+    its row is committed, so one that let go before can be seen.
+    """
+    folder = _folder(store)
+    if folder is None:
+        return None
+    target, probe = folder / place(sha256), folder / _INCOMING / f"{uuid.uuid4().hex}#0"
+    aside = Aside(folder / _INCOMING / f"{_ASIDE}{sha256}#0", target)
+    try:
+        if target.stat().st_nlink > 1:
+            return None
+        os.link(target, probe)
+        probe.unlink()
+        target.rename(aside.path)
+    except OSError:
+        return None
+    if aside.path.stat().st_nlink > 1:
+        aside.put_back()
+        return None
+    return aside
 
 
 #: As the Rust library behind obstore words ENOSPC and EDQUOT: its exceptions carry no number.
@@ -213,7 +297,7 @@ def sweep(
             stale = [entry["path"] for entry in objects if entry["last_modified"] < before]
             deleted += sum(_delete_old(store, path, before) for path in stale)
     if isinstance(store, LocalStore) and store.prefix is not None:
-        deleted += _delete_staged(Path(store.prefix) / _INCOMING, older_than)
+        deleted += _delete_staged(Path(store.prefix), older_than, in_use)
     for objects in obstore.list(store, prefix="sha256" if shard is None else f"sha256/{shard:02x}"):
         listed += len(objects)
         old = {entry["path"].rsplit("/", 1)[-1] for entry in objects if entry["last_modified"] < older_than}
@@ -222,14 +306,23 @@ def sweep(
     return Swept(listed, deleted)
 
 
-def _delete_staged(folder: Path, older_than: datetime) -> int:
-    """Delete what processes were writing when they were killed: the store does not list it."""
+def _delete_staged(folder: Path, older_than: datetime, in_use: Callable[[list[str]], set[str]]) -> int:
+    """Delete what processes were writing when they were killed: the store does not list it.
+
+    Content that was set aside by a process that was killed then is put back when a row names it.
+    """
     deleted = 0
-    for path in folder.glob("*#*"):
+    for path in (folder / _INCOMING).glob("*#*"):
         with suppress(FileNotFoundError):
-            if path.stat().st_mtime < older_than.timestamp():
+            stat = path.stat()
+            if stat.st_mtime >= older_than.timestamp():
+                continue
+            sha256 = path.name.removeprefix(_ASIDE).partition("#")[0]
+            if path.name.startswith(_ASIDE) and in_use([sha256]):
+                Aside(path, folder / place(sha256)).put_back()
+            else:
                 path.unlink()
-                deleted += 1
+                deleted += stat.st_nlink == 1  # else it only held content
     return deleted
 
 
@@ -259,13 +352,19 @@ class _BlobReader(io.RawIOBase):
 
 
 class _Meter:
-    def __init__(self) -> None:
+    """Size and hash of what is written; raises StorageFull when it would use the reserve of the disk."""
+
+    def __init__(self, store: ObjectStore) -> None:
+        self._store = store
         self._hash = hashlib.sha256()
-        self._size = 0
+        self._size = self._checked = 0
 
     def count(self, chunk: bytes) -> bytes:
         self._hash.update(chunk)
         self._size += len(chunk)
+        if self._size - self._checked > _CHECKED_BYTES:
+            self._checked = self._size
+            check_space(self._store)
         return chunk
 
     def blob(self) -> Blob:

@@ -139,6 +139,7 @@ class Files(Noun):
 class Uploads(Noun):
     begin = sends(uploads.begin)
     get = sends(uploads.get)
+    list = sends(uploads.page)
     append = sends(uploads.append)
     delete = sends(uploads.delete)
 

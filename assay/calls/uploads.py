@@ -7,9 +7,10 @@ import io
 import mimetypes
 from typing import TYPE_CHECKING
 
-from assay.calls.call import ApiCall, Upload, as_model, nothing, segment
+from assay.calls.call import ApiCall, Upload, as_model, as_page, nothing, segment
 
 if TYPE_CHECKING:
+    from shared.contracts.common import Page
     from shared.contracts.files import UploadInfo
 
 _TUS = {"Tus-Resumable": "1.0.0"}
@@ -22,6 +23,12 @@ def begin(name: str, size: int, media_type: str | None = None) -> ApiCall[Upload
     told = ",".join(f"{key} {base64.b64encode(text.encode()).decode()}" for key, text in pairs.items())
     headers = {**_TUS, "Upload-Length": str(size), "Upload-Metadata": told}
     return ApiCall("POST", "/v1/uploads", as_model("files.UploadInfo"), headers=headers)
+
+
+def page(limit: int | None = None, cursor: str | None = None) -> ApiCall[Page[UploadInfo]]:
+    """Uploads that are not finished, newest first."""
+    query = {"limit": limit, "cursor": cursor}
+    return ApiCall("GET", "/v1/uploads", as_page("files.UploadInfo"), query=query)
 
 
 def get(id: str) -> ApiCall[UploadInfo]:

@@ -8,11 +8,12 @@ from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
-from assay.calls import files
+from assay.calls import files, uploads
 from assay.commands import show
 from assay.commands.run import readable
 from assay.commands.session import answer, current
 from assay.commands.uploading import IN_PARTS_BYTES, in_parts
+from assay.errors import NotFound
 
 app = App(name="files", help="Upload files for jobs, and fetch the files that jobs made.")
 
@@ -28,8 +29,25 @@ def put(file: Path, *, name: str | None = None, media_type: str | None = None) -
 
 
 @app.command(name="ls")
-def list_files(*, limit: int = 50, cursor: str | None = None) -> None:
-    """List files, newest first."""
+def list_files(
+    *,
+    limit: int = 50,
+    cursor: str | None = None,
+    unfinished: Annotated[bool, Parameter(help="Uploads that were interrupted", negative="")] = False,
+) -> None:
+    """List files, or uploads that are not finished, newest first: `assay files ls --unfinished`."""
+    if unfinished:
+        answer(
+            uploads.page(limit, cursor),
+            lambda page: show.table(
+                ["id", "name", "received", "size", "expires"],
+                [
+                    [each["id"], each["name"], each["received"], each["size"], show.clock(each["expires_at"])]
+                    for each in show.items(page)
+                ],
+            ),
+        )
+        return
     answer(
         files.page(limit, cursor),
         lambda page: show.table(
@@ -108,9 +126,17 @@ def _described(column: dict[str, Any]) -> list[object]:
 
 
 @app.command
-def rm(id: str) -> None:
-    """Delete a file."""
-    current().client.files.delete(id)
+def rm(id: str, *more: str) -> None:
+    """Delete files, or uploads that are not finished, by their ids: `assay files rm ID ID`."""
+    client = current().client
+    for each in (id, *more):
+        try:
+            client.files.delete(each)
+        except NotFound as missing:
+            try:
+                client.uploads.delete(each)
+            except NotFound:
+                raise missing from None
 
 
 def _safe(name: str) -> str:

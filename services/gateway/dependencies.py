@@ -165,6 +165,8 @@ async def opened(
         large_bodies=None if is_behind else LargeBodies(settings, metrics),
     )
     app.state.dependencies = dependencies
+    if dependencies.large_bodies is not None:
+        dependencies.health.add("large_bodies", dependencies.large_bodies.check)
     dependencies.watchers.start()
     dependencies.health.start()
     port = 0 if is_behind else settings.jobs.metrics_port

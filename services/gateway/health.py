@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from urllib.parse import unquote, urlsplit
@@ -15,6 +14,7 @@ from sqlalchemy import text
 from services.gateway.database import Database
 from services.gateway.metrics import Metrics
 from shared.contracts.capabilities import DependencyState
+from shared.disk import disk_of
 from shared.errors import DatabaseFailed, DatabaseUnavailable
 from shared.redis_urls import async_client
 from shared.settings import StoreSettings
@@ -24,8 +24,6 @@ log = structlog.get_logger()
 _EVERY_SECONDS = 1.5
 _DEADLINE_SECONDS = 2.0
 _SHARED_SECONDS = 0.5  #: what has no answer for longer may never have one
-#: Less than this and Postgres stops soon, where both share a disk.
-_LEAST_FREE_BYTES = 256 * 1024 * 1024
 _READ_ONLY = text("SELECT pg_is_in_recovery() OR current_setting('transaction_read_only') = 'on'")
 Check = Callable[[], Awaitable[str | None]]  #: why the dependency cannot serve; None when it can
 
@@ -53,6 +51,10 @@ class HealthMonitor:
         self._task: asyncio.Task[None] | None = None
         self._asked: asyncio.Task[None] | None = None
         self._asked_at = 0.0
+
+    def add(self, name: str, check: Check) -> None:
+        """Check one more thing; before ``start``."""
+        self._checks[name] = check
 
     def start(self) -> None:
         self._task = asyncio.create_task(self._watch())
@@ -120,11 +122,10 @@ class HealthMonitor:
 
     async def _of_files(self) -> str | None:
         assert self._files is not None
-        disk = await asyncio.to_thread(os.statvfs, self._files)
-        free = disk.f_bavail * disk.f_frsize
-        if free < _LEAST_FREE_BYTES:
-            return f"The disk that holds the files is full: {free // 1_000_000} MB are free."
-        return None
+        disk = await asyncio.to_thread(disk_of, self._files)
+        self._metrics.disk_free.set(disk.free)
+        self._metrics.disk_nearly_full.set(disk.nearly_full)
+        return disk.warning
 
     async def _of_qdrant(self) -> str | None:
         """Its answer's first byte: a port that only accepts is no server that serves."""
@@ -143,6 +144,7 @@ _SILENT = {
     "postgres": "Postgres does not answer.",
     "redis": "Redis does not answer: jobs are accepted, but may start late.",
     "files": "The folder of the files cannot be reached.",
+    "large_bodies": "The process that reads large bodies is starting.",
     "qdrant": "Qdrant does not answer: search and ingest wait for it.",
 }
 

@@ -38,6 +38,10 @@ class Metrics:
         self.dependency_up = Gauge(
             "dependency_up", "Whether a dependency answers as it should", ["dependency"], registry=self.registry
         )
+        self.disk_free = Gauge("disk_free_bytes", "Free space of the disk of the files", registry=self.registry)
+        self.disk_nearly_full = Gauge(
+            "disk_nearly_full_bytes", "Free space below which that disk is nearly full", registry=self.registry
+        )
         ProcessCollector(registry=self.registry)
         self._queues = _Queues(database_url, kinds)
         self.registry.register(self._queues)

@@ -7,10 +7,12 @@ application behind a Unix socket, one request at a time. A process that takes to
 from __future__ import annotations
 
 import asyncio
+import os
 import pickle
 import shutil
 import sys
 import tempfile
+import time
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -41,6 +43,7 @@ _SMALL_VALUES = 2_000
 _RESOURCE = "processes for large bodies"
 _START_SECONDS = 120.0
 _ANSWER_SECONDS = 30.0
+_RETRY_SECONDS = 15.0  #: between two starts that a check of the health brings about
 #: Large requests of one tenant that are received at once; the others are not read meanwhile.
 _MAX_RECEIVED = 4
 _IN_MEMORY_BYTES = 256 * 1024
@@ -68,6 +71,8 @@ class LargeBodies:
         self._of_all = Slots(_RESOURCE, settings.http.large_body_processes)
         self._idle: list[_LargeBodyProcess] = []
         self._processes: set[_LargeBodyProcess] = set()
+        self._failure: str | None = None  #: of the last start
+        self._retry_at = 0.0
 
     async def forward(self, request: Request, tenant: str, begun: bytes, rest: AsyncIterator[bytes]) -> Response:
         """Answer a request whose body has ``begun``.
@@ -81,6 +86,16 @@ class LargeBodies:
                     body.write(chunk)
                 async with self._read.hold(tenant), self._of_all.hold(""):
                     return await self._answer(request, body)
+
+    async def check(self) -> str | None:
+        """Return why no large body can be read; None when the last process started, or none was needed yet.
+
+        After a failure it tries again from time to time, so that it is known when the cause is gone.
+        """
+        if self._failure is not None and time.monotonic() >= self._retry_at:
+            with suppress(Overloaded):
+                self._idle.append(await self._start())
+        return self._failure
 
     async def stop(self) -> None:
         for process in list(self._processes):
@@ -115,12 +130,24 @@ class LargeBodies:
             if process.is_running:
                 return process
             await self._end(process)
+        return await self._start()
+
+    async def _start(self) -> _LargeBodyProcess:
+        """Raises: Overloaded."""
+        self._retry_at = time.monotonic() + _RETRY_SECONDS
         try:
             async with asyncio.timeout(_START_SECONDS):
                 process = await _LargeBodyProcess.start(self._settings)
         except (TimeoutError, OSError, EOFError) as error:
-            log.error("large_body_process_not_started", error=type(error).__name__)
-            raise Overloaded("Large bodies cannot be taken now; try again later.", retry_after=10) from None
+            cause = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else type(error).__name__
+            self._failure = f"The process that reads large bodies does not start ({cause}): they are refused."
+            log.error("large_body_process_not_started", error=cause)
+            raise Overloaded(
+                "Large bodies cannot be taken now: their reader does not start. `assay doctor` tells the operator why; "
+                "smaller requests work.",
+                retry_after=10,
+            ) from None
+        self._failure = None
         self._processes.add(process)
         return process
 

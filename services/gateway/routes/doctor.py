@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import platform
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,6 +24,7 @@ from shared import VERSION
 from shared.contracts.models import ProviderState
 from shared.contracts.operations import Doctor, DoctorCheck
 from shared.db import reason_of
+from shared.disk import disk_of
 from shared.errors import AssayError
 from shared.jobs.record import submission
 from shared.kinds import KINDS
@@ -33,7 +33,6 @@ router = routes("/v1", "Operations")
 
 _STARTED_AT = datetime.now(UTC)
 _MOST_DRIFT_SECONDS = 1.0
-_LEAST_FREE_BYTES = 1_000_000_000
 _FULL = 0.9  #: of Postgres' connections
 _ASK = text(
     "SELECT array(SELECT version_num FROM alembic_version) AS revisions, extract(epoch FROM clock_timestamp()) AS now, "
@@ -49,6 +48,7 @@ _OPTIONAL = ("replayed_from", "batch_id", "request_id", "trace_context", "webhoo
 _REMEDIES = {
     "postgres": "Look at its log and its disk; nothing is lost, and jobs go on once it answers.",
     "redis": "Start it again: nothing is lost with it, and the reconciler sends what was missed.",
+    "large_bodies": "Read the gateway's log: memory, processes, or space in its temporary folder may be too few.",
     "files": "Free some space, or move the files to a larger disk or a bucket (BLOB_URL).",
     "qdrant": "Start it again, or look whether QDRANT_URL is right.",
 }
@@ -145,16 +145,16 @@ def _disk(blob_url: str) -> Iterator[DoctorCheck]:
     if parts.scheme != "file":
         return
     try:
-        disk = os.statvfs(unquote(parts.path))
+        disk = disk_of(unquote(parts.path))
     except OSError:  # which `files` tells
         return
-    free = disk.f_bavail * disk.f_frsize
     yield _check(
         "disk",
-        free >= _LEAST_FREE_BYTES,
-        f"{free / 1e9:.1f} GB free for files",
-        "Free some space: uploads and results are refused when it is full, and Postgres stops if it shares the disk.",
-        grave=False,
+        disk.warning is None,
+        disk.warning or f"{disk.free / 1e9:.1f} GB free for files",
+        "Free space: `assay files ls --unfinished` and `assay files rm` give it back at once; old jobs go with a "
+        "shorter ASSAY_RETENTION_DAYS. A part of the disk stays reserved for Postgres.",
+        grave=not disk.takes(0),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
@@ -60,6 +61,7 @@ async def upload_file(
     if request.headers.get("content-encoding", "identity").lower() != "identity":
         raise UnsupportedMediaType("Send the file as it is, without Content-Encoding.")
     await deps.quotas.admit_bytes(caller.tenant, bodies.declared_bytes(request))
+    blobs.check_space(deps.blobs, bodies.declared_bytes(request))
     content_type = request.headers.get("content-type", "")
     http = deps.settings.http
     body = bodies.stream(request, http.upload_bytes, http.body_pause_seconds, bodies.upload_too_large)
@@ -72,10 +74,16 @@ async def upload_file(
         blob = await _receive(deps, body)
         label = safe_name(name)
         kind = media_type(content_type, label)
-    db = await unit.connect()  # only now: no transaction waits for a slow client
-    await deps.quotas.reserve_bytes(db, caller.tenant, blob.size)
-    unit.after_commit.append(lambda: deps.quotas.stored(caller.tenant, blob.size))
-    return await _filed(request, caller, db, label, kind, blob)
+    try:
+        db = await unit.connect()  # only now: no transaction waits for a slow client
+        await deps.quotas.reserve_bytes(db, caller.tenant, blob.size)
+        unit.after_commit.append(lambda: deps.quotas.stored(caller.tenant, blob.size))
+        unit.after_commit.append(lambda: blobs.release(deps.blobs, blob))
+        return await _filed(request, caller, db, label, kind, blob)
+    except BaseException:
+        blobs.release(deps.blobs, blob)
+        deps.in_background(give_back(deps, blob.sha256))
+        raise
 
 
 async def _receive(deps: Dependencies, chunks: AsyncIterator[bytes]) -> blobs.Blob:
@@ -190,10 +198,31 @@ async def _started(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 
 @router.delete("/{id}", summary="Delete a file", status_code=204, response_class=Response)
-async def delete_file(id: Id, caller: CurrentCaller, db: Db) -> None:
-    """The bytes are collected later, unless another file has the same."""
-    if (await db.execute(files.remove(id, caller.tenant))).rowcount != 1:
+async def delete_file(id: Id, caller: CurrentCaller, db: Db, unit: Unit, deps: Deps) -> None:
+    """Its space is free at once, unless another file has the same bytes."""
+    removed = (await db.execute(files.remove(id, caller.tenant))).scalar_one_or_none()
+    if removed is None:
         raise _missing(id)
+    unit.after_commit.append(lambda: deps.in_background(give_back(deps, removed)))
+
+
+async def give_back(deps: Dependencies, sha256: str) -> None:
+    """Delete content that no file has any more; what cannot be deleted now is swept later."""
+    if await _is_named(deps, sha256):
+        return
+    aside = await asyncio.to_thread(blobs.set_aside, deps.blobs, sha256)
+    if aside is None:
+        return
+    is_named = True
+    try:
+        is_named = await _is_named(deps, sha256)
+    finally:
+        await asyncio.to_thread(aside.put_back if is_named else aside.delete)
+
+
+async def _is_named(deps: Dependencies, sha256: str) -> bool:
+    async with deps.database.read() as db:  # of any tenant
+        return (await db.execute(files.named(sha256))).first() is not None
 
 
 async def find(db: AsyncConnection, id: str, tenant: str) -> RowMapping:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from datetime import datetime
 from email.utils import format_datetime
 from typing import Annotated, Any
@@ -17,13 +17,22 @@ from services.gateway.database import Db
 from services.gateway.dependencies import Dependencies, Deps
 from services.gateway.http import bodies
 from services.gateway.http.auth import CurrentCaller
+from services.gateway.http.responses import Cursor, Limit, page, read_cursor
 from services.gateway.http.rules import EndpointRules, Id
 from services.gateway.http.uploads import media_type, safe_name
 from services.gateway.jobs.submit import new_id
 from services.gateway.routing import routes
 from shared import blobs
+from shared.contracts.common import Page
 from shared.contracts.files import UploadInfo
-from shared.errors import Conflict, InvalidRequest, NotFound, PreconditionFailed, UnsupportedMediaType
+from shared.errors import (
+    Conflict,
+    InvalidRequest,
+    NotFound,
+    PreconditionFailed,
+    StorageFull,
+    UnsupportedMediaType,
+)
 from shared.jobs.content import files, uploads
 
 router = routes("/v1/uploads", "Files")
@@ -61,6 +70,7 @@ async def begin_upload(
     most = deps.settings.http.upload_bytes
     if length > most:
         raise bodies.upload_too_large(most)
+    blobs.check_space(deps.blobs, 2 * length)  # its parts, and the file that they are joined to
     told = _metadata(metadata)
     name = safe_name(told.get("filename"))
     await db.execute(uploads.remove_expired(caller.tenant))
@@ -69,6 +79,13 @@ async def begin_upload(
     row = (await db.execute(uploads.create(new_id(), caller.tenant, name, kind, length))).mappings().one()
     response.headers.update({**_headers(row), "Location": f"/v1/uploads/{row['id']}"})
     return _view(row)
+
+
+@router.get("", summary="List uploads that are not finished, newest first")
+async def list_uploads(caller: CurrentCaller, db: Db, limit: Limit = 50, cursor: Cursor = None) -> Page[UploadInfo]:
+    """Their parts take space until they are finished, deleted, or a day old."""
+    rows = (await db.execute(uploads.page(caller.tenant, limit + 1, read_cursor(cursor)))).mappings().all()
+    return page(rows, limit, _view)
 
 
 @router.get("/{id}", summary="How far an upload has come", responses=_TOLD)
@@ -105,10 +122,11 @@ async def append_to_upload(
     http = deps.settings.http
     body = bodies.stream(request, row["size"] - offset, http.body_pause_seconds, bodies.upload_too_large)
     async for part in _parts(body):
-        row = await _keep(deps, id, caller.tenant, offset, part)
+        with_space = _keep(deps, id, caller.tenant, offset, part)
+        row = await _or_give_up(deps, id, caller.tenant, with_space)
         offset += len(part)
     if offset == row["size"] and row["file_id"] is None:
-        row = await _finish(deps, row)
+        row = await _or_give_up(deps, id, caller.tenant, _finish(deps, row))
     response.headers.update(_headers(row))
 
 
@@ -122,6 +140,17 @@ async def delete_upload(
     await db.execute(uploads.remove(id, caller.tenant))
     await blobs.drop_parts(deps.blobs, id)
     response.headers["Tus-Resumable"] = _VERSION
+
+
+async def _or_give_up(deps: Dependencies, id: str, tenant: str, step: Coroutine[Any, Any, RowMapping]) -> RowMapping:
+    """Take a step of the upload; when the disk has no space for it, none of the upload stays. Raises: StorageFull."""
+    try:
+        return await step
+    except StorageFull:
+        await blobs.drop_parts(deps.blobs, id)  # first: without space the record may not take the deletion
+        async with deps.database.write(tenant) as db:
+            await db.execute(uploads.remove(id, tenant))
+        raise
 
 
 async def _parts(body: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
@@ -159,6 +188,7 @@ async def _finish(deps: Dependencies, row: RowMapping) -> RowMapping:
         await db.execute(files.add(file_id, tenant, row["name"], row["media_type"], blob.sha256, blob.size))
         await db.execute(uploads.finish(id, tenant, file_id))
         whole = await _find(db, id, tenant)
+    blobs.release(deps.blobs, blob)
     deps.quotas.stored(tenant, blob.size)
     await blobs.drop_parts(deps.blobs, id)
     return whole

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from obstore.store import ObjectStore
-from sqlalchemy import Delete, Engine, Insert, Select, delete, insert, select, tuple_
+from sqlalchemy import Engine, Insert, Select, delete, insert, select, tuple_
+from sqlalchemy.sql.dml import ReturningDelete
 
 from shared import blobs
 from shared.blobs import files
@@ -37,8 +38,14 @@ def page(tenant: str, limit: int, before: tuple[datetime, str] | None) -> Select
     return query.order_by(files.c.created_at.desc(), files.c.id.desc()).limit(limit)
 
 
-def remove(id: str, tenant: str) -> Delete:
-    return delete(files).where(files.c.id == id, files.c.tenant_id == tenant)
+def remove(id: str, tenant: str) -> ReturningDelete[str]:
+    """Delete a file; the answer is its hash."""
+    return delete(files).where(files.c.id == id, files.c.tenant_id == tenant).returning(files.c.sha256)
+
+
+def named(sha256: str) -> Select[Any]:
+    """A row when a file of any tenant has this content."""
+    return select(files.c.id).where(files.c.sha256 == sha256).limit(1)
 
 
 @dataclass(frozen=True)
@@ -80,6 +87,7 @@ class JobFiles:
         row = {**info.model_dump(exclude={"created_at"}), "tenant_id": self.tenant_id, "job_id": self.job_id}
         with self.engine.begin() as connection:
             connection.execute(files.insert().values(row))
+        blobs.release(self.store, blob)
         self.quota.add(blob.size)
         return info
 

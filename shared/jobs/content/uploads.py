@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import (
@@ -21,6 +22,7 @@ from sqlalchemy import (
     insert,
     select,
     text,
+    tuple_,
     update,
 )
 
@@ -53,6 +55,16 @@ def create(id: str, tenant: str, name: str, media_type: str, size: int) -> Inser
 def find(id: str, tenant: str) -> Select[Any]:
     """None that has expired."""
     return select(uploads).where(uploads.c.id == id, uploads.c.tenant_id == tenant, uploads.c.created_at > _OLDEST)
+
+
+def page(tenant: str, limit: int, after: tuple[datetime, str] | None) -> Select[Any]:
+    """Unfinished ones, newest first; ``after``: (created_at, id) of the last one seen."""
+    open_ones = select(uploads).where(
+        uploads.c.tenant_id == tenant, uploads.c.file_id.is_(None), uploads.c.created_at > _OLDEST
+    )
+    if after is not None:
+        open_ones = open_ones.where(tuple_(uploads.c.created_at, uploads.c.id) < after)
+    return open_ones.order_by(uploads.c.created_at.desc(), uploads.c.id.desc()).limit(limit)
 
 
 def expected_bytes(tenant: str) -> Select[Any]:
