@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from ipaddress import ip_address
 from pathlib import Path
 from typing import NoReturn
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import httpx2
 
 from assay import profiles
 from assay.calls.call import Reply
-from assay.errors import APIConnectionError, APITimeoutError
+from assay.errors import APIConnectionError, APITimeoutError, status_error
 from assay.exchange import error_of
 from assay.installations import home_of, near_home, read_status
 from assay.profiles import Profile
@@ -22,8 +25,62 @@ DEFAULT_URL = "http://127.0.0.1:8000"
 
 @dataclass(frozen=True)
 class Target:
+    """A server and the key to show it, as people have them: with white space around, from a file or a page.
+
+    Raises: ValueError for an address that cannot be one; NotAuthenticated for a key that no server ever gave.
+    """
+
     url: str
     api_key: str | None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "url", _address(self.url))
+        object.__setattr__(self, "api_key", _key(self.api_key))
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether it is this machine, which no proxy can reach for us."""
+        host = urlsplit(self.url).hostname or ""
+        try:
+            return ip_address(host).is_loopback
+        except ValueError:
+            return host == "localhost" or host.endswith(".localhost")
+
+    @property
+    def proxy(self) -> str | None:
+        """The variable and the address of the proxy on the way, without a password; None when there is none."""
+        parts = urlsplit(self.url)
+        if self.is_loopback or proxy_bypass(parts.hostname or ""):
+            return None
+        named = getproxies()
+        for scheme in (parts.scheme, "all"):
+            if scheme in named:
+                proxy = urlsplit(named[scheme] if "://" in named[scheme] else f"http://{named[scheme]}")
+                address = (proxy.hostname or "") + (f":{proxy.port}" if proxy.port else "")
+                return f"{scheme.upper()}_PROXY ({proxy.scheme}://{address})"
+        return None
+
+    @property
+    def direct(self) -> dict[str, None]:
+        """The addresses that are reached without a proxy, as the transport's ``mounts``."""
+        return {f"all://{urlsplit(self.url).hostname}": None} if self.is_loopback else {}
+
+
+def _address(url: str) -> str:
+    url = url.strip().rstrip("/")
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or any(map(str.isspace, url)):
+        shown = url.rpartition("@")[2]  # before it may be a password
+        raise ValueError(f"the server's address {shown!r} has to begin with http:// or https://")
+    return url
+
+
+def _key(key: str | None) -> str | None:
+    key = (key or "").strip()
+    if not all("!" <= letter <= "~" for letter in key):
+        detail = "The API key has a character that no key has: white space, or a letter beyond ASCII. Copy it again."
+        raise status_error(401, {"code": "not_authenticated", "title": "Not authenticated", "detail": detail}, {})
+    return key or None
 
 
 def find_target(
@@ -92,8 +149,21 @@ def reply_of(response: httpx2.Response, body: bytes) -> Reply:
     return Reply(response.status_code, {name.lower(): value for name, value in response.headers.items()}, body)
 
 
-def fault_of(fault: Exception) -> APIConnectionError:
+def fault_of(fault: Exception, target: Target) -> APIConnectionError:
     """The transport's error in our words; its own text may hold addresses, but they are the caller's."""
+    through = f" through the proxy of {target.proxy}" if target.proxy else ""
     if isinstance(fault, httpx2.TimeoutException):
-        return APITimeoutError("the server did not answer in time")
-    return APIConnectionError(f"the server cannot be reached: {fault}")
+        return APITimeoutError(f"the server did not answer in time{through}")
+    if isinstance(fault, httpx2.LocalProtocolError):  # its text repeats headers, and so the key
+        return APIConnectionError("the request cannot be sent: a header of it is malformed")
+    return APIConnectionError(f"the server cannot be reached{through}: {fault}")
+
+
+def answer_of_proxy(reply: Reply, target: Target) -> APIConnectionError | None:
+    """The error for an answer that the proxy on the way gave; None when Assay gave it."""
+    if reply.status < 400 or "x-request-id" in reply.headers or (proxy := target.proxy) is None:
+        return None
+    host = urlsplit(target.url).hostname
+    return APIConnectionError(
+        f"the proxy of {proxy} answered {reply.status}, not Assay at {host}; if no proxy is needed: NO_PROXY={host}"
+    )

@@ -17,7 +17,16 @@ from assay.calls import jobs
 from assay.calls.call import ApiCall
 from assay.events import Feed, JobEvent
 from assay.exchange import Answer, ClientOptions, Outcome, Send, Steps, error_of, exchange
-from assay.transport import CHUNK_BYTES, EndOfEvents, Target, fault_of, find_target, refuse, reply_of
+from assay.transport import (
+    CHUNK_BYTES,
+    EndOfEvents,
+    Target,
+    answer_of_proxy,
+    fault_of,
+    find_target,
+    refuse,
+    reply_of,
+)
 
 
 class AsyncConnection:
@@ -38,7 +47,8 @@ class AsyncConnection:
         headers = {"User-Agent": "assay-python"}
         if self.target.api_key:
             headers["Authorization"] = f"Bearer {self.target.api_key}"
-        self._http = httpx2.AsyncClient(base_url=self.target.url, headers=headers, transport=transport)
+        mounts: dict[str, httpx2.AsyncBaseTransport | None] = {**self.target.direct}
+        self._http = httpx2.AsyncClient(base_url=self.target.url, headers=headers, transport=transport, mounts=mounts)
 
     async def close(self) -> None:
         await self._http.aclose()
@@ -83,7 +93,7 @@ class AsyncConnection:
                 async for chunk in response.aiter_bytes(CHUNK_BYTES):
                     target.write(chunk)
         except httpx2.HTTPError as fault:
-            raise fault_of(fault) from fault
+            raise fault_of(fault, self.target) from fault
 
     async def save(self, path: str, target: str | os.PathLike[str]) -> Path:
         """Stream an answer's body into a file, which appears only when it is whole. Raises: APIError."""
@@ -148,11 +158,12 @@ class AsyncConnection:
                 timeout=httpx2.Timeout(request.timeout, connect=min(5.0, request.timeout)),
             )
         except (httpx2.HTTPError, httpx2.InvalidURL) as fault:
-            return fault_of(fault)
+            return fault_of(fault, self.target)
         finally:
             if stream is not None and request.upload is not None and request.upload.close:
                 stream.close()
-        return reply_of(response, response.content)
+        reply = reply_of(response, response.content)
+        return answer_of_proxy(reply, self.target) or reply
 
 
 async def chunks_of(stream: BinaryIO) -> AsyncIterator[bytes]:

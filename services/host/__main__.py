@@ -208,6 +208,9 @@ def _status(status: Status, output: str) -> int:
         }
         print(json.dumps(shown, indent=2))  # noqa: T201
     elif output == "env":
+        if status.supervisor is None:  # a shell that evaluates it must not point at what does not run
+            _say("Assay is not running: `assay up` starts it.")
+            return UNREACHABLE
         print(f"export ASSAY_URL={quote(status.url)}\nexport ASSAY_API_KEY={quote(status.api_key or '')}")  # noqa: T201
     else:
         for service in status.services:
@@ -247,8 +250,7 @@ def _announce(status: Status) -> None:
     ]
     if any(service.name == "scripted-llm" for service in status.services):
         lines.append("Note  models are scripted: their answers come from a script, and no provider is asked")
-    if status.why_root:
-        lines.append(f"Note  {status.why_root}")
+    lines += [f"Note  {note}" for note in (status.why_port, status.why_root) if note]
     print("\n".join(lines), flush=True)  # noqa: T201
 
 

@@ -41,6 +41,7 @@ class Status:
     supervisor: int | None = None
     complete: bool = False  #: all processes have been started once
     why_root: str = ""  #: which processes stay root, and why
+    why_port: str = ""  #: why the gateway listens on another port than usual
 
     @property
     def ready(self) -> bool:

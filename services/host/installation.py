@@ -47,6 +47,7 @@ class Installation:
     settings: Mapping[str, str]  #: digests of what it is started with
     log_bytes: int  #: at which a log is rotated
     accounts: Accounts  #: as root: of the workers
+    why_port: str = ""  #: why the gateway listens on another port than usual
 
 
 def compose(
@@ -61,7 +62,7 @@ def compose(
     folder = InstallationFolder(host.home)
     prefork = Prefork(folder.logs / "prefork.log")
     table = [each for each in with_replicas(processes, parse_replicas(host.replicas)) if _exists(each)]
-    port = free_port(host.host, host.port)
+    port, why_port = _gateway_port(host)
     blobs = given.blob_url or folder.blobs.as_uri()
     accounts = unprivileged.accounts(folder, table, host.services_uid, port, blobs, ours)
     servers, stores = _servers(folder, given, accounts.group)
@@ -98,7 +99,19 @@ def compose(
         settings=settings_digest.digests(folder, ours, script),
         log_bytes=host.log_megabytes * 1_000_000,
         accounts=accounts,
+        why_port=why_port,
     )
+
+
+def _gateway_port(host: HostSettings) -> tuple[int, str]:
+    """Return the port, and why it is not the usual one. Raises: RuntimeError when the one that was chosen is taken."""
+    if "port" in host.model_fields_set:
+        return free_port(host.host, host.port), ""
+    try:
+        return free_port(host.host, host.port), ""
+    except RuntimeError:
+        port = free_port(host.host, 0)
+        return port, f"port {host.port} is taken by another program, so Assay took {port}; ASSAY_PORT chooses another"
 
 
 def _servers(

@@ -49,6 +49,7 @@ class Supervisor:
             self._stores.database_url,
             self._stores.redis_url,
             why_root=installation.accounts.why_not,
+            why_port=installation.why_port,
         )
         self._signals = _Signals(installation.prefork)
 
