@@ -184,8 +184,14 @@ _Labels = Annotated[Sequence[str], Parameter(help="KEY=VALUE", negative="")]
 def cancel_all(
     *, kind: _Kinds = (), state: _States = (), label: _Labels = (), error_code: str | None = None, q: str | None = None
 ) -> int:
-    """Cancel the queued and running jobs that fit, 1,000 at most, and print what came of each."""
-    return _of_each(jobs.cancel_many(filter=_filter(kind, state, label, error_code, q)))
+    """Cancel all queued and running jobs that fit: `assay jobs cancel-all --label run=7`."""
+    chosen = _filter(kind, state, label, error_code, q)
+    session, items, more = current(), list[dict[str, Any]](), True
+    while more:  # the server takes 1,000 at once
+        done = session.client.fetch(jobs.cancel_many(filter=chosen))
+        items += show.items(done)
+        more = bool(done.get("more")) and any(each["ok"] for each in show.items(done))
+    return _outcomes({"items": items, "more": False})
 
 
 @app.command(name="replay-all")
@@ -216,8 +222,11 @@ def _filter(
 
 
 def _of_each(call: ApiCall[BulkOutcomes]) -> int:
+    return _outcomes(current().client.fetch(call))
+
+
+def _outcomes(done: Any) -> int:
     session = current()
-    done = session.client.fetch(call)
     rows = [[each["id"], each.get("job_id") or each.get("state"), each.get("detail")] for each in show.items(done)]
     session.show(done, lambda _: show.table(["id", "now", "why not"], rows))
     if done.get("more"):

@@ -28,6 +28,8 @@ log = structlog.get_logger(__name__)
 #: Of all tenants: for what is not the request of one, and for administrators.
 EVERYONE = "*"
 UNAVAILABLE = "Postgres does not answer; nothing was written. Try again shortly."
+READ_ONLY = "Postgres is read-only: nothing was written. Reading works; try again once it takes changes."
+_READ_ONLY = "25006"
 _ACTS_FOR = "acts_for"
 _TESTED_AT = "tested_at"
 _ACT = text("SELECT set_config('assay.tenant', :tenant, false)")
@@ -301,6 +303,8 @@ def _problem_of(error: DBAPIError | psycopg.Error) -> AssayError | None:
 def _refused(state: str) -> str:
     if state.startswith(("08", "57P")):
         return UNAVAILABLE
+    if state == _READ_ONLY:
+        return READ_ONLY
     return f"Postgres cannot serve this now (SQLSTATE {state}); nothing was written. Try again shortly."
 
 

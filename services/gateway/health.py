@@ -47,14 +47,16 @@ class HealthMonitor:
         if self._qdrant is not None:
             self._checks["qdrant"] = self._of_qdrant
         self._states: dict[str, DependencyState] = {}
+        self._unnamed: set[str] = set()  #: not shown while they are well: no servers of their own
         self._looked = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._asked: asyncio.Task[None] | None = None
         self._asked_at = 0.0
 
     def add(self, name: str, check: Check) -> None:
-        """Check one more thing; before ``start``."""
+        """Check one more thing, which is named only while it fails; before ``start``."""
         self._checks[name] = check
+        self._unnamed.add(name)
 
     def start(self) -> None:
         self._task = asyncio.create_task(self._watch())
@@ -69,7 +71,7 @@ class HealthMonitor:
     async def states(self) -> Mapping[str, DependencyState]:
         """By name; waits only for the very first look."""
         await self._looked.wait()
-        return dict(self._states)
+        return {name: state for name, state in self._states.items() if name not in self._unnamed or state != _OK}
 
     async def ask_postgres(self) -> None:
         """Whoever asks while another does shares its question: a flood of them holds one connection.

@@ -245,8 +245,10 @@ class Watchers:
                 watch.wake(number)
 
 
-async def notify_watchers(redis: Redis, job_id: str, *, ended: bool = False) -> None:
-    """Tell every gateway that the job has a new event, or that it has ended."""
+async def notify_watchers(redis: Redis, ended: Mapping[str, bool]) -> None:
+    """Tell every gateway that these jobs have a new event, and which of them have ended."""
     with suppress(RedisError, OSError, TimeoutError):
-        async with asyncio.timeout(1):
-            await redis.publish(notifications.EVENTS_CHANNEL, notifications.of_event(job_id, ended=ended))
+        async with asyncio.timeout(1), redis.pipeline(transaction=False) as pipeline:
+            for job_id, has_ended in ended.items():
+                pipeline.publish(notifications.EVENTS_CHANNEL, notifications.of_event(job_id, ended=has_ended))
+            await pipeline.execute()

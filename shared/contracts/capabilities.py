@@ -109,4 +109,4 @@ class Readiness(Answer):
     isolation: IsolationState
     """Isolation of the execution workers"""
     dependencies: dict[str, DependencyState]
-    """State of `postgres`, `redis`, `files`, `large_bodies` (their reader), and of `qdrant` if it is a server"""
+    """State of `postgres`, `redis`, `files`, of `qdrant` if it is a server, of `large_bodies` if their reader fails"""

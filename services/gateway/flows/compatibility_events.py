@@ -39,9 +39,10 @@ async def follow(
         news = await changes_after(deps, caller.tenant, flow_id, seen)
         return News(seen=0) if news.ended else news  # deleted: another one may be made
 
-    start = News(seen=version if seen is None else seen)
-    first = await look(start.seen) if seen is not None else start
-    return await event_stream.stream(deps, caller, flow_id or f"{MAIN} of {caller.tenant}", first, look, _POLL_SECONDS)
+    async def begin() -> News:
+        return News(seen=version) if seen is None else await look(seen)
+
+    return await event_stream.stream(deps, caller, flow_id or f"{MAIN} of {caller.tenant}", begin, look, _POLL_SECONDS)
 
 
 async def _main(deps: Dependencies, tenant: str) -> tuple[str | None, int]:

@@ -45,10 +45,13 @@ async def stream_flow_events(
     async def look(seen: int) -> News:
         return await changes_after(deps, caller.tenant, id, seen)
 
-    first = await look(seen)
-    if first.ended:
-        raise NotFound("There is no such flow.")
-    return await event_stream.stream(deps, caller, id, first, look, of="flow")
+    async def begin() -> News:
+        first = await look(seen)
+        if first.ended:
+            raise NotFound("There is no such flow.")
+        return first
+
+    return await event_stream.stream(deps, caller, id, begin, look, of="flow")
 
 
 async def changes_after(deps: Dependencies, tenant: str, flow_id: str, seen: int) -> News:

@@ -94,7 +94,7 @@ class FlowService:
         if before is None or after.version != before.version:
             self.unit.after_commit.append(lambda: self.store.committed(after))
             self.unit.after_commit.append(
-                lambda: self.deps.in_background(notifications.notify_watchers(self.deps.redis, after.id))
+                lambda: self.deps.in_background(notifications.notify_watchers(self.deps.redis, {after.id: False}))
             )
 
 

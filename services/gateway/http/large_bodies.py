@@ -73,6 +73,7 @@ class LargeBodies:
         self._processes: set[_LargeBodyProcess] = set()
         self._failure: str | None = None  #: of the last start
         self._retry_at = 0.0
+        self._retry: asyncio.Task[None] | None = None
 
     async def forward(self, request: Request, tenant: str, begun: bytes, rest: AsyncIterator[bytes]) -> Response:
         """Answer a request whose body has ``begun``.
@@ -92,12 +93,19 @@ class LargeBodies:
 
         After a failure it tries again from time to time, so that it is known when the cause is gone.
         """
-        if self._failure is not None and time.monotonic() >= self._retry_at:
-            with suppress(Overloaded):
-                self._idle.append(await self._start())
+        is_due = time.monotonic() >= self._retry_at and (self._retry is None or self._retry.done())
+        if self._failure is not None and is_due:
+            self._retry = asyncio.create_task(self._start_again())
         return self._failure
 
+    async def _start_again(self) -> None:
+        with suppress(Overloaded):
+            self._idle.append(await self._start())
+
     async def stop(self) -> None:
+        if self._retry is not None:
+            self._retry.cancel()
+            await asyncio.gather(self._retry, return_exceptions=True)
         for process in list(self._processes):
             await process.end()
 

@@ -134,11 +134,11 @@ async def cancel_evaluation(id: Id, caller: CurrentCaller, db: Db, unit: Unit, d
     row = await _find(db, id, caller.tenant)
     if (await db.execute(statements.cancel(id, caller.tenant))).one_or_none() is None:
         raise Conflict(f"The evaluation has ended: {row['state']}.")
-    for job_id in (await db.execute(statements.running_jobs(id, caller.tenant))).scalars().all():
-        job = (await db.execute(job_statements.cancel(job_id, caller.tenant))).mappings().one_or_none()
-        if job is not None:
-            tell = notifications.notify_watchers(deps.redis, job_id, ended=job["state"] != "running")
-            unit.after_commit.append(lambda tell=tell: deps.in_background(tell))  # type: ignore[misc]
+    job_ids = (await db.execute(statements.running_jobs(id, caller.tenant))).scalars().all()
+    if job_ids:
+        jobs = await db.execute(job_statements.cancel_all(job_ids, caller.tenant))
+        ended = {job.id: job.state != "running" for job in jobs}
+        unit.after_commit.append(lambda: deps.in_background(notifications.notify_watchers(deps.redis, ended)))
     return Prepared(await _view(db, id, caller.tenant), 202)
 
 

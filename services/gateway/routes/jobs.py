@@ -132,7 +132,7 @@ async def cancel_job(
         ended = await find(db, id, caller.tenant)
         raise JobFinished(f"The job has already ended: {ended['state']}.")
     has_ended = row["state"] != JobState.RUNNING
-    unit.after_commit.append(lambda: deps.in_background(notifications.notify_watchers(deps.redis, id, ended=has_ended)))
+    unit.after_commit.append(lambda: deps.in_background(notifications.notify_watchers(deps.redis, {id: has_ended})))
     waiting = await views.waiting_of(deps, db, row)
     return Prepared(views.job_view(row, waiting), 202)
 

@@ -56,16 +56,16 @@ async def stream_jobs(
     then, and one may come again: put it into its place by its `id`. `reset` says that `after` is more than ten
     minutes ago: read the list again. With `Accept: application/json` a page of those that there are.
     """
-    now = await _now(deps, caller.tenant)
     given = after if last_event_id is None else last_event_id
-    seen = now if given is None else min(given, now)
-    is_old = seen < now - _OLDEST // timedelta(microseconds=1)
-    if is_old:
-        seen = now
     if "application/json" in accept and "text/event-stream" not in accept:
+        seen, is_old = await _beginning(deps, caller.tenant, given)
         rows, views = await _changed(deps, caller.tenant, seen)
         return Json({"items": views, "next_after": _last(rows, seen), "reset": is_old})
     told: dict[str, tuple[str, int]] = {}  # the state of each job that was told, and when that began
+
+    async def begin() -> News:
+        seen, is_old = await _beginning(deps, caller.tenant, given)
+        return News([frame(seen, "reset", {})] if is_old else (), seen, more=given is not None)
 
     async def look(seen: int) -> News:
         rows, views = await _changed(deps, caller.tenant, seen)
@@ -74,8 +74,15 @@ async def stream_jobs(
         _forget(told, last)
         return News([_frame(row, view) for row, view in changes], last, more=len(rows) == _PAGE and last > seen)
 
-    first = News([frame(seen, "reset", {})] if is_old else (), seen, more=given is not None)
-    return await event_stream.stream(deps, caller, f"jobs of {caller.tenant}", first, look, _POLL_SECONDS)
+    return await event_stream.stream(deps, caller, f"jobs of {caller.tenant}", begin, look, _POLL_SECONDS)
+
+
+async def _beginning(deps: Dependencies, tenant: str, given: int | None) -> tuple[int, bool]:
+    """Return after which change to begin, and whether the one that was seen is too old to continue after it."""
+    now = await _now(deps, tenant)
+    seen = now if given is None else min(given, now)
+    is_old = seen < now - _OLDEST // timedelta(microseconds=1)
+    return (now if is_old else seen), is_old
 
 
 async def _now(deps: Dependencies, tenant: str) -> int:

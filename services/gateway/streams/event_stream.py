@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import weakref
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -73,17 +73,24 @@ async def stream(
     deps: Dependencies,
     caller: Caller,
     watched_id: str,
-    first: News,
+    begin: Callable[[], Awaitable[News]],
     look: Look,
     poll_seconds: float | None = None,
     of: Watched = "job",
 ) -> Response:
-    """A stream of ``first``, and of what ``look`` brings whenever there is a notification of ``watched_id``.
+    """A stream of what ``begin`` brings, and ``look`` whenever there is a notification of ``watched_id``.
+
+    A stream above the key's limit reads nothing: many at once must not wait for each other's connections.
 
     ``poll_seconds``: how long to wait for one before looking all the same. None for a job or a flow (``of``), for
     which all streams of the tenant look together: their ``look`` must be the same. Raises: QuotaExceeded.
     """
     mine = deps.streams.open(caller.key_id, (await deps.quotas.limits(caller.tenant))["streams"])
+    try:
+        first = await begin()
+    except BaseException:
+        deps.streams.close(mine)
+        raise
     headers = {"X-Accel-Buffering": "no", "Cache-Control": "no-store"}
     frames = _frames(deps, mine, _Watched(caller.tenant, watched_id, look, of, poll_seconds), first)
     weakref.finalize(frames, deps.streams.close, mine)  # also when it is never begun

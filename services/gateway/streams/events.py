@@ -58,14 +58,17 @@ async def stream_job_events(
     if type or limit:
         message = "it is for a page; ask for one with Accept: application/json"
         raise InvalidRequest(f"query: {message}", [(["query", "type" if type else "limit"], message)])
-    rows = await _rows(deps, id, caller.tenant, seen)
-    if not rows:
-        raise NotFound(f"There is no job {id}.")
+
+    async def begin() -> News:
+        rows = await _rows(deps, id, caller.tenant, seen)
+        if not rows:
+            raise NotFound(f"There is no job {id}.")
+        return _news(id, rows, seen)
 
     async def look(seen: int) -> News:
         return _news(id, await _rows(deps, id, caller.tenant, seen), seen)
 
-    return await event_stream.stream(deps, caller, id, _news(id, rows, seen), look)
+    return await event_stream.stream(deps, caller, id, begin, look)
 
 
 async def _page(

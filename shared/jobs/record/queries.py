@@ -195,6 +195,11 @@ def state(job_id: str, tenant: str) -> TextClause:
     return text("SELECT state FROM jobs WHERE id = :id AND tenant_id = :tenant").bindparams(id=job_id, tenant=tenant)
 
 
+def states(tenant: str, ids: Sequence[str]) -> Select[Any]:
+    """Id and state of each of the tenant's jobs."""
+    return select(jobs.c.id, jobs.c.state).where(jobs.c.tenant_id == tenant, jobs.c.id.in_(ids))
+
+
 def is_first_of_conversation(job_id: str, tenant: str, conversation_id: str) -> TextClause:
     """Whether no earlier job belongs to the conversation."""
     return text(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+
 import httpx2 as httpx
 import pytest
+from sqlalchemy import text
 
 from tests.services.gateway import workers
 from tests.services.gateway.conftest import Gateway
@@ -31,6 +34,45 @@ def test_jobs_are_cancelled_by_id_and_each_is_told_of(client: httpx.Client, othe
     assert other.get(f"/v1/jobs/{theirs[0]}").json()["state"] == "queued"
     again = client.post("/v1/jobs/cancel", json={"ids": mine[:1]}).json()["items"][0]
     assert (again["ok"], again["code"], again["state"]) == (False, "job_finished", "cancelled")
+
+
+def test_a_thousand_jobs_are_cancelled_with_a_few_statements(gateway: Gateway, client: httpx.Client) -> None:
+    """Whatever their number: each with its event, and running ones are asked to end."""
+    ids = [id for _ in range(2) for id in submitted(client, "thousand", 500)]
+    running, fence = workers.claim(gateway.engine)
+    assert running in ids
+    with gateway.client() as mine:
+        told = mine.post("/v1/jobs/cancel", json={"filter": {"label": ["bulk=thousand"]}}).json()
+    outcomes = {each["id"]: each for each in told["items"]}
+    assert (set(outcomes), told["more"]) == (set(ids), False)
+    assert {each["state"] for id, each in outcomes.items() if id != running} == {"cancelled"}
+    assert outcomes[running]["state"] == "running"
+    with gateway.engine.connect() as connection:
+        query = text("SELECT count(*) FROM job_events WHERE type = 'job_cancelled' AND job_id = ANY(:ids)")
+        assert connection.execute(query, {"ids": ids}).scalar_one() == len(ids) - 1
+        count = text("SELECT count(*) FROM jobs WHERE id = ANY(:ids) AND cancel_requested_at IS NOT NULL")
+        assert connection.execute(count, {"ids": ids}).scalar_one() == len(ids)
+    workers.complete(gateway.engine, running, fence, None)
+    queue = next(each for each in client.get("/v1/queues").json()["items"] if each["kind"] == "execute")
+    assert queue["queued"] == 0
+
+
+def test_two_who_cancel_the_same_jobs_at_once_both_get_an_answer(gateway: Gateway, client: httpx.Client) -> None:
+    ids = submitted(client, "twice", 200)
+    answers: list[httpx.Response] = []
+
+    def cancel(order: list[str]) -> None:
+        with gateway.client() as mine:
+            answers.append(mine.post("/v1/jobs/cancel", json={"ids": order}))
+
+    both = [threading.Thread(target=cancel, args=(order,)) for order in (ids, ids[::-1])]
+    for each in both:
+        each.start()
+    for each in both:
+        each.join()
+    assert [answer.status_code for answer in answers] == [202, 202]
+    done = [each["ok"] for answer in answers for each in answer.json()["items"]]
+    assert (done.count(True), done.count(False)) == (200, 200)
 
 
 def test_jobs_that_a_filter_fits_are_cancelled_and_no_others(client: httpx.Client, other: httpx.Client) -> None:

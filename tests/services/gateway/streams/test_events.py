@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -245,6 +248,32 @@ def test_a_stream_ends_when_its_key_is_revoked(gateway: Gateway, admin: httpx.Cl
 
 
 @pytest.mark.slow
+def test_two_hundred_streams_of_one_key_at_once_are_refused_by_its_limit_and_by_nothing_else(
+    gateway: Gateway, job: tuple[str, int]
+) -> None:
+    """Each would read the database before it begins: those above the limit must not."""
+
+    async def statuses() -> Counter[tuple[int, str]]:
+        headers = {"Authorization": f"Bearer {gateway.key('many', 'read', 'write')}"}
+        limits = httpx.Limits(max_connections=300, max_keepalive_connections=300)
+        async with httpx.AsyncClient(base_url=gateway.url, headers=headers, timeout=60, limits=limits) as client:
+            body = {"kind": "execute", "input": {"language": "python", "code": "1"}}
+            id = (await client.post("/v1/jobs", json=body)).json()["id"]
+            held = AsyncExitStack()
+
+            async def one() -> tuple[int, str]:
+                answer = await held.enter_async_context(client.stream("GET", f"/v1/jobs/{id}/events"))
+                if answer.status_code == 200:
+                    return 200, ""
+                return answer.status_code, json.loads(await answer.aread())["code"]
+
+            async with held:
+                return Counter(await asyncio.gather(*(one() for _ in range(200))))
+
+    limit = gateway.settings.http.streams_per_key
+    assert asyncio.run(statuses()) == {(200, ""): limit, (429, "quota_exceeded"): 200 - limit}
+
+
 def test_a_key_has_only_so_many_streams_open(gateway: Gateway, settings: Settings) -> None:
     headers = {"Authorization": f"Bearer {gateway.key('acme')}"}
     with (
