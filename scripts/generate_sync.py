@@ -37,6 +37,7 @@ REPLACED = (
     ("aclose()", "close()"),
     ("aread()", "read()"),
     ("aiter_bytes(", "iter_bytes("),
+    ("aiter_lines(", "iter_lines("),
 )
 
 

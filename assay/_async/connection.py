@@ -95,6 +95,18 @@ class AsyncConnection:
         except httpx2.HTTPError as fault:
             raise fault_of(fault, self.target) from fault
 
+    async def lines(self, path: str) -> AsyncIterator[str]:
+        """Stream an answer line by line, whatever its size. Raises: APIError."""
+        try:
+            async with self._http.stream("GET", path, timeout=self.options.timeout) as response:
+                if response.status_code >= 400:
+                    raise error_of(reply_of(response, await response.aread()))
+                async for line in response.aiter_lines():
+                    if line:
+                        yield line
+        except httpx2.HTTPError as fault:
+            raise fault_of(fault, self.target) from fault
+
     async def save(self, path: str, target: str | os.PathLike[str]) -> Path:
         """Stream an answer's body into a file, which appears only when it is whole. Raises: APIError."""
         whole = Path(target)

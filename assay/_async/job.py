@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -91,3 +92,12 @@ class AsyncJob(Generic[Result]):
         import pandas  # noqa: PLC0415
 
         return pandas.read_parquet(io.BytesIO(content))
+
+    async def stream_rows(self, timeout: float | None = None) -> AsyncIterator[dict[str, Any]]:
+        """The rows of the result's table, one by one as they come; no more than one is held.
+
+        Dates and numbers of many digits are texts, as in JSON lines. Raises: JobFailed, JobTimeout, APIError.
+        """
+        table_file(await self.wait(timeout))
+        async for line in self._connection.lines(jobs.rows_path(self.id)):
+            yield json.loads(line)

@@ -93,6 +93,18 @@ class Connection:
         except httpx2.HTTPError as fault:
             raise fault_of(fault, self.target) from fault
 
+    def lines(self, path: str) -> Iterator[str]:
+        """Stream an answer line by line, whatever its size. Raises: APIError."""
+        try:
+            with self._http.stream("GET", path, timeout=self.options.timeout) as response:
+                if response.status_code >= 400:
+                    raise error_of(reply_of(response, response.read()))
+                for line in response.iter_lines():
+                    if line:
+                        yield line
+        except httpx2.HTTPError as fault:
+            raise fault_of(fault, self.target) from fault
+
     def save(self, path: str, target: str | os.PathLike[str]) -> Path:
         """Stream an answer's body into a file, which appears only when it is whole. Raises: APIError."""
         whole = Path(target)

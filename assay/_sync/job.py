@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -92,3 +93,12 @@ class Job(Generic[Result]):
         import pandas  # noqa: PLC0415
 
         return pandas.read_parquet(io.BytesIO(content))
+
+    def stream_rows(self, timeout: float | None = None) -> Iterator[dict[str, Any]]:
+        """The rows of the result's table, one by one as they come; no more than one is held.
+
+        Dates and numbers of many digits are texts, as in JSON lines. Raises: JobFailed, JobTimeout, APIError.
+        """
+        table_file(self.wait(timeout))
+        for line in self._connection.lines(jobs.rows_path(self.id)):
+            yield json.loads(line)

@@ -167,6 +167,11 @@ def redeliver(id: str, delivery_id: str) -> ApiCall[Deliveries]:
     return ApiCall("POST", path, as_model("webhooks.Deliveries"))
 
 
+def rows_path(id: str) -> str:
+    """Where the rows of a job's table are, one as JSON on each line."""
+    return f"/v1/jobs/{segment(id)}/result?format=jsonl"
+
+
 def events_path(id: str) -> str:
     return f"/v1/jobs/{segment(id)}/events"
 

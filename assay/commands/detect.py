@@ -12,13 +12,13 @@ from cyclopts import Parameter
 from assay import submits
 from assay.calls import jobs
 from assay.commands import stack_tree
-from assay.commands.run import Sending, follow, given, readable, run, text_of
+from assay.commands.run import Asking, follow, given, readable, run, text_of
 from assay.commands.session import DONE, FAILED, CommandLine, UsageError, current
 
 if TYPE_CHECKING:
     from shared.contracts.detect import DetectResult
 
-_PLAIN = Sending()
+_PLAIN = Asking()
 _Finding = Mapping[str, Any]
 _RULES = ("eol", "conflict", "unpinned", "secret-file")
 _MAX_BYTES = 256 << 20
@@ -50,7 +50,7 @@ def detect(
         str | None, Parameter(help="Exit 1 when any of these is found: eol, conflict, unpinned, secret-file")
     ] = None,
     disable: Annotated[list[str] | None, Parameter(help="A rule not to be asked, such as fw.express")] = None,
-    sending: Sending = _PLAIN,
+    sending: Asking = _PLAIN,
 ) -> int:
     """Find every technology of a source tree, with evidence."""
     if diff is not None and (format is not None or explain or ref is not None or fail_on or not sending.wait):
@@ -85,7 +85,7 @@ def detect(
     return status or (FAILED if seen else DONE)
 
 
-def _compare(source: str, sides: list[str], fields: dict[str, Any], sending: Sending) -> int:
+def _compare(source: str, sides: list[str], fields: dict[str, Any], sending: Asking) -> int:
     """Detect both sides, or what is there now and what a file holds, and print what is different."""
     from shared.contracts.detect_diff import compare  # noqa: PLC0415 - pydantic costs a tenth of a second
 
@@ -108,7 +108,7 @@ def _compare(source: str, sides: list[str], fields: dict[str, Any], sending: Sen
     return DONE
 
 
-def _detected(session: CommandLine, source: str, fields: dict[str, Any], sending: Sending) -> DetectResult | None:
+def _detected(session: CommandLine, source: str, fields: dict[str, Any], sending: Asking) -> DetectResult | None:
     """None, and the reason on stderr, when the job did not succeed."""
     from shared.contracts.detect import DetectResult  # noqa: PLC0415
 

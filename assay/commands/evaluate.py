@@ -14,7 +14,7 @@ from cyclopts import App, Parameter
 from assay.calls import evaluations, files, flows, jobs
 from assay.commands import evaluation_page, shadow, show
 from assay.commands import evaluation_table as table
-from assay.commands.evaluation_verdict import reported, unmet
+from assay.commands.evaluation_verdict import failed_runs, reported, unmet
 from assay.commands.session import CommandLine, UsageError, answer, current
 from assay.suites.files import CaseFiles
 from assay.suites.from_job import CaseMaker, append, names_in
@@ -24,7 +24,7 @@ from shared.kinds import case_name
 app = App(name="eval", help="Evaluations: which model, which prompt, is it still right?")
 app.command(shadow.app)
 
-_MET, _NOT_MET, _UNREADABLE = 0, 1, 2
+_MET, _NOT_MET, _UNREADABLE, _RUNS_FAILED = 0, 1, 2, 8
 _LOOK_FIRST, _LOOK_SLOWEST = 0.2, 2.0
 _Require = Annotated[float | None, Parameter(help="Exit 1 when a variant succeeds less often than this share")]
 _Baseline = Annotated[str | None, Parameter(help="Exit 1 when worse than this earlier evaluation")]
@@ -49,7 +49,11 @@ def run_suite(
     yes: Annotated[bool, Parameter(name=["-y", "--yes"], help="Do not ask before it begins", negative="")] = False,
     wait: Annotated[bool, Parameter(help="--no-wait prints the evaluation's id at once")] = True,
 ) -> int:
-    """Run every case with every model and prompt. Exit 0: met; 1: not; 2: the suite cannot be read."""
+    """Run every case with every model and prompt.
+
+    Exit 0: met; 1: not; 2: the suite cannot be read; 8: runs failed, and neither --require nor --baseline says whether
+    that will do.
+    """
     session = current()
     _check_share(require, "--require")
     _check_share(alpha, "--alpha")
@@ -67,7 +71,7 @@ def run_suite(
         return _MET
     view = _waited(session, evaluation["id"], baseline)
     _delete_flows(session, view, made)
-    return _tell(session, view, require, baseline, alpha, html)
+    return _tell_end(session, view, require, baseline, alpha, html)
 
 
 @app.command(name=["ls", "list"])
@@ -276,7 +280,7 @@ def _told_estimate(estimate: Mapping[str, Any], budget: Mapping[str, Any]) -> st
 def _see_through(
     session: CommandLine, id: str, require: float | None, baseline: str | None, alpha: float | None, html: Path | None
 ) -> int:
-    return _tell(session, _waited(session, id, baseline), require, baseline, alpha, html)
+    return _tell_end(session, _waited(session, id, baseline), require, baseline, alpha, html)
 
 
 def _waited(session: CommandLine, id: str, baseline: str | None) -> dict[str, Any]:
@@ -293,6 +297,24 @@ def _waited(session: CommandLine, id: str, baseline: str | None) -> dict[str, An
         pause = _LOOK_FIRST if progress["finished"] != before else min(pause * 1.5, _LOOK_SLOWEST)
         before = progress["finished"]
         time.sleep(pause)
+
+
+def _tell_end(
+    session: CommandLine,
+    view: dict[str, Any],
+    require: float | None,
+    baseline: str | None,
+    alpha: float | None,
+    target: Path | None,
+) -> int:
+    """Tell an evaluation that has ended; runs that failed have a status of their own when nothing was required."""
+    status = _tell(session, view, require, baseline, alpha, target)
+    if status != _MET or require is not None or baseline is not None:
+        return status
+    failed = failed_runs(view)
+    for reason in failed:
+        session.warn(reason)
+    return _RUNS_FAILED if failed else status
 
 
 def _tell(

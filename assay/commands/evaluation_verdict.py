@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from assay.commands.evaluation_table import p_value
+from assay.commands.evaluation_table import failures, p_value
 
 _REPORTED = ("id", "state", "variants", "cells", "totals", "comparisons")
 _CELL = (
@@ -35,6 +35,17 @@ def unmet(view: Mapping[str, Any], require: float | None, baseline: str | None, 
     if baseline is not None:
         reasons += _worse(view, baseline, alpha)
     return reasons
+
+
+def failed_runs(view: Mapping[str, Any]) -> list[str]:
+    """Which runs failed and why, by variant, with what decides whether that will do."""
+    failed = [
+        f"{total['variant']}: {total['runs'] - total['successes']} of {total['runs']} runs failed ({failures(total)})"
+        for total in view["totals"]
+        if total["successes"] < total["runs"]
+    ]
+    seen = f"assay eval runs {view['id']} shows each; --require SHARE says which share of the runs has to succeed"
+    return [*failed, seen] if failed else []
 
 
 def _worse(view: Mapping[str, Any], baseline: str, alpha: float | None) -> list[str]:

@@ -10,11 +10,11 @@ from cyclopts import App, Parameter
 
 from assay.calls import flows
 from assay.commands import show
-from assay.commands.run import Sending, given, readable, run, text_of
+from assay.commands.run import Asking, given, readable, run, text_of
 from assay.commands.session import CommandLine, UsageError, answer, current
 
 app = App(name="flow", help="React Flow documents, edited in plain words.")
-_PLAIN = Sending()
+_PLAIN = Asking()
 
 
 @app.command(name="ls")
@@ -62,7 +62,7 @@ def edit(
     propose: Annotated[bool, Parameter(help="Only propose the change", negative="")] = False,
     atomic: Annotated[bool, Parameter(help="All of it, or nothing", negative="")] = False,
     out: Annotated[Path | None, Parameter(name=["-o", "--out"], help="Write the flow here")] = None,
-    sending: Sending = _PLAIN,
+    sending: Asking = _PLAIN,
 ) -> int:
     """Change a flow in plain words."""
     session = current()

@@ -60,6 +60,20 @@ class Sending:
         return options
 
 
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Asking(Sending):
+    """The same of a kind that calls models."""
+
+    model: Annotated[str | None, Parameter(help="PROVIDER/MODEL instead of the role's models")] = None
+
+    def options(self) -> jobs.SubmitOptions:
+        options = super().options()
+        if self.model is not None:
+            options["model"] = self.model
+        return options
+
+
 _PLAIN = Sending()
 _STATUSES = {"question": ASKED, "unverified": UNVERIFIED}  #: of a result that falls short of done
 
@@ -119,13 +133,14 @@ def status_of(job: Mapping[str, Any]) -> int:
 
 def submitting(kind: KindSpec[Any]) -> Callable[..., int]:
     """The command of a kind that has none of its own: an option for each field of its input; prints the result."""
+    sent = Asking() if kind.roles and "model" not in kind.input.model_fields else _PLAIN
 
-    def submit(input: Any, *, sending: Sending = _PLAIN) -> int:
+    def submit(input: Any, *, sending: Sending = sent) -> int:
         fields = input.model_dump(mode="json", exclude_unset=True)
         return run(kind.name, fields, sending, lambda session, job: session.out(json.dumps(job["result"], indent=2)))
 
     submit.__doc__ = f"{kind.example.summary}."
-    submit.__annotations__["input"] = Annotated[kind.input, Parameter(name="*")]
+    submit.__annotations__ |= {"input": Annotated[kind.input, Parameter(name="*")], "sending": type(sent)}
     return submit
 
 

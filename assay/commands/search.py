@@ -11,11 +11,11 @@ from cyclopts import App, Parameter
 
 from assay.calls import files, rest
 from assay.commands import new_collection, show
-from assay.commands.run import Sending, given, pair, readable, run, text_of
+from assay.commands.run import Asking, Sending, given, pair, readable, run, text_of
 from assay.commands.session import CommandLine, UsageError, answer, current
 
 collection = App(name="collection", help="Collections that `ingest` fills and `search` searches.")
-_PLAIN = Sending()
+_PLAIN, _ASKING = Sending(), Asking()
 
 
 _Collection = Annotated[str | None, Parameter(name=["-c", "--collection"], help="The collection")]
@@ -36,7 +36,7 @@ def search(
     answer: Annotated[bool, Parameter(help="--no-answer only lists what was found")] = True,
     reflection: Annotated[bool, Parameter(help="--no-reflection asks no model for another plan")] = True,
     explain: Annotated[bool, Parameter(help="Show every query that was tried", negative="")] = False,
-    sending: Sending = _PLAIN,
+    sending: Asking = _ASKING,
 ) -> int:
     """Search a collection for the answer to a question."""
     if collection is None:

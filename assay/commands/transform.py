@@ -16,7 +16,7 @@ from assay.commands import code_file as kept_code
 from assay.commands import datafiles, tables
 from assay.commands.code_file import KeptCode
 from assay.commands.datafiles import Reading
-from assay.commands.run import Sending, given, run
+from assay.commands.run import Asking, given, run
 from assay.commands.session import ASKED, CommandLine, UsageError, current
 from shared.languages import LANGUAGES, language_of_file
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # a Literal made from a table is more than a type checker can
     _Language: TypeAlias = str
 else:
     _Language = Literal[tuple(name for name, row in LANGUAGES.items() if row.transforms)]
-_PLAIN = Sending()
+_PLAIN = Asking()
 
 
 def transform(
@@ -66,7 +66,7 @@ def transform(
     code_out: Annotated[
         Path | None, Parameter(help="Save code, columns, assertions here; --code runs it again")
     ] = None,
-    sending: Sending = _PLAIN,
+    sending: Asking = _PLAIN,
 ) -> int:
     """Have code written for a task on your data, run and checked; print the resulting table.
 

@@ -46,6 +46,11 @@ def test_a_suite_is_run_compared_and_judged(shell: Shell) -> None:
     assert "1/2 0.50 [0.09, 0.91]" in ran.out
     assert "groq/a: 0.500 of the runs succeeded, 0.9 required" in ran.talk
     assert "wrong_output" in report.read_text()
+    judged_by_nothing = shell("eval", "run", wrong, "--model", "groq/a", "--yes")
+    assert judged_by_nothing.status == 8
+    assert "groq/a: 1 of 2 runs failed (wrong_output 1)" in judged_by_nothing.talk
+    assert "--require SHARE" in judged_by_nothing.talk
+    assert shell("eval", "run", wrong, "--model", "groq/a", "--require", "0.5", "--yes").status == 0
     compared = shell("eval", "run", wrong, "--model", "groq/a", "--baseline", told["id"])
     assert compared.status == 1
     assert "worse than the baseline" in compared.talk

@@ -26,8 +26,15 @@ def breaks(drift: Sequence[Drift]) -> bool:
 def in_words(drift: Sequence[Drift], inputs: Mapping[str, Sequence[Column]]) -> str:
     """What changed, and the columns that there are."""
     parts = [part for part in map(_told, drift[:_MOST_LISTED]) if part]
-    for data in dict.fromkeys(each.data for each in drift):
-        columns = [f"{column.name} {column.type}" for column in inputs.get(data, ())]
+    changed = dict.fromkeys(each.data for each in drift)
+    return "; ".join([*parts, there_are({data: inputs.get(data, ()) for data in changed})])
+
+
+def there_are(inputs: Mapping[str, Sequence[Column]]) -> str:
+    """The columns that there are, of each data set."""
+    parts = []
+    for data, all_columns in inputs.items():
+        columns = [f"{column.name} {column.type}" for column in all_columns]
         more = f" and {len(columns) - _MOST_LISTED} more" if len(columns) > _MOST_LISTED else ""
         parts.append(f"{data} has the columns {', '.join(columns[:_MOST_LISTED])}{more}")
     return "; ".join(parts)

@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from services.execution.sandbox.host.sandbox import Sandbox
 from services.execution.transform.checks import check, speaks_of_input
 from services.execution.transform.dataset import DataRead
-from services.execution.transform.drift import breaks, drift_of, in_words
+from services.execution.transform.drift import breaks, drift_of, in_words, there_are
 from services.execution.transform.examples import matching_examples
 from services.execution.transform.feedback import Feedback
 from services.execution.transform.followup import Start, expected_schema, start_of
@@ -212,7 +212,8 @@ class _Job:
         self.progress.iterations += [Entry(code, run.outcome, run.message, run).iteration(1, seconds)]
         if not run.good:
             columns = {data.name: data.columns() for data in runner.data}
-            why = f"{run.message}\n{in_words(self.drift, columns)}" if self.drift else run.message
+            there = in_words(self.drift, columns) if self.drift else there_are(columns)
+            why = f"{run.message}\n{there}"
             raise UserCodeFailed(why, iterations=_as_json(self.progress.iterations), drift=_as_json(self.drift))
         return self._result(runner, "done", None)
 
