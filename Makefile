@@ -6,7 +6,7 @@ BIN := .venv/bin
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up down test fuzz check bench soak containers real-model model-server eval dist docs audit lock generate console venv clean
+.PHONY: help demo up down test fuzz check bench soak images containers real-model model-server eval dist docs audit lock generate console venv clean
 
 help: ## Show what there is to do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -44,6 +44,9 @@ bench: venv ## Measure, as ratios in one run
 
 soak: venv ## An hour of mixed jobs on a fresh installation; ARGS="--minutes 5 --picture soak.svg"
 	@$(BIN)/python -m benchmarks.soak $(ARGS)
+
+images: ## Build the three images; REGISTRY=registry.example.com/team also tags and pushes them
+	@$(PYTHON) -m scripts.images $(if $(REGISTRY),--registry $(REGISTRY)) $(ARGS)
 
 containers: venv ## Build the images and run compose and Kubernetes files by podman, to checked answers; Debian, as root
 	@$(BIN)/python -m benchmarks.containers $(ARGS)

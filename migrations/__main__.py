@@ -14,6 +14,7 @@ from migrations.roles import passwords_of
 from migrations.steps import Refused, await_migrated, check_step, remember
 from migrations.upgrade import upgrade
 from shared import VERSION
+from shared.settings import run
 
 _WAIT_SECONDS = 300.0
 
@@ -35,4 +36,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 
 import yaml
@@ -18,18 +19,18 @@ _HEAD = "# Written by scripts/kubernetes.py from deploy/helm/assay: change that.
 _FILES = {"NetworkPolicy": "network", "Namespace": "namespace", "Job": "migrate", "PriorityClass": "priorities"}
 
 
-def rendered(*settings: str) -> str:
+def rendered(*settings: str, flags: Sequence[str] = ()) -> str:
     """What ``helm template`` makes of the chart. Raises: subprocess.CalledProcessError, FileNotFoundError."""
     words = [word for setting in settings for word in ("--set", setting)]
     helm = Path(sys.executable).with_name("helm")
-    command = [helm if helm.exists() else "helm", "template", "assay", CHART, "--namespace", "assay", *words]
+    command = [helm if helm.exists() else "helm", "template", "assay", CHART, "--namespace", "assay", *words, *flags]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 def files() -> dict[Path, str]:
     """Each file and its text."""
     parts: defaultdict[Path, list[str]] = defaultdict(list)
-    for document in re.split(r"^---\n", rendered(*_SETTINGS), flags=re.MULTILINE):
+    for document in re.split(r"^---\n", rendered(*_SETTINGS, flags=["--skip-tests"]), flags=re.MULTILINE):
         text = re.sub(r"^# Source: .*\n", "", document, flags=re.MULTILINE).strip("\n")
         content = yaml.safe_load(text)
         if content:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -11,6 +12,8 @@ from pydantic import Field, JsonValue, ValidationError
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from shared.secret_files import SecretFileError, read_into
+
 #: With this status a process ends whose settings do not fit (EX_CONFIG of sysexits.h): starting it again is no use.
 WRONG_SETTINGS = 78
 
@@ -18,7 +21,11 @@ WRONG_SETTINGS = 78
 def run(main: Callable[[], object]) -> None:
     """Be that process; settings that do not fit end it with a status of their own and one line that names them."""
     try:
+        read_into(os.environ)
         main()
+    except SecretFileError as error:
+        sys.stderr.write(f"{error}\n")
+        sys.exit(WRONG_SETTINGS)
     except ValidationError as error:
         reason = explained(error)
         if reason is None:

@@ -68,7 +68,18 @@ def _row(built: Built) -> Sequence[str]:
     return built.name, f"{built.bytes / 1e6:.0f}", f"{built.bytes_of_base / 1e6:.0f}", f"{built.seconds:.0f}"
 
 
+def _require_images(podman: Podman) -> None:
+    """Raises: Failed, before a registry is asked for what is only built here."""
+    needed = [*(f"docker.io/library/{base.name}" for base in BASES), *dockerfiles()]
+    if missing := [name for name in needed if podman.image_bytes(name) is None]:
+        raise Failed(
+            f"these images are not in {podman.folder}: {', '.join(missing)}. Build them first, which takes some "
+            'minutes: make containers ARGS="--part images"'
+        )
+
+
 def _compose(podman: Podman, _: bool) -> None:
+    _require_images(podman)
     with compose.composed(podman) as this:
         _say(
             "docker-compose.yml is up: "
@@ -93,6 +104,7 @@ def _compose(podman: Podman, _: bool) -> None:
 
 
 def _kubernetes(podman: Podman, _: bool) -> None:
+    _require_images(podman)
     with kubernetes.played(podman) as this:
         _say("the pods are ready: " + ", ".join(f"{name} {seconds:.1f} s" for name, seconds in this.started.items()))
         with kubernetes.client_of(this) as client:

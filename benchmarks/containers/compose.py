@@ -85,16 +85,14 @@ def composed(podman: Podman) -> Iterator[Composition]:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     this = Composition(podman, folder, free_port())
-    subprocess.run([ROOT / "scripts" / "compose-passwords"], cwd=folder, check=True)
-    with (folder / ".env").open("a") as file:
-        file.write(_settings(this.port))
+    (folder / ".env").write_text(_settings(this.port))
     original = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
     (folder / "git").mkdir()
     (folder / "docker-compose.yml").write_text(yaml.safe_dump(adapted(original, folder), sort_keys=False))
     shutil.copy(Path(__file__).with_name("script.yaml"), folder)
     try:
         for name in _in_order(original["services"]):
-            this.started[name] = _start(this, name, ends=name == "migrate")
+            this.started[name] = _start(this, name, ends=name in ("passwords", "migrate"))
         yield this
     finally:
         podman.delete_all()

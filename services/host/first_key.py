@@ -10,6 +10,7 @@ import sys
 
 from shared import keys
 from shared.db import connect
+from shared.settings import run
 
 
 def main() -> None:
@@ -27,4 +28,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -16,7 +16,7 @@ from services.host import child
 from services.host.server import Server, remove_socket_folder, socket_folder
 
 #: Keys and channels of ours and of Celery's transport; no command that administers or empties the server.
-_RIGHTS = "~* &* +@all -@admin -@dangerous +info"
+RIGHTS = "~* &* +@all -@admin -@dangerous +info"
 
 
 class Redis(Server):
@@ -94,7 +94,7 @@ class Redis(Server):
         with os.fdopen(os.open(users, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
             file.write("user default off\n")
             for name, password in self._passwords.items():
-                file.write(f"user {name} on #{hashlib.sha256(password.encode()).hexdigest()} {_RIGHTS}\n")
+                file.write(f"user {name} on #{hashlib.sha256(password.encode()).hexdigest()} {RIGHTS}\n")
         child.change_owner(users, self._user)
         return users
 

@@ -12,11 +12,13 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+import psycopg
 import pytest
 
 from assay.webhooks import verify
 from shared import VERSION
 from tests.assay.terminal import SCRIPT, Shell
+from tests.support.forks import run
 from tests.support.wait import until
 
 
@@ -180,3 +182,18 @@ def test_an_upgrade_whose_backup_fails_changes_nothing(shell: Shell) -> None:
     assert refused.status == 1
     assert "Nothing was changed." in refused.talk
     assert shell("status", "-o", "json").json["services"] == before
+
+
+@pytest.mark.slow
+def test_the_first_job_of_a_deployment_runs_or_says_why_not_and_leaves_no_key(shell: Shell) -> None:
+    """As `helm test` runs it."""
+    status = shell("status", "-o", "json").json
+    env = {**shell.env, "DATABASE_URL": status["database_url"], "ASSAY_FIRST_JOB_SECONDS": "60"}
+    ran = run("services.host.first_job", [status["url"]], env, shell.folder)
+    assert (ran.status, "printed 42" in ran.out) == (0, True), ran.talk
+    at_once = {**env, "ASSAY_FIRST_JOB_SECONDS": "0"}
+    gone = run("services.host.first_job", ["http://127.0.0.1:1"], at_once, shell.folder)
+    assert (gone.status, "does not answer" in gone.talk) == (1, True)
+    with psycopg.connect(status["database_url"]) as connection:
+        left = connection.execute("SELECT count(*) FROM api_keys WHERE tenant_id = 'first-job' AND revoked_at IS NULL")
+        assert left.fetchone() == (0,)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +17,7 @@ from sqlalchemy import text
 
 from scripts import kubernetes
 from services.host.processes import PROCESSES, Process
+from shared import VERSION
 from shared.db import connect
 from shared.jobs.record import submission
 from shared.kinds import KINDS
@@ -114,3 +117,69 @@ def test_a_process_starts_with_its_schema_and_ends_softly() -> None:
             "kubernetes.io/hostname",
             "topology.kubernetes.io/zone",
         }
+
+
+@needs_helm
+def test_nobody_touches_a_node_for_the_seccomp_profile() -> None:
+    parts = resources()
+    profile = json.loads((kubernetes.ROOT / "deploy" / "execution" / "seccomp.json").read_text())
+    assert json.loads(of_kind(parts, "ConfigMap")["seccomp"]["data"]["execution.json"]) == profile
+    installer = of_kind(parts, "DaemonSet")["seccomp"]
+    pod = installer["spec"]["template"]["spec"]
+    named = of_kind(parts, "Deployment")["execution"]["spec"]["template"]["spec"]["securityContext"]["seccompProfile"]
+    [written] = re.findall(r"mv \S+ /node/(\S+)", pod["initContainers"][0]["command"][-1])
+    assert (named["type"], named["localhostProfile"]) == ("Localhost", written)
+    [node] = [volume["hostPath"]["path"] for volume in pod["volumes"] if "hostPath" in volume]
+    assert node == VALUES["seccomp"]["folder"] == "/var/lib/kubelet/seccomp"
+    assert installer["metadata"]["namespace"] == "assay-execution", "the other namespace refuses hostPath and root"
+    kubernetes_validate.validate(installer, "1.33", strict=True)
+    without = resources("seccomp.install=false")
+    assert not of_kind(without, "DaemonSet")
+    assert not of_kind(without, "ConfigMap")
+
+
+@needs_helm
+def test_helm_test_runs_a_job_and_may_reach_what_it_needs() -> None:
+    parts = resources()
+    pod = of_kind(parts, "Pod")["first-job"]
+    assert pod["metadata"]["annotations"]["helm.sh/hook"] == "test"
+    [container] = pod["spec"]["containers"]
+    assert container["command"] == ["python", "-m", "services.host.first_job", "http://gateway.assay"]
+    kubernetes_validate.validate(pod, "1.33", strict=True)
+    policies = of_kind(parts, "NetworkPolicy")
+    [rule] = policies["first-job"]["spec"]["egress"]
+    assert rule["to"] == [{"podSelector": {"matchLabels": {"app.kubernetes.io/name": "gateway"}}}]
+    [_, of_names] = policies["to-the-internet"]["spec"]["podSelector"]["matchExpressions"]
+    assert "first-job" in of_names["values"]
+    assert "first-job" not in "".join(path.read_text() for path in kubernetes.TARGET.glob("first-job*"))
+
+
+@needs_helm
+def test_every_image_comes_from_the_registry_of_the_values() -> None:
+    parts = resources("registry=registry.example.com/team/")
+    pods = [part["spec"] if part["kind"] == "Pod" else part["spec"]["template"]["spec"] for part in parts
+            if part["kind"] in ("Pod", "Job", "Deployment", "DaemonSet")]  # fmt: skip
+    images = {each["image"] for pod in pods for each in [*pod["containers"], *pod.get("initContainers", [])]}
+    names = {"assay", "assay-search", "assay-execution"}
+    assert images == {f"registry.example.com/team/{name}:{VERSION}" for name in names}
+
+
+@needs_helm
+def test_no_secret_is_made_up_where_the_cluster_is_not_seen() -> None:
+    assert not of_kind(resources(), "Secret")
+
+
+def test_the_page_names_values_that_the_chart_has() -> None:
+    page = (kubernetes.ROOT / "docs" / "how-to" / "kubernetes.md").read_text()
+    roots = "seccomp|network|podMonitor|images|registry|executionNamespace|env|processEnv|ingress|autoscaling"
+    named = set(re.findall(rf"(?:--set |`)((?:{roots})[\w.]*)", page))
+    assert {"registry", "seccomp.install", "seccomp.folder", "network.storeCidrs"} <= named
+    for name in named:
+        value: Any = VALUES
+        for part in name.rstrip(".").split("."):
+            if part.isupper():
+                break
+            assert part in value, name
+            value = value[part]
+    for path in re.findall(r"deploy/[\w./-]+", page):
+        assert (kubernetes.ROOT / path.rstrip(".")).exists(), path

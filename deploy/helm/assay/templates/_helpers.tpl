@@ -20,3 +20,8 @@ capabilities: {drop: [ALL]}
 {{- define "assay.namespace" -}}
 {{- if eq .name "execution" }}{{ .root.Values.executionNamespace }}{{ else }}{{ .root.Release.Namespace }}{{ end }}
 {{- end }}
+
+{{- /* An image by its name, from the registry of the values. */ -}}
+{{- define "assay.image" -}}
+{{- with .root.Values.registry }}{{ trimSuffix "/" . }}/{{ end }}{{ index .root.Values.images .name }}
+{{- end }}
