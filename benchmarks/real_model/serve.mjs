@@ -29,6 +29,7 @@ if (existsSync(record))
     recorded.set(key, answer);
   }
 let running = Promise.resolve();
+let spent = 0; // milliseconds of all answers, recorded ones too
 
 const textOf = (content) => (typeof content === "string" ? content : (content ?? []).map((part) => part.text ?? "").join(""));
 const turn = (role, text) => `<|im_start|>${role}\n${text}<|im_end|>\n`;
@@ -141,6 +142,7 @@ async function handle(request, response) {
   running = running.then(async () => {
     try {
       const answer = await complete(body, () => gone);
+      spent += answer.ms;
       console.log(JSON.stringify({ms: answer.ms, input: answer.input, output: answer.output, replayed: !!answer.replayed}));
       send(response, body, answer);
     } catch (error) {
@@ -155,6 +157,7 @@ http
   .createServer((request, response) => {
     if (request.method === "POST") return void handle(request, response);
     response.setHeader("content-type", "application/json");
+    if (request.url === "/spent") return void response.end(JSON.stringify({ms: spent}));
     response.end(JSON.stringify({object: "list", data: [{id: name, object: "model", meta: {n_ctx: 8192}}]}));
   })
   .listen(Number(port), "127.0.0.1", () => console.log("ready"));

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 import urllib.request
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -27,6 +26,7 @@ from tests.support.context import MemoryContext
 
 MAX_TOKENS = 400  #: of an answer
 MAX_CALLS = 5  #: of one case
+_SECONDS = 900  #: for one call
 _CODE = re.compile(r"```(?:python)?\n(.*?)```", re.DOTALL)
 
 
@@ -62,18 +62,15 @@ class Counted:
     calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
-    seconds: float = 0.0
     transcript: list[dict[str, str]] = field(default_factory=list)
     name: str = "counted"
 
     def complete(self, request: ChatRequest) -> ChatReply:
         request = replace(request, max_tokens=MAX_TOKENS, parameters={"temperature": 0, **(request.parameters or {})})
-        began = time.monotonic()
         reply = self.inner.complete(request)
         self.calls += 1
         self.input_tokens += reply.usage.input or 0
         self.output_tokens += reply.usage.output or 0
-        self.seconds += time.monotonic() - began
         said = reply.text or json.dumps([[use.name, use.params] for use in reply.tool_calls], default=str)
         shown = [{"role": message.role, "text": message.content} for message in request.messages]
         self.transcript += [*shown[len(shown) - 1 if self.calls > 1 else 0 :], {"role": "assistant", "text": said}]
@@ -91,20 +88,27 @@ class Lab:
     url: str
     model: str
 
+    def spent(self) -> float:
+        """Return the seconds that all answers took so far, recorded ones as when they were recorded."""
+        with urllib.request.urlopen(f"{self.url.removesuffix('/v1')}/spent", timeout=_SECONDS) as response:
+            return float(json.load(response)["ms"]) / 1000
+
     def layer(self) -> LlmLayer:
-        return LlmLayer(
-            ProviderSettings({"OPENAI_BASE_URL": self.url, "OPENAI_MODEL": self.model}), CallSettings(), None, None
-        )
+        """Return the models of this server alone, with time for busy processors."""
+        providers = ProviderSettings({"OPENAI_BASE_URL": self.url, "OPENAI_MODEL": self.model})
+        patient = CallSettings(first_token_seconds=_SECONDS, idle_seconds=_SECONDS, total_seconds=_SECONDS)
+        return LlmLayer(providers, patient, None, None)
 
 
 def by_assay(lab: Lab, llm: LlmLayer, task: Task, **wanted: object) -> Outcome:
     """The loop as a job runs it; ``wanted`` are further fields of its input."""
     held = MemoryContext()
-    budget = Budget(seconds=1200)
+    budget = Budget()
     counted = Counted(llm.for_job(Owner("lab", None), budget))
     context = replace(held.context("transform"), llm=counted, budget=budget)
     body = {**_body(task, held), "max_iterations": MAX_CALLS, **wanted}
     status, code, detail, right = "", "", "", False
+    before = lab.spent()
     try:
         result = Transform(lab.sandbox)(context, TransformInput.model_validate(body))
         status, code = result.status, result.code
@@ -112,7 +116,19 @@ def by_assay(lab: Lab, llm: LlmLayer, task: Task, **wanted: object) -> Outcome:
     except AssayError as error:
         status, detail = error.code, str(error)
     name = "tools" if wanted.get("strategy") == "tools" else "assay"
-    return _outcome(task, name, right, status, counted, code, detail)
+    return Outcome(
+        task.name,
+        name,
+        right,
+        status,
+        counted.calls,
+        counted.input_tokens,
+        counted.output_tokens,
+        lab.spent() - before,
+        code,
+        detail,
+        counted.transcript,
+    )
 
 
 def by_tools(lab: Lab, llm: LlmLayer, task: Task) -> Outcome:
@@ -170,22 +186,6 @@ def judged(task: Task, result: TransformResult) -> tuple[bool, str]:
     right = same(result.table.rows, [list(row) for row in task.answer[:50]], task.ordered)
     right = right and result.table.row_count == len(task.answer)
     return right, "" if right else json.dumps(result.table.rows[:3], default=str)[:300]
-
-
-def _outcome(task: Task, way: str, right: bool, status: str, counted: Counted, code: str, detail: str) -> Outcome:
-    return Outcome(
-        task.name,
-        way,
-        right,
-        status,
-        counted.calls,
-        counted.input_tokens,
-        counted.output_tokens,
-        counted.seconds,
-        code,
-        detail,
-        counted.transcript,
-    )
 
 
 def _body(task: Task, held: MemoryContext) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -26,6 +27,8 @@ _WANTED: Mapping[str, str] = {
 }
 _NO_TABLE, _FAILS, _WRONG = "The code gives no result:", "The code fails:", "The code runs, but its result is wrong:"
 _NO_CHANGE = "The code runs, but it changes nothing:"
+_COLUMNS = re.compile(r"\bcolumns\s*:\s*([^.;:\n]{1,500})", re.IGNORECASE)
+_COLUMN = re.compile(r"\w[\w-]{0,60}")
 _MAX_LINE = 300  #: characters
 _UNCHANGED = "The result equals the data that the code started from."
 
@@ -302,6 +305,10 @@ class Feedback:
         empty = [column.name for column in frame.iter_columns() if column.null_count() == frame.height > 0]
         if empty:
             remarks.append(f"Without any value: {self._quoted(', '.join(empty), 400)}. Check how they are computed.")
+        named = named_columns(self.request.task)
+        if not set(named) <= set(frame.columns):
+            has = self._quoted(", ".join(frame.columns), 400)
+            remarks.append(f"The task names the columns {', '.join(named)}; the result has {has}.")
         return remarks
 
     @property
@@ -343,6 +350,14 @@ class Feedback:
 
     def _text(self, name: str, **variables: object) -> str:
         return self.prompts.render(f"{KEY}_{name}", **variables).text
+
+
+def named_columns(task: str) -> list[str]:
+    """Return the columns that a task lists after ``Columns:``."""
+    listed = _COLUMNS.search(task)
+    names = re.split(r",|\band\b", listed[1]) if listed else []
+    plain = [name.strip(" \t`'\"") for name in names]
+    return plain if all(_COLUMN.fullmatch(name) for name in plain) else []
 
 
 def failing_line(message: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
+from services.execution.transform.feedback import named_columns
 from services.execution.transform.missing_names import missing_names
 from services.execution.transform.prose import in_prose
 from services.execution.transform.retries import MAX_REPEATS, Plan, Retry
@@ -169,3 +170,24 @@ def test_a_missing_name_is_answered_with_the_names_there_are(message: str, wante
 
 def test_other_errors_name_no_columns() -> None:
     assert missing_names("ZeroDivisionError: division by zero", {"cars": ["Name"]}) == ""
+
+
+@pytest.mark.parametrize(
+    ("task", "names"),
+    [
+        ("Mean price. Columns: product, mean", ["product", "mean"]),
+        ("columns: a, b and c.", ["a", "b", "c"]),
+        ("Add the columns that are missing", []),
+        ("Columns: the name of the city, and its total", []),
+    ],
+)
+def test_the_columns_that_a_task_lists(task: str, names: list[str]) -> None:
+    assert named_columns(task) == names
+
+
+def test_a_result_without_the_columns_of_the_task_is_asked_about(jobs: TransformJobs) -> None:
+    model = small(GOOD, python("result = data.groupby('city', as_index=False).agg(total=('amount', 'sum'))"))
+    result = solved(jobs, model, "Total by city. Columns: city, total")
+    assert result.table is not None
+    assert [column.name for column in result.table.columns] == ["city", "total"]
+    assert "The task names the columns city, total; the result has city, amount." in model.asked[1].messages[-1].content
