@@ -153,7 +153,7 @@ class Feedback:
 
     def error(self, run: CodeRun) -> str:
         if self.short:
-            return self._short(_FAILS, run.visible.message, self._missing_names(run.visible.message))
+            return self._short(_FAILS, without_marks(run.visible.message), self._missing_names(run.visible.message))
         return self._text("error", error=self._quoted(run.visible.message), hint=self._hints(run), fence=self.fence)
 
     def not_a_table(self, run: CodeRun) -> str:
@@ -358,6 +358,11 @@ def named_columns(task: str) -> list[str]:
     names = re.split(r",|\band\b", listed[1]) if listed else []
     plain = [name.strip(" \t`'\"") for name in names]
     return plain if all(_COLUMN.fullmatch(name) for name in plain) else []
+
+
+def without_marks(message: str) -> str:
+    """Return an error without the lines that only underline a place in the line above them."""
+    return "\n".join(line for line in message.splitlines() if not line.strip() or set(line.strip()) - set("^~"))
 
 
 def failing_line(message: str) -> str:

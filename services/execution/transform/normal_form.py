@@ -9,6 +9,7 @@ from shared.languages import LANGUAGES
 
 _TEXT = r'"""(?:\\.|[^\\])*?"""|\'\'\'(?:\\.|[^\\])*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|`[^`\n]*`'
 _OPERATOR = r"<<-|<-|->|\|>|==|!=|<=|>=|--|\*\*|//|:=|&&|\|\||::|%\w*%"
+_IMPORTS = frozenset({"import pandas as pd", "import numpy as np", "import polars as pl"})
 _OPENS, _CLOSES = frozenset("([{"), frozenset(")]}")
 #: Where 'a' and "a" are the same text.
 _ANY_QUOTES = frozenset({"python", "r", "javascript"})
@@ -18,7 +19,7 @@ def normalised(code: str, language: str) -> str:
     """Return the code without what does not change its meaning.
 
     That is comments, blank lines, blanks inside a line, line ends inside brackets and, where the language has two
-    kinds, the quotes of a text.
+    kinds, the quotes of a text; in Python also the usual imports, which are added where they are missing.
     """
     lines: list[list[str]] = [[]]
     indents = [""]
@@ -34,7 +35,8 @@ def normalised(code: str, language: str) -> str:
             token = _requoted(token)
         depth = max(0, depth + (token in _OPENS) - (token in _CLOSES))
         lines[-1].append(token)
-    return "\n".join(indent + " ".join(line) for indent, line in zip(indents, lines, strict=True) if line)
+    texts = [indent + " ".join(line) for indent, line in zip(indents, lines, strict=True) if line]
+    return "\n".join(text for text in texts if language != "python" or text not in _IMPORTS)
 
 
 @cache

@@ -37,6 +37,8 @@ _READS = {
         r"""[^()]*\)\s*(?:\#.*)?$"""
     ),
 }
+#: What everybody calls these libraries.
+_LIBRARIES = {"pd": "pandas", "np": "numpy", "pl": "polars"}
 _ASSIGNS = {"python": "{target} = {name}", "r": "{target} <- {name}"}
 #: ``agg(yield=("yield", "mean"))``: a word of the language is no name of an argument.
 _KEYWORD = re.compile(rf"(?<=[(,])(\s*)({'|'.join(keyword.kwlist)})\s*=\s*(\([^()]*\))")
@@ -55,7 +57,7 @@ def repaired(code: str, language: str, data: Sequence[str]) -> Repaired:
     """Correct what cannot run.
 
     Checks between the lines of the code become checks; a data set that is read from a file becomes the loaded one;
-    in Python, a keyword as the name of an argument is quoted.
+    in Python, a keyword as the name of an argument is quoted, and the usual names of table libraries are imported.
     """
     checks: list[str] = []
     notes: dict[str, None] = {}
@@ -74,7 +76,10 @@ def repaired(code: str, language: str, data: Sequence[str]) -> Repaired:
         quoted = _KEYWORD.sub(_unpacked, text)
         if quoted != text:
             notes["a keyword of Python that names a column was quoted"] = None
-        text = quoted
+        imports = [f"import {library} as {name}" for name, library in _LIBRARIES.items() if _lacks(text, name)]
+        if imports:
+            notes["a missing import was added"] = None
+        text = "\n".join([*imports, quoted])
     return Repaired(text, tuple(checks), tuple(notes))
 
 
@@ -102,6 +107,13 @@ def _loaded(line: str, language: str, data: Sequence[str]) -> list[str] | None:
     if name is None:
         return None
     return [] if name == read["target"] else [_ASSIGNS[language].format(target=read["target"], name=name)]
+
+
+def _lacks(code: str, name: str) -> bool:
+    """Return whether the code uses a library's usual name and binds it nowhere."""
+    used = re.search(rf"(?<![\w.]){name}\.\w", code)
+    bound = re.search(rf"\bas\s+{name}\b|\bimport\s+{name}\b|(?<![\w.]){name}\s*=(?!=)", code)
+    return used is not None and bound is None
 
 
 def _unpacked(match: re.Match[str]) -> str:

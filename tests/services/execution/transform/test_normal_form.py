@@ -15,6 +15,7 @@ from services.execution.transform.normal_form import normalised
         ("python", "# first\nx = 1\n\n\nresult = x", "x = 1\nresult = x  # done"),
         ("python", "x = 1\r\nresult = x", "x = 1\nresult = x"),
         ("python", "if x:\n\ty = 1", "if x:\n    y = 1"),
+        ("python", "import pandas as pd\nresult = data", "result = data"),
         ("sql", "SELECT a,b FROM t -- all", "SELECT a , b\tFROM t"),
         ("r", "result <- data|>head(2)", "result <- data |> head( 2 ) # two"),
     ],
