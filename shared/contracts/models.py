@@ -53,7 +53,7 @@ class Link(Request):
     """Model name, as the provider spells it"""
     parameters: dict[str, JsonValue] = {}
     """Parameters of the calls, such as `temperature`"""
-    prompting: Prompting | None = None
+    prompting: Annotated[Prompting | None, Field(exclude_if=lambda value: value is None)] = None
     """How transforms prompt the model: `examples` (short, with solved examples) or `plain`; null: by its size"""
 
 
