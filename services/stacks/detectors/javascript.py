@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -107,6 +108,9 @@ class JavaScriptManagers:
                 yield Claim(
                     "pnpm", "config", Proof(join(folder, "pnpm-workspace.yaml"), None, "build.pnpm", None, 0.8), depth
                 )
+        manifest = package.manifest_of("npm")
+        if not locked and not named and manifest is not None:
+            yield from _scripted(manifest)
         if not locked and not named:
             yield from _commands(survey, package, read.commanded)
 
@@ -193,6 +197,25 @@ def _commands(survey: Survey, package: Package, read: dict[str, Claim | None]) -
         if claim := read[path]:
             yield claim
             return
+
+
+_SCRIPT_MANAGER = re.compile(r"(?:^|&&\s*|;\s*|\|\|?\s*)(?:\w+=\S+\s+)*(bunx?|pnpx|pnpm|yarn)(?=\s)")
+
+
+def _scripted(manifest: Manifest) -> Iterable[Claim]:
+    """Yield the manager that the scripts call; Bun only where most of them, or the types, are Bun's."""
+    scripts = {name: body for name, value in table(manifest.data.get("scripts")).items() if (body := text_of(value))}
+    called = {name: match[1] for name, body in scripts.items() if (match := _SCRIPT_MANAGER.search(body))}
+    counts = Counter({"bunx": "bun", "pnpx": "pnpm"}.get(word, word) for word in called.values())
+    if not counts:
+        return
+    manager, count = counts.most_common(1)[0]
+    typed = any(dependency.name in {"@types/bun", "bun-types"} for dependency in manifest.dependencies)
+    if manager == "bun" and not (typed or count * 2 > len(scripts)):
+        return
+    line = manifest.line_of(next(name for name, word in called.items() if word[:3] == manager[:3]), "scripts")
+    proof = Proof(manifest.path, line, f"build.{manager}", manifest.snippet(line), 0.75 if manager == "bun" else 0.6)
+    yield Claim(manager, "command", proof, 0)
 
 
 def _commanded(path: str, text: str) -> Claim | None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from services.stacks.manifests.model import Manifest
+from services.stacks.manifests.model import Manifest, table, text_of
 from services.stacks.packages.package import Package, Proof, TechnologyFinding
 from services.stacks.packages.ranking import primary_language, primary_of
 from services.stacks.packages.survey import Survey
@@ -35,6 +35,43 @@ _TYPED = re.compile(rb"<script[^>]{0,200}\blang=[\"'](?:ts|tsx|typescript)[\"']"
 
 def _typed(survey: Survey, path: str) -> bool:
     return _TYPED.search(survey.scan.heads.get(path) or survey.scan.tree.read(path, HEAD_BYTES) or b"") is not None
+
+
+#: Tools that only show a folder of pages while it is written, and those that check it.
+_PAGE_SERVERS = frozenset(
+    ("live-server", "http-server", "serve", "browser-sync", "lite-server", "servor", "five-server", "superstatic",
+     "sirv-cli",
+     "local-web-server", "live-serve", "alive-server", "reload", "ws", "static-server", "light-server",
+     "@compodoc/live-server")
+)  # fmt: skip
+_PAGE_CHECKS = re.compile(
+    r"prettier|eslint|stylelint|htmlhint|html-validate|husky|lint-staged|sass|postcss|autoprefixer|tailwindcss|cssnano"
+    r"|clean-css|terser|uglify|html-minifier|concurrently|npm-run-all"
+)
+_PAGE_SCRIPT = re.compile(
+    r"(?:^|&&\s*|npx\s+(?:--yes\s+|-y\s+)?)(?:live-server|http-server|serve|browser-sync|lite-server|servor|five-server"
+    r"|superstatic|sirv|python3? -m http\.server|php -S)\b"
+)
+
+
+def served_page(package: Package) -> str | None:
+    """Return the page of a package whose package.json only serves it for development; None for programs."""
+    manifest = package.manifest("package.json")
+    if manifest is None or any(key in manifest.data for key in ("main", "bin", "exports", "module")):
+        return None
+    names = {dependency.name for one in package.manifests for dependency in one.dependencies}
+    scripts = [body for value in table(manifest.data.get("scripts")).values() if (body := text_of(value))]
+    serves = not names.isdisjoint(_PAGE_SERVERS) or any(_PAGE_SCRIPT.search(body) for body in scripts)
+    others = [name for name in names if name not in _PAGE_SERVERS and not _PAGE_CHECKS.search(name)]
+    if not serves or others or any(re.search(r"\b(?:node|nodemon|tsx|ts-node)\s+[\w./-]", body) for body in scripts):
+        return None
+    below = len(package.path) + 1 if package.path else 0
+    pages = [
+        join(folder.path, "index.html")
+        for folder in package.folders
+        if "index.html" in folder.files and folder.path[below:].count("/") < 2
+    ]
+    return min(pages, key=lambda path: (path.count("/"), path), default=None)
 
 
 @dataclass(frozen=True)
@@ -69,6 +106,8 @@ class Languages:
             yield "python", proof
         elif kind == "wordpress":
             yield "php", proof
+        elif kind == "dbt_project.yml":
+            yield "sql", proof._replace(weight=0.6 if package.manifest_of("pypi") else 0.9)
         else:
             for system in self.rules.by_manifest.get(kind, ()):
                 language = system.text("language")
@@ -78,6 +117,11 @@ class Languages:
     def _javascript(self, survey: Survey, package: Package, manifest: Manifest) -> Iterable[tuple[str, Proof]]:
         typed = [package.sources[name] for name in ("TypeScript", "TSX") if name in package.sources]
         plain = package.sources.get("JavaScript")
+        page = served_page(package)
+        if page is not None and not typed and plain is None:
+            yield "html", Proof(page, None, "", None, 0.8)
+            yield "javascript", Proof(manifest.path, None, "", None, 0.3)
+            return
         told = self._typescript_told(survey, package)
         if not typed and told and plain is None:
             typed = [
@@ -208,7 +252,8 @@ class Runtimes:
         technology = self.rules.get("language", language)
         runtime = technology.text("runtime") if technology else None
         if runtime == "node":
-            return self._javascript(package), 0.9
+            page = served_page(package)
+            return ("static", 0.9) if page is not None else (self._javascript(package), 0.9)
         if language == "gleam":
             manifest = package.manifest("gleam.toml")
             return ("node" if manifest and manifest.facts.get("target") == "javascript" else "beam"), 0.9

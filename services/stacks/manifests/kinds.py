@@ -168,6 +168,8 @@ EXACT = {
         for kind, names in _NATIVE.items()
         for name in names
     },
+    "dbt_project.yml": ManifestKind("dbt_project.yml", "dbt", others.read_dbt),
+    "Chart.yaml": ManifestKind("Chart.yaml", "helm", others.read_chart),
     "MODULE.bazel": ManifestKind("bazel", "bazel", others.read_nothing),
     "WORKSPACE": ManifestKind("bazel", "bazel", others.read_nothing),
     "WORKSPACE.bazel": ManifestKind("bazel", "bazel", others.read_nothing),
@@ -212,7 +214,8 @@ _WHOLE = frozenset(
      "pyproject.toml", "Pipfile", "pixi.toml", "Cargo.toml", "composer.json", "renv.lock",
      "pom.xml", "*.csproj", "*.fsproj", "*.vbproj", "gleam.toml", "Project.toml", "elm.json", "environment.yml",
      "pubspec.yaml", "shard.yml", "go.mod", "requirements.txt", "setup.cfg", "vcpkg.json", "package.yaml", "fpm.toml",
-     "xcode", "dub.json", "bower.json", "Gopkg.toml", "glide.yaml", "Godeps.json", "vendor.json")
+     "xcode", "dub.json", "dbt_project.yml", "Chart.yaml", "bower.json", "Gopkg.toml", "glide.yaml", "Godeps.json",
+     "vendor.json")
 )  # fmt: skip
 MOST_SEARCHED = 128 << 10
 

@@ -148,5 +148,30 @@ def read_terraform(manifest: Manifest) -> None:
         manifest.depend(match[1], match[2], "prod", match.start())
 
 
+def read_dbt(manifest: Manifest) -> None:
+    """``dbt_project.yml``. Raises: Broken."""
+    data = manifest.data = read_yaml(manifest.text)
+    manifest.name, manifest.version = text_of(data.get("name")), text_of(data.get("version"))
+    wanted = data.get("require-dbt-version")
+    first_wanted = wanted[0] if isinstance(wanted, list) and wanted else wanted
+    if value := text_of(first_wanted):
+        manifest.state("dbt", "dbt_project.yml", value, manifest.line_of("require-dbt-version"))
+
+
+def read_chart(manifest: Manifest) -> None:
+    """``Chart.yaml`` of Helm: charts that it depends on. Raises: Broken."""
+    data = manifest.data = read_yaml(manifest.text)
+    manifest.package = "apiVersion" in data and "name" in data
+    manifest.name, manifest.version = text_of(data.get("name")), text_of(data.get("version"))
+    if text_of(data.get("type")) != "library":
+        manifest.facts["application"] = "yes"
+    listed = data.get("dependencies")
+    for one in listed if isinstance(listed, list) else []:
+        if name := text_of(table(one).get("name")):
+            match = re.search(rf"(?m)^[ \t-]*name:[ \t]*[\"']?{re.escape(name)}[\"']?[ \t]*$", manifest.text)
+            scope: Scope = "optional" if text_of(table(one).get("condition")) else "prod"
+            manifest.depend(name, text_of(table(one).get("version")), scope, match.start() if match else None)
+
+
 def read_nothing(manifest: Manifest) -> None:
     """Its existence is all that it says."""

@@ -15,7 +15,7 @@ from services.stacks.tree import ancestors, parent
 _COMPILED = frozenset(
     ("C", "C++", "Assembly", "Unix Assembly", "Fortran", "Cuda", "Objective-C", "Pascal", "COBOL", "Ada")
 )
-_TOPMOST_ONLY = frozenset(("CMakeLists.txt", "meson.build", "Makefile", "*.tf", "configure.ac", "BUILD"))
+_TOPMOST_ONLY = frozenset(("CMakeLists.txt", "meson.build", "Makefile", "configure.ac", "BUILD"))
 #: A result with more services than this is nothing that anybody reads, and nothing that a worker can hold.
 MOST_PACKAGES = 20_000
 #: Files that say how the code beside them is run.
@@ -118,7 +118,7 @@ def _weak_counts(scan: Scan, manifest: Manifest, folder: ScannedFolder, above: l
     if manifest.ecosystem in {"hugo", "site"}:
         return not any(package.path == folder.path for package in above)
     if manifest.kind == "*.tf":
-        return not _nested(manifest, above)
+        return True  # every folder of them is a module
     if manifest.kind in {"mkdocs.yml", "dist.ini", "configure.ac"}:
         return not any(package.path == folder.path for package in above)
     return not above

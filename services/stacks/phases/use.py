@@ -16,7 +16,7 @@ from services.stacks.phases.facts.code import is_test
 from services.stacks.phases.facts.configuration import CodeFacts
 from services.stacks.phases.facts.deployment import Deployment
 from services.stacks.rules.technologies import FUNCTIONS, SERVING, TIERS, Technology, TechnologyRules, ecosystems_of
-from services.stacks.tree import HEAD_BYTES, ancestors, join, resolved
+from services.stacks.tree import HEAD_BYTES, ancestors, join, resolved, within
 
 #: Files of one package that are read for what they import, and of all packages of a large tree.
 MAX_FILES = 60
@@ -305,7 +305,7 @@ class _Weighing:
     def _aside(self, finding: TechnologyFinding, level: int) -> bool:
         """Whether it is only there for the members, or for the tests or the pages of a library."""
         technology = self.rules.get("framework", finding.id)
-        if level != _STARTED and is_aggregator(self.package):
+        if not level and is_aggregator(self.package) and self._has_members():
             return True
         if technology is None or finding.ecosystem != "npm":
             return False
@@ -321,6 +321,10 @@ class _Weighing:
         return (
             technology.spec.get("docs") is True and only_dev and _published(manifest) and not self.known.deployed.named
         )
+
+    def _has_members(self) -> bool:
+        path = self.package.path
+        return any(other != path and within(other, path) for other in self.survey.packages)
 
     def _for_tests(self, technology: Technology) -> bool:
         """Whether the settings of a bundler are those of its test runner."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -10,6 +11,15 @@ from importlib.resources import files
 import yaml
 
 from services.stacks.manifests.model import table, text_of, texts
+
+#: Words in names of variables that speak of a connection to a service.
+_CONNECTS = re.compile(
+    r"_(?:UR[IL]S?|HOST(?:S|NAME)?|PORT|DSN|KEYS?|TOKEN|SECRET|PASS(?:WORD|WD|PHRASE)?|PWD|USER(?:NAME|ID)?|DB|DATABASE|DBNAME|NAME"
+    r"|ENDPOINTS?|BROKERS?|SERVERS?|ADDR(?:ESS(?:ES)?|S)?|ACCOUNT|BUCKET|REGION|QUEUE|TOPIC|INDEX|CLUSTER|NODES?|AUTH|DOMAIN|CLIENT"
+    r"|ID|SID|CONNECTION|BOOTSTRAP|SERVICE|NAMESPACE|PROJECT|REALM|TENANT|WEBHOOK|DATASET|SPACE|CREDENTIALS?|CERT|CA|TLS|SSL|AGENT"
+    r"|ENV|SITE|ISSUER|AUDIENCE|ROLE|WAREHOUSE|SCHEMA|PATH|ORG|CLOUD|STORE|VHOST|GROUP|PREFIX|API|APP|MASTER|PRIVATE|PUBLI[A-Z]+)"
+    r"(?:_|$)"
+)
 
 
 @dataclass(frozen=True)
@@ -34,6 +44,7 @@ class BackingRules:
     variables: dict[str, BackingRule] = field(default_factory=dict)
     prefixes: dict[str, BackingRule] = field(default_factory=dict)  #: of variables, with their underscore
     schemes: dict[str, BackingRule] = field(default_factory=dict)
+    names: dict[str, frozenset[str]] = field(default_factory=dict)  #: of the products themselves
 
     def driver(self, ecosystem: str, name: str) -> BackingRule | None:
         known = self.drivers.get((ecosystem, name))
@@ -47,13 +58,25 @@ class BackingRules:
         return known
 
     def variable(self, name: str) -> BackingRule | None:
-        """By the name itself, else by the longest beginning that a rule has."""
+        """Return the rule of a variable: by its name, else by the longest beginning that a rule has.
+
+        A beginning counts only where the rest speaks of a connection: ``MEILI_URL`` does, ``RESEND_AFTER`` does not.
+        """
         known = self.variables.get(name)
         at = name.rfind("_")
         while known is None and at > 0:
-            known = self.prefixes.get(name[: at + 1])
+            if _CONNECTS.search(name, at):
+                known = self.prefixes.get(name[: at + 1])
             at = name.rfind("_", 0, at)
         return known
+
+    def own_names(self, rule: BackingRule) -> frozenset[str]:
+        """Return the names that the product itself carries as a package."""
+        if rule.id not in self.names:
+            mine = {rule.id, re.sub(r"[^a-z0-9]", "", rule.name.lower()), rule.name.lower().removeprefix("apache ")}
+            mine |= {prefix.lower().strip("_") for prefix, other in self.prefixes.items() if other is rule}
+            self.names[rule.id] = frozenset(name for name in mine if len(name) > 1)
+        return self.names[rule.id]
 
     def image(self, image: str) -> BackingRule | None:
         """By the name of a container image, with or without its registry and its tag."""

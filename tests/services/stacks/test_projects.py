@@ -19,7 +19,17 @@ from tests.services.stacks.projects.texts import read_projects
 from tests.services.stacks.trees import Files, candidate, detected, service
 
 #: Projects written down as text: one file for each axis.
-TEXTS = ("frameworks_web", "native_ui", "serverless", "sites", "tools", "backing")
+TEXTS = (
+    "frameworks_web",
+    "frameworks_wider",
+    "native_ui",
+    "serverless",
+    "sites",
+    "tools",
+    "backing",
+    "data_and_charts",
+    "odd_programs",
+)
 CASES = [
     *javascript.CASES,
     *python.CASES,

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 
 from services.stacks.packages.package import Package, Proof
+from services.stacks.packages.ranking import is_aggregator
 from services.stacks.packages.survey import Survey
 from services.stacks.phases.facts.configuration import CodeFacts
 from services.stacks.phases.facts.deployment import UsedImage
+from services.stacks.phases.facts.roles import is_program
 from services.stacks.rules.backing import BackingRule, BackingRules
 from services.stacks.tree import HEAD_BYTES, join
 from shared.contracts.detect import BackingService, Evidence
@@ -44,6 +46,8 @@ def backing_services(
         *_by_drivers(package, rules), *_by_images(images, rules),
         *_by_settings(survey, package, code, rules), *_by_variables(code, rules),
     ):  # fmt: skip
+        if _is_product(survey, package, rules.own_names(rule)):
+            continue  # a product is no dependency of itself
         mine = proofs.setdefault(rule, {})
         known = mine.get((proof.file, proof.line))
         if known is None or known.weight < proof.weight:
@@ -51,6 +55,29 @@ def backing_services(
     services = [_service(rule, list(mine.values())) for rule, mine in proofs.items()]
     sure = [service for service in services if service.confidence >= 0.5]
     return sorted(sure, key=lambda service: (-service.confidence, service.id))
+
+
+#: What products add to their name in the name of a package.
+_SUFFIX = re.compile(r"(?:[-_.](?:server|core|oss|ce|db|cli|main|monorepo|root|workspace|parent))+$")
+
+
+def _is_product(survey: Survey, package: Package, names: Collection[str]) -> bool:
+    """Whether the package, or the source that it belongs to, is the product of those names."""
+    if _named(package, names):
+        return True
+    root = survey.packages.get(survey.scan.root)
+    if root is not None and any(manifest.name for manifest in root.manifests if manifest.kind != "Makefile"):
+        return _named(root, names) and not (is_aggregator(root) and package.path.startswith("examples"))
+    return any(_named(other, names) and is_program(other) for other in survey.packages.values())
+
+
+def _named(package: Package, names: Collection[str]) -> bool:
+    for manifest in package.manifests:
+        plain = _MODULE_MAJOR.sub("", (manifest.name or "").lower())
+        for part in (plain.rpartition("/")[2], plain.rpartition(":")[2]):
+            if part and (part in names or _SUFFIX.sub("", part) in names):
+                return True
+    return False
 
 
 def _service(rule: BackingRule, proofs: list[Proof]) -> BackingService:

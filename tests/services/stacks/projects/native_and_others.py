@@ -146,7 +146,7 @@ NATIVE = [
     Case("r with shiny", {"renv.lock": {"R": {"Version": "4.3.2"}, "Packages": {"shiny": {"Package": "shiny", "Version": "1.8.0"}}}, "app.R": "library(shiny)\nshinyApp(ui, server)\n"}, language="r", build="renv", framework="shiny", versions={"r": "4.3.2"}),
     Case("an R package", {"DESCRIPTION": "Package: rp\nVersion: 1\nImports:\n    dplyr (>= 1.0),\n    shiny\n", "R/a.R": "f <- function(x) x\n"}, language="r", framework="shiny"),
     Case("perl with mojolicious", {"cpanfile": "requires 'Mojolicious', '9.0';\n", "app.pl": "use Mojolicious::Lite;\nuse strict;\n"}, language="perl", build="cpanm", framework="mojolicious"),
-    Case("terraform", {"main.tf": 'terraform {\n  required_version = ">= 1.5"\n}\n', "modules/a/main.tf": "variable x {}\n"}, language="terraform", build="terraform", versions={"terraform": ">= 1.5"}, paths=("",)),
+    Case("terraform", {"main.tf": 'terraform {\n  required_version = ">= 1.5"\n}\n', "modules/a/main.tf": "variable x {}\n"}, language="terraform", build="terraform", versions={"terraform": ">= 1.5"}, paths=("", "modules/a")),
     Case("hugo", {"hugo.toml": "title = 'x'\n", "content/a.md": "# a\n", "layouts/index.html": "<p>\n"}, framework="hugo", build="hugo", runtime="static"),
     Case("jekyll without a gem", {"_config.yml": "title: x\n", "_posts/a.md": "x\n", "_layouts/d.html": "<p>\n"}, framework="jekyll"),
     Case("bazel", {"MODULE.bazel": "module(name = 'x')\n", "BUILD.bazel": "\n", "src/main/java/A.java": "class A {}\n", "src/BUILD.bazel": "\n"}, build="bazel", language="java", orchestrator="bazel"),
