@@ -28,7 +28,7 @@ def place_beside(draft: Draft, key: str, parent: str | None) -> None:
     around = set(groups_around(draft, text_of(draft.nodes[key].body, "parentGroupId")))
     around.update(groups_around(draft, relative_parent(draft.nodes[key].body)))
     wanted = (0.0, 0.0) if parent is None else _next_to(draft, parent, size, direction)
-    place = free_place(_boxes_but(draft, {key, *around}), size, wanted, direction)
+    place = free_place(_near(draft, {key, *around}, size, wanted, direction), size, wanted, direction)
     put_at(draft, key, place)
 
 
@@ -73,10 +73,12 @@ def make_room(draft: Draft, shown: Iterable[str]) -> None:
     """Move nodes that have just been shown, as they stand to each other, off the nodes that were there before."""
     drawn = draft.boxes()
     moving = [key for key in shown if key in drawn and draft.nodes[key].body.get("hidden") is not True]
+    if not moving:
+        return
     around = {each for key in moving for each in groups_around(draft, key)}
     moved = {*moving, *around}
     others = [box for key, box in drawn.items() if key not in moved and draft.nodes[key].body.get("hidden") is not True]
-    if not moving or not any(_touch(drawn[key], box, 0.0) for key in moving for box in others):
+    if not any(_touch(drawn[key], box, 0.0) for key in moving for box in others):
         return
     left, top = min(drawn[key][0] for key in moving), min(drawn[key][1] for key in moving)
     right = max(drawn[key][0] + drawn[key][2] for key in moving)
@@ -138,10 +140,24 @@ def _nearest_free(blocked: Sequence[tuple[float, float]], wanted: float) -> floa
     return wanted
 
 
+def _near(draft: Draft, without: Collection[str], size: Point, wanted: Point, direction: Direction) -> list[Box]:
+    """Return the same, of the nodes that are in the same column, or row; it is one pass over all nodes."""
+    along = 0 if direction in ("LR", "RL") else 1
+    far = along + 2
+    low, high = wanted[along] - GAP, wanted[along] + size[along] + GAP
+    near = [(key, box) for key, box in draft.boxes().items() if box[along] < high and box[along] + box[far] > low]
+    return [box for key, box in near if key not in without] + _around_groups(draft, without)
+
+
 def _boxes_but(draft: Draft, without: Collection[str]) -> list[Box]:
     """Return what a new node must not cover: all other nodes, hidden ones too, and what is drawn around groups."""
     drawn = draft.boxes()
-    boxes = [box for key, box in drawn.items() if key not in without]
+    return [box for key, box in drawn.items() if key not in without] + _around_groups(draft, without)
+
+
+def _around_groups(draft: Draft, without: Collection[str]) -> list[Box]:
+    drawn = draft.boxes()
+    boxes: list[Box] = []
     for key in draft.containers():
         if key not in without:
             members = [drawn[member] for member in draft.members(key)]
