@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -10,9 +11,20 @@ from datetime import UTC, datetime
 from typing import Any
 
 from shared.contracts.models import EndpointFacts, EndpointModel
-from shared.llm.faults import ConnectionFailed, EndpointNotFound, InvalidKey, ProviderFault, Starting, TimedOut
+from shared.llm.call_clock import Timeouts, Watch
+from shared.llm.faults import (
+    ConnectionFailed,
+    EndpointMoved,
+    EndpointNotFound,
+    InvalidKey,
+    ProviderFault,
+    Starting,
+    TimedOut,
+)
 from shared.llm.wires import words
+from shared.llm.wires.connections import of_connection
 from shared.llm.wires.endpoint import Endpoint
+from shared.llm.wires.failures import moved_to
 
 _SECONDS = 5.0  #: for each request
 _MOST_BYTES = 4_000_000
@@ -124,10 +136,12 @@ class _Lists:
             if needed:
                 raise TimedOut("It did not answer in time.") from None
             return None
-        except (httpx.HTTPError, httpx.InvalidURL, ValueError):
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
             if needed:
-                raise ConnectionFailed("It cannot be reached: check its address, and that it runs.") from None
+                raise _unreached(error) from None
             return None
+        if needed and 300 <= status < 400:
+            raise EndpointMoved(moved_to(response.headers), status)
         if needed and status >= 400:
             raise _fault(status, text.decode("utf-8", "replace"))
         value = None
@@ -136,6 +150,14 @@ class _Lists:
         if needed and not isinstance(value, dict):
             raise EndpointNotFound("There is no model API at its address: check the URL, which often ends with /v1.")
         return value if isinstance(value, dict) else None
+
+
+def _unreached(error: Exception) -> ProviderFault:
+    """Return why its lists were not read, by the cause where that is known."""
+    fault = of_connection(error, Watch(Timeouts(), time.monotonic(), connected=True))
+    if isinstance(fault, ConnectionFailed):
+        return fault
+    return ConnectionFailed("It cannot be reached: check its address, and that it runs.")
 
 
 def _fault(status: int, text: str) -> ProviderFault:

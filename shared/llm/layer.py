@@ -105,7 +105,7 @@ class LlmLayer:
         ``Failover.complete``       the chain of the role, by each provider's health, until one answers
         ``Adapter.ask``             one call of one provider: its limits (``Watch``) and its faults
         ``Wire.body``, ``.answer``  the vendor's format
-        ``Sdk.events``, ``.whole``  HTTP, by the vendor's own SDK
+        ``Sdk.answer``              HTTP, by the vendor's own SDK
         """
         account = JobAccount(owner, self.ledger, budget, on_event, self._counted(owner.tenant_id, on_attempt))
         calls, tenant = self._calls, owner.tenant_id

@@ -30,6 +30,7 @@ _NETWORK = frozenset(
 _TIMEOUTS = frozenset({"APITimeoutError", "ConnectTimeout", "ReadTimeout", "WriteTimeout", "PoolTimeout"})
 _MIDDLE = frozenset({"RemoteProtocolError", "ReadError", "WriteError"})
 _ADDRESS = "check its address"
+_PROXY = "The proxy of the environment refused to connect to it: check HTTPS_PROXY, HTTP_PROXY and NO_PROXY."
 
 
 def of_connection(error: Exception, watch: Watch) -> ProviderFault | None:  # noqa: PLR0911 - one for each kind
@@ -39,12 +40,14 @@ def of_connection(error: Exception, watch: Watch) -> ProviderFault | None:  # no
     if "UnicodeEncodeError" in kinds or ("LocalProtocolError" in kinds and not watch.received):
         return faults.InvalidKey("The API key or the address holds characters that an HTTP request cannot carry.")
     tls = next((link for link in links if isinstance(link, ssl.SSLError)), None)
-    if tls is not None and watch.stage == "tls":
+    if isinstance(tls, ssl.SSLCertVerificationError) or (tls is not None and watch.stage == "tls"):
         return faults.ConnectionFailed(_tls(tls))
     if kinds & _TIMEOUTS:
         return faults.TimedOut(_too_late(kinds, watch))
     if not kinds & _NETWORK and not any(isinstance(link, OSError) for link in links):
         return None
+    if "ProxyError" in kinds:
+        return faults.ConnectionFailed(_PROXY)
     if watch.received:
         return faults.StreamCut("The connection was cut in the middle of the answer.")
     if kinds & _MIDDLE and not watch.connected:
@@ -76,8 +79,6 @@ def _too_late(kinds: set[str], watch: Watch) -> str:
 
 
 def _unreached(links: list[BaseException], kinds: set[str], watch: Watch) -> str:  # noqa: PLR0911 - one for each cause
-    if "ProxyError" in kinds:
-        return "The proxy of the environment refused to connect to it: check HTTPS_PROXY, HTTP_PROXY and NO_PROXY."
     if kinds & {"UnsupportedProtocol", "InvalidURL"}:
         return f"Its address is not a valid http or https URL: {_ADDRESS}."
     if any(isinstance(link, socket.gaierror) for link in links):

@@ -49,7 +49,7 @@ def fault_of(error: Exception, watch: Watch) -> ProviderFault:  # noqa: PLR0911 
         return faults.TimedOut(_TIME_OUTS[watch.ended])
     status = getattr(error, "status_code", None)
     if isinstance(status, int) and 300 <= status < 400:
-        return faults.EndpointMoved(_moved(watch), status)
+        return faults.EndpointMoved(moved_to(watch.headers), status)
     if isinstance(status, int):
         return of_status(status, getattr(error, "body", None), RateLimits.read(watch.headers))
     if {type(link).__name__ for link in chain_of(error)} & _UNREADABLE:
@@ -65,9 +65,9 @@ _UNREADABLE = frozenset(
 )
 
 
-def _moved(watch: Watch) -> str:
+def moved_to(headers: Mapping[str, str]) -> str:
     """Name the redirect's target without query and user, which may hold secrets."""
-    target = urlsplit(watch.headers.get("location", ""))
+    target = urlsplit(headers.get("location", ""))
     if not target.path and not target.hostname:
         return "It redirects to another address, which it does not name."
     place = f"{target.scheme}://{target.netloc.rpartition('@')[2]}{target.path}" if target.netloc else target.path
