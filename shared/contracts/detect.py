@@ -394,6 +394,15 @@ class StackFinding(Answer):
     """For `eol`: last day of support, as an ISO 8601 date; null if unknown"""
 
 
+class LeftOutPackage(Answer):
+    """An entry of a lock file that is not part of the bill."""
+
+    name: str
+    """Name of the entry in the lock file"""
+    reason: str
+    """Where the entry comes from: `git`, `tarball` or `file`; or `no version`"""
+
+
 class LockFile(Answer):
     """A lock file with the packages that it pins."""
 
@@ -402,7 +411,12 @@ class LockFile(Answer):
     packages: list[str]
     """Package URLs (purl) that the file pins, sorted"""
     complete: bool = True
-    """Whether the whole file was read; false if it is too large or broken"""
+    """Whether `packages` holds everything that the file pins; false if it is too large or broken, or if `left_out`
+    has entries"""
+    left_out: list[LeftOutPackage] = []
+    """Entries that no package URL stands for, such as those from git; at most 100"""
+    left_out_count: int = 0
+    """Number of entries that no package URL stands for"""
 
 
 class DetectStats(Answer):

@@ -1,17 +1,46 @@
-"""What each form of lock file pins: pairs of name and version, in the order of the file. All patterns are linear."""
+"""What each form of lock file pins, and what of it has no version of a registry, in the order of the file.
+
+All patterns are linear. Members of the source itself (workspaces, folders, links) are neither.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import orjson
 
 from services.stacks.manifests.model import Json, dig, table, text_of
 
-Pinned = Iterator[tuple[str, str]]
+
+class LeftOut(NamedTuple):
+    """An entry that no package URL of a registry stands for."""
+
+    name: str
+    reason: str  #: ``git``, ``tarball``, ``file`` or ``no version``
+
+
+Pinned = Iterator[tuple[str, str] | LeftOut]
+_GIT = re.compile(
+    r"^(?:git\b|git[+@:]|github:|gitlab:|bitbucket:|ssh:|git\+|https?://[^\s]+\.git(?:#|$)|[\w.-]+@[\w.-]+:)"
+)
+_TARBALL = re.compile(
+    r"^https?://(?:codeload\.github\.com|github\.com|gitlab\.com|bitbucket\.org|api\.github\.com)/|^https?://[^\s]+\.(?:tar\.gz|zip)(?:[#?]|$)"
+)
+
+
+def _elsewhere(address: str | None) -> str | None:
+    """Return why an address is not that of a registry; None where it is one or unknown."""
+    if not address:
+        return None
+    if _GIT.match(address):
+        return "git"
+    if _TARBALL.match(address):
+        return "tarball"
+    return "file" if address.startswith("file:") else None
 
 
 @dataclass(frozen=True)
@@ -37,13 +66,22 @@ def _npm(text: str) -> Pinned:
     for folder, entry in packages.items():
         _, inside, name = folder.rpartition("node_modules/")
         version = text_of(table(entry).get("version"))
-        if inside and version and not table(entry).get("link"):
-            yield text_of(table(entry).get("name")) or name, version
+        if not inside or table(entry).get("link"):
+            continue
+        name = text_of(table(entry).get("name")) or name
+        reason = _elsewhere(text_of(table(entry).get("resolved")))
+        if reason or not version:
+            yield LeftOut(name, reason or "no version")
+        else:
+            yield name, version
     pending = [] if packages else [table(data.get("dependencies"))]
     while pending:
         for name, entry in pending.pop().items():
             version = text_of(table(entry).get("version"))
-            if version and ":" not in version:
+            reason = _elsewhere(version) or _elsewhere(text_of(table(entry).get("resolved")))
+            if reason and reason != "file":
+                yield LeftOut(name, reason)
+            elif version and ":" not in version:
                 yield name, version
             if inner := table(table(entry).get("dependencies")):
                 pending.append(inner)
@@ -52,43 +90,99 @@ def _npm(text: str) -> Pinned:
 _PNPM = re.compile(r"(?m)^  ['\"]?/?(@?[^@/\s'\"()]+(?:/[^@/\s'\"()]+)?)[@/](\d[^\s'\"():_]*)[^\n:]*:")
 
 
+_PNPM_KEY = re.compile(r"(?m)^  (?! )(['\"]?)([^\n]{1,600}?)\1:(?: *\{[^\n]*)?$")
+
+
 def _pnpm(text: str) -> Pinned:
     _, _, packages = text.partition("\npackages:\n")
     packages = re.split(r"(?m)^\S", packages, maxsplit=1)[0]
-    yield from ((match[1], match[2]) for match in _PNPM.finditer(packages))
+    for key in _PNPM_KEY.finditer(packages):
+        match = _PNPM.match(f"  {key[1]}{key[2]}{key[1]}:")
+        if match:
+            yield match[1], match[2]
+            continue
+        name, _, address = key[2].lstrip("/").rpartition("@") if "@" in key[2][1:] else ("", "", key[2])
+        at = key[2].find("@", 1)
+        if at > 0:
+            name, address = key[2][:at].lstrip("/"), key[2][at + 1 :]
+        if address.startswith(("link:", "workspace:")) or (address.startswith("file:") and not _archive(address)):
+            continue
+        yield LeftOut(name or address, _elsewhere(address) or ("file" if address.startswith("file:") else "git"))
+
+
+def _archive(address: str) -> bool:
+    return address.partition("(")[0].endswith((".tgz", ".tar.gz", ".zip"))
 
 
 _YARN = re.compile(
-    r"(?m)^\"?(@?[^@\s\",]+)@[^\n]*:\n  version:? \"?([^\"\n]+)\"?(?:\n  resolution: \"(@?[^@\"\n]+)@([a-z]+):)?"
+    r"(?m)^\"?(@?[^@\s\",]+)@[^\n]*:\n  version:? \"?([^\"\n]+)\"?"
+    r"(?:\n  resolution: \"(@?[^@\"\n]+)@([a-z+]+):([^\"\n]*))?(?:\n  resolved \"([^\"\n]+)\")?"
 )
 
 
 def _yarn(text: str) -> Pinned:
     for match in _YARN.finditer(text):
-        if match[4] in {None, "npm"} and match[2] != "0.0.0-use.local":
-            yield match[3] or match[1], match[2]
+        protocol, name = match[4], match[3] or match[1]
+        if protocol in {"workspace", "link", "portal", "patch"} or match[2] == "0.0.0-use.local":
+            continue
+        reason = _elsewhere(match[6])
+        if protocol not in {None, "npm"}:
+            reason = _elsewhere(f"{protocol}:{match[5]}") or "git"
+        if reason:
+            yield LeftOut(name, reason)
+        else:
+            yield name, match[2]
 
 
-_BUN = re.compile(r"(?m)^\s{2,8}\"[^\"\n]+\": \[\"(@?[^@\"\n]+)@(\d[^\"\n]*)\"")
-_TABLES = re.compile(r"(?m)^\[\[package\]\]\r?\n(?:[^\[\n][^\n]*\n|\r?\n){0,20}")
+_BUN = re.compile(r"(?m)^\s{2,8}\"[^\"\n]+\": \[\"(@?[^@\"\n]+)@([^\"\n]+)\"")
+
+
+def _bun(text: str) -> Pinned:
+    for match in _BUN.finditer(text):
+        if match[2][0].isdigit():
+            yield match[1], match[2]
+        elif not match[2].startswith(("workspace:", "root:", "link:")) and (
+            match[2][:5] != "file:" or _archive(match[2])
+        ):
+            yield LeftOut(match[1], _elsewhere(match[2]) or "tarball")
+
+
 _NAME, _VERSION = re.compile(r"(?m)^name = \"([^\"\n]+)\""), re.compile(r"(?m)^version = \"([^\"\n]+)\"")
-_OWN_SOURCE = re.compile(r"(?m)^source = \{ (?:virtual|editable|directory|path) =")
-_CARGO_SOURCE = re.compile(r"(?m)^source = \"(?:registry|sparse)\+")
+_OWN_SOURCE = re.compile(r"(?m)^source = \{ (?:virtual|editable|directory|path) =|^type = \"directory\"|^path = ")
+_OTHER_SOURCE = re.compile(r"(?m)^source = \{ (git|url) =|^type = \"(git|url|file)\"|^(git|url) = ")
+_CARGO_SOURCE = re.compile(r"(?m)^source = \"(registry|sparse|git)\+")
+#: Of one entry; what is beyond is hashes.
+_MAX_BLOCK = 20_000
 
 
-def _toml(text: str, wanted: Callable[[str], bool]) -> Pinned:
-    for block in _TABLES.finditer(text):
-        name, version = _NAME.search(block[0]), _VERSION.search(block[0])
-        if name and version and wanted(block[0]):
-            yield name[1], version[1]
+def _tables(text: str) -> Iterator[tuple[str, str, str]]:
+    """Yield the name, the version and the text of each package."""
+    for block in re.split(r"(?m)^\[\[package\]\]\r?$", text)[1:]:
+        body = block[:_MAX_BLOCK]
+        name, version = _NAME.search(body), _VERSION.search(body)
+        if name:
+            yield name[1], version[1] if version else "", body
 
 
 def _python(text: str) -> Pinned:
-    return _toml(text, lambda block: _OWN_SOURCE.search(block) is None)
+    for name, version, body in _tables(text):
+        if _OWN_SOURCE.search(body):
+            continue
+        other = _OTHER_SOURCE.search(body)
+        if other or not version:
+            kind = next(filter(None, other.groups())) if other else "no version"
+            yield LeftOut(name, {"url": "tarball"}.get(kind, kind))
+        else:
+            yield name, version
 
 
 def _cargo(text: str) -> Pinned:
-    return _toml(text, lambda block: _CARGO_SOURCE.search(block) is not None)
+    for name, version, body in _tables(text):
+        source = _CARGO_SOURCE.search(body)
+        if source and source[1] == "git":
+            yield LeftOut(name, "git")
+        elif source and version:
+            yield name, version
 
 
 def _pipenv(text: str) -> Pinned:
@@ -98,6 +192,10 @@ def _pipenv(text: str) -> Pinned:
             version = text_of(table(entry).get("version"))
             if version and version.startswith("=="):
                 yield name, version[2:].strip()
+            elif not table(entry).get("path") and not table(entry).get("editable"):
+                yield LeftOut(
+                    name, "git" if table(entry).get("git") else "tarball" if table(entry).get("file") else "no version"
+                )
 
 
 _GO_SUM = re.compile(r"(?m)^(\S+) (v[^\s/]+) h1:")
@@ -108,6 +206,8 @@ def _gems(text: str) -> Pinned:
     for block in re.split(r"\n(?=[A-Z])", text):
         if block.startswith("GEM"):
             yield from ((match[1], match[2]) for match in _GEM.finditer(block))
+        elif block.startswith("GIT"):
+            yield from (LeftOut(match[1], "git") for match in _GEM.finditer(block))
 
 
 def _composer(text: str) -> Pinned:
@@ -115,7 +215,7 @@ def _composer(text: str) -> Pinned:
     for section in ("packages", "packages-dev"):
         for entry in _listed(data.get(section)):
             name, version = text_of(table(entry).get("name")), text_of(table(entry).get("version"))
-            if name and version:
+            if name and version and dig(entry, "dist", "type") != "path":
                 yield name, version.removeprefix("v")
 
 
@@ -125,10 +225,20 @@ def _nuget(text: str) -> Pinned:
             version = text_of(table(entry).get("resolved"))
             if version and table(entry).get("type") != "Project":
                 yield name, version
+            elif table(entry).get("type") != "Project":
+                yield LeftOut(name, "no version")
 
 
 _GRADLE = re.compile(r"(?m)^([\w.-]+:[\w.-]+):([^=\s:]+)=")
 _MIX = re.compile(r"(?m)^\s{2}\"[^\"\n]+\": \{:hex, :(\w+), \"([^\"\n]+)\"")
+_MIX_GIT = re.compile(r"(?m)^\s{2}\"([^\"\n]+)\": \{:git,")
+
+
+def _mix(text: str) -> Pinned:
+    yield from ((match[1], match[2]) for match in _MIX.finditer(text))
+    yield from (LeftOut(match[1], "git") for match in _MIX_GIT.finditer(text))
+
+
 _PUB = re.compile(r"(?m)^  (\w+):\n((?:    [^\n]*\n){1,12})")
 _PUB_VERSION = re.compile(r"(?m)^    version: \"([^\"\n]+)\"")
 
@@ -138,6 +248,8 @@ def _pub(text: str) -> Pinned:
         version = _PUB_VERSION.search(match[2])
         if version and "    source: hosted\n" in match[2]:
             yield match[1], version[1]
+        elif "    source: git\n" in match[2]:
+            yield LeftOut(match[1], "git")
 
 
 def _swift(text: str) -> Pinned:
@@ -148,6 +260,8 @@ def _swift(text: str) -> Pinned:
         if url and version and url.startswith("https://"):
             place = urlsplit(url)
             yield f"{place.hostname}{place.path}".removesuffix(".git"), version
+        elif url:
+            yield LeftOut(url.rpartition("/")[2].removesuffix(".git"), "no version" if not version else "git")
 
 
 def _by(pattern: re.Pattern[str]) -> Callable[[str], Pinned]:
@@ -157,12 +271,12 @@ def _by(pattern: re.Pattern[str]) -> Callable[[str], Pinned]:
 FORMS = {
     "package-lock.json": LockForm("npm", _npm), "npm-shrinkwrap.json": LockForm("npm", _npm),
     "pnpm-lock.yaml": LockForm("npm", _pnpm), "yarn.lock": LockForm("npm", _yarn),
-    "bun.lock": LockForm("npm", _by(_BUN)),
+    "bun.lock": LockForm("npm", _bun),
     "uv.lock": LockForm("pypi", _python), "poetry.lock": LockForm("pypi", _python),
     "pdm.lock": LockForm("pypi", _python), "Pipfile.lock": LockForm("pypi", _pipenv),
     "Cargo.lock": LockForm("cargo", _cargo), "go.sum": LockForm("golang", _by(_GO_SUM)),
     "Gemfile.lock": LockForm("gem", _gems), "composer.lock": LockForm("composer", _composer),
     "packages.lock.json": LockForm("nuget", _nuget), "gradle.lockfile": LockForm("maven", _by(_GRADLE)),
-    "mix.lock": LockForm("hex", _by(_MIX)), "pubspec.lock": LockForm("pub", _pub),
+    "mix.lock": LockForm("hex", _mix), "pubspec.lock": LockForm("pub", _pub),
     "Package.resolved": LockForm("swift", _swift),
 }  # fmt: skip

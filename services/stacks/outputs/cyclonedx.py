@@ -59,7 +59,13 @@ def cyclonedx(result: DetectResult, rules: TechnologyRules, version: str) -> Jso
             *_backing(result),
         ],
         "dependencies": dependencies,
+        **({"compositions": [{"aggregate": _aggregate(result)}]} if result.locks else {}),
     }
+
+
+def _aggregate(result: DetectResult) -> str:
+    """Return whether the packages of the document are all that the lock files pin."""
+    return "complete" if all(lock.complete for lock in result.locks) else "incomplete"
 
 
 def _locked(url: str, files: list[str]) -> JsonValue:

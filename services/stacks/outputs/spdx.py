@@ -45,9 +45,17 @@ def spdx(result: DetectResult, version: str) -> JsonValue:
         "name": result.services[0].name if result.services else "source",
         "documentNamespace": f"https://spdx.org/spdxdocs/assay-{digest}",
         "creationInfo": {"created": _CREATED, "creators": [f"Tool: assay-{version}"]},
+        **_comment(result),
         "packages": packages,
         "relationships": relations,
     }
+
+
+def _comment(result: DetectResult) -> dict[str, JsonValue]:
+    """Return what the document leaves out, if anything."""
+    left_out = [f"{lock.file}: {entry.name} ({entry.reason})" for lock in result.locks for entry in lock.left_out]
+    unread = [f"{lock.file}: not read to its end" for lock in result.locks if not lock.complete and not lock.left_out]
+    return {"comment": "Not complete. " + "; ".join([*left_out, *unread])} if left_out or unread else {}
 
 
 def _package(url: str, files: list[str]) -> JsonValue:

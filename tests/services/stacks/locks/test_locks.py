@@ -130,8 +130,63 @@ CASES = [
 def test_each_form_is_read(name: str, text: str, urls: list[str]) -> None:
     for written in (text, text.replace("\n", "\r\n")):
         (lock,) = detected({f"app/{name}": written}).locks
-        assert (lock.file, lock.complete) == (f"app/{name}", True)
+        assert (lock.file, lock.complete) == (f"app/{name}", lock.left_out_count == 0)
         assert lock.packages == [f"pkg:{url}" for url in urls]
+
+
+PNPM_ELSEWHERE = """lockfileVersion: '9.0'
+
+packages:
+
+  a@1.0.0:
+    resolution: {integrity: sha512-x}
+
+  '@x/tar@https://codeload.github.com/x/tar/tar.gz/abc':
+    resolution: {tarball: https://codeload.github.com/x/tar/tar.gz/abc}
+
+  own@git+https://host/own.git#abc:
+    resolution: {commit: abc, repo: https://host/own.git, type: git}
+
+  packed@file:vendor/packed.tgz:
+    resolution: {integrity: sha512-y}
+
+  member@file:packages/member:
+    resolution: {directory: packages/member, type: directory}
+"""
+ELSEWHERE = [
+    ("pnpm-lock.yaml", PNPM_ELSEWHERE, {("@x/tar", "tarball"), ("own", "git"), ("packed", "file")}),
+    ("pnpm-lock.yaml", "lockfileVersion: '6.0'\n\npackages:\n\n  github.com/u/r/abc:\n    resolution: {}\n\n  '@github.com/u/s/def':\n    resolution: {}\n", None),
+    ("package-lock.json", '{"packages": {"node_modules/a": {"version": "1.0.0", "resolved": "git+ssh://git@github.com/u/a.git#x"}, "node_modules/b": {"version": "1.0.0", "resolved": "https://registry.npmjs.org/b/-/b-1.0.0.tgz"}, "node_modules/c": {"resolved": "https://x"}}}', {("a", "git"), ("c", "no version")}),
+    ("package-lock.json", '{"dependencies": {"g": {"version": "git+https://x/y"}, "h": {"version": "github:u/h#1"}}}', {("g", "git"), ("h", "git")}),
+    ("yarn.lock", '# yarn lockfile v1\n\n"a@git+https://host/a.git":\n  version "1.0.0"\n  resolved "git+https://host/a.git#abc"\n\nb@^1:\n  version "1.0.0"\n  resolved "https://registry.yarnpkg.com/b/-/b-1.0.0.tgz#x"\n', {("a", "git")}),
+    ("yarn.lock", '__metadata:\n  version: 8\n\n"a@https://github.com/u/a.git":\n  version: 1.0.0\n  resolution: "a@https://github.com/u/a.git#commit=abc"\n', {("a", "git")}),
+    ("bun.lock", '{\n  "packages": {\n    "a": ["a@github:u/a#abc", {}, "x"],\n    "b": ["b@1.0.0", "", {}, ""],\n    "w": ["w@workspace:w"],\n  }\n}\n', {("a", "git")}),
+    ("uv.lock", '[[package]]\nname = "a"\nversion = "1.0"\nsource = { git = "https://x/a?rev=1" }\n\n[[package]]\nname = "b"\nversion = "1.0"\nsource = { url = "https://x/b.whl" }\n\n[[package]]\nname = "own"\nversion = "1"\nsource = { editable = "." }\n', {("a", "git"), ("b", "tarball")}),
+    ("poetry.lock", '[[package]]\nname = "a"\nversion = "1.0"\nfiles = []\n\n[package.source]\ntype = "git"\nurl = "https://x/a.git"\n\n[[package]]\nname = "b"\nversion = "2.0"\n', {("a", "git")}),
+    ("pdm.lock", '[[package]]\nname = "a"\nversion = "1.0"\ngit = "https://x/a.git"\n', {("a", "git")}),
+    ("Pipfile.lock", '{"default": {"a": {"git": "https://x/a.git", "ref": "1"}, "b": {"version": "==1.0"}, "own": {"path": ".", "editable": true}}}', {("a", "git")}),
+    ("Cargo.lock", '[[package]]\nname = "a"\nversion = "1.0.0"\nsource = "git+https://x/a#abc"\n\n[[package]]\nname = "own"\nversion = "0.1.0"\n', {("a", "git")}),
+    ("Gemfile.lock", "GIT\n  remote: https://x/a.git\n  specs:\n    a (1.0)\n\nGEM\n  specs:\n    b (2.0)\n", {("a", "git")}),
+    ("mix.lock", '%{\n  "a": {:git, "https://x/a.git", "abc", []},\n}\n', {("a", "git")}),
+    ("pubspec.lock", 'packages:\n  a:\n    dependency: "direct main"\n    source: git\n    version: "1.0.0"\n', {("a", "git")}),
+    ("Package.resolved", '{"pins": [{"location": "https://github.com/u/a.git", "state": {"branch": "main", "revision": "abc"}}]}', {("a", "no version")}),
+    ("packages.lock.json", '{"dependencies": {"net8.0": {"A": {"type": "Direct"}, "P": {"type": "Project"}}}}', {("A", "no version")}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "text", "left_out"), ELSEWHERE)
+def test_what_no_registry_has_is_left_out_by_name(name: str, text: str, left_out: set[tuple[str, str]] | None) -> None:
+    files = {f"app/{name}": text}
+    (lock,) = detected(files).locks
+    assert not lock.complete
+    assert lock.left_out_count == len(lock.left_out)
+    if left_out is not None:
+        assert {(entry.name, entry.reason) for entry in lock.left_out} == left_out
+        assert not {entry.name for entry in lock.left_out} & {
+            url.rpartition("/")[2].partition("@")[0] for url in lock.packages
+        }
+    (warning,) = [one for one in warned(files) if "the bill leaves out" in one]
+    assert warning.startswith(f"app/{name}: ")
 
 
 def test_every_form_has_a_case() -> None:

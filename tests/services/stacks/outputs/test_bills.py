@@ -34,6 +34,19 @@ def test_cyclonedx_lists_what_lock_files_pin_and_whose_it_is() -> None:
     assert not set(locked) & set(needed["service:api"])
 
 
+def test_a_bill_says_whether_it_is_complete_and_what_it_leaves_out() -> None:
+    whole: Any = cyclonedx(detected(FILES), engine().rules, "1.0.0")
+    assert whole["compositions"] == [{"aggregate": "complete"}]
+    assert "comment" not in spdx(detected(FILES), "1.0.0")  # type: ignore[operator]
+    lock = "lockfileVersion: '9.0'\n\npackages:\n\n  own@git+https://host/own.git#abc:\n    resolution: {}\n"
+    partial = detected({**FILES, "app/pnpm-lock.yaml": lock})
+    document: Any = cyclonedx(partial, engine().rules, "1.0.0")
+    assert [error.message for error in validator().iter_errors(json.loads(json.dumps(document)))] == []
+    assert document["compositions"] == [{"aggregate": "incomplete"}]
+    comment: Any = spdx(partial, "1.0.0")
+    assert comment["comment"] == "Not complete. app/pnpm-lock.yaml: own (git)"
+
+
 def test_spdx_names_every_package_once_and_refers_only_to_those() -> None:
     for files in (FILES, {}, *MEASURED[::40]):
         document: Any = spdx(detected(files), "1.0.0")
