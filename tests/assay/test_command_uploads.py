@@ -14,6 +14,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from assay import Client
+from assay.calls import uploads
 from tests.assay.terminal import Shell
 from tests.support.wait import until
 
@@ -93,3 +95,20 @@ def test_an_upload_that_was_killed_goes_on_where_it_was(shell: Shell) -> None:
     assert told["sha256"] == hashlib.sha256(content).hexdigest()
     again = shell("files", "add", "large.bin")  # nothing is left of the upload: a second file, from its first byte
     assert (again.status, "goes on" in again.talk, again.out != ran.out) == (0, False, True), again.talk
+
+
+@pytest.mark.slow
+def test_unfinished_uploads_are_listed_and_deleted_with_files(shell: Shell) -> None:
+    status = shell("status", "-o", "json").json
+    with Client(status["url"], status["api_key"]) as client:
+        begun = client.uploads.begin("large.csv", 1_000)
+        client.send(uploads.append(begun.id, b"x" * 400))
+        file = client.files.put(b"kept", name="kept.txt")
+        listed = shell("files", "ls", "--unfinished", "--json").json["items"]
+        assert [(each["id"], each["received"], each["size"]) for each in listed] == [(begun.id, 400, 1_000)]
+        assert "large.csv" in shell("files", "ls", "--unfinished").out
+        assert shell("files", "rm", begun.id, file.id).status == 0
+        assert client.uploads.list().items == []
+        assert file.id not in shell("files", "ls").out
+    missing = shell("files", "rm", begun.id)
+    assert (missing.status, f"There is no file {begun.id}" in missing.talk) == (3, True)

@@ -101,7 +101,7 @@ async def _ids(db: AsyncConnection, tenant: str, body: BulkInput) -> tuple[Seque
     end: Place | None = None
     while len(ids) <= _MOST:
         before, end = end, await end_of_look(db, tenant, wanted, end, _LOOK)
-        rows = (await db.execute(listing.page(tenant, wanted, _MOST + 1 - len(ids), before, end))).mappings()
+        rows = (await db.execute(listing.page_of_ids(tenant, wanted, _MOST + 1 - len(ids), before, end))).mappings()
         ids += [str(row["id"]) for row in rows]
         if end is None:
             break
