@@ -1,6 +1,6 @@
 """Whether a real model does better with Assay than without: ``make real-model``.
 
-    python -m benchmarks.real_model.lab [--models 0.5b,1.5b] [--ways assay,single,tools] [--full] [--out FILE]
+    python -m benchmarks.real_model.lab [--models 0.5b,1.5b] [--ways assay,single,tools] [--cases N | --full] [--out FILE]
 
 The short form runs 20 of the 96 graded transforms; ``--full`` runs all of them. Every answer of a model is recorded in
 ``answers`` below ``--home``, so that equal messages are not asked again, also in later runs: the seconds of a recorded
@@ -77,11 +77,12 @@ def main() -> None:
     options = argparse.ArgumentParser(prog="python -m benchmarks.real_model.lab")
     options.add_argument("--models", default="0.5b")
     options.add_argument("--ways", default=",".join(WAYS))
+    options.add_argument("--cases", type=int, default=SHORT)
     options.add_argument("--full", action="store_true")
     options.add_argument("--home", type=Path, default=_HOME)
     options.add_argument("--out", type=Path)
     given = options.parse_args()
-    tasks = [*TRANSFORM, *SHOP] if given.full else short_form([*TRANSFORM, *SHOP])
+    tasks = [*TRANSFORM, *SHOP] if given.full else short_form([*TRANSFORM, *SHOP], given.cases)
     lines, pairs, rows = [_HEAD], [], []
     with open_sandbox(SandboxSettings(slots=1)) as sandbox:
         sandbox.wait_ready()
@@ -107,7 +108,7 @@ def main() -> None:
 
 def _shown(outcome: Outcome) -> Outcome:
     mark = "right" if outcome.right else outcome.status
-    print(f"{outcome.way:<8}{outcome.case:<32}{mark:<14}{outcome.calls} calls {outcome.seconds:6.1f} s", flush=True)
+    print(f"{outcome.way:<8}{outcome.case:<32}{mark:<18}{outcome.calls} calls {outcome.seconds:6.1f} s", flush=True)
     return outcome
 
 

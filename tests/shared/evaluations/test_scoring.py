@@ -25,6 +25,7 @@ UNVERIFIED = {
     "observed": [{"text": "rows == 2", "holds": True, "detail": ""}],
     "unverified_because": [{"code": "input_not_read", "message": "The code never reads the data set data."}],
 }
+NOT_CHECKED = {**UNVERIFIED, "unverified_because": [{"code": "not_checked", "message": "No check says so."}]}
 OBSERVED = {
     "observed": [
         {"text": "rows == 2", "holds": True, "detail": ""},
@@ -83,6 +84,8 @@ def test_of_code(expect: dict[str, Any], told: str) -> None:
         ("transform", {"status": "best_so_far"}, {"status": "done"}, "wrong_status"),
         ("transform", UNVERIFIED, {"assertions": ["rows == 2"]}, "unverified"),
         ("transform", UNVERIFIED, {"status": "unverified"}, "success"),
+        ("transform", NOT_CHECKED, {"assertions": ["rows == 2"]}, "success"),
+        ("transform", NOT_CHECKED, {}, "unverified"),
         ("transform", UNVERIFIED, {"status": "done"}, "wrong_status"),
         ("flow", {"flow": FLOW}, {"flow": FLOW}, "success"),
         ("flow", {"flow": {"nodes": [], "edges": []}}, {"flow": FLOW}, "wrong_flow"),
