@@ -282,7 +282,10 @@ def _available(answer: Any) -> str:
 
 def _test(answer: Any) -> str:
     who = f"{answer.get('provider')}/{answer.get('model')}"
-    return f"{who} answered in {answer['seconds']:.2f} s" if answer["ok"] else f"{who}: {answer.get('error')}"
+    if not answer["ok"]:
+        return f"{who}: {answer.get('error')}"
+    prompted = f", prompted with {answer['prompting']}" if answer.get("prompting") == "examples" else ""
+    return f"{who} answered in {answer['seconds']:.2f} s{prompted}"
 
 
 def api(

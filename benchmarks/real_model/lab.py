@@ -1,6 +1,6 @@
 """Whether a real model does better with Assay than without: ``make real-model``.
 
-    python -m benchmarks.real_model.lab [--models 0.5b,1.5b] [--ways assay,single,tools] [--cases N | --full] [--out FILE]
+    python -m benchmarks.real_model.lab [--models 0.5b,1.5b] [--ways assay,single] [--cases N | --full] [--out FILE]
 
 The short form runs 20 of the 96 graded transforms; ``--full`` runs all of them. Every answer of a model is recorded in
 ``answers`` below ``--home``, so that equal messages are not asked again, also in later runs: the seconds of a recorded

@@ -282,6 +282,8 @@ class ModelTest(Answer):
     """Duration of the call in seconds"""
     error: str | None = None
     """Why the model did not answer; null if it did"""
+    prompting: Prompting | None = None
+    """How transforms prompt the model; null if none was called"""
 
 
 class ProviderState(Answer):

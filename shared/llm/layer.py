@@ -202,7 +202,14 @@ class LlmLayer:
             error = outcome or f"{failed.code}: {failed.detail}"
         seconds = time.monotonic() - began
         model = link.model if error else reply.model
-        return ModelTest(ok=error is None, provider=link.provider, model=model, seconds=seconds, error=error)
+        return ModelTest(
+            ok=error is None,
+            provider=link.provider,
+            model=model,
+            seconds=seconds,
+            error=error,
+            prompting=prompting_of(link, self.endpoints.current().get(link.provider)),
+        )
 
     def discover(self, name: str) -> EndpointFacts:
         """What the server of an endpoint is, kept for every replica. Raises: NotFound, ProviderFault."""

@@ -69,3 +69,13 @@ def test_a_job_knows_how_its_models_are_prompted() -> None:
         ]
     finally:
         layer.close()
+
+
+def test_a_models_test_shows_how_it_is_prompted() -> None:
+    layer = LlmLayer(ProviderSettings({"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}), CallSettings(), None, None)
+    try:
+        small = layer.test("execution.transform", "tenant", ChainLink("openai", "tiny-0.5b"))
+        set_plain = layer.test("execution.transform", "tenant", ChainLink("openai", "tiny-0.5b", prompting="plain"))
+    finally:
+        layer.close()
+    assert (small.ok, small.prompting, set_plain.prompting) == (False, "examples", "plain")

@@ -42,7 +42,7 @@ def test_the_models_of_a_role_are_changed_and_reset(admin: httpx.Client, client:
     unsaved = admin.post("/v1/models/flows.edit/test", json={"link": {"provider": "openai", "model": "m"}}).json()
     assert (unsaved["ok"], unsaved["error"]) == (False, "no_provider_configured: set a key")
     tested = admin.post("/v1/models/flows.edit/test")
-    assert (tested.status_code, tested.json()["ok"]) == (200, False)
+    assert (tested.status_code, tested.json()["ok"], tested.json()["prompting"]) == (200, False, None)
     assert_problem(admin.post("/v1/models/no.role/test"), 404, "not_found")
 
 
