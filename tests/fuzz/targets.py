@@ -8,6 +8,7 @@ import os
 import subprocess
 import tarfile
 import tempfile
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -35,10 +36,18 @@ from shared.declarations.assertions import parse_assertion
 from shared.declarations.documents import declarations, front_matter_fault, parameters_schema
 from shared.errors import AssayError
 from shared.flows.incoming import import_document
+from shared.llm.call_clock import Timeouts, Watch
+from shared.llm.chat import ChatRequest
+from shared.llm.faults import AdapterFault, ProviderFault
 from shared.llm.json_text import AnswerUnreadable
 from shared.llm.json_text import parse as parse_answer
+from shared.llm.wires.chat_answer import ChatAnswer
+from shared.llm.wires.failures import fault_of
+from shared.llm.wires.message_answer import MessageAnswer
+from shared.llm.wires.sdk import received
 from shared.stacks.reading import read_definitions
 from tests.services.stacks import archives
+from tests.support.raw_provider import chat, chunk, messages
 
 
 @dataclass(frozen=True)
@@ -249,8 +258,46 @@ def _given(*seeds: bytes | str) -> Callable[[], Sequence[bytes]]:
     return lambda: [seed.encode() if isinstance(seed, str) else seed for seed in seeds]
 
 
+def _answer(make: Callable[[], ChatAnswer | MessageAnswer]) -> Callable[[bytes], object]:
+    """A provider's answer in two pieces: a reply that can be stored, or a fault of the provider."""
+
+    def read(data: bytes) -> object:
+        watch, answer, half = Watch(Timeouts(), time.monotonic() + 60), make(), len(data) // 2
+        try:
+            arriving = received(iter([data[:half], data[half:]]), watch)
+            if isinstance(arriving, Mapping):
+                answer.take_whole(arriving)
+            else:
+                answer.take_events(arriving, watch)
+            reply = answer.reply("groq", ChatRequest("flows.edit", ()))
+        except Exception as error:
+            fault = fault_of(error, watch)
+            assert not isinstance(fault, AdapterFault), fault
+            raise fault from error
+        stored = json.dumps(
+            [reply.text, reply.reasoning, reply.model, [dict(call.params) for call in reply.tool_calls]]
+        )
+        assert "\\u0000" not in stored
+        return stored
+
+    return read
+
+
+_CALLS = {"tool_calls": [{"index": 0, "id": "a", "function": {"name": "t", "arguments": '{"a": 1}'}}]}
+
+
 TARGETS: Mapping[str, Target] = MappingProxyType(
     {
+        "model_answer": Target(
+            _answer(ChatAnswer),
+            (ProviderFault,),
+            lambda: [
+                b"".join(chat("h\u00e9llo \u2028")),
+                chunk(_CALLS, "tool_calls"),
+                b'{"choices": [{"message": {}}]}',
+            ],
+        ),
+        "model_message": Target(_answer(MessageAnswer), (ProviderFault,), lambda: [b"".join(messages("h\u00e9llo"))]),
         "tar": Target(_archive, (AssayError,), _tars),
         "zip": Target(_archive, (AssayError,), lambda: [archives.zipped({"package.json": "{}", "a/b.py": "x" * 999})]),
         "pax": Target(_pax, (AssayError,), _given(b"18 path=other.txt\n", b"30 mtime=1.5\n12 size=10\n")),

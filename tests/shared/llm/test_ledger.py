@@ -13,8 +13,8 @@ from shared import db
 from shared.contracts.models import LlmCall
 from shared.errors import ProvidersFailed
 from shared.llm.catalog import cost, retirement, table
-from shared.llm.chat import PromptVersion, TokenUsage
-from shared.llm.ledger import Owner, as_call, calls_of, tokens_since, totals
+from shared.llm.chat import ChainLink, ChatRequest, PromptVersion, ProviderAttempt, TokenUsage
+from shared.llm.ledger import CallLedger, Owner, as_call, calls_of, tokens_since, totals
 from shared.llm.tables import llm_calls
 from shared.llm.vendors.spec import VendorSpec
 from shared.llm.vendors.table import VENDORS
@@ -163,3 +163,17 @@ def test_no_default_model_is_past_its_retirement(vendor: VendorSpec) -> None:
 def test_retired_models_are_known() -> None:
     assert retirement("claude-sonnet-4-20250514") == "2026-06-15"
     assert retirement("openai/gpt-oss-120b") is None
+
+
+def test_a_row_that_cannot_be_written_keeps_no_other_back(engine: Engine, owner: Owner) -> None:
+    ledger = CallLedger(engine)
+    request, link = ChatRequest("flows.edit", ()), ChainLink("groq", "m")
+
+    def attempt(number: int, detail: str) -> ProviderAttempt:
+        return ProviderAttempt(number, request, link, "primary", "server_error", detail=detail)
+
+    for number, detail in enumerate(("before", "a\x00b", "a\ud800b", "after"), 1):
+        ledger.write(owner, attempt(number, detail))
+    assert [(call.attempt, call.detail) for call in calls(engine, owner)] == [
+        (1, "before"), (2, None), (3, None), (4, "after"),
+    ]  # fmt: skip
