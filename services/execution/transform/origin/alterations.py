@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
+from itertools import count
 
 import polars as pl
 
@@ -80,11 +81,18 @@ def negated(frame: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
+def another_column(frame: pl.DataFrame) -> pl.DataFrame:
+    """Add a column, which only code that lists the columns notices."""
+    name = next(name for number in count(1) if (name := f"another_{number}") not in frame.columns)
+    return frame.with_columns(pl.lit(7).alias(name))
+
+
 def equal_values(frame: pl.DataFrame) -> pl.DataFrame:
     """Give every row the first value of each column."""
     return frame.with_columns(pl.all().drop_nulls().first())
 
 
+OF_SCHEMA = "another column"  #: the cells stay as they are
 #: From what most code notices to what few results depend on: a later one runs only while a column stays the same.
 ALTERATIONS: Mapping[str, Alteration] = {
     "other values": other_values,
@@ -94,6 +102,7 @@ ALTERATIONS: Mapping[str, Alteration] = {
     "missing values": missing_values,
     "negated": negated,
     "equal values": equal_values,
+    OF_SCHEMA: another_column,
 }
 #: These change how many rows there are, and leave the rows themselves alone.
 OF_ROWS = frozenset({"fewer rows", "repeated rows"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import polars as pl
 
@@ -69,12 +69,13 @@ def kept_rows(base: pl.DataFrame, other: pl.DataFrame) -> Counter[tuple[object, 
 class Literals:
     """What a caller may find in a result although no data gave it: words of the task, numbers in order, constants."""
 
-    def __init__(self, task: str) -> None:
-        self._words = {word.lower() for word in _WORD.findall(task)}
+    def __init__(self, task: str, names: Iterable[str] = ()) -> None:
+        """``names``: of the data sets and their columns."""
+        self._words = {*(word.lower() for word in _WORD.findall(task)), *(name.lower() for name in names)}
         self._task = task.lower()
 
     def in_task(self, column: pl.Series) -> bool:
-        """Whether the task itself names every value."""
+        """Whether the task, or a name in the data, is every value."""
         values = column.unique().to_list()
         return len(values) <= 1000 and all(self.is_neutral(value) or self._named(value) for value in values)
 

@@ -13,13 +13,14 @@ from pathlib import Path
 import polars as pl
 
 from services.execution.languages.table import names_of
-from services.execution.transform.origin.alterations import ALTERATIONS, OF_ROWS, other_values, shuffled
+from services.execution.transform.origin.alterations import ALTERATIONS, OF_ROWS, OF_SCHEMA, other_values, shuffled
 from services.execution.transform.origin.compare import Literals, changed, comparable, kept_rows
 from services.execution.transform.origin.origin import Origin, Sources
 from services.execution.transform.origin.reruns import Reruns, Tables, TimeIsUp, altered
 from services.execution.transform.results import CodeRun
 from services.execution.transform.runner import CodeRunner
 
+_MAX_ALLOWED = 120.0
 _ALLOWED, _TIMES_AS_LONG = 30.0, 6.0  #: seconds of all reruns of a code: at least, and of its own time
 _MAX_SINGLE = 24  #: columns of the data that are altered one by one
 _FAILS = (
@@ -27,6 +28,9 @@ _FAILS = (
     "leave out conditions that only these values meet."
 )
 _TOO_LONG = "There was no time to run the code on altered data, so nothing shows that its result comes from the data."
+_CANNOT_ALTER = "The data could not be altered, so nothing shows that the result comes from them."
+#: What polars raises for values that it cannot compute with; a panic is no ``Exception``.
+_UNFIT = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OverflowError)
 
 
 @dataclass
@@ -35,13 +39,14 @@ class _Evidence:
 
     by_values: set[str] = field(default_factory=set)
     by_rows: set[str] = field(default_factory=set)
+    by_schema: set[str] = field(default_factory=set)
     kept: Counter[tuple[object, ...]] | None = None  #: rows that no alteration has changed
     varied: set[str] = field(default_factory=set)  #: columns that had more than one value in some result
     runs: int = 0
 
     @property
     def dependent(self) -> set[str]:
-        return self.by_values | self.by_rows
+        return self.by_values | self.by_rows | self.by_schema
 
 
 @dataclass
@@ -59,7 +64,7 @@ class Trace:
     _dependent: set[str] = field(init=False, default_factory=set)
 
     def __post_init__(self) -> None:
-        allowed = max(_ALLOWED, _TIMES_AS_LONG * self.run.seconds)
+        allowed = min(max(_ALLOWED, _TIMES_AS_LONG * self.run.seconds), _MAX_ALLOWED)
         self._reruns = Reruns(self.runner, self.run.code, self.run.seconds, self.scratch, allowed)
         self._base = comparable(self.run.content())
         read: dict[str, bool] = {}
@@ -67,8 +72,9 @@ class Trace:
             for data in self.runner.data:
                 read[data.name] = self._needs(data.name)
             self.origin = self._traced(read)
-        except TimeIsUp:
-            self.origin = Origin(read, self._overwritten(read), unknown=_TOO_LONG, optional=self.optional)
+        except (TimeIsUp, *_UNFIT) as fault:
+            why = _TOO_LONG if isinstance(fault, TimeIsUp) else _CANNOT_ALTER
+            self.origin = Origin(read, self._overwritten(read), unknown=why, optional=self.optional)
 
     def _needs(self, name: str) -> bool:
         """Whether the code needs the data set. A result that differs from run to run is no sign that it does."""
@@ -115,7 +121,7 @@ class Trace:
 
     def _gathered(self, read: Mapping[str, bool], tables: Tables) -> _Evidence:
         """Alter the data until every column that is not benign has changed, and most rows have."""
-        evidence, literals = _Evidence(), Literals(self.runner.request.task)
+        evidence, literals = _Evidence(), self._known()
         for name, alter in ALTERATIONS.items():
             still = [column for column in self._base.iter_columns() if column.name not in evidence.dependent]
             explained = evidence.by_values and all(literals.benign(column) for column in still)
@@ -129,38 +135,48 @@ class Trace:
                 raise
             if result is None:
                 continue
+            columns = changed(self._base, result)
+            if name == OF_SCHEMA:
+                evidence.by_schema.update(columns)
+                break
             evidence.runs += 1
-            (evidence.by_rows if name in OF_ROWS else evidence.by_values).update(changed(self._base, result))
+            (evidence.by_rows if name in OF_ROWS else evidence.by_values).update(columns)
             if result.height:
                 kept = kept_rows(self._base, result)
                 evidence.kept = kept if evidence.kept is None else evidence.kept & kept
             evidence.varied.update(column.name for column in result.iter_columns() if column.n_unique() > 1)
         return evidence
 
+    def _known(self) -> Literals:
+        names = [data.name for data in self.runner.data]
+        return Literals(self.runner.request.task, [*names, *(name for data in self.runner.data for name in data.types)])
+
     def _explained(self, evidence: _Evidence) -> float:
         kept = 0 if evidence.kept is None else evidence.kept.total()
         return round(len(self._dependent) * (self._base.height - kept) / (self._base.height * self._base.width), 4)
 
     def _is_invented(self, evidence: _Evidence, literals: Collection[str]) -> bool:
-        base, known = self._base, Literals(self.runner.request.task)
+        base, known = self._base, self._known()
         if not self._dependent:
             return bool(literals) and not all(
                 known.only_neutral(base[name]) or known.in_task(base[name]) for name in literals
             )
         if self._are_rows_invented(evidence, known):
             return True
-        stated = [name for name in literals if not known.benign(base[name])]
-        if not evidence.by_values:  # how many rows there are is all that the result has of the data
-            return bool(stated)
-        numbers = [name for name in stated if base.schema[name].is_numeric() or base.schema[name].is_temporal()]
+        stated = [base[name] for name in literals if not known.benign(base[name])]
+        numbers = [column for column in stated if column.dtype.is_numeric() or column.dtype.is_temporal()]
         varied = {*evidence.varied, *(column.name for column in base.iter_columns() if column.n_unique() > 1)}
-        return bool(numbers) and (base.height == 1 or not self._dependent & varied)
+        if base.height > 1 and not self._dependent & varied:  # what depends on the data only decorates the rest
+            return bool(stated)
+        only_rows = not evidence.by_values and not evidence.by_schema  # how many there are is all that counts
+        return bool(numbers) and (only_rows or base.height == 1)
 
     def _are_rows_invented(self, evidence: _Evidence, known: Literals) -> bool:
         """Whether most rows stay whatever the data are, with values in columns that else depend on them."""
         if not evidence.kept:
             return False
-        positions = [at for at, name in enumerate(self._base.columns) if name in evidence.dependent]
+        of_cells = evidence.by_values | evidence.by_rows
+        positions = [at for at, name in enumerate(self._base.columns) if name in of_cells]
         filled = sum(
             times for row, times in evidence.kept.items() if not all(known.is_neutral(row[at]) for at in positions)
         )
@@ -205,7 +221,7 @@ class Trace:
                 others, same_height = self._changed_by(column)
                 for name in others & set(unresolved):
                     (direct if same_height else through)[name] += names
-        except TimeIsUp:
+        except (TimeIsUp, *_UNFIT):
             pass
         return {name: direct[name] or through[name] for name in unresolved}
 

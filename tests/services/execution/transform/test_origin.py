@@ -70,6 +70,12 @@ def test_a_result_that_changes_nothing_takes_the_place_of_an_invented_one(jobs: 
     assert result.table.rows == [["China", 14], ["Germany", 3]]
 
 
+def test_a_spent_budget_does_not_hide_what_speaks_against_the_result(jobs: TransformJobs) -> None:
+    result = jobs.transform(python(INVENTED), data=GDP, max_iterations=1)
+    assert result.status == "unverified"
+    assert codes(result) == ["input_overwritten"]
+
+
 def test_the_callers_code_gets_a_warning(jobs: TransformJobs) -> None:
     result = jobs.transform(data=GDP, code=INVENTED)
     assert result.status == "done"
