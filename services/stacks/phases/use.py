@@ -20,7 +20,9 @@ from services.stacks.tree import HEAD_BYTES, ancestors, join, resolved, within
 
 #: Files of one package that are read for what they import, and of all packages of a large tree.
 MAX_FILES = 60
-MAX_EXTRA_FILES = 1500
+MAX_EXTRA_FILES = 600
+#: Modules are imported at the beginning of a file.
+_IMPORTS_BYTES = 8 << 10
 #: What a program is made of: of two, the one that is used counts.
 _PROGRAMS = SERVING | {TIERS["app"], TIERS["native-ui"]}
 _RIVALS = _PROGRAMS | FUNCTIONS
@@ -94,8 +96,9 @@ class _Weighing:
     def weigh(self, findings: list[TechnologyFinding], inner: list[Package]) -> None:
         package = self.package
         rivals = [finding for finding in findings if finding.confidence >= 0.5 and finding.tier in _RIVALS]
-        imports = self._imports(len(rivals) > 1 or bool(inner))
-        if inner and not any(finding.standing == 2 for finding in rivals):
+        through = not any(finding.standing == 2 for finding in rivals) and any(map(_brings, inner))
+        imports = self._imports(len(rivals) > 1 or through)
+        if through:
             findings += self._through(inner, imports)
         self._sphinx(findings)
         run = self._run_text()
@@ -220,13 +223,18 @@ class _Weighing:
         missing: set[str] = set()
         count = len(texts)
         base = len(self.package.path) + 1 if self.package.path else 0
-        for name, path in self.package.own_files():
+        small = bool(scan.heads)
+        for name, path in self.package.own_files() if small or closely else ():
             ecosystem = ecosystem_of_file(name)
-            if ecosystem is None or path in texts or is_test(path[base:]):
+            if ecosystem is None or path in texts:
+                continue
+            if not small and ecosystem in missing and count >= MAX_FILES:
+                break
+            if is_test(path[base:]):
                 continue
             head = scan.heads.get(path)
             if head is None and closely and count < MAX_FILES and self.extra.take():
-                head = tree.read(path, HEAD_BYTES)
+                head = tree.read(path, _IMPORTS_BYTES)
             if head is None or count >= MAX_FILES * 4:
                 missing.add(ecosystem)
                 continue
@@ -242,7 +250,8 @@ class _Weighing:
                 mine.add(module)
                 if module not in named:
                     named[module] = path, text.count("\n", 0, offset) + 1
-        imports.whole = {ecosystem for ecosystem in imports.modules if ecosystem not in missing}
+        if small or closely:  # else only the files in which programs begin were read
+            imports.whole = {ecosystem for ecosystem in imports.modules if ecosystem not in missing}
         return imports
 
     def _through(self, inner: list[Package], imports: _Imports) -> Iterable[TechnologyFinding]:
@@ -349,6 +358,11 @@ class _Weighing:
         started = [one for one in near if levels[one.id] == _STARTED]
         for one in near if len(near) > 1 and len(started) != 1 else ():
             one.confidence = min(one.confidence, _TWO)
+
+
+def _brings(package: Package) -> bool:
+    """Return whether a package requires a framework that those which depend on it may use."""
+    return any(finding.standing == 2 and finding.tier in _RIVALS for finding in package.findings_of("framework"))
 
 
 _PATTERNS: dict[str, re.Pattern[str]] = {}
