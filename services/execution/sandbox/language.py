@@ -15,12 +15,15 @@ _WORD = re.compile(r"[A-Za-z_.][A-Za-z0-9_.]*|[A-Za-z_]\w*")
 _TEXT_OR_COMMENT = re.compile(r"'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\"|--[^\n]*|/\*.*?\*/", re.S)
 
 
+EVERYTHING = "@everything"  #: stands for every name and every part of a kernel
+
+
 @dataclass(frozen=True)
 class CodeNames:
     sets: frozenset[str] = frozenset()
     uses: frozenset[str] = frozenset()
     defines: frozenset[str] = frozenset()  #: of those set: what its own source text can make again
-    reads: frozenset[str] = frozenset(["*"])  #: all whose value it may see; ``*``: every name, and ``@...``: parts
+    reads: frozenset[str] = frozenset([EVERYTHING])  #: all whose value it may see; ``@...``: parts of the kernel
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,7 @@ class Analysis:
     has_variables: bool = True
     ambient: frozenset[str] = frozenset()  #: parts of the kernel that any code reads
     parts: Mapping[str, frozenset[str]] = field(default_factory=dict)  #: what is meant by one name for several parts
+    shares_objects: bool = True  #: two names may hold one object that can change
     folds: bool = False  #: names that differ in case alone are one
     drawn: frozenset[str] = frozenset()  #: parts that no code reads without changing them, but where it names them
 

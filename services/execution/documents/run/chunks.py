@@ -138,12 +138,28 @@ class Chunks:
         """Leave a block that would have to run; what it would change is not known."""
         document = self.document
         before = [cached for _, cached in document.same_code(base)][:1]
-        changed = names.sets.union(*(cached.effects for cached in before))
+        changed = names.sets.union(self._changeable(language, names), *(cached.effects for cached in before))
         effects: dict[str, Digest | None] = {name: Digest(digest("stale", base, name)) for name in changed}
         owns = [name for name in changed if not name.startswith("@")]
         cached = CachedBlock(effects=effects, owns=owns)
         document.defined(block, base, Step(base, language, code, names, cached, kept=True))
         document.leave_stale(block, base, owns)
+
+    def _changeable(self, language: str, names: CodeNames) -> set[str]:
+        """Return the names whose objects code that has not run may change in place."""
+        if not analysis_of(language).shares_objects:
+            return set()
+        known = self.document.known
+        state = known.of(language)
+        changeable: set[str] = set()
+        for name in known.reach(language, names.reads) & state.digests.keys():
+            number = state.holder(name, len(known.steps))
+            step = None if number is None or name.startswith("@") else known.steps[number]
+            if step is not None and name not in step.names.defines:
+                value = step.cached.values.get(name)
+                if value is None or value.type not in _FIXED:
+                    changeable.add(name)
+        return changeable
 
     def perform(self, language: str, names: CodeNames, call: Callable[[], Result]) -> tuple[Result, CachedBlock | None]:
         """Make a call that runs code, with all that it may read; and say what it read and changed, if its kernel lives.
@@ -350,6 +366,13 @@ class Chunks:
         for crossing in self.crossings:
             document.note(block, "warning", crossing.code, crossing.text)
         return value, cached
+
+
+_UNCHANGEABLE = (
+    "NoneType bool int float complex str bytes Decimal date datetime time timedelta UUID null undefined boolean number"
+    " string bigint"
+)
+_FIXED = frozenset(_UNCHANGEABLE.split())  #: types whose objects nothing changes
 
 
 def _shown(name: str) -> str:

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from services.execution.documents.run.kernels import DOCUMENT, Kernels
 from services.execution.documents.run.state import CachedBlock, digest
 from services.execution.languages.table import analysis_of
-from services.execution.sandbox.language import CodeNames
+from services.execution.sandbox.language import EVERYTHING, CodeNames
 from services.execution.sandbox.run import Digest
 
-EVERYTHING = "*"
 _TOGETHER = "&"  #: before a name: what shares objects with it
 
 

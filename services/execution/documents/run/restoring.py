@@ -10,9 +10,10 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from services.execution.documents.run.kernels import DOCUMENT, Kernels
-from services.execution.documents.run.known import EVERYTHING, Known, LanguageState, Step
+from services.execution.documents.run.known import Known, LanguageState, Step
 from services.execution.documents.run.state import CachedValue
 from services.execution.languages.table import analysis_of
+from services.execution.sandbox.language import EVERYTHING
 from services.execution.sandbox.run import Digest, KernelError, Look, Value
 from shared.contracts.execute import Verdict
 from shared.errors import NotFound

@@ -11,6 +11,7 @@ from typing import Any
 
 from services.execution.languages.columns import table_from_columns
 from services.execution.sandbox.language import (
+    EVERYTHING,
     Analysis,
     Codec,
     Guest,
@@ -92,7 +93,7 @@ _SETS = re.compile(
 
 _WORD = re.compile(r"(?:[^\W\d]|\$)[\w$]*")
 _LEADS = {
-    **dict.fromkeys(("eval", "Function", "globalThis", "global", "AsyncFunction"), "*"),
+    **dict.fromkeys(("eval", "Function", "globalThis", "global", "AsyncFunction"), EVERYTHING),
     **dict.fromkeys(("require", "import", "process", "module", "console"), "@library"),
 }
 

@@ -12,6 +12,7 @@ from typing import Any, cast
 from services.execution.languages.columns import NA_INTEGER, NA_REAL, table_from_columns
 from services.execution.languages.r.values import Exact, expression
 from services.execution.sandbox.language import (
+    EVERYTHING,
     Analysis,
     Codec,
     Guest,
@@ -196,7 +197,7 @@ _LEADS = frozenset(_LEADING.split())  #: words through which code comes to names
 def _reads(code: str) -> frozenset[str]:
     words = {match[1] or match[0] for match in _WORD.finditer(code)}
     drawn = {"@random"} if ".Random.seed" in words else set()
-    return frozenset(words | drawn | set(_OPERATORS.split()) | ({"*"} if words & _LEADS else set()))
+    return frozenset(words | drawn | set(_OPERATORS.split()) | ({EVERYTHING} if words & _LEADS else set()))
 
 
 _EXACT = "NULL logical integer numeric character complex raw factor ordered list AsIs Date POSIXct difftime data.frame"

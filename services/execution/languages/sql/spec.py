@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from importlib import metadata
 from typing import Any
 
-from services.execution.sandbox.language import Analysis, Codec, Guest, LanguageSpec, names_by_pattern
+from services.execution.sandbox.language import EVERYTHING, Analysis, Codec, Guest, LanguageSpec, names_by_pattern
 
 _GUEST = "services.execution.languages.sql.guest"
 _SETS = re.compile(
@@ -34,7 +34,7 @@ def _reads(code: str) -> frozenset[str]:
     reads = words | {f"@{kind} {word}" for kind in _KINDS for word in words}
     reads |= {"@files"} if _FILES.search(code) else set()
     reads |= {"@random"} if _DRAWS.search(code) else set()
-    return frozenset(reads | ({"*"} if _CATALOG.search(code) else set()))
+    return frozenset(reads | ({EVERYTHING} if _CATALOG.search(code) else set()))
 
 
 _PYTHON = "services.execution.languages.python.guest"  #: tables and looks are those of Python
@@ -78,6 +78,7 @@ SQL = LanguageSpec(
         names=names_by_pattern(_SETS, _reads, quoted_names=True),
         has_variables=False,
         ambient=frozenset(["@settings"]),
+        shares_objects=False,
         folds=True,
     ),
 )

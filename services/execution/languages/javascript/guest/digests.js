@@ -35,7 +35,7 @@ function reader({ Module, createHash, folders, fs, kernel, path, post, process, 
   const HELD = Symbol.for("assay.digested");
   const WORD = /[\p{ID_Start}_$][\p{ID_Continue}$]*/gu;
   const LEADS = new Map([
-    ...["eval", "Function", "globalThis", "global", "AsyncFunction"].map((word) => [word, "*"]),
+    ...["eval", "Function", "globalThis", "global", "AsyncFunction"].map((word) => [word, "@everything"]),
     ...["require", "import", "process", "module", "console"].map((word) => [word, "@library"]),
   ]);
   const toSource = Function.prototype.toString;
@@ -162,7 +162,7 @@ function reader({ Module, createHash, folders, fs, kernel, path, post, process, 
         return;
       }
       if (value === realm) {
-        this.refs.add("*");
+        this.refs.add("@everything");
         return this.tag("global");
       }
       const number = this.numbers.get(value);

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 LIBRARY = "@library"  #: all that code of a library may read
-EVERYTHING = "*"
+EVERYTHING = "@everything"
 BUILTINS, PATCHES, OPTIONS, PROCESS = "@builtins", "@patches", "@options", "@process"
 FILES, MODULES, RANDOM, DUCKDB = "@files", "@modules", "@random", "@duckdb"
 

@@ -117,7 +117,7 @@ said <- function(state, work) {
     list(value = NULL, why = substr(why, 1L, 200L))
   })
   refs <- unique(state$refs)
-  if (any(digests_leads %in% refs)) refs <- c(refs, "*")
+  if (any(digests_leads %in% refs)) refs <- c(refs, "@everything")
   c(made, list(refs = as.list(refs)))
 }
 
@@ -133,7 +133,7 @@ digests <- function(start, code) {
   for (name in names) {
     state <- reader()
     made[[name]] <- if (bindingIsActive(as.name(name), global)) {
-      list(value = NULL, why = "an active binding cannot be compared", refs = list("*"))
+      list(value = NULL, why = "an active binding cannot be compared", refs = list("@everything"))
     } else {
       said(state, function() skeleton(get(name, envir = global, inherits = FALSE), state))
     }
@@ -219,7 +219,7 @@ attached_skeleton <- function(environment, state) {
 
 # Methods that were registered with generics of base.
 registered_methods <- function() {
-  held <- .BaseNamespaceEnv[[".__S3MethodsTable."]]
+  held <- .BaseNamespaceEnv[[".__S3MethodsTable__."]]
   if (is.null(held)) return(list())
   held <- as.list.environment(held, all.names = TRUE)
   held[order(names(held), method = "radix")]

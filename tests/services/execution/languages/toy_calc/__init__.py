@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from services.execution.sandbox.language import Analysis, Codec, Guest, LanguageSpec, names_by_pattern
+from services.execution.sandbox.language import EVERYTHING, Analysis, Codec, Guest, LanguageSpec, names_by_pattern
 from shared.languages import LANGUAGES, Language
 
 _GUEST = f"{__name__}.guest"
@@ -15,7 +15,9 @@ SPEC = LanguageSpec(
     guest=Guest(packages=(_GUEST,), module=f"{_GUEST}.kernel"),
     codec=Codec(),
     warm=(f"{_GUEST}.kernel",),
-    analysis=Analysis(names=names_by_pattern(re.compile(r"^\s*(\w+)\s*=", re.M), lambda _code: frozenset("*"))),
+    analysis=Analysis(
+        names=names_by_pattern(re.compile(r"^\s*(\w+)\s*=", re.M), lambda _code: frozenset([EVERYTHING]))
+    ),
 )
 
 
