@@ -49,6 +49,14 @@ _PLACEHOLDER = re.compile(
 )
 
 
+#: Whether any name of a list may be told of: all of the conditions on names as one pattern.
+_ANY_NAME = re.compile(
+    rf"(?m)^(?:{'|'.join(map(re.escape, (*_BY_NAME, *_SETTINGS)))})$"
+    rf"|(?:{'|'.join(map(re.escape, (*_ENDINGS, *_KEYS)))})$|^\.env(?:\.|$)"
+    r"|(?:service[-_]account|credentials)[^\n]*\.json$"
+)
+
+
 def may_hold_secret(name: str) -> bool:
     """Whether the content of a file of that name decides."""
     return name in _SETTINGS or name.endswith(_KEYS) or _cloud_account(name) or _is_dotenv(name)
@@ -59,7 +67,7 @@ def secret_files(scan: Scan) -> Iterator[StackFinding]:
     listed = 0
     for path in sorted(scan.folders):
         folder = scan.folders[path]
-        if folder.test or folder.fixture:
+        if folder.test or folder.fixture or not _ANY_NAME.search("\n".join(folder.files)):
             continue
         for name in sorted(folder.files):
             whole = join(path, name)
