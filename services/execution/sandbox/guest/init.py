@@ -79,7 +79,7 @@ class Init:
         self._asked = False  #: the kernel claims that it has
         self._settling = _SETTLING
         self._once = True
-        self._outcome: str | None = None
+        self._ended: tuple[str, int] | None = None  #: how it has, and the checksum of its values
         self._allowed: Allowance | None = None
         self._meter = means.meter
         self._fair = FairShare(means.meter)
@@ -113,7 +113,6 @@ class Init:
                 "t": "ended",
                 "reason": reason,
                 "status": self._status,
-                "outcome": self._outcome,
                 **self._usage.told(last),
                 **self._limits,
             },
@@ -153,12 +152,14 @@ class Init:
         if self._kernel is None:
             return self._asked
         if self._asked or not self._means.disturbs:
-            self._outcome = self._kernel.outcome(self._call)
-        return self._outcome is not None
+            self._ended = self._kernel.ended(self._call)
+        return self._ended is not None
 
     def _report_settled(self, now: Reading) -> None:
         self._settled = True
-        self._control.send({"t": "settled", "outcome": self._outcome, **self._usage.told(now), **self._at_limits()})
+        outcome, claimed = self._ended or (None, None)
+        seen: Message = {"outcome": outcome, "checksum": claimed}
+        self._control.send({"t": "settled", **seen, **self._usage.told(now), **self._at_limits()})
 
     def _rest(self, now: Reading) -> None:
         """Let a session wait for its next call."""
@@ -232,17 +233,17 @@ class Init:
         self._control.send({"t": "started"})
 
     def _wait_at_rest(self) -> None:
-        """Until the kernel waits for its first request. Raises: TimeoutError."""
+        """Until the kernel waits for its first request. Raises: TimeoutError, PermissionError."""
         deadline = time.monotonic() + _SETTLES_WITHIN
         while self._kernel is not None and not self._kernel.remember():
             if time.monotonic() > deadline:
-                raise TimeoutError
+                raise TimeoutError("the kernel is not seen to wait for a request (/proc/PID/syscall)")
             time.sleep(_SETTLING)
 
     def _expect(self, once: bool) -> None:
         """A request is about to come."""
         self._call += 1
-        self._once, self._settled, self._asked, self._outcome = once, False, False, None
+        self._once, self._settled, self._asked, self._ended = once, False, False, None
 
     def _hand_over(self, descriptors: list[int]) -> None:
         """Files that the kernel gets as they are, without a copy; the socket is open once, before any code."""

@@ -1,8 +1,9 @@
 """How a call ended, as init sees it: by the registers of the kernel's first thread, once that rests.
 
-A kernel rests by reading its next request. The size that it asks for says which call it has ended, and how: registers
-are no memory, so no descriptor, thread or child of the code's can write there. Code that makes the same system call
-does so from further up the stack; only one as short as it was before there was any code has no frame of the code's.
+A kernel rests by reading its next request. The size that it asks for says which call it has ended, how, and what the
+frame with its values adds up to, so that no other frame is taken for that one. Registers are no memory: no descriptor,
+thread or child of the code's can write there. Code that makes the same system call does so from further up the stack;
+only a stack as short as it was before there was any code has no frame of the code's on it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from services.execution.sandbox.guest.seccomp import numbers
 
 RETURNED, RAISED = 0, 1
 PRISTINE = 8  #: the size that a kernel asks for before its first call; at least that of a frame's head
-FIRST = 16  #: the size after that: with 2 added after every other call, and how the call ended
+FIRST = (
+    16  #: the size after that, to which is added: 1 if it was raised, 2 after every other call, 4 times the checksum
+)
 _SLACK = 256  #: bytes of stack; an interpreter makes the same call in a shorter way once it has done so often
 _SEIZE, _INTERRUPT, _GET_REGISTERS, _DETACH, _PRSTATUS = 0x4206, 0x4207, 0x4204, 17, 1
 _PTRACE = {"x86_64": 101, "aarch64": 117}
@@ -32,7 +35,10 @@ _OUTCOMES = {RETURNED: "returned", RAISED: "raised"}
 
 class Registers(Protocol):
     def read(self, process: int) -> tuple[int, int, int] | None:
-        """System call, its size argument and the stack pointer of the first thread; ``None`` while that runs."""
+        """System call, its size argument and the stack pointer of the first thread; ``None`` while that runs.
+
+        Raises: PermissionError.
+        """
         ...
 
 
@@ -43,7 +49,7 @@ class ProcRegisters:
         try:
             with open(f"/proc/{process}/syscall", "rb", buffering=0) as handle:
                 fields = handle.read(400).split()
-        except OSError:  # it has ended
+        except (FileNotFoundError, ProcessLookupError):  # it has ended
             return None
         return (int(fields[0]), int(fields[3], 16), int(fields[7], 16)) if len(fields) == 9 else None
 
@@ -97,15 +103,22 @@ class RestingKernel:
         self._stack: int | None = None
 
     def remember(self) -> bool:
-        """Take the length of its stack before there is any code; ``False`` while it is not at rest yet."""
+        """Take the length of its stack before there is any code; ``False`` while it is not at rest yet.
+
+        Raises: PermissionError on a machine where no process may see another's system call.
+        """
         seen = self._registers.read(self._process)
         if seen is not None and seen[:2] == (self._read, PRISTINE):
             self._stack = seen[2]
         return self._stack is not None
 
-    def outcome(self, call: int) -> str | None:
-        """How this call (from 1) ended; ``None`` while it has not."""
-        seen = self._registers.read(self._process)
+    def ended(self, call: int) -> tuple[str, int] | None:
+        """How this call (from 1) ended, and the checksum of its values; ``None`` while it has not."""
+        try:
+            seen = self._registers.read(self._process)
+        except PermissionError:  # it has become a program that no one may look into
+            return None
         if seen is None or self._stack is None or seen[0] != self._read or abs(seen[2] - self._stack) > _SLACK:
             return None
-        return _OUTCOMES.get(seen[1] - FIRST - 2 * (call % 2))
+        claimed, outcome = divmod(seen[1] - FIRST - 2 * (call % 2), 4)
+        return (_OUTCOMES[outcome], claimed) if outcome in _OUTCOMES and claimed >= 0 else None

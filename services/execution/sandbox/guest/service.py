@@ -19,7 +19,16 @@ from services.execution.sandbox.guest.displays import Displays
 from services.execution.sandbox.guest.isolate import PASSED, WORK
 from services.execution.sandbox.guest.program import described, exit_status
 from services.execution.sandbox.guest.resting import FIRST, PRISTINE, RAISED, RETURNED
-from services.execution.sandbox.protocol.wire import MOST_BYTES, Json, Message, decoded, frame, receive, write_all
+from services.execution.sandbox.protocol.wire import (
+    MOST_BYTES,
+    Json,
+    Message,
+    checksum,
+    decoded,
+    frame,
+    receive,
+    write_all,
+)
 
 
 class Replies:
@@ -36,15 +45,18 @@ class Replies:
         return os.getpid() == self._owner
 
     def send(self, message: Message) -> None:
+        self.write(self.framed(message))
+
+    def write(self, data: bytes) -> None:
         # Code may close the descriptor: then its values are lost, but not how it ended.
         with contextlib.suppress(OSError):
             if self.mine:
                 with self._one_at_a_time:
-                    write_all(self._descriptor, self._small_enough({**message, "nonce": self.nonce}))
+                    write_all(self._descriptor, data)
 
-    def _small_enough(self, message: Message) -> bytes:
+    def framed(self, message: Message) -> bytes:
         """The frame; of a result that is too large for one, that it is."""
-        data = frame(message)
+        data = frame({**message, "nonce": self.nonce})
         if _size_of(data) <= MOST_BYTES:
             return data
         error: Json = {"type": "TooLarge", "message": "What it answers is too large.", "traceback": "", "limit": None}
@@ -84,6 +96,7 @@ class Kernel(Protocol):
 
 
 _size_of = len  #: as it was before any code could change it
+CLOSED = 71  #: status of an interpreter that the code has cut off from its session
 _DEPTH = 16  #: calls of C functions between the frame that judges and what it judges
 OPERATIONS = (
     *("execute", "evaluate", "look", "digests", "restore", "picture", "get", "set", "list", "remove", "info"),
@@ -145,7 +158,7 @@ def serve(make: Callable[[Displays], Kernel], requests: int, replies: int) -> No
     _answer_calls(_Calls(make(displays), displays, answers), requests)
 
 
-def _answer_calls(calls: _Calls, requests: int) -> None:  # noqa: C901, PLR0912 - one frame, so that nothing is called
+def _answer_calls(calls: _Calls, requests: int) -> None:  # noqa: C901, PLR0912, PLR0915 - one frame, for what it says
     """Read a request, do it, report its values, and rest: init sees in the size of that last read how the call ended.
 
     Init believes that size only while the stack of this thread is as short as it was before there was any code. So
@@ -157,6 +170,7 @@ def _answer_calls(calls: _Calls, requests: int) -> None:  # noqa: C901, PLR0912 
     equal: Any = int.__eq__
     failure, leaving, unreadable = BaseException, SystemExit, OSError
     begin, perform, report, end_fork = calls.begin, calls.perform, calls.report, calls.end_fork
+    end, last = os._exit, None
     owner, resting, count, deeper = getpid(), PRISTINE, 0, (0,) * _DEPTH
     work: Any  # an iterator over what the step named in it returns
     while True:
@@ -166,12 +180,15 @@ def _answer_calls(calls: _Calls, requests: int) -> None:  # noqa: C901, PLR0912 
                 more = read(requests, 1 if size_of(data) < 4 else 4 + number_of(data[:4], "big") - size_of(data))
                 data = data + more if more else more
         except unreadable:  # the code has closed it: nothing comes any more, but how it ended is still to be seen
+            if not last:
+                end(CLOSED)
             requests, _held_open = pipe()
             continue
         work = each(begin, (data,))
         for _ in deeper:
             work = each(advance, (work,))
-        if not advance(work):
+        last = advance(work)
+        if last is None:
             continue  # nothing of the code's was asked for
         outcome = RAISED
         fields: Message | None = None
@@ -192,18 +209,19 @@ def _answer_calls(calls: _Calls, requests: int) -> None:  # noqa: C901, PLR0912 
             for _ in deeper:
                 work = each(advance, (work,))
             advance(work)
+        claimed: Any = 0
         for _ in (0, 1):  # an interrupt may come in between
             try:
                 work = each(report, ((outcome, fields, error),))
                 for _ in deeper:
                     work = each(advance, (work,))
-                advance(work)
+                claimed = advance(work)
                 break
             except failure as problem:
                 if error is None:
                     error = problem
         count += 1
-        resting = FIRST + 2 * (count % 2) + outcome
+        resting = FIRST + 2 * (count % 2) + outcome + (4 * (claimed % 65_536) if kind(claimed) is whole else 0)
         fields = error = status = None
 
 
@@ -218,19 +236,19 @@ class _Calls:
         self._passing = socket.socket(fileno=PASSED)
         self._request: Message = {}
 
-    def begin(self, data: bytes) -> bool:
-        """Take a request; whether it is one that ``perform`` is to do."""
+    def begin(self, data: bytes) -> bool | None:
+        """Take a request: whether it is the last one; ``None`` when there is nothing to perform."""
         if not data:
             leave(0)
         request = decoded(data[4:])
         if request["op"] == "prewarm":
             self._prewarm()
-            return False
+            return None
         if not self._answers.nonce:
             os.chdir(WORK)  # init may have put another folder there for the run
         self._answers.nonce = str(request["nonce"])
         self._request = request
-        return True
+        return bool(request["once"])
 
     def _prewarm(self) -> None:
         """Do what most code does, and forget it: a fork pays for each page that it touches first, code should not."""
@@ -249,8 +267,8 @@ class _Calls:
         self._interrupts.begin()
         return cast("Message", getattr(self._kernel, operation if operation in OPERATIONS else "info")(request))
 
-    def report(self, ended: tuple[int, Message | None, BaseException | None]) -> None:
-        """Claim values, or say in words what was raised."""
+    def report(self, ended: tuple[int, Message | None, BaseException | None]) -> int:
+        """Claim values, or say in words what was raised. Returns the checksum of what was written."""
         self._interrupts.wanted = False
         outcome, fields, error = ended
         reply: dict[str, Json] = {"t": "result", "error": None, **(fields or {})}
@@ -265,7 +283,9 @@ class _Calls:
         if self._request["once"] and self._request.get("until") == "end":
             _shut_down()
         flush()
-        self._answers.send(reply)
+        data = self._answers.framed(reply)
+        self._answers.write(data)
+        return checksum(data[4:])
 
     def end_fork(self, error: BaseException | None) -> None:
         """A fork of the code's own came back from it: it ends as a script does, and says nothing here."""

@@ -27,16 +27,18 @@ class Seal:
         self._call += 1
         return list(self._key)
 
-    def outcome(self, claimed: Json, seal: Json) -> str | None:
-        """How the call ended, if this is the seal of that."""
+    def outcome(self, claimed: Json, seal: Json, checksum: int) -> str | None:
+        """How the call ended, if this is the seal of that, and of a frame that adds up to this."""
         if claimed not in (0, 1) or not isinstance(seal, str):
             return None
         number = int(claimed)
-        return OUTCOMES[number] if secrets.compare_digest(seal.encode(), self._made(number).encode()) else None
+        return (
+            OUTCOMES[number] if secrets.compare_digest(seal.encode(), self._made(number, checksum).encode()) else None
+        )
 
-    def _made(self, outcome: int) -> str:
+    def _made(self, outcome: int, checksum: int) -> str:
         key = self._key
-        a, b, c, d = key[0] ^ self._call, key[1] ^ outcome, key[2], key[3]
+        a, b, c, d = key[0] ^ self._call, key[1] ^ outcome, key[2] ^ checksum, key[3]
         for _ in range(_ROUNDS):
             a = (a + b) & _WORD
             b = _turned(b, 5) ^ a

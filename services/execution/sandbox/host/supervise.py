@@ -38,6 +38,7 @@ class Facts:
     stderr: Capture
     shown: list[Message] = field(default_factory=list)
     result: Message = field(default_factory=dict)  #: empty until it is here
+    checksum: int = 0  #: of the frame of the result
     surplus: Message = field(default_factory=dict)  #: a second result
     files: list[tuple[str, int, int]] = field(default_factory=list)  #: shown path, size, descriptor
     out: dict[str, tuple[int, int]] = field(default_factory=dict)  #: name -> size, descriptor
@@ -56,6 +57,12 @@ class Facts:
     replied: int = 0  #: bytes that came by that way
     overdue: bool = False
     alive: bool = False  #: a session's kernel that can be asked again; files of its sandbox may still change
+
+    @property
+    def forged(self) -> bool:
+        """Whether the result is another frame than the one that the kernel wrote."""
+        written = None if self.settled is None else self.settled["checksum"]
+        return written is not None and bool(self.result) and written != self.checksum
 
     @property
     def outcome(self) -> str | None:
@@ -257,26 +264,26 @@ class Supervision:
         if facts.flooded or facts.rejected:
             return
         facts.flooded = facts.replied > _MOST_REPLIED
-        for message in self._reader.feed(data):
-            self._hear(message)
+        for message, added_up in self._reader.feed_claims(data):
+            self._hear(message, added_up)
         if self._reader.broken:
             facts.rejected = True
         if self.facts.flooded or self.facts.rejected:
             self._end()
 
-    def _hear(self, message: Message) -> None:
+    def _hear(self, message: Message, added_up: int) -> None:
         """Take a claim: the values of the call, what it shows, and, under a seal, how it ended."""
         facts, kind = self.facts, message.get("t")
         if message.get("nonce") != self._nonce:
             # In a session, what the code shows between two calls belongs to none.
             facts.rejected = facts.rejected or self._once or kind not in _SHOWING
         elif kind == "result" and not facts.result:
-            facts.result = message
+            facts.result, facts.checksum = message, added_up
             self._ask_for_table(message)
             if self._seal is None:
                 self._ask_whether_settled()
         elif kind == "end" and self._seal is not None and facts.sealed is None:
-            facts.sealed = self._seal.outcome(message.get("outcome"), message.get("seal"))
+            facts.sealed = self._seal.outcome(message.get("outcome"), message.get("seal"), facts.checksum)
             facts.rejected = facts.sealed is None
             self._ask_whether_settled()
         elif kind not in _SHOWING:

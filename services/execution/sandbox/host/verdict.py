@@ -72,7 +72,7 @@ def _rejected(facts: Facts) -> Judgement:
 
 def _of_outcome(facts: Facts, counted: Counted) -> Judgement:
     """The code came to its end, and init saw how; what the kernel claims beside that are words and values."""
-    if facts.cut_short:
+    if facts.cut_short or facts.forged:
         return _rejected(facts)
     claimed = _of_claim(facts.result)
     if facts.outcome == "raised":

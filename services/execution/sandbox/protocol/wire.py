@@ -8,6 +8,7 @@ import os
 import re
 import socket
 import struct
+import zlib
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
@@ -23,11 +24,17 @@ _TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"', re.S)
 _encoded = json.JSONEncoder(ensure_ascii=True, allow_nan=True).encode  #: as it was before any code could change it
 _decoded = json.JSONDecoder().decode  #: the same
 _size_of = len  #: the same
+_adler32 = zlib.adler32  #: the same; its lower half is the sum of all bytes and 1, modulo 65,521
 
 
 def frame(message: Message) -> bytes:
     body = _encoded(message).encode()
     return _HEAD.pack(_size_of(body)) + body
+
+
+def checksum(body: bytes) -> int:
+    """Of what a frame holds; small enough to be part of a size, and as easily had in every language."""
+    return (_adler32(body) & 0xFFFF) % 2003  # R reads at most 8,096 bytes at once, so its sizes end there
 
 
 def write_all(descriptor: int, data: bytes) -> None:
@@ -77,7 +84,11 @@ class FrameReader:
         return bool(self._buffer)
 
     def feed(self, data: bytes) -> list[Message]:
-        messages: list[Message] = []
+        return [message for message, _ in self.feed_claims(data)]
+
+    def feed_claims(self, data: bytes) -> list[tuple[Message, int]]:
+        """Each message with the checksum of its frame."""
+        messages: list[tuple[Message, int]] = []
         if self.broken:
             return messages
         self._buffer += data
@@ -92,7 +103,7 @@ class FrameReader:
             body = bytes(self._buffer[_HEAD.size : _HEAD.size + size])
             del self._buffer[: _HEAD.size + size]
             try:
-                messages.append(decoded(_modest(body)))
+                messages.append((decoded(_modest(body)), checksum(body)))
             except (ValueError, RecursionError):
                 self.broken = True
                 break

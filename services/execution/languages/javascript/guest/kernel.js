@@ -43,6 +43,7 @@ let calls = 0;
 let answered = 0;
 let shown = 0;
 
+/** Writes a claim; what its frame adds up to goes under the seal, so that no other frame takes its place. */
 function send(message) {
   let body = from(stringify(plainly({ ...message, nonce })));
   if (body.length > MOST_BYTES) {
@@ -60,6 +61,9 @@ function send(message) {
       if (error.code !== "EAGAIN") throw error;
     }
   }
+  let claimed = 1;
+  for (let at = 4; at < offset; at += 1) claimed += data[at];
+  return (claimed % 65521) % 2003;
 }
 
 /** The same without prototypes, where the code may have put a toJSON of its own. */
@@ -84,8 +88,11 @@ let key = null;
 
 const turned = (word, bits) => (word << bits) | (word >>> (32 - bits));
 
-function sealed(call, outcome) {
-  let [a, b, c, d] = [key.a ^ call, key.b ^ outcome, key.c, key.d];
+function sealed(call, outcome, claimed) {
+  let a = key.a ^ call;
+  let b = key.b ^ outcome;
+  let c = key.c ^ claimed;
+  let { d } = key;
   for (let round = 0; round < 16; round += 1) {
     a = (a + b) | 0;
     b = turned(b, 5) ^ a;
@@ -102,8 +109,8 @@ function sealed(call, outcome) {
 }
 
 /** As text, which nothing of the code's sees on its way. */
-function sendEnd(outcome) {
-  const body = `{"t":"end","nonce":"${nonce}","outcome":${outcome},"seal":"${sealed(answered, outcome)}"}`;
+function sendEnd(outcome, claimed) {
+  const body = `{"t":"end","nonce":"${nonce}","outcome":${outcome},"seal":"${sealed(answered, outcome, claimed)}"}`;
   writeSync(REPLIES, `\0\0\0${fromCharCode(body.length)}${body}`, null, "latin1");
 }
 
@@ -545,6 +552,7 @@ function conclude(call, ending, fields) {
   running = null;
   clearInterval(call.waiting);
   let outcome = ending;
+  let claimed = 0;
   try {
     if (once && ending === RAISED && call.request.take === "view") process.stderr.write(`${fields.error.traceback}\n`);
     if (once && !exiting) runExitHandlers();
@@ -553,12 +561,12 @@ function conclude(call, ending, fields) {
       outcome = RAISED;
       fields = { exit: status };
     }
-    send({ t: "result", error: null, ...fields });
+    claimed = send({ t: "result", error: null, ...fields });
   } catch {
     // What it claims is lost; how it ended is not.
   }
   try {
-    sendEnd(outcome);
+    sendEnd(outcome, claimed);
   } catch {
     leave(70); // the code has closed the way
   }
@@ -566,11 +574,14 @@ function conclude(call, ending, fields) {
   setImmediate(() => nextRequest(answer));
 }
 
+const left = new Error("left"); // thrown where an exit handler leaves once more
+
 function runExitHandlers() {
   exiting = true;
   try {
     apply(emit, process, ["exit", process.exitCode ?? 0]);
   } catch (error) {
+    if (error === left) return;
     process.exitCode = 7;
     process.stderr.write(`${explained(error).traceback}\n`);
   }
@@ -580,17 +591,26 @@ function runExitHandlers() {
 process.exit = function exit(code) {
   if (!once) return leave(code);
   if (code !== undefined) process.exitCode = code;
+  if (exiting) throw left;
   const call = running;
   if (call === null) return wait(never, 0, 0);
-  if (!exiting) runExitHandlers();
+  runExitHandlers();
   return conclude(call, call.failed ? RAISED : RETURNED, call.failed ? { error: explained(call.error) } : {});
 };
 
-// Nothing is left to do.
-process.on("beforeExit", () => {
+function idle() {
   if (running === null) return;
   if (running.settled) finish(running);
   else fail(running, new Error("The code waits for what can never come: nothing is left that could settle its await."));
+}
+
+// Node calls this by its name when nothing is left to do; the code keeps its listeners, but cannot take this one away.
+defineProperty(process, "emit", {
+  __proto__: null,
+  value: function emitted(name) {
+    if (name === "beforeExit") idle();
+    return apply(emit, process, arguments);
+  },
 });
 // Node buffers what a full pipe does not take, and drops it when the code exits.
 for (const stream of [process.stdout, process.stderr]) stream._handle?.setBlocking?.(true);

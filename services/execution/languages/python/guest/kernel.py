@@ -32,8 +32,11 @@ class PythonKernel:
     def __init__(self, displays: Displays) -> None:
         self._calls = 0
         self._module = types.ModuleType("__main__")
-        self._module.__dict__["__builtins__"] = builtins
         builtins.display = displays.display  # type: ignore[attr-defined]
+        # The code has built-ins of its own: what it replaces there is not what its kernel uses.
+        own = types.ModuleType("builtins", builtins.__doc__)
+        own.__dict__.update(builtins.__dict__)
+        self._module.__dict__["__builtins__"] = sys.modules["builtins"] = own
         sys.modules["__main__"] = self._module
         sys.path.append(WORK)  # last: a file of the job never stands in for a library
         pyplot: Any = sys.modules.get("matplotlib.pyplot")
