@@ -25,7 +25,7 @@ def ended(reason: str = "exit", status: int = 0, **more: Json) -> Facts:
 
 def settled(outcome: str | None, once: bool = True, **more: Json) -> Facts:
     """Of a call whose kernel rests: ``outcome`` is what init saw."""
-    message = {"t": "settled", "outcome": outcome, "crowded": False, "full": False, **more}
+    message = {"t": "settled", "outcome": outcome, "checksum": None, "crowded": False, "full": False, **more}
     return replace(Facts.empty(), settled=message, once=once)
 
 
@@ -46,6 +46,10 @@ def verdict_of(facts: Facts, counted: Counted | None = None, result: Message | N
         (settled("raised", full=True), _BROKEN, Verdict.DISK),
         (replace(settled("returned"), cut_short=True), _FINE, Verdict.REJECTED),
         (replace(settled("returned"), rejected=True), _FINE, Verdict.REJECTED),
+        (replace(settled("returned", checksum=7), checksum=7), _FINE, Verdict.OK),
+        (replace(settled("returned", checksum=7), checksum=8), _FINE, Verdict.REJECTED),
+        (replace(settled("raised", checksum=7), checksum=8), _FINE, Verdict.REJECTED),
+        (settled("returned", checksum=7), None, Verdict.OK),
         (replace(settled("returned"), overdue=True), _FINE, Verdict.TIMEOUT_WALL),
         (replace(settled(None), sealed="returned"), _FINE, Verdict.OK),
         (replace(settled(None), sealed="raised"), _FINE, Verdict.USER_ERROR),

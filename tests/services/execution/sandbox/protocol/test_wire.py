@@ -71,3 +71,11 @@ def test_a_frame_that_is_cut_short_is_none() -> None:
     assert read_frame(there) == {"t": "one"}
     assert read_frame(there) is None
     os.close(there)
+
+
+def test_a_claim_comes_with_the_checksum_that_every_kernel_can_work_out() -> None:
+    message = {"t": "result", "text": "\u00e4" * 5000}
+    data = frame(message)
+    reader = FrameReader()
+    assert reader.feed_claims(data[:100]) == []
+    assert reader.feed_claims(data[100:]) == [(message, (1 + sum(data[4:])) % 65_521 % 2003)]
