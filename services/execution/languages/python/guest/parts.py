@@ -42,7 +42,7 @@ class Parts:
 
     def __init__(self, around: Surroundings) -> None:
         self._around = around
-        self._builtins = dict(vars(builtins))
+        self._builtins = dict(vars(sys.modules["builtins"]))
         self._modules = set(sys.modules)
         self._threads = {thread.ident for thread in threading.enumerate()}
         self._streams = (sys.stdin, sys.stdout, sys.stderr, sys.displayhook, sys.excepthook)
@@ -151,7 +151,7 @@ class Parts:
     def _changed_builtins(self, reader: Reader) -> None:
         if any(each.ident not in self._threads and each.is_alive() for each in threading.enumerate()):
             raise NotDetermined("a thread of the code is still running")
-        now = vars(builtins)
+        now = vars(sys.modules["builtins"])  # those that the code sees
         for name in sorted(now.keys() | self._builtins.keys()):
             if name != "_" and now.get(name, _MISSING) is not self._builtins.get(name, _MISSING):
                 reader.tag(name)
