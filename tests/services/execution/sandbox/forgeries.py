@@ -81,8 +81,8 @@ def _in_session(program: Program, sandbox: Sandbox, limits: Limits, trap: str, c
     if program.way == "document":
         kernels = Kernels(sandbox, Budget(seconds=limits.wall_seconds), {}, Event())
         try:
-            faults = _wrong(program, program.end, kernels.execute(program.language, f"{trap}\n{code}"))
-            return faults + _after(program, lambda text: kernels.execute(program.language, text))
+            faults = _wrong(program, program.end, kernels.execute(program.language, f"{trap}\n{code}", 0))
+            return faults + _after(program, lambda text: kernels.execute(program.language, text, 1))
         except KernelError:
             return []
         finally:
