@@ -86,7 +86,7 @@ class Reader:
 
     def afford(self, size: int) -> None:
         """Refuse what would take too long to read, before it is copied. Raises: NotDetermined."""
-        if size > _SWIFT and size > (self._until - time.perf_counter()) * _BYTES:
+        if size > _SWIFT and size > (self._until - time.thread_time()) * _BYTES:
             raise NotDetermined("it is too large to compare")
 
     def atom(self, value: object) -> None:
@@ -107,7 +107,7 @@ class Reader:
             self.atom(value)
             return
         self._count += 1
-        if self._count % 64 == 0 and time.perf_counter() > self._until:
+        if self._count % 64 == 0 and time.thread_time() > self._until:
             raise NotDetermined("comparing it takes too long")
         if self._depth > _DEEPEST:
             raise NotDetermined("it is nested too deeply to compare")
@@ -726,7 +726,7 @@ class Names:
 
     def digests(self, names: Mapping[str, object], reached: Container[str] | None) -> dict[str, dict[str, Json]]:
         """Return the digest of each name, and of those that share objects a common one."""
-        until = time.perf_counter() + SECONDS
+        until = time.thread_time() + SECONDS
         alive: list[object] = []
         before, self._held = self._held, {}
         read: set[str] = set()

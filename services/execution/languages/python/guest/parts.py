@@ -135,7 +135,7 @@ class Parts:
         return made
 
     def _read(self, read: Callable[[Reader], None]) -> dict[str, Json]:
-        reader = Reader(self._around, time.perf_counter() + _SECONDS, [])
+        reader = Reader(self._around, time.thread_time() + _SECONDS, [])
         try:
             read(reader)
         except NotDetermined as refused:

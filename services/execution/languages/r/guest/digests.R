@@ -29,7 +29,7 @@ is_plain <- function(attributes) all(vapply(attributes, function(each) is.atomic
 # A value in lists and vectors alone, which serialize() writes alike each time.
 skeleton <- function(value, state) {
   state$count <- state$count + 1L
-  if (state$count %% 100L == 0L && proc.time()[[3L]] > state$until) undetermined("comparing it takes too long")
+  if (state$count %% 100L == 0L && sum(proc.time()[1:2]) > state$until) undetermined("comparing it takes too long")
   kind <- typeof(value)
   if (kind == "environment") return(list(environment_skeleton(value, state), attributes_skeleton(value, state)))
   if (kind == "closure") return(function_skeleton(value, state))
@@ -111,7 +111,7 @@ digest_of <- function(made) {
 }
 
 said <- function(state, work) {
-  state$until <- proc.time()[[3L]] + digests_seconds
+  state$until <- sum(proc.time()[1:2]) + digests_seconds
   made <- tryCatch(list(value = digest_of(work())), error = function(problem) {
     why <- if (inherits(problem, "undetermined")) conditionMessage(problem) else paste("comparing it failed:", conditionMessage(problem))
     list(value = NULL, why = substr(why, 1L, 200L))

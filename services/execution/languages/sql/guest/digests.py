@@ -79,14 +79,14 @@ def _objects(database: Any, kind: str, query: str) -> Digests:
 
 
 def _names(database: Any) -> Digests:
-    until = time.perf_counter() + _SECONDS
+    until = time.thread_time() + _SECONDS
     read: dict[str, list[tuple[str, set[str]] | str]] = {}
     tables = database.sql(
         "SELECT database_name, schema_name, table_name, sql, estimated_size * column_count FROM duckdb_tables()"
         " WHERE NOT internal ORDER BY 1, 2, 3"
     ).fetchall()
     for *place, sql, cells in tables:
-        is_too_large = cells > _CELLS or time.perf_counter() > until
+        is_too_large = cells > _CELLS or time.thread_time() > until
         held = "it is too large to compare" if is_too_large else _table(database, place, sql)
         read.setdefault(place[2], []).append(held)
     views = "SELECT schema_name, view_name, sql FROM duckdb_views() WHERE NOT internal ORDER BY 1, 2"
