@@ -225,3 +225,16 @@ def test_the_files_of_one_source_are_read_under_a_budget() -> None:
     files = {f"d{number}/Procfile": "web: ruby a.rb\n" for number in range(2100)}
     warnings = warned({**files, "go.mod": "module a\n", "main.go": "package main\n"})
     assert warnings == ["only the first 2,000 files that say how packages are run were read"]
+
+
+def test_an_image_of_the_root_that_copies_the_pages_of_a_member_is_the_root_s() -> None:
+    files = {
+        "pyproject.toml": "[project]\nname = 'shop'\ndependencies = ['fastapi']\n", "shop/main.py": "from fastapi import FastAPI\n",
+        "console/package.json": {"name": "console", "dependencies": {"react": "19"}}, "console/src/a.js": "1\n",
+        "deploy/helm/shop/Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\n",
+        "deploy/shop/Dockerfile": "FROM python\nCOPY console/dist console/dist\nCOPY shop shop\nEXPOSE 8123\nCMD python -m shop.main\n",
+        "docker-compose.yml": "services:\n  a:\n    build: {context: ., dockerfile: deploy/shop/Dockerfile}\n",
+    }  # fmt: skip
+    facts = runtime(files)
+    assert (facts.command, facts.ports) == (["python", "-m", "shop.main"], [8123])
+    assert runtime(files, "console").trail.command is None

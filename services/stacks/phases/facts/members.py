@@ -18,6 +18,8 @@ _NAMED = re.compile(
     r"|workspace|\bnx\s+(?:run|serve|build|start)|\bcd)[=\s]+[\"']?([@\w./-]+)"
 )
 _MAX_TEXT = 20_000
+#: Weight of a text that says what is started, or where.
+STARTS = 4
 
 
 @dataclass
@@ -95,7 +97,11 @@ class Members:
         package = self.packages.get(folder)
         if package is not None and package.manifests and not is_aggregator(package):
             return folder
-        return self._scored(path, texts, context) or self.nearest(folder)
+        own = self.nearest(folder)
+        around = self.packages.get(own) if own is not None else None
+        if around is not None and around.sources and not is_aggregator(around):
+            texts = [text for text in texts if text[1] >= STARTS]  # a program may copy the pages of a member
+        return self._scored(path, texts, context) or own
 
     def _scored(self, path: str, texts: Iterable[tuple[str, int]], context: str) -> str | None:
         counts: Counter[str] = Counter()
@@ -104,8 +110,10 @@ class Members:
             for place, count in mentioned.items():
                 counts[place] += min(count, 3) * weight
         words = set(re.split(r"[/._-]+", path.lower()))
-        for place in self.packages:
-            if place and place.rpartition("/")[2].lower() in words:
+        for place, package in self.packages.items():
+            if not package.sources or package.manifest("Chart.yaml"):
+                counts.pop(place, None)  # a chart, or a list of members, is not what an image runs
+            elif place and place.rpartition("/")[2].lower() in words:
                 counts[place] += 3
         ranked = counts.most_common(2)
         if not ranked or (len(ranked) > 1 and ranked[0][1] == ranked[1][1]):

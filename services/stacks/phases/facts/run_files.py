@@ -14,7 +14,7 @@ from services.stacks.packages.package import Package
 from services.stacks.packages.survey import Survey
 from services.stacks.phases.facts.deployment import Deployment, Place, UsedImage
 from services.stacks.phases.facts.dockerfile import Dockerfile, Stage, command_of, own_url, read_dockerfile
-from services.stacks.phases.facts.members import Members
+from services.stacks.phases.facts.members import STARTS, Members
 from services.stacks.phases.facts.platforms import (
     BUILDERS,
     PLATFORMS,
@@ -214,7 +214,7 @@ class RunFiles:
         stage = parsed.stage()
         start = stage.start if stage else None
         texts = [
-            (" ".join(start[0]) if start else "", 4), (stage.workdir if stage else "", 4),
+            (" ".join(start[0]) if start else "", STARTS), (stage.workdir if stage else "", STARTS),
             (" ".join(source for one in parsed.stages for source in one.copied), 1), (parsed.text, 1),
         ]  # fmt: skip
         base = context if context is not None else self._context(parent(path))
