@@ -29,6 +29,7 @@ _NO_TABLE, _FAILS, _WRONG = "The code gives no result:", "The code fails:", "The
 _NO_CHANGE = "The code runs, but it changes nothing:"
 _COLUMNS = re.compile(r"\bcolumns\s*:\s*([^.;:\n]{1,500})", re.IGNORECASE)
 _COLUMN = re.compile(r"\w[\w-]{0,60}")
+_SHORTER = "(The previews are shorter than usual: the model's window is small.)"
 _MAX_LINE = 300  #: characters
 _UNCHANGED = "The result equals the data that the code started from."
 
@@ -84,7 +85,8 @@ class Feedback:
         """``tokens``: of the previews, for a window that is too small for as many as were asked for."""
         asked = self.request.preview.tokens
         if self.short:
-            return self._short_first(remarks, asked if tokens is None else min(tokens, asked))
+            shorter = [] if tokens is None else [_SHORTER]
+            return self._short_first([*shorter, *remarks], asked if tokens is None else min(tokens, asked))
         each_has = max(200, asked // len(self.data)) if tokens is None else min(tokens, asked) // len(self.data)
         views = [self._view(each.shown(), each_has) for each in self.data]
         if tokens is not None:
