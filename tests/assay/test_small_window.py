@@ -208,7 +208,7 @@ def test_a_long_conversation_goes_on(small: Small) -> None:
     conversation: str | None = None
     jobs = []
     for number in range(4):
-        task = f"Total amount by region ({number}). " + "Mind that the amounts are in thousands. " * 25
+        task = f"Total amount by region ({number}). " + "Mind that the amounts are in thousands. " * 60
         given: dict[str, Any] = {"task": task, "data": [{"name": "data", "csv": SALES}]}
         submit: SubmitOptions = {} if conversation is None else {"conversation_id": conversation}
         job = small.client.submit("transform", given, submit)
