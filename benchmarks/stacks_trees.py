@@ -153,13 +153,70 @@ def _code(line: str, chance: random.Random) -> str:
     return f"{line}\n" * chance.randint(5, 200)
 
 
+#: Endings of the files of whole repositories, with their shares.
+_JAVASCRIPT = {".ts": 45, ".tsx": 20, ".js": 8, ".json": 7, ".md": 6, ".css": 4, ".svg": 4, ".png": 3, ".snap": 3}
+_JAVA = {".java": 70, ".xml": 8, ".properties": 5, ".yml": 5, ".sql": 5, ".json": 4, ".md": 3}
+_PYTHON = {".py": 65, ".md": 6, ".json": 6, ".html": 6, ".rst": 5, ".po": 5, ".txt": 4, ".yaml": 3}
+_FOLDERS = ["core", "api", "util", "model", "view", "service", "test", "data", "common", "impl"]
+
+
+def _sources(chance: random.Random, packages: int, files: int, shares: dict[str, int]) -> Files:
+    """Files in folders of folders of the packages, a third of them with a line that names a port."""
+    made = 0
+    while made < files:
+        folders = [
+            f"{chance.choice(_FOLDERS)}{chance.randrange(4)}" for _ in range(chance.choice((0, 1, 1, 2, 2, 3, 4)))
+        ]
+        base = "/".join([f"packages/p{chance.randrange(packages):03}/src", *folders])
+        for _ in range(chance.randrange(1, 9)):
+            ending = chance.choices(list(shares), list(shares.values()))[0]
+            head = "import os\nPORT = process.env.PORT || 3000\n" if chance.random() < 0.3 else "// code\n"
+            lines = int(min(60_000, chance.lognormvariate(7.6, 1.1))) // 40 + 1
+            yield f"{base}/f{made}{ending}", head + "x = some_function(a, b)  # comment here\n" * lines
+            made += 1
+
+
+def javascript_repository(chance: random.Random) -> Files:
+    """13,000 files in 120 packages of a workspace."""
+    yield "package.json", '{"private": true, "workspaces": ["packages/*"]}'
+    yield "package-lock.json", "{}"
+    yield ".gitignore", _IGNORED
+    for number in range(120):
+        own = {"express": "4", "react": "18", "lodash": "4", "@x/p0": "workspace:*"}
+        manifest = {"name": f"@x/p{number}", "scripts": {"start": "node dist/index.js"}, "dependencies": own}
+        yield f"packages/p{number:03}/package.json", json.dumps({**manifest, "devDependencies": {"typescript": "5"}})
+        yield f"packages/p{number:03}/tsconfig.json", "{}"
+    yield from _sources(chance, 120, 13_000, _JAVASCRIPT)
+
+
+def java_repository(chance: random.Random) -> Files:
+    """10,000 files in 62 modules of a reactor."""
+    listed = "".join(f"<module>packages/p{number:03}</module>" for number in range(62))
+    head = "<artifactId>all</artifactId><groupId>g</groupId><packaging>pom</packaging>"
+    yield "pom.xml", f"<project>{head}<modules>{listed}</modules></project>"
+    yield ".gitignore", _IGNORED
+    for number in range(62):
+        yield f"packages/p{number:03}/pom.xml", _pom(f"p{number}")
+    yield from _sources(chance, 62, 10_000, _JAVA)
+
+
+def python_repository(chance: random.Random) -> Files:
+    """5,000 files in 20 packages."""
+    yield ".gitignore", _IGNORED
+    for number in range(20):
+        wanted = '["fastapi", "uvicorn", "sqlalchemy"]'
+        yield f"packages/p{number:03}/pyproject.toml", f'[project]\nname = "p{number}"\ndependencies = {wanted}\n'
+    yield from _sources(chance, 20, 5_000, _PYTHON)
+
+
 SHAPES: dict[str, Callable[[random.Random], Files]] = {
     "Maven reactor": java_modules, ".NET solution": dotnet_projects, "pnpm workspace": workspaces, "one program": one_program,
+    "JavaScript": javascript_repository, "Maven": java_repository, "Python": python_repository,
 }  # fmt: skip
 
 
 def write_shape(root: Path, shape: str) -> int:
-    """How many files were written: about 10,000."""
+    """How many files were written: 5,000 to 13,000."""
     count = 0
     for path, text in SHAPES[shape](random.Random(11)):
         (root / path).parent.mkdir(parents=True, exist_ok=True)
