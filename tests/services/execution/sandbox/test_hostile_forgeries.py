@@ -1,4 +1,4 @@
-"""No program makes a verdict of its own: about 250 of those of ``forgeries`` here, all of them in CI."""
+"""No program makes a verdict of its own: some 200 of those of ``forgeries``, all of them with ``FORGERIES=all``."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def test_56_programs_that_forge_get_the_verdict_of_what_they_did(language: str, 
     if sandbox.languages()[language] is None:
         pytest.skip("not installed")
     row = list(programs(language, way))
-    if os.environ.get("CI") != "true":
-        row = row[WAYS.index(way) :: len(WAYS)]  # each is run in one of the ways
+    if os.environ.get("FORGERIES") != "all":
+        row = row[WAYS.index(way) :: len(WAYS) * (4 if language == "r" else 1)]  # each is run in one of the ways
     assert [fault for program in row for fault in judged(program, sandbox)] == []
 
 
