@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -11,6 +12,10 @@ from typing import cast
 
 from services.execution.languages.columns import NA_INTEGER
 from services.execution.sandbox.protocol.wire import Json, Message
+
+_MAX_LITERAL = 8_000  #: signs
+_ESCAPED = re.compile(r'[^ -~]|["`\\]')
+_SHORT_ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
 @dataclass(frozen=True)
@@ -67,19 +72,24 @@ def number(value: float) -> str:
 
 
 def text_of(text: str, tick: bool = False) -> str:
-    mark = "`" if tick else '"'
-    out = [mark]
-    for sign in text:
-        code = ord(sign)
-        if sign in (mark, "\\"):
-            out.append(f"\\{sign}")
-        elif 32 <= code < 127:
-            out.append(sign)
-        elif code == 0 or 0xD800 <= code < 0xE000:
-            out.append("\\ufffd")  # R has no such signs
-        else:
-            out.append(f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")
-    return "".join([*out, mark])
+    """Quote it; a long one in pieces, as R reads at most 10,000 signs of a literal that has Unicode escapes."""
+    if tick or len(text) <= _MAX_LITERAL:
+        return _literal(text, "`" if tick else '"')
+    pieces = (text[start : start + _MAX_LITERAL] for start in range(0, len(text), _MAX_LITERAL))
+    return f"""paste(c({", ".join(_literal(piece, '"') for piece in pieces)}), collapse = "")"""
+
+
+def _literal(text: str, mark: str) -> str:
+    return f"{mark}{_ESCAPED.sub(lambda sign: _escape(sign[0], mark), text)}{mark}"
+
+
+def _escape(sign: str, mark: str) -> str:
+    code = ord(sign)
+    if 32 <= code < 127:
+        return f"\\{sign}" if sign in (mark, "\\") else sign
+    if code == 0 or 0xD800 <= code < 0xE000:
+        return "\\ufffd"  # R has no such signs
+    return _SHORT_ESCAPES.get(sign) or (f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")
 
 
 def _named(names: Sequence[object], values: Sequence[Json]) -> str:

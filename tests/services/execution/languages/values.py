@@ -90,6 +90,7 @@ CASES: tuple[Case, ...] = (
     _python("factor", "pd.Categorical(['a', 'b', None], ordered=True)", sql=_LIST),
     _python("large list", "list(range(50_000))"),
     _python("large text", "'x' * 1_000_000"),
+    _python("large text of many signs", "'h\\u00e9 \\U0001f600 \\n\\t \\x01 \\\\ \"\\'' * 20_000"),
     _python("too large", "'x' * 10_000_000", _GONE),
     _python("holds itself", "[]\nv.append(v)", _GONE),
     _python("function", "len", _GONE),
