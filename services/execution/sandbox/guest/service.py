@@ -24,6 +24,7 @@ from services.execution.sandbox.protocol.wire import (
     Json,
     Message,
     checksum,
+    complete_frame,
     decoded,
     frame,
     receive,
@@ -162,11 +163,12 @@ def _answer_calls(calls: _Calls, requests: int) -> None:  # noqa: C901, PLR0912,
     """Read a request, do it, report its values, and rest: init sees in the size of that last read how the call ended.
 
     Init believes that size only while the stack of this thread is as short as it was before there was any code. So
-    nothing that code could have replaced is called from this frame directly: `advance` adds to the stack. What is used
-    here is bound before there is any code, and a call has returned only if the one expression that says so is complete.
+    nothing that code could have replaced is called from this frame directly: `advance` adds to the stack. Nor is what
+    the first read left of a large request read here: init would take that size for an end. What is used here is bound
+    before there is any code, and a call has returned only if the one expression that says so is complete.
     """
-    read, pipe, getpid, each, advance, size_of = os.read, os.pipe, os.getpid, map, next, len
-    kind, is_kind, whole, number_of = type, issubclass, int, int.from_bytes
+    read, pipe, getpid, each, advance = os.read, os.pipe, os.getpid, map, next
+    kind, is_kind, whole, complete = type, issubclass, int, complete_frame
     equal: Any = int.__eq__
     failure, leaving, unreadable = BaseException, SystemExit, OSError
     begin, perform, report, end_fork = calls.begin, calls.perform, calls.report, calls.end_fork
@@ -176,9 +178,10 @@ def _answer_calls(calls: _Calls, requests: int) -> None:  # noqa: C901, PLR0912,
     while True:
         try:
             data = read(requests, resting)
-            while data and (size_of(data) < 4 or size_of(data) < 4 + number_of(data[:4], "big")):
-                more = read(requests, 1 if size_of(data) < 4 else 4 + number_of(data[:4], "big") - size_of(data))
-                data = data + more if more else more
+            work = each(complete, (requests,), (data,))
+            for _ in deeper:
+                work = each(advance, (work,))
+            data = advance(work)
         except unreadable:  # the code has closed it: nothing comes any more, but how it ended is still to be seen
             if not last:
                 end(CLOSED)

@@ -24,6 +24,8 @@ _TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"', re.S)
 _encoded = json.JSONEncoder(ensure_ascii=True, allow_nan=True).encode  #: as it was before any code could change it
 _decoded = json.JSONDecoder().decode  #: the same
 _size_of = len  #: the same
+_smaller = min  #: the same
+_read = os.read  #: the same
 _adler32 = zlib.adler32  #: the same; its lower half is the sum of all bytes and 1, modulo 65,521
 
 
@@ -52,10 +54,16 @@ def read_frame(descriptor: int) -> Message | None:
     return None if body is None else decoded(body)
 
 
-def _exactly(descriptor: int, size: int) -> bytes | None:
-    parts = bytearray()
-    while len(parts) < size:
-        part = os.read(descriptor, min(size - len(parts), 1 << 20))
+def complete_frame(descriptor: int, start: bytes) -> bytes:
+    """Read what is missing of a frame, head and body, of which this is the start; nothing if the stream ends first."""
+    head = start if not start or _size_of(start) >= _HEAD.size else _exactly(descriptor, _HEAD.size, start)
+    return (head and _exactly(descriptor, _HEAD.size + _HEAD.unpack_from(head)[0], head)) or b""
+
+
+def _exactly(descriptor: int, size: int, start: bytes = b"") -> bytes | None:
+    parts = bytearray(start)
+    while _size_of(parts) < size:
+        part = _read(descriptor, _smaller(size - _size_of(parts), 1 << 20))
         if not part:
             return None
         parts += part

@@ -306,6 +306,7 @@ local({
     ended$outcome + 4L * as.integer(claimed)
   }
 
+  # In a function: init must not take its reads for the one that this process rests in.
   next_request <- function(head) {
     size <- sum(as.integer(head[1:4]) * c(16777216, 65536, 256, 1))
     body <- head[-(1:4)]

@@ -6,7 +6,15 @@ import os
 
 import pytest
 
-from services.execution.sandbox.protocol.wire import FrameReader, control_pair, frame, read_frame, receive, send
+from services.execution.sandbox.protocol.wire import (
+    FrameReader,
+    complete_frame,
+    control_pair,
+    frame,
+    read_frame,
+    receive,
+    send,
+)
 
 
 def framed(body: bytes) -> bytes:
@@ -30,6 +38,17 @@ def test_frames_are_whole_however_their_bytes_are_cut() -> None:
     assert messages == [{"t": "one"}, {"t": "two", "text": "é\0"}]
     assert FrameReader().feed(data) == messages
     assert not reader.broken
+
+
+def test_a_frame_is_completed_from_any_start_of_it() -> None:
+    data = frame({"t": "one"})
+    for start in range(1, len(data)):
+        for there in (len(data), len(data) - 1):  # or the stream ends before the frame does
+            source, end = os.pipe()
+            os.write(end, data[start:there])
+            os.close(end)
+            assert complete_frame(source, data[:start]) == (data if there == len(data) else b"")
+            os.close(source)
 
 
 @pytest.mark.parametrize(
