@@ -46,15 +46,15 @@ def bring_back(folder: InstallationFolder, file: Path, *, replace: bool) -> int:
         _say("Assay is running here: `assay down` first.")
         return FAILED
     try:
-        restore.manifest_of(file)
+        manifest = restore.manifest_of(file)
         with stores(folder, new=True) as (url, store):
-            made = restore.read(file, url, store, folder, replace=replace)
+            restore.read(file, manifest, url, store, folder, replace=replace)
     except restore.OutcomeUnknown as error:
         _say(str(error))
         return FAILED
     except _FAULTS as error:
         return _failed("restored", error)
-    _say(f"{made.rows} rows and {made.blobs} files of {made.at} are back; `assay up` starts with them")
+    _say(f"{manifest.rows} rows and {manifest.blobs} files of {manifest.at} are back; `assay up` starts with them")
     return DONE
 
 

@@ -3,10 +3,14 @@
 Everything is prepared first: files under their hashes, the search store in a folder of its own, the tables in a
 transaction. The commit of that transaction is the restore; what follows it is completed after a kill
 (``services.host.search_store``).
+
+The archive is read forwards only: a gzip stream goes back by unpacking all that is before again, and even a search
+store of a few documents is hundreds of megabytes of zeros.
 """
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import os
 import shutil
@@ -15,7 +19,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any, LiteralString, cast
+from typing import IO, Any, BinaryIO, LiteralString, cast
 from uuid import uuid4
 
 import obstore
@@ -34,6 +38,7 @@ from services.host.folder import InstallationFolder
 from shared import blobs
 
 _CHUNK = 1 << 20
+_READ_BYTES = 128 << 10  #: of the archive, at a time
 _MAX_MANIFEST_BYTES = 64 << 20
 #: With rows in one of these an installation is in use.
 _USED = ("jobs", "files", "flows", "conversations", "collections")
@@ -57,9 +62,9 @@ _DROPS = """
 
 def manifest_of(file: Path) -> Manifest:
     """Read what a backup holds. Raises: RuntimeError when the file is not a whole backup."""
-    with _whole(file), tarfile.open(file, "r:gz") as archive:
-        member = archive.getmember(MANIFEST)
-        content = archive.extractfile(member) if member.size <= _MAX_MANIFEST_BYTES else None
+    with _whole(file), _opened(file) as archive:
+        member = next((each for each in archive if each.name == MANIFEST), None)
+        content = archive.extractfile(member) if member is not None and member.size <= _MAX_MANIFEST_BYTES else None
         if content is None:
             raise KeyError(MANIFEST)
         manifest = Manifest.model_validate_json(content.read())
@@ -68,12 +73,13 @@ def manifest_of(file: Path) -> Manifest:
     return manifest
 
 
-def read(file: Path, url: str, store: ObjectStore, folder: InstallationFolder, *, replace: bool = False) -> Manifest:
+def read(
+    file: Path, manifest: Manifest, url: str, store: ObjectStore, folder: InstallationFolder, *, replace: bool = False
+) -> None:
     """Restore tables, files and search store. Raises: RuntimeError, with nothing changed, when it cannot be done.
 
     ``replace`` deletes what there is.
     """
-    manifest = manifest_of(file)
     steps.check_revision(manifest.revision, "The backup is")
     if not steps.knows(manifest.revision):
         raise RuntimeError(f"the backup is of Assay {manifest.version}, newer than this version: upgrade Assay first")
@@ -96,7 +102,6 @@ def read(file: Path, url: str, store: ObjectStore, folder: InstallationFolder, *
                 search_store.finish(folder, url)
             raise
     search_store.finish(folder, url)
-    return manifest
 
 
 class OutcomeUnknown(RuntimeError):
@@ -139,6 +144,36 @@ def _replace_tables(file: Path, connection: Connection, manifest: Manifest, *, r
 
 
 @contextmanager
+def _opened(file: Path) -> Iterator[tarfile.TarFile]:
+    """Open the archive to be read forwards; what would go back raises."""
+    with gzip.open(file) as stream, tarfile.open(fileobj=stream, mode="r|", bufsize=_READ_BYTES) as archive:
+        yield archive
+
+
+class _Hashed:
+    """The content of a member, which is hashed while it is read."""
+
+    def __init__(self, content: IO[bytes], expected: str | None) -> None:
+        self._content = content
+        self._expected = expected
+        self._digest = hashlib.sha256()
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Return the next bytes. Raises: RuntimeError at the end of content that has another hash than expected."""
+        chunk = self._content.read(size)
+        self._digest.update(chunk)
+        if not chunk and self._expected not in (None, self._digest.hexdigest()):
+            raise RuntimeError("a file in the backup is damaged")
+        return chunk
+
+    def finish(self) -> str:
+        """Read what is left, and return the hash of all."""
+        while self.read(_CHUNK):
+            pass
+        return self._digest.hexdigest()
+
+
+@contextmanager
 def _whole(file: Path) -> Iterator[None]:
     """Raises: RuntimeError for what a file that is damaged, cut, or not a backup at all raises when it is read."""
     try:
@@ -156,20 +191,20 @@ def _whole(file: Path) -> Iterator[None]:
 def _check_and_keep(file: Path, manifest: Manifest, store: ObjectStore, search: Path | None, added: list[str]) -> None:
     """Read the file to its end, where gzip has the checksum of all of it. Raises: RuntimeError for what is damaged."""
     hashes: dict[str, str] = {}
-    with tarfile.open(file, "r:gz") as archive:
+    with _opened(file) as archive:
         for member in archive:
             kind, _, name = member.name.partition("/")
-            content = archive.extractfile(member) if member.isfile() else None
+            extracted = archive.extractfile(member) if member.isfile() else None
             if kind == SEARCH and search is not None and member.isdir():
                 _inside(search, name).mkdir(0o700, parents=True, exist_ok=True)
-            if content is None:
+            if extracted is None:
                 continue
+            content = _Hashed(extracted, name if kind == BLOBS else None)
             if kind == BLOBS and _keep_blob(store, name, content):
                 added.append(name)
             if kind == SEARCH and search is not None:
                 _write_file(_inside(search, name), content)
-            content.seek(0)
-            hashes[member.name] = _digest(content)
+            hashes[member.name] = content.finish()
         stream = cast("IO[bytes]", archive.fileobj)
         while stream.read(_CHUNK):
             pass
@@ -197,32 +232,22 @@ def _inside(search: Path, name: str) -> Path:
     return target
 
 
-def _write_file(target: Path, content: IO[bytes]) -> None:
+def _write_file(target: Path, content: _Hashed) -> None:
     target.parent.mkdir(0o700, parents=True, exist_ok=True)
     with target.open("xb") as written:
         os.fchmod(written.fileno(), 0o600)
-        shutil.copyfileobj(content, written)
+        shutil.copyfileobj(content, written, _CHUNK)
         written.flush()
         os.fsync(written.fileno())
 
 
-def _keep_blob(store: ObjectStore, sha256: str, content: IO[bytes]) -> bool:
+def _keep_blob(store: ObjectStore, sha256: str, content: _Hashed) -> bool:
     """Keep a file; return whether the store did not have it. Raises: RuntimeError when it is not what its name says."""
-    if _digest(content) != sha256:
-        raise RuntimeError("a file in the backup is damaged")
     with suppress(FileNotFoundError):
         obstore.head(store, blobs.place(sha256))
         return False
-    content.seek(0)
-    blobs.write(store, content)  # type: ignore[arg-type]
+    blobs.write(store, cast("BinaryIO", content))
     return True
-
-
-def _digest(content: IO[bytes]) -> str:
-    digest = hashlib.sha256()
-    while chunk := content.read(_CHUNK):
-        digest.update(chunk)
-    return digest.hexdigest()
 
 
 def _used(connection: psycopg.Connection[Any]) -> list[str]:
@@ -241,7 +266,7 @@ def _read_tables(file: Path, connection: psycopg.Connection[Any], manifest: Mani
     everything = sql.SQL(", ").join(sql.Identifier(name) for name in tables)
     connection.execute(sql.SQL("TRUNCATE {} CASCADE").format(everything))
     missing = set(tables)
-    with _whole(file), tarfile.open(file, "r:gz") as archive:
+    with _whole(file), _opened(file) as archive:
         for member in archive:
             kind, _, name = member.name.partition("/")
             content = archive.extractfile(member) if member.isfile() else None

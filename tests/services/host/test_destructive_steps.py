@@ -24,7 +24,7 @@ import pytest
 from sqlalchemy import insert
 
 from migrations.upgrade import current, migrate, migrating
-from services.host import search_store
+from services.host import restore, search_store
 from services.host.archive import MANIFEST
 from services.host.folder import InstallationFolder
 from services.host.postgres import Postgres
@@ -144,12 +144,45 @@ def test_a_restore_replaces_tables_files_and_search_store(installation: Installa
     assert installation.words() == {"new"}
 
 
+def _bytes_read() -> int:
+    """Return how many bytes this process has read from files."""
+    return int(Path("/proc/self/io").read_text().split()[1])
+
+
+def test_a_restore_reads_the_backup_a_few_times_however_many_files_it_holds(
+    installation: Installation, tmp_path: Path
+) -> None:
+    store = blobs.open_store((installation.home / "blobs").as_uri())
+    for number in range(30):
+        (installation.store / f"segment{number}").write_bytes(os.urandom(200_000))
+        kept = blobs.write(store, os.urandom(200_000))
+        row = {"id": f"f{number}", "tenant_id": "t", "name": "f", "size": kept.size, "sha256": kept.sha256}
+        with psycopg.connect(installation.url) as connection:
+            connection.execute(
+                "INSERT INTO files (id, tenant_id, name, size, sha256, media_type)"
+                " VALUES (%(id)s, %(tenant_id)s, %(name)s, %(size)s, %(sha256)s, 'text/plain')",
+                row,
+            )
+    segments = {path.name: path.read_bytes() for path in installation.store.glob("segment*")}
+    file = tmp_path / "many.backup"
+    assert installation("backup", str(file)).status == 0
+    shutil.rmtree(installation.home / "blobs" / "sha256")
+    before = _bytes_read()
+    manifest = restore.manifest_of(file)
+    restore.read(file, manifest, installation.url, store, InstallationFolder(installation.home), replace=True)
+    read = _bytes_read() - before
+    assert manifest.blobs == len(installation.blobs()) == 31
+    assert {path.name: path.read_bytes() for path in installation.store.glob("segment*")} == segments
+    assert read < 5 * file.stat().st_size
+
+
 BEFORE_COMMIT = [
     ("search_store.prepare", 1), ("restore._inside", 2), ("restore._keep_blob", 1), ("restore._check", 1),
     ("restore._replace_tables", 1), ("upgrade.migrate", 1), ("restore._read_tables", 1), ("upgrade.migrate", 2),
-    ("search_store.mark", 1),
+    ("search_store.mark", 1), ("pathlib.rename", 1),
 ]  # fmt: skip
-AFTER_COMMIT = [("search_store.finish", 2), ("pathlib.rename", 1), ("pathlib.rename", 2), ("shutil.rmtree", 1)]
+#: The first rename is that of the only file.
+AFTER_COMMIT = [("search_store.finish", 2), ("pathlib.rename", 2), ("pathlib.rename", 3), ("shutil.rmtree", 1)]
 
 
 @pytest.mark.slow
