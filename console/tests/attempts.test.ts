@@ -3,12 +3,30 @@ import type { DocumentResult, Job, LlmCall, Prompt } from "../src/api/types";
 import { inputFrom } from "../src/features/job/branch-input";
 import { choicesOf, usedOf } from "../src/features/job/prompt-version";
 import { keptOf, tabOf, tabsOf } from "../src/features/job/tabs";
+import { verdictOfAttempt } from "../src/results/attempt-verdict";
 import { callText, callTurnsOf, undoneOf } from "../src/results/calls";
 import { cellsOf, piecesOf, valuesOf } from "../src/results/cells";
 import { plansOf, planText, reasonsOf } from "../src/results/plans";
+import { attemptsOf } from "../src/results/transform";
 
 const turn = (number: number, proposal: unknown, outcome: unknown) => ({ type: "turn_taken", job_id: "j", seq: number + 2, at: "2026-01-01T00:00:00Z", number, proposal, outcome });
 const query = (more: object = {}) => ({ table: "talks", search_mode: "master", query_text: "vacuum", limit: 10, score_threshold: null, filters: {}, ...more });
+
+describe("an attempt of a transform", () => {
+  test("is no success where something speaks against its result", () => {
+    const reasons = [{ code: "invented_values" as const, message: "These values do not come from the data" }];
+    expect(verdictOfAttempt({ outcome: "result" })).toBe("result");
+    expect(verdictOfAttempt({ outcome: "result", unverified_because: reasons })).toBe("unverified");
+    expect(verdictOfAttempt({ outcome: "error", unverified_because: [] })).toBe("failed");
+  });
+
+  test("tells that also while its job runs", () => {
+    const message = "These values do not come from the data";
+    const running = { id: "j", result: null, error: null } as unknown as Job;
+    const [attempt] = attemptsOf(running, [turn(1, { code: "result = 1" }, { outcome: "result", message: "", seconds: 1, unverified_because: [{ code: "invented_values", message }] })]);
+    expect(verdictOfAttempt(attempt!)).toBe("unverified");
+  });
+});
 
 describe("plans of a search", () => {
   test("are a line for each thing that may change", () => {

@@ -8,7 +8,7 @@ import { stamp } from "../src/shared/values/time";
 import { longestOf, stripOf } from "../src/features/jobs/duration-strip";
 import type { FlowView, Job, TransformResult } from "../src/api/types";
 import { drawn } from "../src/features/flow/canvas/merged-graph";
-import { originsOf, told } from "../src/results/origins";
+import { explainedWords, originsOf, told } from "../src/results/origins";
 
 describe("differences", () => {
   test("a changed line is one taken away and one added, with the numbers of both texts", () => {
@@ -85,12 +85,35 @@ describe("origins", () => {
     code: "# total of amounts\nresult = data.rename(columns={'amt': 'amount'})\nresult['total'] = result['amount'] * 2\nsubtotal = 1",
     table: { columns: [{ name: "city", type: "string" }, { name: "amount", type: "float" }, { name: "total", type: "float" }] },
     inputs: [{ name: "data", columns: [{ name: "city", type: "string" }, { name: "amt", type: "int" }] }],
-    effect: { columns: { renamed: { amt: "amount" } }, sums: { amount: [3, 4] }, nulls: {} },
+    effect: { rows: { before: 3, after: 2 }, columns: { renamed: { amt: "amount" } }, sums: { amount: [3, 4] }, nulls: {} },
   } as unknown as TransformResult;
   test("a column tells its input, what became of it, and the lines that name it", () => {
     expect(originsOf(result).map(told)).toEqual(["from data.city", "from data.amt (int to float, sum 3 to 4); line 2, 3", "made by the code; line 3"]);
-    const lineage = { city: "literal", amount: ["data.amt"], total: ["data.amt"] } as const;
-    expect(originsOf({ ...result, lineage } as unknown as TransformResult).map(({ from }) => from)).toEqual([[], ["data.amt"], ["data.amt"]]);
+    expect(explainedWords({ lineage: {}, explained: null })).toBe("It was not found out which columns depend on which: they are matched by name.");
+  });
+  test("the lineage goes before names: what is a literal, what is made of other columns, what of rows alone", () => {
+    const traced = (lineage: object): string[] => originsOf({ ...result, code: "", lineage } as unknown as TransformResult).map(told);
+    const literal = "made by the code (a literal)";
+    expect(traced({ city: "literal", amount: ["data.amt"], total: ["data.amt", "data.city"] })).toEqual([literal, "from data.amt (int to float, sum 3 to 4)", "from data.amt, data.city"]);
+    expect(traced({ city: ["data"], amount: ["data.city"], total: "literal" })).toEqual(["from the rows of data", "from data.city", literal]);
+  });
+  test("a column is copied only where the effect compared its cells and found them as they were", () => {
+    const city = (effect: object, more: object = {}): string =>
+      told(originsOf({ ...result, code: "", lineage: { city: ["data.city"] }, ...more, effect: { rows: { before: 2, after: 2 }, columns: { changed: {} }, keys: { kept: [] }, ...effect } } as unknown as TransformResult)[0]!);
+    expect(city({})).toBe("copied from data.city");
+    expect(city({ columns: { changed: { city: 1 } } })).toBe("from data.city");
+    expect(city({ rows: { before: 2, after: 1 } })).toBe("from data.city");
+    expect(city({ keys: {} })).toBe("from data.city");
+    expect(city({}, { lineage: { city: ["data.city", "data.amt"] } })).toBe("from data.city, data.amt");
+    expect(city({}, { table: { columns: [{ name: "city", type: "date" }] } })).toBe("from data.city (string to date)");
+  });
+  test("a column may be named like what every object has", () => {
+    const named = { ...result, code: "", lineage: {}, table: { columns: [{ name: "constructor", type: "int" }] } };
+    expect(originsOf(named as unknown as TransformResult).map(told)).toEqual(["made by the code"]);
+  });
+  test("the share that the data explain is all or none only where it is", () => {
+    const lineage = { city: ["data.city"] };
+    expect([1, 0.9999, 0.5, 0.0001, 0].map((explained) => explainedWords({ lineage, explained }).split(" ")[0])).toEqual(["All", "99%", "50%", "1%", "None"]);
   });
 });
 

@@ -30,6 +30,14 @@ DOWN = [
     {"when": {"model": "^limited$"}, "fault": {"kind": "rate_limit", "headers": {"retry-after": "900"}}},
     {"when": {"model": "^broken$"}, "fault": "server_error"},
 ]
+#: A model that insists on a result that does not come from the data.
+INVENTED = [
+    {
+        "when": {"role": "execution.transform", "turn": 1, "any": "invent some"},
+        "reply": '```python\nimport pandas as pd\nresult = pd.DataFrame({"city": ["Utopia"], "n": [5]})\n```',
+    },
+    {"when": {"role": "execution.transform", "any": "invent some"}, "reply": "DONE"},
+]
 
 
 class NotBuilt(Exception):
@@ -107,6 +115,7 @@ def _start(shell: Shell) -> None:
     busy, *others = script["rules"]  # the first provider is busy once; here for each worker, and not for long
     script["rules"] = [
         *DOWN,
+        *INVENTED,
         {"when": busy["when"], "fault": {"kind": "rate_limit", "headers": {"retry-after": "1"}}},
         *others,
     ]

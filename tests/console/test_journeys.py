@@ -106,10 +106,16 @@ def test_a_transform_shows_what_failed_what_was_changed_and_what_it_did(
     assert (lines[0], len(lines), table.value.suggested_filename) == ("month,mean_close,days,volume", 5, "result.csv")
     page.get_by_text("Where the columns come from").click()
     origins = page.get_by_role("region", name="Where the columns come from")
-    expect(origins).to_contain_text("made by the code")
-    expect(origins).to_contain_text("Adj. Close*")
+    for column, source in (
+        ("month", "from data.Date"),
+        ("mean_close", "from data.Adj. Close*"),
+        ("volume", "from data.Volume"),
+    ):
+        expect(origins.get_by_role("row", name=re.compile(f"^{column} "))).to_contain_text(source)
+    expect(origins).not_to_contain_text("made by the code")
+    expect(page.get_by_text("All of the values depend on the data.")).to_be_visible()
     expect(page.get_by_role("region", name="The result").get_by_role("columnheader").first).to_have_attribute(
-        "title", re.compile("made by the code|from data")
+        "title", re.compile(r"^from data\.Date")
     )
     page.get_by_role("tab", name="Input").click()
     asked = page.get_by_role("region", name="What was asked")
@@ -122,6 +128,43 @@ def test_a_transform_shows_what_failed_what_was_changed_and_what_it_did(
         calls = api.get(f"/v1/jobs/{repaired}/llm-calls").json()["items"]
     rows = page.get_by_label("Every model call").locator("tbody tr")
     assert rows.count() == len(calls) > 1, "every call of the ledger has its row"
+
+
+def test_a_column_is_told_as_copied_or_as_made_by_the_code(page: Page, console: Console) -> None:
+    code = "result = data.assign(twice=data.n * 2, source='shop')"
+    job = console.run("transform", task="as told", data=[{"name": "data", "csv": "id,n\n1,5\n2,6\n3,7\n"}], code=code)
+    page.goto(f"/jobs/{job['id']}?tab=result")
+    page.get_by_text("Where the columns come from").click()
+    rows = page.get_by_role("region", name="Where the columns come from").get_by_role("row")
+    expect(rows).to_contain_text(
+        [
+            "copied from data.id",
+            "copied from data.n",
+            "from data.n",
+            "made by the code (a literal)",
+        ]
+    )
+    expect(page.get_by_text("75% of the values depend on the data.")).to_be_visible()
+
+
+def test_an_unverified_result_is_shown_with_its_reasons_and_as_no_success(page: Page, console: Console) -> None:
+    job = console.run("transform", task="invent some", data=[{"name": "data", "csv": "city,n\nRome,1\nOslo,2\n"}])
+    assert job["result"]["status"] == "unverified"
+    page.goto(f"/jobs/{job['id']}?tab=result")
+    expect(page.locator(".tag.warn", has_text="unverified").first).to_be_visible()
+    reason = page.locator(".callout.warn", has_text="nothing proves this result")
+    expect(reason).to_contain_text("The code never reads the data set data")
+    page.get_by_text("Where the columns come from").click()
+    rows = page.get_by_role("region", name="Where the columns come from").get_by_role("row")
+    expect(rows).to_contain_text(["made by the code (a literal)"] * 2)
+    page.get_by_role("tab", name="Attempts").click()
+    attempt = page.get_by_label("Attempt 1", exact=True)
+    expect(attempt.locator(".tag")).to_have_class("tag warn")
+    expect(attempt.locator(".callout.warn")).to_contain_text("The code never reads the data set data")
+    page.goto(f"/transform?job={job['id']}")
+    expect(page.get_by_role("tab", name="○ Attempt 1")).to_be_visible()
+    page.goto("/jobs")
+    expect(page.get_by_role("row", name=re.compile("unverified")).first).to_be_visible()
 
 
 def test_a_turn_is_chosen_in_the_timeline_and_shown_in_every_part(page: Page, repaired: str) -> None:

@@ -6,9 +6,10 @@ import { Tag } from "../shared/values/marks";
 import { count } from "../shared/values/numbers";
 import { DataTable } from "../shared/tables/table";
 import { Checks } from "./checks";
+import { Unverified } from "./unverified";
 import { AssertionMarks, EffectView } from "./effect";
 import { TableDownloads } from "./table-downloads";
-import { originsOf, told, type Origin } from "./origins";
+import { explainedWords, originsOf, told, type Origin } from "./origins";
 import { TableHead } from "../shared/tables/table-head";
 
 /** What a transform gave: the table or plot, what it did to the data, and what holds of it. */
@@ -18,7 +19,7 @@ export function TransformResultView({ jobId, result, onAssert }: { jobId: string
   return (
     <div className="stack">
       {result.status === "best_so_far" ? <p className="callout warn">The budget was spent: this is the best result so far, not a confirmed one.</p> : null}
-      {result.status === "unverified" ? <Unverified reasons={result.unverified_because ?? []} /> : null}
+      {result.status === "unverified" ? <Unverified words="Unverified: the code ran, but nothing proves this result." reasons={result.unverified_because ?? []} /> : null}
       {result.question ? <p className="callout">{visible(result.question)}</p> : null}
       <AssertionMarks checks={result.assertions ?? []} />
       <Checks checks={result.checks ?? []} />
@@ -29,7 +30,7 @@ export function TransformResultView({ jobId, result, onAssert }: { jobId: string
           ) : (
             <DataTable label="The result" columns={result.table.columns} rows={result.table.rows as unknown[][]} total={result.table.row_count} hints={hints} />
           )}
-          <Origins origins={origins} />
+          <Origins origins={origins} words={explainedWords(result)} />
           {result.table.file_id ? <TableDownloads jobId={jobId} /> : null}
         </>
       ) : null}
@@ -41,25 +42,12 @@ export function TransformResultView({ jobId, result, onAssert }: { jobId: string
   );
 }
 
-/** Why a result is not proven. */
-function Unverified({ reasons }: { reasons: NonNullable<TransformResult["unverified_because"]> }) {
-  return (
-    <div className="callout warn">
-      <p>Unverified: the code ran, but nothing proves this result.</p>
-      <ul>
-        {reasons.map((reason, index) => (
-          <li key={index}>{visible(reason.message)}</li>
-        ))}
-      </ul>
-    </div>
-  );
-}
-
 /** The same as the titles of the columns tell, for who has no pointer. */
-function Origins({ origins }: { origins: readonly Origin[] }) {
+function Origins({ origins, words }: { origins: readonly Origin[]; words: string }) {
   return (
     <details>
       <summary>Where the columns come from</summary>
+      {words === "" ? null : <p className="muted">{words}</p>}
       <div className="scroll" tabIndex={0} role="region" aria-label="Where the columns come from">
         <table className="grid-table wide wrap">
           <tbody>

@@ -6,7 +6,9 @@ import { Tag } from "../shared/values/marks";
 import { count } from "../shared/values/numbers";
 import { DataTable } from "../shared/tables/table";
 import { took } from "../shared/values/time";
+import { verdictOfAttempt, VERDICTS } from "./attempt-verdict";
 import { AssertionMarks } from "./effect";
+import { Unverified } from "./unverified";
 
 /** The repair strip: each attempt as what it changed of the one before, under the error that asked for the change. */
 export function RepairStrip({ attempts, chosen = null, below }: { attempts: readonly Iteration[]; chosen?: number | null; below?: (attempt: Iteration) => ReactNode }) {
@@ -42,6 +44,7 @@ interface AttemptProps {
 /** One attempt: what it changed of the code before, what came of it, how the assertions held. `whole`: it stands alone, so nothing of it is told elsewhere. */
 export function AttemptView({ attempts, index, whole = false, chosen = false, children }: AttemptProps) {
   const attempt = attempts[index]!;
+  const verdict = verdictOfAttempt(attempt);
   const before = attempts[index - 1];
   const failed = before !== undefined && before.outcome !== "result";
   const toldBelow = !whole && index + 1 < attempts.length && attempt.outcome !== "result";
@@ -49,7 +52,7 @@ export function AttemptView({ attempts, index, whole = false, chosen = false, ch
     <section className="panel stack" aria-label={`Attempt ${attempt.number}`} data-attempt={attempt.number} data-chosen={chosen}>
       <div className="bar">
         <b>Attempt {attempt.number}</b>
-        <Tag tone={attempt.outcome === "result" ? "good" : "bad"}>{attempt.outcome.replaceAll("_", " ")}</Tag>
+        <Tag tone={VERDICTS[verdict].tone}>{verdict === "unverified" ? verdict : attempt.outcome.replaceAll("_", " ")}</Tag>
         <span className="muted">{took(attempt.seconds)}</span>
       </div>
       {failed ? (
@@ -64,6 +67,7 @@ export function AttemptView({ attempts, index, whole = false, chosen = false, ch
         <Diff before={before.code} after={attempt.code} marked={lineOfError(before)} />
       )}
       <pre className={`mono wrapped ${attempt.outcome === "result" ? "muted" : "bad"}`}>{visible(toldBelow ? attempt.message.split("\n")[0]! : attempt.message)}</pre>
+      {verdict === "unverified" ? <Unverified words="What speaks against it:" reasons={attempt.unverified_because ?? []} /> : null}
       <AssertionMarks checks={attempt.assertions ?? []} />
       {children}
     </section>
@@ -94,6 +98,8 @@ export function attemptsOf(job: Job, events: readonly JobEvent[]): Iteration[] {
         effect: outcome?.effect ?? null,
         table: outcome?.table ?? null,
         assertions: outcome?.assertions ?? [],
+        repaired: outcome?.repaired ?? [],
+        unverified_because: outcome?.unverified_because ?? [],
       };
     })
     .filter((attempt) => attempt.code !== "");

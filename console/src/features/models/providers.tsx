@@ -15,6 +15,9 @@ import { TableHead } from "../../shared/tables/table-head";
 
 type Stats = components["schemas"]["Stats"];
 
+/** Of a breaker; one that is called and only refuses has failed as well. */
+const TONES: Readonly<Record<ProviderState["state"], "good" | "warn" | "bad" | "">> = { closed: "good", half_open: "warn", open: "bad", parked: "bad", refusing: "bad", unconfigured: "" };
+
 /** How each provider fares: its breaker, its last error, and the hours of the last day as a strip. */
 export function Providers({ items }: { items: readonly ProviderState[] }) {
   const admin = useSession()?.scopes.includes("admin") ?? false;
@@ -50,7 +53,7 @@ export function Providers({ items }: { items: readonly ProviderState[] }) {
           <tr key={provider.name}>
             <td>{provider.name}</td>
             <td>
-              <Tag tone={provider.state === "closed" ? "good" : provider.state === "unconfigured" ? "" : provider.state === "half_open" ? "warn" : "bad"}>{provider.state.replace("_", " ")}</Tag>
+              <Tag tone={TONES[provider.state]}>{provider.state.replace("_", " ")}</Tag>
             </td>
             <td>{provider.until ? <When at={provider.until} /> : "–"}</td>
             <td>{visible(provider.last_error ?? "–")}</td>

@@ -2,6 +2,7 @@ import { Tabs } from "@mantine/core";
 import type { Iteration, Job, TransformResult } from "../../api/types";
 import { AttemptTable } from "../../results/attempt-table";
 import { EffectView } from "../../results/effect";
+import { verdictOfAttempt, VERDICTS } from "../../results/attempt-verdict";
 import { AttemptView } from "../../results/transform";
 import { useUrl } from "../../shared/page/url";
 import { NextTask } from "./next-task";
@@ -30,7 +31,7 @@ export function Attempts({ job, attempts, onBranch }: Props) {
       <Tabs.List aria-label="Attempts">
         {attempts.map((each) => (
           <Tabs.Tab key={each.number} value={String(each.number)}>
-            {each.outcome === "result" ? "✓" : "✗"} Attempt {each.number}
+            {VERDICTS[verdictOfAttempt(each)].sign} Attempt {each.number}
           </Tabs.Tab>
         ))}
       </Tabs.List>
