@@ -284,7 +284,7 @@ class Supervision:
                 self._ask_whether_settled()
         elif kind == "end" and self._seal is not None and facts.sealed is None:
             facts.sealed = self._seal.outcome(message.get("outcome"), message.get("seal"), facts.checksum)
-            facts.rejected = facts.sealed is None
+            facts.rejected = facts.rejected or facts.sealed is None
             self._ask_whether_settled()
         elif kind not in _SHOWING:
             facts.rejected, facts.surplus = True, message

@@ -26,7 +26,7 @@ ENDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "never": ("", ""),
     },
     "javascript": {
-        "returns": ("42", "[{ a: 42 }]"),
+        "returns": ("42", ";[{ a: 42 }]"),  # without the semicolon, an index into what the trap ends with
         "raises": ("throw new Error('real')",) * 2,
         "exits": ("process.reallyExit(0)",) * 2,
         "hangs": ("for (;;);",) * 2,
@@ -48,6 +48,7 @@ ENDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "raises": ("SELECT error('real')",) * 2,
         "hangs": ("SELECT count(*) FROM range(10000000) a, range(10000000) b WHERE hash(a.range, b.range) % 7 = 1",)
         * 2,
+        "never": ("", ""),
     },
 }
 
@@ -258,8 +259,15 @@ _R: Sequence[Trap] = [
          "stop(structure(class = c('odd', 'error', 'condition'), list(message = 'x', call = NULL)))", ("never",)),
     Trap("a class of error without a text", "stop(structure(class = c('odd', 'error', 'condition'), list()))", ("never",)),
     Trap("an error option", "options(error = quote(base::quit(status = 0)))"),
-    Trap("functions of base", "for (name in c('tryCatch', 'withCallingHandlers', 'is.null', 'identical')) {\n"
-         "  unlockBinding(name, baseenv()); assign(name, function(...) 0L, envir = baseenv()) }", ("raises",)),
+    *(
+        Trap(name, f"for (name in c({names})) {{\n"
+             "  unlockBinding(name, baseenv()); assign(name, function(...) 0L, envir = baseenv()) }", (end,))
+        for name, names, end in (
+            ("functions of base", "'withCallingHandlers', 'is.null', 'identical'", "raises"),
+            # R compiles by it: the next function that is called often enough crashes R itself, which is then a signal.
+            ("the tryCatch of base", "'tryCatch'", "never"),
+        )
+    ),
     Trap("variables of the kernel", _R_FORGE + "forge(); for (name in c('outcome', 'ended', 'raised', 'reply')) assign(name, 0L, envir = kernel)",
          ("raises",)),
     Trap("functions of the kernel", _R_FORGE + "assign('send', function(message) forge(), envir = kernel)"),

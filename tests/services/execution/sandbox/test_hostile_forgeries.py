@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 
 import pytest
 
@@ -54,6 +55,24 @@ raise ValueError("the code failed")
         assert outcome.table is None
         assert outcome.error is not None
         assert "ValueError: the code failed" in outcome.error.message
+
+
+@pytest.mark.parametrize("kind", ["result", "end", "other"])
+@pytest.mark.parametrize("code", ["42", "throw new Error('real')"])
+def test_56_the_honest_end_does_not_make_up_for_a_frame_read_together_with_it(
+    sandbox: Sandbox, kind: str, code: str
+) -> None:
+    forged = f"""
+process.stdout.write("x\\n");
+Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300); // by now this side is busy with the output
+const body = Buffer.from('{{"t":"{kind}","outcome":0,"seal":"0.0.0.0","nonce":"0"}}');
+const head = Buffer.alloc(4);
+head.writeUInt32BE(body.length);
+require("fs").writeSync(4, Buffer.concat([head, body]));
+"""
+    run = Run("javascript", forged + code)
+    with sandbox.run(run, on_output=lambda _stream, text: time.sleep(1.5 if text.startswith("x") else 0)) as outcome:
+        assert outcome.verdict is Verdict.REJECTED
 
 
 @pytest.mark.parametrize("language", ["python", "javascript", "r"])
