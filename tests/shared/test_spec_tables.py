@@ -25,6 +25,9 @@ ROOT = Path(__file__).parents[2]
 TABLES = {"shared/kinds.py", "shared/languages.py", "shared/llm/vendors/table.py"}
 #: Names of other tables, which are words of this one too.
 OTHER_TABLES = {
+    "services/execution/transform/feedback.py": LANGUAGES,  # in which a model computes a second time
+    "services/execution/transform/normal_form.py": LANGUAGES,  # which spellings of a model's code are the same
+    "services/execution/transform/repairs.py": LANGUAGES,  # what is corrected in a model's code
     "services/stacks": LANGUAGES,  # the technologies of source trees
     "services/search/embed": VENDORS,  # families of embedding models
     "shared/contracts/search.py": VENDORS,
