@@ -307,7 +307,7 @@ def test_status_before_the_first_start_exits_with_5(tmp_path: Path) -> None:
     answers = {output: _host(env, "status", "-o", output) for output in ("text", "json", "env")}
     assert [answer.status for answer in answers.values()] == [5, 5, 5]
     assert json.loads(answers["json"].out)["services"] == []
-    assert "export ASSAY_URL=http://127.0.0.1:8123\n" in answers["env"].out
+    assert answers["env"].out == ""  # nothing that a shell could take for an installation
     assert _host({**_without_servers(), "ASSAY_HOME": str(tmp_path / "none")}, "down").status == 0
 
 

@@ -242,7 +242,7 @@ def test_a_worker_killed_while_it_reads_a_hostile_file_leaves_nothing(
 
 
 def _readers_of(worker: int) -> list[int]:
-    """The processes below this one that run a task with bounds."""
+    """The forks that run a task with bounds, and the server that made them; none while no task runs."""
     parents = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -250,7 +250,9 @@ def _readers_of(worker: int) -> list[int]:
                 parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
     children = [pid for pid, parent in parents.items() if parent == worker]
     with suppress(OSError):
-        return [pid for pid in children if b"shared.bounded_process" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+        servers = [pid for pid in children if b"shared.fork_server" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+        forks = [pid for pid, parent in parents.items() if parent in servers]
+        return [*servers, *forks] if forks else []
     return []
 
 
