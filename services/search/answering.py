@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import JsonValue
 
+from services.search.figures import Figures
 from services.search.llm.chat import StructuredChat
 from services.search.llm.replies import AnswerReply
 from services.search.retrieval.answerability import DOUBTFUL
@@ -15,12 +17,12 @@ from services.search.store.port import TablePart
 from services.search.tables.library import Library, OpenTable
 from services.search.tables.points import point_id
 from services.search.tables.thresholds import Threshold
-from services.search.tables.words import codes
 from shared.contracts.search import Attempt, Citation, Evaluation, Hit, WhyEmpty
 
 Verdict = Literal["found", "weak", "not_found"]
 Hits = Mapping[str, Sequence[Hit]]
 ThresholdOf = Callable[[str], Threshold | None]
+_MARKS = re.compile(r"^\s*(?:[-*\u2022]\s+)?\d{1,3}[.)]\s+|\[\d{1,3}(?:,\s*\d{1,3})*\]")
 _SHOWN_HITS = 10  # per table, to the model
 _SNIPPET = 500
 _NAMED_HITS = 3  # per table, in an answer without a model
@@ -81,10 +83,15 @@ def _supported(reply: AnswerReply, question: str, known: Mapping[tuple[str, str]
     kept = []
     for sentence in said:
         records = [known[key] for cited in sentence.citations if (key := (cited.table, cited.id)) in known]
-        if records and codes(sentence.text) <= codes("\n".join([*records, question])):
+        if records and Figures.of("\n".join([*records, question])).hold(Figures.of(_without_marks(sentence.text))):
             kept.append(sentence.text.strip())
     joint = "\n" if any(text.startswith(("-", "*")) for text in kept) else " "
     return joint.join(kept), len(said) - len(kept)
+
+
+def _without_marks(text: str) -> str:
+    """The sentence without what numbers it, or points to its sources."""
+    return _MARKS.sub(" ", text)
 
 
 def texts_of(library: Library, tables: Mapping[str, OpenTable], hits: Hits) -> dict[tuple[str, str], str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -44,6 +44,25 @@ class Search:
         return _SearchRun(self._library, self._latencies, context, request, info).result()
 
 
+class _Named(Mapping[str, OpenTable]):
+    """The tables that a search may go to: those that the caller named, in every attempt, unless it may be relaxed."""
+
+    def __init__(self, tables: Mapping[str, OpenTable], request: SearchInput) -> None:
+        self._tables = tables
+        self._names = None if request.relax_filters or not request.tables else tuple(request.tables)
+
+    def __getitem__(self, name: str) -> OpenTable:
+        if self._names is not None and name not in self._names:
+            raise KeyError(name)
+        return self._tables[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tables if self._names is None else self._names)
+
+    def __len__(self) -> int:
+        return len(self._tables if self._names is None else self._names)
+
+
 class _SearchRun:
     """One search."""
 
@@ -63,7 +82,7 @@ class _SearchRun:
         self._runner = QueryRunner(self._engine, self._tables, library.store.concurrent, context.cancelled)
         self._reflector = Reflector(
             request,
-            self._tables,
+            _Named(self._tables, request),
             self._engine,
             self._ledger,
             rewrites=lambda: library.catalog.rewrites(info.tenant_id, info.id),

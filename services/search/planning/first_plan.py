@@ -10,8 +10,8 @@ from pydantic import JsonValue
 
 from services.search.llm.chat import StructuredChat
 from services.search.llm.replies import PlanReply, ProposedQuery, ReplannedQuery
-from services.search.queries.filters import conditions
-from services.search.queries.query import LONGEST_TEXT, MOST_HITS, Mode, Query, combined
+from services.search.queries.filters import conditions, meant
+from services.search.queries.query import LONGEST_TEXT, MOST_HITS, Label, Mode, Query, combined
 from services.search.retrieval.engine import SearchEngine
 from services.search.tables.library import OpenTable
 from shared.contracts.search import Filters, PlannedQuery, SearchInput
@@ -20,6 +20,8 @@ from shared.llm.chat import ChatMessage
 
 MOST_QUERIES = 20
 _HISTORY = 5
+_EXACT: Label = "exact"
+_RELAXED: Label = "relaxed"
 
 
 @dataclass(frozen=True)
@@ -107,16 +109,17 @@ def query_of(
     if not 1 <= limit <= MOST_HITS:
         warnings.append(f"The model asked for more or fewer hits than a query gives (1 to {MOST_HITS}).")
         limit = min(max(limit, 1), MOST_HITS)
-    threshold, own = None, {}
+    threshold, own, label = None, {}, _EXACT
     if isinstance(proposed, ProposedQuery):
         threshold = proposed.score_threshold
         own = fitting(proposed.filters, table)
         if len(own) < len(proposed.filters):
             warnings.append("The model used a filter that does not fit the table; it was ignored.")
+            label = _RELAXED
     filters = combined(fitting(request.filters, table) if request.relax_filters else request.filters, own)
     cut = threshold is not None
     hard = hard_filters(request)
-    return Query(proposed.table, proposed.search_mode, text, limit, threshold, filters, cut=cut, hard=hard)
+    return Query(proposed.table, proposed.search_mode, text, limit, threshold, filters, cut=cut, hard=hard, label=label)
 
 
 def hard_filters(request: SearchInput) -> tuple[tuple[str, JsonValue], ...]:
@@ -140,12 +143,14 @@ def too_many(queries: int) -> str:
 
 
 def fitting(filters: Filters, table: OpenTable) -> Filters:
-    """The filters whose field the table has, with a value that fits it."""
+    """The filters whose field the table has, with a value that fits it or clearly means one that does."""
     kept: Filters = {}
     for name, value in filters.items():
         with suppress(UnknownField, InvalidRequest):
-            conditions({name: value}, table.spec.fields, table.name)
-            kept[name] = value
+            kind = table.spec.fields.get(name)
+            own = value if kind is None else meant(value, kind)
+            conditions({name: own}, table.spec.fields, table.name)
+            kept[name] = own
     return kept
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import TypeAlias
 
 from pydantic import JsonValue
@@ -14,7 +16,12 @@ from shared.errors import InvalidRequest, UnknownField
 
 Scalar: TypeAlias = "str | int | float | bool"
 _BOUNDS = ("gte", "lte", "gt", "lt")
+_TRUTH: Mapping[str, bool] = {
+    **dict.fromkeys(("true", "yes", "1", "1.0"), True),
+    **dict.fromkeys(("false", "no", "0", "0.0"), False),
+}
 _MOST_VALUES = 1000
+_MAX_DIGITS = 40
 
 
 @dataclass(frozen=True)
@@ -66,6 +73,8 @@ def _condition(name: str, value: JsonValue, fields: Mapping[str, FieldType], tab
     if isinstance(value, dict):
         return _range(name, key, value, kind)
     values = value if isinstance(value, list) else [value]
+    if kind == "datetime" and len(values) == 1 and _is_day(values[0]):
+        return _range(name, key, {"gte": values[0], "lte": values[0]}, kind)
     if not 1 <= len(values) <= _MOST_VALUES:
         raise _misfit(name, f"takes 1 to {_MOST_VALUES} values")
     return AnyOf(key, kind, tuple(typed(name, each, kind) for each in values))
@@ -79,7 +88,30 @@ def _range(name: str, key: str, bounds: Mapping[str, JsonValue], kind: FieldType
         raise _misfit(name, "takes a range with the bounds gte, lte, gt and lt")
     # A bound of an integer may lie between two integers.
     bound_kind: FieldType = "float" if kind == "integer" else kind
-    return Range(key, kind, **{bound: typed(name, value, bound_kind) for bound, value in bounds.items()})
+    named = bounds if kind != "datetime" else _whole_days(name, bounds)
+    return Range(key, kind, **{bound: typed(name, value, bound_kind) for bound, value in named.items()})
+
+
+def _whole_days(name: str, bounds: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Bounds where a day without a time means all of it: up to it is before the next one, after it from the next on."""
+    meant: dict[str, JsonValue] = {}
+    for bound, value in bounds.items():
+        if bound in ("lte", "gt") and _is_day(value):
+            meant["lt" if bound == "lte" else "gte"] = _next_day(name, str(value))
+        else:
+            meant.setdefault(bound, value)
+    return meant
+
+
+def _is_day(value: JsonValue) -> bool:
+    return isinstance(value, str) and re.fullmatch(r"\d{4}-?\d{2}-?\d{2}", value.strip()) is not None
+
+
+def _next_day(name: str, text: str) -> str:
+    try:
+        return (date.fromisoformat(text.strip()) + timedelta(days=1)).isoformat()
+    except (ValueError, OverflowError):
+        raise _misfit(name, "takes a date or a time as in RFC 3339") from None
 
 
 def typed(name: str, value: JsonValue, kind: FieldType) -> Scalar:
@@ -88,19 +120,74 @@ def typed(name: str, value: JsonValue, kind: FieldType) -> Scalar:
     Raises: InvalidRequest.
     """
     match kind, value:
-        case "bool", bool():
-            return value
-        case "integer", int() if not isinstance(value, bool) and abs(value) < 2**63:
-            return value
-        case "integer", float() if value.is_integer() and abs(value) < 2**53:
-            return int(value)
-        case "float", int() | float() if not isinstance(value, bool) and abs(value) < 1e308:
-            return float(value)
-        case "datetime", str():
-            return _time(name, value)
-        case (("keyword" | "text"), str()):
-            return value
+        case "bool", bool() as truth:
+            return truth
+        case "integer", int() as whole if not isinstance(whole, bool) and abs(whole) < 2**63:
+            return whole
+        case "integer", float() as number if number.is_integer() and abs(number) < 2**53:
+            return int(number)
+        case "float", int() | float() as number if not isinstance(number, bool) and abs(number) < 1e308:
+            return float(number)
+        case "datetime", str() as moment:
+            return _time(name, moment)
+        case (("keyword" | "text"), str() as text):
+            return text
     raise _misfit(name, f"takes a value that is {_article(kind)}")
+
+
+def meant(value: JsonValue, kind: FieldType) -> JsonValue:
+    """What files and models mean by a value: a number or a truth value that is text, or text that is a number."""
+    if isinstance(value, dict):
+        return {bound: meant(each, kind) for bound, each in value.items()}
+    if isinstance(value, list):
+        return [meant(each, kind) for each in value]
+    if kind in ("keyword", "text"):
+        return _as_text(value)
+    if kind == "bool" and not isinstance(value, bool):
+        return _TRUTH.get(str(value).strip().lower(), value)
+    if kind in ("integer", "float") and isinstance(value, str):
+        number = number_of(value)
+        return value if number is None else number
+    return value
+
+
+def _as_text(value: JsonValue) -> JsonValue:
+    """A code that was taken for a number: pandas makes 4433.0 of it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return str(int(value))
+    return str(value) if isinstance(value, int | float) else value
+
+
+def number_of(text: str) -> int | float | None:
+    """A number whose meaning is certain; None for 1,299, which may be either."""
+    plain = text.strip().replace("\u2212", "-")
+    if re.fullmatch(r"[-+]?\d+", plain):
+        return int(plain) if len(plain) < _MAX_DIGITS else None
+    for shape, thousands, decimal in _WRITTEN:
+        if shape.fullmatch(plain):
+            return float(plain.replace(thousands, "").replace(decimal, "."))
+    try:
+        number = float(plain)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) and "_" not in plain else None
+
+
+def _written() -> Iterator[tuple[re.Pattern[str], str, str]]:
+    """How numbers are written, with what stands between thousands and before decimals."""
+    for thousands, decimal in ((",", "."), (".", ","), *((blank, sign) for blank in " \u00a0\u202f'" for sign in ",.")):
+        between, point = re.escape(thousands), re.escape(decimal)
+        grouped = rf"[-+]?\d{{1,3}}(?:{between}\d{{3}})+"
+        yield re.compile(rf"{grouped}{point}\d+|{grouped}{between}\d{{3}}"), thousands, decimal
+        if thousands not in ",.":
+            yield re.compile(grouped), thousands, decimal
+        if decimal == ",":
+            yield re.compile(r"[-+]?\d*,(?:\d{1,2}|\d{4,})"), thousands, decimal
+
+
+_WRITTEN = tuple(_written())
 
 
 def _time(name: str, text: str) -> str:

@@ -7,8 +7,9 @@ import csv
 import io
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import BinaryIO, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, BinaryIO, Literal, TypeAlias, get_args
 
 from pydantic import JsonValue
 
@@ -16,6 +17,9 @@ from services.search.records import schedule
 from services.search.records.shape import Raw, Refused, from_row
 from shared.contracts.search import RecordMapping, TableSpec
 from shared.errors import InvalidRequest, UnreadableFile
+
+if TYPE_CHECKING:
+    from _csv import Reader
 
 Format: TypeAlias = Literal["jsonl", "json", "csv", "parquet", "pentabarf", "pretalx"]
 Item = Raw | Refused
@@ -168,21 +172,59 @@ def _no_constant(name: str) -> float:
 
 
 def _csv(stream: BinaryIO, needed: Sequence[str]) -> Iterator[Item]:
-    text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+    encoding = _encoding(stream)
+    errors = "replace" if encoding == "cp1252" else "strict"
+    text = io.TextIOWrapper(stream, encoding=encoding, errors=errors, newline="")
     try:
         sample = text.read(_SNIFFED)
         text.seek(0)
         delimiter = _delimiter(sample)
         csv.field_size_limit(_MOST_LINE)
-        reader = csv.DictReader(text, delimiter=delimiter)
-        _check_columns("CSV", reader.fieldnames or [], needed)
-        for row in reader:
-            if None in row or None in row.values():
-                yield Refused("wrong_columns", f"line {reader.line_num} has another number of columns than the header")
+        reader = csv.reader(text, delimiter=delimiter, strict=True)
+        _, names = next(_numbered(reader), (1, []))
+        _check_columns("CSV", names, needed)
+        for line, row in _numbered(reader):
+            if len(row) != len(names):
+                yield Refused("wrong_columns", f"line {line} has {len(row)} columns, the header has {len(names)}")
             else:
-                yield row
+                yield dict(zip(names, row, strict=True))
     finally:
         text.detach()
+
+
+def _numbered(reader: Reader) -> Iterator[tuple[int, list[str]]]:
+    """Rows that are not blank, with the line that each begins in. Raises: UnreadableFile, which names that line."""
+    while True:
+        line = reader.line_num + 1
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            reason = "its quoted cell is not closed" if "end of data" in str(error) else str(error)
+            raise UnreadableFile(f"line {line} of the CSV file cannot be read: {reason}") from None
+        if row:
+            yield line, row
+
+
+def _encoding(stream: BinaryIO) -> str:
+    """UTF-8, UTF-16 where it begins with its mark, else windows-1252, in which every byte is some letter."""
+    stream.seek(0)
+    head = stream.read(2)
+    if head in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        stream.seek(0)
+        return "utf-16"
+    stream.seek(0)
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        while chunk := stream.read(_SNIFFED):
+            decoder.decode(chunk)
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return "cp1252"
+    finally:
+        stream.seek(0)
+    return "utf-8-sig"
 
 
 def _check_columns(kind: str, names: Sequence[str | None], needed: Sequence[str]) -> None:
@@ -191,6 +233,9 @@ def _check_columns(kind: str, names: Sequence[str | None], needed: Sequence[str]
     if missing := [name for name in needed if name.lower() not in known]:
         shown = ", ".join(str(name) for name in names[:50])[:500]
         raise UnreadableFile(f"the {kind} file has no column named {missing[0][:100]}; it has {shown}")
+    twice = [name for name, count in Counter(name for name in names if name).items() if count > 1]
+    if twice:
+        raise UnreadableFile(f"the {kind} file has two columns named {twice[0][:100]}: give each a name of its own")
 
 
 def _delimiter(sample: str) -> str:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pydantic import JsonValue, ValidationError
 
-from services.search.queries.filters import typed
+from services.search.queries.filters import meant, typed
 from shared.contracts.search import FieldType, Record, RecordMapping, TableSpec
 from shared.errors import InvalidRequest
 
@@ -72,16 +71,26 @@ def from_row(row: Raw, spec: TableSpec, mapping: RecordMapping | None = None) ->
         if name.startswith("facets.") or name in spec.facets:
             facets[name.removeprefix("facets.")] = _text(value)
         else:
-            field = name.removeprefix("fields.")
+            field = _field_name(name.removeprefix("fields."), row, spec)
             fields[field] = _parsed(value, spec.fields.get(field))
     return {**out, "facets": facets, "fields": fields}
+
+
+def _field_name(name: str, row: Raw, spec: TableSpec) -> str:
+    """The declared field that a column is; capitals do not count where only one column can be meant."""
+    if name in spec.fields:
+        return name
+    declared = [field for field in spec.fields if field.lower() == name.lower() and field not in row]
+    rivals = [key for key in row if key.strip().removeprefix("fields.").lower() == name.lower()]
+    return declared[0] if len(declared) == 1 and len(rivals) == 1 else name
 
 
 def _by_name(row: Raw, spec: TableSpec) -> tuple[dict[str, JsonValue], set[str]]:
     """The record's own parts, and the columns that they come from."""
     lower = {key.strip().lower(): key for key in row}
-    out: dict[str, JsonValue] = {"id": row.get(lower.get("id", "id"))}
-    taken = {lower.get("id", "id")}
+    own = lower.get("id") or lower.get("_id", "id")
+    out: dict[str, JsonValue] = {"id": row.get(own)}
+    taken = {own}
     for target, names in _ALIASES.items():
         # A column that the table declares as its own is that, whatever it is called.
         chosen = next((lower[name] for name in names if name in lower and not _declared(lower[name], spec)), None)
@@ -169,9 +178,9 @@ def _field(name: str, value: JsonValue, kind: FieldType | None) -> JsonValue:
     if value is None:
         return None
     if isinstance(value, list):
-        items: list[JsonValue] = [typed(name, item, kind) for item in value if item is not None]
+        items: list[JsonValue] = [typed(name, meant(item, kind), kind) for item in value if item is not None]
         return items
-    return typed(name, value, kind)
+    return typed(name, meant(value, kind), kind)
 
 
 def _check_numbers(name: str, value: JsonValue) -> None:
@@ -185,19 +194,8 @@ def _check_numbers(name: str, value: JsonValue) -> None:
 
 def _parsed(value: JsonValue, kind: FieldType | None) -> JsonValue:
     """A value of a text file as the declared type where it reads as one; what does not is refused later."""
-    if not isinstance(value, str) or kind is None:
-        return value
-    text = value.strip()
-    try:
-        if kind == "integer":
-            return int(text)
-        if kind == "float" and math.isfinite(float(text)):
-            return float(text)
-    except ValueError:
-        return value
-    if kind == "bool" and text.lower() in ("true", "false", "yes", "no", "1", "0"):
-        return text.lower() in ("true", "yes", "1")
-    return text if kind == "datetime" else value
+    own = value.strip() if isinstance(value, str) and kind not in (None, "keyword", "text") else value
+    return own if kind is None else meant(own, kind)
 
 
 def _missing(value: JsonValue) -> bool:

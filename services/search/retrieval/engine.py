@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic import JsonValue
 
 from services.search.embed.port import Vectors
+from services.search.figures import asked_codes, codes_as_written, holds_code
 from services.search.queries import filters
 from services.search.queries.filters import Among, AnyOf, Conditions
 from services.search.queries.query import Query
@@ -167,18 +168,38 @@ class SearchEngine:
         limit = max(_LEAST_RETRIEVED, query.limit * 2)
         retrieved = self._retrieve(table, TablePart.MASTER, query, query.text, limit, conditions)
         cosines = retrieved.cosines
+        codes = asked_codes(query.text)
+        holders = self._holders(table, query, codes, conditions)
         if retrieved.keyword_only:
             scores = retrieved.saturated
         else:
-            if max(cosines.values(), default=0.0) < self.threshold(query):
+            if not holders and max(cosines.values(), default=0.0) < self.threshold(query):
                 return []
             bucket = table.bucket(TablePart.MASTER)
             scores = feedback.scores(self._store, bucket, self._library.question(table, query.text), retrieved)
         ranked = ranking.ordered(scores, cosines)
         order, weak = self._listed(table, query, ranked, cosines)
+        if codes:  # they cannot be reworded: what holds them answers, and nothing else does
+            order = [*holders, *(key for key in order if key not in holders)][: query.limit]
+            scores = {**dict.fromkeys(holders, max(scores.values(), default=1.0)), **scores}
+            weak = set(order).difference(holders)
         payloads = self._store.payloads(table.bucket(TablePart.MASTER), order, _KEYS)
         existing = [key for key in order if key in payloads]  # some may have been deleted meanwhile
         return [_match(payloads[key], scores[key], cosines.get(key), key in weak, ()) for key in existing]
+
+    def _holders(self, table: OpenTable, query: Query, codes: Collection[str], conditions: Conditions) -> list[str]:
+        """Points whose text holds every code that is asked for, best by n-grams."""
+        if not codes or query.cut:  # a threshold that was chosen is the caller's to lower
+            return []
+        bucket = table.bucket(TablePart.MASTER)
+        ngrams = table.words(TablePart.MASTER).query_ngrams(" ".join(codes_as_written(query.text)))
+        [points] = search_each(self._store, bucket, NearestQuery(ngrams, _LEAST_RETRIEVED, conditions))
+        payloads = self._store.payloads(bucket, [point.id for point in points], (*_KEYS, "text", "facets"))
+        return [
+            point.id
+            for point in points
+            if point.id in payloads and all(holds_code(_whole_text(payloads[point.id]), code) for code in codes)
+        ]
 
     def _listed(
         self, table: OpenTable, query: Query, ranked: Sequence[str], cosines: Mapping[str, float]
@@ -293,6 +314,13 @@ class SearchEngine:
 
 def part_of(query: Query) -> TablePart:
     return TablePart.MASTER if query.mode == "master" else TablePart.FACETS
+
+
+def _whole_text(payload: Payload) -> str:
+    """All that a record says of itself."""
+    fields = payload.get("fields")
+    own = [str(value) for value in fields.values()] if isinstance(fields, dict) else []
+    return "\n".join([str(payload["record"]), full_text(payload), *own])
 
 
 def _match(

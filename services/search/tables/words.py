@@ -138,11 +138,6 @@ def has_code(text: str) -> bool:
     return bool(_CODE.search(text))
 
 
-def codes(text: str) -> frozenset[str]:
-    """The words with a digit, without the signs in them, in small letters."""
-    return frozenset(_SIGNS.sub("", code).lower() for code in _CODE.findall(text))
-
-
 def _joined(text: str) -> str:
     return _CODE.sub(lambda code: _SIGNS.sub("", code[0]), text[:LONGEST])
 

@@ -194,7 +194,12 @@ def _call(number: int, item: Mapping[str, JsonValue], name_key: str, known: Know
         skipped = {*_ENVELOPE, *_PARAMS, name_key, "tool_call_id", "call_id", *(("id",) if own_id else ())}
         params = {each: value for each, value in item.items() if each not in skipped}
     fitted = known.fitted(name, params)
-    usual = key in ("input", "params", None) and fitted == params == item.get(key or "", {}) and name == written
+    usual = (
+        name_key == "name"
+        and key in ("input", "params", None)
+        and fitted == params == item.get(key or "", {})
+        and name == written
+    )
     taken = (
         isinstance(given, (str, int)) and not isinstance(given, bool) and given != "" and (own_id or key is not None)
     )

@@ -52,7 +52,8 @@ def test_a_late_model_loses_its_step_and_is_asked_the_next(service: MemorySearch
 
 def test_a_model_that_is_late_twice_is_asked_no_more(service: MemorySearchService) -> None:
     held = job(plan=late, reflect=late)
-    result = service.search("elephant housekeeping in zoos of faraway cities", job=held, tables=["sessions"])
+    text = "elephant housekeeping in zoos of faraway cities"
+    result = service.search(text, job=held, tables=["sessions"], relax_filters=True)
     assert len(result.attempts) == 3  # the retries went on without it
     assert [request.role for request in held.llm.requests] == ["search.plan", "search.reflect"]
     planned, reflected, left_out = held.report.warnings

@@ -460,8 +460,7 @@ def test_a_code_is_found_where_it_stands_however_similar_that_is(empty: MemorySe
     job.llm.scripts["search.reflect"] = "never asked"
     result = empty.search("q", job=job, plan=plan(code))
     assert (result.verdict, ids(result)) == ("found", ["pump"])
-    assert (result.hits["sessions"][0].label, result.attempts[1].strategy) == ("relaxed", "mechanical")
-    assert result.attempts[1].queries[0].score_threshold is None
+    assert (result.hits["sessions"][0].label, len(result.attempts)) == ("exact", 1)
     assert job.llm.asked("search.reflect") == 0
 
 
@@ -512,3 +511,33 @@ def test_far_above_the_threshold_no_words_are_needed() -> None:
     assert [mark.words_needed(cosine, roomy=True) for cosine in (0.3, 0.375, 0.45)] == pytest.approx([0.5, 0.25, 0])
     assert mark.words_needed(0.29) > 1
     assert Threshold(floor=0.3, usual=0.3).words_needed(0.3) == 0
+
+
+def test_named_tables_hold_in_every_attempt(empty: MemorySearchService) -> None:
+    empty.catalog.create("tenant", "c", {"faq": {}, "salaries": {}})
+    empty.ingest("faq", [{"id": "f1", "name": "Lunch", "text": "The canteen opens at noon."}])
+    empty.ingest("salaries", [{"id": "s1", "name": "Salary", "text": "The director earns 250000 euros a year."}])
+    question = "director earns 250000 euros a year"
+    for reflection in (True, False):
+        result = empty.search(question, tables=["faq"], reflection=reflection)
+        assert "salaries" not in {query.table for attempt in result.attempts for query in attempt.queries}
+        assert "salaries" not in result.hits
+    assert "salaries" in empty.search(question, tables=["faq"], relax_filters=True).hits
+    assert "salaries" in empty.search(question).hits
+
+
+def test_a_code_is_answered_by_what_holds_it_and_by_nothing_else(empty: MemorySearchService) -> None:
+    def pads(number: int) -> dict[str, Any]:
+        text = f"Cross references: {300000 + 7 * number}D{number % 10}, pads for passenger cars, with wear sensor."
+        return {"id": f"f{number}", "name": f"Brake pad set {number}", "text": text}
+
+    empty.catalog.create("tenant", "c", {"parts": {}})
+    own = {"id": "sku1", "name": "Disc", "text": "Article 311992D3, ISBN 978-952-51-5799-1, mail jane@parts.example"}
+    empty.ingest("parts", [*map(pads, range(60)), own])
+    for question in ("311992D3", "sku 311992d3", "ISBN 9789525157991", "who is jane@parts.example?"):
+        result = empty.search(question)
+        assert result.verdict == "found", question
+        assert (result.hits["parts"][0].id, result.hits["parts"][0].weak) == ("sku1", False), question
+        assert all(hit.weak for hit in result.hits["parts"][1:]), question
+    for question in ("311992D4", "ISBN 9789525157992", "brake pad set 300000D9", "mail john@parts.example"):
+        assert empty.search(question).verdict != "found", question

@@ -273,3 +273,51 @@ def test_ids_made_from_rows_are_the_same_again(format: str, content: bytes) -> N
     assert first["id"] != second["id"]
     assert mapped(content, format, name="title")[0]["id"] == first["id"]
     assert isinstance(record(first, SPEC), Record)
+
+
+def taken(content: str | bytes, name: str = "auto") -> list[Record | Refused]:
+    stream = io.BytesIO(content.encode() if isinstance(content, str) else content)
+    return [item if isinstance(item, Refused) else record(item, SPEC) for item in read(stream, name, "t", SPEC)]
+
+
+@pytest.mark.parametrize(
+    ("content", "fields"),
+    [
+        ("id;name;price\n1;Pumpe;19,99\n2;Rad;1.299,00\n", [{"price": 19.99}, {"price": 1299.0}]),
+        ("id,name,seats\n1,a,1.0\n2,b,4433.0\n", [{"seats": 1}, {"seats": 4433}]),
+        (
+            '{"id": "1", "name": "a", "track": 4433}\n{"id": "2", "name": "b", "track": 4433.0}\n',
+            [{"track": "4433"}] * 2,
+        ),
+        ('{"ID": "1", "Name": "a", "Price": "5"}\n', [{"price": 5.0}]),
+        ('{"_id": "1", "name": "a", "seats": "1.0"}\n', [{"seats": 1}]),
+        ('{"id": 1, "name": "a", "live": "yes"}\n', [{"live": True}]),
+    ],
+)
+def test_dirty_values_whose_meaning_is_certain_are_taken(content: str, fields: list[dict[str, Any]]) -> None:
+    records = taken(content)
+    assert [item.fields for item in records if isinstance(item, Record)] == fields
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16", "utf-8-sig", "utf-8"])
+def test_a_table_is_read_in_the_encodings_that_people_have(encoding: str) -> None:
+    [item] = taken("id,name\n1,Café\n".encode(encoding))
+    assert isinstance(item, Record)
+    assert item.name == "Café"
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (
+            'id\tname\ttext\n10\ta\t"Paper stuck says\n11\tb\tc\n',
+            "line 2 of the CSV file cannot be read: its quoted cell",
+        ),
+        ('id,name\n1,a\n2,"b\n3,c\n', "line 3 of the CSV file"),
+        ('id,name\n1,"x \\"y\\" z"\n', "line 2 of the CSV file"),
+        ("id,name,name\n1,a,b\n", "two columns named name"),
+    ],
+)
+def test_a_row_is_a_row_or_the_file_is_refused_with_the_line(content: str, why: str) -> None:
+    with pytest.raises(UnreadableFile, match=why):
+        taken(content, "csv")
