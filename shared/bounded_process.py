@@ -57,6 +57,10 @@ class BoundExceeded(Exception):
     """The task took more than it may, or broke; the text says which in plain words."""
 
 
+class TaskLost(Exception):
+    """The process could not be started, or its server was ended: nothing is known about what it was given."""
+
+
 class Cancelled(Exception):
     """The caller no longer wants the output."""
 
@@ -66,20 +70,20 @@ def run(
 ) -> JsonValue:
     """Have ``task`` read ``source`` and write ``output``, which are real files; return what it says.
 
-    Raises: BoundExceeded, Cancelled.
+    Raises: BoundExceeded, TaskLost, Cancelled.
     """
     with _start(task, bounds, [source.fileno(), output.fileno()]) as connection:
         return _answer(_exchanged(connection, argument, bounds, cancelled))
 
 
 def call(task: ValueTask, argument: JsonValue, bounds: Bounds) -> JsonValue:
-    """Return what ``task`` makes of the argument. Raises: BoundExceeded."""
+    """Return what ``task`` makes of the argument. Raises: BoundExceeded, TaskLost."""
     with _start(task, bounds, []) as connection:
         return _answer(_exchanged(connection, argument, bounds, Flag()))
 
 
 async def call_async(task: ValueTask, argument: JsonValue, bounds: Bounds) -> JsonValue:
-    """Return what ``task`` makes of the argument; a caller that is cancelled ends it. Raises: BoundExceeded."""
+    """Return what ``task`` makes of the argument; a caller that is cancelled ends it. Raises: as ``call``."""
     async with started(task, argument, bounds) as process:
         return await process.answer()
 
@@ -92,7 +96,7 @@ class BoundedProcess:
         self._bounds = bounds
 
     async def answer(self) -> JsonValue:
-        """What the task returns. Raises: BoundExceeded."""
+        """What the task returns. Raises: BoundExceeded, TaskLost."""
         received = bytearray()
         loop = asyncio.get_running_loop()
         try:
@@ -103,7 +107,7 @@ class BoundedProcess:
         except TimeoutError:
             raise BoundExceeded(_TOO_LONG) from None
         except ConnectionError:
-            raise BoundExceeded(_BROKEN) from None
+            raise TaskLost("the process that ran it was ended") from None
         return _answer(received)
 
     def kill(self) -> None:
@@ -118,7 +122,7 @@ async def started(
 ) -> AsyncIterator[BoundedProcess]:
     """Begin a task; it is killed at the end. ``files``: descriptors of its input and its output, or none.
 
-    Raises: BoundExceeded.
+    Raises: TaskLost.
     """
     with await asyncio.to_thread(_start, task, bounds, files) as connection:
         connection.setblocking(False)
@@ -128,7 +132,7 @@ async def started(
 
 
 def _start(task: FileTask | ValueTask, bounds: Bounds, files: Sequence[int]) -> socket.socket:
-    """The caller's end of the task's socket; the process ends when it is closed. Raises: BoundExceeded."""
+    """The caller's end of the task's socket; the process ends when it is closed. Raises: TaskLost."""
     ours, theirs = socket.socketpair()
     name = task.split(":") if isinstance(task, str) else [task.__module__, task.__name__]
     request = json.dumps({"task": name, "bounds": asdict(bounds)}).encode()
@@ -137,7 +141,7 @@ def _start(task: FileTask | ValueTask, bounds: Bounds, files: Sequence[int]) -> 
             _SERVERS.send(request, [theirs.fileno(), *files])
         except OSError:
             ours.close()
-            raise BoundExceeded("no process can be started for it") from None
+            raise TaskLost("no process could be started") from None
     return ours
 
 
@@ -217,7 +221,7 @@ def _exchanged(connection: socket.socket, argument: JsonValue, bounds: Bounds, c
             continue
         except ConnectionError:  # it has ended already: its status says why
             if not message:
-                raise BoundExceeded(_BROKEN) from None
+                raise TaskLost("the process that ran it was ended") from None
             message = memoryview(b"")
             continue
         if not chunk:
@@ -232,16 +236,16 @@ def _check_size(received: bytearray, bounds: Bounds) -> None:
 
 
 def _answer(received: bytearray) -> JsonValue:
-    """Raises: BoundExceeded."""
+    """Raises: BoundExceeded, TaskLost."""
     _check(bytes(received[-STATUS.size :]))
     answer: JsonValue = json.loads(received[LENGTH.size : -STATUS.size])
     return answer
 
 
 def _check(status: bytes) -> None:
-    """Raises: BoundExceeded unless the task came to its end."""
+    """Raises: BoundExceeded unless the task came to its end; TaskLost when nothing says how it ended."""
     if len(status) < STATUS.size:
-        raise BoundExceeded(_BROKEN)
+        raise TaskLost("the process that ran it was ended")
     code = STATUS.unpack(status)[0]
     if code != 0:
         raise BoundExceeded(_REASONS.get(code, _BROKEN))

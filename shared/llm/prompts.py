@@ -17,10 +17,10 @@ from sqlalchemy.dialects.postgresql import insert
 
 import shared
 from shared import bounded_process
-from shared.bounded_process import BoundExceeded
+from shared.bounded_process import BoundExceeded, TaskLost
 from shared.contracts.models import Gate, Prompt, PromptVariables
 from shared.db import writing
-from shared.errors import DatabaseUnavailable, InvalidRequest, NotFound, PreconditionFailed
+from shared.errors import DatabaseUnavailable, InvalidRequest, NotFound, Overloaded, PreconditionFailed
 from shared.kinds import KINDS
 from shared.llm import templates
 from shared.llm.cached_value import Fresh
@@ -209,6 +209,8 @@ class PromptRegistry:
         argument: JsonValue = {"text": text, "default": self.default(key)}
         try:
             templates.answered(bounded_process.call(templates.check_template, argument, templates.TRIAL_BOUNDS))
+        except TaskLost:
+            raise Overloaded("The prompt could not be checked now; try again later.", retry_after=5) from None
         except BoundExceeded as exceeded:
             raise templates.too_costly(exceeded) from None
 

@@ -18,7 +18,7 @@ import pytest
 from pydantic import JsonValue
 
 from shared import bounded_process
-from shared.bounded_process import BoundExceeded, Bounds, Cancelled, call, call_async, run, started
+from shared.bounded_process import BoundExceeded, Bounds, Cancelled, TaskLost, call, call_async, run, started
 
 _SMALL = Bounds(memory_mb=128, cpu_seconds=0.5, wall_seconds=20.0, output_mb=1)
 _BURNING = Bounds(cpu_seconds=2.0)
@@ -209,3 +209,15 @@ def test_the_server_ends_with_who_started_it() -> None:
     writing.close()
     assert server != os.getpid()
     _until(lambda: not Path(f"/proc/{server}").exists())
+
+
+def test_a_server_that_is_ended_meanwhile_blames_nobodys_input() -> None:
+    seen = call(surroundings, None, _SMALL)
+    assert isinstance(seen, dict)
+    server = int(str(seen["parent"]))
+    with ThreadPoolExecutor(1) as threads:
+        waiting = threads.submit(call, waits, None, Bounds())
+        _until(lambda: _children(server) != "")
+        os.kill(server, signal.SIGKILL)
+        with pytest.raises(TaskLost):
+            waiting.result(30)

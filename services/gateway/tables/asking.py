@@ -10,8 +10,8 @@ from obstore.store import ObjectStore
 from pydantic import JsonValue
 
 from services.gateway.tables.conversion import Conversions
-from shared.bounded_process import BoundExceeded, Bounds, call_async
-from shared.errors import InvalidRequest
+from shared.bounded_process import BoundExceeded, Bounds, TaskLost, call_async
+from shared.errors import InvalidRequest, Overloaded
 
 log = structlog.get_logger()
 
@@ -32,6 +32,8 @@ async def ask(
         argument: JsonValue = {"question": cast(JsonValue, dict(question)), "file": str(file)}
         try:
             answer = cast(dict[str, Any], await call_async(_ANSWER, argument, bounds))
+        except TaskLost:
+            raise Overloaded("The table could not be read now; try again later.", retry_after=5) from None
         except BoundExceeded as exceeded:
             log.error("table_not_read", reason=str(exceeded))
             raise InvalidRequest(f"The table cannot be read here: {exceeded}. Fetch the file.") from None

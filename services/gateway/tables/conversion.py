@@ -18,7 +18,7 @@ from pydantic import JsonValue
 from services.gateway.admission.slots import Slots
 from services.gateway.tables.forms import Form
 from shared import blobs
-from shared.bounded_process import BoundedProcess, BoundExceeded, Bounds, started
+from shared.bounded_process import BoundedProcess, BoundExceeded, Bounds, TaskLost, started
 from shared.errors import InvalidRequest, NotFound, Overloaded
 
 log = structlog.get_logger()
@@ -141,9 +141,11 @@ async def _chunks(reader: asyncio.StreamReader, process: BoundedProcess) -> Asyn
 
 
 async def _check(process: BoundedProcess, form: Form) -> None:
-    """Raises: InvalidRequest; after the first bytes it tears the answer."""
+    """Raises: InvalidRequest, Overloaded; after the first bytes either one tears the answer."""
     try:
         refused = await process.answer()
+    except TaskLost:
+        raise _busy() from None
     except BoundExceeded as exceeded:
         log.error("table_not_written", form=form.name, reason=str(exceeded))
         refused = f"the table cannot be written: {exceeded}"
