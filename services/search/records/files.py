@@ -26,6 +26,8 @@ Item = Raw | Refused
 _SNIFFED = 65_536  # bytes that a format is guessed from
 _MOST_LINE = 16_000_000
 _MOST_WHOLE = 256_000_000  # of a format that is read at once
+_ODD_BYTES = re.compile("[\udc80-\udcff]")  #: bytes that are no UTF-8, as Python escapes them
+_UNDEFINED = re.compile("[\udc81\udc8d\udc8f\udc90\udc9d]")  #: of these those that windows-1252 does not define
 _SEPARATOR = re.compile(r"[ \t\r\n]*(,?)[ \t\r\n]*")
 
 
@@ -173,8 +175,7 @@ def _no_constant(name: str) -> float:
 
 def _csv(stream: BinaryIO, needed: Sequence[str]) -> Iterator[Item]:
     encoding = _encoding(stream)
-    errors = "replace" if encoding == "cp1252" else "strict"
-    text = io.TextIOWrapper(stream, encoding=encoding, errors=errors, newline="")
+    text = io.TextIOWrapper(stream, encoding=encoding, newline="")
     try:
         sample = text.read(_SNIFFED)
         text.seek(0)
@@ -208,23 +209,40 @@ def _numbered(reader: Reader) -> Iterator[tuple[int, list[str]]]:
 
 
 def _encoding(stream: BinaryIO) -> str:
-    """UTF-8, UTF-16 where it begins with its mark, else windows-1252, in which every byte is some letter."""
+    """UTF-8, UTF-16 where it begins with its mark, else windows-1252.
+
+    Raises: UnreadableFile, which names the line, for a byte that is neither: in a file whose other letters are UTF-8,
+    or one that windows-1252 does not define.
+    """
     stream.seek(0)
     head = stream.read(2)
     if head in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         stream.seek(0)
         return "utf-16"
     stream.seek(0)
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    try:
-        while chunk := stream.read(_SNIFFED):
-            decoder.decode(chunk)
-        decoder.decode(b"", final=True)
-    except UnicodeDecodeError:
-        return "cp1252"
-    finally:
-        stream.seek(0)
-    return "utf-8-sig"
+    letters = odd = lines = 0
+    first_odd = first_undefined = 0  # lines
+    decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+    while chunk := stream.read(_SNIFFED):
+        text = decoder.decode(chunk)
+        escaped = [match.start() for match in _ODD_BYTES.finditer(text)]
+        odd += len(escaped)
+        letters += 0 if text.isascii() else sum(sign > "\x7f" for sign in text) - len(escaped)
+        if escaped and not first_odd:
+            first_odd = lines + text.count("\n", 0, escaped[0]) + 1
+        if not first_undefined and (match := _UNDEFINED.search(text)):
+            first_undefined = lines + text.count("\n", 0, match.start()) + 1
+        lines += text.count("\n")
+    if decoder.getstate()[0]:  # it ends within a letter
+        odd, first_odd = odd + 1, first_odd or lines + 1
+    stream.seek(0)
+    if not odd:
+        return "utf-8-sig"
+    if letters > odd:
+        raise UnreadableFile(f"line {first_odd} of the CSV file has a byte that is not UTF-8, as the rest of it is")
+    if first_undefined:
+        raise UnreadableFile(f"line {first_undefined} of the CSV file has a byte that is no text; save it as UTF-8")
+    return "cp1252"
 
 
 def _check_columns(kind: str, names: Sequence[str | None], needed: Sequence[str]) -> None:

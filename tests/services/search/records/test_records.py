@@ -316,8 +316,10 @@ def test_a_table_is_read_in_the_encodings_that_people_have(encoding: str) -> Non
         ('id,name\n1,a\n2,"b\n3,c\n', "line 3 of the CSV file"),
         ('id,name\n1,"x \\"y\\" z"\n', "line 2 of the CSV file"),
         ("id,name,name\n1,a,b\n", "two columns named name"),
+        ("id,name\n1,Ä\n2,Ö\n".encode() + b"3,\xe4\n", "line 4 of the CSV file has a byte that is not UTF-8"),
+        (b"id,name\n1,\xe4\n2,\x81\n", "line 3 of the CSV file has a byte that is no text"),
     ],
 )
-def test_a_row_is_a_row_or_the_file_is_refused_with_the_line(content: str, why: str) -> None:
+def test_a_row_is_a_row_or_the_file_is_refused_with_the_line(content: str | bytes, why: str) -> None:
     with pytest.raises(UnreadableFile, match=why):
         taken(content, "csv")
