@@ -43,6 +43,7 @@ class _Evidence:
     kept: Counter[tuple[object, ...]] | None = None  #: rows that no alteration has changed
     varied: set[str] = field(default_factory=set)  #: columns that had more than one value in some result
     runs: int = 0
+    tried_rows: bool = False  #: with another number of rows, on which a constant may depend
 
     @property
     def dependent(self) -> set[str]:
@@ -124,7 +125,8 @@ class Trace:
         evidence, literals = _Evidence(), self._known()
         for name, alter in ALTERATIONS.items():
             still = [column for column in self._base.iter_columns() if column.name not in evidence.dependent]
-            explained = evidence.by_values and all(literals.benign(column) for column in still)
+            counted = any(column.dtype.is_numeric() for column in still) and not evidence.tried_rows
+            explained = evidence.by_values and not counted and all(literals.benign(column) for column in still)
             if explained and not self._are_rows_invented(evidence, literals):
                 break
             try:
@@ -140,6 +142,7 @@ class Trace:
                 evidence.by_schema.update(columns)
                 break
             evidence.runs += 1
+            evidence.tried_rows |= name in OF_ROWS
             (evidence.by_rows if name in OF_ROWS else evidence.by_values).update(columns)
             if result.height:
                 kept = kept_rows(self._base, result)
