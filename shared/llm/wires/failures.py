@@ -179,8 +179,8 @@ def _in_words(  # noqa: PLR0911 - one line for each kind of words
 ) -> ProviderFault | None:
     """What servers tell in words only, under whatever status."""
     if status in (413, 429) and (most := words.tokens_of_a_minute(message)) is not None:
-        told = f"The request is larger than its tokens of a minute: {message}"
-        return faults.PromptTooLong(told, status, most, None)
+        detail = f"The request is larger than its tokens of a minute: {message}"
+        return faults.PromptTooLong(detail, status, most, None)
     if "tool_use_failed" in said or status in (401, 402, 403, 429):
         return None
     if status in (500, 503) and words.is_loading(said):
@@ -244,8 +244,8 @@ def _error(body: object) -> Mapping[str, Any]:
     if (first := next(iter(_objects(inner)), None)) is not None:
         details = body.get("details") if first.get("details") is None else first.get("details")
         return {**first, "details": details, "message": _message(first)}
-    told = (body.get(name) for name in ("error", "errors"))
-    return {**body, "message": _message(body) or next((text for value in told if (text := _text(value))), None)}
+    values = (body.get(name) for name in ("error", "errors"))
+    return {**body, "message": _message(body) or next((text for value in values if (text := _text(value))), None)}
 
 
 def _written(body: str) -> Mapping[str, Any]:
@@ -263,10 +263,10 @@ def _written(body: str) -> Mapping[str, Any]:
 
 def _message(inner: Mapping[str, Any]) -> str | None:
     """The error's words, with those of the vendor behind a gateway."""
-    told = _text(inner.get("message")) or _text(inner.get("detail")) or _text(inner.get("msg"))
+    message = _text(inner.get("message")) or _text(inner.get("detail")) or _text(inner.get("msg"))
     metadata = inner.get("metadata")
     behind = metadata.get("raw") if isinstance(metadata, Mapping) else None
-    return f"{told}: {behind}" if told and isinstance(behind, str) and behind else told or _text(behind)
+    return f"{message}: {behind}" if message and isinstance(behind, str) and behind else message or _text(behind)
 
 
 def _text(value: object, depth: int = 0) -> str | None:

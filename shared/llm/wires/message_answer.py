@@ -84,8 +84,8 @@ class MessageAnswer:
 
     def _count(self, usage: Json) -> None:
         read, written = usage.get("cache_read_input_tokens"), usage.get("cache_creation_input_tokens")
-        told = TokenUsage.told(usage.get("input_tokens"), usage.get("output_tokens"), read, written)
-        self.counted = told.over(self.counted)
+        usage_now = TokenUsage.told(usage.get("input_tokens"), usage.get("output_tokens"), read, written)
+        self.counted = usage_now.over(self.counted)
 
     def reply(self, provider: str, request: ChatRequest) -> ChatReply:
         """Raises: ProviderFault for an unknown or bad end, and for a tool call whose input is not a JSON object."""

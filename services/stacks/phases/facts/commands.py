@@ -189,9 +189,9 @@ def _python_script(package: Package) -> Start | None:
 
 def _python(package: Package, technology: Technology | None, code: CodeFacts) -> Start:
     """Return a task or script of the manifest, else what the framework runs, else the file that runs by itself."""
-    told = _python_task(package)
-    if told is not None:
-        return told
+    command = _python_task(package)
+    if command is not None:
+        return command
     framework = _python_framework(package, technology, code)
     if not framework or framework == command_of((technology.text("start") if technology else None) or ""):
         script = _python_script(package)

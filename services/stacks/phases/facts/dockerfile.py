@@ -111,8 +111,8 @@ class Stage:
         if self.exposed:
             return self.exposed
         start = self.start
-        if start and (told := ports_of(start[0], {name: value for name, (value, _) in self.env.items()})):
-            return dict.fromkeys(told, start[1])
+        if start and (ports := ports_of(start[0], {name: value for name, (value, _) in self.env.items()})):
+            return dict.fromkeys(ports, start[1])
         for name in PORT_VARIABLES:
             value, line = self.env.get(name, ("", 0))
             if match := re.search(r"(?:^|[:\s])(\d{2,5})(?:\D|$)", value):
@@ -244,10 +244,10 @@ def _apply(stage: Stage, instruction: Instruction) -> None:
 
 
 def _health(body: str, line: int, values: Mapping[str, str]) -> tuple[str, int, int | None] | None:
-    told = own_url(body)
-    if told is None:
+    own = own_url(body)
+    if own is None:
         return None
-    path, port = told
+    path, port = own
     number = _filled(port or "", values)
     return path, line, int(number) if number.isdigit() else None
 

@@ -137,8 +137,8 @@ def _bundled(package: Package, technology: Technology) -> str | None:
 
 def _listening(command: list[str], ports: list[int]) -> list[str]:
     """Give ``flask run`` the port of the code, which holds only when that is run as a program."""
-    told = any(word.startswith(("--port", "-p")) for word in command)
-    if command[:2] != ["flask", "run"] or not ports or ports[0] == 5000 or told:
+    names_port = any(word.startswith(("--port", "-p")) for word in command)
+    if command[:2] != ["flask", "run"] or not ports or ports[0] == 5000 or names_port:
         return command
     return [*command, f"--port={ports[0]}"]
 

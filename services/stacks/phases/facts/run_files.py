@@ -289,8 +289,8 @@ def _take_dockerfile(path: str, parsed: Dockerfile, target: str | None, facts: D
 def _take_settings(source: FactOrigin, use: PlatformUse, facts: Deployment) -> None:
     settings = use.settings
     facts.start(settings.command, Place(source, use.path, settings.command_line))
-    told = bool(facts.ports)
-    for port, line in settings.ports if not told else ():
+    has_ports = bool(facts.ports)
+    for port, line in settings.ports if not has_ports else ():
         facts.listen(port, Place(source, use.path, line))
     facts.check(settings.health, Place(source, use.path, settings.health_line))
     facts.name_variables(settings.variables)
@@ -305,10 +305,10 @@ def _take_compose(survey: Survey, package: Package, facts: Deployment, files: Ru
             continue
         services = [service for service in mine if service.path == path]
         facts.images += _used([service.fields for service in services], images, folder == package.path)
-    told = bool(facts.ports)
+    has_ports = bool(facts.ports)
     for service in mine:
         facts.named = True
-        _take_service(survey.scan.tree.text(service.path, 1 << 19) or "", service, facts, told)
+        _take_service(survey.scan.tree.text(service.path, 1 << 19) or "", service, facts, has_ports)
 
 
 def _used(services: list[Mapping[str, object]], images: Mapping[str, UsedImage], beside: bool) -> list[UsedImage]:
@@ -322,7 +322,7 @@ def _listed(value: object) -> Iterable[object]:
     return value if isinstance(value, (list, dict)) else ()
 
 
-def _take_service(text: str, service: ComposeService, facts: Deployment, told: bool) -> None:
+def _take_service(text: str, service: ComposeService, facts: Deployment, has_ports: bool) -> None:
     fields = service.fields
     lines = _ServiceLines(text, service.name)
 
@@ -331,7 +331,7 @@ def _take_service(text: str, service: ComposeService, facts: Deployment, told: b
 
     for key in ("ports", "expose"):
         listed = fields.get(key)
-        for one in listed if isinstance(listed, list) and not told else []:
+        for one in listed if isinstance(listed, list) and not has_ports else []:
             target = table(one).get("target") if isinstance(one, dict) else _container_port(str(one))
             facts.listen(target, place(key, one if not isinstance(one, dict) else target))
     environment = fields.get("environment")
@@ -388,7 +388,7 @@ def _kubernetes(survey: Survey, package: Package, facts: Deployment) -> None:
     """Manifests in the package itself, or at the root when there is but one package."""
     only = len(survey.packages) == 1
     here = survey.scan.folders[package.path].folders
-    told = bool(facts.ports)
+    has_ports = bool(facts.ports)
     for folder in _KUBERNETES_FOLDERS:
         if folder not in here and (folder or not only):
             continue
@@ -401,10 +401,10 @@ def _kubernetes(survey: Survey, package: Package, facts: Deployment) -> None:
             if name.endswith((".yml", ".yaml")) and name not in COMPOSE and survey.scan.tree.size(path) < 1 << 18:
                 text = survey.scan.tree.text(path, 1 << 18) or ""
                 if _KUBERNETES.search(text):
-                    _kubernetes_file(path, text, facts, told)
+                    _kubernetes_file(path, text, facts, has_ports)
 
 
-def _kubernetes_file(path: str, text: str, facts: Deployment, told: bool) -> None:
+def _kubernetes_file(path: str, text: str, facts: Deployment, has_ports: bool) -> None:
     try:
         documents = list(islice(read_documents(text), 20))
     except Broken:
@@ -416,7 +416,7 @@ def _kubernetes_file(path: str, text: str, facts: Deployment, told: bool) -> Non
 
     for container in _containers(documents):
         ports = dig(container, "ports")
-        for one in ports if isinstance(ports, list) and not told else []:
+        for one in ports if isinstance(ports, list) and not has_ports else []:
             port = table(one).get("containerPort")
             facts.listen(port, place("containerPort", port))
         variables = dig(container, "env")
