@@ -6,7 +6,7 @@ from services.execution.languages.table import language_specs
 from services.execution.sandbox.host.sandbox import Sandbox
 from services.execution.sandbox.settings import SandboxSettings
 
-_PROGRAMS = ("services.execution.transform.reading.read",)
+_PROGRAMS = ("shared.reading.read",)
 
 
 def open_sandbox(settings: SandboxSettings) -> Sandbox:

@@ -24,8 +24,6 @@ from assay.events import Feed
 from services.execution.documents.parse.reader import parse
 from services.execution.sandbox.guest.meter import Meter, Uncounted
 from services.execution.sandbox.protocol.wire import FrameReader, frame
-from services.execution.transform.reading.read import read as read_table
-from services.execution.transform.reading.source import Unreadable
 from services.search.records.files import read as read_records
 from services.stacks.manifests import formats
 from services.stacks.sources.archive import open_archive
@@ -45,6 +43,8 @@ from shared.llm.wires.chat_answer import ChatAnswer
 from shared.llm.wires.failures import fault_of
 from shared.llm.wires.message_answer import MessageAnswer
 from shared.llm.wires.sdk import received
+from shared.reading.read import read as read_table
+from shared.reading.source import Unreadable
 from shared.stacks.reading import read_definitions
 from tests.services.stacks import archives
 from tests.support.raw_provider import chat, chunk, messages

@@ -11,7 +11,6 @@ import polars as pl
 from polars.exceptions import PolarsError
 
 from services.execution.transform.effect import same_sum, total
-from services.execution.transform.reading.columns import type_name
 from shared.contracts.transform import AssertionCheck
 from shared.declarations.assertions import (
     Assertion,
@@ -33,6 +32,7 @@ from shared.declarations.assertions import (
     parse_assertion,
 )
 from shared.declarations.scan import Condition, Operator
+from shared.reading.columns import type_name
 
 _COMPARE: Mapping[Operator, Callable[[Any, Any], Any]] = {
     "==": operator.eq,

@@ -10,9 +10,9 @@ from pathlib import Path
 import polars as pl
 
 from services.execution.transform.preview import ShownTable, TableSummary, summary_of
-from services.execution.transform.reading.columns import TypeName
-from services.execution.transform.reading.portable import read_portable
 from shared.contracts.transform import Column, InputSeen
+from shared.reading.columns import TypeName
+from shared.reading.portable import read_portable
 
 
 @dataclass(frozen=True)

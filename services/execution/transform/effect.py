@@ -8,8 +8,8 @@ from typing import cast
 import polars as pl
 from pydantic import JsonValue
 
-from services.execution.transform.reading.columns import TypeName, type_name
 from shared.contracts.transform import Effect
+from shared.reading.columns import TypeName, type_name
 
 #: Beyond so many cells, what needs a hash of every row is left out.
 _MOST_CELLS = 20_000_000

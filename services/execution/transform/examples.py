@@ -14,7 +14,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict
 
 from services.execution.transform.preview import ShownTable, summary_of
-from services.execution.transform.reading.columns import type_name
+from shared.reading.columns import type_name
 
 MAX_EXAMPLES = 3
 _FOLDER = Path(__file__).parent.parent / "prompts" / "examples"

@@ -19,14 +19,14 @@ from services.execution.sandbox.host.sandbox import Sandbox
 from services.execution.sandbox.run import Frame, Outcome, Run
 from services.execution.transform.dataset import DataRead, LoadedTable
 from services.execution.transform.preview import TableSummary
-from services.execution.transform.reading.columns import ColumnSummary, TypeName
-from services.execution.transform.reading.source import MOST_TABLE_BYTES
 from services.execution.transform.runner import TransformLimits
 from shared.contracts.execute import Verdict
 from shared.contracts.transform import DataSet
 from shared.errors import InvalidData
 from shared.jobs.job import Files
 from shared.languages import DEFAULT_LANGUAGE, TableReader
+from shared.reading.columns import ColumnSummary, TypeName
+from shared.reading.source import MOST_TABLE_BYTES
 
 _WHY = {
     Verdict.MEMORY: "it needs more memory than reading may use",
@@ -37,7 +37,7 @@ _WHY = {
 
 
 _STREAMED = "streamed.parquet"
-_IMPORT = "from services.execution.transform.reading.read import"  # the warm interpreter has it already
+_IMPORT = "from shared.reading.read import"  # the warm interpreter has it already
 
 
 class _Report(BaseModel):

@@ -13,8 +13,8 @@ import polars as pl
 
 from services.execution.transform.dataset import DataRead
 from services.execution.transform.effect import equal, summarise
-from services.execution.transform.reading.portable import read_portable
 from services.execution.transform.results import CodeRun, ResultTable
+from shared.reading.portable import read_portable
 
 #: Beyond so many distinct values, pseudonyms are numbered instead of shaped like the value.
 _MOST_SHAPED = 50_000

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from services.execution.transform.reading.columns import ColumnSummary, TypeName, profile
+from shared.reading.columns import ColumnSummary, TypeName, profile
 
 #: Tokens are estimated from characters; tables are denser than prose.
 _CHARACTERS_PER_TOKEN = 3

@@ -17,8 +17,6 @@ from pydantic import JsonValue
 
 from services.execution.transform.dataset import DataRead
 from services.execution.transform.normal_form import normalised
-from services.execution.transform.reading.columns import TypeName, type_name
-from services.execution.transform.reading.portable import read_portable
 from shared.contracts.transform import (
     AssertionCheck,
     CellsSent,
@@ -31,6 +29,8 @@ from shared.contracts.transform import (
     UnverifiedReason,
 )
 from shared.languages import DEFAULT_LANGUAGE, TableReader
+from shared.reading.columns import TypeName, type_name
+from shared.reading.portable import read_portable
 
 RunOutcome = Literal["result", "error", "not_a_table", "assertion_failed", "no_op"]
 _ROWS_SHOWN, _MOST_COLUMNS_SHOWN, _MOST_SHOWN = 10, 100, 8_000  #: of an attempt: rows, columns, characters

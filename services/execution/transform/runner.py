@@ -18,12 +18,12 @@ from services.execution.transform.checks import check
 from services.execution.transform.dataset import DataRead
 from services.execution.transform.effect import measure, measure_shape
 from services.execution.transform.masking import masked_run
-from services.execution.transform.reading.portable import read_portable
 from services.execution.transform.results import CodeRun, Plot, ResultTable, RunOutcome, read_result
 from shared.contracts.execute import Limits, Verdict
 from shared.contracts.transform import AssertionCheck, Effect, TransformInput
 from shared.languages import LANGUAGES
 from shared.loop import Budget, BudgetSpent
+from shared.reading.portable import read_portable
 
 _MOST_LINES, _MOST_CALLS = 12, 4
 

@@ -54,6 +54,7 @@ def become_warm(modules: Sequence[str], root: str) -> None:
             if hasattr(module, "load"):
                 module.load()
     sys.path[:] = [path for path in sys.path if path != root]
+    sys.modules.pop("shared", None)  # the empty parent of a program of ours; code may have a module of this name
     site.setquit()
     site.sethelper()
     gc.collect()

@@ -13,9 +13,9 @@ import polars as pl
 from services.execution.sandbox.run import Frame
 from services.execution.transform.dataset import DataRead
 from services.execution.transform.origin.compare import comparable
-from services.execution.transform.reading.portable import read_portable
 from services.execution.transform.runner import CodeRunner
 from shared.loop import BudgetSpent
+from shared.reading.portable import read_portable
 
 _MAX_CELLS = 200_000  #: of a data set that is altered whole; of a larger one a sample of rows is
 _SAMPLED_CELLS = 50_000

@@ -212,6 +212,15 @@ def test_files_go_in_and_new_or_changed_ones_come_out(sandbox: Sandbox, tmp_path
     assert not any(path.exists() for path in kept)
 
 
+@pytest.mark.parametrize("name", ["shared", "helpers", "reading", "tables"])
+def test_code_imports_a_module_of_its_own_whatever_its_name(sandbox: Sandbox, tmp_path: Path, name: str) -> None:
+    (tmp_path / "module").write_text("ANSWER = 42\n")
+    run = Run("python", f"import {name}\n{name}.ANSWER", files={f"{name}.py": tmp_path / "module"})
+    with sandbox.run(run) as outcome:
+        assert outcome.value is not None, outcome.stderr
+        assert outcome.value.text == "42"
+
+
 def test_standard_input_is_read_to_its_end(sandbox: Sandbox) -> None:
     with sandbox.run(Run("python", "import sys; len(sys.stdin.read())", stdin=b"x" * 300_000)) as outcome:
         assert outcome.value is not None

@@ -33,6 +33,7 @@ globals()["__builtins__"] = dict(vars(builtins))
 
 _SECONDS = 0.3
 _FOLDERS = (WORK, TEMPORARY, SHARED_MEMORY)
+_OURS = ("services.", "shared.reading.")  #: modules of ours that are loaded inside
 _MISSING = object()
 _MANY = 300  #: attributes of new names that one piece of code may set
 
@@ -84,7 +85,7 @@ class Parts:
     def _is_patch(self, owner: object, held: Mapping[str, object], was: object, now: object, named: set[int]) -> bool:
         """Return whether the code made this change: a library that loads sets its own attributes."""
         module = held.get("__module__") if isinstance(owner, type) else held.get("__name__")
-        if not isinstance(module, str) or self._around.is_own(module) or module.startswith("services."):
+        if not isinstance(module, str) or self._around.is_own(module) or module.startswith(_OURS):
             return False
         if self._is_own(now):
             return True

@@ -20,9 +20,9 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 import pytest
 
-from services.execution.transform.reading.columns import type_name
-from services.execution.transform.reading.read import Reader, answer, read
-from services.execution.transform.reading.source import Unreadable
+from shared.reading.columns import type_name
+from shared.reading.read import Reader, answer, read
+from shared.reading.source import Unreadable
 
 Read = Callable[..., pl.DataFrame]
 

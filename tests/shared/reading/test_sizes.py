@@ -17,7 +17,7 @@ _LONG = "x" * 100_000
 _READ = """
 import json, sys
 from pathlib import Path
-from services.execution.transform.reading.read import Reader, answer
+from shared.reading.read import Reader, answer
 
 Path("/proc/self/clear_refs").write_text("5")
 answer(sys.argv[1], sys.argv[2], Reader(False, "with_missing", False), 5)

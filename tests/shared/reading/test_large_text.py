@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from services.execution.transform.reading import large_text
-from services.execution.transform.reading.large_text import StreamedTable, to_parquet
-from services.execution.transform.reading.read import Stated, read
-from services.execution.transform.reading.source import Unreadable
+from shared.reading import large_text
+from shared.reading.large_text import StreamedTable, to_parquet
+from shared.reading.read import Stated, read
+from shared.reading.source import Unreadable
 
 PIECE = 150  #: bytes
 

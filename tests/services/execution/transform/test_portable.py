@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from services.execution.transform.reading.portable import portable
+from shared.reading.portable import portable
 from tests.services.execution.transform.support import TransformJobs
 from tests.support.languages import skip_unless_installed
 
