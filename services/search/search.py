@@ -17,6 +17,7 @@ from services.search.planning.first_plan import Plan
 from services.search.planning.ledger import Ledger
 from services.search.planning.reflection import Reflector, Replan
 from services.search.planning.relax import QueryEvidence
+from services.search.queries.filters import names
 from services.search.queries.query import Query
 from services.search.retrieval.engine import SearchEngine
 from services.search.retrieval.runner import OUTAGES, QueryRunner
@@ -134,9 +135,13 @@ class _SearchRun:
         request, specs = self._request, self._info.tables
         if request.tables:
             return {name: self._tables[name] for name in request.tables}
-        able = [name for name, spec in specs.items() if all(field in spec.fields for field in request.filters)]
+        able = [
+            name
+            for name, spec in specs.items()
+            if all(field in spec.fields for field in names(request.filters, spec.fields))
+        ]
         if not able:
-            missing = ", ".join(sorted(request.filters))
+            missing = ", ".join(sorted(set(names(request.filters, {}))))
             raise UnknownField(f"no table of the collection has all of these fields to filter on: {missing}"[:500])
         return {name: self._tables[name] for name in able}
 

@@ -14,8 +14,8 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
 FieldType = TypeAliasType(
     "FieldType",
     Annotated[
-        Literal["keyword", "text", "integer", "float", "bool", "datetime"],
-        Field(description="Type of a field that records can be filtered by"),
+        Literal["keyword", "text", "integer", "float", "bool", "datetime", "geo"],
+        Field(description="Type of a field that records can be filtered by; `geo` holds points, `[latitude, longitude]`"),
     ],
 )
 Filters = dict[str, JsonValue]
@@ -280,7 +280,9 @@ class PlannedQuery(Request):
     score_threshold: Annotated[float, Field(ge=0, le=1)] | None = None
     """Minimum similarity, 0 to 1; null uses the calibrated threshold"""
     filters: Filters = {}
-    """Conditions on fields, all of which must hold, by field name"""
+    """Conditions on fields, all of which must hold, by field name: a value, a list of values (any of them), null (no
+    value), or an object of `gte`, `lte`, `gt`, `lt`, `not`, `prefix`, `within_km` with `of`; `or` and `and` take a list
+    of filters, `not` takes one"""
 
 
 class SearchInput(Request):
@@ -295,7 +297,9 @@ class SearchInput(Request):
     plan: Annotated[list[PlannedQuery], Field(min_length=1, max_length=20)] | None = None
     """Queries to run instead of a plan by the model; null lets the model plan"""
     filters: Filters = {}
-    """Conditions on fields that every hit must meet, by field name"""
+    """Conditions on fields that every hit must meet, by field name: a value, a list of values (any of them), null (no
+    value), or an object of `gte`, `lte`, `gt`, `lt`, `not`, `prefix`, `within_km` with `of: [latitude, longitude]`;
+    `or` and `and` take a list of filters, `not` takes one. A day, month or year in a `datetime` field means all of it"""
     relax_filters: bool = False
     """Whether a retry may drop filters when nothing is found; it says so in the hits"""
     limit: Annotated[int, Field(ge=1, le=100)] = 10

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from services.search.llm.chat import StructuredChat
 from services.search.llm.replies import PlanReply, ProposedQuery, ReplannedQuery
-from services.search.queries.filters import conditions, meant
+from services.search.queries.filters import as_meant, conditions, names
 from services.search.queries.query import LONGEST_TEXT, MOST_HITS, Label, Mode, Query, combined
 from services.search.retrieval.engine import SearchEngine
 from services.search.tables.library import OpenTable
@@ -135,7 +135,9 @@ def filters_elsewhere(request: SearchInput) -> tuple[tuple[str, JsonValue], ...]
 
 def has_fields(table: OpenTable, filters: Sequence[tuple[str, JsonValue]]) -> bool:
     """Whether records of the table can be within the filters at all."""
-    return all(name in table.spec.fields for name, _ in filters)
+    return all(
+        field in table.spec.fields for name, value in filters for field in names({name: value}, table.spec.fields)
+    )
 
 
 def too_many(queries: int) -> str:
@@ -145,12 +147,10 @@ def too_many(queries: int) -> str:
 def fitting(filters: Filters, table: OpenTable) -> Filters:
     """The filters whose field the table has, with a value that fits it or clearly means one that does."""
     kept: Filters = {}
-    for name, value in filters.items():
+    for name, value in as_meant(filters, table.spec.fields).items():
         with suppress(UnknownField, InvalidRequest):
-            kind = table.spec.fields.get(name)
-            own = value if kind is None else meant(value, kind)
-            conditions({name: own}, table.spec.fields, table.name)
-            kept[name] = own
+            conditions({name: value}, table.spec.fields, table.name)
+            kept[name] = value
     return kept
 
 

@@ -36,8 +36,11 @@ class Query:
 
     @property
     def merged(self) -> Filters:
-        """The filters as one object."""
-        return {name: deepcopy(value) for name, value in self.filters}
+        """The filters as one object; several of one name stand in an ``and``."""
+        names = [name for name, _ in self.filters]
+        if len(set(names)) == len(names):
+            return {name: deepcopy(value) for name, value in self.filters}
+        return {"and": [{name: deepcopy(value)} for name, value in self.filters]}
 
     @property
     def identity(self) -> str:

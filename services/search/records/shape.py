@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue, ValidationError
 
-from services.search.queries.filters import meant, typed
+from services.search.queries.values import geo_value, meant, typed
 from shared.contracts.search import FieldType, Record, RecordMapping, TableSpec
 from shared.errors import InvalidRequest
 
@@ -177,6 +177,8 @@ def _field(name: str, value: JsonValue, kind: FieldType | None) -> JsonValue:
         return value
     if value is None:
         return None
+    if kind == "geo":
+        return geo_value(name, value)
     if isinstance(value, list):
         items: list[JsonValue] = [typed(name, meant(item, kind), kind) for item in value if item is not None]
         return items

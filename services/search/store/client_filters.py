@@ -7,7 +7,19 @@ from typing import Any
 
 from qdrant_client import models
 
-from services.search.queries.filters import Among, AnyOf, Condition, Conditions, Range, Scalar
+from services.search.queries.filters import (
+    Among,
+    AnyOf,
+    Condition,
+    Conditions,
+    Either,
+    Missing,
+    Not,
+    Prefix,
+    Range,
+    Within,
+)
+from services.search.queries.values import Scalar
 from services.search.store.port import LENGTH
 from shared.contracts.search import FieldType
 
@@ -17,12 +29,13 @@ _SCHEMAS: Mapping[FieldType, models.PayloadSchemaType] = {
     "float": models.PayloadSchemaType.FLOAT,
     "bool": models.PayloadSchemaType.BOOL,
     "datetime": models.PayloadSchemaType.DATETIME,
+    "geo": models.PayloadSchemaType.GEO,
 }
 
 
 def translate(conditions: Conditions) -> models.Filter | None:
     """All of the conditions together; None when there are none."""
-    return models.Filter(must=[_condition(condition) for condition in conditions]) if conditions else None
+    return _all(conditions) if conditions else None
 
 
 def indexes(fields: Mapping[str, FieldType]) -> Iterator[tuple[str, Any]]:
@@ -40,15 +53,43 @@ def indexes(fields: Mapping[str, FieldType]) -> Iterator[tuple[str, Any]]:
             yield f"fields.{name}", _SCHEMAS[kind]
 
 
-def _condition(condition: Condition) -> models.FieldCondition | models.HasIdCondition | models.Filter:
-    if isinstance(condition, Among):
-        return models.HasIdCondition(has_id=list(condition.ids))
-    if isinstance(condition, Range):
-        return models.FieldCondition(key=condition.key, range=_bounds(condition))
+def _condition(condition: Condition) -> models.Condition:
+    match condition:
+        case Among(ids):
+            return models.HasIdCondition(has_id=list(ids))
+        case Not(conditions):
+            return models.Filter(must_not=[_all(conditions)])
+        case Either(alternatives):
+            return models.Filter(should=[_all(conditions) for conditions in alternatives])
+        case AnyOf():
+            return _any_of(condition)
+    return _of_field(condition)
+
+
+def _of_field(condition: Missing | Prefix | Within | Range) -> models.Condition:
+    match condition:
+        case Missing(key):
+            return models.IsEmptyCondition(is_empty=models.PayloadField(key=key))
+        case Prefix(key, texts):
+            return models.Filter(
+                should=[models.FieldCondition(key=key, match=models.MatchPrefix(prefix=text)) for text in texts]
+            )
+        case Within(key, latitude, longitude, km):
+            radius = models.GeoRadius(center=models.GeoPoint(lat=latitude, lon=longitude), radius=km * 1000)
+            return models.FieldCondition(key=key, geo_radius=radius)
+        case Range():
+            return models.FieldCondition(key=condition.key, range=_bounds(condition))
+
+
+def _any_of(condition: AnyOf) -> models.FieldCondition | models.Filter:
     if condition.type in ("keyword", "integer"):
         values: Any = list(condition.values)
         return models.FieldCondition(key=condition.key, match=models.MatchAny(any=values))
     return models.Filter(should=[_equals(condition, value) for value in condition.values])
+
+
+def _all(conditions: Conditions) -> models.Filter:
+    return models.Filter(must=[_condition(condition) for condition in conditions])
 
 
 def _equals(condition: AnyOf, value: Scalar) -> models.FieldCondition:

@@ -12,14 +12,26 @@ from typing import Any
 import qdrant_edge as edge
 from pydantic import JsonValue
 
-from services.search.queries.filters import Among, AnyOf, Condition, Conditions, Range, Scalar
+from services.search.queries.filters import (
+    Among,
+    AnyOf,
+    Condition,
+    Conditions,
+    Either,
+    Missing,
+    Not,
+    Prefix,
+    Range,
+    Within,
+)
+from services.search.queries.values import Scalar
 from services.search.store.port import LENGTH
 from shared.contracts.search import FieldType
 
 
 def translate(conditions: Conditions) -> edge.Filter | None:
     """All of the conditions together; None when there are none."""
-    return edge.Filter(must=[_condition(condition) for condition in conditions]) if conditions else None
+    return _all(conditions) if conditions else None
 
 
 def indexes(fields: Mapping[str, FieldType]) -> Iterator[tuple[str, Any]]:
@@ -55,6 +67,8 @@ def _index(kind: FieldType) -> Any:  # noqa: ANN401 - the engine is untyped
             return edge.FloatIndexParams()
         case "datetime":
             return edge.DatetimeIndexParams()
+        case "geo":
+            return edge.GeoIndexParams()
         case "text":
             return edge.TextIndexParams(tokenizer=edge.TokenizerType.Word, lowercase=True)
         case "keyword" | "bool":
@@ -62,17 +76,44 @@ def _index(kind: FieldType) -> Any:  # noqa: ANN401 - the engine is untyped
 
 
 def _condition(condition: Condition) -> Any:  # noqa: ANN401
-    if isinstance(condition, Among):
-        return edge.HasIdCondition(set(condition.ids))
-    if isinstance(condition, Range):
-        return edge.FieldCondition(condition.key, range=_bounds(condition))
-    if condition.type == "bool":
-        words = [_word(bool(value)) for value in condition.values]
-        return edge.FieldCondition(condition.key.replace("fields.", "flags.", 1), match=edge.MatchAny(words))
-    if condition.type in ("keyword", "integer"):
-        values: Any = list(condition.values)
-        return edge.FieldCondition(condition.key, match=edge.MatchAny(values))
+    match condition:
+        case Among(ids):
+            return edge.HasIdCondition(set(ids))
+        case Not(conditions):
+            return edge.Filter(must_not=[_all(conditions)])
+        case Either(alternatives):
+            return edge.Filter(should=[_all(conditions) for conditions in alternatives])
+        case AnyOf():
+            return _any_of(condition)
+    return _of_field(condition)
+
+
+def _of_field(condition: Missing | Prefix | Within | Range) -> Any:  # noqa: ANN401
+    match condition:
+        case Missing(key):
+            return edge.IsEmptyCondition(key)
+        case Prefix(key, texts):
+            return edge.Filter(should=[edge.FieldCondition(key, match=edge.MatchPrefix(text)) for text in texts])
+        case Within(key, latitude, longitude, km):
+            radius = edge.GeoRadius(edge.GeoPoint(longitude, latitude), km * 1000)
+            return edge.FieldCondition(key, geo_radius=radius)
+        case Range():
+            return edge.FieldCondition(condition.key, range=_bounds(condition))
+
+
+def _any_of(condition: AnyOf) -> Any:  # noqa: ANN401
+    match condition:
+        case AnyOf(key, "bool", values):
+            words = [_word(bool(value)) for value in values]
+            return edge.FieldCondition(key.replace("fields.", "flags.", 1), match=edge.MatchAny(words))
+        case AnyOf(key, "keyword" | "integer", values):
+            every: Any = list(values)
+            return edge.FieldCondition(key, match=edge.MatchAny(every))
     return edge.Filter(should=[_equals(condition, value) for value in condition.values])
+
+
+def _all(conditions: Conditions) -> Any:  # noqa: ANN401
+    return edge.Filter(must=[_condition(condition) for condition in conditions])
 
 
 def _equals(condition: AnyOf, value: Scalar) -> Any:  # noqa: ANN401
