@@ -28,7 +28,13 @@ def search(
     *,
     collection: _Collection = None,
     table: Annotated[Sequence[str], Parameter(name=["-t", "--table"], help="Only these tables", negative="")] = (),
-    filter: Annotated[Sequence[str], Parameter(help="FIELD=VALUE", negative="")] = (),
+    filter: Annotated[
+        Sequence[str],
+        Parameter(
+            help='FIELD=VALUE; VALUE may be JSON: null, ["a", "b"], {"gte": 1}, {"not": "a"}; all of them must hold',
+            negative="",
+        ),
+    ] = (),
     relax_filters: Annotated[
         bool, Parameter(help="A retry may drop filters when nothing is within them", negative="")
     ] = False,
@@ -47,7 +53,7 @@ def search(
         raise UsageError("put the question in quotes")
     input = given(
         collection=collection, question=question, tables=tuple(table),
-        filters={key: _value(value) for key, value in map(pair, filter)} or None, limit=limit,
+        filters=_filters(filter), limit=limit,
         relax_filters=relax_filters or None, answer=None if answer else False, reflection=None if reflection else False,
     )  # fmt: skip
 
@@ -217,6 +223,13 @@ def _only_table(collection: str) -> str:
     if len(names) != 1:
         raise UsageError(f"the collection has several tables, choose one with -t: {', '.join(names)}")
     return str(names[0])
+
+
+def _filters(texts: Sequence[str]) -> dict[str, object] | None:
+    """Return the filters of an input; several on one field must all hold."""
+    each = [(key, _value(value)) for key, value in map(pair, texts)]
+    joined = dict(each)
+    return joined or None if len(joined) == len(each) else {"and": [{key: value} for key, value in each]}
 
 
 def _value(text: str) -> object:

@@ -114,7 +114,10 @@ class SearchCollection(Arguments):
     tables: Annotated[list[str], Field(min_length=1, max_length=50)] | None = None
     filters: Annotated[
         dict[str, JsonValue],
-        Field(description='By field: a value, a list of values, or {"gte": .., "lte": ..}; all have to hold'),
+        Field(
+            description='By field: a value, a list of values, null (no value), {"gte": .., "lt": ..}, {"not": ..}, '
+            '{"prefix": ..} or {"within_km": 5, "of": [latitude, longitude]}; all must hold; {"or": [{..}, {..}]}'
+        ),
     ] = {}
     limit: Annotated[int, Field(ge=1, le=50)] = 10
     answer: Annotated[bool, Field(description="Whether a model writes an answer with citations")] = True

@@ -37,6 +37,13 @@ describe("filters as they are typed", () => {
       ["true", "bool", true],
       ["2026-01-01..2026-02-01", "datetime", { gte: "2026-01-01", lte: "2026-02-01" }],
       ["2026-01-01T10:00:00Z", "datetime", "2026-01-01T10:00:00Z"],
+      ["null", "keyword", null],
+      ["!= web", "keyword", { not: "web" }],
+      ["!= null", "integer", { not: null }],
+      ["!= 1..9", "integer", { not: { gte: 1, lte: 9 } }],
+      ["we*", "keyword", { prefix: "we" }],
+      ["5 km of 47.37, -8.54", "geo", { within_km: 5, of: [47.37, -8.54] }],
+      ['{"gte":1,"not":5}', "integer", { gte: 1, not: 5 }],
     ];
     for (const [text, type, value] of written) {
       expect(filterOf(text, type)).toEqual({ value });
@@ -45,7 +52,7 @@ describe("filters as they are typed", () => {
   });
 
   it("that fit no field of the type are faults, and nothing is no filter", () => {
-    for (const [text, type] of [["5.5", "integer"], ["1..", "integer"], ["yes", "bool"], ["soon", "datetime"], [">", "float"]] as const) {
+    for (const [text, type] of [["5.5", "integer"], ["1..", "integer"], ["yes", "bool"], ["soon", "datetime"], [">", "float"], ["!=", "keyword"], ["!= x", "integer"], ["5 km", "geo"]] as const) {
       expect(faultOf(text, type)).toMatch(/^Write /);
     }
     expect(filterOf("  ", "integer")).toBeNull();
@@ -55,7 +62,8 @@ describe("filters as they are typed", () => {
     const tables = { talks: { fields: { year: "integer" } }, notes: { fields: { year: "keyword" } } };
     const collection = { name: "c", tables } as unknown as CollectionView;
     const plan = ["talks", "notes"].map((table) => ({ table, search_mode: "faceted", query_text: "q", limit: 5, score_threshold: null, filters: { year: table === "talks" ? 2026 : "2026" } }));
-    const input = { collection: "c", question: "q", plan, filters: {}, answer: false, reflection: true, relax_filters: true };
+    const filters = { or: [{ year: 2026 }, { not: { year: null } }] };
+    const input = { collection: "c", question: "q", plan, filters, answer: false, reflection: true, relax_filters: true };
     expect(inputOf(draftOf({ input } as unknown as Job, START), collection)).toEqual(input);
   });
 });

@@ -85,6 +85,21 @@ def test_any_request_can_be_sent(shell: Shell) -> None:
 
 
 @pytest.mark.slow
+def test_filters_are_typed_as_values_or_as_json_and_may_name_a_field_twice(shell: Shell) -> None:
+    spec = json.dumps({"a": {"fields": {"stars": "integer", "pool": "bool"}}})
+    assert shell("collection", "create", "hotels", spec).status == 0
+    asked = ("search", "x", "-c", "hotels", "--no-wait", "--json")
+    for filters, sent in (
+        (["pool=null"], {"pool": None}),
+        (['pool={"not": true}', "stars=4"], {"pool": {"not": True}, "stars": 4}),
+        (['or=[{"pool": true}, {"stars": 4}]'], {"or": [{"pool": True}, {"stars": 4}]}),
+        (['stars={"gte": 3}', 'stars={"not": 4}'], {"and": [{"stars": {"gte": 3}}, {"stars": {"not": 4}}]}),
+    ):
+        ran = shell(*asked, *(word for each in filters for word in ("--filter", each)))
+        assert ran.json["input"]["filters"] == sent
+
+
+@pytest.mark.slow
 def test_a_collection_is_named_by_option_or_first(shell: Shell) -> None:
     assert shell("collection", "create", "two", "--tables", written(shell, "t.json", '{"a": {}, "b": {}}')).status == 0
     assert shell("collection", "create", "one", json.dumps({"a": {}}) + " " * 5000).status == 0
