@@ -15,7 +15,7 @@ FieldType = TypeAliasType(
     "FieldType",
     Annotated[
         Literal["keyword", "text", "integer", "float", "bool", "datetime", "geo"],
-        Field(description="Type of a field that records can be filtered by; `geo` holds points, `[latitude, longitude]`"),
+        Field(description="Type of a field that records can be filtered by; `geo` is a point: `[latitude, longitude]`"),
     ],
 )
 Filters = dict[str, JsonValue]
@@ -299,7 +299,7 @@ class SearchInput(Request):
     filters: Filters = {}
     """Conditions on fields that every hit must meet, by field name: a value, a list of values (any of them), null (no
     value), or an object of `gte`, `lte`, `gt`, `lt`, `not`, `prefix`, `within_km` with `of: [latitude, longitude]`;
-    `or` and `and` take a list of filters, `not` takes one. A day, month or year in a `datetime` field means all of it"""
+    `or` and `and` take a list of filters, `not` takes one. A day, month or year of a `datetime` means all of it"""
     relax_filters: bool = False
     """Whether a retry may drop filters when nothing is found; it says so in the hits"""
     limit: Annotated[int, Field(ge=1, le=100)] = 10
