@@ -17,7 +17,8 @@ from benchmarks.golden import corpus
 from benchmarks.peer import peer_python
 from benchmarks.search_service import CACHE, model
 from benchmarks.table import Line
-from services.search.embed.minilm import MOST_TOKENS, MiniLm, weights_folder
+from services.search.embed.encoder import MAX_TOKENS
+from services.search.embed.minilm import MiniLm, weights_folder
 
 PEER = ("fastembed==0.9.1",)
 _THREADS = 2
@@ -74,7 +75,7 @@ def _peer(texts: Mapping[str, Sequence[str]], ours: MiniLm) -> Mapping[str, Mapp
         for file in ("tokenizer.json", "special_tokens_map.json", "config.json"):
             shutil.copy(weights / file, folder)
         config = json.loads((weights / "tokenizer_config.json").read_text())
-        cut = {**config, "model_max_length": MOST_TOKENS, "max_length": MOST_TOKENS}
+        cut = {**config, "model_max_length": MAX_TOKENS, "max_length": MAX_TOKENS}
         (folder / "tokenizer_config.json").write_text(json.dumps(cut))
         shutil.copy(next(CACHE.glob("minilm-fp32-*.onnx")), folder / "model.onnx")
         (folder / "texts.json").write_text(json.dumps(texts))

@@ -19,10 +19,16 @@ FieldType = TypeAliasType(
     ],
 )
 Filters = dict[str, JsonValue]
-EmbeddingFamily = Literal["minilm", "openai", "fastembed", "none"]
+EmbeddingFamily = Literal["minilm", "multilingual", "openai", "fastembed", "none"]
 #: In effect where neither a collection nor the installation names another.
 DEFAULT_EMBEDDING = "minilm"
-_ALIASES = {"all-minilm-l6-v2": "minilm", "minilm-l6-v2": "minilm", "sentence-transformers/all-minilm-l6-v2": "minilm"}
+_ALIASES = {
+    "all-minilm-l6-v2": "minilm",
+    "minilm-l6-v2": "minilm",
+    "sentence-transformers/all-minilm-l6-v2": "minilm",
+    "multilingual-e5-small": "multilingual",
+    "intfloat/multilingual-e5-small": "multilingual",
+}
 
 
 IngestFormat = TypeAliasType(
@@ -60,7 +66,7 @@ SearchVerdict = TypeAliasType(
 
 @dataclass(frozen=True)
 class EmbeddingName:
-    """An embedding model: ``minilm``, ``minilm:int8``, ``openai:MODEL``, ``fastembed:MODEL``, or ``none``."""
+    """One of ``minilm``, ``minilm:int8``, ``multilingual``, ``openai:MODEL``, ``fastembed:MODEL`` and ``none``."""
 
     family: EmbeddingFamily
     model: str = ""
@@ -70,13 +76,13 @@ class EmbeddingName:
         """Raises: ValueError."""
         family, _, model = _ALIASES.get(text.lower(), text).partition(":")
         if family not in get_args(EmbeddingFamily):
-            raise ValueError("use minilm, minilm:int8, openai:MODEL, fastembed:MODEL or none")
+            raise ValueError("use minilm, minilm:int8, multilingual, openai:MODEL, fastembed:MODEL or none")
         if family in ("openai", "fastembed") and not model:
             raise ValueError(f"name the model: {family}:MODEL")
         if family == "minilm" and model not in ("", "int8"):
             raise ValueError("minilm comes as minilm or minilm:int8")
-        if family == "none" and model:
-            raise ValueError("none takes no model")
+        if family in ("multilingual", "none") and model:
+            raise ValueError(f"{family} takes no model")
         return cls(family, model)  # type: ignore[arg-type]  # checked above
 
 
@@ -112,7 +118,7 @@ class CollectionInput(Request):
     tables: Annotated[dict[Name, TableSpec], Field(min_length=1, max_length=50)]
     """Tables of the collection, by name"""
     embedding: Annotated[str, Field(max_length=200), AfterValidator(_known_embedding)] | None = None
-    """Embedding model: `minilm`, `openai:MODEL`, `fastembed:MODEL` or `none`; null uses the installation's"""
+    """Embedding: `minilm`, `multilingual`, `openai:MODEL`, `fastembed:MODEL` or `none`; null uses the installation's"""
 
 
 class Collection(Answer):

