@@ -1,4 +1,4 @@
-"""The attempts of one request at its providers: numbered, told to whoever listens, and named when none answered."""
+"""The attempts of one request at its providers: numbered, reported to listeners, and listed in the final error."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from shared.llm.wires.endpoint import SCRIPTED_HEADER
 
 @dataclass
 class Attempts:
-    """Safe to add to from threads: of a hedged request two go on at once."""
+    """Safe for concurrent use: a hedged request runs two attempts at once."""
 
     request: ChatRequest
     on_attempt: OnAttempt
@@ -33,7 +33,7 @@ class Attempts:
         self._add(ProviderAttempt(0, self.request, link, "primary", SKIPPED, detail=why))
 
     def too_long(self, link: ChainLink, overflow: PromptTooLong) -> None:
-        """The prompt does not fit into the link's window, so it was not sent."""
+        """Record that the prompt does not fit the link's window, so no request was sent."""
         self.overflows.append(overflow)
         self._too_small.append(link)
         self.skipped(link, overflow.detail)
@@ -52,18 +52,18 @@ class Attempts:
         self._add(replace(attempt, http_status=fault.http_status, detail=fault.detail))
 
     def last_of(self, link: ChainLink) -> str | None:
-        """What came of the last attempt at it."""
+        """Return the outcome of the last attempt at the link."""
         return next((attempt.outcome for attempt in reversed(self.made) if attempt.link == link), None)
 
     def skipped_of(self, links: Sequence[ChainLink]) -> list[ChainLink]:
-        """Those that were passed over, and may be asked after all."""
+        """Return the links that were skipped but may still be called."""
         return [link for link in links if self.last_of(link) == SKIPPED and link not in self._too_small]
 
     def not_skipped_of(self, links: Sequence[ChainLink]) -> list[ChainLink]:
         return [link for link in links if self.last_of(link) != SKIPPED]
 
     def failure(self) -> Exception:
-        """What to raise when there is nobody left to ask."""
+        """Return the error to raise when no provider is left to call."""
         return _no_answer(self.made, self.overflows)
 
     def _ended(self, link: ChainLink, watch: Watch, reason: Reason, outcome: str) -> ProviderAttempt:
@@ -103,7 +103,7 @@ def _no_answer(made: Sequence[ProviderAttempt], overflows: Sequence[PromptTooLon
         for attempt in made
     ]
     if not attempts:
-        return ProvidersFailed("No time was left to ask a model.", attempts=attempts)
+        return ProvidersFailed("No time was left to call a model.", attempts=attempts)
     tried = {(a.link.provider, a.link.model, a.outcome): a for a in made}
     named = "; ".join(
         f"{who} ({model}): {outcome} after {last.seconds:.1f} s, {last.detail}"

@@ -1,4 +1,4 @@
-"""An end for the work of a library that has none of its own: some texts cost it the square of their length."""
+"""A bound on the work of library calls that have no limit: some texts cost them quadratic time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ class TooMuchWork(Exception):
 
 
 def bounded(call: Callable[[], T], most: int) -> T:
-    """The answer of a call that enters and leaves functions at most so often, on whatever machine.
+    """Return the result of a call that enters and leaves at most ``most`` functions, independent of the machine's
+    speed.
 
     Raises: TooMuchWork, and what the call raises.
     """

@@ -1,4 +1,4 @@
-"""Which providers may be asked now: a circuit breaker per (provider, model), shared by all workers."""
+"""Circuit breaker per (provider, model), shared by all workers: decides which providers may be called now."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ ShownState = State | Literal["refusing"]
 
 @dataclass(frozen=True)
 class BreakerSettings:
-    """When a provider is not asked any more, and for how long (seconds)."""
+    """When calls to a provider are suspended, and for how long (seconds)."""
 
     failures: int = 3  #: in a row, then it is open
     cooldown: float = 30.0
     probe: float = 60.0  #: after this a probe counts as lost
-    park: float = 60.0  #: for faults that an operator has to mend
+    park: float = 60.0  #: for faults that an operator has to fix
     park_unsaid: float = 20.0  #: for a rate limit without a time
     park_most: float = 3600.0
 
@@ -48,12 +48,12 @@ class ProviderHealth:
         return "open" if self.open_until > now else "half_open"
 
     def shown(self, now: float, settings: BreakerSettings) -> ShownState:
-        """The state for people: a provider that is called, and refuses whatever it is asked, is not well."""
+        """Return the state to display: a provider whose every call is refused is not shown as healthy."""
         state = self.state(now)
         return "refusing" if state == "closed" and self.refusals >= settings.failures else state
 
     def until(self, now: float) -> float | None:
-        """When the state ends by itself."""
+        """Return when the current state ends without a further call."""
         match self.state(now):
             case "parked":
                 return self.parked_until
@@ -63,7 +63,7 @@ class ProviderHealth:
                 return None
 
     def blocked_until(self, now: float) -> float | None:
-        """Until when it may not be asked; None when it may (half open: once, as a probe)."""
+        """Return the time until which calls are blocked; None when a call is allowed (half open: one probe)."""
         if self.state(now) == "half_open":
             return self.probe_until if self.probe_until > now else None
         return self.until(now)
@@ -78,7 +78,7 @@ class ProviderHealth:
         return replace(self, probe_until=0.0)
 
     def failed(self, now: float, settings: BreakerSettings, error: str) -> ProviderHealth:
-        """One more failure; the last one allowed, or a failed probe, opens."""
+        """Count a failure; the last allowed one, or a failed probe, opens the breaker."""
         failures = self.failures + 1
         opens = failures >= settings.failures or self.open_until > 0
         until = now + settings.cooldown if opens else 0.0
@@ -133,7 +133,7 @@ class Breaker:
         return [KnownHealth(key, ProviderHealth.load(raw), raw) for key, raw in zip(keys, values, strict=True)]
 
     def admit(self, known: KnownHealth) -> float | None:
-        """None: go ahead. Otherwise the time until which it may not be asked. A half-open one admits a single probe."""
+        """Return None to proceed, otherwise the time until which calls are blocked. Half open admits a single probe."""
         while True:
             now = self.clock()
             blocked = known.health.blocked_until(now)
@@ -144,7 +144,7 @@ class Breaker:
             (known,) = self.look([known.key])
 
     def answered(self, known: KnownHealth, spent_for: float | None = None) -> None:
-        """It works; for ``spent_for`` seconds it takes no further request of this size."""
+        """Record a success; for ``spent_for`` seconds the provider takes no further request of this size."""
 
         def change(health: ProviderHealth, now: float) -> ProviderHealth:
             health = health.answered(now)
@@ -172,11 +172,11 @@ class Breaker:
         self._change(key, change)
 
     def released(self, key: str) -> None:
-        """Nothing was learned: the call was abandoned, another one may probe."""
+        """Release the probe slot without a result, because the call was abandoned."""
         self._change(key, lambda health, now: health.released())
 
     def closed(self, key: str) -> None:
-        """Forget the failures and the limits: somebody says that it works again."""
+        """Reset failures and limits when an operator confirms that the provider works again."""
         self._change(key, lambda health, now: ProviderHealth(seen=health.seen, last_error=health.last_error))
 
     def _change(self, key: str, change: Change) -> None:

@@ -1,8 +1,8 @@
-"""Models through the broker: a process that holds no provider's key asks one that does, with a token of its job.
+"""Model calls through the broker: a process without provider keys calls the broker with its job's token.
 
-Over one connection go questions, one after the other: the token on a line of its own, then a ``Question`` on a line.
-What comes back is a line for each attempt, while it is going on, then the reply, the links or the fault. The broker
-stops asking when the connection is closed.
+One connection carries requests in sequence: the token on one line, then a ``Question`` on the next.
+The broker answers with a line per attempt while the call runs, then the reply, the links or the fault. It stops the
+call when the connection closes.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from shared.llm.recorder import RecordingMissing
 from shared.loop import BudgetSpent
 
 MAX_TOKEN = 256  #: bytes
-_TRIES = 3  #: to ask, when a broker goes away
+_TRIES = 3  #: attempts to reach a broker that closed the connection
 _CONNECT_SECONDS = 15.0  #: for which a broker that is being started is waited for
 _PAUSE = 0.1
 _SEND_SECONDS = 30.0  #: for which the other side may leave what is sent unread
@@ -45,17 +45,19 @@ _IDLE_SECONDS = 30.0  #: after which a connection is not used again; the broker 
 
 
 class BrokerSettings(BaseSettings):
-    """The broker, which asks models for processes that hold no keys."""
+    """Settings of the broker, which calls models for processes that hold no keys."""
 
     model_config = SettingsConfigDict(env_prefix="ASSAY_BROKER_", frozen=True)
 
-    url: str | None = Field(None, description="Where the broker is: `tcp://host:port`; a worker without it asks itself")
+    url: str | None = Field(
+        None, description="Address of the broker, `tcp://host:port`; a worker without it calls models itself"
+    )
     listen: str = Field("127.0.0.1:8700", description="Address and port on which the broker listens")
 
 
 @dataclass(frozen=True)
 class Question:
-    """Ask the models, or say which ones would be asked."""
+    """A request to call the models, or to list those that would be called."""
 
     request: ChatRequest  #: without its deadline, which holds on one machine only
     wanted: Literal["reply", "links"] = "reply"
@@ -113,12 +115,12 @@ def read_line(text: bytes) -> Line:
 
 
 def read_question(text: bytes) -> Question:
-    """Raises: ValueError."""
+    """Parse a question. Raises: ValueError."""
     return _QUESTION.validate_python(json.loads(text))
 
 
 class Connection:
-    """Lines over a socket; every wait ends when ``cancelled`` says so."""
+    """Line-based socket connection whose waits end when ``cancelled`` returns true."""
 
     def __init__(self, stream: socket.socket) -> None:
         stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -131,7 +133,7 @@ class Connection:
         self._stream.sendall(b"".join(line + b"\n" for line in lines))
 
     def line(self, cancelled: Callable[[], bool], most: int = MAX_BYTES) -> bytes:
-        """Raises: JobCancelled; OSError when the connection ends or the line is too long."""
+        """Read one line. Raises: JobCancelled; OSError when the connection ends or the line is too long."""
         self._stream.settimeout(POLL_SECONDS)
         searched = 0
         while (end := self._received.find(b"\n", searched)) < 0:
@@ -142,7 +144,7 @@ class Connection:
                 received = self._stream.recv(65536)
             except TimeoutError:
                 if cancelled():
-                    raise JobCancelled("The job was cancelled while a model was asked.") from None
+                    raise JobCancelled("The job was cancelled during a model call.") from None
                 continue
             if not received:
                 raise ConnectionError("the connection has ended")
@@ -160,7 +162,7 @@ class BrokerClient:
     """Connections to the broker; safe to use from many threads."""
 
     def __init__(self, url: str) -> None:
-        """Raises: ValueError for an address that is none."""
+        """Raise ValueError for an invalid address."""
         self._address = address_of(url)
         self._idle: list[Connection] = []
         self._lock = Lock()
@@ -168,7 +170,7 @@ class BrokerClient:
     def ask(
         self, token: str, question: Question, on_attempt: OnAttempt, cancelled: Callable[[], bool] = lambda: False
     ) -> Line:
-        """The last line of the answer. Raises: JobCancelled, BrokerUnavailable."""
+        """Return the last line of the answer. Raises: JobCancelled, BrokerUnavailable."""
         asked = written(_QUESTION.dump_python(question, mode="json", exclude_defaults=True))
         for _ in range(_TRIES):
             connection = self._connection(cancelled)
@@ -176,7 +178,7 @@ class BrokerClient:
                 connection.send(token.encode(), asked)
                 while (line := read_line(connection.line(cancelled))).attempt is not None:
                     on_attempt(line.attempt)
-            except OSError:  # it was started anew
+            except OSError:  # the broker restarted
                 connection.close()
                 self.close()
             except BaseException:
@@ -186,7 +188,7 @@ class BrokerClient:
                 with self._lock:
                     self._idle.append(connection)
                 return line
-        raise BrokerUnavailable("The broker went away while it asked a model.")
+        raise BrokerUnavailable("The broker closed the connection during a model call.")
 
     def close(self) -> None:
         with self._lock:
@@ -216,7 +218,7 @@ class BrokerClient:
 
 @dataclass(frozen=True)
 class BrokeredModels:
-    """The models of one job, as the broker asks them."""
+    """The models of one job, called through the broker."""
 
     client: BrokerClient
     token: str = field(repr=False)
@@ -225,7 +227,7 @@ class BrokeredModels:
     name: str = "broker"
 
     def complete(self, request: ChatRequest) -> ChatReply:
-        """Raises: what the broker was told, BrokerUnavailable, BrokerRefused, JobCancelled."""
+        """Call the models. Raises: the broker's fault, BrokerUnavailable, BrokerRefused, JobCancelled."""
 
         def told(attempt: ProviderAttempt) -> None:
             self.on_attempt(replace(attempt, request=request))
@@ -236,7 +238,7 @@ class BrokeredModels:
         return line.reply
 
     def links(self, request: ChatRequest) -> Sequence[ChainLink]:
-        """The models that would be asked, the first one first. Raises: NoSuchModel."""
+        """Return the models that would be called, in order. Raises: NoSuchModel."""
         question = replace(_question(request), wanted="links")
         line = self.client.ask(self.token, question, lambda _: None, self.cancelled)
         if line.links is None:
@@ -245,12 +247,12 @@ class BrokeredModels:
 
 
 def digest_of(secret: str) -> str:
-    """What the record keeps of a token's secret."""
+    """Return the digest of a token's secret, which is what the database stores."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
 def address_of(url: str) -> tuple[str, int]:
-    """Raises: ValueError."""
+    """Parse the broker's address. Raises: ValueError."""
     address = urlsplit(url if "://" in url else f"tcp://{url}")
     if address.scheme != "tcp" or address.hostname is None or address.port is None:
         raise ValueError("the address of the broker is not tcp://host:port")
@@ -264,7 +266,7 @@ def _question(request: ChatRequest) -> Question:
 
 def _error(fault: Fault | None) -> Exception:
     if fault is None:
-        return InternalError("The broker gave an answer that is none.")
+        return InternalError("The broker sent an invalid answer.")
     if fault.code == BUDGET_SPENT:
         attempts = fault.extra.get("attempts")
         failed = None if attempts is None else ProvidersFailed("No model provider answered.", attempts=attempts)

@@ -31,7 +31,7 @@ class Fresh(Generic[Value]):
 
     def get(self) -> Value:
         now = time.monotonic()
-        # While one thread reads, the others go on with the value they have; the very first time they wait.
+        # While one thread reads, the others use the value they have; only the first read blocks them.
         if self._is_old(now) and self._reading.acquire(blocking=self._is_expired()):
             try:
                 if self._is_old(now):
@@ -41,7 +41,7 @@ class Fresh(Generic[Value]):
         return self._value
 
     def latest(self) -> Value:
-        """As the database has it at this moment: for who edits it, and so must not see it as it was a second ago."""
+        """Read the value from the database now: an editor must not see a value that is a second old."""
         with self._reading:
             self._read()
             return self._value

@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 MAX_BYTES = 64 * 1024 * 1024
-POLL_SECONDS = 0.2  #: how long a read waits before it looks at the clock and at the cancellation
+POLL_SECONDS = 0.2  #: how long a read waits before it checks the clock and the cancellation
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Watch:
     progress: float = field(default_factory=time.monotonic)
 
     def start(self) -> None:
-        """The request goes out now: what came before, as loading an SDK, is not the provider's time."""
+        """Start the clock as the request is sent: earlier work, such as loading an SDK, does not count."""
         self.began = self.progress = time.monotonic()
 
     @property
@@ -62,13 +62,13 @@ class Watch:
         return min(self.latest, self.began + self.timeouts.total)
 
     def token(self) -> None:
-        """The model said something: the idle limit starts again."""
+        """Record a token of the model: the idle limit restarts."""
         self.progress = time.monotonic()
         if self.first_token is None:
             self.first_token = self.progress - self.began
 
     def check(self) -> None:
-        """Raises: Expired when the call may wait no longer."""
+        """Raise Expired when the call may not wait any longer."""
         now = time.monotonic()
         if self.cancelled():
             self._end("cancelled")
@@ -79,7 +79,7 @@ class Watch:
             self._end("first_token" if self.first_token is None else "idle")
 
     def was_cut_short(self) -> bool:
-        """Whether the call ended before the endpoint's own limit: then it says nothing about the provider."""
+        """Return whether the call ended before the endpoint's own limit: then the provider is not at fault."""
         allowed, now = self.allowed or self.timeouts, time.monotonic()
         match self.ended:
             case "first_token":
@@ -92,15 +92,15 @@ class Watch:
                 return now - self.began < 0.9 * allowed.connect
 
     def at_most(self, seconds: float) -> float:
-        """So many seconds, or what is left of the call."""
+        """Return the given seconds, or the rest of the call's time if that is less."""
         return max(0.001, min(seconds, self.deadline - time.monotonic()))
 
     def hurry(self, seconds: float) -> None:
-        """What matters has been said: wait no longer than this for the rest."""
+        """Limit the remaining wait, because the essential part of the answer has arrived."""
         self.latest = min(self.latest, time.monotonic() + seconds)
 
     def receive(self, count: int) -> None:
-        """Raises: Expired when an answer is larger than any model's."""
+        """Count received bytes. Raises: Expired when the answer is larger than any model's."""
         self.received += count
         if self.received > MAX_BYTES:
             self._end("size")
@@ -124,5 +124,5 @@ def watching(watch: Watch) -> Iterator[None]:
 
 
 def current_watch() -> Watch | None:
-    """The watch of the call that this thread is making."""
+    """Return the watch of this thread's current call."""
     return _current.get()

@@ -1,4 +1,4 @@
-"""Who of a chain may be asked now, by the health that everybody sees and the health that only one tenant sees."""
+"""Which links of a chain may be called now, by the shared health and the tenant's own health."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from shared.llm.faults import ConnectionFailed, ProviderFault, ProviderOverloade
 from shared.llm.slots import CallSlots
 from shared.llm.vendors.adapter import Adapter
 
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 2.0  #: seconds before a provider that is away is asked again
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 2.0  #: seconds before an unreachable provider is called again
 _AWAY = (ConnectionFailed.code, ProviderOverloaded.code, StreamCut.code)
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A link that may be asked now."""
+    """A link that may be called now."""
 
     link: ChainLink
-    known: KnownHealth  #: to everybody
+    known: KnownHealth  #: shared by all tenants
     own: KnownHealth  #: to this tenant: calls that it gave less time than the provider may take
     reason: Reason
     last: bool
@@ -41,10 +41,10 @@ class Candidates:
     def admitted(
         self, links: Sequence[ChainLink], in_time: Callable[[], bool], *, again: bool, resting: bool
     ) -> Iterator[Candidate]:
-        """Those that may be asked while there is time, in their order, but of one model's servers the least loaded one
-        first, and the nearly spent ones last; who is passed over is noted.
+        """Yield the links that may be called while there is time, in their order, but among servers of one model the
+        least loaded first, and nearly exhausted ones last; skipped links are recorded.
 
-        ``resting``: those with an open breaker too, but not those that asked to be left alone.
+        ``resting``: include links with an open breaker, but not those that requested a pause.
         """
         ordered = self._by_health(self._by_load(links))
         for position, (link, known, own) in enumerate(ordered):
@@ -64,9 +64,10 @@ class Candidates:
     def soon_back(
         self, links: Sequence[ChainLink], tries: int, patience: float, starting: float
     ) -> Iterator[tuple[ChainLink, float, float]]:
-        """Providers that may answer soon, with the seconds until they are asked again and the most that one waits.
+        """Yield providers that may answer soon, with the seconds until the next call and the maximum wait.
 
-        A rate limit that ends; a server that loads its model; one that has answered before and is away or busy now.
+        Covers a rate limit that ends, a server that loads its model, and one that answered before and is unreachable or
+        busy.
         """
         now, pause = self.breaker.clock(), min(_FIRST_PAUSE * 2**tries, _LONGEST_PAUSE)
         for link, known, _ in self._by_health(links):
@@ -90,12 +91,14 @@ class Candidates:
         self.breaker.answered(candidate.own)
 
     def released(self, candidate: Candidate) -> None:
-        """Nothing is known of it: it was not asked, or nobody waited for its answer."""
+        """Release the probe slots without a result: the call was not made, or was abandoned."""
         self.breaker.released(candidate.known.key)
         self.breaker.released(candidate.own.key)
 
     def freer(self, waiting: ChainLink, links: Sequence[ChainLink]) -> Callable[[], bool] | None:
-        """Whether another of the links, which serves the same model, has a free slot; None where there is none."""
+        """Return a function that reports whether another server of the same model has a free slot; None without such a
+        server.
+        """
         alike = next((group for group in self._alike(links) if waiting in group), [])
         same = [link for link in alike if link != waiting]
         if not same or self._concurrency(waiting) is None:
@@ -129,7 +132,7 @@ class Candidates:
         return self.adapters[link.provider].endpoint.concurrency
 
     def _by_health(self, links: Sequence[ChainLink]) -> list[tuple[ChainLink, KnownHealth, KnownHealth]]:
-        """The links with their health, to everybody and to this tenant; the nearly spent ones last."""
+        """Return the links with their shared and per-tenant health; nearly exhausted ones last."""
         keys = [self.adapters[link.provider].endpoint.key(link.model) for link in links]
         known = self.breaker.look([*keys, *(f"{key}:of:{self.tenant}" for key in keys)])
         now, count = self.breaker.clock(), len(links)
@@ -137,7 +140,7 @@ class Candidates:
         return sorted(each, key=lambda entry: entry[1].health.deferred_until > now)
 
     def _blocking(self, known: KnownHealth, own: KnownHealth) -> KnownHealth | None:
-        """Whose health forbids the call; None lets it go ahead."""
+        """Return the health that forbids the call; None when the call may proceed."""
         if self.breaker.admit(own) is not None:
             return own
         if self.breaker.admit(known) is None:
@@ -154,5 +157,5 @@ class Candidates:
             return (
                 f"It is not called for a while, because its last refusal does not heal by itself (last error: {error})."
             )
-        words = {"parked": "It asked to be left alone for a while", "open": "It failed too often and rests"}
+        words = {"parked": "It requested a pause", "open": "It failed too often and rests"}
         return f"{words.get(state, 'It is being tried by another call')} (last error: {error})."

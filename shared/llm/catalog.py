@@ -42,11 +42,11 @@ class Price(BaseModel):
     cached: float | None = None  #: input that is read from the cache; as other input when it is not known
     written: float | None = None  #: input that is put into the cache
     above: LongPrompt | None = None
-    as_of: str  #: when this was last looked at
+    as_of: str  #: date of the last check
     source: str
 
     def of(self, usage: TokenUsage) -> float | None:
-        """The cost; None when the provider did not say how many tokens it took."""
+        """Return the cost in US dollars; None when the provider did not report its tokens."""
         if usage.input is None or usage.output is None:
             return None
         tier = self.above if self.above is not None and usage.input > self.above.tokens else self
@@ -67,7 +67,7 @@ class Retirement(BaseModel):
     model: str
     provider: str
     date: str | None  #: the day after which it is not served; None when none is announced
-    as_of: str  #: when this was last looked at
+    as_of: str  #: date of the last check
     source: str
 
 
@@ -96,21 +96,21 @@ def cost(provider: str, model: str, usage: TokenUsage) -> float | None:
 
 
 def retirement(model: str) -> str | None:
-    """The day after which the vendor does not serve the model; None when nothing is known."""
+    """Return the last day on which the vendor serves the model; None when unknown."""
     row = table().retirement(model)
     return None if row is None else row.date
 
 
 def is_path(model: str) -> bool:
-    """Whether a model's id is a path of its server: ``/models/x.gguf``, ``C:\\models\\x.gguf``."""
+    """Return whether a model's id is a path on its server: ``/models/x.gguf``, ``C:\\models\\x.gguf``."""
     return model.startswith(("/", "./", "~/")) or "\\" in model
 
 
 def shown_model(model: str) -> str:
-    """A model's id without its server's folders."""
+    """Return a model's id without its server's folders."""
     return re.split(r"[/\\]", model)[-1] if is_path(model) else model
 
 
 def sees_images(model: str) -> bool:
-    """Whether the model takes images: elsewhere a request with one is an error, so images are left out."""
+    """Return whether the model accepts images; images are left out of requests to models that do not."""
     return _WITHOUT_VISION.search(model) is None

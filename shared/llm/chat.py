@@ -50,7 +50,7 @@ class Tool:
 
 @dataclass(frozen=True)
 class JsonSchema:
-    """A structured answer: the provider is asked for it where it can, and the text is checked anyway."""
+    """A structured answer: requested from providers that support it; the text is validated either way."""
 
     name: str
     schema: Json
@@ -63,7 +63,7 @@ class Compacted(NamedTuple):
     left_out: tuple[str, ...]
 
 
-#: Makes the messages fit into about so many tokens, as a kind knows best what it can do without; None: it cannot.
+#: Shortens the messages to about the given number of tokens, as only the job's kind can; None when it cannot.
 Compact = Callable[[int], Compacted | None]
 
 
@@ -114,11 +114,11 @@ class TokenUsage:
 
     @classmethod
     def told(cls, input: object, output: object, cached: object = None, written: object = None) -> TokenUsage:
-        """Counts that are none (negative, absurdly large, texts) are as good as not said."""
+        """Return the usage; invalid counts (negative, absurdly large, text) are treated as missing."""
         return cls(_count(input), _count(output), _count(cached), _count(written))
 
     def over(self, earlier: TokenUsage) -> TokenUsage:
-        """These counts, and the earlier ones where nothing is said now."""
+        """Return these counts, with the earlier ones where this report has none."""
         names = ("input", "output", "cached", "written")
         later = {name: value for name in names if (value := getattr(self, name)) is not None}
         return replace(earlier, **later) if later else earlier
@@ -148,7 +148,7 @@ class ChatReply:
     usage: TokenUsage = TokenUsage()
     source: Literal["live", "replay", "scripted"] = "live"
     seconds: float = 0.0
-    reasoning: str = ""  #: what the model thought before it answered, where it says so
+    reasoning: str = ""  #: the model's reasoning before the answer, where the provider returns it
     unseen: int = 0  #: images that were left out because the model does not see
     ignored: tuple[str, ...] = ()  #: parameters that were left out because the vendor or the model does not take them
     http_status: int | None = None  #: of a refusal that the answer was read from
@@ -176,7 +176,7 @@ SKIPPED = "skipped"
 
 @dataclass(frozen=True)
 class ProviderAttempt:
-    """One attempt at a provider, as the usage, the ledger and the events are told of it."""
+    """One attempt at a provider, as reported to usage, ledger and events."""
 
     number: int  #: within its turn, from 1
     request: ChatRequest
@@ -198,7 +198,7 @@ class ProviderAttempt:
 
     @property
     def reached(self) -> bool:
-        """Whether the provider was asked at all."""
+        """Return whether the provider was called at all."""
         return self.outcome != SKIPPED
 
     @property
@@ -230,7 +230,7 @@ class Estimates(Protocol):
     """Knows beforehand what an answer would cost."""
 
     def estimate(self, request: ChatRequest, usage: TokenUsage) -> float | None:
-        """US dollars of a call to the first model that would be asked; None when the price is unknown.
+        """Return the US dollars of a call to the first model in line; None when the price is unknown.
 
         Raises: NoSuchModel.
         """
@@ -251,10 +251,10 @@ class KnowsModels(Protocol):
 
 @runtime_checkable
 class Meter(Protocol):
-    """Counts what a job uses of a provider beside chat: embeddings."""
+    """Counts a job's use of providers other than chat: embeddings."""
 
     def admit(self, link: ChainLink) -> None:
-        """Raises: BudgetSpent, QuotaExceeded, ModelNotAllowed."""
+        """Admit one call. Raises: BudgetSpent, QuotaExceeded, ModelNotAllowed."""
         ...
 
     def spend(self, link: ChainLink, role: str, usage: TokenUsage, seconds: float) -> None: ...
@@ -270,5 +270,5 @@ class Prompts(Protocol):
     """The prompt registry as a capability sees it."""
 
     def render(self, key: str, **variables: object) -> RenderedPrompt:
-        """The prompt's current version with the variables filled in."""
+        """Render the prompt's current version with the given variables."""
         ...

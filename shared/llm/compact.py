@@ -21,12 +21,12 @@ def tokens_in(messages: Sequence[ChatMessage]) -> int:
 
 
 def characters_of(tokens: int) -> int:
-    """How long an ASCII text of so many tokens may be."""
+    """Return how many ASCII characters fit into the given number of tokens."""
     return max(0, int(tokens * CHARACTERS))
 
 
 def latest(history: Sequence[ChatMessage], tokens: int) -> list[ChatMessage]:
-    """The last messages that fit, from one of the person on."""
+    """Return the latest messages that fit, starting with one of the user."""
     sizes = list(accumulate(tokens_in([message]) for message in reversed(history)))
     if not sizes or sizes[-1] <= tokens:
         return list(history)
@@ -36,7 +36,7 @@ def latest(history: Sequence[ChatMessage], tokens: int) -> list[ChatMessage]:
 
 
 def noted(messages: Sequence[ChatMessage], dropped: int) -> tuple[ChatMessage, ...]:
-    """The first of them says how many messages before it are left out."""
+    """Return the messages; the first one notes how many earlier ones are left out."""
     if not dropped:
         return tuple(messages)
     first, *others = messages
@@ -45,7 +45,7 @@ def noted(messages: Sequence[ChatMessage], dropped: int) -> tuple[ChatMessage, .
 
 
 def cut_lines(text: str, characters: int) -> str:
-    """The first and the last lines that fit, and between them how many are left out."""
+    """Return the first and last lines that fit, with the number of omitted lines between them."""
     if len(text) <= characters:
         return text
     left, lines = max(0, characters - _SAID), text.splitlines()

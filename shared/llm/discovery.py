@@ -29,12 +29,12 @@ from shared.llm.wires.failures import moved_to
 _SECONDS = 5.0  #: for each request
 _MOST_BYTES = 4_000_000
 _MOST_MODELS = 500
-_SHOWN_MODELS = 20  #: whose details are asked one by one
+_SHOWN_MODELS = 20  #: maximum number of models whose details are requested one by one
 _OLLAMA_WINDOW = 4096  #: of a model that is loaded without saying how long a window it gets
 
 
 def discover(endpoint: Endpoint) -> EndpointFacts:
-    """Ask a server for its lists. Raises: ProviderFault in words for a person."""
+    """Request a server's lists. Raises: ProviderFault with a message for a person."""
     import httpx  # noqa: PLC0415
 
     base = (endpoint.base_url or "").rstrip("/")
@@ -64,7 +64,7 @@ class _Lists:
         )
 
     def _models(self) -> list[str]:
-        """The ids of ``GET /models``. Raises: ProviderFault."""
+        """Return the ids of ``GET /models``. Raises: ProviderFault."""
         listed = self._get(f"{self.base}/models", needed=True)
         names: list[str] = []
         for each in (listed or {}).get("data") or ():
@@ -93,7 +93,7 @@ class _Lists:
         return ("vllm" if version else None), version, None
 
     def _tokenizes(self, server: str | None, models: list[str]) -> bool:
-        """Whether ``POST /tokenize`` counts the tokens of a text."""
+        """Return whether ``POST /tokenize`` counts the tokens of a text."""
         if server == "llama.cpp":
             return isinstance((self._get(f"{self.root}/tokenize", body={"content": "ready"}) or {}).get("tokens"), list)
         if server != "vllm" or not models:
@@ -125,7 +125,7 @@ class _Lists:
             self.windows.setdefault(name, window)
 
     def _get(self, url: str, *, needed: bool = False, body: Mapping[str, str] | None = None) -> dict[str, Any] | None:
-        """An object, or None where there is none. Raises: ProviderFault, where it is needed."""
+        """Return the JSON object, or None if there is none. Raises: ProviderFault, if ``needed``."""
         import httpx  # noqa: PLC0415
 
         try:
@@ -173,7 +173,7 @@ def _fault(status: int, text: str) -> ProviderFault:
 
 
 def bounded(parts: Iterator[bytes]) -> Iterator[bytes]:
-    """Raises: ValueError for a list that is larger than any server's."""
+    """Yield the parts. Raises: ValueError for a list that is larger than any server's."""
     size = 0
     for part in parts:
         size += len(part)

@@ -9,18 +9,18 @@ from shared.errors import InvalidRequest
 
 
 def base_url_of(url: str) -> str:
-    """Most people leave out the version that the path of an API of OpenAI begins with."""
+    """Return the base URL with the ``/v1`` that people leave out of an OpenAI-compatible address."""
     url = url.rstrip("/")
     return url if urlsplit(url).path else f"{url}/v1"
 
 
 def check_address(url: str, *, allow_private: bool) -> None:
-    """Raises: InvalidRequest for an address that the gateway may not call."""
+    """Raise InvalidRequest for an address that the gateway may not call."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     problem = None
     if parts.query or parts.fragment or parts.username:
-        problem = "the address is no base URL: it has a query, a fragment or a user"
+        problem = "the address is not a base URL: it has a query, a fragment or a user"
     elif not allow_private and parts.scheme != "https":
         problem = "only https is allowed: the operator may set ASSAY_LLM_PRIVATE_ENDPOINTS"
     else:
@@ -38,6 +38,6 @@ def check_address(url: str, *, allow_private: bool) -> None:
 
 
 def shown(url: str) -> str:
-    """An address without what may be secret: user, password and query."""
+    """Return the address without its possible secrets: user, password and query."""
     parts = urlsplit(url)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()

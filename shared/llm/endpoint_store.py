@@ -42,7 +42,7 @@ class EndpointStore:
         self._rows: Fresh[Rows] = Fresh(self._read, Rows())
 
     def rows(self) -> Rows:
-        """The same object until something has changed or a second is over."""
+        """Return the rows; the same object until a change or for one second."""
         return self._rows.get()
 
     def put(self, name: str, given: EndpointInput, actor: str | None) -> None:
@@ -54,7 +54,7 @@ class EndpointStore:
         self._rows.expire()
 
     def limit(self, vendor: str, given: EndpointInput, actor: str | None) -> None:
-        """What was found of the vendor's server stays."""
+        """Store a vendor's settings; what was discovered of its server is kept."""
         settings = given.model_dump(mode="json", exclude_none=True)
         changed = {"settings": settings, "actor": actor, "updated_at": func.clock_timestamp()}
         statement = insert(model_vendors).values(name=vendor, settings=settings, actor=actor)
@@ -69,7 +69,7 @@ class EndpointStore:
         self._rows.expire()
 
     def learn_vendor(self, name: str, facts: EndpointFacts, address: str) -> None:
-        """Of a server of one's own that stands in the place of a vendor."""
+        """Store what was discovered of the self-hosted server that replaces a vendor's."""
         told = {"facts": facts.model_dump(mode="json"), "address": address}
         statement = insert(model_vendors).values(name=name, settings={}, **told)
         with self._writing() as connection:
@@ -77,7 +77,7 @@ class EndpointStore:
         self._rows.expire()
 
     def remove(self, name: str) -> None:
-        """Raises: NotFound."""
+        """Delete an endpoint. Raises: NotFound."""
         with self._writing() as connection:
             if connection.execute(delete(model_endpoints).where(model_endpoints.c.name == name)).rowcount != 1:
                 raise NotFound(f"There is no endpoint {name!r}.")

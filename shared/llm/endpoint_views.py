@@ -29,7 +29,7 @@ def named_view(endpoint: Endpoint, kept: Kept, *, of_file: bool) -> contract.End
 
 
 def vendor_view(endpoint: Endpoint, kept: Kept | None, facts: contract.EndpointFacts | None) -> contract.Endpoint:
-    """With the limits that hold for its calls, and as ``settings`` those that were set by API or file."""
+    """Return the vendor with its effective limits; ``settings`` holds those set by API or file."""
     vendor, limits = VENDORS[endpoint.vendor or endpoint.name], endpoint.timeouts
     return contract.Endpoint(
         name=endpoint.name,

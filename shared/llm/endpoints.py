@@ -43,7 +43,8 @@ class EndpointRegistry(Mapping[str, Endpoint]):
         fixed: Sequence[Endpoint] | None = None,
         states: States | None = None,
     ) -> None:
-        """``fixed``: in the place of the vendors of the environment. Raises: ValueError for a file that is none.
+        """Set up the endpoints; ``fixed`` replaces the vendors of the environment. Raises: ValueError for an invalid
+        file.
 
         ``states``: where processes publish what they learn of endpoints.
         """
@@ -51,18 +52,18 @@ class EndpointRegistry(Mapping[str, Endpoint]):
         self._providers = providers
         self._calls = calls
         self._fixed = {each.name: each for each in (endpoints(providers, calls) if fixed is None else fixed)}
-        self._seen: dict[str, EndpointFacts] = {}  #: what servers of the environment told
+        self._seen: dict[str, EndpointFacts] = {}  #: what servers of the environment reported
         self._file = {} if calls.endpoints is None else read_file(calls.endpoints)
         self._shown: tuple[object, Mapping[str, Endpoint]] | None = None
         self._store = EndpointStore(engine)
 
     def named(self) -> dict[str, Kept]:
-        """The servers that operators have named."""
+        """Return the servers that operators named."""
         of_file = {name: Kept(given) for name, given in self._file.items() if name not in VENDORS}
         return {**self._store.rows().named, **of_file}
 
     def current(self) -> Mapping[str, Endpoint]:
-        """Every endpoint as it is now, the vendors first."""
+        """Return every endpoint in its current state, vendors first."""
         rows = self._store.rows()
         if self._shown is None or self._shown[0] is not rows:
             vendors = {name: self._limited(each, self._kept(name)) for name, each in self._fixed.items()}
@@ -80,7 +81,7 @@ class EndpointRegistry(Mapping[str, Endpoint]):
         return len(self.current())
 
     def view(self, name: str) -> contract.Endpoint:
-        """Raises: NotFound."""
+        """Return an endpoint's view. Raises: NotFound."""
         if name in self._fixed:
             return self._with_learned(vendor_view(self[name], self._kept(name), self._facts_of(name)))
         if (kept := self.named().get(name)) is None:
@@ -99,7 +100,7 @@ class EndpointRegistry(Mapping[str, Endpoint]):
         return view.model_copy(update={"learned": facts})
 
     def views(self) -> list[contract.Endpoint]:
-        """The vendors, then the named ones by their names."""
+        """Return all views: vendors first, then named endpoints by name."""
         return [self.view(name) for name in (*self._fixed, *sorted(self.named()))]
 
     def put(self, name: str, given: EndpointInput, actor: str | None) -> contract.Endpoint:
@@ -108,7 +109,7 @@ class EndpointRegistry(Mapping[str, Endpoint]):
         Raises: InvalidRequest for an address that is not allowed, Conflict for a taken name and for what is fixed.
         """
         if name in self._file:
-            raise Conflict(f"The endpoint {name} stands in the file of ASSAY_LLM_ENDPOINTS: change it there.")
+            raise Conflict(f"The endpoint {name} is defined in the file of ASSAY_LLM_ENDPOINTS: change it there.")
         if name in VENDORS:
             _check_vendor(name, given)
             self._store.limit(name, given, actor)
@@ -123,7 +124,7 @@ class EndpointRegistry(Mapping[str, Endpoint]):
         return self.view(name)
 
     def learn(self, name: str, facts: EndpointFacts) -> None:
-        """Keep what a test found; of an endpoint of the file it is only told."""
+        """Store what a test discovered; endpoints of the file keep it in memory only."""
         if name in self._fixed:
             self._store.learn_vendor(name, facts, self._fixed[name].mark)
         elif name not in self._file:
@@ -139,27 +140,27 @@ class EndpointRegistry(Mapping[str, Endpoint]):
         self._shown = None
 
     def own_servers(self) -> list[Endpoint]:
-        """Those of the environment that are no vendor's."""
+        """Return the environment's configured servers that are not a vendor's own."""
         return [each for each in self._fixed.values() if each.own_server and each.configured]
 
     def remove(self, name: str) -> None:
-        """Of a vendor: what was set. Raises: NotFound; Conflict for one of the file."""
+        """Remove an endpoint, or a vendor's settings. Raises: NotFound; Conflict for an endpoint of the file."""
         if name in self._file:
-            raise Conflict(f"The endpoint {name} stands in the file of ASSAY_LLM_ENDPOINTS: remove it there.")
+            raise Conflict(f"The endpoint {name} is defined in the file of ASSAY_LLM_ENDPOINTS: remove it there.")
         if name in VENDORS:
             self._store.free(name)
         else:
             self._store.remove(name)
 
     def _kept(self, vendor: str) -> Kept | None:
-        """What was set of a vendor, by file or API, and what its server of one's own was found to take."""
+        """Return a vendor's settings from file or API, with the facts discovered of the server that replaces it."""
         kept = self._store.rows().vendors.get(vendor)
         if (given := self._file.get(vendor)) is None:
             return kept
         return Kept(given, kept.facts, kept.address) if kept else Kept(given)
 
     def _facts_of(self, vendor: str) -> EndpointFacts | None:
-        """What its server of one's own told this process, with what it was found to take by a test of any process."""
+        """Return what the vendor's replacement server reported here, merged with any process's test results."""
         seen, kept = self._seen.get(vendor), self._kept(vendor)
         tested = kept.facts if kept is not None and kept.address == self._fixed[vendor].mark else None
         if seen is None or tested is None:
@@ -168,7 +169,7 @@ class EndpointRegistry(Mapping[str, Endpoint]):
         return seen.model_copy(update={"probed": tested.probed, "tested_at": tested.tested_at}) if same else seen
 
     def _limited(self, vendor: Endpoint, kept: Kept | None) -> Endpoint:
-        """A vendor of the environment with what an operator has set."""
+        """Return the environment's vendor with the operator's settings applied."""
         facts = self._facts_of(vendor.name)
         vendor = replace(vendor, probed=_probed(facts))
         if kept is None:
@@ -206,13 +207,13 @@ class EndpointRegistry(Mapping[str, Endpoint]):
 
 
 class Adapters(Mapping[str, Adapter]):
-    """An adapter for each configured endpoint, made when it is first asked for and made anew when it changes."""
+    """An adapter per configured endpoint, created on first use and recreated when the endpoint changes."""
 
     def __init__(self, current: Callable[[], Mapping[str, Endpoint]], states: States | None = None) -> None:
         self._current = current
         self._states = states
         self._made: dict[str, Adapter] = {}
-        self._learned: dict[str, Learned] = {}  #: by address and key, so that a change of limits forgets nothing
+        self._learned: dict[str, Learned] = {}  #: by address and key, so that a change of limits discards nothing
         self._replaced: list[Adapter] = []  #: a call may still use one
         self._lock = Lock()
 
@@ -243,7 +244,7 @@ class Adapters(Mapping[str, Adapter]):
 
 
 def read_file(path: Path) -> dict[str, EndpointInput]:
-    """The endpoints of a settings file. Raises: ValueError that names what does not fit."""
+    """Read the endpoints of a settings file. Raises: ValueError that names what is invalid."""
     try:
         given = dict(_FILE.validate_python(yaml.safe_load(path.read_text()) or {}))
         for name, each in given.items():
@@ -257,7 +258,7 @@ def read_file(path: Path) -> dict[str, EndpointInput]:
 
 
 def _check_vendor(name: str, given: EndpointInput) -> None:
-    """Raises: Conflict."""
+    """Raise Conflict if the settings change a vendor's address or key."""
     if given.url is not None or given.key_env is not None:
         raise Conflict(f"{name} is a vendor, whose address and key are fixed: leave out url and key_env.")
 

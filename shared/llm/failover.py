@@ -1,4 +1,4 @@
-"""A chain of providers that answers as one: when one fails the next is asked, and who fails often is skipped."""
+"""A chain of providers that answers as one: when one fails the next is called, and unreliable ones are skipped."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class FailoverSettings:
     least: float = 0.1  #: no provider is started with less to go
     total_share: float = 0.7
     first_token_share: float = 0.4
-    hedge_after: float | None = None  #: ask the next one too when there is no answer yet; None is never
+    hedge_after: float | None = None  #: hedging: seconds until the next one is called too; None disables it
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,10 @@ class Failover:
     name: str = "failover"
 
     def complete(self, request: ChatRequest) -> ChatReply:
-        """Raises: NoProviderConfigured, ProvidersFailed with every attempt, JobCancelled."""
+        """Return the first reply of the chain.
+
+        Raises: NoProviderConfigured, ProvidersFailed with every attempt, JobCancelled.
+        """
         links = [link for link in self.chain(request) if link.provider in self.adapters]
         if not links:
             raise NoProviderConfigured(
@@ -81,7 +84,7 @@ class _Round:
     waited: list[float] = field(default_factory=list)  #: seconds for slots that were not taken in the end
 
     def run(self, links: Sequence[ChainLink]) -> ChatReply:
-        """One after the other; when none of them answers, the resting ones after all, and those that are soon back."""
+        """Call the links in order; if none answers, call the suspended ones and those that are available again soon."""
         reply = self._pass(links)
         if reply is None and (resting := self.attempts.skipped_of(links)):
             reply = self._pass(resting, again=True, resting=True)
@@ -95,7 +98,7 @@ class _Round:
         return reply
 
     def _pass(self, links: Sequence[ChainLink], again: bool = False, resting: bool = False) -> ChatReply | None:
-        """Ask one after the other until one answers."""
+        """Call one candidate after the other until one answers."""
         admitted = self._admitted(links, again, resting)
         if (hedge_after := self.failover.settings.hedge_after) is not None:
             return race(admitted, self._ask, hedge_after)
@@ -127,7 +130,7 @@ class _Round:
         reason: Reason | None = None,
         among: Sequence[ChainLink] = (),
     ) -> ChatReply | None:
-        """Ask one provider, a second time after a fault that says so; None when it failed.
+        """Call one provider, and again if its fault allows a retry; None when it failed.
 
         Raises: SlotElsewhere when it is busy, and one of ``among`` that serves the same model is free.
         """
@@ -183,7 +186,7 @@ class _Round:
         self.attempts.failed(candidate.link, watch, reason, fault)
 
     def _fitting(self, candidate: Candidate) -> ChatRequest | None:
-        """The request with a cap that fits beside the prompt; None when the prompt is longer than the known window."""
+        """Return the request with a token cap that fits the window; None when the prompt exceeds the known window."""
         link = candidate.link
         adapter = self.failover.adapters[link.provider]
         window = adapter.window_of(link.model)
@@ -198,7 +201,7 @@ class _Round:
 
     @contextmanager
     def _slot(self, candidate: Candidate, watch: Watch, among: Sequence[ChainLink]) -> Iterator[float | None]:
-        """A slot of the endpoint's model, where they are counted. Raises: Busy, SlotElsewhere, JobCancelled."""
+        """Hold a slot of the endpoint's model, if its calls are limited. Raises: Busy, SlotElsewhere, JobCancelled."""
         link, failover = candidate.link, self.failover
         endpoint = failover.adapters[link.provider].endpoint
         if endpoint.concurrency is None:
@@ -225,7 +228,7 @@ class _Round:
             raise
 
     def _watch(self, candidate: Candidate, abandoned: Event | None, queued: float | None = None) -> Watch:
-        """The provider's limits, cut by the deadline and by what the next one needs."""
+        """Return the provider's limits, reduced by the deadline and by the time that the next provider needs."""
         endpoint, settings = self.failover.adapters[candidate.link.provider].endpoint, self.failover.settings
         now, left = time.monotonic(), self._left()
         limits = endpoint.limits
@@ -246,7 +249,7 @@ class _Round:
         return float("inf") if self.request.deadline is None else self.request.deadline - time.monotonic()
 
     def _worth_waiting_for(self, links: Sequence[ChainLink], began: float, tries: int) -> list[tuple[ChainLink, float]]:
-        """Those that are soon back, with the seconds until they are asked again."""
+        """Return the links that are available soon, with the seconds until their next call."""
         settings, waited = self.failover.settings, time.monotonic() - began
         soon = self.candidates.soon_back(links, tries, settings.patience, settings.starting)
         return [(link, wait) for link, wait, most in soon if waited + wait <= most and wait <= self._left() - 1]
@@ -260,7 +263,7 @@ class _Round:
 
 
 def _again(request: ChatRequest, fault: ProviderFault, *, repeated: bool) -> ChatRequest | None:
-    """Return what to ask the same provider again after the fault; None for the next provider."""
+    """Return the request for another call to the same provider after the fault; None for the next provider."""
     match fault:
         case SchemaMissed() if repeated:  # this model cannot keep to this schema: in words then
             return replace(request, schema=None) if request.schema is not None else None

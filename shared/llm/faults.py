@@ -38,7 +38,7 @@ class Mark(StrEnum):
     NOTHING = "nothing"
     NOTE = "note"  #: it refused this request; a row of these is shown, but another request may be taken
     COUNT = "count"  #: one more failure for the breaker
-    PARK = "park"  #: do not ask it before a moment that is known
+    PARK = "park"  #: do not call it before a known time
 
 
 _OF_THE_PROVIDER = "Nothing: Assay calls the next model of the chain. `assay jobs llm-calls ID` shows each attempt."
@@ -77,7 +77,7 @@ class ConnectionFailed(ProviderFault):
 
 
 class StaleConnection(ProviderFault):
-    """A kept-alive connection was closed before the first byte, which is no fault of the provider: ask again."""
+    """A kept-alive connection was closed before the first byte, which is not the provider's fault: retry."""
 
     code, plan = "stale_connection", NextStep.SAME_AGAIN
     cause = "The provider had closed a kept-alive connection."
@@ -121,7 +121,7 @@ class Busy(ProviderFault):
 
 
 class Starting(ProviderFault):
-    """It is loading its model: not a failure, and worth waiting for when nobody else answers."""
+    """The server is loading its model: not a failure, and worth waiting for when no other provider answers."""
 
     code = "starting"
     cause = "The server is loading its model."
@@ -141,7 +141,7 @@ class StreamCut(ProviderFault):
 
 
 class UnreadableAnswer(ProviderFault):
-    """A broken chunk, or something that is no answer of a model: a proxy's HTML page."""
+    """A broken chunk, or a response that is not a model's answer, such as a proxy's HTML page."""
 
     code, mark = "unreadable_answer", Mark.COUNT
     cause = "The response is not a model's answer, such as a proxy's HTML page."
@@ -230,7 +230,7 @@ class RequestRefused(ProviderFault):
 
 
 class PartUnsupported(ProviderFault):
-    """The model does not take a part of the request, so ask again without it."""
+    """The model does not accept a part of the request, so retry without it."""
 
     plan = NextStep.WITHOUT
     part: ClassVar[Part]
@@ -291,7 +291,7 @@ class CapTooLarge(ProviderFault):
 
 
 class SchemaMissed(ProviderFault):
-    """One bad generation under a schema that the model does take: ask again."""
+    """One bad generation under a schema that the model supports: retry."""
 
     code, plan, mark = "schema_missed", NextStep.SAME_AGAIN, Mark.NOTE
     cause = "The model's answer did not match the schema that it was given."

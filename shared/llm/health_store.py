@@ -13,7 +13,7 @@ from shared.redis_urls import client
 log = logging.getLogger(__name__)
 
 _EXPIRY = 7200  #: seconds without a change after which a value is dropped
-_PAUSE = 2.0  #: seconds for which a Redis that failed is not asked
+_PAUSE = 2.0  #: seconds for which a failed Redis is not queried
 
 _SWAP = """
 local old = redis.call('GET', KEYS[1])
@@ -27,7 +27,7 @@ class States(Protocol):
     """A store of small values with compare-and-swap."""
 
     def read(self, keys: Sequence[str]) -> list[bytes]:
-        """The values; empty for what is not there."""
+        """Return the values; empty for missing keys."""
         ...
 
     def swap(self, key: str, old: bytes, new: bytes) -> bool:
@@ -54,7 +54,7 @@ class LocalStates:
             return True
 
     def close(self) -> None:
-        """Nothing to close."""
+        """Do nothing: there is nothing to close."""
 
     def put(self, key: str, value: bytes) -> None:
         with self._lock:

@@ -1,4 +1,4 @@
-"""Hedging: when the first provider is slow, the next one is asked too; the first answer wins."""
+"""Hedging: when the first provider is slow, the next one is called too; the first answer wins."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Hedge = Literal["hedge"]
 
 
 class Ask(Protocol[Asked_contra]):
-    """Asks a candidate; None when it failed. The event is set when its answer is no longer needed."""
+    """Calls a candidate; None when it failed. The event is set when its answer is no longer needed."""
 
     def __call__(
         self, candidate: Asked_contra, abandoned: Event | None = None, reason: Hedge | None = None
@@ -49,7 +49,7 @@ class _Running:
         Thread(target=run, name="llm-hedge", daemon=True).start()
 
     def next_answer(self, timeout: float | None) -> ChatReply | None:
-        """An answer, or None when a call failed. Raises: Empty; what a call raised."""
+        """Return an answer, or None when a call failed. Raises: Empty; what a call raised."""
         answer = self.answers.get(timeout=timeout)
         if isinstance(answer, Exception):
             raise answer
@@ -58,7 +58,9 @@ class _Running:
 
 
 def race(candidates: Iterator[Candidate], ask: Ask[Candidate], after: float) -> ChatReply | None:
-    """The first answer; every further candidate starts ``after`` seconds later, or when the ones before have failed."""
+    """Return the first answer; each further candidate starts ``after`` seconds later, or when all earlier ones have
+    failed.
+    """
     running, late, exhausted = _Running(), False, False
     try:
         while True:

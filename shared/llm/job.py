@@ -1,4 +1,4 @@
-"""The models as one job asks them: with its budget, its cancellation, its ledger and its events."""
+"""The models of one job: with its budget, cancellation, ledger and events."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class OnEvent(Protocol):
 
 
 def no_event(type: str, **data: JsonValue) -> None:
-    """For calls that belong to no job."""
+    """Ignore the event, for calls that belong to no job."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class JobAccount:
     """Counts every attempt of a job: in metrics, usage, ledger, budget and events."""
 
     owner: Owner
-    ledger: CallLedger | None  #: None: the broker, which asks, writes it and measures
+    ledger: CallLedger | None  #: None: the broker makes the call, writes the ledger and measures
     budget: Budget
     on_event: OnEvent = no_event
     on_attempt: OnAttempt = lambda attempt: None
@@ -52,7 +52,7 @@ class JobAccount:
     parent: tracing.Parent = field(default_factory=tracing.Parent)
 
     def add(self, attempt: ProviderAttempt) -> None:
-        self.on_attempt(attempt)  # first: who is told writes events while the ledger is written here
+        self.on_attempt(attempt)  # first: the listener writes its events while the ledger is written here
         if self.ledger is not None:
             _REQUESTS.labels(attempt.link.provider, attempt.outcome).inc()
             if attempt.reached:
@@ -88,13 +88,13 @@ class JobLlm:
 
     account: JobAccount
     models: Provider
-    selector: tuple[str, ...] = ()  #: holds for every request that names no models of its own
+    selector: tuple[str, ...] = ()  #: applies to every request that names no models
     links: Callable[[ChatRequest], Sequence[ChainLink]] = lambda _: ()  #: the configured models of a request
     admission: Callable[[Sequence[ChainLink]], None] = lambda _: None  #: what the tenant may use, today
     parameters: Json = field(default_factory=dict)  #: of every call, whatever the request and the chain say
     warn: Callable[[str], None] = lambda _: None
     warned: set[str] = field(default_factory=set)  #: what has been said already
-    shortens: bool = True  #: prompts that do not fit; the broker leaves that to the worker, which tells of it
+    shortens: bool = True  #: prompts that do not fit; the broker leaves that to the worker, which reports it
     name: str = "job"
 
     @property
@@ -102,7 +102,7 @@ class JobLlm:
         return self.account.usage
 
     def complete(self, request: ChatRequest) -> ChatReply:
-        """Ask the role's models within the job's budget.
+        """Call the role's models within the job's budget.
 
         Raises: BudgetSpent, NoProviderConfigured, ProvidersFailed, NoSuchModel, ModelNotAllowed, QuotaExceeded,
         JobCancelled.
@@ -125,7 +125,7 @@ class JobLlm:
         return reply
 
     def _complete(self, request: ChatRequest) -> ChatReply:
-        """Ask, and once more with a shorter prompt when it does not fit into the model's window."""
+        """Call the models, and once more with a shorter prompt when it does not fit the model's window."""
         compact, request = request.compact, replace(request, compact=None)
         try:
             return self.models.complete(request)
@@ -140,7 +140,7 @@ class JobLlm:
             return self.models.complete(shorter.request)
 
     def _tell(self, request: ChatRequest, shorter: Shortened, window: int | None) -> None:
-        """In the job's events, and once as a warning, what the model was not shown."""
+        """Report in the job's events, and once as a warning, what was left out of the prompt."""
         self.account.on_event(
             "prompt_shortened",
             role=request.role,
@@ -177,7 +177,7 @@ class JobLlm:
 
 
 def _observe(attempt: ProviderAttempt) -> None:
-    """The numbers of an attempt that reached its provider."""
+    """Update the metrics with an attempt that reached its provider."""
     labels = (attempt.link.provider, attempt.request.role)
     _SECONDS.labels(*labels).observe(attempt.seconds)
     usage = attempt.reply.usage if attempt.reply else attempt.usage

@@ -28,7 +28,7 @@ _BETWEEN = re.compile(r"[\s,;]*")
 
 
 class AnswerUnreadable(ValueError):
-    """The model's answer does not have the form that was asked for; the message is for the model and for people."""
+    """The model's answer does not have the requested form; the message is for the model and for people."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Parsed:
 
 
 def parse(text: str) -> Parsed:
-    """A whole text. Raises: AnswerUnreadable."""
+    """Parse a whole text. Raises: AnswerUnreadable."""
     if len(text) > MAX_CHARACTERS:
         raise AnswerUnreadable(f"the answer is longer than {MAX_CHARACTERS} characters")
     if not text.strip():
@@ -48,11 +48,11 @@ def parse(text: str) -> Parsed:
         parsed = attempt(text)
         if parsed is not None:
             return _checked(parsed, text)
-    raise AnswerUnreadable(f"the answer is no JSON: {_complaint(text)}")
+    raise AnswerUnreadable(f"the answer is not JSON: {_complaint(text)}")
 
 
 def parse_cut(text: str) -> Parsed:
-    """A text that ended too early: the complete elements of its array. Raises: AnswerUnreadable when there are none."""
+    """Parse a truncated text: the complete elements of its array. Raises: AnswerUnreadable when it has none."""
     if len(text) > MAX_CHARACTERS:
         raise AnswerUnreadable(f"the answer is longer than {MAX_CHARACTERS} characters")
     _refuse_constants(text)
@@ -64,7 +64,7 @@ def parse_cut(text: str) -> Parsed:
 
 
 def without_comments(text: str) -> str:
-    """Without ``//`` and ``/* */``, but for those inside strings."""
+    """Return the text without ``//`` and ``/* */`` comments; those inside strings stay."""
     return _COMMENTS.sub(lambda match: match[1] or " ", text)
 
 
@@ -118,7 +118,7 @@ def _repaired(text: str) -> Parsed | None:
 
 
 def _first_bracket(text: str) -> int:
-    """Where the JSON begins: prose before it may hold anything but a line that starts with a bracket."""
+    """Return the offset of the JSON: prose before it may hold anything but a line that starts with a bracket."""
     line = re.search(r"^\s*[\[{]", text, re.MULTILINE)
     return line.start() if line else next(match.start() for match in re.finditer(r"[\[{]", text))
 
@@ -155,7 +155,7 @@ def _refuse_constants(text: str) -> None:
 
 
 def _refuse_halves(text: str) -> None:
-    """A repair would end a half answer by itself, and half a value would pass for a whole one."""
+    """Refuse a truncated text: a repair would complete it, and half a value would pass for a whole one."""
     last = max(text.rfind("]"), text.rfind("}"))
     if last < 0 or re.match(r"\s*,|[^\]}]*[\[{]", text[last + 1 :]):
         raise AnswerUnreadable("the answer ends in the middle")
@@ -189,7 +189,7 @@ def storable(value: JsonValue) -> JsonValue:
 
 
 def _check_bounds(value: JsonValue) -> None:
-    """Raises: AnswerUnreadable when it is nested too deeply or holds a number that is not finite."""
+    """Raise AnswerUnreadable when the value is nested too deeply or holds a number that is not finite."""
     level: list[JsonValue] = [value]
     for _ in range(MAX_DEPTH + 1):
         if not level:
@@ -208,7 +208,7 @@ def _check_bounds(value: JsonValue) -> None:
 
 
 def _storable(value: JsonValue) -> JsonValue:
-    """Without NUL and lone surrogates."""
+    """Return the value without NUL and lone surrogates."""
     if isinstance(value, str):
         return re.sub("[\ud800-\udfff\x00]", "\ufffd", value)
     if isinstance(value, list):

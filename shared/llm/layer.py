@@ -1,4 +1,4 @@
-"""The LLM layer of one process: built once from settings, asked by many jobs."""
+"""The LLM layer of one process: built once from settings, used by many jobs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from shared.llm.wires.endpoint import Endpoint
 from shared.loop import Budget
 
 _LOAD_AFTER = 0.5  #: seconds after the first request; the first provider's SDK is loaded by then
-_LOOK_FIRST, _LOOK_AGAIN = 15.0, 10.0  #: seconds for a first look at a server, and until the next one
+_LOOK_FIRST, _LOOK_AGAIN = 15.0, 10.0  #: seconds for the first check of a server, and until the next one
 _CLOSED_WITHIN = 2.0  #: seconds for threads to end; one may wait for a server that does not answer
 _WORST = ("parked", "open", "half_open", "refusing", "closed")
 
@@ -61,9 +61,9 @@ class LlmLayer:
         self.endpoints = EndpointRegistry(engine, providers, calls, found, self._states)
         self._adapters = Adapters(self.endpoints.current, self._states)
         self._closed = Event()
-        self._looked: dict[str, str | None] = {}  #: the fault of the last look at a server, None when it answered
-        self._threads: list[Thread] = []  #: what goes on beside the jobs
-        self._looking: list[Event] = []  #: set after the first look at a server
+        self._looked: dict[str, str | None] = {}  #: the fault of the last check of a server, None when it answered
+        self._threads: list[Thread] = []  #: work that runs in the background
+        self._looking: list[Event] = []  #: set after the first check of a server
         for endpoint in self.endpoints.own_servers():
             self._looking.append(Event())
             self._start(self._look, endpoint, self._looking[-1])
@@ -77,7 +77,7 @@ class LlmLayer:
         self.prompts = PromptRegistry(engine)
 
     def close(self) -> None:
-        """Close every connection, and wait for what uses the engine beside the jobs: nothing opens one later."""
+        """Close every connection, and wait for background threads that use the engine: nothing opens one later."""
         self._closed.set()
         self._adapters.close()
         until = time.monotonic() + _CLOSED_WITHIN
@@ -96,7 +96,7 @@ class LlmLayer:
         on_attempt: OnAttempt = lambda attempt: None,
         counts: dict[str, int] | None = None,
     ) -> JobLlm:
-        """The models for one job; ``selector`` holds for every request that names no models of its own.
+        """Return the models for one job; ``selector`` applies to every request that names no models.
 
         ``counts`` are the recorder's, where they outlive the answer. A request goes through these, from the outside in:
 
@@ -131,17 +131,17 @@ class LlmLayer:
         )
 
     def check_allowed(self, role: str, tenant: str) -> None:
-        """Raises: ModelNotAllowed when the tenant may use none of the role's models."""
+        """Raise ModelNotAllowed when the tenant may use none of the role's models."""
         self.allowed.among(self.models.chain(role), tenant)
 
     def configured(self, role: str | None = None) -> bool:
-        """Whether a configured provider could answer for the role, or for any role; recordings can."""
+        """Return whether a configured provider, or a recording, could answer for the role, or for any role."""
         if self._calls.recordings is not None and self._calls.record in ("replay", "auto"):
             return True
         return any(self.models.configured(each) for each in ([role] if role else self.models.chains()))
 
     def providers(self) -> list[ProviderState]:
-        """Every provider with its key, its breaker and its last error, over the models that are in use."""
+        """Return every provider with its key, its breaker and its last error, over the models in use."""
         links = {(link.provider, link.model) for chain in self.models.chains().values() for link in chain}
         return [
             self._state(endpoint, sorted(m for p, m in links if p == endpoint.name))
@@ -149,7 +149,7 @@ class LlmLayer:
         ]
 
     def release(self, provider: str) -> ProviderState:
-        """Ask the provider again, whatever its breaker says. Raises: NotFound."""
+        """Reset the provider's breaker so that it is called again. Raises: NotFound."""
         endpoint = self.endpoints.current().get(provider)
         if endpoint is None:
             raise NotFound(f"There is no provider {provider!r}.")
@@ -173,7 +173,7 @@ class LlmLayer:
         return warnings
 
     def test(self, role: str, tenant: str, unsaved: ChainLink | None = None) -> ModelTest:
-        """A real call to the first configured link of the role, or to another one, whatever its breaker says.
+        """Make a real call to the first configured link of the role, or to ``unsaved``, regardless of its breaker.
 
         Raises: NotFound, ModelNotAllowed, QuotaExceeded.
         """
@@ -212,10 +212,10 @@ class LlmLayer:
         )
 
     def discover(self, name: str) -> EndpointFacts:
-        """What the server of an endpoint is, kept for every replica. Raises: NotFound, ProviderFault."""
+        """Discover the server of an endpoint and store the facts for all replicas. Raises: NotFound, ProviderFault."""
         known, endpoint = self.endpoints.view(name).facts, self.endpoints[name]
         if not endpoint.own_server:
-            raise NotFound(f"{name} is a vendor: `assay models test ROLE` asks the first model of a role's chain.")
+            raise NotFound(f"{name} is a vendor: `assay models test ROLE` calls the first model of a role's chain.")
         facts = discover(endpoint)
         if known is not None and (known.server, known.version) == (facts.server, facts.version):
             facts = facts.model_copy(update={"probed": known.probed})
@@ -223,7 +223,7 @@ class LlmLayer:
         return facts
 
     def test_endpoint(self, name: str) -> EndpointTest:
-        """Look at the server of a named endpoint, and ask its model a few words. Raises: NotFound."""
+        """Check the server of a named endpoint, and send its model a few words. Raises: NotFound."""
         began = time.monotonic()
         facts, error = None, None
         try:
@@ -272,7 +272,7 @@ class LlmLayer:
         self.allowed.among(links, tenant)
 
     def _chain(self, request: ChatRequest, tenant: str) -> Chain:
-        """The request's links; the SDKs of those behind the first are loaded meanwhile, so that a failover is quick."""
+        """Return the request's links; the SDKs of later links load in the background, so that a failover is fast."""
         while self._looking:  # the first request waits a moment for what is being found out
             self._looking.pop().wait(_LOOK_FIRST)
         links = self.allowed.among(self.models.for_request(request), tenant)

@@ -66,7 +66,7 @@ class Learned:
             publish(self._states, self._key, fact, self._clock())
 
 
-#: The names of what is counted, which are none of a part's.
+#: Names of learned numbers; every other name is that of a request part.
 _NAMES = {"window": "window", "cap": "cap_tokens"}
 
 

@@ -129,7 +129,7 @@ class CallLedger:
 
 
 def row(owner: Owner, attempt: ProviderAttempt) -> dict[str, object]:
-    """The attempt as a row of ``llm_calls``; no text of a prompt or an answer."""
+    """Return the attempt as a row of ``llm_calls``, without the text of prompt or answer."""
     reply, request = attempt.reply, attempt.request
     usage = reply.usage if reply else attempt.usage
     finish = reply.finish if reply else attempt.finish
@@ -167,7 +167,7 @@ def row(owner: Owner, attempt: ProviderAttempt) -> dict[str, object]:
 
 
 def _parameters(attempt: ProviderAttempt) -> dict[str, JsonValue] | None:
-    """What the call was asked with, by name: plain values that the model took."""
+    """Return the call's parameters by name: plain values that the model accepted."""
     given = {**attempt.link.parameters, **(attempt.request.parameters or {})}
     ignored = attempt.reply.ignored if attempt.reply else ()
     plain: dict[str, JsonValue] = {
@@ -179,7 +179,7 @@ def _parameters(attempt: ProviderAttempt) -> dict[str, JsonValue] | None:
 
 
 def calls_of(tenant: str, job: str) -> Select[*tuple[Any, ...]]:
-    """Rows of a job's attempts, in order; ``as_call`` makes them items of the API."""
+    """Select a job's attempts in order; ``as_call`` makes them items of the API."""
     return (
         select(llm_calls)
         .where(llm_calls.c.tenant_id == tenant, llm_calls.c.job_id == job)
@@ -189,7 +189,7 @@ def calls_of(tenant: str, job: str) -> Select[*tuple[Any, ...]]:
 
 
 def call_with_text(tenant: str, job: str, call: int) -> Select[*tuple[Any, ...]]:
-    """The row of one attempt, with the ``body`` of ``llm_texts``, null where no text is kept."""
+    """Select one attempt with the ``body`` of ``llm_texts``, null where no text is kept."""
     return (
         select(llm_calls, llm_texts.c.body)
         .outerjoin(llm_texts, _ITS_TEXT)
@@ -198,7 +198,7 @@ def call_with_text(tenant: str, job: str, call: int) -> Select[*tuple[Any, ...]]
 
 
 def latest_text(tenant: str, job: str, prompt: str) -> Select[*tuple[Any, ...]]:
-    """The newest answered call of the job that used the prompt and whose text is kept."""
+    """Select the job's newest answered call that used the prompt and whose text is kept."""
     calls = llm_calls.c
     return (
         select(llm_calls, llm_texts.c.body)
@@ -210,7 +210,7 @@ def latest_text(tenant: str, job: str, prompt: str) -> Select[*tuple[Any, ...]]:
 
 
 def as_call(values: Mapping[str, Any] | RowMapping) -> LlmCall:
-    """A row's mapping as an item of ``GET /v1/jobs/{id}/llm-calls``."""
+    """Return a row's mapping as an item of ``GET /v1/jobs/{id}/llm-calls``."""
 
     def name(provider: object, model: object) -> ModelName | None:
         return None if provider is None else ModelName(provider=str(provider), model=str(model))
@@ -229,7 +229,7 @@ def as_call(values: Mapping[str, Any] | RowMapping) -> LlmCall:
 
 
 def totals(connection: Connection, tenant: str, job: str) -> dict[str, JsonValue]:
-    """The job's ``usage`` over all its runs; the cost is unknown as soon as one answer's is."""
+    """Return the job's ``usage`` over all its runs; the cost is unknown as soon as one answer's is."""
     calls = llm_calls.c
     reached = calls.outcome.not_in(_UNREACHED) & (calls.source != "replay")
     spent = (calls.outcome == "ok") | calls.input_tokens.is_not(None)  # an empty answer has its price too
@@ -248,13 +248,13 @@ def totals(connection: Connection, tenant: str, job: str) -> dict[str, JsonValue
 
 
 def tokens_of_run(owner: Owner) -> Select[int]:
-    """How many tokens one run of a job has used."""
+    """Select the number of tokens used by one run of a job."""
     calls = llm_calls.c
     of_run = (calls.tenant_id == owner.tenant_id, calls.job_id == owner.job_id, calls.job_attempt == owner.job_attempt)
     return select(_TOKENS).where(*of_run, calls.source != "replay")
 
 
 def tokens_since(tenant: str, moment: datetime) -> Select[int]:
-    """How many tokens the tenant has used since then; for the daily budget."""
+    """Select the number of tokens used by the tenant since the moment, for the daily budget."""
     calls = llm_calls.c
     return select(_TOKENS).where(calls.tenant_id == tenant, calls.at >= moment, calls.source != "replay")

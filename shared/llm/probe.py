@@ -34,7 +34,7 @@ _REFUSED = (SchemaUnsupported, ImagesUnsupported, RequestRefused, ServerError)
 
 
 def probe(adapter: Adapter, model: str) -> dict[str, bool]:
-    """What the model takes. Raises: ProviderFault when it does not answer a plain word."""
+    """Return which request parts the model accepts. Raises: ProviderFault when it does not answer a plain message."""
     plain = ChatRequest(_ROLE, (_WORD,), max_tokens=16, provider=adapter.endpoint.name, model=model)
     reply = _asked(adapter, plain)
     return {"stream_usage": reply is not None and reply.usage.output is not None, **dict(_taken(adapter, plain))}
@@ -57,7 +57,7 @@ def _taken(adapter: Adapter, plain: ChatRequest) -> Iterator[tuple[str, bool]]:
 
 
 def _asked(adapter: Adapter, request: ChatRequest) -> ChatReply | None:
-    """None for an answer that says nothing, which so few tokens may do. Raises: ProviderFault."""
+    """Return the reply; None for an empty one, which so few tokens may give. Raises: ProviderFault."""
     limits = adapter.endpoint.limits
 
     def ask() -> ChatReply:

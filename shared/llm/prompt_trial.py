@@ -1,4 +1,4 @@
-"""A prompt tried on a model, outside of jobs: with words of one's own, or with those of a job's call."""
+"""A prompt tried on a model outside of jobs, with the caller's own text or with the messages of a job's call."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _SECONDS = 120.0
 
 @dataclass(frozen=True)
 class Trial:
-    """What will be asked, and what the job's own call said."""
+    """A trial's messages, and the answer of the job's own call."""
 
     request: ChatRequest
     before: str | None
     before_version: int | None
 
     def run(self, layer: LlmLayer, tenant: str) -> PromptTest:
-        """Ask; what fails is told in the answer. Raises: QuotaExceeded and the like, before anything is asked."""
+        """Call the model; failures are part of the result. Raises: QuotaExceeded and the like, before any call."""
         models = layer.for_job(Owner(tenant, None), Budget(seconds=_SECONDS))
         models.admission(())
         began = time.monotonic()
@@ -81,7 +81,9 @@ class TrialTemplate:
     old_version: int | None
 
     def argument(self) -> JsonValue:
-        """For ``templates.try_template``, which is done in a process with bounds: the text is a caller's."""
+        """Return the argument of ``templates.try_template``, which runs in a bounded process because the text is a
+        caller's.
+        """
         old_values = {} if self.kept is None else self.kept["variables"]
         return {
             "text": self.text,
@@ -92,7 +94,7 @@ class TrialTemplate:
         }
 
     def filled(self, answer: JsonValue) -> Trial:
-        """The trial, given what ``templates.try_template`` returned. Raises: InvalidRequest, PromptBroken ..."""
+        """Return the trial, given the result of ``templates.try_template``. Raises: InvalidRequest, PromptBroken ..."""
         made = templates.answered(answer)
         rendered, given = str(made["rendered"]), self.given
         selector = () if given.model is None else (given.model,)
@@ -131,7 +133,7 @@ def template_of(layer: LlmLayer, key: str, given: PromptTestInput, row: Mapping[
 
 
 def _filled(messages: Sequence[ChatMessage], before: JsonValue, rendered: str) -> Sequence[ChatMessage]:
-    """The messages of the call, with the new words where those of its version of the prompt stood; else first."""
+    """Return the call's messages with the new text in place of the prompt's old version, or as the first message."""
     place = 0
     if isinstance(before, str):
         same = (at for at, message in enumerate(messages) if message.content.strip() == before.strip())

@@ -1,4 +1,4 @@
-"""How a model is best asked: in full, or briefly and after a few solved examples, as small models need it."""
+"""How a model is best prompted: in full, or briefly with a few solved examples, as small models need it."""
 
 from __future__ import annotations
 

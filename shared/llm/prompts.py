@@ -79,21 +79,21 @@ class PromptRegistry:
         return sorted(self._files)
 
     def get(self, key: str) -> Prompt:
-        """The version in use. Raises: NotFound."""
+        """Return the version in use. Raises: NotFound."""
         return self._shown(self.active(key))
 
     def latest(self, key: str) -> Prompt:
-        """The version in use at this moment, for who edits it. Raises: NotFound."""
+        """Return the version in use according to the database now, for an editor. Raises: NotFound."""
         self.default(key)
         return self._shown(self._active.latest().get(key, self._initial[key]))
 
     def active(self, key: str) -> Stored:
-        """Raises: NotFound."""
+        """Return the stored version in use. Raises: NotFound."""
         self.default(key)
         return self._active.get().get(key, self._initial[key])
 
     def versions(self, key: str, limit: int = 200) -> list[Prompt]:
-        """The newest first. Raises: NotFound."""
+        """Return the versions, newest first. Raises: NotFound."""
         self.default(key)
         if self._engine is None:
             return [self._shown(self._initial[key])]
@@ -183,18 +183,18 @@ class PromptRegistry:
         return self._activate(key, self.default(key), actor, expected)
 
     def pinned(self, version: int | None, versions: Mapping[str, int] | None = None) -> JobPrompts:
-        """The prompts as one job sees them; a version holds for the prompts that are named like roles.
+        """Return the prompts of one job; ``version`` applies to the prompts that are named like roles.
 
-        ``versions`` holds for the prompts of these keys, whatever they are named like.
+        ``versions`` applies to the prompts of these keys, whatever their names.
         """
         return JobPrompts(self, version, versions or {})
 
     def render(self, key: str, **variables: object) -> RenderedPrompt:
-        """Raises: NotFound, PromptNotRendered."""
+        """Render the version in use. Raises: NotFound, PromptNotRendered."""
         return _rendered(self.active(key), variables)
 
     def version(self, key: str, version: int) -> Stored | None:
-        """None when there is none. Raises: NotFound for the key."""
+        """Return one version, or None. Raises: NotFound for an unknown key."""
         self.default(key)
         if self._engine is None:
             return self._initial[key] if version == 1 else None
@@ -205,7 +205,7 @@ class PromptRegistry:
         return None if row is None else _stored(row)
 
     def _check(self, key: str, text: str) -> None:
-        """Whether a text may be a version. Raises: NotFound; PromptBroken and its like."""
+        """Check that a text is a valid version. Raises: NotFound; PromptBroken and its like."""
         argument: JsonValue = {"text": text, "default": self.default(key)}
         try:
             templates.answered(bounded_process.call(templates.check_template, argument, templates.TRIAL_BOUNDS))
@@ -215,7 +215,7 @@ class PromptRegistry:
             raise templates.too_costly(exceeded) from None
 
     def default(self, key: str) -> str:
-        """The text of the file. Raises: NotFound."""
+        """Return the text of the prompt's file. Raises: NotFound."""
         if key not in self._files:
             raise NotFound(f"There is no prompt {key!r}.")
         return self._files[key]
@@ -286,7 +286,7 @@ class JobPrompts:
     versions: Mapping[str, int] = field(default_factory=dict)
 
     def render(self, key: str, **variables: object) -> RenderedPrompt:
-        """Raises: NotFound, PromptNotRendered."""
+        """Render the job's version. Raises: NotFound, PromptNotRendered."""
         version = self.versions.get(key, self.version if key in model_roles() else None)
         stored = None if version is None else self.registry.version(key, version)
         return _rendered(stored or self.registry.active(key), variables)
@@ -298,7 +298,7 @@ def _rendered(stored: Stored, variables: Mapping[str, object]) -> RenderedPrompt
 
 
 def _plain(variables: Mapping[str, object]) -> dict[str, JsonValue]:
-    """The variables as JSON; nothing when that would be long, as it goes with every question to the broker."""
+    """Return the variables as JSON; empty when that is long, because every question to the broker carries it."""
     try:
         written = json.dumps(variables)
     except (TypeError, ValueError, RecursionError):
@@ -313,12 +313,12 @@ def _used(connection: Connection) -> dict[str, Stored]:
 
 
 def _lock(connection: Connection) -> None:
-    """One writer at a time: version numbers only grow."""
+    """Admit one writer at a time, so that version numbers only grow."""
     connection.execute(text("SELECT pg_advisory_xact_lock(hashtext('assay.prompts'))"))
 
 
 def _check_used(connection: Connection, key: str, expected: int | None) -> None:
-    """Raises: PreconditionFailed when another version than the expected one is in use."""
+    """Raise PreconditionFailed when another version than the expected one is in use."""
     if expected is None:
         return
     active = and_(prompt_labels.c.key == key, prompt_labels.c.label == _ACTIVE)

@@ -13,7 +13,7 @@ _FINAL = re.compile(r"\A\s*(?:<\|start\|>assistant)?<\|channel\|>final<\|message
 
 
 def split_thoughts(text: str) -> tuple[str, str]:
-    """What was thought, and the answer; a thought that does not end leaves no answer."""
+    """Return the reasoning and the answer; unterminated reasoning leaves no answer."""
     thoughts: list[str] = []
     while (opened := _OPENED.search(text)) is not None:
         end = re.compile(rf"</{re.escape(opened[1])}>", re.I).search(text, opened.end())

@@ -66,17 +66,17 @@ class Recording(BaseModel):
 
 @dataclass
 class Recorder:
-    """A provider around another one, for one job. A question asked again within it has a recording of its own."""
+    """A recording provider around another one, for one job. Each repetition of a request has a separate recording."""
 
     folder: Path
     mode: Mode
     inner: Failover
     on_attempt: OnAttempt = lambda attempt: None
-    counts: dict[str, int] = field(default_factory=dict)  #: how often each question was asked
+    counts: dict[str, int] = field(default_factory=dict)  #: how often each request was made
     name: str = "recorder"
 
     def complete(self, request: ChatRequest) -> ChatReply:
-        """Raises: RecordingMissing; whatever the inner provider does."""
+        """Return the recorded reply, or call and record. Raises: RecordingMissing; what the inner provider raises."""
         normalized = canonical(request)
         key = key_of(normalized)
         number = self.counts[key] = self.counts.get(key, 0) + 1
@@ -95,7 +95,7 @@ class Recorder:
         return self.folder / re.sub(r"[^\w.-]", "_", role) / f"{key}-{number}.json"
 
     def _find(self, role: str, key: str, number: int) -> Recording | None:
-        """The recording of the question asked for the n-th time, or of the last time before."""
+        """Return the recording of the request's n-th repetition, or of the last earlier one."""
         for each in range(number, 0, -1):
             recording = _read(self._file(role, key, each))
             if recording is not None:
@@ -188,7 +188,7 @@ def without_secrets(text: str) -> str:
 
 
 def cleaned(value: JsonValue) -> JsonValue:
-    """The same without secrets in any of its texts."""
+    """Return the value without secrets in any of its texts."""
     if isinstance(value, str):
         return without_secrets(value)
     if isinstance(value, list):
@@ -226,7 +226,7 @@ def _message(message: ChatMessage) -> dict[str, JsonValue]:
 
 
 def _without_volatile_parts(text: str) -> str:
-    """The text with ids, times, temporary paths and the like replaced, and without secrets."""
+    """Return the text with ids, times, temporary paths and the like replaced, and without secrets."""
     text = without_secrets(text)
     for pattern, mark in _VOLATILE:
         text = pattern.sub(mark, text)

@@ -33,19 +33,19 @@ Effort = Literal["quick", "thorough"]
 
 
 def model_roles() -> dict[str, Effort]:
-    """Every role that a job kind asks models for."""
+    """Return every role for which a job kind calls models."""
     return {role.name: role.effort for kind in KINDS.values() for role in kind.roles}
 
 
 def default_chain(role: str) -> Chain:
-    """The vendors that have a place for roles of this effort, in order."""
+    """Return the vendors that have a default model for roles of this effort, in order."""
     effort = model_roles()[role]
     placed = [(getattr(vendor.defaults, effort), vendor.link) for vendor in VENDORS.values()]
     return tuple(link for place, link in sorted(placed, key=lambda pair: pair[0] or 0) if place is not None)
 
 
 class ModelRegistry:
-    """Safe to use from many threads; ``engine`` is None where there is no database: then the defaults hold."""
+    """Thread-safe registry of chains; without a database (``engine`` is None) the defaults apply."""
 
     def __init__(self, engine: Engine | None, endpoints: Callable[[], Mapping[str, Endpoint]]) -> None:
         self._engine = engine
@@ -57,7 +57,7 @@ class ModelRegistry:
         return self._current()
 
     def chain(self, role: str) -> Chain:
-        """The role's links, unconfigured ones too. Raises: NotFound for a role that there is not."""
+        """Return the role's links, including unconfigured ones. Raises: NotFound for an unknown role."""
         _check_role(role)
         return self._with_default(role, self._changed.get())
 
@@ -65,11 +65,11 @@ class ModelRegistry:
         return self._with_defaults(self._changed.get())
 
     def stored(self) -> dict[str, Chain]:
-        """The chains as the database has them at this moment, for who edits them."""
+        """Return the chains as they are in the database now, for an editor."""
         return self._with_defaults(self._changed.latest())
 
     def for_request(self, request: ChatRequest) -> Chain:
-        """The role's chain, or exactly the models that the request's selectors name.
+        """Return the role's chain, or exactly the models that the request's selectors name.
 
         Raises: NoSuchModel when no configured provider has any of them.
         """
@@ -115,7 +115,7 @@ class ModelRegistry:
         with self._writing() as connection:
             # What this process read last may be a second old: another gateway may have changed it since.
             if expected is not None and not expected(self._with_defaults(_read(connection))):
-                raise PreconditionFailed("Somebody has changed the chains since you read them; read them again.")
+                raise PreconditionFailed("The chains have changed since you read them; read them again.")
             connection.execute(statement.on_conflict_do_update(index_elements=["role"], set_=changed))
         self._changed.expire()
         return [warning for link in links if (warning := self._warning(link))]
@@ -134,7 +134,7 @@ class ModelRegistry:
         return {link.model for link in self._known() if link.provider == provider}
 
     def available(self) -> list[dict[str, JsonValue]]:
-        """Every model that is known by name; others may be set too."""
+        """Return every model that is known by name; others may be set too."""
         return [
             {
                 "provider": provider,
@@ -147,7 +147,7 @@ class ModelRegistry:
         ]
 
     def prices(self) -> list[ModelPrice]:
-        """What each of these costs, as far as the table knows."""
+        """Return the price of each model, as far as the table knows it."""
         return [
             ModelPrice.model_validate({"provider": provider, "model": model} | (price.model_dump() if price else {}))
             for provider, model in self._names()
@@ -159,7 +159,7 @@ class ModelRegistry:
         return sorted({(link.provider, link.model) for link in (*links, *self._known())})
 
     def _found_out(self, provider: str, model: str) -> dict[str, JsonValue]:
-        """What is known of a model by looking at its server: its window in tokens, and what it takes and refuses."""
+        """Return what its server reports of a model: window in tokens, accepted and refused request parts."""
         endpoint = self._endpoints.get(provider)
         if endpoint is None:
             return {"window": None, "tokenizer": False, "takes": [], "refuses": []}
@@ -172,7 +172,7 @@ class ModelRegistry:
         }
 
     def asked(self) -> list[ModelState]:
-        """What is known of every model that a chain names and whose provider is configured."""
+        """Return what is known of every model that a chain names and whose provider is configured."""
         links = {(link.provider, link.model) for chain in self.chains().values() for link in chain}
         return [
             ModelState.model_validate({"provider": provider, "model": model, **self._found_out(provider, model)})
@@ -181,11 +181,11 @@ class ModelRegistry:
         ]
 
     def configured(self, role: str) -> bool:
-        """Whether a provider of the role's chain is configured."""
+        """Return whether a provider of the role's chain is configured."""
         return any(self._is_configured(link.provider) for link in self.chain(role))
 
     def warnings(self) -> list[str]:
-        """What an operator should know about the models in use."""
+        """Return warnings for the operator about the models in use."""
         links = {(link.provider, link.model): link for chain in self.chains().values() for link in chain}
         return [warning for link in links.values() if (warning := self._warning(link))]
 
@@ -225,7 +225,7 @@ class ModelRegistry:
         return (*priced, *served, *self._vendors_own())
 
     def _vendors_own(self) -> Chain:
-        """The default model of each vendor and named endpoint, or the one that the operator has chosen instead."""
+        """Return the default model of each vendor and named endpoint, or the operator's choice instead."""
         endpoints = self._endpoints
         named = {name: endpoint.model for name, endpoint in endpoints.items()}
         links = [vendor.link for vendor in VENDORS.values()]
@@ -241,7 +241,7 @@ class ModelRegistry:
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
-        """One writer at a time, so that what it compares stays as it is until it has written."""
+        """Admit one writer at a time, so that what it compares does not change before it writes."""
         if self._engine is None:
             raise RuntimeError("a registry without a database cannot be changed")
         with writing(self._engine) as connection:
@@ -256,7 +256,7 @@ class ModelRegistry:
 
 
 def _check_role(role: str) -> None:
-    """Raises: NotFound."""
+    """Raise NotFound for an unknown role."""
     roles = model_roles()
     if role not in roles:
         raise NotFound(f"There is no role {role!r}; the roles are {', '.join(roles)}.")

@@ -18,7 +18,7 @@ from shared.llm.vendors.spec import EnvironmentVariable, VendorSpec
 from shared.llm.vendors.table import VENDORS
 from shared.llm.wires.endpoint import Endpoint, own_machine
 
-_OWN_IDLE = 60.0  #: seconds between two pieces of an answer of a server of one's own
+_OWN_IDLE = 60.0  #: seconds between two pieces of an answer of a self-hosted server
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,9 @@ class CallSettings(BaseSettings):
     starting_seconds: float = Field(
         300, ge=0, description="The longest wait for a server that loads its model, when no other provider answers"
     )
-    hedge_seconds: float | None = Field(None, gt=0, description="Ask the next provider too after this silence")
+    hedge_seconds: float | None = Field(
+        None, gt=0, description="Seconds without an answer after which the next provider is called too"
+    )
     breaker_failures: int = Field(3, ge=1, description="Failures in a row that open a provider's breaker")
     breaker_cooldown_seconds: float = Field(30, gt=0, description="How long an open breaker keeps a provider unasked")
     stream: bool = Field(True, description="Read answers as they come, so that a stalled one is noticed")
@@ -57,7 +59,8 @@ class CallSettings(BaseSettings):
         False, description="Allow endpoints at http and at private addresses to be added by API; `assay up` does"
     )
     tenant_models: str = Field(
-        "*", description="Models that a tenant without a list of its own may use: patterns like `groq/*`, with commas"
+        "*",
+        description="Models that a tenant without its own list may use: patterns like `groq/*`, separated by commas",
     )
     tenant_tokens_per_day: int = Field(100_000_000, ge=0, description="Model tokens of a tenant in a day (UTC); 0: any")
 
@@ -77,10 +80,10 @@ class CallSettings(BaseSettings):
 
     @property
     def own_timeouts(self) -> Timeouts:
-        """Of a server of one's own, as far as they are not set.
+        """Return the timeouts of a self-hosted server, as far as they are not set.
 
-        It may have one slot: before the first token come the answers to everybody who asked earlier. And it may share
-        its processors with what else runs there: llama.cpp was silent for a quarter of a minute.
+        Such a server may have one slot, so earlier requests delay the first token. It may also share its processors:
+        llama.cpp was silent for a quarter of a minute.
         """
         given = self.timeouts
         if "first_token_seconds" not in self.model_fields_set:
@@ -101,7 +104,7 @@ class CallSettings(BaseSettings):
 
 
 def endpoints(providers: ProviderSettings, calls: CallSettings) -> tuple[Endpoint, ...]:
-    """Every vendor of the table, the unconfigured ones too."""
+    """Return every vendor of the table, including unconfigured ones."""
     return tuple(_endpoint(vendor, providers, calls) for vendor in VENDORS.values())
 
 

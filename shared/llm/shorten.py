@@ -27,11 +27,12 @@ class Shortened:
 def shortened(
     request: ChatRequest, window: int | None, counted: int | None = None, compact: Compact | None = None
 ) -> Shortened | None:
-    """The request within the window (tokens), half as long where nobody said how long that is; None if it cannot be.
+    """Return the request shortened to the window (tokens), or to half its size if the window is unknown; None if it
+    cannot be.
 
-    ``counted``: tokens of the prompt as the server counts them; what is kept is measured by the same scale.
-    ``compact``: how the kind of the request makes it shorter; what then is still too long is cut.
-    What the system is told is cut last. Images are left out when words alone are too much.
+    ``counted``: tokens of the prompt by the server's count; the rest is measured by the same scale.
+    ``compact``: how the request's kind shortens it; what is still too long afterwards is cut.
+    The system message is cut last. Images are left out when the text alone is too long.
     """
     size = prompt_tokens(request)
     scale = 1.0 if not counted else min(max(counted / size, _NARROWEST), _WIDEST)
@@ -62,7 +63,7 @@ def _cut_within(request: ChatRequest, budget: int) -> ChatRequest | None:
 
 
 def _cut_to(request: ChatRequest, budget: int, protected: str, images: bool) -> ChatRequest | None:
-    """With the highest limit on the length of messages that fits."""
+    """Cut every message to the highest length limit at which the request fits."""
     least, most = _LEAST, max((len(message.content) for message in request.messages), default=0)
     best = None
     while least <= most:
@@ -80,7 +81,7 @@ def _cut(message: ChatMessage, limit: int, protected: str, images: bool) -> Chat
     message = message if images else replace(message, images=())
     if len(text) <= limit or message.role == protected:
         return message
-    # The beginning says what it is, and the end what is asked for.
+    # The beginning says what the text is, and the end holds the request.
     left_out = len(text) - limit
     note = f"\n... {left_out:,} characters are left out here: the model's window is too small for them ...\n"
     kept = max(limit - len(note), 20)

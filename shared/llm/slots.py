@@ -21,7 +21,7 @@ from shared.redis_urls import client
 log = logging.getLogger(__name__)
 
 _ALIVE = 3.0  #: seconds after which a caller that does not come back has died
-_HELD = 60.0  #: seconds, beside the call's own limit, for which a slot is held by a worker that has died
+_HELD = 60.0  #: seconds, in addition to the call's own limit, for which a dead worker holds a slot
 _MIN_PAUSE, _MAX_PAUSE = 0.01, 1.0  #: seconds between two tries of the first and of the last in the queue
 _ELSEWHERE_PAUSE = 0.1  #: seconds between two checks of other servers of the same model
 _WOKEN = 2  #: of this process's waiting calls, the first ones, try at once when a slot becomes free
@@ -87,7 +87,7 @@ class Waiting:
     lock: Lock = field(default_factory=Lock)
 
     def wait(self, key: str, id: str, before: int, seconds: float) -> None:
-        """Wait so many seconds, or until a slot becomes free."""
+        """Wait the given seconds, or until a slot becomes free."""
         woken = Event()
         with self.lock:
             self.calls[key][id] = (before, woken)
@@ -113,7 +113,7 @@ class CallSlots:
     waiting_here: Waiting = field(default_factory=Waiting)
 
     def take(self, key: str, id: str, tenant: str, limit: int, seconds: float) -> int:
-        """Take a slot for at most so many seconds and return -1, or return how many calls are before this one."""
+        """Take a slot for at most the given seconds and return -1, or return the number of calls ahead of this one."""
         with self.lock:
             held, waiting, rounds = self.held[key], self.waiting[key], self.rounds[key]
             if id not in waiting:
@@ -140,7 +140,7 @@ class CallSlots:
             return [len(self.held[key]) + len(self.waiting[key]) for key in keys]
 
     def close(self) -> None:
-        """Nothing to close."""
+        """Do nothing: there is nothing to close."""
 
 
 class SharedCallSlots(CallSlots):

@@ -1,4 +1,4 @@
-"""The tables of the LLM layer: what was asked, with which words, of which models."""
+"""The tables of the LLM layer: calls, their texts, prompts and chains."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ llm_calls = Table(
     Index(None, "tenant_id", "at"),
 )
 
-#: What calls were asked and answered, where ``ASSAY_LLM_TEXTS`` has them kept.
+#: The texts of calls, where ``ASSAY_LLM_TEXTS`` keeps them.
 llm_texts = Table(
     "llm_texts",
     metadata,
@@ -147,7 +147,7 @@ model_endpoints = Table(
     Column("actor", Text),
 )
 
-#: What operators have set of the vendors' rows, and what a server of one's own in a vendor's place was found to be.
+#: Operators' settings of the vendors' rows, and facts about the self-hosted server that replaces a vendor.
 model_vendors = Table(
     "model_vendors",
     metadata,

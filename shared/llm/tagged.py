@@ -25,7 +25,7 @@ _NO_RESPONSE = "the answer has no <response>"
 
 @dataclass(frozen=True)
 class Tagged:
-    """What a tagged answer says; ``error`` when its calls cannot be read, and then there are none."""
+    """The content of a tagged answer; ``error`` when its calls cannot be read, and then there are no calls."""
 
     thinking: str
     calls: tuple[ToolUse, ...] = ()
@@ -36,10 +36,10 @@ class Tagged:
 
 
 def parse_tagged(text: str, tools: Sequence[Tool] = ()) -> Tagged:
-    """Read the first thinking and the calls of the first response, in whatever dialect; half a call is never returned.
+    """Read the first thinking and the calls of the first response, in any dialect; half a call is never returned.
 
-    ``tools`` are those that were offered. Calls outside of the tags are read too; calls that stand in the thinking
-    alone are an error, because they may be no more than a plan.
+    ``tools`` are those that were offered. Calls outside of the tags are read too; calls within the thinking
+    alone are an error, because they may be only a plan.
     """
     known = KnownTools(tools)
     thinking, rest = _split_thinking(text)
@@ -94,12 +94,12 @@ def _read(body: str, closed: bool, known: KnownTools) -> ReadCalls:
         uses = tuple(ToolUse(f"call_{number}", name, params) for number, (name, params) in enumerate(code, 1))
         return ReadCalls(uses, repaired=True, truncated=not closed)
     if complaint is not None or parsed is None:
-        raise complaint or AnswerUnreadable("the answer is no JSON")
+        raise complaint or AnswerUnreadable("the answer is not JSON")
     return replace(calls_in_json(parsed.value, known), repaired=True, truncated=parsed.truncated)
 
 
 def _split_thinking(text: str) -> tuple[str, str]:
-    """The first thought and what follows it; one that comes after the response is none."""
+    """Return the thinking and the text after it; thinking after the response does not count."""
     opened, response = _THINKING.search(text), _RESPONSE.search(text)
     if opened is None or (response is not None and response.start() < opened.start()):
         return "", text
@@ -111,7 +111,7 @@ def _split_thinking(text: str) -> tuple[str, str]:
 
 
 def _split_response(text: str) -> tuple[str, bool]:
-    """The response up to its closing tag, and whether there is one."""
+    """Return the response up to its closing tag, and whether it has one."""
     for match in _RESPONDED.finditer(text):
         if match[1]:
             return text[: match.start()], True

@@ -16,7 +16,7 @@ from shared.bounded_process import BoundExceeded, Bounds
 from shared.errors import InternalError, InvalidRequest
 
 _MAX_CHARACTERS = 4_000_000  #: characters of a rendered prompt
-#: How Python shows what is no text, such as a function: it names a place in the memory of the process.
+#: Python's representation of a function or object holds its memory address.
 _ADDRESS = re.compile(r" at 0x[0-9a-f]{6,16}>")
 #: Bounds of a template that a caller brings.
 TRIAL_BOUNDS = Bounds(memory_mb=256, cpu_seconds=2.0, wall_seconds=20.0, output_mb=32)
@@ -67,7 +67,7 @@ for _name in ("lipsum", "cycler", "joiner"):
 
 @lru_cache(maxsize=512)
 def variables(text: str) -> TemplateVariables:
-    """The names that a text uses. Raises: PromptBroken."""
+    """Return the names that a text uses. Raises: PromptBroken."""
     if "\x00" in text:
         raise PromptBroken("It holds a NUL character.", [(["body", "text"], "NUL is not allowed")])
     tree = _parse(text)
@@ -77,7 +77,7 @@ def variables(text: str) -> TemplateVariables:
 
 
 def check(text: str, default: str) -> None:
-    """Whether a text may stand for the default one: the same variables, and it renders.
+    """Check that a text may replace the default one: it has the same variables, and it renders.
 
     Raises: PromptBroken, PromptVariableUnknown, PromptVariableMissing.
     """
@@ -101,7 +101,7 @@ def check(text: str, default: str) -> None:
 
 
 def render(text: str, values: Mapping[str, object]) -> str:
-    """The text with its variables filled in; an optional one that is not given is empty. Raises: PromptNotRendered."""
+    """Return the text with its variables filled in; a missing optional one is empty. Raises: PromptNotRendered."""
     absent: dict[str, object] = dict.fromkeys(variables(text).optional)
     try:
         return _fill(_template(text), absent | dict(values))
@@ -110,7 +110,7 @@ def render(text: str, values: Mapping[str, object]) -> str:
 
 
 def try_template(argument: JsonValue) -> JsonValue:
-    """In a process with bounds: a caller's ``text`` with its ``values``, checked against the ``default``.
+    """Render a caller's ``text`` with its ``values``, checked against the ``default``; runs in a bounded process.
 
     Returns ``rendered``, and ``before``: the ``old`` text with its ``old_values``, where one is given. Else ``error``.
     """
@@ -131,7 +131,7 @@ def try_template(argument: JsonValue) -> JsonValue:
 
 
 def check_template(argument: JsonValue) -> JsonValue:
-    """In a process with bounds: ``check`` of the ``text`` against the ``default``; None, or ``error``."""
+    """Check the ``text`` against the ``default``, in a bounded process; return None, or ``error``."""
     given = cast(dict[str, str], argument)
     try:
         check(given["text"], given["default"])
@@ -141,7 +141,7 @@ def check_template(argument: JsonValue) -> JsonValue:
 
 
 def answered(answer: JsonValue) -> Mapping[str, JsonValue]:
-    """What ``try_template`` or ``check_template`` returned. Raises: InvalidRequest and its like, which it returned."""
+    """Return the result of ``try_template`` or ``check_template``, or raise the InvalidRequest that it holds."""
     members = cast(dict[str, JsonValue], answer or {})
     error = cast("dict[str, JsonValue] | None", members.get("error"))
     if error is None:
@@ -153,13 +153,13 @@ def answered(answer: JsonValue) -> Mapping[str, JsonValue]:
 
 
 def too_costly(exceeded: BoundExceeded) -> PromptBroken:
-    """What a template that exceeds its bounds is answered with."""
+    """Return the error for a template that exceeds its bounds."""
     detail = f"It cannot be filled in: {exceeded}. Leave out large powers, products and loops."
     return PromptBroken(detail, [(["body", "text"], str(exceeded))])
 
 
 def _rendered(text: str, values: Mapping[str, object]) -> str:
-    """Raises: PromptBroken, since a text that is tried is the caller's."""
+    """Render a trial text, whose failure is the caller's. Raises: PromptBroken."""
     try:
         return render(text, values)
     except PromptNotRendered as error:
@@ -194,7 +194,7 @@ def _fill(template: Template, values: Mapping[str, object]) -> str:
 
 
 def _needed(node: nodes.Node, guarded: frozenset[str]) -> Iterator[str]:
-    """Names that have to be there: not only asked about, and not only used where their absence was asked about."""
+    """Yield the names that must be given: those used outside of a condition on their presence."""
     if isinstance(node, nodes.Name) and node.name not in guarded:
         yield node.name
     elif isinstance(node, (nodes.If, nodes.CondExpr)):
@@ -213,7 +213,7 @@ def _needed(node: nodes.Node, guarded: frozenset[str]) -> Iterator[str]:
 
 
 def _asked_about(test: nodes.Node) -> frozenset[str] | None:
-    """The names whose presence a condition asks about; None when it asks for anything else."""
+    """Return the names whose presence a condition tests; None when it tests anything else."""
     match test:
         case nodes.Name(name=name):
             return frozenset({name})
@@ -227,7 +227,7 @@ def _asked_about(test: nodes.Node) -> frozenset[str] | None:
 
 
 class _Anything(str):
-    """Stands for any value while a text is tried out."""
+    """Placeholder for any value while a text is tried."""
 
     __slots__ = ()
 

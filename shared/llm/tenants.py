@@ -40,11 +40,11 @@ class AllowedModels:
         return self._lists.get().get(tenant, self._otherwise)
 
     def is_own(self, tenant: str) -> bool:
-        """Whether the tenant has a list of its own."""
+        """Return whether the tenant has its own list."""
         return tenant in self._lists.get()
 
     def among(self, links: Sequence[ChainLink], tenant: str) -> tuple[ChainLink, ...]:
-        """The links that the tenant may use. Raises: ModelNotAllowed when that leaves none of them."""
+        """Return the links that the tenant may use. Raises: ModelNotAllowed when none of them is left."""
         patterns = self.of(tenant)
         allowed = tuple(link for link in links if any(_fits(link, pattern) for pattern in patterns))
         if links and not allowed:
@@ -56,7 +56,7 @@ class AllowedModels:
         return allowed
 
     def put(self, tenant: str, patterns: Sequence[str], actor: str | None = None) -> None:
-        """Give the tenant a list of its own; every replica follows within two seconds."""
+        """Give the tenant its own list; every replica follows within two seconds."""
         statement = insert(tenant_models).values(tenant_id=tenant, allowed=list(patterns), actor=actor)
         changed = {"allowed": list(patterns), "actor": actor, "updated_at": func.clock_timestamp()}
         with writing(self._writable()) as connection:
@@ -92,9 +92,9 @@ class _Day:
 
 
 class DailyTokens:
-    """The tenants' budgets of model tokens for a day (UTC), held where models are asked.
+    """Per-tenant daily budgets (UTC) of model tokens, enforced where models are called.
 
-    ``most`` is for tenants whose ``tenant_limits`` say nothing; 0 is no limit.
+    ``most`` applies to tenants whose ``tenant_limits`` set nothing; 0 is unlimited.
     """
 
     def __init__(self, engine: Engine | None, most: int) -> None:
@@ -103,7 +103,7 @@ class DailyTokens:
         self._days: dict[str, _Day] = {}
 
     def check(self, tenant: str) -> None:
-        """Raises: QuotaExceeded; what other processes used counts up to a second late."""
+        """Raise QuotaExceeded when the budget is spent; use by other processes counts up to a second late."""
         if self._engine is None:
             return
         day = self._days.get(tenant)
@@ -115,7 +115,7 @@ class DailyTokens:
         if day.most and day.spent >= day.most:
             raise QuotaExceeded(
                 f"The tenant has used {day.spent} of its {day.most} model tokens today. An administrator gives it "
-                "more with `assay limits set`; the count begins anew at midnight UTC.",
+                "more with `assay limits set`; the count restarts at midnight UTC.",
                 quota="tokens_per_day",
                 limit=day.most,
             )
@@ -127,7 +127,7 @@ class DailyTokens:
             day.spent += usage.total
 
     def _current(self, tenant: str, engine: Engine, before: _Day | None) -> _Day:
-        """As the database has it; while it cannot be reached, as this process has counted."""
+        """Return the day's use from the database; while it is unreachable, this process's own count."""
         try:
             return self._read(tenant, engine)
         except SQLAlchemyError as error:

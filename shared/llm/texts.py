@@ -23,7 +23,7 @@ def is_kept(keep: Keep, attempt: ProviderAttempt) -> bool:
 
 
 def packed(attempt: ProviderAttempt) -> bytes:
-    """What was asked and what came, as ``unpacked`` gives it. Images are counted only."""
+    """Pack the call's request and reply for ``unpacked``. Images are only counted."""
     request, reply = attempt.request, attempt.reply
     messages, is_cut = _messages(request.messages)
     told: dict[str, object] = {
@@ -41,8 +41,9 @@ def packed(attempt: ProviderAttempt) -> bytes:
 
 
 def unpacked(body: bytes) -> dict[str, Any]:
-    """``messages``, ``tools``, ``schema``, ``max_tokens``, ``variables``, ``answer``, ``reasoning``, ``tool_calls``,
-    and whether something was ``cut``. Raises: ValueError for what is none."""
+    """Return ``messages``, ``tools``, ``schema``, ``max_tokens``, ``variables``, ``answer``, ``reasoning``,
+    ``tool_calls``, and whether something was ``cut``. Raises: ValueError for an invalid body.
+    """
     opened = zlib.decompressobj()
     text = opened.decompress(body, _MOST_BYTES)
     if opened.unconsumed_tail:
@@ -55,13 +56,13 @@ Value = TypeVar("Value", str, dict[str, JsonValue])
 
 
 def clean(value: Value) -> Value:
-    """Without halves of characters, which a model may write and which UTF-8 cannot."""
+    """Return the value without halves of characters, which a model may write and which UTF-8 cannot hold."""
     cleaned: Value = json.loads(_written(value))
     return cleaned
 
 
 def request_of(told: dict[str, Any], role: str, messages: Sequence[ChatMessage]) -> ChatRequest:
-    """The question again, with these messages in place of its own."""
+    """Return the call's request with these messages instead of the recorded ones."""
     schema = told["schema"] and JsonSchema(told["schema"]["name"], told["schema"]["schema"])
     tools = tuple(Tool(tool["name"], tool["description"], tool["parameters"]) for tool in told["tools"])
     return ChatRequest(role, tuple(messages), tools, schema, max_tokens=told["max_tokens"])
@@ -84,7 +85,9 @@ def _written(value: object) -> bytes:
 
 
 def _messages(messages: Sequence[ChatMessage]) -> tuple[list[dict[str, JsonValue]], bool]:
-    """The newest messages whole, older ones as far as there is room: the first one, which is the system's, counts."""
+    """Return the newest messages whole and older ones as far as they fit, after the first one, which is the
+    system's.
+    """
     left = _MOST_CHARACTERS
     kept: dict[int, str] = {}
     for place in [0, *range(len(messages) - 1, 0, -1)][: len(messages)]:

@@ -1,4 +1,4 @@
-"""Tokens as a server itself counts them: asked once for each text, and only where an estimate will not do."""
+"""Token counts by the server's own tokenizer: requested once per text, and only where an estimate is not enough."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from shared.llm.wires.endpoint import Endpoint
 
 _NEAR = 0.6  #: of the window: an estimate below it fits, however it is counted
 _SECONDS = 2.0  #: for a text
-_PAUSE = 60.0  #: seconds for which a server that did not answer is not asked
-_SHORT, _LONG = 120, 400_000  #: characters of texts that are worth asking about
+_PAUSE = 60.0  #: seconds for which a server that did not answer is not called
+_SHORT, _LONG = 120, 400_000  #: characters of texts that are worth counting by the server
 _CAREFUL, _LEAST, _MOST = 1.1, 0.4, 3.0  #: what is learned of one text holds for others about, and within bounds
 _KEPT = 2000  #: texts whose counts are remembered
 
@@ -36,7 +36,7 @@ class TokenCounter:
         self._scales: dict[str, float] = {}  #: of each model: what its refusals counted, to an estimated token
 
     def prompt(self, request: ChatRequest, model: str, window: int) -> int:
-        """Tokens of the prompt: by the server's tokenizer when they may be too many, else estimated high."""
+        """Return the prompt's tokens: by the server's tokenizer when they may be too many, else a high estimate."""
         estimate = prompt_tokens(request)
         if self._endpoint.tokenizer is None:
             return int(estimate * self._scales.get(model, 1.0))
@@ -47,7 +47,7 @@ class TokenCounter:
         return around + MESSAGE * len(request.tools) + sum(counts)
 
     def refused(self, request: ChatRequest, model: str, counted: int) -> None:
-        """The server refused a prompt as too long, and said how many tokens that has."""
+        """Learn the scale from a prompt that the server refused as too long, with the server's count."""
         self._scales[model] = min(max(_CAREFUL * counted / prompt_tokens(request), _LEAST), _MOST)
 
     def close(self) -> None:
@@ -73,7 +73,7 @@ class TokenCounter:
         return counted
 
     def _ask(self, text: str, model: str) -> int | None:
-        """None when the server does not say, which then is left alone for a while."""
+        """Return the server's count; None when it does not answer, and then it is not called for a while."""
         import httpx  # noqa: PLC0415
 
         if time.monotonic() < self._paused_until:
@@ -100,7 +100,7 @@ class TokenCounter:
 
 
 def count_of(answer: object) -> int | None:
-    """The count of an answer to ``POST /tokenize``: vLLM says it, llama.cpp lists the tokens."""
+    """Return the count in an answer to ``POST /tokenize``: vLLM reports it, llama.cpp lists the tokens."""
     if not isinstance(answer, dict):
         return None
     said, listed = answer.get("count"), answer.get("tokens")

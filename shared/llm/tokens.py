@@ -30,12 +30,12 @@ def tool_text(tool: Tool) -> str:
 
 
 def cap_beside(prompt: int, window: int) -> int | None:
-    """Tokens that an answer may have; None when the prompt leaves too few."""
+    """Return the tokens that an answer may have; None when the prompt leaves too few."""
     cap = window - prompt - _SPARE
     return cap if cap >= _LEAST_ANSWER else None
 
 
 def smaller_cap(request: ChatRequest, fault: PromptTooLong) -> int | None:
-    """The cap that fits by what the server said; None when the prompt itself is too long, or the cap no matter."""
+    """Return the cap that fits the server's numbers; None when the prompt is too long or the cap is not the cause."""
     cap = cap_beside(fault.prompt or prompt_tokens(request), fault.window or 0)
     return cap if cap is not None and cap < request.max_tokens else None

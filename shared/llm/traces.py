@@ -10,7 +10,7 @@ from shared.llm.chat import ProviderAttempt
 
 
 def record(parent: tracing.Parent, attempt: ProviderAttempt) -> None:
-    """One attempt that has just ended."""
+    """Record one attempt that has just ended."""
     failed = None if attempt.outcome == "ok" else attempt.outcome
     parent.ended(f"chat {attempt.link.model}", "client", attempt.seconds, _attributes(attempt), failed)
 

@@ -20,7 +20,7 @@ class PromptCache:
         self._kept: set[str] = set()
 
     def take(self, body: Mapping[str, Any], marked: bool) -> tuple[int, int]:
-        """Tokens of the prompt that were kept before, and those that are kept now because of a mark."""
+        """Return the tokens of the prompt read from the cache, and those written to it because of a mark."""
         ends = list(_marked_ends(body) if marked else self._ends(body))
         read = max((tokens for tokens, digest, _ in ends if digest in self._kept), default=0)
         kept = [(tokens, digest) for tokens, digest, keep in ends if keep and tokens >= self._least]
@@ -35,7 +35,7 @@ class PromptCache:
 
 
 def _marked_ends(body: Mapping[str, Any]) -> Iterator[tuple[int, str, bool]]:
-    """Each block: its end in tokens, its digest, and whether it is marked."""
+    """Yield each block's end in tokens, its digest, and whether it is marked."""
     whole = ""
     for text, marked in _blocks(body):
         whole += text

@@ -28,7 +28,7 @@ class HttpResponse:
         self.open = True
 
     async def whole(self, status: int, headers: Mapping[str, str], body: bytes, sent: int | None = None) -> None:
-        """The answer in one piece; ``sent``: only so many bytes of it."""
+        """Send the answer in one piece; ``sent`` limits it to that many bytes."""
         head = self._head(status, {**headers, "Content-Length": str(len(body))})
         self._writer.write(head + (body if sent is None else body[:sent]))
         await self._writer.drain()

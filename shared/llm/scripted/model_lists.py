@@ -1,4 +1,4 @@
-"""What servers of models tell of themselves: the lists of llama.cpp, vLLM, Ollama and LM Studio."""
+"""The model lists of llama.cpp, vLLM, Ollama and LM Studio servers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from shared.llm.scripted.script import ServedModels
 
 
 def list_at(path: str, body: bytes, server: ServedModels | None) -> dict[str, Any] | None:  # noqa: PLR0911
-    """The list at a path; None when this server has none there."""
+    """Return the list at a path; None when this server has no such list."""
     if path.endswith("/v1/models"):
         return {"object": "list", "data": [] if server is None else [_model(server, each) for each in server.models]}
     if server is None:

@@ -7,7 +7,7 @@ from shared.llm.vendors.table import VENDORS
 
 
 def vendor_of(path: str, user_agent: str) -> VendorSpec | None:
-    """By the prefix of the base URL, else by the path of the vendor's SDK, else by the name of the SDK."""
+    """Return the vendor by the base URL's prefix, else by the SDK's path, else by the SDK's name."""
     for vendor in VENDORS.values():
         prefix = "/" + vendor.scripted_path.partition("/")[0]
         if path.startswith(f"{prefix}/") and path.endswith(vendor.path.rpartition("/v1")[2]):
@@ -21,5 +21,5 @@ def vendor_of(path: str, user_agent: str) -> VendorSpec | None:
 
 
 def _request_path(vendor: VendorSpec) -> str:
-    """With the version, whether the SDK adds it or the base URL has it."""
+    """Return the path with its version, whether the SDK or the base URL adds it."""
     return vendor.path if vendor.version else f"/v1{vendor.path}"

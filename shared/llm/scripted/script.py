@@ -21,14 +21,14 @@ FaultKind = Literal[
     "stall",  # it begins, and then sends nothing more
     "slow",  # one token after the other, `token_ms` apart
     "cut",  # the answer ends in the middle
-    "malformed",  # a chunk that is no JSON
+    "malformed",  # a chunk that is not JSON
     "error_event",  # an error inside the stream; 500 when it is not streamed
     "html",  # a proxy's page, status 200
     "empty",  # an answer without content
     "half_json",  # the reply's text ends in the middle
     "fenced_json",  # the reply's text in a code fence
     "refusal",
-    "length",  # the reply's text ends in the middle, and the provider says so
+    "length",  # the reply is truncated, and the provider reports it
     "tool_use_failed",  # 400 with the reply's text as `failed_generation`
     "seen",  # an error in a real server's own words, by `name` of the table in `server_errors.py`
     "done_only",  # a stream that ends with [DONE], without a finish reason
@@ -71,7 +71,7 @@ class ScriptedReply(_Part):
     input_tokens: int | None = None
     output_tokens: int | None = None
     usage: bool | dict[str, JsonValue] = True  #: false: it does not say how many tokens it took; else what it says
-    reasoning: str = ""  #: what the model thought, in a member of its own
+    reasoning: str = ""  #: the model's reasoning, in a separate member
 
     @property
     def content(self) -> str:
@@ -101,7 +101,7 @@ class When(_Part):
 
 class Rule(_Part):
     when: When = When()
-    times: Annotated[int, Field(ge=1)] | None = None  #: after so many requests the rule is over
+    times: Annotated[int, Field(ge=1)] | None = None  #: the rule applies to this many requests
     reply: ScriptedReply | None = None
     replies: tuple[ScriptedReply, ...] = ()  #: one after the other; the last one stays
     fault: ScriptedFault | None = None
@@ -111,7 +111,7 @@ class Rule(_Part):
     @model_validator(mode="before")
     @classmethod
     def _plain_texts(cls, value: object) -> object:
-        """``reply: text`` and ``replies: [text]`` stand for ``{text: ...}``, ``fault: kind`` for ``{kind: ...}``."""
+        """Expand ``reply: text`` and ``replies: [text]`` to ``{text: ...}``, and ``fault: kind`` to ``{kind: ...}``."""
         if not isinstance(value, dict):
             return value
         value = dict(value)
@@ -130,7 +130,7 @@ class Rule(_Part):
 
 
 class ServedModels(_Part):
-    """Which server this is to those that look at its lists, and how many calls it answers at once."""
+    """Which server the lists describe, and how many calls it answers at once."""
 
     kind: Literal["llama.cpp", "vllm", "ollama", "lm-studio"] = "llama.cpp"
     version: str = "1"
@@ -143,7 +143,7 @@ class ServedModels(_Part):
 class Script(_Part):
     rules: tuple[Rule, ...] = ()
     server: ServedModels | None = None
-    caches: Annotated[int, Field(ge=1)] | None = None  #: prompts are kept as vendors do it, from so many tokens on
+    caches: Annotated[int, Field(ge=1)] | None = None  #: least tokens of a prompt that is cached, as vendors do it
     latency_ms: Annotated[float, Field(ge=0)] = 0
     token_ms: Annotated[float, Field(ge=0)] = 0
 
@@ -161,7 +161,7 @@ class ScriptedRequest:
     last_user: str
     tools: tuple[str, ...] = ()
     cached: int = 0  #: tokens of the prompt that were kept of an earlier one
-    written: int = 0  #: tokens that are kept of it because it says so
+    written: int = 0  #: tokens of it that are cached because of its mark
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ class ScriptPlayer:
     used: dict[int, int] = field(default_factory=dict)
 
     def next_reply(self, question: ScriptedRequest) -> PlannedReply | None:
-        """The first rule that fits and is not over; None when there is none."""
+        """Return the reply of the first matching rule that is not used up; None without one."""
         for number, rule in enumerate(self.script.rules):
             used = self.used.get(number, 0)
             if (rule.times is not None and used >= rule.times) or not fits(rule.when, question):
@@ -208,10 +208,10 @@ def fits(when: When, question: ScriptedRequest) -> bool:
 
 
 def parse(text: str) -> Script:
-    """A script from YAML, of which JSON is a part. Raises: ValueError."""
+    """Parse a script from YAML, of which JSON is a part. Raises: ValueError."""
     import yaml  # noqa: PLC0415
 
     try:
         return Script.model_validate(yaml.safe_load(text) or {})
     except yaml.YAMLError as error:
-        raise ValueError(f"the script is no YAML: {error}") from None
+        raise ValueError(f"the script is not YAML: {error}") from None

@@ -63,7 +63,7 @@ class ScriptedServer:
             body = json.loads(request.body)
             question = self._cached(_question(provider, request.headers, body), body)
         except (ValueError, TypeError, AttributeError, KeyError):
-            await _fail(response, provider, 400, None, "the body is no request for a model")
+            await _fail(response, provider, 400, None, "the body is not a model request")
             return
         seen = {"at": time.time(), "path": request.path, "port": request.port}
         self._requests.append({**seen, **asdict(question), "body": body})
@@ -121,12 +121,12 @@ def _cache_of(script: Script) -> PromptCache | None:
 
 
 def _tokens(question: ScriptedRequest) -> int:
-    """As many as the served usage counts."""
+    """Return the token count that the served usage reports."""
     return sum(map(len, question.messages)) // 4 + 1
 
 
 async def _overflow(response: HttpResponse, server: ServedModels, tokens: int) -> None:
-    """The server's own words, with these numbers in the place of those that were seen."""
+    """Send the server's recorded error with these numbers instead of the recorded ones."""
     seen = SEEN[f"{server.kind} overflow"]
     body = json.dumps(seen.body).replace("6567", str(tokens + 256)).replace("6311", str(tokens))
     await response.whole(seen.status, _JSON, body.replace("2048", str(server.window)).encode())

@@ -107,7 +107,7 @@ SEEN: dict[str, SeenError] = {
             "error": {"type": "invalid_request_error", "message": "prompt is too long: 6311 tokens > 2048 maximum"},
         },
     ),
-    # The answer's cap that does not fit beside the prompt.
+    # The cap leaves no space for the prompt in the window.
     "vllm cap": _vllm(
         "'max_tokens' or 'max_completion_tokens' is too large: 8192. This model's maximum context length is 2048 "
         "tokens and your request has 311 input tokens (8192 > 2048 - 311)."

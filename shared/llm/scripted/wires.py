@@ -61,7 +61,7 @@ def wire_of(provider: str) -> ServedWire:
 
 
 def error(provider: str, status: int, code: str | None, message: str, generation: str | None = None) -> dict[str, Any]:
-    """A vendor's error body."""
+    """Return a vendor's error body."""
     kind = code or {401: "authentication_error", 429: "rate_limit_error", 529: "overloaded_error"}.get(
         status, "invalid_request_error" if status < 500 else "api_error"
     )
@@ -69,7 +69,7 @@ def error(provider: str, status: int, code: str | None, message: str, generation
 
 
 def error_event(provider: str, status: int, message: str) -> bytes:
-    """An error after the answer has begun."""
+    """Return an error that follows the beginning of an answer."""
     return _event(wire_of(provider).error_event, error(provider, status, None, message))
 
 
@@ -171,7 +171,7 @@ def _message(served: ServedReply) -> dict[str, Any]:
 
 
 def _input_usage(served: ServedReply) -> dict[str, int]:
-    """What was read of the cache and written to it is counted apart."""
+    """Return the input usage; tokens read from and written to the cache are counted separately."""
     if not served.cached and not served.written:
         return {"input_tokens": served.input_tokens}
     cache = {"cache_read_input_tokens": served.cached, "cache_creation_input_tokens": served.written}

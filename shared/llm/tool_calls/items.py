@@ -38,7 +38,7 @@ class ReadCalls:
     """The calls of an answer, in order."""
 
     uses: tuple[ToolUse, ...]
-    repaired: bool = False  #: they were not in the form that was asked for
+    repaired: bool = False  #: the calls did not have the requested form
     thinking: str = ""
     truncated: bool = False  #: a further call is not complete, and not here
 
@@ -133,7 +133,7 @@ def _calls(number: int, item: JsonValue, known: KnownTools) -> Iterator[_Call]:
         return
     code = calls_in_code(item, known) if isinstance(item, str) else None
     if code is None:
-        raise AnswerUnreadable(f"item {number} is no tool call: {_EXPECTED}")
+        raise AnswerUnreadable(f"item {number} is not a tool call: {_EXPECTED}")
     for name, params in code:
         yield _Call(name, params, "", usual=False)
 
@@ -190,7 +190,7 @@ def _call(number: int, item: Mapping[str, JsonValue], name_key: str, known: Know
     key = next((key for key in _PARAMS if item.get(key) is not None), None)
     params = {} if key is None else _object(number, item[key], name, known)
     own_id = known.is_call_id(name, given)
-    if not params:  # the parameters may stand next to the name
+    if not params:  # the parameters may be next to the name
         skipped = {*_ENVELOPE, *_PARAMS, name_key, "tool_call_id", "call_id", *(("id",) if own_id else ())}
         params = {each: value for each, value in item.items() if each not in skipped}
     fitted = known.fitted(name, params)

@@ -140,7 +140,7 @@ def _blocks(text: str) -> tuple[list[str], str]:
 
 
 def _in_prose(text: str, known: KnownTools) -> _Reading | None:
-    """Read the JSON values that stand in prose."""
+    """Read the JSON values within prose."""
     read: list[ReadCalls] = []
     rest: list[str] = []
     reached = end = 0

@@ -44,7 +44,7 @@ _LIST_SECONDS = 5.0
 
 
 class Adapter:
-    """Asks its endpoint once and translates; every decision is the failover's. Safe to use from many threads."""
+    """Calls its endpoint once and translates the answer; every decision is the failover's."""
 
     def __init__(self, vendor: VendorSpec, endpoint: Endpoint, learned: Learned | None = None) -> None:
         self.endpoint = endpoint
@@ -62,7 +62,7 @@ class Adapter:
         self._counter.close()
 
     def window_of(self, model: str) -> int | None:
-        """Tokens of prompt and answer together; None while nobody has said."""
+        """Return the tokens of prompt and answer together; None while unknown."""
         return self.endpoint.window_of(model) or self._learned.count(model, "window")
 
     def listed(self) -> frozenset[str]:
@@ -78,13 +78,13 @@ class Adapter:
         return frozenset(name for name in names if isinstance(name, str))
 
     def prompt_tokens(self, request: ChatRequest, model: str, window: int) -> int:
-        """Tokens of the request's prompt, by the server's own tokenizer where it has one and they may be too many."""
+        """Return the prompt's tokens, by the server's own tokenizer if it has one and they may be too many."""
         return self._counter.prompt(request, model, window)
 
     def ask(self, request: ChatRequest, watch: Watch, without: Collection[Part] = ()) -> ChatReply:
-        """Ask once, without the named parts of the request, which then are remembered when it answers.
+        """Call the model once, without the named parts of the request, which are remembered when it answers.
 
-        Raises: ProviderFault; JobCancelled when the watch says so.
+        Raises: ProviderFault; JobCancelled when the watch is cancelled.
         """
         model = request.model or ""
         _check_key(self.endpoint)
@@ -116,7 +116,7 @@ class Adapter:
         )
 
     def _with_seen_images(self, request: ChatRequest, without: Collection[Part]) -> tuple[ChatRequest, int]:
-        """The request without images that the model does not see, and their number."""
+        """Return the request without images that the model does not accept, and their number."""
         images, model = sum(len(message.images) for message in request.messages), request.model or ""
         if not images or (sees_images(model) and "images" not in without and not self._refuses(model, "images")):
             return request, 0
@@ -125,7 +125,7 @@ class Adapter:
     def _with_taken_parameters(
         self, request: ChatRequest, without: Collection[Part]
     ) -> tuple[ChatRequest, tuple[str, ...]]:
-        """The request without the parameters that the vendor or the model does not take, and their names."""
+        """Return the request without the parameters that the vendor or model does not accept, and their names."""
         given, model = request.parameters or {}, request.model or ""
         refused = {
             name
@@ -152,7 +152,7 @@ class Adapter:
         return probed or self._learned.refuses(model, part)
 
     def _answer(self, request: ChatRequest, watch: Watch, left_out: Collection[Part]) -> ChatReply:
-        """Raises: whatever the SDK does; ProviderFault, with what the provider had counted until then."""
+        """Call the SDK. Raises: what the SDK raises; ProviderFault, with what the provider had counted until then."""
         wire, endpoint = self._vendor.wire, self.endpoint
         body, headers, answer = wire.body(request, endpoint, left_out), endpoint.headers(request), wire.answer()
         if endpoint.stream:
@@ -171,7 +171,7 @@ class Adapter:
 
 
 def _check_key(endpoint: Endpoint) -> None:
-    """Raises: InvalidKey for a key that no HTTP header can hold."""
+    """Raise InvalidKey for a key that no HTTP header can hold."""
     key = endpoint.api_key or ""
     if not key.isascii() or not key.isprintable():
         raise InvalidKey("The API key holds characters that an HTTP header cannot carry: set it again.")
@@ -183,7 +183,7 @@ def _without_thoughts(reply: ChatReply) -> ChatReply:
 
 
 def _check_content(reply: ChatReply) -> None:
-    """Raises: EmptyAnswer; a refusal may be silent."""
+    """Raise EmptyAnswer if the reply has no content; a refusal may be empty."""
     if reply.text.strip() or reply.tool_calls or reply.finish is Finish.REFUSAL:
         return
     cut = reply.finish is Finish.LENGTH
@@ -194,12 +194,12 @@ def _check_content(reply: ChatReply) -> None:
     raise EmptyAnswer(words, reply.usage, reply.finish)
 
 
-#: Statuses by which servers refuse what a request holds, in words that nobody can list.
+#: Statuses by which servers refuse parts of a request, with texts that cannot be listed.
 _ASKED_AGAIN = (400, 422)
 
 
 def _within(request: ChatRequest, with_schema: bool, fault: ProviderFault) -> ProviderFault:
-    """The fault, by what the request holds: servers refuse schemas in words that nobody can list."""
+    """Return the fault by the request's parts: servers refuse schemas with texts that cannot be listed."""
     refused = isinstance(fault, RequestRefused) and fault.http_status in _ASKED_AGAIN
     refused = refused or (isinstance(fault, SchemaUnsupported) and not with_schema)
     images = any(message.images for message in request.messages)
@@ -216,8 +216,8 @@ def _within(request: ChatRequest, with_schema: bool, fault: ProviderFault) -> Pr
 
 
 def _named_part(request: ChatRequest, words: str) -> type[SamplingUnsupported | EffortUnsupported] | None:
-    """The part of the request that a refusal names."""
-    said = words.replace("_", " ")  # ``top_p`` as well as ``top p``, ``effort`` wherever it stands
+    """Return the part of the request that a refusal names."""
+    said = words.replace("_", " ")  # ``top_p`` as well as ``top p``, ``effort`` anywhere
     parts = {
         part
         for name, part in PARAMETERS.items()
@@ -230,12 +230,12 @@ def _named_part(request: ChatRequest, words: str) -> type[SamplingUnsupported | 
 
 
 def salvaged(fault: ToolUseFailed, request: ChatRequest, provider: str) -> ChatReply:
-    """The generation as the answer that was meant. Raises: the fault, when nothing can be made of it."""
+    """Return the intended answer from a failed generation. Raises: the fault, when it is unusable."""
     text = fault.generation.strip()
     if not text:
         raise fault
     model = request.model or ""
-    if not request.tools:  # text was asked for, so text is what this is
+    if not request.tools:  # the request was for text, so this is text
         return ChatReply(text, provider, model)
     known = KnownTools(request.tools)
     try:

@@ -26,7 +26,7 @@ class EnvironmentVariable:
 
 @dataclass(frozen=True)
 class Variables:
-    """``GROQ_API_KEY`` and the like; the common prefix tells which variables are the vendor's."""
+    """``GROQ_API_KEY`` and the like; the common prefix marks the vendor's variables."""
 
     prefix: str
     api_key: EnvironmentVariable
@@ -36,7 +36,7 @@ class Variables:
 
 @dataclass(frozen=True)
 class Defaults:
-    """The vendor's model in the default chains. A place counts from 1; None is asked when no other has a key."""
+    """The vendor's model in the default chains. Positions count from 1; None is used when no other vendor has a key."""
 
     model: str
     parameters: Mapping[str, JsonValue] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class VendorSpec:
     sdk: SdkClient
     path: str  #: of requests, under the base URL
     wire: Wire  #: the format of requests and answers
-    variables: Variables  #: the processes of ``assay up`` that ask models see all with this prefix
+    variables: Variables  #: the processes of ``assay up`` that call models get all variables with this prefix
     defaults: Defaults
     address: str = ""  #: the base URL that its SDK has by itself, as it is shown to people
     keyless: bool = False  #: a server at another address than the vendor's own may need no key

@@ -71,7 +71,7 @@ VENDORS: SpecTable[VendorSpec] = SpecTable(
                     "OPENAI_BASE_URL", "Any OpenAI-compatible endpoint: Ollama, vLLM, llama.cpp"
                 ),
                 model=EnvironmentVariable(
-                    "OPENAI_MODEL", "The model asked when no other provider is configured", _OPENAI_MODEL
+                    "OPENAI_MODEL", "The model that is called when no other provider is configured", _OPENAI_MODEL
                 ),
             ),
             defaults=Defaults(_OPENAI_MODEL),

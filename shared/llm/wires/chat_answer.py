@@ -100,7 +100,10 @@ class ChatAnswer:
         self.usage = TokenUsage.told(sent, received, cached).over(self.usage)
 
     def reply(self, provider: str, request: ChatRequest) -> ChatReply:
-        """Raises: ProviderFault for an unknown or bad end, and for a tool call that is not a JSON object."""
+        """Return the reply.
+
+        Raises: ProviderFault for an unknown or bad finish reason, and for a tool call that is not a JSON object.
+        """
         finish = finish_of(self.finish, Finish.TOOL_CALLS if self.calls else Finish.STOP)
         if self.refusal:
             finish = Finish.REFUSAL
@@ -121,7 +124,7 @@ def _first_choices(answer: Json) -> Iterator[Json]:
 
 
 def _check_groq(chunk: Json) -> None:
-    """Raises: ProviderFault for a stream that Groq stopped early, and says why."""
+    """Raise ProviderFault for a stream that Groq reports as stopped early."""
     error = member(member(chunk, "x_groq"), "error")
     if error:
         raise _stopped(error)

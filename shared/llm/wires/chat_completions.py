@@ -22,7 +22,7 @@ class ChatCompletions:
     """See ``wire.Wire``. Vendors differ in a few details."""
 
     name: str = "chat_completions"
-    usage: Literal["asked", "unasked"] = "asked"  #: whether a stream tells the tokens only on request
+    usage: Literal["asked", "unasked"] = "asked"  #: whether a stream reports tokens only on request
     cap: str = "max_completion_tokens"  #: the name for the most tokens of the answer
     cap_elsewhere: str | None = None  #: that name at other base URLs than the vendor's own
 

@@ -62,7 +62,7 @@ def _tls(error: ssl.SSLError) -> str:
         reason = (error.verify_message or "not trusted").rstrip(".")
         return (
             f"Its TLS certificate was not accepted ({reason}). Behind an intercepting proxy, or for a server with a "
-            "certificate of one's own, set SSL_CERT_FILE to the file of its certificate authority."
+            "private certificate, set SSL_CERT_FILE to the file of its certificate authority."
         )
     reason = (error.reason or "").replace("_", " ").lower() or "no reason given"
     return f"The TLS handshake failed ({reason}): check whether its address is http or https, and its port."

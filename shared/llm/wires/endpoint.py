@@ -1,4 +1,4 @@
-"""Where a provider is, and how it is asked."""
+"""A provider's address, and how it is called."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from shared.addresses import looks_private
 from shared.llm.call_clock import Timeouts
 from shared.llm.chat import ChatRequest
 
-#: Tell a local endpoint which role asks, so that the scripted server can answer by role and turn.
+#: Sent to local endpoints, so that the scripted server can answer by role and turn.
 ROLE_HEADER, TURN_HEADER = "X-Assay-Role", "X-Assay-Turn"
 #: A response with this header was not made by a model.
 SCRIPTED_HEADER = "x-assay-scripted"
 
 
 def own_machine(base_url: str) -> bool:
-    """Whether the address is on this machine or in its own network, and so no vendor's."""
+    """Return whether the address is on this machine or its private network, and so not a vendor's."""
     return looks_private(urlsplit(base_url).hostname or "")
 
 
@@ -29,19 +29,19 @@ class Endpoint:
     name: str  #: the vendor's, or the operator's
     api_key: str | None = None
     base_url: str | None = None  #: None is the vendor's own
-    model: str | None = None  #: asked when no provider of a role's chain is configured
+    model: str | None = None  #: called when no provider of a role's chain is configured
     timeouts: Timeouts = field(default_factory=Timeouts)
     stream: bool = True
     needs_key: bool = True  #: also at an address that the operator has named
     vendor: str = ""  #: whose SDK and wire it has; its name if empty
     models: tuple[tuple[str, int | None], ...] = ()  #: that it serves, with their windows in tokens
     concurrency: int | None = None  #: calls at once, of all workers
-    window: int | None = None  #: tokens, of every model, whatever its server tells
+    window: int | None = None  #: tokens, for every model, whatever the server reports
     tokenizer: Literal["llama.cpp", "vllm"] | None = None  #: in whose words its server counts tokens, where it does
     probed: tuple[tuple[str, bool], ...] = ()  #: parts of requests, and whether its chosen model was found to take them
 
     def window_of(self, model: str) -> int | None:
-        """Tokens of prompt and answer together; None when nobody has said."""
+        """Return the tokens of prompt and answer together; None when unknown."""
         return self.window or dict(self.models).get(model)
 
     @property
@@ -57,12 +57,12 @@ class Endpoint:
 
     @property
     def root(self) -> str:
-        """Where what is no part of the model API begins."""
+        """Base URL of the server's paths outside of the model API."""
         return (self.base_url or "").rstrip("/").removesuffix("/v1")
 
     @property
     def own_server(self) -> bool:
-        """Whether it is a server that the operator has named, and no vendor's: its lists may be asked for."""
+        """Return whether this is a server that the operator named, not a vendor's: its lists may be requested."""
         return bool(self.vendor) or (self.base_url is not None and not self.needs_key)
 
     @property
@@ -82,7 +82,7 @@ class Endpoint:
         return hashlib.sha256(f"{self.base_url} {self.api_key}".encode()).hexdigest()[:10]
 
     def key(self, model: str) -> str:
-        """Names this endpoint's model in the shared health."""
+        """Return the name of this endpoint's model in the shared health."""
         return f"{self.name}:{self.mark}:{model}"
 
     @property
@@ -91,7 +91,7 @@ class Endpoint:
         return f"{self.name}:{self.mark}:learned"
 
     def headers(self, request: ChatRequest) -> dict[str, str]:
-        """Role and turn, for endpoints that the operator has named; vendors are not told."""
+        """Return role and turn as headers, for endpoints that the operator named; vendors do not get them."""
         if self.base_url is None:
             return {}
         return {ROLE_HEADER: request.role, TURN_HEADER: str(request.turn)}

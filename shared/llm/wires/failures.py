@@ -40,7 +40,7 @@ def fault_of(error: Exception, watch: Watch) -> ProviderFault:  # noqa: PLR0911 
     if isinstance(error, ProviderFault):
         return error
     if watch.ended == "cancelled":
-        raise JobCancelled("The job was cancelled while a model was asked.")
+        raise JobCancelled("The job was cancelled during a model call.")
     if isinstance(error, AssayError):
         raise error
     if watch.ended == "size":
@@ -53,7 +53,7 @@ def fault_of(error: Exception, watch: Watch) -> ProviderFault:  # noqa: PLR0911 
     if isinstance(status, int):
         return of_status(status, getattr(error, "body", None), RateLimits.read(watch.headers))
     if {type(link).__name__ for link in chain_of(error)} & _UNREADABLE:
-        return faults.UnreadableAnswer("Its answer is broken, or is no model's answer.")
+        return faults.UnreadableAnswer("Its answer is broken, or not a model's answer.")
     if (fault := of_connection(error, watch)) is not None:
         return fault
     log.error("model_call_defect: %s", type(error).__name__, exc_info=error)
@@ -76,7 +76,7 @@ def moved_to(headers: Mapping[str, str]) -> str:
 
 _BY_STATUS: Mapping[int, tuple[type[ProviderFault], str]] = {
     401: (faults.InvalidKey, "It does not accept the API key."),
-    402: (faults.PaymentRequired, "It asks for payment"),
+    402: (faults.PaymentRequired, "It requires payment"),
     405: (faults.EndpointNotFound, "There is no model API at its address: check the base URL."),
     404: (faults.EndpointNotFound, "There is no model API at its address: check the base URL."),
     408: (faults.TimedOut, "It timed out by itself."),
@@ -159,7 +159,7 @@ def _told(said: str, message: str) -> str:
 
 
 def _wait_in(inner: Mapping[str, Any], message: str) -> float | None:
-    """The wait that the error itself names: Google's ``RetryInfo``, OpenRouter's headers, or the words."""
+    """Return the wait that the error itself names: in Google's ``RetryInfo``, OpenRouter's headers, or the text."""
     for detail in _objects(inner.get("details")):
         delay = detail.get("retryDelay")
         if isinstance(delay, str) and (seconds := seconds_of(delay)) is not None:
@@ -177,7 +177,7 @@ def _wait_in(inner: Mapping[str, Any], message: str) -> float | None:
 def _in_words(  # noqa: PLR0911 - one line for each kind of words
     status: int, inner: Mapping[str, Any], said: str, message: str
 ) -> ProviderFault | None:
-    """What servers tell in words only, under whatever status."""
+    """Return the fault that servers report only in the message, under any status."""
     if status in (413, 429) and (most := words.tokens_of_a_minute(message)) is not None:
         detail = f"The request is larger than its tokens of a minute: {message}"
         return faults.PromptTooLong(detail, status, most, None)
@@ -200,7 +200,7 @@ def _in_words(  # noqa: PLR0911 - one line for each kind of words
 
 
 def of_event(body: object) -> ProviderFault:
-    """The fault behind an error inside of an answer."""
+    """Return the fault for an error inside of an answer."""
     inner = _error(body)
     given = next((inner.get(name) for name in ("status_code", "code", "status") if inner.get(name)), None)
     if isinstance(given, str) and given.isascii() and given.isdecimal() and len(given) == 3:
@@ -215,7 +215,9 @@ def of_event(body: object) -> ProviderFault:
 
 
 def _codes(inner: Mapping[str, Any]) -> Iterator[str]:
-    """Every word by which the error names its kind, also in the details of Google, Anthropic, OpenRouter and Azure."""
+    """Yield every code by which the error names its kind, also in the details of Google, Anthropic, OpenRouter and
+    Azure.
+    """
     nested = [inner.get("innererror"), inner.get("metadata"), *_objects(inner.get("details"))]
     for place in (inner, *nested):
         if isinstance(place, Mapping):
@@ -229,9 +231,9 @@ def _objects(value: object) -> list[Mapping[str, Any]]:
 
 
 def _error(body: object) -> Mapping[str, Any]:
-    """The error with a ``message``, in whichever of the usual forms.
+    """Return the error as an object with a ``message``, from any of the usual forms.
 
-    An object, a list with one (Gemini), a text, a web page, ``detail`` of FastAPI; JSON that stands in a text is read.
+    An object, a list with one (Gemini), a text, a web page, ``detail`` of FastAPI; JSON within a text is parsed.
     """
     if isinstance(body, list):
         inner = next((each for each in body if isinstance(each, Mapping)), None)
@@ -262,7 +264,7 @@ def _written(body: str) -> Mapping[str, Any]:
 
 
 def _message(inner: Mapping[str, Any]) -> str | None:
-    """The error's words, with those of the vendor behind a gateway."""
+    """Return the error's message, with that of the vendor behind a gateway."""
     message = _text(inner.get("message")) or _text(inner.get("detail")) or _text(inner.get("msg"))
     metadata = inner.get("metadata")
     behind = metadata.get("raw") if isinstance(metadata, Mapping) else None
@@ -270,7 +272,7 @@ def _message(inner: Mapping[str, Any]) -> str | None:
 
 
 def _text(value: object, depth: int = 0) -> str | None:
-    """Words of a text, or of the lists and objects that validators answer."""
+    """Return the message in a text, or in the lists and objects that validators return."""
     if depth > 5:
         return None
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""What a response's headers and words say about how much more may be asked, and when."""
+"""Rate limits of a provider, read from a response's headers and messages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ _CLOCK, _CLOCK_MS = 1e9, 1e11
 
 
 def seconds_of(text: str | None) -> float | None:
-    """Seconds in ``7``, ``1.57s``, ``6m0s``, ``120ms``, a moment (ISO, HTTP, 1970's clock); None for anything else."""
+    """Return the seconds of ``7``, ``1.57s``, ``6m0s``, ``120ms``, or a time (ISO, HTTP, Unix); None for anything
+    else.
+    """
     text = (text or "").strip()
     if not text:
         return None
@@ -50,7 +52,7 @@ def _moment(text: str) -> float | None:
 
 
 def seconds_in(message: str) -> float | None:
-    """The wait that a refusal names in its words."""
+    """Return the wait that a refusal's message names."""
     match = _AGAIN.search(message)
     if match is None:
         return None
@@ -69,8 +71,8 @@ class Allowance:
     reset: float | None
 
 
-#: Groq, OpenAI, Azure and Mistral say ``requests`` and ``tokens``; Cerebras and DigitalOcean name the time too;
-#: Anthropic has a prefix of its own, and counts input and output apart.
+#: Groq, OpenAI, Azure and Mistral have ``requests`` and ``tokens``; Cerebras and DigitalOcean add the period;
+#: Anthropic has its own prefix, and counts input and output separately.
 _REMAINING = re.compile(r"x-ratelimit-remaining-(requests|tokens)((?:-per)?-\w+)?")
 _ANTHROPIC = re.compile(r"anthropic-ratelimit-(?:input-|output-)?(requests|tokens)-remaining")
 
@@ -89,7 +91,7 @@ class RateLimits:
         return cls(tuple(_allowances(headers)), wait)
 
     def wait(self) -> float | None:
-        """How long a refused caller has to wait, by the best header there is."""
+        """Return how long a refused caller has to wait, by the most precise header."""
         if self.retry_after is not None:
             return self.retry_after
         known = [(each, each.reset) for each in self.allowances if each.reset is not None]
@@ -101,7 +103,9 @@ class RateLimits:
         return min(tokens) if tokens else None
 
     def spent_for(self, tokens: int) -> float | None:
-        """Seconds until a request of that many tokens fits again; None when it fits now or the headers do not say."""
+        """Return the seconds until a request of that many tokens fits again; None when it fits now or the headers do
+        not say.
+        """
         waits = [
             each.reset or 0.0
             for each in self.allowances

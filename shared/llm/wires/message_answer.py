@@ -88,7 +88,10 @@ class MessageAnswer:
         self.counted = usage_now.over(self.counted)
 
     def reply(self, provider: str, request: ChatRequest) -> ChatReply:
-        """Raises: ProviderFault for an unknown or bad end, and for a tool call whose input is not a JSON object."""
+        """Return the reply.
+
+        Raises: ProviderFault for an unknown or bad stop reason, and for a tool call whose input is not a JSON object.
+        """
         finish = finish_of(self.stop, Finish.STOP)
         blocks = [block for _, block in sorted(self.blocks.items())]
         text = "".join("".join(block.text) for block in blocks if block.kind == "text")

@@ -75,7 +75,7 @@ def _object(value: JsonValue) -> dict[str, JsonValue]:
 
 
 def _marked(messages: list[dict[str, JsonValue]]) -> list[dict[str, JsonValue]]:
-    """With a mark on the last part: the next turn's prompt, which begins like this one, is read from the cache."""
+    """Mark the last part, so that the next turn's prompt, which begins like this one, is read from the cache."""
     *before, last = messages
     content = last["content"]
     parts: list[JsonValue] = [{"type": "text", "text": content}] if isinstance(content, str) else [*_list(content)]

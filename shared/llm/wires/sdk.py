@@ -86,7 +86,7 @@ class LazySdk:
         self._lock = Lock()
 
     def get(self) -> Sdk:
-        """Raises: RuntimeError once it is closed."""
+        """Return the SDK, loaded on first use. Raises: RuntimeError once it is closed."""
         if self._sdk is not None:
             return self._sdk
         with self._lock:
@@ -185,7 +185,7 @@ def _drain(chunks: Iterable[bytes], watch: Watch) -> None:
 
 
 def _object(value: Any) -> Json:
-    """Raises: UnreadableAnswer; ProviderFault for an error in a list."""
+    """Return the value as an object. Raises: UnreadableAnswer; ProviderFault for an error in a list."""
     if isinstance(value, list) and value and isinstance(value[0], dict) and value[0].get("error"):
         raise of_event(value[0])
     if not isinstance(value, dict):
@@ -194,7 +194,7 @@ def _object(value: Any) -> Json:
 
 
 def _answered(value: Any) -> Json:
-    """Raises: ProviderFault for an error that comes with status 200."""
+    """Return the answer. Raises: ProviderFault for an error that comes with status 200."""
     answer = _object(value)
     if _is_error(answer) and not (answer.get("choices") or answer.get("content")):
         raise of_event(answer)

@@ -1,4 +1,4 @@
-"""Members of JSON that somebody else wrote: each has the type that is asked for, or is as good as missing."""
+"""Members of JSON from other parties: each has the requested type, or counts as missing."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def list_of(value: object, name: str) -> list[Any]:
 
 
 def index_of(value: object) -> int | None:
-    """Return the ``index`` of a part of an answer; None where there is none."""
+    """Return the ``index`` of a part of an answer; None without one."""
     index = member(value, "index")
     if isinstance(index, str) and index.isascii() and index.isdecimal() and len(index) < 10:
         return int(index)

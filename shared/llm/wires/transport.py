@@ -1,6 +1,6 @@
-"""HTTP connections that keep to the watch, below two generations of one HTTP client: ``httpx`` and ``httpx2``.
+"""HTTP connections that obey the watch, for two generations of one HTTP client: ``httpx`` and ``httpx2``.
 
-Both let a transport of one's own stand above their connection pools, and a network backend of one's own below.
+Both accept a custom transport above their connection pools, and a custom network backend below.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _LIMITS = {"max_connections": 100, "max_keepalive_connections": 20, "keepalive_e
 
 
 def watched_client(http: Any, core: Any, endpoint: Endpoint) -> Any:
-    """A client of ``http`` (``httpx``, ``httpx2``) on connections of ``core`` (``httpcore``, ``httpcore2``)."""
+    """Return a client of ``http`` (``httpx``, ``httpx2``) on connections of ``core`` (``httpcore``, ``httpcore2``)."""
     return http.Client(transport=WatchedTransport(http, core), timeout=endpoint.last_resort)
 
 
@@ -34,7 +34,7 @@ class WatchedTransport:
         shared = {"ssl_context": http.create_ssl_context(), "network_backend": Backend(core), **_LIMITS}
         self._direct = core.ConnectionPool(**shared)
         self._pools = {proxy: _proxy_pool(core, proxy, shared) for proxy in set(self._proxies.values())}
-        #: ``http`` asks that the body of a response is of its own class.
+        #: ``http`` requires that a response's body is of its own class.
         self._body = type("Body", (_Body, http.SyncByteStream), {})
 
     def handle_request(self, request: Any) -> Any:
@@ -88,7 +88,7 @@ class _Body:
 
 
 class Backend:
-    """A network backend whose streams ask the watch before they wait on."""
+    """A network backend whose streams check the watch before each further wait."""
 
     def __init__(self, core: Any) -> None:
         self._core = core

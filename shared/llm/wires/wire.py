@@ -23,7 +23,7 @@ class ReceivedAnswer(Protocol):
         ...
 
     def take_whole(self, answer: Json) -> None:
-        """Raises: UnreadableAnswer."""
+        """Take an answer that arrives whole. Raises: UnreadableAnswer."""
         ...
 
     def take_events(self, events: Iterable[Json], watch: Watch) -> None:
@@ -31,7 +31,10 @@ class ReceivedAnswer(Protocol):
         ...
 
     def reply(self, provider: str, request: ChatRequest) -> ChatReply:
-        """Raises: ProviderFault for an unknown or bad end, and for a tool call that is not a JSON object."""
+        """Return the reply.
+
+        Raises: ProviderFault for an unknown or bad finish reason, and for a tool call that is not a JSON object.
+        """
         ...
 
 
@@ -42,15 +45,15 @@ class Wire(Protocol):
     def name(self) -> str: ...
 
     def body(self, request: ChatRequest, endpoint: Endpoint, without: Collection[Part]) -> dict[str, JsonValue]:
-        """The request without ``stream``, and without the parts that the model does not take."""
+        """Return the request without ``stream``, and without the parts that the model does not accept."""
         ...
 
     def answer(self) -> ReceivedAnswer:
-        """An empty one, for one call."""
+        """Return an empty answer for one call."""
         ...
 
     def foreign(self, parameters: Mapping[str, JsonValue]) -> frozenset[str]:
-        """Those that the format has no place for, and that are left out."""
+        """Return the parameters that the format cannot hold, and that are left out."""
         ...
 
 
