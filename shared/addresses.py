@@ -29,7 +29,7 @@ class AddressPrivate(Exception):
 
 
 def resolve(host: str, port: int, *, allow_private: bool) -> str:
-    """One address of the host; connect to that, so that nothing resolves the name a second time.
+    """Return one address of the host; connect to it, so that the name is not resolved a second time.
 
     Raises: AddressUnknown; AddressPrivate when any of its addresses is private.
     """
@@ -50,7 +50,7 @@ def without_user(url: str) -> str:
 
 
 def looks_private(host: str) -> bool:
-    """Whether a host is a private address in any spelling, or a name that no public host has; resolves nothing."""
+    """Return whether a host is a private address in any spelling, or a non-public name; nothing is resolved."""
     host = host.rstrip(".").lower()
     address = _literal_address(host)
     if address is not None:
@@ -59,12 +59,12 @@ def looks_private(host: str) -> bool:
 
 
 def is_link_local(address: str) -> bool:
-    """Whether an address is one that clouds serve their machines' credentials at, or another of the link."""
+    """Return whether an address is link-local, such as those where clouds serve machine credentials."""
     return ipaddress.ip_address(address).is_link_local
 
 
 def is_public(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
-    """Whether an address is reachable from anywhere, and not a private one in another spelling."""
+    """Return whether an address is reachable from anywhere, and not a private one in another spelling."""
     if any(address in network for network in _NEVER_PUBLIC):
         return False
     if isinstance(address, ipaddress.IPv6Address):
@@ -77,7 +77,7 @@ def is_public(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
 
 
 def _literal_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """The address that a host spells out, in the short, octal and hexadecimal forms that resolvers accept too."""
+    """Return the address of a literal host, in the short, octal and hexadecimal forms that resolvers accept too."""
     try:
         return ipaddress.ip_address(host.partition("%")[0])
     except ValueError:

@@ -1,7 +1,7 @@
-"""The audit log: who changed what, when and from where. Rows are only ever added, and each is bound to the one before.
+"""The audit log: who changed what, when and from where. It is append-only, and each row is chained to the one before.
 
-The hash of a row is the SHA-256 of the hash before it and of the row itself, made and checked by Postgres; a trigger
-refuses changes. Whoever keeps the newest hash elsewhere can tell when somebody has rewritten the log all the same.
+The hash of a row is the SHA-256 of the hash before it and of the row itself, computed and checked by Postgres; a
+trigger refuses changes. A copy of the newest hash elsewhere shows whether the log was rewritten all the same.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _HASHED = """sha256(convert_to(encode(coalesce({before}, ''), 'hex') || jsonb_bu
 
 
 def lock() -> TextClause:
-    """Wait for one's turn, until the transaction ends: a statement of its own, so that the next one sees all rows."""
+    """Lock the log until the transaction ends, in a separate statement, so that the next one sees all rows."""
     return text("SELECT pg_advisory_xact_lock(:lock)").bindparams(lock=LOCK)
 
 
@@ -98,7 +98,7 @@ def page(limit: int, before: int | None, tenant: str | None, action: str | None)
 
 
 def verification() -> TextClause:
-    """How many entries there are, the newest hash, and the first entry that is not as it was written."""
+    """Select the number of entries, the newest hash, and the first entry that was altered."""
     hashed = _HASHED.format(before="chained.before", row="chained")
     return text(
         f"""

@@ -53,7 +53,7 @@ Index("ix_files_uploaded", files.c.created_at, postgresql_where=text("job_id IS 
 Index("ix_files_job_id", files.c.job_id, postgresql_where=text("job_id IS NOT NULL"))
 
 _CHUNK = 1 << 20
-_CHECKED_BYTES = 4 << 20  #: between two looks at the space of the disk
+_CHECKED_BYTES = 4 << 20  #: bytes between two checks of the free disk space
 _INCOMING = "incoming"
 _UPLOADS = "uploads"
 _ASIDE = "aside-"
@@ -71,7 +71,7 @@ class Blob:
 
 
 def open_store(url: str) -> ObjectStore:
-    """The store at ``file:///folder`` or ``s3://bucket/prefix``.
+    """Open the store at ``file:///folder`` or ``s3://bucket/prefix``.
 
     S3 takes its credentials, region and endpoint from the usual ``AWS_*`` variables.
     """
@@ -81,7 +81,7 @@ def open_store(url: str) -> ObjectStore:
 
 
 def place(sha256: str) -> str:
-    """Where the content with this hash stands in the store."""
+    """Return the path in the store of the content with this hash."""
     return f"sha256/{sha256[:2]}/{sha256[2:4]}/{sha256}"
 
 
@@ -124,7 +124,7 @@ async def receive(store: ObjectStore, chunks: AsyncIterator[bytes]) -> Blob:
 
 
 async def keep_part(store: ObjectStore, upload: str, offset: int, content: bytes) -> None:
-    """A part of an upload, in the place of one that begins there already. Raises: StorageFull."""
+    """Store a part of an upload, replacing one with the same offset. Raises: StorageFull."""
     check_space(store, len(content))
     try:
         await obstore.put_async(store, f"{_UPLOADS}/{upload}/{offset:020}", content)
@@ -135,7 +135,7 @@ async def keep_part(store: ObjectStore, upload: str, offset: int, content: bytes
 
 
 async def parts(store: ObjectStore, upload: str) -> AsyncIterator[bytes]:
-    """What has come of an upload, in chunks. Raises: FileNotFoundError when a part is gone."""
+    """Yield an upload's content so far, in chunks. Raises: FileNotFoundError when a part is missing."""
     end = 0
     for path, size in await _parts_of(store, upload):
         start = int(path.rpartition("/")[2])
@@ -148,7 +148,7 @@ async def parts(store: ObjectStore, upload: str) -> AsyncIterator[bytes]:
 
 
 async def drop_parts(store: ObjectStore, upload: str) -> None:
-    """Delete what has come of an upload."""
+    """Delete the parts of an upload."""
     for path, _ in await _parts_of(store, upload):
         with suppress(FileNotFoundError):
             await obstore.delete_async(store, path)
@@ -165,7 +165,7 @@ def _folder(store: ObjectStore) -> Path | None:
 
 
 def check_space(store: ObjectStore, count: int = 0) -> None:
-    """Check that the store takes so many bytes and leaves a reserve free for Postgres. Raises: StorageFull."""
+    """Check that the store can take the bytes and keep a reserve free for Postgres. Raises: StorageFull."""
     folder = _folder(store)
     if folder is not None and not disk_of(folder).takes(count):
         raise StorageFull
@@ -207,7 +207,7 @@ class Aside:
         self.path.unlink(missing_ok=True)
 
     def put_back(self) -> None:
-        with suppress(FileExistsError, FileNotFoundError):  # the same content was written anew meanwhile
+        with suppress(FileExistsError, FileNotFoundError):  # the same content was written in the meantime
             os.link(self.path, self.place)
         self.delete()
 
@@ -247,12 +247,12 @@ def _is_full(fault: BaseException) -> bool:
 
 
 def read(store: ObjectStore, sha256: str) -> BinaryIO:
-    """A seekable stream of the content. Raises: FileNotFoundError."""
+    """Open a seekable stream of the content. Raises: FileNotFoundError."""
     return cast(BinaryIO, io.BufferedReader(_BlobReader(store, place(sha256)), _CHUNK))
 
 
 def fetch(store: ObjectStore, sha256: str, target: Path) -> None:
-    """The content at ``target``, for reading only: it is the blob itself where that is on the same disk.
+    """Place the content at ``target``, read-only: it is the blob itself if that is on the same disk.
 
     Raises: FileNotFoundError.
     """
@@ -267,7 +267,9 @@ def fetch(store: ObjectStore, sha256: str, target: Path) -> None:
 
 
 async def stream(store: ObjectStore, sha256: str, start: int, end: int) -> AsyncIterator[bytes]:
-    """The bytes from ``start`` up to ``end`` (exclusive), in chunks. Raises: FileNotFoundError at the first one."""
+    """Yield the bytes from ``start`` up to ``end`` (exclusive), in chunks. Raises: FileNotFoundError at the first
+    one.
+    """
     if start == end:
         return
     answer = await obstore.get_async(store, place(sha256), options={"range": (start, end)})
@@ -279,7 +281,7 @@ async def stream(store: ObjectStore, sha256: str, start: int, end: int) -> Async
 class Swept:
     """What a sweep did."""
 
-    listed: int  #: blobs that it looked at
+    listed: int  #: number of inspected blobs
     deleted: int
 
 
@@ -392,7 +394,7 @@ def _forget(store: ObjectStore, path: str) -> None:
 
 
 def _delete_old(store: ObjectStore, path: str, older_than: datetime) -> bool:
-    """Delete an object, unless it was written anew since it was listed: the same bytes have just been uploaded."""
+    """Delete an object, unless it was rewritten since it was listed: the same bytes have just been uploaded."""
     with suppress(FileNotFoundError):
         if obstore.head(store, path)["last_modified"] < older_than:
             obstore.delete(store, path)

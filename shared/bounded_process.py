@@ -1,8 +1,8 @@
-"""Runs code of ours on what a stranger sent, in a process of its own with bounds of memory, time and output.
+"""Runs our code on untrusted input, in a separate process with limits on memory, time and output.
 
-Whatever a tenant's input makes us compute, and that is more than arithmetic on bounded data, is computed here. The
+All computation on a tenant's input that is more than arithmetic on bounded data runs here. The
 process has no environment, no descriptors but its input and its output, and ends with the process that started it.
-It is a fork of a server that has the code loaded already: a small task costs about a millisecond.
+It is a fork of a server that has loaded the code already: a small task costs about a millisecond.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class BoundedProcess:
         self._bounds = bounds
 
     async def answer(self) -> JsonValue:
-        """What the task returns. Raises: BoundExceeded, TaskLost."""
+        """Return the task's result. Raises: BoundExceeded, TaskLost."""
         received = bytearray()
         loop = asyncio.get_running_loop()
         try:
@@ -132,7 +132,7 @@ async def started(
 
 
 def _start(task: FileTask | ValueTask, bounds: Bounds, files: Sequence[int]) -> socket.socket:
-    """The caller's end of the task's socket; the process ends when it is closed. Raises: TaskLost."""
+    """Start the task and return the caller's end of its socket; closing it ends the process. Raises: TaskLost."""
     ours, theirs = socket.socketpair()
     name = task.split(":") if isinstance(task, str) else [task.__module__, task.__name__]
     request = json.dumps({"task": name, "bounds": asdict(bounds)}).encode()
@@ -146,7 +146,7 @@ def _start(task: FileTask | ValueTask, bounds: Bounds, files: Sequence[int]) -> 
 
 
 class _Servers:
-    """The server of this process; a fork of this process has one of its own."""
+    """The fork server of this process; a fork of this process starts its own."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -155,7 +155,7 @@ class _Servers:
         self._process: subprocess.Popen[bytes] | None = None
 
     def send(self, request: bytes, descriptors: list[int]) -> None:
-        """Raises: OSError."""
+        """Send a request with its descriptors. Raises: OSError."""
         with self._lock:
             try:
                 socket.send_fds(self._running(), [request], descriptors)
@@ -165,7 +165,7 @@ class _Servers:
 
     def _running(self) -> socket.socket:
         if self._pid != os.getpid():
-            self._requests, self._process = None, None  # those of the parent, which goes on with them
+            self._requests, self._process = None, None  # the parent's, which continues to use them
             self._pid = os.getpid()
         if self._requests is None:
             atexit.register(self.stop)
@@ -236,14 +236,14 @@ def _check_size(received: bytearray, bounds: Bounds) -> None:
 
 
 def _answer(received: bytearray) -> JsonValue:
-    """Raises: BoundExceeded, TaskLost."""
+    """Return the answer. Raises: BoundExceeded, TaskLost."""
     _check(bytes(received[-STATUS.size :]))
     answer: JsonValue = json.loads(received[LENGTH.size : -STATUS.size])
     return answer
 
 
 def _check(status: bytes) -> None:
-    """Raises: BoundExceeded unless the task came to its end; TaskLost when nothing says how it ended."""
+    """Raise BoundExceeded unless the task completed; TaskLost when its status is missing."""
     if len(status) < STATUS.size:
         raise TaskLost("the process that ran it was ended")
     code = STATUS.unpack(status)[0]

@@ -94,7 +94,7 @@ def _of_table(table: Json | None) -> dict[str, Any]:
 
 
 def diagram(flow: Json) -> dict[str, Any]:
-    """A flow without what an evaluation does not look at."""
+    """Return a flow reduced to what evaluations compare."""
     nodes = [
         {
             "id": node["id"],

@@ -118,7 +118,7 @@ def find(tenant_id: str, name: str) -> Select[Any]:
 
 
 def page(tenant_id: str, limit: int, before: tuple[datetime, str] | None = None) -> Select[Any]:
-    """The tenant's collections, newest first; ``before``: (created_at, id) of the last one seen."""
+    """Select the tenant's collections, newest first; ``before``: (created_at, id) of the last one seen."""
     query = _described().where(collections.c.tenant_id == tenant_id)
     if before is not None:
         created_at, last = before
@@ -128,7 +128,7 @@ def page(tenant_id: str, limit: int, before: tuple[datetime, str] | None = None)
 
 
 def attempts(tenant_id: str, name: str, limit: int, before: tuple[datetime, str] | None = None) -> TextClause:
-    """What searches of the collection have tried, newest first; ``before``: (created_at, id) of the last one seen."""
+    """Select the search attempts on the collection, newest first; ``before``: (created_at, id) of the last one seen."""
     at, id = before or (None, None)
     return text(
         """
@@ -145,7 +145,7 @@ def attempts(tenant_id: str, name: str, limit: int, before: tuple[datetime, str]
 
 
 def drop(tenant_id: str, name: str) -> ReturningInsert[Any]:
-    """Delete a collection and mark its points for removal, in one statement; no row when there is none."""
+    """Delete a collection and mark its points for removal, in one statement; no row if it does not exist."""
     gone = (
         delete_from(collections)
         .where(collections.c.tenant_id == tenant_id, collections.c.name == name)
@@ -180,10 +180,10 @@ def save_statistics(
 
 
 def of_kept(tenant_id: str, collection_id: str, *values: ColumnElement[Any]) -> Select[Any]:
-    """The tenant, the collection and these values, unless it was deleted meanwhile; its writers take turns.
+    """Select the tenant, the collection and these values, unless it was deleted meanwhile; its writers are serialized.
 
-    Its tables and wordings are unique with and without their tenant (a migration's ``KEPT``): of two who write the same
-    one for the first time, the second would else violate the key that it does not name.
+    Its tables and wordings are unique with and without their tenant (a migration's ``KEPT``): of two concurrent first
+    writers of the same one, the second would otherwise violate the key that it does not name.
     """
     kept = select(collections.c.tenant_id, collections.c.id, *values)
     mine = (collections.c.tenant_id == tenant_id) & (collections.c.id == collection_id)
@@ -191,13 +191,13 @@ def of_kept(tenant_id: str, collection_id: str, *values: ColumnElement[Any]) -> 
 
 
 def declares(row: RowMapping, wanted: CollectionInput) -> bool:
-    """Whether the collection was declared with the same tables and embedding."""
+    """Return whether the collection was declared with the same tables and embedding."""
     tables = {name: spec.model_dump(mode="json") for name, spec in wanted.tables.items()}
     return bool(row["tables"] == tables and row["embedding"] == wanted.embedding)
 
 
 def view(row: RowMapping, default_embedding: str) -> CollectionView:
-    """A row of ``find`` or ``page`` as a client sees it; a collection that names no embedding has the default one."""
+    """Return a row of ``find`` or ``page`` in the form of the API, with the default embedding if it names none."""
     statistics: Mapping[str, Mapping[str, JsonValue]] = row["statistics"] or {}
     return CollectionView.model_validate(
         {
@@ -210,7 +210,7 @@ def view(row: RowMapping, default_embedding: str) -> CollectionView:
 
 
 def _described() -> Select[Any]:
-    """Collections with ``statistics``: {table: {fingerprint, thresholds, records}}."""
+    """Select collections with ``statistics``: {table: {fingerprint, thresholds, records}}."""
     facts = func.jsonb_build_object(
         *("fingerprint", collection_tables.c.fingerprint),
         *("thresholds", collection_tables.c.thresholds),

@@ -76,7 +76,7 @@ def add_pair(
     assistant: str,
     tool_calls: Sequence[Mapping[str, JsonValue]] = (),
 ) -> Insert:
-    """Both halves of an exchange, or nothing when the conversation is gone (deleted while the job ran).
+    """Insert both halves of an exchange, or nothing when the conversation was deleted while the job ran.
 
     For the transaction that completes the job. The row lock on the conversation keeps pairs of two jobs apart.
     """
@@ -120,7 +120,7 @@ def _half(
 
 
 def history(tenant: str, conversation: str, pairs: int = HISTORY_PAIRS) -> Select[str, str]:
-    """The last exchanges as ``role, content``, newest first: see :func:`as_chat`."""
+    """Select the last exchanges as ``role, content``, newest first: see :func:`as_chat`."""
     return (
         select(messages.c.role, messages.c.content)
         .where(messages.c.tenant_id == tenant, messages.c.conversation_id == conversation)
@@ -130,7 +130,7 @@ def history(tenant: str, conversation: str, pairs: int = HISTORY_PAIRS) -> Selec
 
 
 def as_chat(rows: Iterable[Sequence[str]]) -> tuple[ChatMessage, ...]:
-    """Rows of :func:`history` in the order in which they were said."""
+    """Return rows of :func:`history` in chronological order."""
     newest_first = [ChatMessage("user" if row[0] == "user" else "assistant", row[1]) for row in rows]
     return tuple(reversed(newest_first))
 
@@ -175,5 +175,5 @@ def messages_of(tenant: str, conversation: str, limit: int = 1000) -> Select[*tu
 
 
 def forget(tenant: str, conversation: str) -> Delete:
-    """Delete a conversation with its messages; no row touched means that there is none."""
+    """Delete a conversation with its messages; no row is affected if it does not exist."""
     return delete(conversations).where(conversations.c.id == conversation, conversations.c.tenant_id == tenant)

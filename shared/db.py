@@ -30,8 +30,8 @@ metadata = MetaData(
 CONNECT = {
     "connect_timeout": 2,
     "application_name": "assay",
-    # A frozen server must not hold a request or a heartbeat without limit. Every statement of ours finds its rows by an
-    # index whatever its parameters: planning each anew would cost more than running it.
+    # A frozen server must not hold a request or a heartbeat without limit. All our statements find their rows by an
+    # index whatever the parameters: planning each again would cost more than running it.
     "options": "-c statement_timeout=30000 -c idle_in_transaction_session_timeout=60000 -c timezone=UTC"
     " -c plan_cache_mode=force_generic_plan -c assay.direct=on",
     "keepalives_idle": 5,
@@ -48,7 +48,8 @@ READ_JSON = orjson.loads
 
 
 def connect(url: str, connections: int = 5) -> Engine:
-    """An engine of at most so many connections that acts for all tenants (see ``migrations.roles``), as workers do.
+    """Return an engine with a limited number of connections that acts for all tenants (see ``migrations.roles``), for
+    workers.
 
     It connects when it is first used.
 
@@ -98,7 +99,8 @@ def writing(engine: Engine) -> Iterator[Connection]:
 
 
 def connect_async(url: str, connections: int, wait_seconds: float) -> AsyncEngine:
-    """Return the engine of an event loop: a statement stands alone until ``BEGIN``, so one pool serves all requests.
+    """Return the engine of an event loop: statements outside of ``BEGIN`` are autonomous, so one pool serves all
+    requests.
 
     It connects when it is first used, and acts for no tenant. ``wait_seconds``: for a connection of the pool.
     """
@@ -148,12 +150,14 @@ def prepare_nothing(connection: DBAPIConnection) -> None:
 
 
 def shares_sessions(info: Mapping[Any, Any]) -> bool:
-    """Whether a connection with this ``info`` goes through a pooler."""
+    """Return whether a connection with this ``info`` goes through a pooler."""
     return bool(info.get(_SHARED))
 
 
 def leave_former_primary(context: ExceptionContext) -> None:
-    """A server that refuses writes is a primary no more: its connections are closed, so that the new one is found."""
+    """Close all connections to a server that refuses writes: it is no longer the primary, and the new one must be
+    found.
+    """
     if refuses_writes(context.original_exception):
         context.is_disconnect = True
 
@@ -177,9 +181,9 @@ def refuses_writes(fault: BaseException) -> bool:
 
 
 class _Pool(QueuePool):
-    """A pool that closes what comes back to it after ``dispose``, which closes only what it holds at that moment.
+    """A pool that also closes connections that are returned after ``dispose``, which closes only idle ones.
 
-    A thread may use a connection, or be opening one, while its engine is disposed of: nobody else would close that.
+    A thread may use a connection, or be opening one, while its engine is disposed of: it would never be closed.
     """
 
     _disposed = False
@@ -190,11 +194,11 @@ class _Pool(QueuePool):
 
     def _do_return_conn(self, record: ConnectionPoolEntry) -> None:
         super()._do_return_conn(record)
-        if self._disposed:  # asked after it was given back: whoever comes second closes it
+        if self._disposed:  # checked after it was returned: the second of both threads closes it
             super().dispose()
 
 
 def with_driver(url: str) -> str:
-    """The URL with psycopg 3 as its driver, whatever scheme the operator wrote (``postgres://`` too)."""
+    """Return the URL with psycopg 3 as its driver, whatever its scheme (``postgres://`` too)."""
     parsed = make_url(url.replace("postgres://", "postgresql://", 1))
     return parsed.set(drivername="postgresql+psycopg").render_as_string(hide_password=False)

@@ -27,7 +27,7 @@ class Disk:
         return min(NEARLY_FULL_BYTES, self.size // 5)
 
     def takes(self, count: int) -> bool:
-        """Return whether so many bytes more leave the reserve free."""
+        """Return whether ``count`` more bytes leave the reserve free."""
         return self.free - count >= self.reserve
 
     @property
@@ -43,6 +43,6 @@ class Disk:
 
 
 def disk_of(folder: str | Path) -> Disk:
-    """Raises: OSError."""
+    """Return the free and total space of a folder's disk. Raises: OSError."""
     stats = os.statvfs(folder)
     return Disk(stats.f_bavail * stats.f_frsize, stats.f_blocks * stats.f_frsize)

@@ -23,7 +23,7 @@ class AssayError(Exception):
         self.extra: Mapping[str, JsonValue] = extra  #: further members of the problem document
 
     def problem(self) -> dict[str, JsonValue]:
-        """The error as an RFC 9457 document (without ``request_id``)."""
+        """Return the error as an RFC 9457 document (without ``request_id``)."""
         return {
             "type": f"/docs/errors#{self.code}",
             "title": self.title,
@@ -257,8 +257,8 @@ class QueryTooSlow(AssayError):
 
     def __init__(self) -> None:
         super().__init__(
-            "Postgres gave this up after its time; nothing was changed. Narrow it: name a kind, a state or a shorter "
-            "time, and leave out what is seldom true of a job."
+            "Postgres cancelled the query at its time limit; nothing was changed. Narrow it: name a kind, a state or a "
+            "shorter time, and drop the most selective filter."
         )
 
 
@@ -315,7 +315,7 @@ class BudgetSpentError(AssayError):
 
 
 class ProvidersFailed(AssayError):
-    """None of a role's models answered; ``attempts`` are the providers that were asked, with outcome and seconds."""
+    """None of a role's models answered; ``attempts`` are the providers that were called, with outcome and seconds."""
 
     code, title, status = "providers_failed", "All providers failed", 502
     cause = "None of the role's models answered; `attempts` lists provider, outcome and seconds of each."
@@ -337,13 +337,13 @@ class ProvidersFailed(AssayError):
             for one in self.attempts
             if isinstance(one, dict)
         ]
-        return f"Asked: {'; '.join(parts)}." if parts else "No provider was asked."
+        return f"Called: {'; '.join(parts)}." if parts else "No provider was called."
 
 
 class ContextTooLong(ProvidersFailed):
     """The prompt is longer than the windows of the models.
 
-    ``window`` is the largest that was told, ``prompt_tokens`` how many the prompt has for that model.
+    ``window`` is the largest reported one, ``prompt_tokens`` the size of the prompt for that model.
     """
 
     code, title, status = "context_too_long", "Prompt too long", 422

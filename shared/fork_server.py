@@ -52,7 +52,7 @@ class _ForkServer:
         self._ends: dict[int, int] = {}  #: the caller's descriptor by that of the fork
 
     def step(self) -> bool:
-        """Wait for what comes next, and do it; False once nobody can ask any more."""
+        """Wait for the next event and handle it; False once no client is left."""
         for descriptor, _ in self._poll.poll():
             if descriptor == self._requests.fileno():
                 if not self._accept():
@@ -90,7 +90,7 @@ class _ForkServer:
         return True
 
     def _leave(self) -> None:
-        """In the fork: let go of what belongs to the others."""
+        """Close, in the fork, what belongs to the server and its other forks."""
         self._requests.close()
         self._poll.close()
         for caller, _, process in self._callers.values():
@@ -104,7 +104,7 @@ class _ForkServer:
         status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
         with suppress(FileNotFoundError):
             self._poll.unregister(caller)
-        with suppress(OSError):  # nobody may wait for it
+        with suppress(OSError):  # the caller may be gone
             caller.settimeout(1.0)
             caller.sendall(STATUS.pack(status))
         caller.close()
@@ -116,7 +116,7 @@ def _close(descriptors: list[int]) -> None:
 
 
 def _run(caller: socket.socket, task: Callable[..., Any], bounds: dict[str, Any], files: list[int]) -> None:
-    """In the fork: set the limits, read the argument, work, and end."""
+    """Set the limits, read the argument, work, and end; runs in the fork."""
     status = 1
     try:
         _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -133,10 +133,10 @@ def _run(caller: socket.socket, task: Callable[..., Any], bounds: dict[str, Any]
     except MemoryError:
         status = NO_MEMORY
     except BrokenPipeError:
-        pass  # nobody reads it
+        pass  # the caller is gone
     except OSError as error:
         status = NO_ROOM if error.errno in (errno.EFBIG, errno.ENOSPC) else 1
-    finally:  # how else it failed is the status alone: its words may be the stranger's
+    finally:  # any other failure is reported by the status alone: its message may hold untrusted text
         os._exit(status)
 
 

@@ -43,7 +43,7 @@ from sqlalchemy.sql.dml import ReturningDelete, ReturningInsert, ReturningUpdate
 from shared.contracts.keys import KeyInfo, Scope
 from shared.db import metadata
 
-#: How exact `last_used_at` is: a write for each request would cost more than it tells.
+#: Resolution of `last_used_at`: a write for each request would cost more than it is worth.
 USE_NOTED = timedelta(minutes=1)
 _ALPHABET = string.ascii_letters + string.digits
 _SHAPE = re.compile(r"ask_([A-Za-z0-9]{8})_[A-Za-z0-9]{32}")
@@ -123,7 +123,7 @@ def create(
 
 
 def key_id(key: str) -> str | None:
-    """The id inside a key; None when it has not the shape of one."""
+    """Return the id inside a key; None when it does not have the shape of one."""
     shape = _SHAPE.fullmatch(key)
     return shape[1] if shape else None
 
@@ -137,12 +137,14 @@ def matches(key: str, kept: bytes) -> bool:
 
 
 def valid(id: str, tenant: str | None = None) -> Select[Any]:
-    """The key with that id, of the tenant or of any, unless it (or that of its session) is revoked or has expired."""
+    """Select the key with that id, of the tenant or of any, unless it (or that of its session) is revoked or has
+    expired.
+    """
     return select(api_keys).where(api_keys.c.id == id, *_IS_VALID, *_of(tenant))
 
 
 def unrevoked(id: str, tenant: str | None = None) -> Select[Any]:
-    """The key with that id, of the tenant or of any, unless it is revoked; also when it has expired."""
+    """Select the key with that id, of the tenant or of any, unless it is revoked; expired ones too."""
     return select(api_keys).where(api_keys.c.id == id, api_keys.c.revoked_at.is_(None), *_of(tenant))
 
 
@@ -168,12 +170,12 @@ def _of(tenant: str | None) -> tuple[ColumnElement[bool], ...]:
 
 
 def still_valid(ids: Sequence[str]) -> Select[Any]:
-    """Those of the ids whose keys are neither revoked nor expired."""
+    """Select the ids whose keys are neither revoked nor expired."""
     return select(api_keys.c.id).where(api_keys.c.id.in_(ids), *_IS_VALID)
 
 
 def issue_code(key_id: str, expires_at: datetime) -> tuple[str, Insert]:
-    """A one-time code that signs in as the key, and the statement that keeps its hash."""
+    """Return a one-time code that signs in as the key, and the statement that stores its hash."""
     code = _draw(32)
     return code, insert(session_codes).values(hash=digest(code), key_id=key_id, expires_at=expires_at)
 
@@ -185,7 +187,7 @@ def redeem(code: str) -> ReturningDelete[Any]:
 
 
 def forget_codes() -> Delete:
-    """Delete the codes that nobody used in time."""
+    """Delete the codes that were not used in time."""
     return delete(session_codes).where(session_codes.c.expires_at < func.clock_timestamp())
 
 
@@ -203,7 +205,7 @@ def page(limit: int, before: tuple[datetime, str] | None = None, tenant: str | N
 
 
 def revoke(id: str, tenant: str | None = None) -> ReturningUpdate[Any]:
-    """End a key, of the tenant or of any; no row when there is none, or it has been revoked before."""
+    """Revoke a key, of the tenant or of any; no row if it does not exist, or is revoked already."""
     return (
         api_keys.update()
         .where(api_keys.c.id == id, api_keys.c.revoked_at.is_(None), *_of(tenant))
@@ -213,7 +215,7 @@ def revoke(id: str, tenant: str | None = None) -> ReturningUpdate[Any]:
 
 
 def is_last_admin(id: str) -> Select[Any]:
-    """Whether the key has the scope admin and no other one that is valid has; keys of sessions end with theirs."""
+    """Select whether the key is the only valid one with the scope admin; keys of sessions end with theirs."""
     other = api_keys.alias("other")
     others = (
         select(1)

@@ -38,7 +38,7 @@ Input = TypeVar("Input", bound=BaseModel)
 
 @dataclass(frozen=True)
 class ModelRole(Generic[Input]):
-    """What a kind asks models for; the operator says which model plays the role."""
+    """A role for which a kind calls models; the operator configures the role's models."""
 
     name: str  #: the same in configuration, registry, prompt key and call
     effort: Literal["quick", "thorough"] = "quick"  #: which default chain of models plays it
@@ -51,7 +51,7 @@ class ModelRole(Generic[Input]):
 
 @dataclass(frozen=True)
 class Example:
-    """A request that the API documentation shows; it works as it stands."""
+    """A request that the API documentation shows; it works unchanged."""
 
     summary: str
     input: Mapping[str, JsonValue]
@@ -86,7 +86,7 @@ class KindSpec(Generic[Input]):
         return create_model(f"{self.name.title()}Job", __base__=JobRequest, __doc__=text, **fields)
 
     def needed_roles(self, input: Input) -> Iterator[str]:
-        """The roles without which a job with this input can do nothing."""
+        """Yield the roles that a job with this input cannot do without."""
         return (role.name for role in self.roles if role.is_needed_by(input))
 
 
@@ -236,5 +236,5 @@ def case_name(job: Mapping[str, Any], taken: set[str]) -> str:
 
 
 def request_type(kinds: Iterable[KindSpec[Any]]) -> object:
-    """A submit of one of these kinds, as an annotation: ``kind`` decides which input has to fit."""
+    """Return the type of a submit of one of these kinds: ``kind`` decides which input it must have."""
     return Annotated[Union[tuple(kind.request for kind in kinds)], Field(discriminator="kind")]  # noqa: UP007

@@ -1,6 +1,6 @@
 """The loop of proposals: a model proposes, the system executes and checks, until a proposal is good.
 
-``transform``, ``flow`` and ``detect`` run this loop. ``search`` and ``document`` ask models in steps of their own; they
+``transform``, ``flow`` and ``detect`` run this loop. ``search`` and ``document`` call models in their own steps; they
 share ``Budget``.
 """
 
@@ -29,7 +29,7 @@ class Done(Generic[Result]):
 
 @dataclass(frozen=True)
 class Again:
-    """The proposal is not good yet; ``feedback`` tells the model why, ``outcome`` names it in one word."""
+    """The proposal is not good yet; ``feedback`` gives the model the reason, ``outcome`` names it in one word."""
 
     feedback: str
     outcome: str = "again"
@@ -62,13 +62,13 @@ class BudgetSpent(Exception):
 
     @property
     def attempts(self) -> list[JsonValue]:
-        """The providers that were asked and did not answer."""
+        """Return the providers that were called and did not answer."""
         return self.failed.attempts if self.failed else []
 
 
 @dataclass
 class Budget:
-    """What a job may spend: model turns, seconds of wall time, model tokens; ``None`` is no limit."""
+    """What a job may spend: model turns, seconds of wall time, model tokens; ``None`` is unlimited."""
 
     turns: int | None = None
     seconds: float | None = None
@@ -98,7 +98,7 @@ class Budget:
         self.turns_spent += 1
 
     def check(self) -> None:
-        """Raises: BudgetSpent when the seconds or tokens are spent."""
+        """Raise BudgetSpent when the seconds or tokens are spent."""
         if self.seconds_left <= 0:
             raise BudgetSpent("seconds")
         if self.tokens is not None and self.tokens_spent >= self.tokens:

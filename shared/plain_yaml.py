@@ -1,4 +1,4 @@
-"""YAML that a stranger wrote, read in bounded time and memory: an alias counts as often as it stands."""
+"""Untrusted YAML, read in bounded time and memory: each use of an alias counts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MERGE = "tag:yaml.org,2002:merge"
 
 
 class NotPlain(ValueError):
-    """The text is no YAML, or more than it looks; ``line`` counts from 1."""
+    """The text is not YAML, or expands beyond its bounds; ``line`` counts from 1."""
 
     def __init__(self, reason: str, line: int | None = None) -> None:
         super().__init__(reason)
@@ -23,9 +23,9 @@ class NotPlain(ValueError):
 
 
 def documents(text: str, *, most: int, aliases: bool = False) -> Iterator[object]:
-    """Every document of the text, one after the other.
+    """Yield the documents of the text.
 
-    ``most`` bounds what a document holds: its mappings, lists, keys and values. Without ``aliases`` neither aliases
+    ``most`` bounds a document's content: its mappings, lists, keys and values. Without ``aliases`` neither aliases
     nor merges are read. Raises: NotPlain.
     """
     for value, _ in _roots(text, most, aliases):
@@ -33,14 +33,14 @@ def documents(text: str, *, most: int, aliases: bool = False) -> Iterator[object
 
 
 def nodes(text: str, *, most: int) -> Iterator[tuple[object, yaml.Node]]:
-    """Every document with the node that it was made of, which knows its lines; no aliases. Raises: NotPlain."""
+    """Yield every document with its node, which knows its lines; no aliases. Raises: NotPlain."""
     return _roots(text, most, False)
 
 
 def _roots(text: str, most: int, aliases: bool) -> Iterator[tuple[object, yaml.Node]]:
     if _nesting(text) > _MOST_NESTED:
         raise NotPlain("nested too deeply")
-    counted = not aliases or _ALIAS.search(text) is not None  # else it is no larger than it looks
+    counted = not aliases or _ALIAS.search(text) is not None  # without aliases it cannot expand
     loader = yaml.CSafeLoader(text)
     try:
         while loader.check_node():
@@ -59,7 +59,7 @@ def _roots(text: str, most: int, aliases: bool) -> Iterator[tuple[object, yaml.N
 
 
 def _nesting(text: str) -> int:
-    """How deep the brackets go at most: the parser's time grows with the square of that."""
+    """Return the maximum depth of brackets: the parser's time grows with its square."""
     depth = deepest = 0
     for match in _BRACKETS.finditer(text):
         depth += len(match[0]) if match[0][0] in "[{" else -len(match[0])
@@ -69,7 +69,7 @@ def _nesting(text: str) -> int:
 
 
 def _check_size(root: yaml.Node, most: int, aliases: bool) -> None:
-    """Add up what the document holds once every alias stands for itself. Raises: NotPlain."""
+    """Count the document's content with every alias expanded. Raises: NotPlain."""
     sizes: dict[int, int] = {}  #: by node; 0 while what it holds is being added up
     named = {id(root)}
     stack = [root]

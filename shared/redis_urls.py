@@ -34,7 +34,7 @@ class Sentinels:
 
 
 def client(url: str, **options: Any) -> Redis:  # noqa: ANN401 - redis-py's
-    """Raises: ValueError for a URL that is none."""
+    """Return a client of Redis. Raises: ValueError for an invalid URL."""
     import redis  # noqa: PLC0415 - not loaded where nothing is shared
     from redis import sentinel  # noqa: PLC0415
 
@@ -48,7 +48,7 @@ def client(url: str, **options: Any) -> Redis:  # noqa: ANN401 - redis-py's
 
 
 def async_client(url: str, **options: Any) -> AsyncRedis:  # noqa: ANN401
-    """Raises: ValueError for a URL that is none."""
+    """Return an asyncio client of Redis. Raises: ValueError for an invalid URL."""
     from redis.asyncio import Redis, sentinel  # noqa: PLC0415
 
     group = sentinels(url)
@@ -61,7 +61,7 @@ def async_client(url: str, **options: Any) -> AsyncRedis:  # noqa: ANN401
 
 
 def sentinels(url: str) -> Sentinels | None:
-    """What a URL of Sentinels says; None for any other. Raises: ValueError."""
+    """Return the Sentinels that a URL names; None for any other URL. Raises: ValueError."""
     parts = urlsplit(url)
     if parts.scheme not in ("redis+sentinel", "rediss+sentinel"):
         return None
@@ -94,7 +94,7 @@ class Broker:
 
 
 def broker(url: str) -> Broker:
-    """Raises: ValueError."""
+    """Return Celery's broker settings for a URL. Raises: ValueError."""
     parts = urlsplit(url)
     query = dict(parse_qsl(parts.query))
     group = sentinels(url)
@@ -118,7 +118,7 @@ def _tls(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _verified(query: Mapping[str, str]) -> dict[str, Any]:
-    """Redis-py's options for TLS: nothing is left out that nobody has asked to leave out."""
+    """Return redis-py's options for TLS: every check is on unless the URL turns it off."""
     given: dict[str, Any] = {key: value for key, value in query.items() if key.startswith("ssl_")}
     checks = str(given.pop("ssl_check_hostname", "true")).lower() not in ("false", "0", "no")
     return {"ssl_cert_reqs": "required", **given, "ssl_check_hostname": checks}

@@ -14,12 +14,12 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from shared.secret_files import SecretFileError, read_into
 
-#: With this status a process ends whose settings do not fit (EX_CONFIG of sysexits.h): starting it again is no use.
+#: Exit status of a process with invalid settings (EX_CONFIG of sysexits.h): restarting it does not help.
 WRONG_SETTINGS = 78
 
 
 def run(main: Callable[[], object]) -> None:
-    """Be that process; settings that do not fit end it with a status of their own and one line that names them."""
+    """Run the process; invalid settings end it with their own status and one line that names them."""
     try:
         read_into(os.environ)
         main()
@@ -35,7 +35,7 @@ def run(main: Callable[[], object]) -> None:
 
 
 def explained(error: ValidationError) -> str | None:
-    """The variables that do not fit and why, without their values; None when the error is not one of settings."""
+    """Return the invalid variables and the reasons, without their values; None if the error is not one of settings."""
     owner = next((each for each in _subclasses(BaseSettings) if each.__name__ == error.title), None)
     if owner is None:
         return None
@@ -92,11 +92,11 @@ class JobSettings(BaseSettings):
     crashes_until_dead: int = Field(3, ge=1, description="Crashed workers after which a job is dead")
     grace_seconds: float = Field(25, gt=0, description="How long a stopping worker lets its jobs finish")
     concurrency: int = Field(4, ge=1, description="Jobs that one worker process runs at once")
-    tenant_running: int = Field(64, ge=0, description="Jobs of one kind that a tenant may run at once; 0 is no limit")
+    tenant_running: int = Field(64, ge=0, description="Jobs of one kind that a tenant may run at once; 0 is unlimited")
     storage_per_tenant: int = Field(
         50_000_000_000, ge=0, description="Bytes that the files, inputs and results of one tenant may have"
     )
-    default_seconds: float = Field(600, gt=0, description="How long a job may run that brings no budget of its own")
+    default_seconds: float = Field(600, gt=0, description="Time limit of a job that has no budget, in seconds")
     metrics_port: int = Field(0, ge=0, description="Where a process answers Prometheus; 0: it does not")
     ready_file: Path | None = Field(
         None, description="A file that a process makes when it has started to work, and touches every few seconds"
@@ -107,9 +107,9 @@ class JobSettings(BaseSettings):
     llm_texts_days: float = Field(7, gt=0, description="How long the texts of model calls are kept")
 
     def say_ready(self) -> None:
-        """Make or touch the file: whoever finds it old knows that this process hangs."""
+        """Create or touch the file: an old one shows that this process hangs."""
         if self.ready_file is not None:
-            with suppress(OSError):  # on a full disk the work goes on
+            with suppress(OSError):  # on a full disk the process continues
                 self.ready_file.touch()
 
 

@@ -29,7 +29,7 @@ _provider: TracerProvider | None = None
 
 
 def is_wanted(environment: Mapping[str, str]) -> bool:
-    """Whether the standard variables ask for traces.
+    """Return whether the standard variables request traces.
 
     https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/
     """
@@ -39,7 +39,7 @@ def is_wanted(environment: Mapping[str, str]) -> bool:
 
 
 def configure(service: str) -> None:
-    """Export the spans of this process, when the environment asks for it; called once, after every fork."""
+    """Export the spans of this process, when the environment requests it; called once, after every fork."""
     if is_wanted(os.environ):
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415
 
@@ -76,10 +76,10 @@ def close() -> None:
 
 @contextmanager
 def span(name: str, kind: Kind = "internal", parent: str | None = None, **attributes: Value) -> Iterator[Recorded]:
-    """A span around the block; one inside another is its child. ``parent`` is a ``traceparent``, for the first one.
+    """Record a span around the block; an inner span is its child. ``parent`` is a ``traceparent``, for the first one.
 
     In a keyword's name ``__`` is a dot: ``assay__job__id`` is ``assay.job.id``. An exception marks the span as failed;
-    of it only the class is told, as its words may be a user's.
+    only its class is recorded, because its message may be a user's text.
     """
     tracer = _tracer()
     if tracer is None:
@@ -98,7 +98,7 @@ def span(name: str, kind: Kind = "internal", parent: str | None = None, **attrib
 
 
 class Recorded:
-    """A span that goes on, or nothing where there are none."""
+    """The current span, or nothing when tracing is off."""
 
     def __init__(self, span: Span | None) -> None:
         self._span = span
@@ -129,7 +129,7 @@ class Parent:
     def ended(
         self, name: str, kind: Kind, seconds: float, attributes: Mapping[str, Value], error_type: str | None = None
     ) -> None:
-        """Tell of something that took so long and has just ended: below this thread's span, else below the parent."""
+        """Record work that took ``seconds`` and has just ended: below this thread's span, else below the parent."""
         tracer = _tracer()
         if tracer is None:
             return
@@ -148,7 +148,7 @@ class Parent:
 
 
 def traceparent() -> str | None:
-    """The current span as other processes are told of it; None without one."""
+    """Return the current span in the form that is sent to other processes; None without one."""
     if _provider is None:
         return None
     from opentelemetry import trace  # noqa: PLC0415
@@ -160,7 +160,7 @@ def traceparent() -> str | None:
 
 
 def trace_id_of(traceparent: str | None) -> str | None:
-    """The id of the trace that a ``traceparent`` belongs to: 32 hexadecimal digits."""
+    """Return the id of the trace that a ``traceparent`` belongs to: 32 hexadecimal digits."""
     parts = (traceparent or "").split("-")
     return parts[1] if len(parts) == 4 else None
 
@@ -170,7 +170,7 @@ def _tracer() -> Tracer | None:
 
 
 def _context_of(parent: str | None) -> Context | None:
-    """None is the current one."""
+    """Return the context of a ``traceparent``; None is the current one."""
     if parent is None:
         return None
     from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator  # noqa: PLC0415

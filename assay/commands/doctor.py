@@ -138,13 +138,13 @@ def _provider(provider: dict[str, Any], others: Sequence[dict[str, Any]]) -> Che
     if provider.get("reachable") is False and state == "closed":
         state = "unreachable"
     told = {
-        "closed": "asked when it is needed",
+        "closed": "called when needed",
         "half_open": "failed, and is tried again",
         "open": f"failed, and is not asked until {until}",
         "parked": f"{_why_parked(provider)}, and is not called until {until}",
         "refusing": "is called, but refuses every request",
         "unconfigured": "has no key",
-        "unreachable": "did not answer when it was looked at",
+        "unreachable": "did not answer the last check",
     }.get(state, state)
     finding = told + (f": {provider['last_error']}" if provider.get("last_error") else "")
     ok = provider["configured"] and state not in ("open", "parked", "refusing", "unreachable")

@@ -62,7 +62,7 @@ from shared.kinds import KINDS
 
 
 def _routers() -> tuple[APIRouter, ...]:
-    """Every router, in the order of the documentation."""
+    """Return every router, in the order of the documentation."""
     return (
         jobs.submit_router(KINDS),
         job_list.router,
@@ -114,9 +114,9 @@ def _routers() -> tuple[APIRouter, ...]:
 
 
 def create_app(settings: Settings, *, is_behind: bool = False) -> FastAPI:
-    """The gateway. Nothing is opened before the application starts, and nothing has to be reachable then.
+    """Create the gateway. Nothing is opened before the application starts, and no server has to be reachable then.
 
-    ``is_behind``: it answers for another gateway, which has counted the requests, and reads large bodies itself.
+    ``is_behind``: it serves another gateway, which has counted the requests, and reads large bodies itself.
     """
     metrics = Metrics(settings.stores.database_url, KINDS)
 
@@ -135,7 +135,7 @@ def create_app(settings: Settings, *, is_behind: bool = False) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        # Spans of requests, where traces are exported (``shared.tracing``); metrics and logs have ways of their own.
+        # Spans of requests, where traces are exported (``shared.tracing``); metrics and logs are handled elsewhere.
         telemetry={"metrics": False, "logs": False, "operation_spans": False},
     )
     problems.install(app)
@@ -155,13 +155,15 @@ def create_app(settings: Settings, *, is_behind: bool = False) -> FastAPI:
 
 
 def _last_known(app: FastAPI, authorization: str) -> str | None:
-    """The tenant of a header that was admitted before."""
+    """Return the tenant of a header that was admitted before."""
     dependencies: Dependencies = app.state.dependencies
     return dependencies.authenticator.last_known(authorization)
 
 
 class GatewayServer(uvicorn.Server):
-    """Asked to stop, it ends streams at once, and their clients go on at another gateway; other requests have time."""
+    """A server that ends streams at once when it stops, so that clients reconnect elsewhere; other requests have
+    time.
+    """
 
     def __init__(self, settings: Settings, behind_socket: str | None = None) -> None:
         self._app = create_app(settings, is_behind=behind_socket is not None)

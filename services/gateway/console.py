@@ -57,7 +57,7 @@ class ConsolePages:
 
 
 def _page(folder: Path) -> Response:
-    """The console's page, or why there is none; its nonce is new each time, so it is never kept."""
+    """Return the console's page, or why there is none; its nonce is new each time, so it is never cached."""
     nonce = secrets.token_urlsafe(16)
     index = folder / "index.html"
     try:
@@ -74,15 +74,17 @@ def _text(file: Path, _modified: int) -> str:
 
 
 def _reason(folder: Path) -> str:
-    """What the build left behind when it failed."""
+    """Return the reason that a failed build has written."""
     try:
         return (folder / "reason").read_text("utf-8")[:500]
     except OSError:
-        return "Nobody has built it on this machine yet."
+        return "It has not been built on this machine yet."
 
 
 def _asset(folder: Path, request: Request) -> Response:
-    """A file of the bundle, as small as the client takes it; its name holds its hash, so it is kept for ever."""
+    """Return a file of the bundle, compressed if the client accepts it; its name holds its hash, so it is cached for
+    ever.
+    """
     name = _ASSET.fullmatch(request.url.path)
     media_type = _TYPES.get(Path(name[1]).suffix) if name else None
     file = folder / "assets" / name[1] if name else folder

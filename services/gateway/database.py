@@ -88,7 +88,7 @@ class Database:
 
     @asynccontextmanager
     async def read(self, tenant: str = EVERYONE) -> AsyncIterator[AsyncConnection]:
-        """Open a connection that sees the rows of one tenant; every statement on it stands alone.
+        """Open a connection that sees the rows of one tenant; every statement on it is its own transaction.
 
         Through a pooler they are one transaction: only that is sure to stay in the session that knows the tenant.
         """
@@ -153,7 +153,7 @@ class Database:
         if self._is_awake() and self._is_newer(connection):
             return connection
         try:
-            # After a silence the server may have gone, or come back and forgotten our connections.
+            # After a silence the server may be gone, or may have restarted and dropped our connections.
             return await self._tested(connection)
         except DBAPIError:
             return await self._tested(await self._engine.connect())
@@ -192,7 +192,7 @@ class Database:
         return self._silent_for() < _AWAKE_SECONDS
 
     def _check_answers(self, waited: float) -> None:
-        """Raises: DatabaseUnavailable for a request that has waited so long that Postgres answers none."""
+        """Raise DatabaseUnavailable for a request that waited so long that Postgres must be unreachable."""
         if min(waited, self._silent_for()) > _SILENT_SECONDS:
             raise DatabaseUnavailable(UNAVAILABLE)
 
@@ -218,7 +218,7 @@ class UnitOfWork:
         self._opened = AsyncExitStack()
         self._connection: AsyncConnection | None = None
         self.submitted: Counter[str] = Counter()  #: jobs that were accepted, by kind
-        self.is_audited = False  #: the change, in a transaction of its own, has added its entry to the audit log
+        self.is_audited = False  #: the change has added its entry to the audit log in a separate transaction
         self.after_commit: list[Callable[[], None]] = []
         self.hold: Callable[[Response], Awaitable[Response]] | None = None  #: may replace the answer after the commit
 
@@ -234,7 +234,7 @@ class UnitOfWork:
         return self._connection
 
     async def commit(self) -> None:
-        """Raises: DatabaseUnavailable."""
+        """Commit the transaction. Raises: DatabaseUnavailable."""
         await self._opened.aclose()
 
     async def roll_back(self, error: BaseException) -> None:

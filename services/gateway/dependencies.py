@@ -73,7 +73,7 @@ class Dependencies:
     conversions: Conversions
     large_bodies: LargeBodies | None  #: None in such a process
     cross_tenant_reads: CrossTenantReads = field(default_factory=CrossTenantReads)
-    closing: asyncio.Event = field(default_factory=asyncio.Event)  #: set when the process is asked to stop
+    closing: asyncio.Event = field(default_factory=asyncio.Event)  #: set when the process is stopping
     _tasks: set[asyncio.Task[Any]] = field(default_factory=set)
     _shared: dict[Hashable, asyncio.Task[Any]] = field(default_factory=dict)
 
@@ -91,7 +91,7 @@ class Dependencies:
         return await asyncio.shield(self._begun(work))
 
     async def together(self, key: Hashable, begin: Callable[[], Coroutine[Any, Any, Answer]]) -> Answer:
-        """The same, done once for all callers that pass one key before it has ended."""
+        """Run the coroutine once for all concurrent callers with the same key."""
         task = self._shared.get(key)
         if task is None:
             task = self._shared[key] = self._begun(begin())
@@ -133,7 +133,7 @@ async def opened(
         retry=None,
     )
     url, most = settings.stores.database_url, settings.http.database_connections
-    # Lookups in passing have connections of their own, so that no request waits for one while it holds another.
+    # Side lookups have separate connections, so that no request waits for one while it holds another.
     side_database = Database(url, 1 if is_behind else SIDE_CONNECTIONS)
     # The count of a long queue must not delay the lookup of other tenants' keys.
     key_database = side_database if is_behind else Database(url, KEY_CONNECTIONS)

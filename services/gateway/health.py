@@ -1,4 +1,4 @@
-"""Whether what the gateway needs answers: looked at all the time, so that a probe never waits for what hangs."""
+"""Health of the gateway's dependencies: checked continuously, so that a probe never waits for a server that hangs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ class HealthMonitor:
     """The states of all dependencies, at most ``_EVERY_SECONDS + _DEADLINE_SECONDS`` old."""
 
     def __init__(self, stores: StoreSettings, serving: Database, side: Database, metrics: Metrics) -> None:
-        """``serving`` has the connections of the requests, which readiness is about; ``side`` those of the looks."""
+        """Set up the checks: ``serving`` holds the requests' connections, which readiness is about; ``side`` those
+        of the checks.
+        """
         self._serving = serving
         self._side = side
         self._metrics = metrics
@@ -47,7 +49,7 @@ class HealthMonitor:
         if self._qdrant is not None:
             self._checks["qdrant"] = self._of_qdrant
         self._states: dict[str, DependencyState] = {}
-        self._unnamed: set[str] = set()  #: not shown while they are well: no servers of their own
+        self._unnamed: set[str] = set()  #: hidden while healthy: these are not servers
         self._looked = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._asked: asyncio.Task[None] | None = None
@@ -69,12 +71,12 @@ class HealthMonitor:
         await self._redis.aclose()
 
     async def states(self) -> Mapping[str, DependencyState]:
-        """By name; waits only for the very first look."""
+        """Return the states by name; waits only for the very first check."""
         await self._looked.wait()
         return {name: state for name, state in self._states.items() if name not in self._unnamed or state != _OK}
 
     async def ask_postgres(self) -> None:
-        """Whoever asks while another does shares its question: a flood of them holds one connection.
+        """Query Postgres; concurrent callers share one query, so that a flood of them holds one connection.
 
         Raises: DatabaseUnavailable.
         """
@@ -130,7 +132,7 @@ class HealthMonitor:
         return disk.warning
 
     async def _of_qdrant(self) -> str | None:
-        """Its answer's first byte: a port that only accepts is no server that serves."""
+        """Read the first byte of its response: a port that only accepts connections does not serve."""
         parts = urlsplit(self._qdrant or "")
         port = parts.port or (443 if parts.scheme == "https" else 6333)
         reader, writer = await asyncio.open_connection(parts.hostname, port, ssl=parts.scheme == "https" or None)
@@ -152,12 +154,12 @@ _SILENT = {
 
 
 def _look_at_error(asked: asyncio.Task[None]) -> None:
-    """All who asked may have gone before the answer."""
+    """Retrieve the exception, because all callers may be gone before the answer."""
     if not asked.cancelled():
         asked.exception()
 
 
 def _folder(blob_url: str) -> str | None:
-    """The folder of the files; None when they are in a bucket."""
+    """Return the folder of the files; None when they are in a bucket."""
     parts = urlsplit(blob_url)
     return unquote(parts.path) if parts.scheme == "file" else None

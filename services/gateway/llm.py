@@ -16,7 +16,7 @@ from shared.llm.layer import LlmLayer
 
 Answer = TypeVar("Answer")
 
-_CALLS, _CALLS_OF_TENANT = 8, 2  #: at once, beside the jobs: tests of models, and notes
+_CALLS, _CALLS_OF_TENANT = 8, 2  #: concurrent calls outside of jobs: tests of models, and notes
 
 
 class LlmAccess:
@@ -30,7 +30,7 @@ class LlmAccess:
         self.layer = LlmLayer(settings.providers, settings.calls, self._engine, settings.stores.redis_url)
 
     async def configured(self, role: str | None = None) -> bool:
-        """Whether a provider could answer for the role, or for any."""
+        """Return whether a provider could answer for the role, or for any."""
         return await self.ask(lambda: self.layer.configured(role))
 
     async def ask(self, work: Callable[[], Answer]) -> Answer:
@@ -39,19 +39,19 @@ class LlmAccess:
             return await asyncio.to_thread(self._disposing, work)
 
     async def call(self, tenant: str, work: Callable[[], Answer]) -> Answer:
-        """Ask a model, which takes seconds: such calls have threads of their own, a few for each tenant.
+        """Call a model, which takes seconds: such calls have their own threads, a few per tenant.
 
         Raises: TooManyRequests, and what ``ask`` raises.
         """
         if self._calling[tenant] >= _CALLS_OF_TENANT or self._calling.total() >= _CALLS:
             raise TooManyRequests(
-                f"At most {_CALLS_OF_TENANT} models are asked at once for a tenant outside of jobs.", retry_after=2
+                f"A tenant may make at most {_CALLS_OF_TENANT} model calls at once outside of jobs.", retry_after=2
             )
         loop = asyncio.get_running_loop()
 
         def ended() -> None:
             self._calling[tenant] -= 1
-            self._calling += Counter()  # without tenants that ask nothing
+            self._calling += Counter()  # without tenants that have no calls
 
         self._calling[tenant] += 1
         called = self._threads.submit(self._disposing, work)

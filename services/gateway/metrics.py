@@ -47,11 +47,11 @@ class Metrics:
         self.registry.register(self._queues)
 
     def text(self) -> bytes:
-        """The exposition; it asks Postgres, so not on the event loop."""
+        """Return the exposition; it queries Postgres, so not on the event loop."""
         return generate_latest(self.registry)
 
     def serve(self, port: int) -> Callable[[], None]:
-        """Answer Prometheus on a port of its own; the function ends that."""
+        """Serve Prometheus on a separate port; return a function that stops it."""
         server, thread = start_http_server(port, registry=self.registry)
 
         def stop() -> None:
@@ -73,7 +73,7 @@ class _Queues(Collector):
         self._kinds = list(kinds)
 
     def describe(self) -> Iterable[Metric]:
-        return []  # else the registry would collect, and so ask Postgres, to find out
+        return []  # else the registry would collect, and so query Postgres, to find out
 
     def collect(self) -> Iterator[Metric]:
         try:

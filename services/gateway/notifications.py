@@ -1,7 +1,7 @@
-"""Notifications of one gateway: it tells workers of accepted jobs, and hears of new events of jobs that are watched.
+"""Notifications of one gateway: it notifies workers of accepted jobs, and receives new events of watched jobs.
 
-One Redis subscription serves every watcher of this process. A notification may be lost: one statement for all that is
-watched looks as well, rarely while the subscription stands, often while it does not.
+One Redis subscription serves every watcher of this process. A notification may be lost: one query for all that is
+watched polls as well, rarely while the subscription is up, often while it is down.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from shared.redis_urls import async_client
 
 log = structlog.get_logger()
 
-_POLL_SUBSCRIBED_SECONDS = 2.0  # between looks while the subscription stands
+_POLL_SUBSCRIBED_SECONDS = 2.0  # between polls while the subscription is up
 _POLL_SECONDS = 0.3  # and while it does not
 _POLL_FLOWS_SECONDS = 0.5
 _LOOKED_AT_ONCE = 1000
@@ -88,7 +88,7 @@ class Watch:
 
     def __init__(self) -> None:
         self.changed = asyncio.Event()
-        self.woken = 0  #: the number of what woke it last: a look that began after that has seen the news
+        self.woken = 0  #: the number of its last wake-up: a poll that began later has seen the news
 
     def wake(self, number: int = 0) -> None:
         self.woken = number or self.woken
@@ -119,7 +119,7 @@ class _Lookout:
                 self._known.pop(id, None)
 
     async def look(self) -> AsyncIterator[tuple[str, Progress]]:
-        """What has changed since the last look. Raises: DatabaseUnavailable."""
+        """Yield what has changed since the last poll. Raises: DatabaseUnavailable."""
         watched = list(self._watched)
         for start in range(0, len(watched), _LOOKED_AT_ONCE):
             ids = watched[start : start + _LOOKED_AT_ONCE]
@@ -131,7 +131,7 @@ class _Lookout:
 
 
 class Watchers:
-    """Everyone in this process who waits for news of a job or a flow, or of what nobody looks at for them."""
+    """All watchers in this process, of a job, a flow, or something that is not polled."""
 
     def __init__(self, redis_url: str, jobs: LookAt, flows: LookAt) -> None:
         self._redis = async_client(redis_url, socket_connect_timeout=1, socket_timeout=10, retry=None)
@@ -140,7 +140,7 @@ class Watchers:
         self._waiters: defaultdict[str, set[Watch]] = defaultdict(set)  #: for the end of a job only
         self._numbers = itertools.count(1)
         self._listening = False
-        self._missed = asyncio.Event()  #: notifications may have been missed: look at once
+        self._missed = asyncio.Event()  #: notifications may have been missed: poll at once
         self._stopping = asyncio.Event()
 
     def start(self) -> None:
@@ -150,7 +150,7 @@ class Watchers:
     async def stop(self) -> None:
         self._stopping.set()
         self._missed.set()
-        # A look that is torn up takes its connection with it: it comes to its end.
+        # A cancelled poll invalidates its connection, so let it end.
         await asyncio.wait(self._looks, timeout=_SEND_SECONDS)
         for task in (self._listener, *self._looks):
             task.cancel()
@@ -161,9 +161,9 @@ class Watchers:
 
     @contextmanager
     def watch(self, id: str, *, end_only: bool = False, of: Watched | None = "job") -> Iterator[Watch]:
-        """What is woken by every notification of the job or flow, or only by that of its end.
+        """Watch the notifications of a job or flow, or only the one of its end.
 
-        ``of`` None: of something else, for which nobody looks when no notification comes.
+        ``of`` None: something else, which is not polled when no notification comes.
         """
         watch = Watch()
         book = self._waiters if end_only else self._watchers
@@ -177,7 +177,7 @@ class Watchers:
                 del book[id]
 
     async def wait(self, watch: Watch, most_seconds: float) -> bool:
-        """Whether there was a notification in that time, or may have been one."""
+        """Wait, and return whether there was a notification, or may have been one."""
         with suppress(TimeoutError):
             async with asyncio.timeout(max(0.0, most_seconds)):
                 await watch.changed.wait()
@@ -193,7 +193,7 @@ class Watchers:
                     watch.wake(number)
 
     async def _look_for_jobs(self) -> None:
-        """Find what no notification told."""
+        """Poll for changes whose notification was lost."""
         while not self._stopping.is_set():
             await self._look("job")
             with suppress(TimeoutError):
@@ -202,7 +202,7 @@ class Watchers:
             self._missed.clear()
 
     async def _look_for_flows(self) -> None:
-        """More often: a worker's change of a flow sends no notification of the flow."""
+        """Poll flows more often: a worker's change of a flow sends no notification of the flow."""
         while not self._stopping.is_set():
             await self._look("flow")
             with suppress(TimeoutError):
@@ -215,7 +215,7 @@ class Watchers:
                 self._wake(id, has_ended=progress.ended)
         except DatabaseUnavailable:
             pass  # the next look comes soon
-        except Exception:  # a look that ends for good is missed by nobody until a notification is lost
+        except Exception:  # a poll that ended for good would go unnoticed until a notification is lost
             log.exception("look_failed", of=of)
 
     async def _listen(self) -> None:
@@ -224,7 +224,7 @@ class Watchers:
                 async with self._redis.pubsub() as subscription:
                     await subscription.subscribe(notifications.EVENTS_CHANNEL)
                     self._listening = True
-                    self._missed.set()  # what came before the subscription stood
+                    self._missed.set()  # what came before the subscription was up
                     while True:
                         message = await subscription.get_message(ignore_subscribe_messages=True, timeout=5)
                         if message is not None:
@@ -246,7 +246,7 @@ class Watchers:
 
 
 async def notify_watchers(redis: Redis, ended: Mapping[str, bool]) -> None:
-    """Tell every gateway that these jobs have a new event, and which of them have ended."""
+    """Notify every gateway that these jobs have a new event, and which of them have ended."""
     with suppress(RedisError, OSError, TimeoutError):
         async with asyncio.timeout(1), redis.pipeline(transaction=False) as pipeline:
             for job_id, has_ended in ended.items():

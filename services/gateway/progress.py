@@ -12,7 +12,7 @@ from shared.jobs.record import queries
 
 
 async def progress_of_jobs(database: Database, known: Mapping[str, int | None]) -> Mapping[str, Progress]:
-    """Of the jobs whose last event is another than the known one, whosever they are: it only tells whom to wake.
+    """Return the jobs, of any tenant, whose last event differs from the known one; used only to wake watchers.
 
     Raises: DatabaseUnavailable.
     """
@@ -22,7 +22,7 @@ async def progress_of_jobs(database: Database, known: Mapping[str, int | None]) 
 
 
 async def progress_of_flows(database: Database, known: Mapping[str, int | None]) -> Mapping[str, Progress]:
-    """The same of flows, by their versions.
+    """Return the flows whose version differs from the known one.
 
     Raises: DatabaseUnavailable.
     """

@@ -115,7 +115,7 @@ def _refuse_unknown(request: Request, known: frozenset[str]) -> None:
 
 
 async def _unit(deps: Dependencies, request: Request, rules: EndpointRules) -> UnitOfWork:
-    """Raises: DatabaseUnavailable when a read of all tenants cannot be recorded."""
+    """Begin the request's unit of work. Raises: DatabaseUnavailable when a read of all tenants cannot be recorded."""
     alone = rules.single and "idempotency-key" not in request.headers
     tenant = EVERYONE if rules.public or rules.scope == "admin" else request.state.caller.tenant
     if rules.all_tenants is not None and "admin" in request.state.caller.scopes and rules.all_tenants(request):
@@ -172,7 +172,7 @@ async def _in_one_transaction(
 
 
 class _Refused(Exception):
-    """Nothing is written: the route has answered with an error of its own, or another process answers."""
+    """Roll back: the route has returned an error response, or another process answers."""
 
 
 async def _admit(deps: Dependencies, request: Request, rules: EndpointRules) -> None:

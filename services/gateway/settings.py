@@ -1,4 +1,4 @@
-"""What the gateway is told when it starts."""
+"""Settings of the gateway."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class HttpSettings(BaseSettings):
     table_processes: int = Field(4, ge=1, description="Tables of results that are written as CSV, Excel ... at once")
     table_memory_mb: int = Field(1024, ge=768, description="Memory that a process which writes one may use")
     upload_bytes: int = Field(512_000_000, ge=1, description="The largest uploaded file")
-    requests_per_minute: int = Field(60_000, ge=0, description="Requests of one tenant in a minute; 0 is without end")
+    requests_per_minute: int = Field(60_000, ge=0, description="Requests of one tenant in a minute; 0 is unlimited")
     queued_per_tenant: int = Field(100_000, ge=1, description="Queued jobs that one tenant may have")
     queued_in_all: int = Field(1_000_000, ge=1, description="Queued jobs of all tenants, then submits answer 503")
     wrong_keys_per_minute: int = Field(60, ge=1, description="Unknown keys of one address in a minute, then it waits")
@@ -78,13 +78,13 @@ class HttpSettings(BaseSettings):
 
     @property
     def browser_hosts(self) -> list[str]:
-        """Names without ports, of callers that the compatibility key stands for."""
+        """Host names, without ports, of callers that the compatibility key represents."""
         return _listed(self.compatibility_hosts)
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything that the gateway is told."""
+    """All settings of the gateway."""
 
     stores: StoreSettings = field(default_factory=partial(StoreSettings))
     http: HttpSettings = field(default_factory=partial(HttpSettings))
@@ -94,12 +94,12 @@ class Settings:
     flows: FlowSettings = field(default_factory=partial(FlowSettings))
 
 
-#: Text that holds no secret and no place of the machine. All other text may: of it only the source is told.
+#: Text without secrets and machine paths. All other text may hold some: only its source is shown.
 _PLAIN_TEXT = frozenset({"host", "trusted_proxies", "cors_origins", "compatibility_hosts"})
 
 
 def effective(settings: Settings) -> Iterator[SettingState]:
-    """Those of the settings classes that the gateway has, in their order."""
+    """Yield the settings of the gateway's settings classes, in order."""
     for group in fields(settings):
         owner = getattr(settings, group.name)
         if isinstance(owner, BaseSettings):

@@ -48,7 +48,7 @@ _PART = 1_000
 
 
 def in_parts(values: object, validate: ValidatorFunctionWrapHandler) -> Any:  # noqa: ANN401 - as pydantic has it
-    """Validate a long list in parts: of a million wrong items only the first thousand are looked at."""
+    """Validate a long list in parts: of a million wrong items only the first thousand are checked."""
     if not isinstance(values, list) or len(values) <= _PART:
         return validate(values)
     whole = []
@@ -61,7 +61,7 @@ def in_parts(values: object, validate: ValidatorFunctionWrapHandler) -> Any:  # 
 
 
 def marked_values(value: object, loc: Loc = ()) -> Iterator[tuple[Mark, Loc, str | int]]:
-    """Every marked value inside a contract model, with its location (field names and list positions)."""
+    """Yield every marked value inside a contract model, with its location (field names and list positions)."""
     if isinstance(value, BaseModel):
         for name, mark in _marked_fields(type(value)):
             inner = getattr(value, name)
@@ -80,7 +80,7 @@ def _marked_fields(model: type[BaseModel]) -> list[tuple[str, Mark | None]]:
 
 
 def _texts(value: object, loc: Loc) -> Iterator[tuple[Loc, str | int]]:
-    """The value, or those that a list or an object holds, with their places."""
+    """Yield the value, or those inside a list or an object, with their locations."""
     if isinstance(value, (str, int)):
         yield loc, value
     elif isinstance(value, (list, tuple)):
@@ -92,7 +92,7 @@ def _texts(value: object, loc: Loc) -> Iterator[tuple[Loc, str | int]]:
 
 
 def _mark(metadata: Sequence[object], annotation: object) -> Mark | None:
-    """The mark of a field, which may stand inside ``X | None``, ``list[X]`` or ``dict[str, X]``."""
+    """Return the mark of a field, also from inside ``X | None``, ``list[X]`` or ``dict[str, X]``."""
     own = next((mark for mark in metadata if isinstance(mark, Mark)), None)
     if own is not None:
         return own

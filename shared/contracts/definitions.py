@@ -16,7 +16,7 @@ TechnologyKind = TypeAliasType(
         Field(description="Kind of technology"),
     ],
 )
-#: Beyond this a definition file is no list of technologies.
+#: A larger file is not accepted as a list of technologies.
 MOST_BYTES = 256 << 10
 MOST_DEFINITIONS = 200
 

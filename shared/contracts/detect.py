@@ -25,7 +25,7 @@ FINDING_RULES: tuple[_FindingRule, ...] = get_args(_FindingRule)
 
 
 def not_allowed(reason: str) -> PydanticCustomError:
-    """What a validator raises for a source that Assay will not open; its type is the problem's ``code``."""
+    """Return the validation error for a source that Assay does not open; its type is the problem's ``code``."""
     return PydanticCustomError("source_not_allowed", "{reason}", {"reason": reason})
 
 
@@ -414,9 +414,9 @@ class LockFile(Answer):
     """Whether `packages` holds everything that the file pins; false if it is too large or broken, or if `left_out`
     has entries"""
     left_out: list[LeftOutPackage] = []
-    """Entries that no package URL stands for, such as those from git; at most 100"""
+    """Entries without a package URL, such as those from git; at most 100"""
     left_out_count: int = 0
-    """Number of entries that no package URL stands for"""
+    """Number of entries without a package URL"""
 
 
 class DetectStats(Answer):

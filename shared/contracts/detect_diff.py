@@ -12,7 +12,7 @@ class StackChange(Answer):
     """One difference; null is absent.
 
     ``what`` is an axis, ``version:NAME``, ``candidate:KIND:ID``, ``finding:RULE: TEXT`` or ``service``; the value of a
-    finding is the place where it stands.
+    finding is its location.
     """
 
     path: str
@@ -26,7 +26,7 @@ class StackChange(Answer):
 
 
 def compare(before: DetectResult, after: DetectResult) -> list[StackChange]:
-    """In the order of the paths; nothing when both say the same."""
+    """Return the differences in the order of the paths; empty when both results agree."""
     old, new = ({service.path: service for service in result.services} for result in (before, after))
     changes: list[StackChange] = []
     if before.orchestrator != after.orchestrator:
@@ -49,7 +49,7 @@ def compare(before: DetectResult, after: DetectResult) -> list[StackChange]:
 
 
 def _findings(result: DetectResult) -> dict[tuple[str, str], str]:
-    """The place of each by its service and text; one that only moved to another line is the same."""
+    """Return the location of each finding by its service and text; one that only moved to another line is the same."""
     return {
         (finding.service or "", f"finding:{finding.rule}: {finding.message}"): finding.file or finding.service or "."
         for finding in result.findings

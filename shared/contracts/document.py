@@ -73,7 +73,7 @@ class DocumentInput(Request):
     @field_validator("parameters")
     @classmethod
     def _parameters_fit(cls, given: dict[str, JsonValue], info: ValidationInfo) -> dict[str, JsonValue]:
-        """What a document in a file declares is checked when the job reads it."""
+        """Check the parameters; those that a document in a file declares are checked when the job reads it."""
         markdown = info.data.get("markdown")
         if markdown is not None:
             _refuse(parameter_faults(markdown, given))
@@ -86,7 +86,7 @@ class DocumentInput(Request):
 
 
 def _refuse(faults: Mapping[str, str]) -> None:
-    """Raises: ValidationError that names each parameter."""
+    """Raise a ValidationError that names each parameter, if there are faults."""
     lines = [
         InitErrorDetails(type=PydanticCustomError("value_error", "{fault}", {"fault": fault}), loc=(name,), input=None)
         for name, fault in faults.items()

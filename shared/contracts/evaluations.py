@@ -1,4 +1,4 @@
-"""Evaluations: a suite of cases, run with several models and prompts, and what came of it."""
+"""Evaluations: a suite of cases, run with several models and prompts, and the outcomes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shared.contracts.jobs import BudgetInput
 from shared.declarations.assertions import parse_assertion
 
 MOST_CASES, MOST_VARIANTS, MOST_REPETITIONS, MOST_RUNS = 500, 50, 100, 10_000
-#: An expected table may have so many rows; a larger one is described by assertions.
+#: Maximum rows of an expected table; a larger one is described by assertions.
 MOST_ROWS = 1_000
 
 #: The label of a job that is a run; its value is the evaluation's id.

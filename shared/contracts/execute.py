@@ -19,7 +19,7 @@ def _text(value: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise ValueError("it is no text in UTF-8; send binary data as a file") from None
+        raise ValueError("it is not UTF-8 text; send binary data as a file") from None
     return value
 
 
@@ -30,7 +30,7 @@ def _not_blank(value: str) -> str:
 
 
 def _inner_path(path: str) -> str:
-    """A path that stays within the work folder. Raises: ValueError."""
+    """Return a path that stays within the work folder. Raises: ValueError."""
     _text(path)
     if path.startswith("/"):
         raise ValueError("a path is relative to the work folder")
@@ -91,7 +91,7 @@ class InputFile(Request):
 
 
 def apart(files: list[InputFile]) -> list[InputFile]:
-    """No two files at one place, and none where another needs a folder. Raises: ValueError."""
+    """Refuse two files at one path, or a file where another needs a folder. Raises: ValueError."""
     for one, next_one in pairwise(sorted(file.path + "/" for file in files)):
         if next_one.startswith(one):
             raise ValueError(f"two files want the path {one[:-1]!r}")

@@ -14,7 +14,7 @@ MAX_EDGES = 50_000
 
 
 def _at_most(most: int, what: str) -> BeforeValidator:
-    """Count before looking at any element: a million of them would take long."""
+    """Check the count before any element: validating a million of them would take long."""
 
     def check(value: object) -> object:
         if isinstance(value, list) and len(value) > most:

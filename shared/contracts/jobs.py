@@ -37,7 +37,7 @@ JobKind: TypeAlias = Annotated[str, _SchemaOfItsOwn()]
 
 
 class JobState(StrEnum):
-    """Where a job stands; the last four are terminal."""
+    """State of a job; the last four are terminal."""
 
     QUEUED = "queued"
     RUNNING = "running"

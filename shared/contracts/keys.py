@@ -10,7 +10,7 @@ from typing_extensions import TypeAliasType
 
 from shared.contracts.common import Answer, Request, Time
 
-#: ``admin`` is the operator's, for all tenants; ``tenant_admin`` looks after the keys of its own tenant.
+#: ``admin`` is the operator's, for all tenants; ``tenant_admin`` manages its own tenant's keys.
 Scope = TypeAliasType(
     "Scope",
     Annotated[
@@ -21,7 +21,7 @@ Scope = TypeAliasType(
 
 
 def _text(value: object) -> object:
-    """A number could be seconds as well as milliseconds. Raises: ValueError."""
+    """Require a time as text, because a number could be seconds or milliseconds. Raises: ValueError."""
     if isinstance(value, (str, datetime)):
         return value
     raise ValueError("give a time as text, like 2030-01-31T12:00:00Z")

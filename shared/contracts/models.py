@@ -1,4 +1,4 @@
-"""Prompts, models and providers: what asks which model with what words."""
+"""Prompts, models and providers: which model is called with which prompt."""
 
 from __future__ import annotations
 
@@ -220,7 +220,7 @@ class LearnedFact(Answer):
     tokens: int | None = None
     """The number of tokens of a window or a cap; null for a part"""
     until: Time
-    """Time at which it is forgotten"""
+    """Time at which it expires"""
 
 
 class Endpoint(Answer):

@@ -1,4 +1,4 @@
-"""Queues, workers and sums: what an operator looks at."""
+"""Queues, workers and statistics for operators."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ class EmbeddingName:
 
     @classmethod
     def parse(cls, text: str) -> EmbeddingName:
-        """Raises: ValueError."""
+        """Parse an embedding's name. Raises: ValueError."""
         family, _, model = _ALIASES.get(text.lower(), text).partition(":")
         if family not in get_args(EmbeddingFamily):
             raise ValueError("use minilm, minilm:int8, multilingual, openai:MODEL, fastembed:MODEL or none")
@@ -307,7 +307,7 @@ class SearchInput(Request):
     value), or an object of `gte`, `lte`, `gt`, `lt`, `not`, `prefix`, `within_km` with `of: [latitude, longitude]`;
     `or` and `and` take a list of filters, `not` takes one. A day, month or year of a `datetime` means all of it"""
     relax_filters: bool = False
-    """Whether a retry may drop filters when nothing is found; it says so in the hits"""
+    """Whether a retry may drop filters when nothing is found; the hits report it"""
     limit: Annotated[int, Field(ge=1, le=100)] = 10
     """Maximum number of hits of each query that the plan does not limit itself"""
     answer: bool = True
@@ -317,7 +317,7 @@ class SearchInput(Request):
     max_reflections: Annotated[int, Field(ge=0, le=2)] = 2
     """Maximum number of new plans"""
     profile: Annotated[dict[Name, Annotated[str, Field(max_length=8000)]], Field(max_length=50)] = {}
-    """Texts about the person who asks, by facet name"""
+    """Texts about the searching person, by facet name"""
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:

@@ -1,4 +1,4 @@
-"""Shadows: a share of a tenant's jobs, done again with another model or prompt, beside the answers that were given."""
+"""Shadows: a share of a tenant's jobs, rerun with another model or prompt, for comparison with the live answers."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from shared.contracts.common import Answer, Request, Time
 
 
 def _key(value: str) -> str:
-    """Raises: ValueError when it is not the base64 of 24 to 64 bytes (Standard Webhooks)."""
+    """Validate a secret. Raises: ValueError unless it is the base64 of 24 to 64 bytes (Standard Webhooks)."""
     try:
         key = base64.b64decode(value.removeprefix("whsec_"), validate=True)
     except binascii.Error:

@@ -113,7 +113,7 @@ class Matches:
 
 @dataclass(frozen=True)
 class References:
-    """Every value stands in a column of another data set."""
+    """Every value occurs in a column of another data set."""
 
     name: str
     data: str
@@ -150,7 +150,7 @@ Assertion = (
 
 
 def parse_assertion(text: str) -> Assertion:
-    """Raises: AssertionSyntax with the position."""
+    """Parse an assertion. Raises: AssertionSyntax with the position."""
     scan = Scan(text)
     parsed: Assertion
     match scan.word().lower():

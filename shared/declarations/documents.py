@@ -29,7 +29,7 @@ _FORMATS = {"date": "date", "time": "time", "date-time": "datetime", "duration":
 
 
 def declarations(markdown: str) -> dict[str, Declaration]:
-    """Every parameter declared outside of code, by name; the first of each name counts."""
+    """Return every parameter declared outside of code, by name; the first of each name counts."""
     known: dict[str, Declaration] = {}
     for declaration in _declarations(markdown):
         known.setdefault(declaration.name, declaration)
@@ -70,7 +70,7 @@ def _in_line(line: str) -> Iterator[Declaration]:
 
 
 def _comments(lines: list[str]) -> dict[int, int]:
-    """By the lines where comments of HTML may begin, the lines after their ends."""
+    """Return the line after each HTML comment, by the line where the comment begins."""
     ends: dict[int, int] = {}
     end: int | None = None
     for number in range(len(lines) - 1, -1, -1):
@@ -81,7 +81,7 @@ def _comments(lines: list[str]) -> dict[int, int]:
 
 
 def front_matter(lines: list[str]) -> int:
-    """The line after the front matter; 0 when there is none."""
+    """Return the line after the front matter; 0 without one."""
     if not lines or lines[0].lstrip("\ufeff").rstrip() != "---":
         return 0
     for number in range(1, min(len(lines), _MOST_LINES)):
@@ -91,7 +91,7 @@ def front_matter(lines: list[str]) -> int:
 
 
 def in_front_matter(text: str) -> list[tuple[Declaration, int]]:
-    """What ``params`` or ``parameters`` of a front matter declares, with lines from 0 in it."""
+    """Return what ``params`` or ``parameters`` of a front matter declares, with lines counted from 0."""
     if len(text) > _MOST_FRONT or not (head := re.search(r"^(params|parameters)\s*:", text, re.M)):
         return []
     values = _yaml(text).get(head[1])
@@ -109,21 +109,21 @@ def in_front_matter(text: str) -> list[tuple[Declaration, int]]:
 
 
 def front_matter_values(text: str) -> dict[str, JsonValue]:
-    """What a front matter says; nothing when it is too long, or no YAML with plain values."""
+    """Return the values of a front matter; empty when it is too long, or not YAML with plain values."""
     return _yaml(text) if len(text) <= _MOST_FRONT else {}
 
 
 def front_matter_fault(text: str) -> str | None:
-    """Why a front matter that speaks of parameters declares none; ``None`` when there is nothing wrong."""
+    """Return why a front matter that mentions parameters declares none; None when it is valid."""
     if not re.search(r"^(params|parameters)\s*:", text, re.M):
         return None
     if len(text) > _MOST_FRONT:
         return f"it has more than {_MOST_FRONT:,} characters"
-    return None if _yaml(text) else "it is no YAML with plain values"
+    return None if _yaml(text) else "it is not YAML with plain values"
 
 
 def parameter_faults(markdown: str, given: Mapping[str, JsonValue]) -> dict[str, str]:
-    """What is wrong with the values given, by name."""
+    """Return the faults of the given values, by name."""
     if not given:
         return {}
     known = declarations(markdown)
@@ -141,7 +141,7 @@ def parameter_faults(markdown: str, given: Mapping[str, JsonValue]) -> dict[str,
 
 
 def parameters_schema(markdown: str) -> dict[str, JsonValue]:
-    """A JSON Schema of what may be submitted as ``parameters``."""
+    """Return a JSON Schema for ``parameters`` of a submit."""
     return {
         "type": "object",
         "properties": {name: declaration.schema() for name, declaration in declarations(markdown).items()},
@@ -162,7 +162,7 @@ def _assigned(line: str) -> Declaration | None:
 
 
 def _in_yaml(name: str, value: JsonValue) -> Declaration:
-    """A default, or a mapping with keywords of a JSON Schema around one."""
+    """Return the declaration of a default, or of a mapping with JSON Schema keywords."""
     if not isinstance(value, dict) or not {"type", "default", "value", "enum", "choices"} & set(value):
         return Declaration(name, _kind_of(value), {}, preset=value)
     default = value.get("default", value.get("value"))

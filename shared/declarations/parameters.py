@@ -35,13 +35,13 @@ class Declaration:
         return self.fit(self._read(self.options["def"]))
 
     def fit(self, value: JsonValue) -> JsonValue:
-        """The value as the parameter's type. Raises: ValueError that says why it does not fit."""
+        """Return the value as the parameter's type. Raises: ValueError with the reason why it does not fit."""
         fitted = self._typed(value)
         self._within(fitted)
         return fitted
 
     def schema(self) -> dict[str, JsonValue]:
-        """The parameter as a JSON Schema."""
+        """Return the parameter as a JSON Schema."""
         schema: dict[str, JsonValue] = {}
         type_ = _JSON_TYPES.get(self.type, "string" if self.type != "enum" else None)
         if type_ is not None:
@@ -117,7 +117,7 @@ class Declaration:
             try:
                 outside = bad(read(value), read(self.options[name]))
             except (ValueError, TypeError):
-                continue  # a bound that is no such moment, or of another kind of clock, bounds nothing
+                continue  # an invalid bound, or one of another kind of clock, is ignored
             if outside:
                 raise ValueError(f"it has to be {words} {self.options[name]}")
 
@@ -151,7 +151,7 @@ _KEYWORDS = {
 
 
 def parse_declaration(name: str, text: str) -> Declaration:
-    """A declaration from what stands in its braces; without a type, from its bounds and default."""
+    """Parse a declaration from the text in its braces; the default type follows from its bounds and default."""
     options: dict[str, str] = {}
     for match in _PAIR.finditer(text[:4000]):
         key, value, flag = match.groups()
@@ -190,7 +190,7 @@ def _inferred(options: Mapping[str, str]) -> str:
 
 
 def _fits_pattern(pattern: str, value: str) -> bool:
-    """In linear time; a pattern that asks for more (a look ahead, a reference back) is not checked."""
+    """Match in linear time; a pattern with lookahead or backreferences is not checked."""
     try:
         import re2  # noqa: PLC0415 - not part of the client's installation: the server checks
     except ModuleNotFoundError:

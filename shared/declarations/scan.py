@@ -16,13 +16,13 @@ PLAIN, UP_TO_CLOSE = re.compile("[^,]*"), re.compile("[^,)]*")
 _UP_TO_OPERATOR, _VALUE = re.compile("[^=!<>)]*"), re.compile(r"(?:(?!\sand\b)[^)])*")
 _DECIMAL, PERCENT = re.compile(r"[+-]?(?:\d{1,30}\.?\d{0,30}|\.\d{1,30})(?:[eE][+-]?\d{1,3})?"), re.compile("%")
 _ORDER = re.compile(r"\b(?:desc|asc)\b", re.I)
-#: So many conditions, or keys of an order.
+#: Maximum number of conditions, or of keys of an order.
 _MOST_PARTS = 20
 
 
 @dataclass(frozen=True)
 class Condition:
-    """Of a row of the first data set; ``value`` is None for a missing one."""
+    """A condition on a row of the first data set; ``value`` is None for a missing one."""
 
     name: str
     operator: Operator
@@ -30,7 +30,7 @@ class Condition:
 
 
 class AssertionSyntax(ValueError):
-    """The text is no assertion; ``position`` counts characters from 1."""
+    """The text is not an assertion; ``position`` counts characters from 1."""
 
     def __init__(self, text: str, position: int, expected: str) -> None:
         super().__init__(f"assertion {text!r} does not parse at position {position}: expected {expected}")
@@ -46,7 +46,7 @@ class Scan:
         self.word_at = 0
 
     def match(self, pattern: re.Pattern[str]) -> str:
-        """What matches here, behind blanks."""
+        """Return the match at this position, after blanks; empty without one."""
         self.at = _BLANKS.match(self.text, self.at).end()  # type: ignore[union-attr]
         match = pattern.match(self.text, self.at)
         self.at = match.end() if match else self.at
@@ -87,11 +87,11 @@ class Scan:
         return written[1:-1]
 
     def opens(self) -> bool:
-        """Whether a parenthesis comes next."""
+        """Return whether a parenthesis comes next."""
         return self.text[self.at :].lstrip().startswith("(")
 
     def follows(self, word: str) -> bool:
-        """Whether this word comes next; then it is read."""
+        """Return whether this word comes next, and consume it if so."""
         at = self.at
         if self.word().lower() == word:
             return True
@@ -105,7 +105,7 @@ class Scan:
         return names
 
     def argument(self) -> str:
-        """One name in parentheses."""
+        """Read one name in parentheses."""
         at = self.at
         names = self.arguments()
         if len(names) != 1:
@@ -113,7 +113,7 @@ class Scan:
         return names[0]
 
     def order(self) -> tuple[tuple[str, bool], ...]:
-        """Names in parentheses, each with ``desc`` or without."""
+        """Read names in parentheses, each with or without ``desc``."""
         self.expect(OPEN, "'('")
         keys: list[tuple[str, bool]] = []
         while not keys or self.match(COMMA):
@@ -175,7 +175,7 @@ class Scan:
         return tuple(names)
 
     def name(self, plain: re.Pattern[str]) -> str:
-        """A quoted name, or a plain one."""
+        """Read a quoted or plain name."""
         written = self.match(_QUOTED) or self.match(plain)
         start = self.at - len(written)
         if written[:1] and written[0] in _QUOTES:

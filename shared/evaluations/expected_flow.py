@@ -13,11 +13,11 @@ _ROUNDS = 4
 
 
 class NotAFlow(ValueError):
-    """What is given as the expected flow is none."""
+    """The given expected flow is not a flow."""
 
 
 class TooSymmetrical(Exception):
-    """So many nodes look alike that it cannot be said whether the flows are the same."""
+    """Too many nodes look alike to decide whether the flows are equal."""
 
 
 @dataclass
@@ -28,7 +28,7 @@ class _Graph:
     edges: defaultdict[tuple[int, int], Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
 
     def refined(self) -> list[int]:
-        """What each node looks like together with its neighbours (colour refinement, B. Weisfeiler, A. Leman 1968)."""
+        """Return each node's color, refined by its neighbors (color refinement, B. Weisfeiler, A. Leman 1968)."""
         colours = [hash(look) for look in self.looks]
         for _ in range(_ROUNDS):
             around: list[list[object]] = [[] for _ in colours]
@@ -41,7 +41,7 @@ class _Graph:
 
 
 def difference(expected: Mapping[str, Any], flow: Mapping[str, Any]) -> str | None:
-    """What is other than expected, in words, or None. Raises: NotAFlow, TooSymmetrical."""
+    """Return the first difference as a sentence, or None. Raises: NotAFlow, TooSymmetrical."""
     wanted, made = graph_of(expected), graph_of(flow)
     if told := _other(Counter(map(str, wanted.looks)), Counter(map(str, made.looks)), "node"):
         return told
@@ -51,7 +51,7 @@ def difference(expected: Mapping[str, Any], flow: Mapping[str, Any]) -> str | No
 
 
 def graph_of(flow: Mapping[str, Any]) -> _Graph:
-    """Raises: NotAFlow."""
+    """Return the graph of a flow. Raises: NotAFlow."""
     try:
         return _graph_of(flow)
     except (KeyError, TypeError, AttributeError) as error:
@@ -143,7 +143,7 @@ class _Pairing:
         self._checks = 0
 
     def is_complete(self) -> bool:
-        """Whether every node gets a partner. Raises: TooSymmetrical."""
+        """Return whether every node gets a partner. Raises: TooSymmetrical."""
         order = self._order
         tries: list[Iterator[int]] = []
         while len(self._paired) < len(order):
@@ -176,7 +176,7 @@ class _Pairing:
 
 
 def _along_edges(near: Sequence[set[int]], rarity: Sequence[int]) -> tuple[list[int], dict[int, int | None]]:
-    """All nodes, each after one that it is linked with (its value in the second), from the rarest of each part on."""
+    """Return all nodes, each after one that it is linked with (its value in the mapping), rarest of each part first."""
     order: list[int] = []
     before: dict[int, int | None] = {}
     for start in sorted(range(len(near)), key=lambda node: rarity[node]):
@@ -195,7 +195,7 @@ def _along_edges(near: Sequence[set[int]], rarity: Sequence[int]) -> tuple[list[
 
 
 def _components(near: Sequence[set[int]], colours: Sequence[int]) -> Counter[tuple[int, ...]]:
-    """How often each connected part is there, by the colours of its nodes."""
+    """Count the connected parts by the colors of their nodes."""
     order, before = _along_edges(near, [0] * len(near))
     parts: list[list[int]] = []
     for node in order:

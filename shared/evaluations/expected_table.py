@@ -18,7 +18,7 @@ Row = tuple[Cell, ...]
 
 
 class NoTable(ValueError):
-    """What is given as the expected table is none."""
+    """The given expected table is not a table."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Expected:
 
 
 def expected_of(table: ExpectedTable) -> Expected:
-    """Raises: NoTable."""
+    """Return the expected table, parsed. Raises: NoTable."""
     tolerance = table.tolerance
     given = tolerance if isinstance(tolerance, Tolerance) else Tolerance(absolute=tolerance)
     columns, rows = _of_csv(table.csv) if table.csv is not None else _of_rows(table.rows or [])
@@ -43,9 +43,9 @@ def expected_of(table: ExpectedTable) -> Expected:
 
 
 def difference(expected: Expected, table: Mapping[str, Any] | None) -> str | None:
-    """What is other than expected, in words, or None; ``table`` is that of a transform's result.
+    """Return the first difference as a sentence, or None; ``table`` is that of a transform's result.
 
-    Tables that were made for it take long to compare: `shared.evaluations.scoring` does it in a process with bounds.
+    Adversarial tables take long to compare: `shared.evaluations.scoring` does it in a bounded process.
     """
     if table is None:
         return "the result has no table"
@@ -135,7 +135,7 @@ def _numbers(row: Row) -> tuple[float, ...]:
 
 
 def _pair(number: int, partners: Callable[[int], Iterator[int]], paired: dict[int, int]) -> bool:
-    """One more pair, others moved where they have to be (Kuhn's algorithm, without recursion)."""
+    """Add one more pair, moving others where necessary (Kuhn's algorithm, without recursion)."""
     seen: set[int] = set()
     path: list[tuple[int, Iterator[int], int | None]] = [(number, partners(number), None)]
     while path:
@@ -157,7 +157,7 @@ def _pair(number: int, partners: Callable[[int], Iterator[int]], paired: dict[in
 
 
 def _texts(row: Row) -> tuple[object, ...]:
-    """A row without its numbers, which may differ a little."""
+    """Return a row without its numbers, which may differ within the tolerance."""
     return tuple("" if isinstance(cell, float) else cell for cell in row)
 
 
@@ -191,7 +191,7 @@ def _of_rows(rows: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, ...], list[R
 
 
 def _cell(value: object) -> Cell:
-    """A number as a float, a missing value as None, a time in one spelling, everything else as its text."""
+    """Return a number as a float, a missing value as None, a time in one spelling, everything else as its text."""
     if value is None or value == "":
         return None
     if isinstance(value, bool):

@@ -20,7 +20,7 @@ Outcomes = Mapping[tuple[str, int], bool]
 
 
 def cells(cases: Sequence[str], variants: Sequence[str], runs: Sequence[Row]) -> list[Cell]:
-    """Every case with every variant, cases first."""
+    """Return every case with every variant, cases first."""
     by_cell: defaultdict[tuple[int, int], list[Row]] = defaultdict(list)
     for run in runs:
         by_cell[run["case_number"], run["variant_number"]].append(run)
@@ -41,7 +41,7 @@ def totals(variants: Sequence[str], runs: Sequence[Row]) -> list[Total]:
 
 
 def _total(variant: str, runs: Sequence[Row]) -> Total:
-    """Runs that were never begun count as no run; why they were not is told among the failures."""
+    """Return a variant's totals; runs that never started are not counted, but listed among the failures."""
     ended = [run for run in runs if run["state"] == "finished"]
     successes = sum(bool(run["success"]) for run in ended)
     costs = [run["cost_usd"] for run in ended]
@@ -77,7 +77,7 @@ def outcomes(cases: Sequence[str], variant_number: int, runs: Sequence[Row]) -> 
 
 
 def comparisons(variants: Sequence[str], by_variant: Sequence[Outcomes]) -> list[Comparison]:
-    """Each two variants."""
+    """Compare each pair of variants."""
     intervals = len(variants) <= _MOST_WITH_INTERVALS
     return [
         compare(variants[a], variants[b], by_variant[a], by_variant[b], interval=intervals)
@@ -86,10 +86,10 @@ def comparisons(variants: Sequence[str], by_variant: Sequence[Outcomes]) -> list
 
 
 def compare(a: str, b: str, of_a: Outcomes, of_b: Outcomes, *, interval: bool = True) -> Comparison:
-    """Paired by case and repetition.
+    """Compare two variants, paired by case and repetition.
 
-    With one run of each case the p is McNemar's. Repetitions of a case are no independent pairs, so with several the
-    p is that of the sign of each case's difference: else five repetitions would make five proofs of one case.
+    With one run of each case the p is McNemar's. Repetitions of a case are not independent pairs, so with several the
+    p is that of the sign of each case's difference: otherwise five repetitions would count as five proofs of one case.
     """
     pairs = sorted(of_a.keys() & of_b.keys())
     by_case: defaultdict[str, list[int]] = defaultdict(list)

@@ -68,7 +68,7 @@ def scored(expect: Json, run: FinishedRun) -> Outcome:
 
 
 def score_run(argument: JsonValue) -> JsonValue:
-    """In the process."""
+    """Score a run; runs in a bounded process."""
     given = cast(dict[str, Any], argument)
     run = FinishedRun(**{**given["run"], "used": Used(**given["run"]["used"])})
     try:
@@ -83,7 +83,7 @@ def score_run(argument: JsonValue) -> JsonValue:
 
 
 def score(expect: Expectation, run: FinishedRun) -> Outcome:
-    """The first thing that does not hold, in a fixed order."""
+    """Return the first finding in a fixed order, or success."""
     if expect.error is not None or run.state != "succeeded" or run.result is None:
         return _of_failure(expect, run)
     finding = next(_findings(expect, run.kind, run.result), None) or _over(expect.budget, run.used)
@@ -107,7 +107,7 @@ def _failed(cause: str, detail: str) -> Outcome:
 
 
 def _findings(expect: Expectation, kind: str, result: Json) -> Iterator[_Finding]:
-    """What does not hold of a result."""
+    """Yield the expectations that a result does not meet."""
     verdict = expect.verdict or case_rules(kind).verdict
     if verdict is not None and result.get("verdict") != verdict:
         yield "wrong_verdict", f"{result.get('verdict')} instead of {verdict}"
@@ -139,7 +139,7 @@ def _table(expect: Expectation, result: Json) -> _Finding | None:
 
 
 def _assertions(expect: Expectation, result: Json) -> _Finding | None:
-    """Those of the case were checked with the whole result, by the worker."""
+    """Return the first failed assertion; the worker checked the case's assertions on the whole result."""
     observed = {check["text"]: check for check in result.get("observed") or ()}
     for text in expect.assertions:
         check = observed.get(text)
@@ -197,7 +197,7 @@ def _relevant(expect: Expectation, result: Json) -> _Finding | None:
 
 
 def _contents(expect: Expectation, result: Json) -> _Finding | None:
-    """Texts that have to stand in the result, and those that must not: its document, answer, output or code."""
+    """Check the texts that must and must not occur in the result: its document, answer, output or code."""
     if not expect.required and not expect.forbidden:
         return None
     names = ("markdown", "answer", "response", "stdout", "explanation", "code", "question")
@@ -215,7 +215,7 @@ _CHECKS: Sequence[Callable[[Expectation, Json], _Finding | None]] = (
 
 
 def _over(budget: ExpectedBudget | None, used: Used) -> _Finding | None:
-    """A cost that nobody knows is not within a bound."""
+    """Return the exceeded bound; an unknown cost exceeds any bound."""
     if budget is None:
         return None
     for name in ("turns", "tokens", "cost_usd", "seconds"):

@@ -63,7 +63,7 @@ def page(tenant: str, limit: int, before: tuple[datetime, str] | None) -> TextCl
 
 
 def evaluations(id: str, tenant: str, limit: int) -> TextClause:
-    """Its comparisons, newest first."""
+    """Select a shadow's comparisons, newest first."""
     return sql(
         """
         SELECT id, name, variants, repeat, budget, state, actor, created_at, finished_at FROM evaluations
@@ -101,7 +101,7 @@ def running(limit: int) -> TextClause:
 
 
 def lock(id: str) -> TextClause:
-    """The shadow, locked; no row when another process has it, or when it was stopped."""
+    """Select the shadow, locked; no row when another process has it, or when it was stopped."""
     return sql(
         f"""
         SELECT s.*, {_SPENT} AS tokens_today FROM shadows s
@@ -112,7 +112,7 @@ def lock(id: str) -> TextClause:
 
 
 def begun_after(shadow: Row, limit: int) -> TextClause:
-    """The tenant's next jobs in the order in which they were submitted, with what they are."""
+    """Select the tenant's next jobs in the order of submission."""
     return sql(
         f"""
         SELECT id, created_at, kind, labels ? '{RUN_LABEL}' AS evaluated FROM jobs
@@ -128,7 +128,7 @@ def begun_after(shadow: Row, limit: int) -> TextClause:
 
 
 def ended(ids: Sequence[str], tenant: str) -> TextClause:
-    """Those of these jobs that have ended, with all that a case is made of."""
+    """Select the jobs that have ended, with everything that a case needs."""
     return sql(
         """
         SELECT id, kind, state, input, result, budget, usage FROM jobs
@@ -140,7 +140,7 @@ def ended(ids: Sequence[str], tenant: str) -> TextClause:
 
 
 def still_there(ids: Sequence[str], tenant: str) -> TextClause:
-    """Those that have not ended and are a day old at most."""
+    """Select the jobs that have not ended and are at most a day old."""
     return sql(
         """
         SELECT id FROM jobs WHERE id = ANY(:ids) AND tenant_id = :tenant AND finished_at IS NULL
@@ -166,7 +166,7 @@ def remember(id: str, seen: tuple[datetime, str], waiting: Sequence[str], passed
 
 
 def growing(shadow: Row) -> TextClause:
-    """Its evaluation that takes cases, locked, and how many of them and of runs under way there are."""
+    """Select the shadow's evaluation that takes cases, locked, with the number of its cases and running runs."""
     return sql(
         """
         SELECT id, jsonb_array_length(suite->'cases') AS cases,
@@ -182,7 +182,7 @@ def growing(shadow: Row) -> TextClause:
 
 
 def begin(shadow: Row, row: Row) -> TextClause:
-    """An evaluation without a case."""
+    """Insert an evaluation without cases."""
     return text(
         """
         INSERT INTO evaluations (id, tenant_id, name, suite, variants, repeat, budget, concurrency, priority, actor,
@@ -203,7 +203,7 @@ def begin(shadow: Row, row: Row) -> TextClause:
 
 
 def add_case(evaluation: str, tenant: str, number: int, case: Mapping[str, Any], live_job: str) -> TextClause:
-    """The case, the run that the live job was (to be scored like any other), and the run that is to be begun."""
+    """Insert the case, the run of the live job (scored like any other), and the run to start."""
     return text(
         """
         WITH evaluation AS (
@@ -217,5 +217,5 @@ def add_case(evaluation: str, tenant: str, number: int, case: Mapping[str, Any],
 
 
 def close(evaluation: str) -> TextClause:
-    """It takes no further case."""
+    """Close the evaluation for further cases."""
     return sql("UPDATE evaluations SET grows = false WHERE id = :id", id=evaluation)

@@ -41,7 +41,7 @@ def create(row: Mapping[str, Any]) -> TextClause:
 
 
 def open_of(tenant: str) -> TextClause:
-    """How many evaluations of the tenant have something left to do."""
+    """Select the number of the tenant's unfinished evaluations."""
     return sql("SELECT count(*) FROM evaluations WHERE open AND NOT grows AND tenant_id = :tenant", tenant=tenant)
 
 
@@ -73,7 +73,7 @@ def page(tenant: str, name: str | None, limit: int, before: tuple[datetime, str]
 
 
 def runs(ids: Sequence[str], tenant: str) -> TextClause:
-    """Every run of these evaluations, in the order in which they are begun."""
+    """Select every run of these evaluations, in the order in which they start."""
     return sql(
         """
         SELECT evaluation_id, repetition, case_number, variant_number, state, job_id, success, cause, detail, turns,
@@ -108,7 +108,7 @@ def totals(ids: Sequence[str], tenant: str) -> TextClause:
 
 
 def cancel(id: str, tenant: str) -> TextClause:
-    """Begin no further run; a row when that changed anything. It waits for whoever begins runs at the moment."""
+    """Start no further run; a row if that changed anything. Waits for a process that is starting runs."""
     return sql(
         """
         UPDATE evaluations SET state = 'cancelled'
@@ -133,7 +133,7 @@ def wait_for(id: str, tenant: str) -> TextClause:
 
 
 def resume(id: str, tenant: str, budget: Mapping[str, Any] | None) -> TextClause:
-    """Go on with an evaluation that was cancelled or whose budget was spent; a row when there was one to go on with.
+    """Resume an evaluation that was cancelled or whose budget was spent; a row if it could be resumed.
 
     In the transaction of ``wait_for``.
     """
@@ -192,7 +192,7 @@ def suite_of(id: str) -> TextClause:
 
 
 def lock(id: str) -> TextClause:
-    """The evaluation, locked; no row when another process has it, or when nothing is left to do."""
+    """Select the evaluation, locked; no row when another process has it, or when it is finished."""
     return sql(
         """
         SELECT id, tenant_id, name, state, suite, variants, budget, concurrency, priority, actor, request_id, grows
@@ -203,7 +203,7 @@ def lock(id: str) -> TextClause:
 
 
 def ended_runs(id: str, limit: int) -> TextClause:
-    """Runs whose job has ended, or is not there any more (``job_state`` null), with what they took."""
+    """Select runs whose job has ended, or was deleted (``job_state`` null), with their usage."""
     return sql(
         """
         SELECT r.repetition, r.case_number, r.variant_number, r.job_id, j.kind, j.state AS job_state, j.result,
@@ -221,7 +221,7 @@ def ended_runs(id: str, limit: int) -> TextClause:
 
 
 def end_run(id: str, run: Row, outcome: Mapping[str, Any]) -> TextClause:
-    """Write what came of a run."""
+    """Store a run's outcome."""
     return sql(
         """
         UPDATE evaluation_runs SET state = 'finished', success = :success, cause = :cause, detail = :detail,
@@ -236,7 +236,7 @@ def end_run(id: str, run: Row, outcome: Mapping[str, Any]) -> TextClause:
 
 
 def standing(id: str) -> TextClause:
-    """How many runs are ``pending`` and ``running``, and what those that have ended took."""
+    """Select how many runs are ``pending`` and ``running``, and the usage of those that have ended."""
     return sql(
         """
         SELECT count(*) FILTER (WHERE state = 'pending') AS pending,
@@ -250,7 +250,7 @@ def standing(id: str) -> TextClause:
 
 
 def pending_runs(id: str, limit: int) -> TextClause:
-    """The next ones: all cases and variants of one repetition before the next repetition."""
+    """Select the next runs: all cases and variants of one repetition before the next repetition."""
     return sql(
         """
         SELECT repetition, case_number, variant_number FROM evaluation_runs
@@ -291,5 +291,5 @@ def set_state(id: str, state: str) -> TextClause:
 
 
 def close(id: str) -> TextClause:
-    """Nothing is left to do."""
+    """Close the evaluation, which is finished."""
     return sql("UPDATE evaluations SET open = false, finished_at = clock_timestamp() WHERE id = :id", id=id)

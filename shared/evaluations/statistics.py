@@ -11,7 +11,7 @@ Interval = tuple[float, float]
 
 
 def wilson(successes: int, runs: int, confidence: float = 0.95) -> Interval:
-    """The score interval of a share; (0, 1) without any run.
+    """Return the score interval of a share; (0, 1) without any run.
 
     E. B. Wilson, "Probable inference, the law of succession, and statistical inference", JASA 22 (1927), 209-212.
     """
@@ -27,7 +27,7 @@ def wilson(successes: int, runs: int, confidence: float = 0.95) -> Interval:
 
 
 def mcnemar(only_a: int, only_b: int) -> float:
-    """The exact two-sided p of paired outcomes, from the pairs that only ``a`` or only ``b`` has won.
+    """Return the exact two-sided p of paired outcomes, from the pairs that only ``a`` or only ``b`` has won.
 
     Q. McNemar, "Note on the sampling error of the difference between correlated proportions", Psychometrika 12 (1947),
     153-157, with the binomial distribution instead of its approximation.
@@ -41,7 +41,7 @@ def mcnemar(only_a: int, only_b: int) -> float:
 
 
 def sign_flip(differences: Sequence[int]) -> float:
-    """The exact two-sided p of differences that are as likely to have the other sign: one for each independent pair.
+    """Return the exact two-sided p of differences that are as likely to have the other sign: one per independent pair.
 
     Fisher's randomisation test (R. A. Fisher, "The Design of Experiments", 1935, section 21). The sums over all signs
     are counted by adding one difference after the other. With differences of -1, 0 and 1 it is McNemar's exact test.
@@ -63,7 +63,7 @@ def sign_flip(differences: Sequence[int]) -> float:
 
 
 def bootstrap(differences: Sequence[float], confidence: float = 0.95, resamples: int = 1000) -> Interval:
-    """The percentile interval of the mean of differences, one for each case; the same for the same differences.
+    """Return the percentile interval of the mean of differences, one per case; deterministic.
 
     B. Efron, "Bootstrap methods: another look at the jackknife", Annals of Statistics 7 (1979), 1-26.
     """

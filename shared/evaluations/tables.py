@@ -1,4 +1,4 @@
-"""The tables of evaluations: what is to be run, and each run with what came of it."""
+"""The tables of evaluations: planned runs and their outcomes."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ shadows = Table(
     Column("state", Text, nullable=False, server_default="running"),
     Column(
         "seen_at", DateTime(timezone=True), nullable=False, server_default=_NOW
-    ),  # jobs up to this one were looked at
+    ),  # jobs up to this one were inspected
     Column("seen_id", Text, nullable=False, server_default=""),
     Column("waiting", JSONB, nullable=False, server_default="[]"),  # chosen jobs that have not ended
     Column("passed_over", JSONB, nullable=False, server_default="{}"),  # chosen jobs without a case, by cause

@@ -70,9 +70,9 @@ class Batch:
     def run(
         self, calls: Sequence[Call], atomic: bool = False, earlier: Sequence[CallOutcome] = ()
     ) -> list[CallOutcome]:
-        """Run the calls in order; a failed one changes nothing and the rest goes on, unless the batch is atomic.
+        """Run the calls in order; a failed one changes nothing and the rest continues, unless the batch is atomic.
 
-        ``earlier`` are the outcomes of earlier attempts at the same message: what they did is not done twice.
+        ``earlier`` are the outcomes of earlier attempts at the same message: what they did is not repeated.
         """
         mark, applied, undone = self.draft.mark(), list(self._applied), list(self._undone)
         steps, moves = list(self._steps), list(self.moves)
@@ -146,12 +146,12 @@ class Batch:
         try:
             self.draft.apply(operations)
         except DoesNotApply as refused:
-            raise CallFailed(f"Later changes stand in the way: {refused}") from None
+            raise CallFailed(f"Later changes conflict with it: {refused}") from None
         self.moves.append(Move(entry.seq, undone))
 
 
 def _repeated(draft: Draft, call: Call, done_before: MutableSequence[CallOutcome]) -> CallOutcome | None:
-    """The earlier outcome of an equal call, which no later call gets again; None when the call has to run.
+    """Return the earlier outcome of an equal call, at most once; None when the call has to run.
 
     A retry often sends again what its first attempt had done.
     """
@@ -166,7 +166,7 @@ def _repeated(draft: Draft, call: Call, done_before: MutableSequence[CallOutcome
 
 
 def _stands(draft: Draft, earlier: CallOutcome) -> bool:
-    """Whether the effect of the call is still there."""
+    """Return whether the call's effect is still in the draft."""
     there = {
         "addNode": earlier.node_id in draft.nodes,
         "createGroup": earlier.group_id in draft.nodes,

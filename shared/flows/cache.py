@@ -18,7 +18,7 @@ class DocumentCache:
         self._lock = threading.Lock()
 
     def find(self, flow_id: str, version: int) -> tuple[int, Document] | None:
-        """The document at that version or an earlier one, with its version."""
+        """Return the document at that version or an earlier one, with its version."""
         with self._lock:
             known = self._known.get(flow_id)
             if known is None or known[0] > version:

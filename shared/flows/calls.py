@@ -17,7 +17,7 @@ class Call:
 
 @dataclass(frozen=True)
 class CallOutcome:
-    """What one call did; ``error`` is None when it worked."""
+    """The outcome of one call; ``error`` is None if it succeeded."""
 
     call: Call
     error: str | None = None
@@ -35,7 +35,7 @@ class CallOutcome:
         return self.error is None
 
     def contract(self) -> Execution:
-        """The outcome as a client sees it."""
+        """Return the outcome in the form of the API."""
         return Execution(
             success=self.success,
             node_id=self.node_id,

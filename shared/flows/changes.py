@@ -1,4 +1,4 @@
-"""What has changed in a flow since somebody read it: for those whose edit comes too late."""
+"""The changes to a flow since a client read it, for edits that come too late."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NAMED = 5  #: in words
 
 
 def stale_edit(connection: Connection, flow: FlowKey, since: int | None, current: int) -> PreconditionFailed:
-    """The refusal of an edit of an older version; ``changed`` lists what is different now, null when it is unknown."""
+    """Return the refusal of an edit of an older version; ``changed`` lists the differences, null when unknown."""
     changed = None if since is None else _changed(connection, flow, since, current)
     what = "" if not changed else f" Since version {since}: {_in_words(changed)}."
     return PreconditionFailed(
@@ -32,7 +32,7 @@ def stale_edit(connection: Connection, flow: FlowKey, since: int | None, current
 
 
 def version_in(tags: str) -> int | None:
-    """The version that an ``If-Match`` header names; None when it names no single one."""
+    """Return the version in an ``If-Match`` header; None unless it names exactly one."""
     match = re.fullmatch(r'\s*(?:W/)?"v(\d{1,18})"\s*', tags)
     return int(match[1]) if match else None
 

@@ -24,19 +24,19 @@ _EXTENTS = frozenset(["circle", "ellipse", "closest-side", "closest-corner", "fa
 
 
 def is_color(text: str) -> bool:
-    """Whether the text is one CSS colour: a name, hex, or a colour function."""
+    """Return whether the text is one CSS color: a name, hex, or a color function."""
     token = _token(text)
     return token is not None and _is_color(token)
 
 
 def is_paint(text: str) -> bool:
-    """Whether the text is a colour or a gradient."""
+    """Return whether the text is a color or a gradient."""
     token = _token(text)
     return token is not None and (_is_color(token) or _is_gradient(token))
 
 
 def _token(text: str) -> Token | None:
-    """The only component of the text; None when there are more, or what a CSS parser would have to repair."""
+    """Return the text's only component; None when there are more, or when a CSS parser would have to repair it."""
     if len(text) > MAX_LENGTH or not text.isascii() or "\\" in text or "/*" in text:
         return None
     if text.count("(") != text.count(")"):
@@ -72,7 +72,7 @@ def _is_mixing_space(part: Part) -> bool:
 
 
 def _without_share(part: Part) -> Part:
-    """A colour of a mix without its percentage, which may stand on either side."""
+    """Return a mix's color without its percentage, which may be on either side."""
     return [token for token in part if token.type != "percentage"]
 
 
@@ -94,7 +94,7 @@ def _is_gradient(token: Token) -> bool:
 
 
 def _is_stop(part: Part, units: frozenset[str]) -> bool:
-    """A colour, perhaps with one or two places along the line."""
+    """Return whether the part is a color with up to two positions along the line."""
     return _is_color(part[0]) and _are_places(part[1:], units, 2)
 
 
@@ -109,7 +109,7 @@ def _is_place(token: Token, units: frozenset[str]) -> bool:
 
 
 def _is_shape(part: Part, form: str) -> bool:
-    """The first argument of a gradient: a direction, a shape, a centre."""
+    """Return whether the part is the first argument of a gradient: a direction, a shape, a center."""
     words = [_word(token) for token in part]
     if form == "linear":
         if words[0] == "to":
@@ -137,7 +137,7 @@ def _word(token: Token) -> str | None:
 
 
 def _parts(function: Token) -> list[Part]:
-    """The arguments between the commas, without white space."""
+    """Return the arguments between the commas, without white space."""
     parts: list[Part] = [[]]
     for argument in function.arguments:
         if argument == ",":

@@ -38,7 +38,7 @@ _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 _NOT_PLAIN = re.compile(r"[^a-z0-9]+")
 _NOT_WORD = re.compile(r"[\W_]+")
 
-#: Keys and members with this prefix never come from a client's tool call; they hold what has no id of its own.
+#: Keys and members with this prefix never come from a client's tool call; they hold elements without an id.
 _FOREIGN = "\x00"
 
 
@@ -57,22 +57,22 @@ class Document:
         return self.edges if kind is Kind.EDGE else self.settings
 
     def listed(self, kind: Kind) -> list[Json]:
-        """The bodies of a kind, in order."""
+        """Return the bodies of a kind, in order."""
         return [item.body for item in sorted(self.table(kind).values(), key=attrgetter("rank"))]
 
 
 def document_of(nodes: Sequence[JsonValue], edges: Sequence[JsonValue], settings: Table | None = None) -> Document:
-    """A document of the given lists, kept as they are; tools cannot reach what has no id of its own."""
+    """Return a document of the given lists, unchanged; tools cannot reach elements without an id."""
     return Document(_keyed(nodes, 0), _keyed(edges, len(nodes)), settings or {}, len(nodes) + len(edges))
 
 
 def shown(document: Document, kind: Kind) -> list[JsonValue]:
-    """The elements of a kind as a client sees them."""
+    """Return the elements of a kind in the form of the API."""
     return [body.get(_FOREIGN, body) for body in document.listed(kind)]
 
 
 def resembles(document: Document, other: Document) -> bool:
-    """Whether both show the same to a client."""
+    """Return whether both documents look the same to a client."""
     return all(shown(document, kind) == shown(other, kind) for kind in (Kind.NODE, Kind.EDGE)) and {
         key: item.body for key, item in document.settings.items()
     } == {key: item.body for key, item in other.settings.items()}
@@ -90,7 +90,7 @@ def _keyed(values: Sequence[JsonValue], first_rank: int) -> dict[str, Item]:
 
 
 def label_of(body: Mapping[str, JsonValue]) -> str:
-    """The label of a node or an edge; empty when it has none."""
+    """Return the label of a node or an edge; empty without one."""
     return text_in(body.get("data"), "label") or ""
 
 
@@ -104,13 +104,13 @@ def text_in(value: JsonValue, name: str) -> str | None:
 
 
 def text_of(body: Mapping[str, JsonValue], name: str) -> str:
-    """A member that should be a string; empty when it is not."""
+    """Return a member that should be a string; empty when it is not."""
     value = body.get(name)
     return value if isinstance(value, str) else ""
 
 
 def position_of(body: Mapping[str, JsonValue]) -> tuple[float, float]:
-    """A node's position; 0, 0 when it has none."""
+    """Return a node's position; 0, 0 without one."""
     position = body.get("position")
     if not isinstance(position, dict):
         return 0, 0

@@ -34,7 +34,7 @@ Box = tuple[float, float, float, float]
 
 
 class Index:
-    """Which elements of one table mention a name; built when first asked, then kept up to date."""
+    """Index of the elements of one table that mention a name; built on first use, then kept up to date."""
 
     def __init__(self, names_of: Callable[[Json], Iterable[str]]) -> None:
         self._names_of = names_of
@@ -100,11 +100,11 @@ class Draft:
         self._outgoing = Index(lambda body: (text_of(body, "source"),))
 
     def incident(self, node: str) -> list[str]:
-        """The ids of the edges at a node."""
+        """Return the ids of the edges at a node."""
         return self._incident.keys(node, self.edges)
 
     def children(self, node: str) -> list[str]:
-        """Where the edges out of a node lead, existing nodes only."""
+        """Return the targets of a node's outgoing edges, existing nodes only."""
         targets = (text_of(self.edges[key].body, "target") for key in self._outgoing.keys(node, self.edges))
         return [target for target in targets if target in self.nodes]
 
@@ -112,7 +112,7 @@ class Draft:
         return self._labelled.keys(label, self.nodes)
 
     def members(self, group: str) -> list[str]:
-        """The nodes right inside a group."""
+        """Return the nodes directly inside a group."""
         return [key for key in self.attached(group) if group_of(self.nodes[key].body) == group]
 
     def attached(self, node: str) -> list[str]:
@@ -181,7 +181,7 @@ class Draft:
             self._put(operation.kind, operation.key, after.table(operation.kind).get(operation.key))
 
     def mark(self) -> int:
-        """A position in the journal that ``roll_back`` can return to."""
+        """Return a position in the journal that ``roll_back`` can return to."""
         return len(self._journal)
 
     def added_edges(self, mark: int) -> list[str]:
@@ -217,11 +217,11 @@ class Draft:
             self._put(entry.kind, entry.key, entry.after)
 
     def document(self) -> Document:
-        """The draft as it is now, as a document of its own."""
+        """Return the draft's current state as a separate document."""
         return Document(dict(self.nodes), dict(self.edges), dict(self.settings), self._top)
 
     def operations(self) -> tuple[list[Operation], list[Operation]]:
-        """What the draft changed altogether, and what takes exactly that back."""
+        """Return all changes of the draft, and the operations that exactly revert them."""
         now = Document(self.nodes, self.edges, self.settings, self._top)
         return difference(self.base, now, self._touched), difference(now, self.base, self._touched)
 

@@ -32,7 +32,7 @@ class Edited:
 
 
 def batch_on(store: FlowStore, connection: Connection, flow: Flow, calls: Sequence[Call]) -> Batch:
-    """A batch at the flow's version, with as much of the history as the calls can reach."""
+    """Return a batch at the flow's version, with as much of the history as the calls can reach."""
     steps = sum(call.name in HISTORY_CALLS for call in calls)
     return Batch(flow.document, store.history(connection, flow.key, steps))
 
@@ -74,7 +74,7 @@ def _only_rank(operation: Operation) -> bool:
 
 
 def net(moves: Sequence[Move]) -> list[Move]:
-    """The moves without those that cancel each other."""
+    """Return the moves without those that cancel each other."""
     left: list[Move] = []
     for move in moves:
         if left and left[-1].seq == move.seq and left[-1].undone is not move.undone:
@@ -87,7 +87,7 @@ def net(moves: Sequence[Move]) -> list[Move]:
 def replacement(
     before: Document, after: Document, summary: str, *, name: str | None = None, join: bool = False, page: bool = False
 ) -> Edit:
-    """The edit that replaces a document by another; equal elements are not touched. ``page``: see ``Edit``."""
+    """Return the edit that replaces a document by another; equal elements are not touched. ``page``: see ``Edit``."""
     if resembles(before, after):
         return Edit((), (), summary, name=name)
     aligned = _aligned(before, _released(before, after))
@@ -97,12 +97,12 @@ def replacement(
 
 
 def restoration(before: Document, after: Document, summary: str) -> Edit:
-    """The edit that leads back to an earlier document of the same flow."""
+    """Return the edit that leads back to an earlier document of the same flow."""
     return Edit(difference(before, after), difference(after, before), summary)
 
 
 def is_drag(calls: Sequence[Call]) -> bool:
-    """Whether the calls may be steps of dragging a node."""
+    """Return whether the calls may be steps of dragging a node."""
     return bool(calls) and all(call.name == "updateNode" for call in calls)
 
 
@@ -112,7 +112,7 @@ def summary_of(calls: Sequence[Call]) -> str:
 
 
 def _aligned(before: Document, after: Document) -> Document:
-    """The new document with the old ranks wherever the order of what stayed is the same."""
+    """Return the new document with the old ranks where the order of the kept elements is unchanged."""
     if not all(_order_kept(before, after, kind) for kind in (Kind.NODE, Kind.EDGE)):
         shift = before.top
         nodes, edges = (
@@ -146,7 +146,7 @@ def _released(before: Document, after: Document) -> Document:
 
 
 def _order_kept(before: Document, after: Document, kind: Kind) -> bool:
-    """Whether the old elements are in their old order, and before the new ones."""
+    """Return whether the old elements are in their old order, and before the new ones."""
     ranks = [known.rank if (known := before.table(kind).get(key)) else None for key in after.table(kind)]
     old = [rank for rank in ranks if rank is not None]
     return old == sorted(old) and None not in ranks[: len(old)]

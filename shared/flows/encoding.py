@@ -17,7 +17,7 @@ _WORTH_IT = 2_000
 
 
 def encode_operations(operations: Iterable[Operation]) -> bytes:
-    """Raises: InvalidRequest for what cannot be kept as JSON."""
+    """Encode the operations. Raises: InvalidRequest for values that JSON cannot hold."""
     return _pack(to_json(operations))
 
 
@@ -26,7 +26,7 @@ def decode_operations(stored: bytes) -> tuple[Operation, ...]:
 
 
 def encode_document(document: Document) -> bytes:
-    """Raises: InvalidRequest for what cannot be kept as JSON."""
+    """Encode the document. Raises: InvalidRequest for values that JSON cannot hold."""
     tables = {kind.value: [(key, i.rank, i.body) for key, i in document.table(kind).items()] for kind in Kind}
     return _pack({"top": document.top, **tables})
 

@@ -23,7 +23,7 @@ def too_large(nodes: int, edges: int) -> FlowTooLarge:
 
 
 class UndoConflict(Conflict):
-    """The elements of a change have been changed again by somebody else."""
+    """Another author has changed the elements of the change set in the meantime."""
 
     code, title, status = "undo_conflict", "Undo conflict", 409
     cause = "A later change touched the same elements."

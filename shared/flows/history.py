@@ -23,11 +23,11 @@ _SUMMARY = 300
 
 @dataclass(frozen=True)
 class Edit:
-    """What a change set does, and how it goes into the history.
+    """A change set, and how it enters the history.
 
-    A drag of the nodes that were dragged a moment ago, and whatever is to ``join``, becomes part of the last entry.
-    So does what React Flow writes for itself, which cuts nothing that could be redone. A ``page`` that saves whole
-    documents also places what others have just made, undone or redone: that is no step of its own either.
+    A drag of nodes that were dragged a moment ago, and an edit that is to ``join``, become part of the last entry.
+    So does what React Flow writes for itself, which never cuts the redo list. A ``page`` that saves whole
+    documents also positions what others have just made, undone or redone: that is not a separate step either.
     """
 
     forward: Sequence[Operation]
@@ -41,7 +41,7 @@ class Edit:
 
     @property
     def places(self) -> bool:
-        """Whether a page saved where elements stand, and nothing else that matters."""
+        """Return whether a page saved only the positions of elements, and no other change that matters."""
         return self.page and self.weight is Weight.PLACEMENT
 
 
@@ -86,7 +86,7 @@ def change(store: FlowStore, connection: Connection, flow: Flow, author: Author,
 
 
 def undo(store: FlowStore, connection: Connection, flow: Flow, author: Author, scope: Scope = "all") -> Flow | None:
-    """Undo the last change set, or the author's own last one; None when there is none.
+    """Undo the last change set, or the author's own last one; None without any.
 
     Raises: UndoConflict.
     """
@@ -103,7 +103,7 @@ def redo(store: FlowStore, connection: Connection, flow: Flow, author: Author, s
 def walk(
     store: FlowStore, connection: Connection, flow: Flow, author: Author, scope: Scope, kind: Literal["undo", "redo"]
 ) -> Step | None:
-    """One undo or redo, with what it was of; None when there is nothing. Raises: UndoConflict."""
+    """Make one undo or redo and return it with its change set; None when the history has none. Raises: UndoConflict."""
     actor = author.actor if scope == "mine" else None
     newest = statements.applied if kind == "undo" else statements.undone
     row = connection.execute(newest(flow.key, 1, actor)).mappings().one_or_none()
@@ -122,17 +122,17 @@ def walk(
 
 
 def storable(summary: str) -> str:
-    """The summary without what Postgres cannot store, and not too long."""
+    """Return the summary without what Postgres cannot store, and cut to its maximum length."""
     return summary.replace("\x00", "").encode("utf-8", "replace").decode()[:_SUMMARY]
 
 
 def _check(
     document: Document, wanted: Sequence[Operation], made: Sequence[Operation], *, alone: bool, placed: bool
 ) -> None:
-    """Raises: UndoConflict when somebody else's later work would be lost, or left without its ends.
+    """Raise UndoConflict when another author's later work would be lost, or left without its ends.
 
-    Without later work in between (not ``alone``) the step leads to a state that was there before, whatever it holds;
-    a page may have placed the nodes anew since, though.
+    Without later work in between (not ``alone``) the step leads to an earlier state, whatever it holds;
+    a page may have repositioned the nodes since, though.
     """
     in_the_way: list[Element] = conflicts(document, made, placed=placed)
     if not in_the_way:
@@ -171,14 +171,14 @@ def _last(connection: Connection, flow: Flow) -> RowMapping | None:
 
 
 def _keeps_redo_tail(connection: Connection, flow: Flow, edit: Edit) -> bool:
-    """Whether what was undone can still be redone after the edit, because it changes nothing that matters to that."""
+    """Return whether undone steps can still be redone after the edit, because it changes nothing they depend on."""
     if edit.weight is Weight.RUNTIME:
         return True
     return edit.places and connection.execute(statements.undone(flow.key, 1)).first() is not None
 
 
 def _settles(connection: Connection, flow: Flow, edit: Edit, last: RowMapping) -> bool:
-    """Whether a page only places what was made, undone or redone a moment ago."""
+    """Return whether a page only positions what was made, undone or redone a moment ago."""
     if not edit.places:
         return False
     if connection.execute(statements.edited_lately(flow.key, flow.version)).scalar_one():
@@ -188,7 +188,7 @@ def _settles(connection: Connection, flow: Flow, edit: Edit, last: RowMapping) -
 
 
 def _only_moves(operations: Sequence[Operation]) -> bool:
-    """Whether nodes are moved, and nothing else is changed that anybody would undo."""
+    """Return whether nodes are moved, and nothing else is changed that an author would undo."""
     moved = {"position", *runtime_members(Kind.NODE)}
     return bool(_moved(operations)) and all(
         isinstance(operation, Update)

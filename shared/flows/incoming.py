@@ -25,11 +25,11 @@ _NAME = 200  #: characters
 def read_document(
     checked: FlowCreate | FlowSave, given: Mapping[str, JsonValue], kept_settings: Mapping[str, Item]
 ) -> Document:
-    """The document of a request that fits; ``given`` is the same as it was sent.
+    """Return the document of a valid request; ``given`` is the request as it was sent.
 
     Settings that it does not give stay ``kept_settings``.
 
-    Raises: InvalidRequest for duplicate ids and for colours that are not valid.
+    Raises: InvalidRequest for duplicate ids and for invalid colors.
     """
     nodes = [_completed(cast("Json", node)) for node in cast("list[JsonValue]", given.get("nodes", []))]
     edges = cast("list[JsonValue]", given.get("edges", []))
@@ -75,7 +75,7 @@ def import_document(form: str, text: str) -> tuple[str | None, Document, list[Im
 
 
 def _completed(node: Json) -> JsonValue:
-    """A node with the members that every node has; what is there stays word for word."""
+    """Return a node with the members that every node has; existing ones stay unchanged."""
     missing: Json = {}
     if "type" not in node:
         missing["type"] = "default"

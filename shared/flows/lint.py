@@ -96,7 +96,7 @@ def _hidden(document: Document) -> Iterator[Finding]:
 
 
 def successors(document: Document) -> dict[str, list[str]]:
-    """Where the edges lead, between existing nodes only."""
+    """Return each node's successors, existing nodes only."""
     out: dict[str, list[str]] = {key: [] for key in document.nodes}
     for item in document.edges.values():
         source, target = text_of(item.body, "source"), text_of(item.body, "target")
@@ -106,7 +106,7 @@ def successors(document: Document) -> dict[str, list[str]]:
 
 
 def cycles(out: Mapping[str, Sequence[str]]) -> list[list[str]]:
-    """The components that hold a cycle, self-loops included."""
+    """Return the components that hold a cycle, self-loops included."""
     return [part for part in components(out) if len(part) > 1 or part[0] in out[part[0]]]
 
 

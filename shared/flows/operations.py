@@ -46,7 +46,7 @@ class DoesNotApply(Exception):
 
 
 def difference(before: Document, after: Document, among: Iterable[Element] | None = None) -> list[Operation]:
-    """The operations that turn one document into the other; ``among`` names all elements that may differ."""
+    """Return the operations that turn one document into the other; ``among`` names all elements that may differ."""
     elements = among if among is not None else _elements(before, after)
     changes = (
         operation_between(kind, key, before.table(kind).get(key), after.table(kind).get(key))
@@ -56,7 +56,7 @@ def difference(before: Document, after: Document, among: Iterable[Element] | Non
 
 
 def operation_between(kind: Kind, key: str, before: Item | None, after: Item | None) -> Operation | None:
-    """The operation between two states of one element; None when they are equal."""
+    """Return the operation between two states of one element; None when they are equal."""
     if after is None:
         return None if before is None else Remove(kind, key)
     if before is None:
@@ -68,9 +68,9 @@ def operation_between(kind: Kind, key: str, before: Item | None, after: Item | N
 
 
 def apply(document: Document, operations: Iterable[Operation]) -> Document:
-    """The document after the operations; runtime members of an element that is gone are gone with it.
+    """Return the document after the operations; an element's runtime members are removed with it.
 
-    Raises: DoesNotApply; the document itself is never touched.
+    Raises: DoesNotApply; the document itself is never modified.
     """
     tables: dict[Kind, dict[str, Item]] = {}
     top = document.top
@@ -91,9 +91,9 @@ def apply(document: Document, operations: Iterable[Operation]) -> Document:
 
 
 def conflicts(document: Document, done: Sequence[Operation], *, placed: bool = True) -> list[Element]:
-    """The elements that are no longer as the operations left them, but for what React Flow keeps for itself.
+    """Return the elements that have changed since the operations, except for React Flow's own members.
 
-    Without ``placed``, they may also stand elsewhere and look different.
+    Without ``placed``, changes of position and look are ignored too.
     """
     ignored = runtime_members if placed else placing_members
     return [
@@ -102,7 +102,7 @@ def conflicts(document: Document, done: Sequence[Operation], *, placed: bool = T
 
 
 def weight(operations: Iterable[Operation], after: Document) -> Weight:
-    """The weight of the operations, which led to the document ``after``."""
+    """Return the weight of the operations, which led to the document ``after``."""
     return max((_weight(operation, after) for operation in operations), default=Weight.RUNTIME)
 
 
@@ -154,7 +154,7 @@ _ABSENT = object()
 
 
 def _has_member(body: Mapping[str, JsonValue], name: str, value: JsonValue) -> bool:
-    """Whether the member is there with that very value; ``1`` and ``True`` are not the same."""
+    """Return whether the member has exactly that value; ``1`` and ``True`` are not the same."""
     own = body.get(name, cast(JsonValue, _ABSENT))
     return own is value or (own == value and _types(own) == _types(value))
 
@@ -179,12 +179,12 @@ def _sorted(elements: Iterable[Element]) -> list[Element]:
 
 
 def to_json(operations: Iterable[Operation]) -> list[JsonValue]:
-    """The operations as they are stored and sent."""
+    """Return the operations as they are stored and sent."""
     return [_json(operation) for operation in operations]
 
 
 def to_contract(operations: Iterable[Operation]) -> list[contract.Operation]:
-    """The operations as a client sees them."""
+    """Return the operations in the form of the API."""
     return [contract.Operation.model_validate(entry) for entry in to_json(operations)]
 
 
@@ -200,7 +200,7 @@ def _json(operation: Operation) -> JsonValue:
 
 
 def from_json(stored: Iterable[JsonValue]) -> list[Operation]:
-    """The reverse of ``to_json``, for what this module wrote itself."""
+    """Return the operations of ``to_json``."""
     return [_operation(cast("Json", entry)) for entry in stored]
 
 

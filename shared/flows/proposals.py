@@ -1,4 +1,4 @@
-"""Proposals: what an edit would do, kept until somebody applies or discards it."""
+"""Proposals: the effect of an edit, kept until it is applied or discarded."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def propose(
 
 
 def find(connection: Connection, flow: Flow, proposal_id: str) -> RowMapping:
-    """Raises: NotFound."""
+    """Return a proposal. Raises: NotFound."""
     row = connection.execute(statements.proposal(flow.key, proposal_id)).mappings().one_or_none()
     if row is None:
         raise NotFound("There is no such proposal.")
@@ -76,7 +76,7 @@ def accept(
 
 
 def discard(connection: Connection, flow: Flow, proposal_id: str) -> None:
-    """Raises: NotFound, ProposalClosed."""
+    """Discard a proposal. Raises: NotFound, ProposalClosed."""
     _open(connection, flow, proposal_id)
     connection.execute(statements.decide(flow.key, proposal_id, "discarded"))
 
@@ -89,7 +89,10 @@ def _open(connection: Connection, flow: Flow, proposal_id: str) -> RowMapping:
 
 
 def _chosen(document: Document, forward: Sequence[Operation], chosen: Sequence[int]) -> tuple[Operation, ...]:
-    """Raises: InvalidRequest for a place that is not there, or an edge without both of its nodes."""
+    """Return the accepted operations.
+
+    Raises: InvalidRequest for a number out of range, or an edge without both of its nodes.
+    """
     if any(place >= len(forward) for place in chosen):
         message = f"the proposal has {len(forward)} operations, counted from 0"
         raise InvalidRequest(f"accept: {message}", [(["body", "accept"], message)])

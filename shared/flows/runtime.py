@@ -1,4 +1,4 @@
-"""Members that React Flow writes into nodes and edges while it shows them: nobody's change, so no step of a history."""
+"""Members that React Flow writes into nodes and edges while it shows them: not a step of the history."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Weight(IntEnum):
     """How much a write matters to those who undo."""
 
     RUNTIME = 0  #: nothing but what React Flow keeps for itself
-    PLACEMENT = 1  #: where elements stand and how they look
+    PLACEMENT = 1  #: positions and looks of elements
     CHANGE = 2
 
 
@@ -29,7 +29,7 @@ _RUNTIME: Mapping[Kind, frozenset[str]] = {
     Kind.EDGE: frozenset({"selected"}),
     Kind.SETTING: frozenset(),
 }  # fmt: skip
-#: Where an element stands, how it looks, and what may be done with it on the screen.
+#: Members for an element's position, look and behavior on the screen.
 _LOOKS = frozenset({"className", "deletable", "draggable", "focusable", "selectable", "style", "zIndex"})
 _PLACEMENT: Mapping[Kind, frozenset[str]] = {
     Kind.NODE: _LOOKS | {"connectable", "dragHandle", "position"},
@@ -48,12 +48,12 @@ def runtime_members(kind: Kind) -> frozenset[str]:
 
 
 def placing_members(kind: Kind) -> frozenset[str]:
-    """The same, and where an element stands and how it looks."""
+    """Return the runtime members, and those for an element's position and look."""
     return _RUNTIME[kind] | _PLACEMENT[kind]
 
 
 def weight_of(kind: Kind, changed: Collection[str], body: Mapping[str, JsonValue]) -> Weight:
-    """The weight of a write that changed these members of an element, which is now like ``body``."""
+    """Return the weight of a write that changed these members of an element, whose new content is ``body``."""
     runtime = _RUNTIME[kind] - _own_size(body)
     return max(
         (
@@ -65,7 +65,7 @@ def weight_of(kind: Kind, changed: Collection[str], body: Mapping[str, JsonValue
 
 
 def _own_size(body: Mapping[str, JsonValue]) -> frozenset[str]:
-    """The sizes that somebody gave the node, other than as measured."""
+    """Return the sizes that an author gave the node, other than the measured ones."""
     measured = body.get("measured")
     if not isinstance(measured, dict):
         return frozenset()

@@ -30,11 +30,11 @@ class FlowEditor:
         self.store = store
 
     def begin(self, tenant: str, flow_id: str, author: Author, atomic: bool = False) -> EditSession:
-        """Raises: NotFound."""
+        """Begin a session on the current version. Raises: NotFound."""
         return EditSession(self, self.current(tenant, flow_id), author, atomic)
 
     def current(self, tenant: str, flow_id: str) -> Flow:
-        """The flow as it is now. Raises: NotFound."""
+        """Return the current flow. Raises: NotFound."""
         with self._engine.connect() as connection:
             return self.store.read(connection, tenant, flow_id)
 
@@ -56,7 +56,7 @@ class EditSession:
         self._outcomes: list[list[CallOutcome]] = []
         self._ids = _RepeatableIds()
         self._rebased = False  #: the draft's operations were taken over as they are, because they undid something
-        self.flow = flow  #: the version that the draft stands on
+        self.flow = flow  #: the version that the draft is based on
         self.batch = Batch(flow.document, new_id=self._ids)
 
     def attempt(self, calls: Sequence[Call]) -> list[CallOutcome]:
@@ -70,13 +70,13 @@ class EditSession:
         return self._outcomes[-1]
 
     def catch_up(self) -> None:
-        """Stand on the current version when somebody has changed the flow meanwhile. Raises: NotFound, UndoConflict."""
+        """Rebase on the current version if the flow has changed in the meantime. Raises: NotFound, UndoConflict."""
         current = self._editor.current(self.flow.tenant, self.flow.id)
         if current.version != self.flow.version:
             self._move_to(current, lambda: self._editor.history(current.key, self._steps()))
 
     def effective(self) -> list[CallOutcome]:
-        """What counts in the end: everything that worked, and what the last attempt could not do."""
+        """Return the outcomes that count: all successes, and the failures of the last attempt."""
         worked = [
             outcome
             for outcomes in self._outcomes[:-1]
@@ -87,7 +87,7 @@ class EditSession:
         return worked + [outcome for outcome in last if not (outcome.repeated and outcome.success)]
 
     def result(self) -> Flow:
-        """The flow as it will be once the session is written."""
+        """Return the flow as the session will write it."""
         moves = len(editing.net(self.batch.moves))
         written = moves if self.batch.only_moves else int(bool(self.operations()))
         return replace(self.flow, version=self.flow.version + written, document=self.draft)
@@ -97,13 +97,13 @@ class EditSession:
         return self.batch.draft.document()
 
     def operations(self) -> list[Operation]:
-        """What the session changes altogether."""
+        """Return all operations of the session."""
         return self.batch.draft.operations()[0]
 
     def commit(self, summary: str, moved: Callable[[], Mapping[str, JsonValue]]) -> Effect:
-        """Writes the session as one change set, when it is called, on whatever version there is then.
+        """Return an effect that writes the session as one change set, on the version that is current then.
 
-        When that is a newer one than the session stands on now, ``moved`` says what of the answer is different.
+        When that is newer than the session's version, ``moved`` returns the parts of the answer that differ.
         """
 
         def write(connection: Connection) -> Mapping[str, JsonValue] | None:
@@ -117,7 +117,7 @@ class EditSession:
         return write
 
     def propose(self, summary: str) -> tuple[str, Effect]:
-        """The id of a proposal of the session, which is that of its job, and what writes it."""
+        """Return the id of a proposal of the session, which is that of its job, and the effect that writes it."""
         proposal_id, flow, forward = self._author.job or proposals.new_id(), self.flow, self.operations()
 
         def write(connection: Connection) -> None:
@@ -126,9 +126,9 @@ class EditSession:
         return proposal_id, write
 
     def _move_to(self, flow: Flow, history: Callable[[], HistoryWindow]) -> None:
-        """Stand on a newer version: the attempts run again, unless they undid something, which must stay the same.
+        """Rebase on a newer version: the attempts run again, unless they undid a step, which must stay the same.
 
-        Raises: UndoConflict when that cannot be.
+        Raises: UndoConflict when that is not possible.
         """
         self.flow = flow
         if not self.batch.moves and not self._rebased:
@@ -144,7 +144,7 @@ class EditSession:
         self._rebased = True
 
     def _steps(self) -> int:
-        """How far the attempts may go along the history."""
+        """Return how many steps of the history the attempts may use."""
         return sum(call.name in HISTORY_CALLS for calls in self._attempts for call in calls)
 
     def _start_again(self, history: HistoryWindow) -> None:

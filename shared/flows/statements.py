@@ -49,12 +49,12 @@ def one(tenant: str, flow_id: str, *, lock: bool = False, share: bool = False) -
 
 
 def elements(tenant: str, flow_id: str) -> Select[Any]:
-    """How many nodes and edges the flow has."""
+    """Select the flow's number of nodes and edges."""
     return select(flows.c.nodes_count + flows.c.edges_count).where(flows.c.id == flow_id, flows.c.tenant_id == tenant)
 
 
 def named(tenant: str, name: str) -> Select[Any]:
-    """The oldest flow of that name."""
+    """Select the oldest flow of that name."""
     of_name = select(flows).where(flows.c.tenant_id == tenant, flows.c.name == name)
     return of_name.order_by(flows.c.created_at, flows.c.id).limit(1)
 
@@ -64,7 +64,7 @@ def names_of(tenant: str, ids: Collection[str]) -> Select[str, str]:
 
 
 def name_lock(tenant: str, name: str) -> Select[Any]:
-    """Until the transaction ends, nobody else makes the tenant's flow of that name."""
+    """Lock the name, so that no other transaction creates the tenant's flow of that name."""
     return select(func.pg_advisory_xact_lock(func.hashtextextended(f"flow:{tenant}:{name}", 0)))
 
 
@@ -80,7 +80,7 @@ def create(values: dict[str, object]) -> Insert:
 
 
 def advance(flow: FlowKey, values: dict[str, object]) -> Update:
-    """A new version of the flow; the caller holds the row's lock."""
+    """Write a new version of the flow; the caller holds the row's lock."""
     return update(flows).where(_is(flow)).values(updated_at=_NOW, **values).returning(flows)
 
 
@@ -109,13 +109,13 @@ def name_version(flow: FlowKey, number: int, name: str | None) -> Update:
 
 
 def tail(flow: FlowKey, after: int, upto: int, limit: int | None = None) -> Select[Any]:
-    """The versions after one, up to another, in order."""
+    """Select the versions after one, up to another, in order."""
     rows = select(versions).where(_of(versions, flow), versions.c.version > after, versions.c.version <= upto)
     return rows.order_by(versions.c.version).limit(limit)
 
 
 def edited_lately(flow: FlowKey, upto: int) -> Select[bool]:
-    """Whether one of the newest versions is a recent edit, undo or redo, and not a saved document."""
+    """Select whether one of the newest versions is a recent edit, undo or redo, and not a saved document."""
     lately = select(versions.c.version).where(
         _of(versions, flow),
         versions.c.version.between(upto - 49, upto),
@@ -130,7 +130,7 @@ def version_of(tenant: str, flow_id: str) -> Select[int]:
 
 
 def progressed(known: Mapping[str, int | None]) -> Select[Any]:
-    """Of the flows (id to known version) those that have another one; it is null of a deleted one."""
+    """Select the flows (id to known version) whose version has changed; it is null for a deleted one."""
     ids, numbers = cast(list(known), ARRAY(Text)), cast(list(known.values()), ARRAY(BigInteger))
     given = func.unnest(ids, numbers).table_valued("id", "version", name="known").render_derived()
     flow = select(flows.c.version).where(flows.c.id == given.c.id).limit(literal_column("1")).lateral("flow")
@@ -139,7 +139,7 @@ def progressed(known: Mapping[str, int | None]) -> Select[Any]:
 
 
 def snapshot_at(flow: FlowKey, number: int) -> Select[Any]:
-    """The newest snapshot that is not newer than the version."""
+    """Select the newest snapshot that is not newer than the version."""
     rows = select(snapshots).where(_of(snapshots, flow), snapshots.c.version <= number)
     return rows.order_by(snapshots.c.version.desc()).limit(1)
 
@@ -149,7 +149,7 @@ def add_snapshot(flow: FlowKey, number: int, document: bytes) -> Insert:
 
 
 def too_old(flow: FlowKey, most_bytes: int) -> Select[Any]:
-    """The newest version such that the operations from it on have more than so many bytes."""
+    """Select the newest version from which on the operations exceed ``most_bytes``."""
     weight = func.sum(func.octet_length(versions.c.operations)).over(order_by=versions.c.version.desc())
     weighed = select(versions.c.version, weight.label("weight")).where(_of(versions, flow)).subquery()
     return select(func.coalesce(func.max(weighed.c.version), 0)).where(weighed.c.weight > most_bytes)
@@ -172,7 +172,7 @@ def forget_versions(flow: FlowKey, before: int) -> tuple[Delete, Delete]:
 
 
 def add_change_set(flow: FlowKey, values: dict[str, object]) -> Insert:
-    """A new last entry of the history."""
+    """Insert a new last entry of the history."""
     last = select(func.coalesce(func.max(change_sets.c.seq), 0) + 1).where(_of(change_sets, flow))
     return insert(change_sets).values(tenant_id=flow.tenant, flow_id=flow.id, seq=last.scalar_subquery(), **values)
 
@@ -211,7 +211,7 @@ def drop_beyond(flow: FlowKey, depth: int, most_bytes: int) -> Delete:
 
 
 def applied(flow: FlowKey, limit: int, actor: str | None = None) -> Select[Any]:
-    """The entries in effect, the newest first."""
+    """Select the entries in effect, newest first."""
     age = _NOW - change_sets.c.at
     recent, settling = age < text("interval '1 second'"), age < _SETTLING
     rows = select(change_sets, recent.label("recent"), settling.label("settling"))
@@ -222,14 +222,14 @@ def applied(flow: FlowKey, limit: int, actor: str | None = None) -> Select[Any]:
 
 
 def undone(flow: FlowKey, limit: int, actor: str | None = None) -> Select[Any]:
-    """The entries undone, the next to redo first; those that a later edit cut are for their author alone."""
+    """Select the undone entries, the next to redo first; those that a later edit cut are for their author alone."""
     rows = select(change_sets).where(_of(change_sets, flow), change_sets.c.undone_at.is_not(None))
     rows = rows.where(~change_sets.c.cut if actor is None else change_sets.c.actor == actor)
     return rows.order_by(change_sets.c.undone_at.desc()).limit(limit)
 
 
 def history(flow: FlowKey, limit: int, before: int | None = None) -> Select[Any]:
-    """The history, the newest first, without the operations."""
+    """Select the history, newest first, without the operations."""
     wanted = [column for column in change_sets.c if column.name not in ("forward", "inverse")]
     rows = select(*wanted, cast(change_sets.c.seq, Text).label("id")).where(_of(change_sets, flow))
     if before is not None:

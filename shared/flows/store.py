@@ -76,18 +76,18 @@ class Author:
 
 
 def origin_and_job(kept: str) -> tuple[str, str | None]:
-    """What an entry of the history says of where it comes from; the job may be gone meanwhile."""
+    """Return the origin of a history entry and its job, which may be deleted."""
     origin, _, job = kept.partition(":")
     return origin, job or None
 
 
 def origin_of_branch(flow_id: str, version: int) -> str:
-    """Of the first version of a flow that goes on from another's: see ``branch_source``."""
+    """Return the origin of the first version of a branch: see ``branch_source``."""
     return f"branch:{flow_id}@{version}"
 
 
 def branch_source(origin: str) -> tuple[str, int] | None:
-    """The flow and the version that one goes on from; the flow may be gone meanwhile."""
+    """Return the flow and version that a flow was branched from; the flow may be deleted."""
     kind, _, source = origin.partition(":")
     flow_id, _, version = source.rpartition("@")
     return (flow_id, int(version)) if kind == "branch" else None
@@ -121,11 +121,11 @@ class FlowStore:
         self._cache = DocumentCache()
 
     def committed(self, flow: Flow) -> None:
-        """The flow's version has been committed: the next reader may start from it."""
+        """Cache a committed version for the next reader."""
         self._cache.keep(flow.id, flow.version, flow.document)
 
     def create(self, connection: Connection, tenant: str, name: str, document: Document, author: Author) -> Flow:
-        """Raises: FlowTooLarge, InvalidRequest."""
+        """Create a flow. Raises: FlowTooLarge, InvalidRequest."""
         check_size(document)
         flow_id, written = uuid.uuid4().hex, self._offload(connection, lambda: encode_document(document))
         counts = {"nodes_count": len(document.nodes), "edges_count": len(document.edges)}
@@ -152,7 +152,7 @@ class FlowStore:
         return _flow(row, document)
 
     def read(self, connection: Connection, tenant: str, flow_id: str, expected: int | None = None) -> Flow:
-        """Raises: NotFound, PreconditionFailed."""
+        """Return the flow. Raises: NotFound, PreconditionFailed."""
         row = self._row(connection, FlowKey(tenant, flow_id), expected)
         document = self._find_document(connection, FlowKey(tenant, flow_id), row["version"])
         if document is None:  # a writer dropped the version after the row was read: keep writers out, read again
@@ -161,12 +161,12 @@ class FlowStore:
         return self._cached(_flow(row, document))
 
     def lock(self, connection: Connection, tenant: str, flow_id: str, expected: int | None = None) -> Flow:
-        """The flow, with nobody else writing it until the transaction ends. Raises: NotFound, PreconditionFailed."""
+        """Return the flow, locked for writing until the transaction ends. Raises: NotFound, PreconditionFailed."""
         row = self._row(connection, FlowKey(tenant, flow_id), expected, lock=True)
         return self._cached(_flow(row, self.document_at(connection, FlowKey(tenant, flow_id), row["version"])))
 
     def document_at(self, connection: Connection, flow: FlowKey, version: int) -> Document:
-        """Raises: NotFound when the version is not kept."""
+        """Return the document of a version. Raises: NotFound when the version is not kept."""
         document = self._find_document(connection, flow, version)
         if document is None:
             raise NotFound(f"Version {version} is not kept.")
@@ -199,7 +199,7 @@ class FlowStore:
         return apply(document, (operation for row in rows for operation in decode_operations(row.operations)))
 
     def at(self, connection: Connection, flow: Flow, version: int) -> Flow:
-        """The flow as it was. Raises: NotFound."""
+        """Return the flow at a version. Raises: NotFound."""
         row = connection.execute(statements.version(flow.key, version)).one_or_none()
         if row is None:
             raise NotFound(f"Version {version} is not there.")
@@ -207,7 +207,7 @@ class FlowStore:
         return replace(flow, version=version, document=document, updated_at=row.at)
 
     def history(self, connection: Connection, flow: FlowKey, steps: int) -> HistoryWindow:
-        """The history as far as so many undos and redos can reach."""
+        """Return as much of the history as the given number of undos and redos can reach."""
         if not steps:
             return HistoryWindow()
         applied = connection.execute(statements.applied(flow, steps)).mappings().all()
@@ -226,7 +226,7 @@ class FlowStore:
         operations: Sequence[Operation],
         name: str | None = None,
     ) -> Flow:
-        """The next version of a locked flow. Raises: FlowTooLarge, InvalidRequest."""
+        """Write the next version of a locked flow. Raises: FlowTooLarge, InvalidRequest."""
         document = apply(flow.document, operations)
         check_size(document)
         version, packed = flow.version + 1, encode_operations(operations)
@@ -275,7 +275,9 @@ class FlowStore:
     def _tail(
         self, connection: Connection, flow: Flow, version: int, document: Document, added: int
     ) -> dict[str, object]:
-        """The snapshot columns of the flow's row; a new snapshot is written when the operations since are too large."""
+        """Return the snapshot columns of the flow's row; write a new snapshot when the operations since are too
+        large.
+        """
         at, snapshot_bytes, tail_bytes = flow.tail
         tail_bytes += added
         if version - at < _SNAPSHOT_EVERY and tail_bytes <= max(_TAIL_BYTES, snapshot_bytes):
@@ -309,7 +311,7 @@ def _history_entry(row: RowMapping) -> HistoryEntry:
 
 
 def check_size(document: Document) -> None:
-    """Raises: FlowTooLarge."""
+    """Raise FlowTooLarge for a document over the limits."""
     if len(document.nodes) > MAX_NODES or len(document.edges) > MAX_EDGES:
         raise too_large(len(document.nodes), len(document.edges))
 

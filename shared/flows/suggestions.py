@@ -17,7 +17,7 @@ _CANDIDATES = 2_000  #: names compared for each
 
 
 def suggest(draft: Draft, outcomes: Sequence[CallOutcome]) -> list[CallOutcome]:
-    """The outcomes, the first failed ones with what was perhaps meant."""
+    """Return the outcomes, with suggestions for the first failed ones."""
     left = _LOOKED_UP
     answered: list[CallOutcome] = []
     for outcome in outcomes:
@@ -44,7 +44,7 @@ def _names(draft: Draft, outcome: CallOutcome) -> Iterable[str]:
 
 
 def closest(name: str, among: Iterable[str]) -> list[str]:
-    """The few names most like the given one, best first."""
+    """Return the few names most similar to the given one, best first."""
     near = {other: None for other in among if 0 < len(other) <= 100 and abs(len(other) - len(name)) <= 3}
     first = [other for other in near if other[:1].lower() == name[:1].lower()]
     candidates = (first + [other for other in near if other[:1].lower() != name[:1].lower()])[:_CANDIDATES]

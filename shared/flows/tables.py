@@ -66,7 +66,7 @@ versions = Table(
     Column("kind", Text, CheckConstraint("kind IN ('create', 'change', 'undo', 'redo')", name="kind"), nullable=False),
     Column("actor", Text, nullable=False),
     Column("origin", Text, nullable=False),
-    Column("name", Text),  # a version that somebody named is kept with a snapshot
+    Column("name", Text),  # a named version is kept with a snapshot
     _operations("operations"),  # from the version before
     _time("at"),
 )

@@ -43,7 +43,7 @@ def node_color(node: str, part: str) -> str:
 
 
 def node_size(node: str | None, part: str) -> str:
-    """The pointer of a node's own width, height or radius; of the default for None."""
+    """Return the pointer of a node's own width, height or radius; of the default for None."""
     return f"/dimensions/node/overrides/{_escaped(node)}/{part}" if node else f"/dimensions/node/default/{part}"
 
 
@@ -52,13 +52,13 @@ def spacing(axis: str) -> str:
 
 
 def of_node(node: str) -> list[str]:
-    """Every pointer that can hold a setting of one node."""
+    """Return every pointer that can hold a setting of one node."""
     colors = [node_color(node, part) for part in ("background", "border", "text")]
     return colors + [node_size(node, part) for part in ("width", "height", "borderRadius")]
 
 
 def number(settings: Table, pointer: str, otherwise: str = "") -> float:
-    """A setting that is a number: the stored one, else the one at ``otherwise``, else the default."""
+    """Return a numeric setting: the stored one, else the one at ``otherwise``, else the default."""
     for place in (pointer, otherwise):
         item = settings.get(place)
         if item is not None and isinstance(value := item.body["value"], (int, float)):
@@ -69,7 +69,7 @@ def number(settings: Table, pointer: str, otherwise: str = "") -> float:
 
 
 def color(settings: Table, pointer: str, otherwise: str = "") -> str:
-    """A setting that is a colour, looked up like ``number``."""
+    """Return a color setting, looked up like ``number``."""
     for place in (pointer, otherwise):
         item = settings.get(place)
         if item is not None and isinstance(value := item.body["value"], str):
@@ -101,14 +101,14 @@ def _pixels(value: JsonValue) -> float:
 
 
 def scaled(value: float, factor: float, within: tuple[float, float]) -> float:
-    """One step up or down: rounded to two decimals, half up, then kept within the limits."""
+    """Return the value after one step up or down: rounded to two decimals, half up, then kept within the limits."""
     stepped = math.floor(value * factor * 100 + 0.5) / 100
     kept = min(max(stepped, within[0]), within[1])
     return int(kept) if float(kept).is_integer() else kept
 
 
 def merged(settings: Table) -> Json:
-    """The whole settings as a client sees them."""
+    """Return the complete settings in the form of the API."""
     tree: Json = {"colors": {"perNode": {}}, "dimensions": {"node": {"overrides": {}}}}
     for pointer, default in DEFAULTS.items():
         _set_at(tree, pointer, default)
@@ -118,9 +118,9 @@ def merged(settings: Table) -> Json:
 
 
 def stored(given: VisualSettings) -> dict[str, Item]:
-    """What a client gave, by pointer, as far as it differs from the defaults.
+    """Return a client's settings by pointer, as far as they differ from the defaults.
 
-    Raises: InvalidRequest for a text that is no colour.
+    Raises: InvalidRequest for an invalid color.
     """
     leaves = dict(_leaves(given.model_dump(exclude_none=True), ""))
     wrong: list[tuple[list[str | int], str]] = [

@@ -35,7 +35,7 @@ class Job:
     input: Mapping[str, JsonValue]
     #: How many times a worker has begun this job, this time included: 1 in the first run.
     attempt: int
-    #: Grows with every claim. A worker writes only under the fence of its own claim, so a late write of one whose lease
+    #: Grows with every claim. A worker writes only under its own claim's fence, so a late write of one whose lease
     #: ran out is refused.
     fence: int
     #: After this moment (database clock) another worker may claim the job; the heartbeat moves it on.
@@ -54,15 +54,15 @@ class Files(Protocol):
     """The tenant's files, read and written by id."""
 
     def info(self, file_id: str) -> FileInfo:
-        """Raises: NotFound."""
+        """Return the file's metadata. Raises: NotFound."""
         ...
 
     def open(self, file_id: str) -> AbstractContextManager[BinaryIO]:
-        """A seekable stream of the content. Raises: NotFound."""
+        """Open a seekable stream of the content. Raises: NotFound."""
         ...
 
     def fetch(self, file_id: str, target: Path) -> FileInfo:
-        """The content at ``target``, for reading only: it may be the stored file itself. Raises: NotFound."""
+        """Place the content at ``target``, read-only: it may be the stored file itself. Raises: NotFound."""
         ...
 
     def save(self, name: str, content: bytes | Path | BinaryIO, media_type: str) -> FileInfo:
@@ -89,15 +89,15 @@ class Report(Protocol):
     def output(self, stream: str, text: str) -> None: ...
 
     def warn(self, text: str) -> None:
-        """A warning in the job, for a person."""
+        """Add a warning for a person to the job."""
         ...
 
     def remember(self, user: str, assistant: str, tool_calls: Sequence[Mapping[str, JsonValue]] = ()) -> None:
-        """The pair that this job adds to its conversation when it succeeds."""
+        """Set the pair that this job adds to its conversation when it succeeds."""
         ...
 
     def form(self, name: str, media_type: str, body: bytes) -> None:
-        """Another form of the result, answered at ``GET /v1/jobs/{id}/result?format=name``."""
+        """Add another form of the result, served at ``GET /v1/jobs/{id}/result?format=name``."""
         ...
 
     def effect(self, apply: Effect) -> None:
@@ -119,7 +119,7 @@ class Results(Protocol):
     def of(self, job_id: str) -> FinishedJob | None: ...
 
     def latest(self, kind: str) -> FinishedJob | None:
-        """The newest succeeded job of that kind in this job's conversation."""
+        """Return the newest succeeded job of that kind in this job's conversation."""
         ...
 
 

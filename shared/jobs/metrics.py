@@ -1,6 +1,6 @@
-"""The numbers of workers and the reconciler, by the names that the dashboards use; no tenant is ever a label.
+"""Metrics of workers and the reconciler, named as the dashboards expect; a tenant is never a label.
 
-What the record itself says (depth, age, running) is the gateway's to tell.
+The gateway reports what the database knows (depth, age, running).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ job_event_days_ahead = Gauge("job_event_days_ahead", "Days after today that have
 
 
 def watch_connections(engine: Engine, registry: CollectorRegistry = REGISTRY) -> None:
-    """Tell the connections to Postgres that this process holds; the last engine given is the one that is told."""
+    """Report this process's connections to Postgres; the last engine given is the one that is reported."""
     for known in _watched.pop(registry, ()):
         registry.unregister(known)
     collector = _Connections(engine)

@@ -1,4 +1,4 @@
-"""How a worker asks models: itself, with the providers' keys, or through the broker, without any."""
+"""How a worker calls models: itself, with the providers' keys, or through the broker, without any."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from shared.llm.prompts import PromptRegistry
 from shared.llm.settings import CallSettings, ProviderSettings
 from shared.loop import Budget
 
-#: Parameters of the calls of a reproducible job; the same seed for all, so that two such jobs are asked alike.
+#: Parameters of a reproducible job's calls; one seed for all, so that two such jobs make equal calls.
 REPRODUCIBLE: Mapping[str, JsonValue] = {"temperature": 0, "seed": 1}
 
 
@@ -33,7 +33,7 @@ def open_models(engine: Engine, redis_url: str) -> ModelAccess:
 
 @dataclass(frozen=True)
 class JobModels:
-    """Asks models itself, with the providers' keys."""
+    """Calls models itself, with the providers' keys."""
 
     layer: LlmLayer
 
@@ -51,7 +51,7 @@ class JobModels:
 
 @dataclass(frozen=True)
 class BrokeredJobModels:
-    """Asks models through the broker: this process holds no keys."""
+    """Calls models through the broker: this process holds no keys."""
 
     client: BrokerClient
     prompts: PromptRegistry
@@ -66,11 +66,11 @@ class BrokeredJobModels:
         return _counted(models, job, report, overrides), _pinned(self.prompts, overrides)
 
     def load(self, role: str) -> None:
-        """The broker has loaded what its roles need."""
+        """Do nothing: the broker has loaded what its roles need."""
 
 
 def selector_of(overrides: Mapping[str, JsonValue]) -> tuple[str, ...]:
-    """The model that the job names."""
+    """Return the model that the job names."""
     model = overrides.get("model")
     return (str(model),) if model else ()
 

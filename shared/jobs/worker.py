@@ -78,7 +78,7 @@ class Worker:
 
     @property
     def engine(self) -> Engine:
-        """The worker's connections, for what its capabilities keep in tables of their own."""
+        """The worker's connections, for capabilities with their own tables."""
         return self._stores.engine
 
     @property
@@ -148,9 +148,9 @@ class Worker:
             log.warning("notification_not_answered", kind=kind, reason=reason_of(fault))
 
     def _look_after(self) -> None:
-        """With every heartbeat."""
+        """Check for stuck jobs and advertise the worker, with every heartbeat."""
         if not self._stopping.is_set() and (stuck := self.runner.leases.stuck()):
-            # Its thread cannot be ended: the others' jobs are, then the process, and whoever started it starts another.
+            # Its thread cannot be ended: hand back the other jobs and end the process; its supervisor starts another.
             log.error("slot_not_returned", jobs=[lease.job_id for lease in stuck])
             os.kill(os.getpid(), signal.SIGTERM)
         self._advertise_now_and_then()
@@ -173,14 +173,16 @@ class Worker:
         self._advertised_at = now
 
     def _ready(self, **_: object) -> None:
-        """The worker listens from now on: advertise it first, then make the ready file."""
+        """Advertise the worker, which listens from now on, then make the ready file."""
         self._listening.set()
         with suppress(SQLAlchemyError):
             self._advertise_now_and_then()
         self._settings.say_ready()
 
     def _drain(self, **_: object) -> None:
-        """Celery waits for running jobs without end; after the grace they are another worker's."""
+        """Limit the wait for running jobs, which is unlimited in Celery; after the grace period they go to another
+        worker.
+        """
         self._stopping.set()
         if self._poller is not None:
             self._poller.stop()
@@ -226,7 +228,7 @@ def open_stores(settings: StoreSettings, connections: int) -> Stores:
 
 
 def open_worker(service: str, facts: Facts = dict) -> Worker:
-    """A worker of a service, ready for ``serve`` and ``run``."""
+    """Open a worker of a service, ready for ``serve`` and ``run``."""
     logs.configure(service)
     tracing.configure(service)
     settings, where = JobSettings(), StoreSettings()

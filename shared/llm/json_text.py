@@ -151,7 +151,7 @@ def _load(text: str) -> object:
 def _refuse_constants(text: str) -> None:
     constant = next((match[1] for match in _CONSTANTS.finditer(text) if match[1]), None)
     if constant is not None:
-        raise AnswerUnreadable(f"{constant} is no JSON")
+        raise AnswerUnreadable(f"{constant} is not JSON")
 
 
 def _refuse_halves(text: str) -> None:
@@ -219,7 +219,7 @@ def _storable(value: JsonValue) -> JsonValue:
 
 
 def _refused(constant: str) -> float:
-    raise ValueError(f"{constant} is no JSON")
+    raise ValueError(f"{constant} is not JSON")
 
 
 def _finite(digits: str) -> float:

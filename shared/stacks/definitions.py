@@ -12,13 +12,13 @@ from sqlalchemy.sql.dml import ReturningInsert
 from shared.contracts.definitions import Definition, DefinitionSet, DefinitionsVersion
 from shared.stacks.tables import stack_definitions as table
 
-#: Older versions are forgotten when a new one is kept.
+#: Older versions are deleted when a new one is stored.
 MOST_VERSIONS = 200
 EMPTY = DefinitionSet(version=0, count=0, created_at=None, yaml="", definitions=[])
 
 
 def find(tenant: str, version: int | None = None) -> Select[Any]:
-    """One version of the tenant's set, by default the newest."""
+    """Select one version of the tenant's set, by default the newest."""
     wanted = select(table).where(table.c.tenant_id == tenant)
     if version is not None:
         return wanted.where(table.c.version == version)
@@ -26,12 +26,12 @@ def find(tenant: str, version: int | None = None) -> Select[Any]:
 
 
 def newest(tenant: str) -> Select[Any]:
-    """Its number only; no row before the first."""
+    """Select the newest version's number; no row before the first."""
     return select(table.c.version).where(table.c.tenant_id == tenant).order_by(table.c.version.desc()).limit(1)
 
 
 def unknown(tenant: str, numbers: Sequence[int]) -> Select[Any]:
-    """Those of the versions that there are not."""
+    """Select the given versions that do not exist."""
     given = func.unnest(literal(list(numbers), ARRAY(Integer))).column_valued("given")
     return select(given).where(~exists().where(table.c.tenant_id == tenant, table.c.version == given))
 

@@ -33,7 +33,7 @@ class Seen:
 
 
 def record(tenant: str, job_id: str, source: str, seen: Sequence[Seen]) -> Callable[[Connection], None]:
-    """To be done with the job's completion."""
+    """Return the effect that stores the sightings, for the job's completion."""
     rows = [
         {
             "tenant_id": tenant, "job_id": job_id, "source": source, "kind": sighting.kind, "id": sighting.id,
@@ -51,7 +51,7 @@ def record(tenant: str, job_id: str, source: str, seen: Sequence[Seen]) -> Calla
 
 
 def recurring(tenant: str, at_least: int, key: tuple[str, str] | None = None) -> Select[Any]:
-    """Custom technologies that models named in at least so many jobs, most often first."""
+    """Select custom technologies that models named in at least ``at_least`` jobs, most frequent first."""
     jobs = func.count(sightings.c.job_id.distinct())
     query = (
         select(
@@ -76,7 +76,7 @@ def recurring(tenant: str, at_least: int, key: tuple[str, str] | None = None) ->
 
 
 def latest(tenant: str, keys: Sequence[tuple[str, str]]) -> Select[Any]:
-    """The newest sightings of each."""
+    """Select the newest sightings of each."""
     place = func.row_number().over(
         partition_by=(sightings.c.kind, sightings.c.id), order_by=sightings.c.created_at.desc()
     )
@@ -123,7 +123,7 @@ def view(row: RowMapping, seen: Sequence[RowMapping]) -> Proposal:
 
 
 def _patterns(shown: Sequence[Sighting]) -> list[str]:
-    """The file names that proved it in at least half of the sightings; else the most frequent one."""
+    """Return the file names that proved it in at least half of the sightings; else the most frequent one."""
     counted = Counter(
         pattern for sighting in shown for pattern in dict.fromkeys(file.pattern for file in sighting.files)
     )

@@ -18,7 +18,7 @@ Fault = tuple[list[str | int], str]
 
 
 def read_definitions(text: str) -> list[Definition]:
-    """A list of definitions, or a mapping that has one under ``definitions``. Raises: InvalidRequest."""
+    """Read a list of definitions, or a mapping that has one under ``definitions``. Raises: InvalidRequest."""
     if len(text.encode("utf-8", "replace")) > MOST_BYTES:
         raise _refused([(_LOC, f"a set of definitions may have {MOST_BYTES >> 10} kB at most")])
     _check_events(text)
@@ -44,7 +44,7 @@ def read_definitions(text: str) -> list[Definition]:
 
 
 def check_set(definitions: Sequence[Definition], lines: Sequence[int] = (), loc: Sequence[str | int] = ()) -> None:
-    """What has to hold between definitions. Raises: InvalidRequest."""
+    """Check the constraints between definitions. Raises: InvalidRequest."""
     faults: list[Fault] = []
     seen: set[tuple[str, str]] = set()
     for number, definition in enumerate(definitions):
@@ -65,18 +65,18 @@ def _wrong_pattern(pattern: str) -> str | None:
     if not pattern.strip("*?/."):
         return "fits every file and proves nothing"
     if pattern.startswith("/") or "\\" in pattern or "\0" in pattern or ".." in pattern.split("/"):
-        return "is no pattern of names inside a package, such as *.foo or conf/*.bar"
+        return "is not a pattern of names inside a package, such as *.foo or conf/*.bar"
     return None
 
 
 def written(definitions: Sequence[Definition]) -> str:
-    """As YAML, in the order and with the fields that were given."""
+    """Return the definitions as YAML, in the order and with the fields that were given."""
     items = [definition.model_dump(mode="json", exclude_defaults=True) for definition in definitions]
     return yaml.safe_dump({"definitions": items}, sort_keys=False, allow_unicode=True, width=120)
 
 
 def extended(text: str, definitions: Sequence[Definition], new: Definition) -> str:
-    """The text with one definition more: comments stay where the text can simply go on, else it is written anew."""
+    """Return the text with one more definition: comments stay where it can be appended, else the text is rewritten."""
     item = yaml.safe_dump([new.model_dump(mode="json", exclude_defaults=True)], sort_keys=False, allow_unicode=True)
     wanted = [*definitions, new]
     for indent in ("", "  "):
@@ -90,7 +90,7 @@ def extended(text: str, definitions: Sequence[Definition], new: Definition) -> s
 
 
 def _check_events(text: str) -> None:
-    """Before anything is built of it: no aliases, no tags, not deep, one document. Raises: InvalidRequest."""
+    """Refuse aliases, tags, deep nesting and several documents before anything is built. Raises: InvalidRequest."""
     depth = documents = 0
     try:
         for number, event in enumerate(yaml.parse(text, yaml.CSafeLoader)):
@@ -109,17 +109,17 @@ def _check_events(text: str) -> None:
 
 
 def _listed(value: object, node: Any) -> tuple[list[object], list[Any], list[str | int]]:  # noqa: ANN401 - a YAML node
-    """The items with their nodes, and where they stand. Raises: InvalidRequest."""
+    """Return the items with their nodes, and their location. Raises: InvalidRequest."""
     loc = list(_LOC)
     if isinstance(value, dict):
         unknown = [str(key) for key in value if key != "definitions"]
         if unknown:
-            raise _refused([(loc, f"there is no field {unknown[0]}; the list stands under definitions")])
+            raise _refused([(loc, f"there is no field {unknown[0]}; the list belongs under definitions")])
         loc.append("definitions")
         value = value.get("definitions")
         lists = [inner for _, inner in node.value]
         if len(lists) > 1:
-            raise _refused([(loc, _at(lists[1].start_mark.line + 1, "definitions stands there twice"))])
+            raise _refused([(loc, _at(lists[1].start_mark.line + 1, "definitions is given twice"))])
         node = lists[0] if lists else node
     if value is None:
         return [], [], loc
@@ -136,7 +136,7 @@ def _faults(error: ValidationError, loc: list[str | int], node: Any) -> Iterator
 
 
 def _line(node: Any, loc: Sequence[str | int]) -> int:  # noqa: ANN401
-    """The line of what is wrong, as near as the text goes."""
+    """Return the line of the error, or of the nearest node."""
     here = node
     for part in loc:
         if isinstance(here, yaml.MappingNode):

@@ -12,14 +12,14 @@ from sqlalchemy.dialects.postgresql import insert
 from shared.jobs.record.tables import job_forms, jobs
 from shared.stacks.tables import stack_results as table
 
-#: The newest of a tenant; the others are detected again when they are asked for.
+#: How many results of a tenant are kept; older ones are detected again on request.
 MOST_RESULTS = 2000
-#: One job in so many looks for what is too much.
+#: One in this many jobs deletes surplus results.
 _FORGET_EVERY = 50
 
 
 def find(tenant: str, identity: str) -> Select[Any]:
-    """The result, the warnings about its source and the form ``source``.
+    """Select the result, the warnings about its source and the form ``source``.
 
     The tenant is part of the key, so that no tenant sees another's.
     """
@@ -44,7 +44,7 @@ def find(tenant: str, identity: str) -> Select[Any]:
 
 
 def keep(tenant: str, identity: str, job_id: str, warnings: Sequence[str]) -> Callable[[Connection], None]:
-    """To be done with the job's completion."""
+    """Return the effect that stores the result, for the job's completion."""
     row = {"tenant_id": tenant, "identity": identity, "job_id": job_id, "warnings": list(warnings)}
     old = (
         select(table.c.identity)

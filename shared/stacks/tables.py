@@ -55,7 +55,7 @@ stack_sightings = Table(
     ForeignKeyConstraint(["job_id", "tenant_id"], ["jobs.id", "jobs.tenant_id"], ondelete="CASCADE"),
 )
 
-#: What a person decided about a proposal; one that nobody decided about has no row.
+#: Decisions about proposals; an undecided one has no row.
 stack_decisions = Table(
     "stack_decisions",
     metadata,

@@ -11,7 +11,7 @@ from assay.commands.endpoints import _learned
 @pytest.mark.parametrize(
     ("state", "error", "finding", "ok"),
     [
-        ("closed", None, "asked when it is needed", True),
+        ("closed", None, "called when needed", True),
         ("parked", "rate_limited", "limits our rate", False),
         ("parked", "payment_required", "refuses every call", False),
         ("refusing", "request_refused", "is called, but refuses every request: request_refused", False),

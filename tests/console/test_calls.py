@@ -60,7 +60,7 @@ def test_providers_that_are_down_are_told_by_the_trail_and_by_their_breakers(
     expect(steps).to_have_text(
         ["groq 429 rate limited", "cerebras 500 server error", re.compile("^anthropic ok .*, \\$")]
     )
-    expect(turns.nth(1).locator(".step").first).to_have_text(re.compile("^groq skipped: it asked to be left alone"))
+    expect(turns.nth(1).locator(".step").first).to_have_text(re.compile("^groq skipped: it requested a pause"))
     calls = page.get_by_label("Every model call").locator("tbody tr")
     expect(calls).to_have_count(len(_calls(console, first)))
     expect(calls.nth(1)).to_contain_text("failover rate limited")

@@ -40,7 +40,7 @@ def test_what_the_providers_did_is_in_the_exception_when_they_used_the_time_up()
 
     with pytest.raises(BudgetSpent) as spent:
         run_loop(propose, lambda proposal: Again("no"), Budget(), lambda turn: None)
-    assert (spent.value.attempts, spent.value.why) == ([attempt], " Asked: p (m): timed_out after 2.5 s.")
+    assert (spent.value.attempts, spent.value.why) == ([attempt], " Called: p (m): timed_out after 2.5 s.")
     assert (BudgetSpent("turns").attempts, BudgetSpent("turns").why) == ([], "")
 
 

@@ -19,7 +19,7 @@ from shared.llm.ledger import tokens_since
 
 _CACHE_SECONDS = 1.0
 _CACHE_SIZE = 10_000
-#: A limit of 0 means that there is none.
+#: A limit of 0 means unlimited.
 _ZERO_IS_NONE = frozenset({"running_jobs", "tokens_per_day", "requests_per_minute"})
 Limits = Mapping[str, int]
 #: Opens a connection to Postgres that sees all tenants.
@@ -35,7 +35,7 @@ class Counted:
         self._known: dict[str, tuple[int, float]] = {}
 
     async def now(self, tenant: str) -> int:
-        """As of a second ago at most; what takes long to count is counted less often. Raises: DatabaseUnavailable."""
+        """Return the count, at most a second old; slow counts are refreshed less often. Raises: DatabaseUnavailable."""
         count, until = self._known.get(tenant, (0, 0.0))
         if time.monotonic() >= until:
             began = time.monotonic()
@@ -75,7 +75,7 @@ class Quotas:
         self._tokens = Counted(read, lambda tenant: tokens_since(tenant, _midnight()))
 
     async def limits(self, tenant: str) -> Limits:
-        """As of a second ago at most; while Postgres is away, those known last."""
+        """Return the limits, at most a second old; while Postgres is unreachable, the last known ones."""
         known, until = self._limits.get(tenant, (self._defaults, 0.0))
         if time.monotonic() < until:
             return known
@@ -96,11 +96,11 @@ class Quotas:
         return self._limits.get(tenant, (self._defaults, 0.0))[0]["weight"]
 
     def forget(self, tenant: str) -> None:
-        """The tenant's limits were changed."""
+        """Drop the tenant's cached limits after a change."""
         self._limits.pop(tenant, None)
 
     async def admit_jobs(self, tenant: str, count: int) -> None:
-        """Raises: QuotaExceeded, Overloaded when too many jobs wait already."""
+        """Admit new jobs. Raises: QuotaExceeded, Overloaded when too many jobs wait already."""
         most, mine = (await self.limits(tenant))["queued_jobs"], await self._queued.now(tenant)
         if mine + count > most:
             detail = f"The tenant has {mine} queued jobs; {most} are allowed."
@@ -112,7 +112,7 @@ class Quotas:
         self._everyone.add("", count)
 
     async def admit_tokens(self, tenant: str) -> None:
-        """Raises: QuotaExceeded when the tenant's model tokens of today (UTC) are spent."""
+        """Raise QuotaExceeded when the tenant's model tokens of today (UTC) are spent."""
         most = (await self.limits(tenant))["tokens_per_day"]
         if not most:
             return
@@ -127,7 +127,7 @@ class Quotas:
             )
 
     async def admit_bytes(self, tenant: str, count: int) -> None:
-        """Raises: QuotaExceeded when the tenant would store more bytes than it may."""
+        """Raise QuotaExceeded when the tenant would store more bytes than it may."""
         most, stored = (await self.limits(tenant))["storage_bytes"], await self._stored.now(tenant)
         if stored + count > most:
             raise _full(stored, most)
@@ -144,11 +144,11 @@ class Quotas:
             raise _full(row["stored"] + int(begun), row["most"])
 
     def stored(self, tenant: str, count: int) -> None:
-        """A file was added."""
+        """Count an added file."""
         self._stored.add(tenant, count)
 
     async def view(self, tenant: str, used: Callable[[Executable], Awaitable[Mapping[str, int]]]) -> TenantLimits:
-        """All quotas with what is used of them; ``used`` executes a statement that gives one row."""
+        """Return all quotas with their use; ``used`` executes a statement that gives one row."""
         limits = await self.limits(tenant)
         used_now = await used(quotas.usage(tenant, _midnight()))
         return TenantLimits(

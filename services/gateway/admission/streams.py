@@ -15,7 +15,7 @@ _CHECK_SECONDS = 0.5
 
 
 class OpenStream:
-    """One stream; ``news`` wakes it, ``ended`` says that its key may not continue."""
+    """One stream; ``news`` wakes it, ``ended`` is set when its key is no longer valid."""
 
     def __init__(self, key_id: str, share: Share) -> None:
         self.key_id = key_id
@@ -39,7 +39,7 @@ class OpenStreams:
         self._checking: asyncio.Task[None] | None = None
 
     def open(self, key_id: str, limit: int) -> OpenStream:
-        """Raises: QuotaExceeded when the key has ``limit`` streams already."""
+        """Open a stream. Raises: QuotaExceeded when the key has ``limit`` streams already."""
         share = self._slots.of(key_id)
         if not self._slots.take(share, limit):
             detail = f"This key has {limit} event streams open, which is the most; close one."

@@ -1,4 +1,4 @@
-"""A flow that goes on from a version of another, and where it says so."""
+"""Branches: a flow that continues from a version of another, and its `branched_from`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NAME = 160  #: so much of the other's name; a name has at most 200 characters
     "/versions/{number}/branch", summary="Begin a new flow from a version", status_code=201, response_model=FlowView
 )
 async def branch_version(service: Service, id: Id, number: Version, body: BranchInput | None = None) -> Prepared:
-    """Ids stay; the first of the new flow's `versions` tells where it comes from (`branched_from`)."""
+    """Ids stay the same; the first of the new flow's `versions` names its origin (`branched_from`)."""
     flow, then = await at(service, id, number)
     author = service.author(origin_of_branch(flow.id, number))
     name = (body or BranchInput()).name or f"{flow.name[:_NAME]}, from version {number}"

@@ -27,10 +27,12 @@ router = routes("/v1/jobs", "Evaluations")
 async def get_job_case(
     service: Service, id: Id, name: Annotated[Label | None, Query(description="Else what the job was about")] = None
 ) -> Case:
-    """Its input, files by id, and its result as the expectation; nothing is stored. 409 for what makes no case."""
+    """Return the job's input, files by id, and its result as the expectation; nothing is stored. 409 if the job cannot
+    be a case.
+    """
     row = await find(service.db, id, service.caller.tenant)
     if not JobState(row["state"]).terminal:
-        raise JobNotFinished(f"The job is {row['state']}; a case is made of what came of it.")
+        raise JobNotFinished(f"The job is {row['state']}; a case needs its outcome.")
     job = {**row, "input": await _read(row["input"]), "result": await _read(row["result"])}
     rules = case_rules(job["kind"])
     edited = rules.flow_before(job)

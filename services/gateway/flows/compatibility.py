@@ -54,7 +54,8 @@ class CompatibilityRoute(Route):
 
 
 def _check_browser(request: Request) -> None:
-    """Whom the configured key stands for: pages of this gateway or of a named origin, by a name that is ours.
+    """Check that the caller is a page of this gateway or of a named origin, by a Host of ours; it acts by the
+    configured key.
 
     Raises: OriginNotAllowed, UnsupportedMediaType for a body that a form of any page could send.
     """
@@ -231,7 +232,7 @@ async def auto_layout(service: Service, body: Sent = None) -> Response:
 
 
 async def find_main(service: FlowService) -> Flow | None:
-    """The tenant's flow named ``main``, if there is one yet."""
+    """Return the tenant's flow named ``main``, if it exists."""
 
     def find(connection: Connection) -> Flow | None:
         row = connection.execute(statements.named(service.caller.tenant, MAIN)).mappings().one_or_none()
@@ -243,7 +244,7 @@ async def find_main(service: FlowService) -> Flow | None:
 
 
 async def main_flow(service: FlowService) -> Flow:
-    """The same, locked; created when there is none. Raises: PreconditionFailed for another version's ``If-Match``."""
+    """Return the flow ``main``, locked and created if missing. Raises: PreconditionFailed for another ``If-Match``."""
 
     def find(connection: Connection) -> tuple[Flow, bool]:
         tenant = service.caller.tenant
@@ -264,7 +265,7 @@ async def main_flow(service: FlowService) -> Flow:
 
 
 def tag_of(flow: Flow | None) -> dict[str, str]:
-    """The header that names the version which an answer shows; 0 before the first edit."""
+    """Return the header with the version that an answer shows; 0 before the first edit."""
     return {"ETag": etag(flow.version if flow else 0)}
 
 
@@ -284,7 +285,7 @@ async def _undo_or_redo(service: FlowService, kind: str) -> Response:
 
 
 async def _run(service: FlowService, call: Call, origin: str, **ids: str) -> Response:
-    """One call as one change set; ``ids`` are what the answer calls the outcome's ids."""
+    """Run one call as one change set; ``ids`` maps the outcome's ids to the names in the answer."""
     edited = await service.edit(await main_flow(service), [call], origin)
     outcome = edited.outcomes[0]
     if outcome.error is not None:
@@ -294,5 +295,5 @@ async def _run(service: FlowService, call: Call, origin: str, **ids: str) -> Res
 
 
 def _only(body: JsonValue, *names: str) -> dict[str, JsonValue]:
-    """The named members of a body; a front end may send more."""
+    """Return the named members of a body; a front end may send more."""
     return {name: body[name] for name in names if name in body} if isinstance(body, dict) else {}

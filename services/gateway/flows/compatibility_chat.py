@@ -42,7 +42,7 @@ def not_configured() -> str:
 
 
 def _hold_again(request: Request, replayed: Response) -> None:
-    """The kept answer of a repeated request names the job; this one waits for its end, too, and answers the same."""
+    """Wait for the job of a repeated request, whose stored response names it, and answer the same."""
     if replayed.status_code == 202:
         _hold(request, orjson.loads(replayed.body)["jobId"])
 
@@ -69,7 +69,7 @@ def _hold(request: Request, job_id: str) -> None:
 
     async def held(response: Response) -> Response:
         job = await waits.finished(deps, tenant, job_id, _WAIT_SECONDS)
-        # A job that takes longer goes on; the conversation will show its answer.
+        # A job that takes longer continues; the conversation will show its answer.
         answer = Json({"error": _FAILED}, 500) if job is None else _answer(job)
         if "idempotency-replayed" in response.headers:
             answer.headers["Idempotency-Replayed"] = "true"
@@ -79,7 +79,7 @@ def _hold(request: Request, job_id: str) -> None:
 
 
 async def _submit(request: Request, service: FlowService, flow: Flow, message: str) -> str:
-    """The id of the flow job, in the conversation of these routes."""
+    """Submit the flow job in the conversation of these routes and return its id."""
     conversation = flow.conversation_id or new_id()
     if flow.conversation_id is None:
         await service.db.execute(statements.converse(flow.key, conversation))
@@ -92,7 +92,7 @@ async def _submit(request: Request, service: FlowService, flow: Flow, message: s
 
 
 def _answer(job: views.Row) -> Response:
-    """The job's result in the shape that the original front end reads."""
+    """Return the job's result in the shape that the original front end reads."""
     result = job["result"].read() if isinstance(job["result"], JsonText) else job["result"]
     if job["state"] != JobState.SUCCEEDED or result is None:
         return Json({"error": _FAILED}, 500)
@@ -118,7 +118,7 @@ def _answer(job: views.Row) -> Response:
 
 
 def _execution(tool: str, entry: Mapping[str, Any]) -> dict[str, object]:
-    """The entry as the page reads it: a layout says so, because the page then animates and refits."""
+    """Return the entry as the page reads it: a layout is marked, because the page then animates and refits."""
     names = {"node_id": "nodeId", "edge_id": "edgeId", "group_id": "groupId", "error": "error"}
     told = {"success": entry["success"], **{new: entry[old] for old, new in names.items() if entry[old] is not None}}
     if tool == "autoLayout":
@@ -144,7 +144,7 @@ async def clear_conversation(service: Service) -> Response:
 
 
 async def history_of(service: FlowService, conversation: str | None) -> list[dict[str, Any]]:
-    """The conversation, the oldest message first."""
+    """Return the conversation, the oldest message first."""
     if conversation is None:
         return []
     statement = conversations.messages_of(service.caller.tenant, conversation)

@@ -28,7 +28,7 @@ async def follow(
     after: Annotated[int | None, Query(ge=0, le=2**62)] = None,
     last_event_id: Annotated[int | None, Header(ge=0, le=2**62)] = None,
 ) -> Response:
-    """The events of ``/v1/flows/{id}/events`` from the version ``after`` on; without it, from now on."""
+    """Stream the events of ``/v1/flows/{id}/events`` from the version ``after`` on; by default from now on."""
     seen = after if last_event_id is None else last_event_id
     flow_id, version = await _main(deps, caller.tenant)
 
@@ -46,7 +46,7 @@ async def follow(
 
 
 async def _main(deps: Dependencies, tenant: str) -> tuple[str | None, int]:
-    """Id and version of the flow; None and 0 while there is none."""
+    """Return the flow's id and version; None and 0 before it exists."""
     async with deps.database.read(tenant) as db:
         row = (await db.execute(statements.named(tenant, MAIN))).mappings().one_or_none()
     return (None, 0) if row is None else (row["id"], row["version"])

@@ -1,4 +1,4 @@
-"""Notes of the original front end: bullets that a model takes down, with a conversation of their own."""
+"""Notes of the original front end: bullets that a model takes, with their own conversation."""
 
 from __future__ import annotations
 
@@ -85,12 +85,12 @@ async def _bullets(service: FlowService, flow: Flow | None) -> list[str]:
 
 
 def _conversation(flow: Flow) -> str:
-    """What is said about the notes is no part of the conversation about the diagram."""
+    """Return the id of the notes' conversation, which is separate from that about the diagram."""
     return f"notes-{flow.id}"
 
 
 async def _ask(service: FlowService, flow: Flow, bullets: Sequence[str], message: str) -> str:
-    """The model's answer. Raises: AssayError, BudgetSpent."""
+    """Return the model's answer. Raises: AssayError, BudgetSpent."""
     tenant, layer = service.caller.tenant, service.deps.llm.layer
     rows = (await service.db.execute(conversations.history(tenant, _conversation(flow)))).all()
     said = conversations.as_chat([(row.role, row.content) for row in rows])
@@ -112,7 +112,7 @@ async def _remember(service: FlowService, flow: Flow, message: str, answer: str)
 
 
 def _new_bullets(answer: str) -> list[str]:
-    """The strings of the response's list, wherever in its JSON that stands; the lines of a response that is none."""
+    """Return the strings of the list anywhere in the response's JSON; for other responses, its lines."""
     response = answer.partition("<response>")[2].partition("</response>")[0]
     try:
         parsed = parse(response).value
@@ -122,7 +122,7 @@ def _new_bullets(answer: str) -> list[str]:
 
 
 def _list_in(parsed: JsonValue) -> Sequence[JsonValue]:
-    """The list itself, or the first one of an object, whatever its member is called."""
+    """Return the list itself, or the first one of an object, whatever its name."""
     if isinstance(parsed, dict):
         return next((value for value in parsed.values() if isinstance(value, list)), [])
     return parsed if isinstance(parsed, list) else [parsed]

@@ -76,8 +76,9 @@ async def get_flow(request: Request, service: Service, id: Id) -> Prepared | Res
 @router.put("/{id}", summary="Replace a flow's document", response_model=FlowView)
 @EndpointRules(large=True)
 async def save_flow(request: Request, service: Service, id: Id, body: FlowSave) -> Prepared:
-    """One change set; without `settings` or `name` those stay. 412 when `If-Match`, or else the `version` in the body,
-    is not the flow's current version."""
+    """Save the document as one change set; `settings` and `name` are optional. 412 when `If-Match`, or else the
+    `version` in the body, is not the flow's current version.
+    """
     flow = await service.lock(id)
     await service.check_made_from(flow, body.version)
     given = cast("dict[str, JsonValue]", await request.json())
@@ -98,7 +99,7 @@ async def delete_flow(service: Service, id: Id) -> None:
 
 @router.post("/{id}/operations", summary="Run tool calls, without a model", response_model=Operated)
 async def run_operations(service: Service, id: Id, body: OperationsInput) -> Prepared:
-    """One change set; a failed call changes nothing, and with `atomic` neither do the others."""
+    """Run the calls as one change set; a failed call changes nothing, and with `atomic` neither do the others."""
     flow = await service.lock(id)
     calls = [Call(call.name, call.params, call.id or "") for call in body.tool_calls]
     edited = await service.edit(flow, calls, "api.operations", body.atomic)
@@ -131,7 +132,7 @@ async def lay_out_flow(service: Service, id: Id, body: LayoutInput | None = None
 
 _FORMS: dict[int | str, dict[str, Any]] = {
     200: {
-        "description": "The text of the form that was asked for, with its media type",
+        "description": "The text of the requested form, with its media type",
         "content": {"text/plain": {"schema": {"type": "string"}}},
     }
 }

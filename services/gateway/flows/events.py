@@ -38,8 +38,9 @@ async def stream_flow_events(
     after: Annotated[int, Query(ge=0, le=2**62, description="The last version that was seen")] = 0,
     last_event_id: Annotated[int | None, Header(ge=0, le=2**62, description="The same, as browsers send it")] = None,
 ) -> Response:
-    """The operations of every version after the last one seen, then live ones. An event `reset` says that older
-    versions are not kept any more: read the flow again."""
+    """Stream the operations of every version after the last one seen, then live ones. An event `reset` means that older
+    versions are no longer kept: read the flow again.
+    """
     seen = after if last_event_id is None else last_event_id
 
     async def look(seen: int) -> News:
@@ -55,7 +56,7 @@ async def stream_flow_events(
 
 
 async def changes_after(deps: Dependencies, tenant: str, flow_id: str, seen: int) -> News:
-    """The next page of changes; a reset when older versions are not kept."""
+    """Return the next page of changes; a reset when older versions are not kept."""
     flow = statements.FlowKey(tenant, flow_id)
     async with deps.database.read(tenant) as db:
         current = (await db.execute(statements.version_of(tenant, flow_id))).scalar_one_or_none()

@@ -50,11 +50,11 @@ class FlowService:
         return await self.db.run_sync(work)
 
     async def read(self, flow_id: str) -> Flow:
-        """Raises: NotFound."""
+        """Return a flow. Raises: NotFound."""
         return await self.run(lambda connection: self.store.read(connection, self.caller.tenant, flow_id))
 
     async def lock(self, flow_id: str) -> Flow:
-        """The flow, until the request ends; it must be the version that ``If-Match`` names.
+        """Return the flow, locked until the request ends; it must have the version that ``If-Match`` names.
 
         Raises: NotFound, PreconditionFailed.
         """
@@ -63,7 +63,7 @@ class FlowService:
         return flow
 
     async def check_tag(self, flow: Flow) -> None:
-        """Raises: PreconditionFailed, with what has changed, unless ``If-Match`` names the flow's version."""
+        """Raise PreconditionFailed, with the changes, unless ``If-Match`` names the flow's version."""
         wanted = self.request.headers.get("if-match")
         if wanted is not None and not has_tag(wanted, etag(flow.version)):
             since = version_in(wanted)
@@ -90,7 +90,7 @@ class FlowService:
         return Edited(after, outcomes)
 
     def done(self, before: Flow | None, after: Flow) -> None:
-        """After the commit, cache the new version and notify those who follow the flow."""
+        """Cache the new version and notify the flow's followers, after the commit."""
         if before is None or after.version != before.version:
             self.unit.after_commit.append(lambda: self.store.committed(after))
             self.unit.after_commit.append(
@@ -121,5 +121,5 @@ def answer(flow: Flow, status: int = 200, headers: Mapping[str, str] | None = No
 
 
 def whole(flow: Flow, status: int = 200, headers: Mapping[str, str] | None = None, **more: object) -> Prepared:
-    """The flow itself, flat."""
+    """Return the flow itself, flat."""
     return Prepared({**flow.view(), **more}, status, {"ETag": etag(flow.version), **(headers or {})})

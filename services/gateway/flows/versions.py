@@ -97,7 +97,7 @@ async def name_version(service: Service, id: Id, number: Version, body: VersionN
 
 @router.post("/versions/{number}/restore", summary="Make an earlier version the current one", response_model=Walked)
 async def restore_version(service: Service, id: Id, number: Version) -> Prepared:
-    """One change set, which can be undone like any other."""
+    """Restore the version as one change set, which can be undone like any other."""
     flow = await service.lock(id)
     _, then = await at(service, id, number)
     edit = editing.restoration(flow.document, then.document, f"Restored version {number}")
@@ -146,7 +146,9 @@ async def get_proposal(service: Service, id: Id, pid: Id) -> ProposalView:
 
 @router.post("/proposals/{pid}/apply", summary="Apply a proposal, or a part of it", response_model=Walked)
 async def apply_proposal(service: Service, id: Id, pid: Id, body: AcceptInput | None = None) -> Prepared:
-    """One change set. 412 when the flow has changed since the proposal was made, 409 when it is decided already."""
+    """Apply as one change set. 412 when the flow has changed since the proposal was made, 409 when it is decided
+    already.
+    """
     flow = await service.lock(id)
     chosen, author = (body or AcceptInput()).accept, service.author("proposal", pid)
     after = await service.run(lambda connection: proposals.accept(service.store, connection, flow, pid, author, chosen))
@@ -162,7 +164,7 @@ async def discard_proposal(service: Service, id: Id, pid: Id) -> Discarded:
 
 
 async def at(service: FlowService, id: str, number: int | None) -> tuple[Flow, Flow]:
-    """The flow as it is, and as it was at a version. Raises: NotFound."""
+    """Return the current flow, and the flow at a version. Raises: NotFound."""
     flow = await service.read(id)
     if number is None or number == flow.version:
         return flow, flow
@@ -170,13 +172,13 @@ async def at(service: FlowService, id: str, number: int | None) -> tuple[Flow, F
 
 
 async def _names(service: FlowService, rows: Sequence[RowMapping]) -> dict[str, str]:
-    """What the keys are called that the rows name."""
+    """Return the names of the keys in the rows."""
     named = await service.db.execute(keys.names(service.caller.tenant, {row["actor"] for row in rows}))
     return {row.id: row.name for row in named}
 
 
 async def _sources(service: FlowService, rows: Sequence[RowMapping]) -> dict[int, BranchSource]:
-    """Of the first version of a branch, where it comes from."""
+    """Return the origins of branches, by the first version."""
     found = {row["version"]: source for row in rows if (source := branch_source(row["origin"]))}
     if not found:
         return {}

@@ -22,7 +22,7 @@ CROSS_TENANT_READ = "tenants.read"
 #: A console that polls adds one entry in this time, for each key and operation.
 _READ_SECONDS = 3600.0
 _MAX_READS = 10_000
-#: A longer value (the text of a prompt) is told by its hash.
+#: A longer value (the text of a prompt) is logged by its hash.
 _LONGEST_VALUE = 300
 
 

@@ -20,7 +20,7 @@ from shared.errors import AssayError, MissingScope, NotAuthenticated, TooManyReq
 #: How long a key that another gateway revoked may still be accepted.
 _CACHE_SECONDS = 1.0
 _CACHE_SIZE = 10_000
-_NOTE_SOON = text("SET LOCAL lock_timeout = '50ms'")  #: whoever changes the key at the moment is not waited for
+_NOTE_SOON = text("SET LOCAL lock_timeout = '50ms'")  #: do not wait for a transaction that changes the key
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Caller:
         return scope in self.scopes or (scope == "tenant_admin" and "admin" in self.scopes)
 
     def administered(self, tenant: str | None) -> str | None:
-        """The tenant whose keys the caller may see and change; None for those of all. Raises: MissingScope."""
+        """Return the tenant whose keys the caller may see and change; None for those of all. Raises: MissingScope."""
         if "admin" in self.scopes:
             return tenant
         if tenant not in (None, self.tenant):
@@ -43,14 +43,14 @@ class Caller:
 
 
 class Guesses:
-    """Unknown keys by the address that they come from: who sends too many is answered without asking the database."""
+    """Counts unknown keys by their source address: one with too many is answered without a query."""
 
     def __init__(self, most_per_minute: int) -> None:
         self._most = most_per_minute
-        self._counts: dict[str, tuple[int, float]] = {}  #: how many, and when they are forgotten
+        self._counts: dict[str, tuple[int, float]] = {}  #: the count, and when it expires
 
     def check(self, address: str | None) -> None:
-        """Raises: TooManyRequests."""
+        """Raise TooManyRequests for an address with too many unknown keys."""
         count, until = self._counts.get(_network(address), (0, 0.0))
         left = until - time.monotonic()
         if count >= self._most and left > 0:
@@ -66,7 +66,7 @@ class Guesses:
 
 
 def _network(address: str | None) -> str:
-    """The address; of IPv6 the /64, which is what one customer has."""
+    """Return the address; for IPv6 the /64, which is what one customer has."""
     try:
         parsed = ipaddress.ip_address(address or "")
     except ValueError:
@@ -81,36 +81,38 @@ class Authenticator:
         self._database = database
         self._guesses = guesses
         self._cache: dict[bytes, tuple[Caller, float]] = {}
-        self._once_valid: dict[bytes, str] = {}  #: whoever sends one of these does not guess; its tenant
+        self._once_valid: dict[bytes, str] = {}  #: tenants of once valid keys, which are not guesses
 
     async def admit(self, authorization: str | None, scope: Scope, address: str | None = None) -> Caller:
-        """The caller behind an ``Authorization`` header. Raises: NotAuthenticated, MissingScope, TooManyRequests."""
+        """Return the caller behind an ``Authorization`` header. Raises: NotAuthenticated, MissingScope,
+        TooManyRequests.
+        """
         caller = await self._caller(_key(authorization), address)
         if not caller.has(scope):
             raise MissingScope(f"This needs a key with the scope {scope}.")
         return caller
 
     def check_guesses(self, address: str | None) -> None:
-        """Before something secret is compared that is no key. Raises: TooManyRequests."""
+        """Check the address before a secret other than a key is compared. Raises: TooManyRequests."""
         self._guesses.check(address)
 
     def count_guess(self, address: str | None) -> None:
-        """It was wrong."""
+        """Count a wrong guess from the address."""
         self._guesses.count(address)
 
     def last_known(self, authorization: str) -> str | None:
-        """The tenant of a header that was admitted before, whether or not its key is still good."""
+        """Return the tenant of a header that was admitted before, whether or not its key is still valid."""
         return self._once_valid.get(keys.digest(authorization.partition(" ")[2].strip()))
 
     def forget(self, key_id: str) -> None:
-        """Ask Postgres about this key again: it was revoked."""
+        """Drop a revoked key from the cache."""
         for digest in [digest for digest, (caller, _) in self._cache.items() if caller.key_id == key_id]:
             del self._cache[digest]
 
     async def _caller(self, key: str, address: str | None) -> Caller:
         id = keys.key_id(key)
         if id is None:
-            raise NotAuthenticated("That is no API key; keys begin with ask_.")
+            raise NotAuthenticated("That is not an API key; keys begin with ask_.")
         digest = keys.digest(key)
         now = time.monotonic()
         cached = self._cache.get(digest)
@@ -135,7 +137,7 @@ class Authenticator:
         return caller
 
     async def _note_use(self, caller: Caller, noted_at: datetime | None) -> None:
-        """At most once a minute; a request does not fail because of it."""
+        """Store the time of use, at most once a minute; a failure does not fail the request."""
         if noted_at is not None and datetime.now(UTC) - noted_at < keys.USE_NOTED:
             return
         with suppress(AssayError):

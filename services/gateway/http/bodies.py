@@ -44,7 +44,9 @@ _DEEPEST = 250  # a little less than what orjson writes
 async def stream(
     request: Request, most: int, most_pause: float, refusal: Callable[[int], TooLarge] | None = None
 ) -> AsyncIterator[bytes]:
-    """The body as it comes, counted. Raises: TooLarge, RequestTimedOut after ``most_pause`` seconds without a byte."""
+    """Yield the body as it arrives, counted. Raises: TooLarge, RequestTimedOut after ``most_pause`` seconds without
+    a byte.
+    """
     if declared_bytes(request) > most:
         raise (refusal or too_large)(most)
     received, began = 0, time.monotonic()
@@ -67,13 +69,13 @@ async def stream(
 
 
 def declared_bytes(request: Request) -> int:
-    """What the head says; 0 when it does not say."""
+    """Return the declared length; 0 without one."""
     declared = request.headers.get("content-length", "")
     return int(declared[:20]) if declared.isdecimal() else 0
 
 
 def parse(body: bytes) -> tuple[object, bool]:
-    """The body as JSON, and whether it may hold what ``check_values`` refuses. Raises: MalformedJson."""
+    """Return the body as JSON, and whether it may hold what ``check_values`` refuses. Raises: MalformedJson."""
     try:
         value: object = orjson.loads(body)
     except orjson.JSONDecodeError as error:
@@ -84,7 +86,7 @@ def parse(body: bytes) -> tuple[object, bool]:
 
 
 def check_values(body: bytes) -> None:
-    """Raises: InvalidRequest, naming the place, for texts and numbers that cannot be kept as they are."""
+    """Raise InvalidRequest with the location of a text or number that cannot be stored unchanged."""
     pending: list[tuple[Place, object]] = [(("body",), json.loads(body, parse_int=_whole))]
     while pending:
         place, value = pending.pop()
@@ -93,13 +95,13 @@ def check_values(body: bytes) -> None:
             raise InvalidRequest(f"{'.'.join(map(str, place))}: {reason}", [(list(place), reason)])
         if isinstance(value, dict):
             pending.extend(((*place, name), inner) for name, inner in value.items())
-            pending.extend((place, name) for name in value)  # looked at first: a place is made of them
+            pending.extend((place, name) for name in value)  # checked first: locations are made of them
         elif isinstance(value, list):
             pending.extend(((*place, number), inner) for number, inner in enumerate(value))
 
 
 def check_json_type(request: Request) -> None:
-    """Raises: UnsupportedMediaType unless the body is plain JSON in UTF-8 (a missing type counts as that)."""
+    """Raise UnsupportedMediaType unless the body is plain JSON in UTF-8 (a missing type counts as that)."""
     if request.headers.get("content-encoding", "identity").lower() != "identity":
         raise UnsupportedMediaType("Send the body uncompressed.")
     given = request.headers.get("content-type")
@@ -116,7 +118,7 @@ def check_json_type(request: Request) -> None:
 
 
 def upload_too_large(most: int) -> TooLarge:
-    """Of a file, where to upload it as a file is no advice."""
+    """Return the refusal of a file, for which the advice to upload it as a file is useless."""
     return TooLarge(
         f"An uploaded file may have {most:,} bytes at most (the operator's ASSAY_UPLOAD_BYTES); send it in parts, or "
         "packed in a columnar form such as Parquet."
@@ -128,7 +130,9 @@ def too_large(most: int) -> TooLarge:
 
 
 def _parse_surrogates(body: bytes, error: orjson.JSONDecodeError) -> object:
-    """Lone surrogates are JSON, though no text: the standard library tells them from what is malformed."""
+    """Parse lone surrogates, which are JSON though not text: the standard library distinguishes them from malformed
+    bodies.
+    """
     try:
         return json.loads(body, parse_constant=_no_constant, parse_int=_whole)
     except RecursionError:
@@ -140,7 +144,7 @@ def _parse_surrogates(body: bytes, error: orjson.JSONDecodeError) -> object:
 
 
 def _check_depth(value: object) -> None:
-    """Raises: MalformedJson when the value is deeper than what can be written again."""
+    """Raise MalformedJson when the value is too deep to be encoded again."""
     try:
         orjson.dumps(value)
     except orjson.JSONEncodeError:

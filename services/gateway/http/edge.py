@@ -28,7 +28,7 @@ _ALWAYS = [
 ]
 
 
-#: Whoever watches over the gateway is answered, whatever else comes from the same address.
+#: Health checks are answered, whatever else comes from the same address.
 _PROBES = frozenset({"/healthz", "/readyz"})
 _JOBS = "/v1/jobs/"
 
@@ -108,7 +108,7 @@ class Edge:
 
 
 def _about(scope: Scope, location: str) -> dict[str, str]:
-    """Whose request it was, and the job that it named or made."""
+    """Return the request's tenant, and the job that it named or created."""
     about = {}
     if caller := scope["state"].get("caller"):
         about["tenant"] = caller.tenant
@@ -120,12 +120,12 @@ def _about(scope: Scope, location: str) -> dict[str, str]:
 
 
 def _head_bytes(scope: Scope) -> int:
-    """What the client made us hold; llhttp itself knows no bounds."""
+    """Return the bytes of the request head; llhttp itself has no limits."""
     return len(scope["raw_path"]) + len(scope["query_string"]) + sum(len(n) + len(v) for n, v in scope["headers"])
 
 
 def _request_id(scope: Scope) -> str:
-    """The caller's own id when it is sane, else a new one."""
+    """Return the caller's own id if it is valid, else a new one."""
     for name, value in scope["headers"]:
         if name == b"x-request-id":
             given = value.decode("latin-1")

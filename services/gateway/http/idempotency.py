@@ -27,7 +27,7 @@ class KeyedRequest:
     fingerprint: bytes
 
     async def begin(self, connection: AsyncConnection) -> Response | None:
-        """The kept answer of an earlier attempt, or None when this is the first.
+        """Return the stored response of an earlier attempt, or None for the first one.
 
         Raises: IdempotencyKeyReused, RequestInFlight.
         """
@@ -53,7 +53,7 @@ class KeyedRequest:
 
 
 def read_key(header: str) -> str:
-    """Raises: InvalidRequest unless the key is 1 to 255 visible ASCII characters."""
+    """Return the key. Raises: InvalidRequest unless it is 1 to 255 visible ASCII characters."""
     key = header.strip()
     if not 1 <= len(key) <= 255 or not key.isascii() or not key.isprintable():
         message = "give 1 to 255 visible ASCII characters"
@@ -62,7 +62,7 @@ def read_key(header: str) -> str:
 
 
 def fingerprint(method: str, target: str, content: object) -> bytes:
-    """What makes a request the same: method, path with query, and the body whatever the order of its fields."""
+    """Return the identity of a request: method, path with query, and the body regardless of its fields' order."""
     told = content if isinstance(content, bytes) else orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
     return hashlib.sha256(b"\n".join([method.encode(), target.encode(), told])).digest()
 

@@ -141,7 +141,7 @@ class LargeBodies:
         return await self._start()
 
     async def _start(self) -> _LargeBodyProcess:
-        """Raises: Overloaded."""
+        """Start the process. Raises: Overloaded."""
         self._retry_at = time.monotonic() + _RETRY_SECONDS
         try:
             async with asyncio.timeout(_START_SECONDS):
@@ -151,7 +151,7 @@ class LargeBodies:
             self._failure = f"The process that reads large bodies does not start ({cause}): they are refused."
             log.error("large_body_process_not_started", error=cause)
             raise Overloaded(
-                "Large bodies cannot be taken now: their reader does not start. `assay doctor` tells the operator why; "
+                "Large bodies cannot be accepted now: their reader does not start. `assay doctor` shows why; "
                 "smaller requests work.",
                 retry_after=10,
             ) from None
@@ -175,7 +175,7 @@ class _LargeBodyProcess:
 
     @classmethod
     async def start(cls, settings: Settings) -> _LargeBodyProcess:
-        """Raises: OSError, EOFError when it ends at once."""
+        """Start the process. Raises: OSError, EOFError when it ends at once."""
         folder = Path(tempfile.mkdtemp(prefix="assay-"))
         command = [sys.executable, "-m", "services.gateway", "--large-bodies", str(folder / "socket")]
         process = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE)

@@ -87,7 +87,7 @@ def _document(app: FastAPI) -> Json:
 
 
 def _add_schema(schemas: Json, model: type[BaseModel]) -> None:
-    """A model that no operation names: ``Job.result`` is that of the job's kind, events are also a stream."""
+    """Add a model that no operation names: ``Job.result`` is that of the job's kind, events are also a stream."""
     schema = model.model_json_schema(mode="serialization", ref_template="#/components/schemas/{model}")
     for name, part in {**schema.pop("$defs", {}), model.__name__: schema}.items():
         if schemas.setdefault(name, part).get("properties", {}).keys() != part.get("properties", {}).keys():
@@ -95,7 +95,7 @@ def _add_schema(schemas: Json, model: type[BaseModel]) -> None:
 
 
 def _add_events(schemas: Json) -> None:
-    """The events by type; ``JobEvent`` is any of them."""
+    """Add the events by type; ``JobEvent`` is any of them."""
     union = TypeAdapter[JobEvent](JobEvent).json_schema(
         mode="serialization", ref_template="#/components/schemas/{model}"
     )
@@ -111,7 +111,7 @@ def _routes(app: FastAPI) -> list[APIRoute]:
     return [route for route in app.routes if isinstance(route, APIRoute) and route.include_in_schema]
 
 
-#: PATCH sends parts, and one may begin elsewhere than the upload stands.
+#: PATCH sends parts, and a part may not begin at the upload's offset.
 _OF_BODIES: Mapping[str, frozenset[int]] = MappingProxyType(
     {
         "POST": frozenset({400, 413, 415, 422}),

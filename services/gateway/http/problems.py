@@ -35,7 +35,7 @@ def install(app: FastAPI) -> None:
 
 
 def problem(error: AssayError, request_id: str | None) -> Response:
-    """The answer to an error, with the headers that its status asks for."""
+    """Return the response to an error, with the headers that its status requires."""
     headers: dict[str, str] = {}
     if error.status in (429, 503):
         headers["Retry-After"] = str(error.extra.get("retry_after", 1))
@@ -44,7 +44,7 @@ def problem(error: AssayError, request_id: str | None) -> Response:
     elif error.status == 416:
         headers["Content-Range"] = f"bytes */{error.extra.get('size', '*')}"
     elif error.status == 408:
-        headers["Connection"] = "close"  # what else comes of the request is not read
+        headers["Connection"] = "close"  # the rest of the request is not read
     elif error.status == 401:
         headers["WWW-Authenticate"] = "Bearer"
     document = {**error.problem(), "request_id": request_id}
@@ -58,7 +58,7 @@ def internal() -> InternalError:
 
 
 def by_code() -> dict[str, type[AssayError]]:
-    """The catalogue: every error class by its code."""
+    """Return the catalog: every error class by its code."""
 
     def walk(kind: type[AssayError]) -> Iterator[type[AssayError]]:
         yield kind
@@ -69,7 +69,7 @@ def by_code() -> dict[str, type[AssayError]]:
 
 
 def invalid(errors: Sequence[Mapping[str, Any]], body: object = None) -> AssayError:
-    """pydantic's errors as one problem; an error type of our own (``PydanticCustomError``) is the problem's code."""
+    """Return pydantic's errors as one problem; a custom error type (``PydanticCustomError``) is the problem's code."""
     located = [(_loc(_pointed(error), body), _message(error)) for error in errors[:_MOST_ERRORS]]
     detail = "; ".join(f"{'.'.join(map(str, loc))}: {msg}" for loc, msg in located[:3])
     if len(errors) > 3:
@@ -89,7 +89,7 @@ def _class_of(code: str) -> type[AssayError]:
 
 
 def _pointed(error: Mapping[str, Any]) -> Sequence[str | int]:
-    """Where the error is; pydantic points at the whole object when the field that tells a union apart is wrong."""
+    """Return the location of the error; pydantic names the whole object when a union's discriminator is wrong."""
     field = str(error.get("ctx", {}).get("discriminator", "")).strip("'")
     return (*error["loc"], field) if field else error["loc"]
 
@@ -103,7 +103,7 @@ def _message(error: Mapping[str, Any]) -> str:
 
 
 def _loc(loc: Sequence[str | int], body: object) -> list[str | int]:
-    """Where the error is in what was sent: pydantic also names the members of a union, which are not part of it."""
+    """Return the location in the request: pydantic also names the members of a union, which are not part of it."""
     if not loc or loc[0] != "body" or body is None:
         return list(loc)
     located: list[str | int] = ["body"]
@@ -142,7 +142,7 @@ async def _of_framework(request: Request, error: Exception) -> Response:
 
 
 def _allowed(request: Request) -> list[str]:
-    """Every method of the path: the framework names those of the first route only."""
+    """Return every method of the path: the framework names those of the first route only."""
     methods: set[str] = set()
     for route in request.app.routes:
         match, _ = route.matches(request.scope)

@@ -1,4 +1,4 @@
-"""Changes of the registries of models, each in a transaction of its own: the audit log's entry is part of that one."""
+"""Changes of the model registries, each in its own transaction, which includes the audit log's entry."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def etag_of(body: bytes) -> str:
 
 
 def has_tag(header: str | None, tag: str) -> bool:
-    """Whether the tag is among those of an ``If-Match`` or ``If-None-Match`` header."""
+    """Return whether the tag is among those of an ``If-Match`` or ``If-None-Match`` header."""
     if header is None:
         return False
     given = {page_of_list.strip().removeprefix("W/") for page_of_list in header.split(",")}
@@ -104,7 +104,7 @@ def page(
 
 
 def page_of_list(items: Sequence[Item], limit: int, cursor: str | None) -> Page[Item]:
-    """One page of a list that is short and at hand as a whole. Raises: InvalidRequest for a cursor of another list."""
+    """Return one page of a short list that is in memory. Raises: InvalidRequest for a cursor of another list."""
     start = 0 if cursor is None else _parse_cursor(cursor, _read_offset)
     rest = items[start : start + limit]
     more = start + limit < len(items)
@@ -116,12 +116,12 @@ def cursor_after(created_at: datetime, id: str) -> str:
 
 
 def read_cursor(cursor: str | None) -> tuple[datetime, str] | None:
-    """The (created_at, id) of the last item seen. Raises: InvalidRequest for a cursor that we never gave."""
+    """Return the (created_at, id) of the last item seen. Raises: InvalidRequest for an unknown cursor."""
     return None if cursor is None else _parse_cursor(cursor, _read_place)
 
 
 def read_number(cursor: str | None) -> int | None:
-    """The number of the last item seen, of a list whose ids are numbers. Raises: InvalidRequest."""
+    """Return the number of the last item seen, for a list whose ids are numbers. Raises: InvalidRequest."""
     position = read_cursor(cursor)
     if position is None:
         return None

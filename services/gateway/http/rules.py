@@ -1,4 +1,4 @@
-"""What an endpoint asks of a request: marked on the endpoint, read by the router and by the API description."""
+"""Requirements of an endpoint: marked on the endpoint, read by the router and by the API description."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LargeReference = Callable[[Request, AsyncConnection], Awaitable[bool]]
 
 @dataclass(frozen=True)
 class EndpointRules:
-    """What one endpoint asks of a request beyond what its method says; a decorator under the route's own."""
+    """An endpoint's requirements beyond those of its method; a decorator under the route's own."""
 
     scope: Scope | None = None  #: by default ``read`` for GET and ``write`` for the rest
     public: bool = False  #: no key needed

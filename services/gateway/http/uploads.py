@@ -56,7 +56,7 @@ class FilePart:
         )
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """The file's bytes. Raises: InvalidRequest when the form is broken or has no file."""
+        """Yield the file's bytes. Raises: InvalidRequest when the form is broken or has no file."""
         async for chunk in self._body:
             try:
                 self._parser.write(chunk)
@@ -124,7 +124,7 @@ _UNTOLD = {_UNKNOWN, "application/x-www-form-urlencoded"}
 
 
 def safe_name(name: str | None) -> str:
-    """The last part of whatever path was given, without control characters; ``file`` when nothing is left."""
+    """Return the last part of the given path, without control characters; ``file`` when nothing is left."""
     last = re.split(r"[/\\\\]", name or "")[-1]
     visible = "".join(char for char in last if unicodedata.category(char)[0] != "C" or char == "\u200d")
     cut = visible.strip()
@@ -137,7 +137,7 @@ def safe_name(name: str | None) -> str:
 
 
 def media_type(given: str | None, name: str) -> str:
-    """What the client said, when it said something; else what the name's ending says."""
+    """Return the client's media type if it gave one; else that of the name's ending."""
     said = (given or "").partition(";")[0].strip().lower()
     if _MEDIA_TYPE.fullmatch(said) and said not in _UNTOLD:
         return said

@@ -20,12 +20,12 @@ MOST_HEAD_BYTES = 64 * 1024
 #: How long and how much is still read of a client that was refused.
 _LINGER_SECONDS = 2.0
 _LINGER_BYTES = 1024 * 1024
-#: Closed with this, a socket is reset, and the system too forgets what was not read.
+#: A socket closed with this is reset, and the kernel discards what was not read.
 _AT_ONCE = struct.pack("ii", 1, 0)
 
 
 class Protocol(HttpToolsProtocol):
-    """uvicorn's parser, which neither waits for a head without end nor answers in plain text."""
+    """uvicorn's parser with a bounded head and errors as problems instead of plain text."""
 
     _head_bytes = 0
     _in_head = False
@@ -125,9 +125,7 @@ class Protocol(HttpToolsProtocol):
             self.transport.close()
 
     def send_400_response(self, msg: str) -> None:
-        self._refuse(
-            MalformedRequest("This cannot be read as HTTP: look at the request line, the headers and the length.")
-        )
+        self._refuse(MalformedRequest("This is not valid HTTP: check the request line, the headers and the length."))
 
     def _refuse(self, error: AssayError) -> None:
         """Answer, and close: it is unknown where the next request would begin."""

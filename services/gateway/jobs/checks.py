@@ -32,7 +32,7 @@ from shared.stacks import definitions
 
 _MOST_DOCUMENT_BYTES = 4_000_000  # the worker checks what is in a larger file
 
-Located = tuple[Loc, JobRequest]  #: a submit, and where it stands in the request
+Located = tuple[Loc, JobRequest]  #: a submit, and its location in the request
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def _not_callable(url: HttpUrl, *, allow_private: bool) -> str | None:
 
 
 async def _check_references(db: AsyncConnection, tenant: str, submits: Sequence[Located]) -> None:
-    """Raises: InvalidRequest naming each field that refers to something that the tenant does not have."""
+    """Raise InvalidRequest naming each field that refers to something that the tenant does not have."""
     named: defaultdict[str, list[tuple[Loc, str | int]]] = defaultdict(list)
     for loc, submit in submits:
         for mark, place, name in marked_values(submit, loc):
@@ -113,7 +113,7 @@ def _check_paths(http: HttpSettings, caller: Caller, loc: Loc, submit: JobReques
 
 
 def _unreadable(http: HttpSettings, path: str) -> str | None:
-    """Why a folder of the server may not be read; one that is not there is told by the job."""
+    """Return why a server folder may not be read; the job reports a missing one."""
     if not http.embedded or not http.is_loopback:
         return "local paths are read by an installation on one machine only; upload an archive"
     folder = Path(path).resolve()
@@ -148,11 +148,11 @@ async def _check_parameters(deps: Dependencies, db: AsyncConnection, tenant: str
 
 
 async def _check_models(deps: Dependencies, tenant: str, submit: JobRequest) -> None:
-    """Whether a model could answer, and whether the tenant may still ask one today."""
+    """Check that a model could answer, and that the tenant may still call one today."""
     for role in KINDS[submit.kind].needed_roles(submit.input):
         if not await deps.llm.configured(role):
             raise NoProviderConfigured(
-                f"This job asks a model, and no provider has a key here. Set {key_variables()} and start again."
+                f"This job needs a model, and no provider has a key here. Set {key_variables()} and restart Assay."
             )
         await deps.llm.ask(lambda: deps.llm.layer.check_allowed(role, tenant))  # noqa: B023 - awaited at once
         await deps.quotas.admit_tokens(tenant)
@@ -172,7 +172,7 @@ async def _check_language(deps: Dependencies, submit: JobRequest) -> None:
 
 
 def is_large_kind(content: object) -> bool:
-    """Whether a submit, or a batch with one, is of a kind that takes large bodies."""
+    """Return whether a submit, or a batch with one, is of a kind that takes large bodies."""
     if not isinstance(content, dict):
         return False
     jobs = content.get("jobs")
@@ -182,7 +182,7 @@ def is_large_kind(content: object) -> bool:
 
 
 async def warnings(deps: Dependencies, kind: str) -> list[str]:
-    """What the caller should know of a job that is accepted all the same."""
+    """Return warnings about a job that is accepted all the same."""
     if await deps.workforce.serving(kind):
         return []
     return [f"{deps.workforce.absence(kind)} The job waits until one can."]

@@ -12,7 +12,7 @@ from shared.evaluations import report, statements
 async def passed(
     db: AsyncConnection, tenant: str, id: str, required: float, *, prompt: str | None = None, model: str | None = None
 ) -> Gate:
-    """What the evaluation came to with this prompt or model. Raises: NotFound, Conflict when that is not enough."""
+    """Return the evaluation's outcome with this prompt or model. Raises: NotFound, Conflict when it is not enough."""
     row = (await db.execute(statements.find(id, tenant))).mappings().one_or_none()
     if row is None:
         raise NotFound(f"There is no evaluation {id}.")

@@ -16,7 +16,7 @@ from shared.jobs.record import listing, queries
 async def viewing(
     db: AsyncConnection, deps: Dependencies, tenant: str, rows: Sequence[views.Row]
 ) -> Callable[[views.Row], views.View]:
-    """What shows each of these rows of ``listing`` as an item."""
+    """Return a function that shows each of these rows of ``listing`` as an item."""
     waiting = await _waiting(db, deps, tenant, rows)
     calls = await _calls(db, tenant, [row["id"] for row in rows])
 
@@ -33,7 +33,7 @@ _NO_CALLS: views.View = {"turns": 0, "served": None, "failed_over": False}
 async def _waiting(
     db: AsyncConnection, deps: Dependencies, tenant: str, rows: Sequence[views.Row]
 ) -> dict[str, views.View]:
-    """Why the queued ones wait, by id."""
+    """Return why the queued jobs wait, by id."""
     queued = [row for row in rows if row["state"] == JobState.QUEUED]
     if not queued:
         return {}
@@ -49,7 +49,7 @@ async def _waiting(
 
 
 async def _calls(db: AsyncConnection, tenant: str, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """What the jobs asked of models, by id; those that asked none are left out."""
+    """Return the jobs' model calls, by id; jobs without calls are left out."""
     if not ids:
         return {}
     rows = (await db.execute(listing.calls_of(tenant, ids))).mappings().all()

@@ -25,7 +25,7 @@ async def replayed(
     change: ReplayInput,
     **more: JsonValue,
 ) -> Row:
-    """The row of the new job. Raises: InvalidRequest and what else ``checks.check`` raises."""
+    """Return the row of the new job. Raises: InvalidRequest and what else ``checks.check`` raises."""
     merged = {**old["input"], **change.input}
     first = queries.is_first_of_conversation(old["id"], old["tenant_id"], old["conversation_id"])
     opened = (await db.execute(first)).scalar_one()

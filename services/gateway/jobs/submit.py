@@ -31,7 +31,7 @@ def new_id() -> str:
 def row_of(
     request: Request, caller: Caller, submit: JobRequest, given: Mapping[str, JsonValue], **more: JsonValue
 ) -> Row:
-    """The row of a new job; ``given`` is the input as it was sent."""
+    """Return the row of a new job; ``given`` is the input as it was sent."""
     trace = tracing.traceparent() or request.headers.get("traceparent", "")
     return {
         "id": new_id(),
@@ -55,7 +55,7 @@ def row_of(
 
 
 def _overrides(submit: JobRequest) -> dict[str, JsonValue]:
-    """What of the job's models is other than the chains say."""
+    """Return the job's own choices of models, where they differ from the chains."""
     reproducible: dict[str, JsonValue] = {"reproducible": True} if submit.reproducible else {}
     return reproducible if submit.model is None else {**reproducible, "model": submit.model}
 

@@ -35,7 +35,7 @@ class Prepared:
 
 
 async def prepare(deps: Dependencies, db: AsyncConnection, caller: Caller, body: EvaluationInput) -> Prepared:
-    """The suite as its jobs will get it, and the variants by name.
+    """Return the suite as its jobs will get it, and the variants by name.
 
     Raises: InvalidRequest and what ``checks.check`` raises.
     """
@@ -58,7 +58,7 @@ async def prepare(deps: Dependencies, db: AsyncConnection, caller: Caller, body:
 
 
 async def admit(db: AsyncConnection, tenant: str) -> None:
-    """No other evaluation of the tenant begins until this transaction has ended. Raises: QuotaExceeded."""
+    """Serialize new evaluations of the tenant until the transaction ends. Raises: QuotaExceeded."""
     await db.execute(quotas.one_at_a_time(tenant, "evaluations"))
     if (await db.execute(statements.open_of(tenant))).scalar_one() >= _MOST_OPEN:
         detail = f"The tenant has {_MOST_OPEN} evaluations under way; wait for one of them, or cancel it."
@@ -66,7 +66,7 @@ async def admit(db: AsyncConnection, tenant: str) -> None:
 
 
 async def estimate(db: AsyncConnection, tenant: str, body: EvaluationInput) -> EvaluationEstimate:
-    """From the tenant's own jobs of these kinds; nothing is guessed where there were none."""
+    """Estimate from the tenant's own jobs of these kinds; nothing is guessed without any."""
     times = len(body.variants) * body.repeat
     kinds = Counter(case.kind for case in body.suite.cases if _asks(case))
     rows = (await db.execute(statements.estimate(tenant, list(kinds)))).mappings().all()
@@ -102,7 +102,7 @@ def _request_of(loc: Loc, case: Case) -> JobRequest:
 
 
 def _check_expectation(loc: Loc, case: Case) -> None:
-    """An expectation that can never hold is the suite's mistake, not the model's."""
+    """Refuse an expectation that can never hold: it is the suite's mistake, not the model's."""
     for name in case.expect.model_fields_set - set(KINDS[case.kind].cases.expects):
         if others := [kind.name for kind in KINDS.values() if name in kind.cases.expects]:
             raise _refused((*loc, "expect", name), f"it speaks of {others[0]} jobs, and this is {case.kind}")
@@ -118,9 +118,9 @@ def _check_expectation(loc: Loc, case: Case) -> None:
 
 
 async def variant_of(deps: Dependencies, tenant: str, loc: Loc, given: VariantInput, roles: Sequence[str]) -> Variant:
-    """The variant with the whole key of its prompt and its name.
+    """Return the variant with the whole key of its prompt and its name.
 
-    Raises: InvalidRequest for what there is not, ModelNotAllowed when the tenant may not use the model.
+    Raises: InvalidRequest for an unknown model or prompt, ModelNotAllowed when the tenant may not use the model.
     """
     prompt = None if given.prompt is None else await _prompt(deps, (*loc, "prompt"), given.prompt)
     if given.model is not None:
@@ -144,7 +144,7 @@ async def _prompt(deps: Dependencies, loc: Loc, named: str) -> str:
 
 
 async def _check_model(deps: Dependencies, tenant: str, loc: Loc, model: str, roles: Sequence[str]) -> None:
-    """Raises: InvalidRequest when no provider has it, ModelNotAllowed when the tenant may not use it."""
+    """Raise InvalidRequest when no provider has the model, ModelNotAllowed when the tenant may not use it."""
     layer = deps.llm.layer
     for role in roles:
         request = ChatRequest(role, (), selector=(model,))

@@ -21,7 +21,7 @@ from shared.jobs.content import files
 
 
 async def file_of(db: AsyncConnection, result: object, format: str, tenant: str) -> RowMapping:
-    """The row of the Parquet file of the result's table. Raises: InvalidRequest, NotFound."""
+    """Return the row of the Parquet file of the result's table. Raises: InvalidRequest, NotFound."""
     known = await asyncio.to_thread(result.read) if isinstance(result, JsonText) else result
     table = known.get("table") if isinstance(known, Mapping) else None
     if format not in FORMS or not isinstance(table, Mapping) or table.get("file_id") is None:
@@ -34,7 +34,7 @@ async def file_of(db: AsyncConnection, result: object, format: str, tenant: str)
 
 
 async def response(deps: Dependencies, file: RowMapping, form: Form, tenant: str, name: str) -> Response:
-    """Every row, streamed. Raises: InvalidRequest, NotFound, Overloaded."""
+    """Stream every row. Raises: InvalidRequest, NotFound, Overloaded."""
     headers = {"Content-Disposition": disposition(f"{name}.{'json' if form.name == 'records' else form.name}")}
     if form.name == "parquet":
         headers["Content-Length"] = str(file["size"])

@@ -25,7 +25,7 @@ MAX_READ = 64 * 1024
 
 
 def read(row: RowMapping) -> Row:
-    """A row of ``queries.find``; a long input or result is ``JsonText``."""
+    """Return a row of ``queries.find``; a long input or result is ``JsonText``."""
     return {**row, **{name: _value(row[name]) for name in ("input", "result")}}
 
 
@@ -36,7 +36,7 @@ def _value(text: str | None) -> object:
 
 
 def job_view(row: Row, waiting: View | None = None) -> View:
-    """A job with its input and result."""
+    """Return a job with its input and result."""
     return {
         **summary(row, waiting),
         "input": row["input"],
@@ -47,7 +47,7 @@ def job_view(row: Row, waiting: View | None = None) -> View:
 
 
 def summary(row: Row, waiting: View | None = None) -> View:
-    """A job as it stands in a list."""
+    """Return a job as lists show it."""
     link = f"/v1/jobs/{row['id']}"
     return {
         **{name: row[name] for name in _PLAIN},
@@ -70,7 +70,7 @@ def summary(row: Row, waiting: View | None = None) -> View:
 
 
 def accepted(row: Row, created_at: object, waiting: View | None, *, brief: bool = False) -> View:
-    """A job that has just been submitted, from what was inserted."""
+    """Return a job that has just been submitted, from its inserted row."""
     unset = {
         "state": "queued",
         "attempt": 0,
@@ -82,7 +82,7 @@ def accepted(row: Row, created_at: object, waiting: View | None, *, brief: bool 
 
 
 async def waiting_of(deps: Dependencies, connection: AsyncConnection, row: Row) -> View | None:
-    """Why the job waits; None when it does not."""
+    """Return why the job waits; None when it does not."""
     if row["state"] != "queued":
         return None
     if not await deps.workforce.serving(row["kind"]):
@@ -106,5 +106,5 @@ def in_queue(ahead: int, most: int = queries.MAX_AHEAD) -> View:
 
 
 def place(ahead: int, most: int = queries.MAX_AHEAD) -> int | None:
-    """The position in the tenant's queue, 1 being next; None when it is too far back to count."""
+    """Return the position in the tenant's queue, 1 being next; None when it is too far back to count."""
     return ahead + 1 if ahead < most else None

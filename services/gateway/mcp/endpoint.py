@@ -1,4 +1,4 @@
-"""``POST /mcp``: who calls, whether they may, and then the SDK. Nothing is kept between requests.
+"""``POST /mcp``: authenticates and authorizes the caller, then calls the SDK. It is stateless.
 
 Without sessions there is none to steal, to expire or to lose with a gateway: any replica answers any request.
 """
@@ -36,7 +36,7 @@ async def serving(app: FastAPI) -> AsyncIterator[None]:
 
 
 class _LoadedLater:
-    """The SDK, loaded by the first request: it takes a third of a second, and most gateways are never asked."""
+    """The SDK, loaded by the first request: it takes a third of a second, and most gateways get no MCP request."""
 
     def __init__(self, most_bytes: int) -> None:
         self._most_bytes = most_bytes
@@ -74,7 +74,7 @@ class _Endpoint:
         self._slots = Slots("MCP requests", 0)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Raises: AssayError, which the application answers."""
+        """Handle a request. Raises: AssayError, which the application answers."""
         request = Request(scope, receive)
         deps = cast(Dependencies, request.app.state.dependencies)
         http = deps.settings.http
@@ -101,7 +101,7 @@ class _Endpoint:
 
     @contextmanager
     def _slot(self, caller: Caller, limit: int) -> Iterator[None]:
-        """Raises: QuotaExceeded."""
+        """Hold a slot of the key. Raises: QuotaExceeded."""
         share = self._slots.of(caller.key_id)
         if not self._slots.take(share, limit):
             detail = f"This key has {limit} MCP requests under way, which is the most; wait for one."
@@ -127,7 +127,7 @@ def _check_page(request: Request, http: HttpSettings) -> None:
 
 
 async def _body(deps: Dependencies, request: Request, caller: Caller) -> bytes | Response:
-    """The message, read once to see that it is JSON of a bearable shape; a large one is answered by another process.
+    """Return the message, checked to be JSON of a bounded shape; a large one is answered by another process.
 
     Raises: TooLarge, MalformedJson, ...
     """

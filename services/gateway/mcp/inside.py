@@ -65,7 +65,7 @@ class _Exchange(httpx2.AsyncByteStream):
         return {"type": "http.disconnect"}
 
     async def send(self, message: Message) -> None:
-        """Raises: ClientDisconnect when nobody reads any more."""
+        """Take a message of the response. Raises: ClientDisconnect when the reader is gone."""
         if self._gone.is_set():
             raise ClientDisconnect
         if message["type"] == "http.response.start":
@@ -88,7 +88,7 @@ class _Exchange(httpx2.AsyncByteStream):
             gone.cancel()
 
     def end(self, task: asyncio.Task[Any]) -> None:
-        """The application has returned, or broken off."""
+        """Handle the return, or the failure, of the application."""
         if not task.cancelled():
             task.exception()  # the gateway's outermost layer has logged it
         if not self.start.done():
@@ -103,7 +103,7 @@ class _Exchange(httpx2.AsyncByteStream):
             yield piece
 
     async def _next(self) -> bytes | None:
-        """Raises: ReadError when the answer broke off."""
+        """Return the next piece. Raises: ReadError when the response broke off."""
         assert self.task is not None
         if self._pieces.empty() and not self.task.done():
             get = asyncio.ensure_future(self._pieces.get())
@@ -118,7 +118,7 @@ class _Exchange(httpx2.AsyncByteStream):
         raise httpx2.ReadError("the answer broke off")
 
     async def aclose(self) -> None:
-        """Tell the application that nobody reads any more, and wait for its end."""
+        """Report to the application that the reader is gone, and wait for its end."""
         self._gone.set()
         if self.task is not None and not self.task.done():
             await asyncio.wait((self.task,), timeout=1)

@@ -1,4 +1,4 @@
-"""What the gateway says of `/mcp` as a protected resource (RFC 9728), for clients that ask before they connect."""
+"""Metadata of `/mcp` as a protected resource (RFC 9728), for clients that request it before they connect."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ def metadata_url(request: Request) -> str:
 @router.get(f"{_PATH}/mcp", include_in_schema=False)
 @EndpointRules(public=True)
 async def protected_resource(request: Request) -> Response:
-    """No authorization server is named: the bearer token is an API key, which the operator makes."""
+    """Return the metadata without an authorization server: the bearer token is an API key, which the operator
+    creates.
+    """
     base = _base(request)
     return Json(
         {

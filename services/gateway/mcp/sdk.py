@@ -31,7 +31,7 @@ async def run(most_bytes: int, started: asyncio.Future[ASGIApp], stopping: async
 
 
 def _access(request: ToolRequest) -> Access:
-    """What the key of this request may do, through this gateway's own API."""
+    """Return what this request's key may do, through this gateway's own API."""
     http_request = cast(Request, request.request)
     caller = cast(Caller, http_request.state.caller)
 

@@ -1,4 +1,4 @@
-"""The audit log: read by administrators, of the installation or of a tenant; written by what it tells of."""
+"""The audit log: read by administrators, of the installation or of a tenant; written by the audited operations."""
 
 from __future__ import annotations
 
@@ -28,14 +28,16 @@ async def list_audit_entries(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Page[AuditEntry]:
-    """Changes of keys, prompts, models, limits and definitions, and reads of numbers of all tenants (`tenants.read`,
-    once an hour for each key and operation). With the scope `tenant_admin` one sees one's own."""
+    """List changes of keys, prompts, models, limits and definitions, and reads of numbers of all tenants
+    (`tenants.read`, once an hour for each key and operation). With the scope `tenant_admin`, only those of the own
+    tenant.
+    """
     of = caller.administered(tenant)
     rows = (await db.execute(audit.page(limit + 1, read_number(cursor), of, action))).mappings().all()
     return page(rows, limit, audit.view, key=("at", "seq"))
 
 
-@router.get("/verification", summary="Check that nobody has changed the audit log")
+@router.get("/verification", summary="Check that the audit log is unchanged")
 @EndpointRules(scope="admin")
 async def verify_audit_log(db: Db) -> AuditVerification:
     row = (await db.execute(audit.verification())).mappings().one()

@@ -37,7 +37,7 @@ class BatchInput(Strict):
 
 
 def submit_router(kinds: Mapping[str, KindSpec[Any]]) -> APIRouter:
-    """The operation whose body holds jobs of the kinds that there are when the application is made."""
+    """Return the router of submits, whose body holds jobs of the given kinds."""
     jobs: Any = Annotated[list[request_type(kinds.values())], Field(min_length=1, max_length=_MOST_JOBS)]  # type: ignore[misc]
     body = create_model("BatchInput", __base__=BatchInput, __doc__=BatchInput.__doc__, jobs=(jobs, ...))
     router = routes("/v1/batches", "Batches")
@@ -50,7 +50,7 @@ def submit_router(kinds: Mapping[str, KindSpec[Any]]) -> APIRouter:
 async def submit_batch(
     request: Request, body: BatchInput, caller: CurrentCaller, db: Db, unit: Unit, deps: Deps
 ) -> Prepared:
-    """All of them are accepted, or none: one that does not fit refuses the batch, and the error names it."""
+    """Accept all jobs or none: an invalid one refuses the batch, and the error names it."""
     located: list[checks.Located] = [(("body", "jobs", index), submit) for index, submit in enumerate(body.jobs)]
     await checks.check(deps, db, caller, located)
     await deps.quotas.admit_jobs(caller.tenant, len(body.jobs))
@@ -76,7 +76,7 @@ async def submit_batch(
 
 @router.get("/{id}", summary="Look at a batch", response_model=BatchView)
 async def get_batch(id: Id, caller: CurrentCaller, db: Db, deps: Deps) -> Prepared:
-    """How many jobs are in which state, and the jobs in their order, without inputs and results."""
+    """Return the number of jobs in each state, and the jobs in their order, without inputs and results."""
     if (await db.execute(queries.batch(id, caller.tenant))).scalar_one_or_none() is None:
         raise NotFound(f"There is no batch {id}.")
     counts = {row.state: row.count for row in await db.execute(queries.batch_counts(id, caller.tenant))}

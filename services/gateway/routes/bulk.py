@@ -1,4 +1,4 @@
-"""Many jobs at once: cancelled or run again, with what came of each."""
+"""Many jobs at once: cancelled or run again, with the outcome of each."""
 
 from __future__ import annotations
 
@@ -63,7 +63,9 @@ class BulkReplayInput(BulkInput):
 
 @router.post("/cancel", summary="Cancel many jobs", status_code=202)
 async def cancel_jobs(body: BulkInput, caller: CurrentCaller, db: Db, unit: Unit, deps: Deps) -> BulkOutcomes:
-    """By `ids`, or queued and running ones that a `filter` of the list fits; 1,000 at most, and what came of each."""
+    """Cancel jobs by `ids`, or queued and running ones that match a `filter` of the list; at most 1,000, with the
+    outcome of each.
+    """
     if body.filter is not None and not body.filter.state:
         body.filter.state = _ALIVE
     ids, more = await _ids(db, caller.tenant, body)
@@ -75,7 +77,9 @@ async def cancel_jobs(body: BulkInput, caller: CurrentCaller, db: Db, unit: Unit
 async def replay_jobs(
     request: Request, body: BulkReplayInput, caller: CurrentCaller, db: Db, unit: Unit, deps: Deps
 ) -> BulkOutcomes:
-    """As one batch of those that can be run; the others say why not. `change` is that of a single replay."""
+    """Run again, as one batch, those that can be run; the others report why not. `change` is that of a single
+    replay.
+    """
     ids, more = await _ids(db, caller.tenant, body)
     batch_id = new_id()
     rows: list[Row] = []
@@ -142,7 +146,7 @@ async def _again(
 async def _submit(
     deps: Dependencies, db: AsyncConnection, unit: Unit, tenant: str, batch_id: str, rows: list[Row]
 ) -> None:
-    """Raises: QuotaExceeded, Overloaded."""
+    """Submit the jobs as a batch. Raises: QuotaExceeded, Overloaded."""
     await deps.quotas.admit_jobs(tenant, len(rows))
     kinds: defaultdict[str, list[str]] = defaultdict(list)
     for row in rows:

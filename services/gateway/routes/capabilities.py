@@ -65,7 +65,7 @@ def _kind(
 
 
 def _of_kind(facts: Mapping[str, Any], kind: str) -> object:
-    """Why a worker says that it serves the kind only in part."""
+    """Return why a worker reports that it serves the kind only in part."""
     reported = facts.get("degraded")
     return reported.get(kind) if isinstance(reported, Mapping) else reported
 
@@ -83,7 +83,7 @@ def _languages(workers: Sequence[LiveWorker]) -> dict[str, LanguageState]:
 
 
 def isolation_of(workers: Sequence[LiveWorker]) -> IsolationState:
-    """The isolation of the execution workers; ``none`` while none reports."""
+    """Return the isolation of the execution workers; ``none`` while none reports."""
     for worker in workers:
         reported = worker.facts.get("isolation")
         if isinstance(reported, Mapping):
@@ -128,6 +128,6 @@ _TEXT = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
 @health_router.get("/metrics", summary="Numbers for Prometheus", response_class=Response, responses=_TEXT)  # type: ignore[arg-type]
 @EndpointRules(scope="admin")
 async def metrics(deps: Deps) -> Response:
-    """The same as on `ASSAY_METRICS_PORT`, where no key is needed and nobody but Prometheus should come."""
+    """Return the same as `ASSAY_METRICS_PORT`, which needs no key and should be reachable by Prometheus only."""
     text = await asyncio.to_thread(deps.metrics.text)
     return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -1,4 +1,4 @@
-"""Collections: declared here, filled by ``ingest`` jobs, asked by ``search`` jobs."""
+"""Collections: declared here, filled by ``ingest`` jobs, queried by ``search`` jobs."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def list_collections(
 
 @router.get("/{name}", summary="Look at a collection")
 async def get_collection(name: Id, caller: CurrentCaller, db: Db, deps: Deps) -> CollectionView:
-    """Its tables, how many records they hold, and the thresholds that the last ingest measured."""
+    """Return the collection's tables, their number of records, and the thresholds that the last ingest measured."""
     row = await _find(db, caller.tenant, name)
     return collections.view(row, await _default_embedding(deps))
 
@@ -61,8 +61,9 @@ async def get_collection(name: Id, caller: CurrentCaller, db: Db, deps: Deps) ->
 async def list_search_attempts(
     name: Id, caller: CurrentCaller, db: Db, limit: Limit = 50, cursor: Cursor = None
 ) -> Page[PastAttempt]:
-    """The newest first, each with its queries, what they found, and how much of that was new; as long as their jobs
-    are kept."""
+    """List attempts, newest first, each with its queries, their hits, and how many of them were new; kept as long as
+    their jobs.
+    """
     await _find(db, caller.tenant, name)
     statement = collections.attempts(caller.tenant, name, limit + 1, read_cursor(cursor))
     rows = (await db.execute(statement)).mappings().all()
@@ -71,13 +72,15 @@ async def list_search_attempts(
 
 @router.delete("/{name}", summary="Delete a collection", status_code=204, response_class=Response)
 async def delete_collection(name: Id, caller: CurrentCaller, db: Db) -> None:
-    """With all of its records; the search worker removes their vectors when it next ingests or starts."""
+    """Delete the collection with its records; the search worker removes their vectors when it next ingests or
+    starts.
+    """
     if (await db.execute(collections.drop(caller.tenant, name))).one_or_none() is None:
         raise NotFound(f"There is no collection {name}.")
 
 
 async def _default_embedding(deps: Dependencies) -> str:
-    """Of collections that name none, as the search workers report it."""
+    """Return the embedding of collections that name none, as the search workers report it."""
     reported = (worker.facts.get("embedding") for worker in await deps.workforce.serving("search"))
     return next((name for name in reported if isinstance(name, str)), DEFAULT_EMBEDDING)
 

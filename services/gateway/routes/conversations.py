@@ -34,7 +34,7 @@ async def list_conversations(
 
 @router.get("/{id}", summary="Read a conversation")
 async def get_conversation(id: Id, caller: CurrentCaller, db: Db) -> Conversation:
-    """The newest 1,000 messages, in the order in which they were said."""
+    """Return the newest 1,000 messages, in chronological order."""
     row = (await db.execute(conversations.one(caller.tenant, id))).mappings().one_or_none()
     if row is None:
         raise _missing(id)
@@ -46,13 +46,13 @@ async def get_conversation(id: Id, caller: CurrentCaller, db: Db) -> Conversatio
 
 @router.delete("/{id}", summary="Forget a conversation", status_code=204, response_class=Response)
 async def delete_conversation(id: Id, caller: CurrentCaller, db: Db) -> None:
-    """Its messages are gone; its jobs stay."""
+    """Delete the conversation with its messages; its jobs stay."""
     if (await db.execute(conversations.forget(caller.tenant, id))).rowcount != 1:
         raise _missing(id)
 
 
 async def _about(db: AsyncConnection, tenant: str, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """What the jobs of each conversation were about."""
+    """Return the titles and kinds of each conversation's jobs."""
     rows = (await db.execute(listing.of_conversations(tenant, ids))).mappings()
     return {row["conversation_id"]: {"title": row["title"] or None, "kinds": row["kinds"]} for row in rows}
 

@@ -22,8 +22,10 @@ tenant_router = routes("/v1/tenants", "Limits")
 @job_router.delete("/{id}", summary="Delete a job that has ended", status_code=204, response_class=Response)
 @EndpointRules(audit="jobs.delete")
 async def delete_job(id: Id, caller: CurrentCaller, db: Db) -> None:
-    """With its input, result, events, deliveries and the files that it made; its model calls follow within a minute.
-    What it added to its conversation stays (`DELETE /v1/conversations/{id}`), as do files that were uploaded for it."""
+    """Delete the job with its input, result, events, deliveries and the files that it made; its model calls follow
+    within a minute. Its messages in a conversation stay (`DELETE /v1/conversations/{id}`), as do files that were
+    uploaded for it.
+    """
     if (await db.execute(deletion.delete_job(id, caller.tenant))).one_or_none() is None:
         job = await find(db, id, caller.tenant)
         raise Conflict(f"The job is {job['state']}: cancel it first, and delete it when it has ended.")
@@ -34,8 +36,9 @@ async def delete_job(id: Id, caller: CurrentCaller, db: Db) -> None:
 async def delete_tenant(
     tenant: Annotated[TenantName, Path(description="The tenant")], caller: CurrentCaller, db: Db, deps: Deps
 ) -> None:
-    """Its keys end at once, and all that belongs to it is deleted in the background: jobs, files, conversations, flows,
-    collections, prompts, limits. The audit log stays. It cannot be taken back."""
+    """Revoke the tenant's keys at once, and delete its data in the background: jobs, files, conversations, flows,
+    collections, prompts, limits. The audit log stays. This cannot be undone.
+    """
     if tenant == caller.tenant:
         raise Conflict("This is the tenant of your own key: delete it with an admin key of another tenant.")
     await db.execute(deletion.request_tenant_deletion(tenant, caller.key_id))

@@ -1,4 +1,4 @@
-"""The deliveries of a job's webhook: what came of each attempt, and another one by hand."""
+"""The deliveries of a job's webhook: the outcome of each attempt, and manual redelivery."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ router = routes("/v1/jobs", "Webhooks")
 
 @router.get("/{id}/deliveries", summary="List the deliveries of a job's webhook")
 async def list_deliveries(id: Id, caller: CurrentCaller, db: Db) -> Deliveries:
-    """Every attempt, the latest first, and when the next one is due."""
+    """List every attempt, the latest first, and when the next one is due."""
     return await _deliveries(db, id, caller.tenant)
 
 
@@ -30,14 +30,14 @@ async def list_deliveries(id: Id, caller: CurrentCaller, db: Db) -> Deliveries:
     status_code=202,
 )
 async def redeliver(id: Id, delivery_id: Id, caller: CurrentCaller, db: Db) -> Deliveries:
-    """It is sent within two seconds, with the same `webhook-id`, so that a receiver can tell that it has it already."""
+    """Send it within two seconds, with the same `webhook-id`, so that a receiver can recognize a duplicate."""
     if (await db.execute(webhooks.redeliver(id, caller.tenant, delivery_id))).one_or_none() is None:
         raise NotFound(f"The job {id} has no delivery {delivery_id}.")
     return await _deliveries(db, id, caller.tenant)
 
 
 async def _deliveries(db: AsyncConnection, job_id: str, tenant: str) -> Deliveries:
-    """Raises: NotFound."""
+    """Return the deliveries. Raises: NotFound."""
     job = (await db.execute(webhooks.webhook_of(job_id, tenant))).mappings().one_or_none()
     if job is None:
         raise NotFound(f"There is no job {job_id}.")

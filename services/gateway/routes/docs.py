@@ -26,7 +26,7 @@ _HEADERS = {
 }
 
 
-@router.get("/", summary="Whoever opens the address in a browser", include_in_schema=False)
+@router.get("/", summary="Redirect a browser to the console", include_in_schema=False)
 @EndpointRules(public=True)
 async def front_page() -> Response:
     return Response(status_code=307, headers={"Location": "/docs"})
@@ -35,7 +35,7 @@ async def front_page() -> Response:
 @router.get("/openapi.json", summary="The OpenAPI document", include_in_schema=False)
 @EndpointRules(public=True)
 async def openapi_document(request: Request) -> Response:
-    """The same for as long as the process runs: made, hashed and compressed once."""
+    """Return the document, which is made, hashed and compressed once per process."""
     body, packed, tag = await _description(request.app)
     headers = {"ETag": tag, "Vary": "Accept-Encoding", "Cache-Control": "no-cache"}
     if has_tag(request.headers.get("if-none-match"), tag):
@@ -46,9 +46,9 @@ async def openapi_document(request: Request) -> Response:
 
 
 async def _description(app: FastAPI) -> tuple[bytes, bytes, str]:
-    """The OpenAPI document, the same compressed, and its entity tag.
+    """Return the OpenAPI document, the same compressed, and its entity tag.
 
-    Making it takes a second: it is made once, and whoever asks meanwhile waits without holding a thread.
+    Making it takes a second: it is made once, and concurrent callers wait without holding a thread.
     """
     making: asyncio.Task[tuple[bytes, bytes, str]] | None = getattr(app.state, "description", None)
     if making is None or (making.done() and (making.cancelled() or making.exception() is not None)):
@@ -81,7 +81,7 @@ def _error_row(code: str, kind: type[AssayError]) -> str:
 
 
 def _with_code(text: str) -> str:
-    """What stands between backticks as code."""
+    """Return the text with the parts between backticks as code."""
     parts = escape(text).split("`")
     return "".join(f"<code>{part}</code>" if index % 2 else part for index, part in enumerate(parts))
 

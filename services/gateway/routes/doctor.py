@@ -46,20 +46,20 @@ _TRIED: Mapping[str, object] = {
 }  # fmt: skip
 _OPTIONAL = ("replayed_from", "batch_id", "request_id", "trace_context", "webhook")
 _REMEDIES = {
-    "postgres": "Look at its log and its disk; nothing is lost, and jobs go on once it answers.",
+    "postgres": "Check its log and its disk; nothing is lost, and jobs continue once it answers.",
     "redis": "Start it again: nothing is lost with it, and the reconciler sends what was missed.",
     "large_bodies": "Read the gateway's log: memory, processes, or space in its temporary folder may be too few.",
     "files": "Free some space, or move the files to a larger disk or a bucket (BLOB_URL).",
-    "qdrant": "Start it again, or look whether QDRANT_URL is right.",
+    "qdrant": "Restart it, or check QDRANT_URL.",
 }
 
 
 @router.get("/doctor", summary="Check the installation")
 @EndpointRules(scope="admin")
 async def check_installation(caller: CurrentCaller, deps: Deps) -> Doctor:
-    """What the gateway can see of the servers that it needs, the tables, the clocks, the disk, the workers of each kind
-    and the providers of models; of what is not well, what to do. A job is inserted and rolled back; nothing else is
-    changed."""
+    """Check the servers that the gateway needs, the tables, the clocks, the disk, the workers of each kind and the
+    model providers; each problem has a remedy. A job is inserted and rolled back; nothing else is changed.
+    """
     workers = await deps.workforce.all()
     items = [
         *await _dependencies(deps),
@@ -87,7 +87,7 @@ async def _dependencies(deps: Dependencies) -> list[DoctorCheck]:
 
 
 async def _record(deps: Dependencies) -> list[DoctorCheck]:
-    """The revision of the tables, the database's clock beside this machine's, and its connections."""
+    """Check the revision of the tables, the database's clock against this machine's, and its connections."""
     async with deps.database.read() as connection:
         before = time.time()
         row = (await connection.execute(_ASK)).one()
@@ -124,7 +124,7 @@ async def _write(deps: Dependencies, tenant: str) -> DoctorCheck:
         fault = error.detail
     except DBAPIError as error:
         fault = f"a job cannot be inserted: {reason_of(error)}"
-    remedy = "Look at the gateway's log and at Postgres' own: both have the error's words."
+    remedy = "Check the logs of the gateway and of Postgres: both have the error's message."
     return _check("write", fault is None, fault or "a job can be inserted", remedy)
 
 
@@ -134,19 +134,19 @@ def _revision(there: set[str], newest: set[str]) -> DoctorCheck:
         there == newest,
         f"revision {', '.join(sorted(there)) or 'none'}"
         + ("" if there == newest else f"; this version has {', '.join(sorted(newest))}"),
-        "Run `python -m migrations` of the newest version that runs here; an older one works beside it meanwhile.",
+        "Run `python -m migrations` of the newest version that runs here; older versions work with it in the meantime.",
         grave=False,
     )
 
 
 def _disk(blob_url: str) -> Iterator[DoctorCheck]:
-    """Of the files, where they are in a folder; a bucket's owner watches it."""
+    """Check the disk of the files, if they are in a folder; a bucket is its owner's to watch."""
     parts = urlsplit(blob_url)
     if parts.scheme != "file":
         return
     try:
         disk = disk_of(unquote(parts.path))
-    except OSError:  # which `files` tells
+    except OSError:  # which the check `files` reports
         return
     yield _check(
         "disk",
@@ -180,19 +180,19 @@ def _isolation(workers: Sequence[LiveWorker]) -> DoctorCheck:
 
 
 def _providers(providers: Sequence[ProviderState]) -> Iterator[DoctorCheck]:
-    """Those that have a key; without any, that there is none."""
+    """Check the providers that have a key; report it when none has one."""
     configured = [provider for provider in providers if provider.configured]
     if not configured:
         remedy = "Set the key of one (GROQ_API_KEY, CEREBRAS_API_KEY, ANTHROPIC_API_KEY, OPENAI_API_KEY ...)."
         yield _check("providers", False, "none has a key: what needs a model is refused", remedy, grave=False)
     for provider in configured:
         well = provider.state in ("closed", "half_open") and provider.reachable is not False
-        finding: str = "asked when it is needed" if well else provider.state
+        finding: str = "called when needed" if well else provider.state
         if provider.reachable is False:
-            finding = "did not answer when it was looked at"
+            finding = "did not answer the last check"
         if provider.last_error:
             finding += f"; the last error: {provider.last_error}"
-        remedy = "Others of the chain answer meanwhile; Models tells what each has answered, and asks it again."
+        remedy = "Others of the chain answer meanwhile; the page Models shows each provider's last error, and tests it."
         yield _check(f"provider {provider.name}", well, finding, remedy, grave=False)
 
 

@@ -32,9 +32,9 @@ async def list_endpoints(deps: Deps, limit: Limit = 50, cursor: Cursor = None) -
 @router.put("/{name}", summary="Name an endpoint, change it, or set the limits of a vendor")
 @EndpointRules(scope="admin", audit="endpoints.set")
 async def set_endpoint(name: Name, body: EndpointInput, caller: CurrentCaller, deps: Deps, change: Change) -> Endpoint:
-    """Chains name its models as `name/model`. Its server is looked at; `POST .../test` tells what was wrong.
+    """Chains name its models as `name/model`. Its server is checked; `POST .../test` reports what was wrong.
 
-    Of a vendor, the body is its model and the limits of its calls, without `url` and `key_env`, which are its own; what
+    For a vendor, the body is its model and the limits of its calls, without `url` and `key_env`, which are fixed; what
     is left out has its default.
     """
     layer = deps.llm.layer
@@ -58,8 +58,8 @@ async def remove_endpoint(name: Name, deps: Deps, change: Change) -> None:
     await deps.llm.ask(change.audited(lambda: deps.llm.layer.endpoints.remove(name)))
 
 
-@router.post("/{name}/test", summary="Look at an endpoint's server and ask its model a few words")
+@router.post("/{name}/test", summary="Check an endpoint's server and call its model")
 @EndpointRules(scope="admin")
 async def test_endpoint(name: Name, caller: CurrentCaller, deps: Deps) -> EndpointTest:
-    """What it is, its models and windows, and what its model takes; kept, so that every replica knows it."""
+    """Return the server's kind, its models and windows, and what its model accepts; stored for every replica."""
     return await deps.llm.call(caller.tenant, lambda: deps.llm.layer.test_endpoint(name))

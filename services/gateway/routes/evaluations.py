@@ -1,4 +1,4 @@
-"""Evaluations: a suite run with several models and prompts, looked at, cancelled, gone on with."""
+"""Evaluations: a suite run with several models and prompts; read, cancelled, resumed."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _Row = Mapping[str, Any] | RowMapping
 async def create_evaluation(
     request: Request, body: EvaluationInput, caller: CurrentCaller, db: Db, deps: Deps
 ) -> Prepared:
-    """Every case with every variant, `repeat` times, as ordinary jobs; 422 names the case and field that do not fit."""
+    """Run every case with every variant, `repeat` times, as ordinary jobs; 422 names the invalid case and field."""
     prepared = await suites.prepare(deps, db, caller, body)
     if body.dry_run:
         return Prepared(await suites.estimate(db, caller.tenant, body))
@@ -100,7 +100,7 @@ async def list_evaluations(
     return Page[EvaluationSummary](items=items, next_cursor=more)
 
 
-@router.get("/{id}", summary="Look at an evaluation", response_model=EvaluationView)
+@router.get("/{id}", summary="Get an evaluation", response_model=EvaluationView)
 async def get_evaluation(
     id: Id,
     caller: CurrentCaller,
@@ -120,7 +120,7 @@ async def list_evaluation_runs(
     case: Annotated[str | None, Query(max_length=120, description="Name of a case: only its runs")] = None,
     variant: Annotated[str | None, Query(max_length=120, description="Name of a variant: only its runs")] = None,
 ) -> Prepared:
-    """Each run with what came of it, in the order in which they are begun; the list is whole."""
+    """List each run with its outcome, in the order in which runs start; the list is not paged."""
     row = await _find(db, id, caller.tenant)
     names = [each["name"] for each in row["variants"]]
     runs = [_run(run, row["cases"], names) for run in await _runs(db, id, caller.tenant)]
@@ -130,7 +130,7 @@ async def list_evaluation_runs(
 
 @router.post("/{id}/cancel", summary="Cancel an evaluation", status_code=202, response_model=EvaluationView)
 async def cancel_evaluation(id: Id, caller: CurrentCaller, db: Db, unit: Unit, deps: Deps) -> Prepared:
-    """No further run is begun, and the jobs that run are cancelled. 409 when it has ended."""
+    """Start no further run, and cancel the jobs that run. 409 when it has ended."""
     row = await _find(db, id, caller.tenant)
     if (await db.execute(statements.cancel(id, caller.tenant))).one_or_none() is None:
         raise Conflict(f"The evaluation has ended: {row['state']}.")
@@ -142,9 +142,9 @@ async def cancel_evaluation(id: Id, caller: CurrentCaller, db: Db, unit: Unit, d
     return Prepared(await _view(db, id, caller.tenant), 202)
 
 
-@router.post("/{id}/resume", summary="Go on with an evaluation", status_code=202, response_model=EvaluationView)
+@router.post("/{id}/resume", summary="Resume an evaluation", status_code=202, response_model=EvaluationView)
 async def resume_evaluation(id: Id, caller: CurrentCaller, db: Db, body: ResumeInput | None = None) -> Prepared:
-    """Runs that were not begun, or were cancelled, are begun after all; `budget` replaces the old one."""
+    """Start runs that were not started, or were cancelled; `budget` replaces the old one."""
     row = await _find(db, id, caller.tenant)
     if row["state"] == "finished":
         raise Conflict("The evaluation has finished: every run has ended.")
@@ -190,7 +190,7 @@ async def _baseline(db: AsyncConnection, id: str, tenant: str) -> tuple[RowMappi
 
 
 def _told(row: _Row, runs: Sequence[_Row], earlier: tuple[_Row, Sequence[_Row]] | None) -> dict[str, Any]:
-    """What the runs come to; it may take a while."""
+    """Return the report of the runs; it may take a while."""
     names = [variant["name"] for variant in row["variants"]]
     cells: list[Cell] = report.cells(row["cases"], names, runs)
     mine = [report.outcomes(row["cases"], number, runs) for number in range(len(names))]
@@ -214,7 +214,7 @@ def _told(row: _Row, runs: Sequence[_Row], earlier: tuple[_Row, Sequence[_Row]] 
 
 
 def summary(row: _Row, counted: Sequence[_Row]) -> dict[str, Any]:
-    """As lists show it: ``counted`` are its totals by variant."""
+    """Return an evaluation as lists show it: ``counted`` are its totals by variant."""
     names = [variant["name"] for variant in row["variants"]]
     sums = {name: sum(each[name] for each in counted) for name in ("runs", "pending", "running", "ended")}
     totals = [

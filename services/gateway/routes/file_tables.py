@@ -31,7 +31,7 @@ async def get_file_rows(
     sort: Annotated[list[str], Query(max_length=10, description="By these; `-NAME` is falling")] = [],  # noqa: B006
     filter: Annotated[list[str], Query(max_length=20, description=_FILTER)] = [],  # noqa: B006
 ) -> Prepared:
-    """Of Parquet, Arrow, CSV and JSON lines, up to 256 MB. A page of large rows ends early, at 4 MB."""
+    """Read rows of Parquet, Arrow, CSV and JSON lines, up to 256 MB. A page of large rows ends early, at 4 MB."""
     question = {"ask": "rows", "offset": offset, "limit": limit, "columns": columns, "sort": sort, "filter": filter}
     return Prepared(await _asked(deps, id, caller.tenant, question))
 

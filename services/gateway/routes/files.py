@@ -57,7 +57,9 @@ async def upload_file(
     deps: Deps,
     name: Annotated[str | None, Query(max_length=1000, description="The name of a raw body")] = None,
 ) -> Prepared | Response:
-    """A multipart form with a field `file`, or the raw bytes with `?name=`. The name is a label, never a path."""
+    """Upload a multipart form with a field `file`, or the raw bytes with `?name=`. The name is a label, never a
+    path.
+    """
     if request.headers.get("content-encoding", "identity").lower() != "identity":
         raise UnsupportedMediaType("Send the file as it is, without Content-Encoding.")
     await deps.quotas.admit_bytes(caller.tenant, bodies.declared_bytes(request))
@@ -160,7 +162,7 @@ async def get_file_content(request: Request, id: Id, caller: CurrentCaller, deps
 
 
 def _wanted_range(header: str | None, size: int) -> tuple[int, int] | None:
-    """Where the part that is asked for starts and ends (exclusive); None for the whole, also for what makes no sense.
+    """Return where the requested part starts and ends (exclusive); None for the whole, also for an unusable header.
 
     Raises: RangeNotSatisfiable when it begins after the end.
     """
@@ -182,7 +184,7 @@ def _wanted_range(header: str | None, size: int) -> tuple[int, int] | None:
 
 
 async def _started(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """The stream with its first chunk at hand, so that content that is gone is a 404 and no broken answer."""
+    """Return the stream with its first chunk loaded, so that missing content is a 404 and not a broken response."""
     try:
         first = await anext(chunks, b"")
     except FileNotFoundError:
@@ -199,7 +201,7 @@ async def _started(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 @router.delete("/{id}", summary="Delete a file", status_code=204, response_class=Response)
 async def delete_file(id: Id, caller: CurrentCaller, db: Db, unit: Unit, deps: Deps) -> None:
-    """Its space is free at once, unless another file has the same bytes."""
+    """Free the file's space at once, unless another file has the same bytes."""
     removed = (await db.execute(files.remove(id, caller.tenant))).scalar_one_or_none()
     if removed is None:
         raise _missing(id)
@@ -226,7 +228,7 @@ async def _is_named(deps: Dependencies, sha256: str) -> bool:
 
 
 async def find(db: AsyncConnection, id: str, tenant: str) -> RowMapping:
-    """Raises: NotFound."""
+    """Return a file's row. Raises: NotFound."""
     row: RowMapping | None = (await db.execute(files.find(id, tenant))).mappings().one_or_none()
     if row is None:
         raise _missing(id)

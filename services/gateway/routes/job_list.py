@@ -116,8 +116,8 @@ class JobQuery(JobWhere):
 async def list_jobs(caller: CurrentCaller, db: Db, deps: Deps, query: Annotated[JobQuery, Query()]) -> Prepared:
     """Items have neither `input` nor `result`, but `title`, `turns`, `served`, `failed_over` and `verdict`.
 
-    Of a filter that most jobs do not fit, a page looks at 2,000 jobs and says how far it came (`looked_back_to`); it
-    may then be short or empty, and its `next_cursor` goes on from there.
+    For a filter that few jobs match, a page inspects 2,000 jobs and reports how far it came (`looked_back_to`); it
+    may then be short or empty, and its `next_cursor` continues from there.
     """
     wanted, before = query.wanted(), read_cursor(query.cursor)
     end = await end_of_look(db, caller.tenant, wanted, before)
@@ -136,9 +136,9 @@ async def list_jobs(caller: CurrentCaller, db: Db, deps: Deps, query: Annotated[
 
 @router.get("/counts", summary="Count jobs by state")
 async def count_jobs(caller: CurrentCaller, db: Db, query: Annotated[JobWhere, Query()]) -> JobCounts:
-    """Of the jobs that the list shows for the same filter, each state that was asked for, all without `state`.
+    """Count the jobs of the list by state, for the requested states, by default for all.
 
-    Of a state 1,000 are counted at most; of a filter that no index counts, the newest 2,000 jobs are looked at.
+    Of each state at most 1,000 are counted; for a filter that no index counts, the newest 2,000 jobs are inspected.
     """
     wanted = query.wanted()
     alone = listing.is_counted_by_state(wanted)
@@ -157,7 +157,7 @@ async def count_jobs(caller: CurrentCaller, db: Db, query: Annotated[JobWhere, Q
 async def end_of_look(
     db: AsyncConnection, tenant: str, wanted: JobFilter, before: Place | None, most: int = listing.MAX_INSPECTED
 ) -> Place | None:
-    """The last job that a page is looked for at; None when all may be looked at."""
+    """Return the last job that a page inspects; None when it may inspect all."""
     statement = listing.end_of_look(tenant, wanted, before, most)
     row = None if statement is None else (await db.execute(statement)).one_or_none()
     return None if row is None else (row.created_at, row.id)

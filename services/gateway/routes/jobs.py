@@ -41,7 +41,7 @@ _ACCEPTED: dict[int | str, dict[str, Any]] = {
 
 
 def submit_router(kinds: Mapping[str, KindSpec[Any]]) -> APIRouter:
-    """The operation whose body is one of the kinds that there are when the application is made."""
+    """Return the router of submits, whose body is one of the given kinds."""
     examples: dict[str, Example] = {
         kind.name: {"summary": kind.example.summary, "value": {"kind": kind.name, "input": kind.example.input}}
         for kind in kinds.values()
@@ -76,7 +76,7 @@ async def get_job(id: Id, caller: CurrentCaller, db: Db, deps: Deps) -> Prepared
 _FORMAT = "json: the result itself; of a table also csv, tsv, jsonl, arrow, parquet, xlsx and so on, with every row"
 _RESULT: dict[int | str, dict[str, Any]] = {
     200: {
-        "description": "The result of the job's kind, or the form of it that was asked for",
+        "description": "The result of the job's kind, or its requested form",
         "content": {
             "application/json": {"schema": {}},
             "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
@@ -92,7 +92,7 @@ async def get_job_result(
     deps: Deps,
     format: Annotated[str, Query(max_length=64, pattern=r"^[a-z0-9_.-]+$", description=_FORMAT)] = "json",
 ) -> Response:
-    """404 `job_not_finished` before the job's end. `format` asks for another form, where the kind has any.
+    """404 `job_not_finished` before the job's end. `format` selects another form, where the kind has any.
 
     A table comes with all its rows, streamed: `csv`, `tsv`, `jsonl`, `records` (a JSON array), `md`, `html` (these also
     packed, as `csv.gz` and `csv.zst`), `arrow` (stream), `feather`, `parquet`, `xlsx`, `sqlite` and `duckdb`.
@@ -109,13 +109,13 @@ async def get_job_result(
 
 
 async def _ended(db: AsyncConnection, id: str, tenant: str) -> views.Row:
-    """A job that has a result. Raises: NotFound, JobNotFinished."""
+    """Return a job that has a result. Raises: NotFound, JobNotFinished."""
     row = await find(db, id, tenant)
     state = JobState(row["state"])
     if not state.terminal:
         raise JobNotFinished(f"The job is {state}; its result comes with its end.")
     if row["result"] is None:
-        why = "it was cancelled" if state is JobState.CANCELLED else "its error stands in the job"
+        why = "it was cancelled" if state is JobState.CANCELLED else "the job holds its error"
         raise NotFound(f"The job ended as {state} and has no result: {why}.")
     return row
 
@@ -124,7 +124,7 @@ async def _ended(db: AsyncConnection, id: str, tenant: str) -> views.Row:
 async def cancel_job(
     id: Id, caller: CurrentCaller, db: Db, unit: Unit, deps: Deps, if_match: IfMatch = None
 ) -> Prepared:
-    """A queued job ends at once; a running one within seconds. 409 `job_finished` when it has ended."""
+    """End a queued job at once, a running one within seconds. 409 `job_finished` when it has ended."""
     if if_match is not None:
         await _check_unchanged(db, deps, id, caller.tenant, if_match)
     row = (await db.execute(statements.cancel(id, caller.tenant))).mappings().one_or_none()
@@ -163,7 +163,7 @@ async def replay_job(
 
 @calls_router.get("/{id}/llm-calls", summary="List a job's model calls")
 async def list_job_llm_calls(id: Id, caller: CurrentCaller, db: Db) -> LlmCalls:
-    """A provider that was passed over is listed as `skipped`; unknown tokens and prices are null."""
+    """List the calls; a provider that was passed over is listed as `skipped`; unknown tokens and prices are null."""
     if (await db.execute(queries.state(id, caller.tenant))).scalar_one_or_none() is None:
         raise NotFound(f"There is no job {id}.")
     rows = (await db.execute(calls_of(caller.tenant, id))).all()
@@ -178,8 +178,9 @@ async def get_job_llm_call(
     db: Db,
     deps: Deps,
 ) -> LlmCallText:
-    """As it was sent, after the job's masks, and as it was answered. Which calls' words are kept is the installation's
-    choice (`ASSAY_LLM_TEXTS`), told in `keeps`; without them `messages` is null."""
+    """Return the call as it was sent, after the job's masks, and its answer. The installation's setting
+    `ASSAY_LLM_TEXTS`, shown in `keeps`, decides which calls keep their text; without it `messages` is null.
+    """
     row = (await db.execute(call_with_text(caller.tenant, id, call))).mappings().one_or_none()
     if row is None:
         raise NotFound(f"There is no model call {call} of a job {id}.")
@@ -190,7 +191,7 @@ async def get_job_llm_call(
 
 
 async def _check_unchanged(db: AsyncConnection, deps: Dependencies, id: str, tenant: str, if_match: str) -> None:
-    """Raises: NotFound, PreconditionFailed when the job is not any more what the client read."""
+    """Raise NotFound, or PreconditionFailed when the job has changed since the client read it."""
     row = await find(db, id, tenant)
     waiting = await views.waiting_of(deps, db, row)
     if not has_tag(if_match, etag_of(encode(views.job_view(row, waiting)))):

@@ -25,7 +25,9 @@ router = routes("/v1/keys", "Keys")
 @router.post("", summary="Create an API key", status_code=201, response_model=NewKey | KeyInfo)
 @EndpointRules(scope="tenant_admin", secret=("key",), audit="keys.create")
 async def create_key(response: Response, body: KeyInput, caller: CurrentCaller, db: Db, deps: Deps) -> NewKey:
-    """The key itself is in this answer only; repeated with the same `Idempotency-Key`, the answer comes without it."""
+    """Create a key. Only this response holds the key itself; repeated with the same `Idempotency-Key`, it comes
+    without.
+    """
     caller.administered(body.tenant)
     _check_scopes(caller, body.scopes)
     days = deps.settings.http.key_days
@@ -44,7 +46,7 @@ async def list_keys(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Page[KeyInfo]:
-    """The keys of every tenant, or of one; revoked ones too, for the trail."""
+    """List the keys of every tenant, or of one; revoked ones too, as a record."""
     of = caller.administered(tenant)
     rows = (await db.execute(keys.page(limit + 1, read_cursor(cursor), of))).mappings().all()
     return page(rows, limit, keys.info)
@@ -63,7 +65,9 @@ async def rotate_key(
     deps: Deps,
     body: RotationInput | None = None,
 ) -> NewKey:
-    """A key with the same name, scopes and lifetime; the old one is good for `overlap_seconds` more (a day)."""
+    """Create a key with the same name, scopes and lifetime; the old one stays valid for `overlap_seconds` (default:
+    a day).
+    """
     old = (await db.execute(keys.valid(id, caller.administered(None)))).mappings().one_or_none()
     if old is None:
         raise _missing(id)
@@ -88,14 +92,14 @@ async def revoke_key(
     deps: Deps,
     force: Annotated[bool, Query(description="Also when it is the last key with the scope admin")] = False,
 ) -> None:
-    """It ends at once here, and within a second on every other gateway; so do its event streams."""
+    """Revoke the key at once here, and within a second on every other gateway; its event streams end too."""
     old = (await db.execute(keys.unrevoked(id, caller.administered(None)))).mappings().one_or_none()
     if old is None:
         raise _missing(id)
     _check_scopes(caller, old["scopes"])
     if not force and (await db.execute(keys.is_last_admin(id))).scalar_one():
         raise Conflict(
-            "This is the last key with the scope admin: without it nobody can make keys here. Make another one first, "
+            "This is the last key with the scope admin: without it no key can be created. Create another one first, "
             "or give force=true (`assay keys revoke --force`)."
         )
     await db.execute(keys.revoke(id, caller.administered(None)))
@@ -118,7 +122,7 @@ async def _issued(
 
 
 def _check_scopes(caller: Caller, wanted: list[Scope]) -> None:
-    """Raises: MissingScope for a key that may more than the caller may give."""
+    """Raise MissingScope for a key with more scopes than the caller may give."""
     if "admin" in wanted and "admin" not in caller.scopes:
         raise MissingScope("A key with the scope admin is made, replaced and revoked with the scope admin only.")
 

@@ -25,7 +25,9 @@ Tenant = Annotated[TenantName, Path(description="The tenant")]
 
 @router.get("/limits", summary="See the tenant's quotas and what is used of them")
 async def get_limits(caller: CurrentCaller, db: Db, deps: Deps) -> TenantLimits:
-    """A refusal for a quota is 429 `quota_exceeded`, with its name in `quota` and its number in `limit`."""
+    """Return the quotas. A refusal for a quota is 429 `quota_exceeded`, with its name in `quota` and its number in
+    `limit`.
+    """
     return await deps.quotas.view(caller.tenant, lambda statement: _row(db, statement))
 
 
@@ -40,7 +42,7 @@ async def get_tenant_limits(tenant: Tenant, db: Db, deps: Deps) -> TenantLimits:
 async def set_tenant_limits(
     tenant: Tenant, body: LimitsInput, caller: CurrentCaller, request: Request, db: Db, unit: Unit, deps: Deps
 ) -> TenantLimits:
-    """All of them: what is left out is the installation's default again. Every gateway follows within a second."""
+    """Set all limits: those left out get the installation's default. Every gateway follows within a second."""
     async with deps.database.write() as connection:
         await connection.execute(quotas.set_limits(tenant, body.model_dump(), caller.key_id))
         await auditing.record(connection, request.state.audit, caller, request, tenant, auditing.given(request))

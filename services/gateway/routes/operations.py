@@ -1,4 +1,4 @@
-"""What an operator looks at: work that waits, who does it, and what it came to."""
+"""Operations: waiting work, workers, and statistics."""
 
 from __future__ import annotations
 
@@ -80,7 +80,9 @@ async def list_queues(db: Db, tenant: RowTenant, deps: Deps) -> Queues:
 @router.get("/queues/history", summary="See the queues of the last hour, by minute")
 @EndpointRules(all_tenants=_always)
 async def list_queue_history(db: Db, tenant: RowTenant) -> QueueHistory:
-    """What waited, came and went in each minute. A key with `admin` sees the jobs of every tenant."""
+    """Return the jobs that waited, arrived and ended in each minute. A key with `admin` sees the jobs of every
+    tenant.
+    """
     since = datetime.now(UTC) - timedelta(minutes=_MINUTES)
     rows = (await db.execute(statistics.queue_history(tenant, since))).mappings().all()
     return QueueHistory(
@@ -104,7 +106,7 @@ def _past(kind: str, rows: Sequence[RowMapping]) -> QueuePast:
 @router.get("/workers", summary="See the workers")
 @EndpointRules(scope="admin")
 async def list_workers(caller: CurrentCaller, db: Db) -> Workers:
-    """Those that have reported within the last ten minutes; `alive` within six seconds."""
+    """List the workers that have reported within the last ten minutes; `alive` within six seconds."""
     rows = (await db.execute(statistics.recent_workers())).mappings().all()
     return Workers(items=[WorkerInfo.model_validate(dict(row)) for row in rows])
 
@@ -112,7 +114,9 @@ async def list_workers(caller: CurrentCaller, db: Db) -> Workers:
 @router.get("/settings", summary="See the gateway's settings")
 @EndpointRules(scope="admin")
 async def list_settings(caller: CurrentCaller, deps: Deps) -> SettingStates:
-    """Each with where it comes from. The values of addresses, keys and folders are not told. A worker has its own."""
+    """List each setting with its source. The values of addresses, keys and folders are hidden. Workers have their
+    own.
+    """
     return SettingStates(items=list(effective(deps.settings)))
 
 
@@ -128,7 +132,8 @@ async def get_stats(
     to: Until = None,
     source: OfSource = None,
 ) -> Stats:
-    """A row per bucket and group. `by=tenant` needs `admin` and covers all tenants; the rest is the caller's own.
+    """Return a row per bucket and group. `by=tenant` needs `admin` and covers all tenants; the rest is the caller's
+    own.
 
     Groups of jobs (`kind`, `state`, `key`, `tenant`) have waits and runs, groups of calls (`model`, `provider`, `role`,
     `prompt`, `source`) have failovers. Costs that are unknown are counted in `unpriced` and not in `cost_usd`.
@@ -146,7 +151,7 @@ async def get_stats(
 async def list_served(
     caller: CurrentCaller, db: Db, from_: Since = None, to: Until = None, source: OfSource = None
 ) -> Served:
-    """A row per model that was asked first and model that answered in the end, with how many requests."""
+    """Return a row per requested model and serving model, with the number of requests."""
     since, until = _time(from_, to, _BUCKETS["day"])
     rows = (await db.execute(statistics.served(caller.tenant, since, until, source))).mappings().all()
     items = [
@@ -165,7 +170,7 @@ async def list_served(
 
 
 def _time(since: datetime | None, until: datetime | None, bucket: timedelta) -> tuple[datetime, datetime]:
-    """The last week where it is not told. Raises: InvalidRequest for a time without an end that can be counted."""
+    """Return the interval, by default the last week. Raises: InvalidRequest for one with too many buckets."""
     until = until or datetime.now(UTC)
     since = since or until - timedelta(days=7)
     if since >= until or (until - since) / bucket > _MOST_BUCKETS:

@@ -1,4 +1,4 @@
-"""The registries of the language models: what they are asked with, who is asked, and how the providers are."""
+"""The registries of the language models: their prompts, the chains of roles, and the health of providers."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def list_prompts(caller: CurrentCaller, deps: Deps, limit: Limit = 50, cur
 
 @prompts_router.get("/{id}", summary="Read a prompt", responses={304: {"description": "Not modified"}})
 async def get_prompt(response: Response, id: Id, caller: CurrentCaller, deps: Deps) -> Prompt:
-    """The version in use, with the variables that a text must and may have."""
+    """Return the version in use, with the variables that a text must and may have."""
     return _tagged(response, await deps.llm.ask(lambda: deps.llm.layer.prompts.latest(id)))
 
 
@@ -69,7 +69,9 @@ async def set_prompt(
     change: Change,
     if_match: IfMatch = None,
 ) -> Prompt:
-    """A new version, in use at once unless `use` is false. 422 when a variable is unknown or a required one is gone."""
+    """Save a new version, in use at once unless `use` is false. 422 when a variable is unknown or a required one is
+    missing.
+    """
     registry = deps.llm.layer.prompts
     if not body.use:
         draft = change.audited(lambda: registry.draft(id, body.text, caller.key_id, body.note))
@@ -89,16 +91,18 @@ async def list_prompt_versions(
 @prompts_router.post("/{id}/labels", summary="Name a version of a prompt", status_code=204, response_class=Response)
 @EndpointRules(scope="admin", audit="prompts.label")
 async def label_prompt(id: Id, body: LabelInput, caller: CurrentCaller, deps: Deps, change: Change) -> None:
-    """The name means this version from now on, and no other; without a version it means none. The list of versions
-    shows the names. Jobs use the version that is published, whatever it is named."""
+    """Make the name mean this version, and no other; without a version, remove the name. The list of versions shows the
+    names. Jobs use the version that is published, whatever its name.
+    """
     await deps.llm.ask(change.audited(lambda: deps.llm.layer.prompts.label(id, body.label, body.version)))
 
 
 @prompts_router.post("/{id}/test", summary="Try a prompt on a model")
 async def test_prompt(id: Id, body: PromptTestInput, caller: CurrentCaller, db: Db, deps: Deps) -> PromptTest:
-    """A real call, which counts for the caller's tenant. With `job_id` the messages, tools and variables of that job's
-    latest call with this prompt, whose words have to be kept (`ASSAY_LLM_TEXTS`), and the text in the prompt's place.
-    What a provider refuses is an answer with `ok: false`."""
+    """Make a real call, which counts for the caller's tenant. With `job_id` it has the messages, tools and variables of
+    that job's latest call with this prompt, whose text must be kept (`ASSAY_LLM_TEXTS`), with the new text in the
+    prompt's place. A provider's refusal is a response with `ok: false`.
+    """
     kept: RowMapping | None = None
     if body.job_id is not None:
         kept = (await db.execute(latest_text(caller.tenant, body.job_id, id))).mappings().one_or_none()
@@ -126,7 +130,9 @@ async def publish_prompt(
     change: Change,
     if_match: IfMatch = None,
 ) -> Prompt:
-    """With `evaluation` only if that has passed with this version (409); the history of versions tells it then."""
+    """Publish a version. With `evaluation` only if that has passed with this version (409); the list of versions
+    shows it.
+    """
     registry = deps.llm.layer.prompts
     expected = await _expected(deps, id, if_match)
     gate = None
@@ -147,7 +153,7 @@ async def rollback_prompt(
     change: Change,
     if_match: IfMatch = None,
 ) -> Prompt:
-    """As a new version: version numbers only grow."""
+    """Roll back by a new version: version numbers only grow."""
     expected = await _expected(deps, id, if_match)
     registry = deps.llm.layer.prompts
     roll_back = change.audited(lambda: registry.rollback(id, body.version, caller.key_id, expected))
@@ -159,7 +165,7 @@ async def rollback_prompt(
 async def reset_prompt(
     response: Response, id: Id, caller: CurrentCaller, deps: Deps, change: Change, if_match: IfMatch = None
 ) -> Prompt:
-    """As a new version."""
+    """Restore the default text as a new version."""
     expected = await _expected(deps, id, if_match)
     reset = change.audited(lambda: deps.llm.layer.prompts.reset(id, caller.key_id, expected))
     return _tagged(response, await deps.llm.ask(reset))
@@ -172,7 +178,7 @@ def _all(deps: Deps) -> list[Prompt]:
 
 
 async def _expected(deps: Deps, key: str, if_match: str | None) -> int | None:
-    """The version that the client read. Raises: NotFound, PreconditionFailed for a tag that is no version."""
+    """Return the version that the client read. Raises: NotFound, PreconditionFailed for an invalid tag."""
     if if_match is None or if_match.strip() == "*":
         return None
     for tag in if_match.split(","):
@@ -213,7 +219,8 @@ async def list_models(response: Response, caller: CurrentCaller, deps: Deps) -> 
 async def set_model_chain(
     id: Id, body: ChainInput, caller: CurrentCaller, db: Db, deps: Deps, change: Change, if_match: IfMatch = None
 ) -> RoleChain:
-    """The first link is asked first, the others when it fails; every gateway and worker follows within 2 seconds.
+    """Set the chain: the first link is called first, the others when it fails; gateways and workers follow in 2
+    seconds.
 
     With `evaluation` only if that has passed with the first model (409). `If-Match` is the tag of the list of models.
     """
@@ -239,21 +246,22 @@ async def reset_models(caller: CurrentCaller, deps: Deps, change: Change) -> Mod
 @models_router.post("/{id}/reset", summary="Give a role its default again")
 @EndpointRules(scope="admin", audit="models.reset")
 async def reset_role(id: Id, caller: CurrentCaller, deps: Deps, change: Change) -> RoleChain:
-    """Other roles keep their models."""
+    """Reset the role's chain to its default; other roles keep their models."""
     await deps.llm.ask(change.audited(lambda: deps.llm.layer.models.reset(id)))
     chains = await _chains(deps)
     return RoleChain(role=id, chain=list(chains.roles[id]), warnings=[])
 
 
-@models_router.post("/{id}/test", summary="Ask a role's model one small question")
+@models_router.post("/{id}/test", summary="Test a role's model with a short call")
 async def test_model(
     id: Id,
     caller: CurrentCaller,
     deps: Deps,
     body: ModelTestInput | None = None,  # noqa: PT028 - no test of ours
 ) -> ModelTest:
-    """A real call to the first configured link, or to a `link` that is not saved; a failure is an answer with
-    `ok: false`, not an error."""
+    """Make a real call to the first configured link, or to an unsaved `link`; a failure is a response with `ok: false`,
+    not an error.
+    """
     given = None if body is None or body.link is None else body.link
     link = None if given is None else ChainLink(given.provider, given.model, given.parameters, given.prompting)
     return await deps.llm.call(caller.tenant, lambda: deps.llm.layer.test(id, caller.tenant, link))
@@ -267,12 +275,12 @@ async def list_providers(caller: CurrentCaller, deps: Deps) -> Providers:
 @providers_router.post("/{id}/release", summary="Ask a provider again")
 @EndpointRules(scope="admin", audit="providers.release")
 async def release_provider(id: Id, caller: CurrentCaller, deps: Deps) -> ProviderState:
-    """Whatever its breaker says: failures and limits are forgotten, and the next request may ask it."""
+    """Reset the provider's failures and limits, whatever its breaker's state, so that the next request may call it."""
     return await deps.llm.ask(lambda: deps.llm.layer.release(id))
 
 
 def _tag_of_roles(roles: Mapping[str, Sequence[Link]]) -> str:
-    """Of what can be changed: which models are known changes by itself."""
+    """Return the tag of what can be edited: the list of known models changes by itself."""
     return etag_of(encode({role: [link.model_dump() for link in links] for role, links in roles.items()}))
 
 

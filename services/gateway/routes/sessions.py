@@ -24,7 +24,9 @@ router = routes("/v1", "Sessions")
 _SESSION = timedelta(hours=12)
 _CODE = timedelta(seconds=60)
 _PROBLEM = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
-_NO_SESSION: dict[int | str, dict[str, Any]] = {409: {"description": "This key is no session", "content": _PROBLEM}}
+_NO_SESSION: dict[int | str, dict[str, Any]] = {
+    409: {"description": "This key is not a session's", "content": _PROBLEM}
+}
 
 
 @router.get("/session", summary="See whose key this is")
@@ -37,9 +39,9 @@ async def get_session(caller: CurrentCaller, db: Db) -> Session:
 async def create_session(
     request: Request, response: Response, db: Db, deps: Deps, body: SessionInput | None = None
 ) -> NewSession:
-    """A key of its own for 12 hours, made with the request's API key or with a one-time code.
+    """Create a session key, valid for 12 hours, from the request's API key or from a one-time code.
 
-    It belongs to the same tenant, may do the same, stands among the keys, and ends with the key that it was made with.
+    It belongs to the same tenant, has the same scopes, is listed among the keys, and ends with its parent key.
     """
     address = request.client.host if request.client else None
     if body is not None and body.code is not None:
@@ -63,9 +65,9 @@ async def create_session(
 @router.delete("/session", summary="Sign out", status_code=204, response_class=Response, responses=_NO_SESSION)
 @EndpointRules(scope="read")
 async def end_session(caller: CurrentCaller, db: Db, deps: Deps) -> None:
-    """Ends the key of this request when it is a session's; another key is revoked under `/v1/keys`."""
+    """End the session of this request's key; revoke any other key under `/v1/keys`."""
     if (await _key(db, caller.key_id))["parent_id"] is None:
-        raise Conflict("This key is no session: revoke it with DELETE /v1/keys/{id}.")
+        raise Conflict("This key is not a session's: revoke it with DELETE /v1/keys/{id}.")
     await db.execute(keys.revoke(caller.key_id))
     deps.authenticator.forget(caller.key_id)
 
@@ -73,7 +75,9 @@ async def end_session(caller: CurrentCaller, db: Db, deps: Deps) -> None:
 @router.post("/session-codes", summary="Get a code that signs a browser in", status_code=201)
 @EndpointRules(scope="read", secret=("code", "path"))
 async def create_session_code(caller: CurrentCaller, db: Db) -> SessionCode:
-    """Good once, for a minute. The code stands behind the # of the page's address, which no server's log holds."""
+    """Create a code that is valid once, for a minute. It belongs after the # of the page's address, which servers
+    never log.
+    """
     await db.execute(keys.forget_codes())
     expires_at = datetime.now(UTC) + _CODE
     code, keep = keys.issue_code(caller.key_id, expires_at)
@@ -82,7 +86,7 @@ async def create_session_code(caller: CurrentCaller, db: Db) -> SessionCode:
 
 
 async def _redeemed(db: AsyncConnection, authenticator: Authenticator, code: str, address: str | None) -> str:
-    """The id of the key that the code was made with. Raises: NotAuthenticated, TooManyRequests."""
+    """Return the id of the key that the code was created with. Raises: NotAuthenticated, TooManyRequests."""
     authenticator.check_guesses(address)
     row = (await db.execute(keys.redeem(code))).mappings().one_or_none()
     if row is None or not row["good"]:
@@ -92,7 +96,7 @@ async def _redeemed(db: AsyncConnection, authenticator: Authenticator, code: str
 
 
 async def _key(db: AsyncConnection, id: str) -> RowMapping:
-    """The row of a key that is still good. Raises: NotAuthenticated."""
+    """Return the row of a valid key. Raises: NotAuthenticated."""
     row: RowMapping | None = (await db.execute(keys.valid(id))).mappings().one_or_none()
     if row is None:
         raise NotAuthenticated("The API key is unknown, revoked or expired.")

@@ -26,7 +26,7 @@ from shared.kinds import KINDS
 
 router = routes("/v1/shadows", "Evaluations")
 
-#: Each looks at every job of the tenant.
+#: Each inspects every job of the tenant.
 _MOST_RUNNING = 5
 _MOST_EVALUATIONS = 20
 
@@ -36,8 +36,9 @@ _MOST_EVALUATIONS = 20
 async def start_shadow(
     request: Request, response: Response, body: ShadowInput, caller: CurrentCaller, db: Db, deps: Deps
 ) -> ShadowView:
-    """From now on, that share of the tenant's jobs of the kind is done again once they have ended. What came of them
-    is an evaluation with the variants `live` and `shadow`; the answers that were given stay as they are."""
+    """Rerun, from now on, that share of the tenant's jobs of the kind once they have ended. The outcomes are an
+    evaluation with the variants `live` and `shadow`; the live answers stay unchanged.
+    """
     roles = [role.name for role in KINDS[body.kind].roles]
     given = VariantInput(model=body.model, prompt=body.prompt)
     variant = await variant_of(deps, caller.tenant, ("body",), given, roles)
@@ -66,14 +67,14 @@ async def list_shadows(caller: CurrentCaller, db: Db, limit: Limit = 50, cursor:
 
 @router.get("/{id}", summary="Look at a shadow")
 async def get_shadow(id: Id, caller: CurrentCaller, db: Db) -> ShadowView:
-    """What it has spent and passed over, and its evaluations."""
+    """Return its spending, the skipped jobs, and its evaluations."""
     return await _view(db, id, caller.tenant)
 
 
 @router.post("/{id}/stop", summary="Stop a shadow")
 @EndpointRules(scope="tenant_admin", audit="shadows.stop")
 async def stop_shadow(id: Id, caller: CurrentCaller, db: Db) -> ShadowView:
-    """No further job is chosen, and its evaluation ends with the runs that it has. 409 when it was stopped before."""
+    """Choose no further job, and end its evaluation with the runs that it has. 409 when it was stopped before."""
     await _find(db, id, caller.tenant)
     if (await db.execute(statements.stop(id, caller.tenant))).one_or_none() is None:
         raise Conflict("The shadow was stopped before.")

@@ -32,12 +32,13 @@ async def get_job_source(
     first: Line = None,
     last: Line = None,
 ) -> DetectSource:
-    """Of a job of the kind `detect`, as long as the job is kept: names (5,000 at most), and lines of the files that a
-    claim rests on (2,000 at most, each 2,000 characters). What holds credentials is not kept."""
+    """Return the source of a `detect` job, as long as the job is kept: names (at most 5,000), and lines of the files
+    that a claim rests on (at most 2,000 lines of 2,000 characters each). Files with credentials are not kept.
+    """
     await find(db, id, caller.tenant)
     form = (await db.execute(queries.form(id, caller.tenant, "source"))).one_or_none()
     if form is None:
-        raise NotFound("Of this job no source is kept: it is no detection, or an earlier version of Assay ran it.")
+        raise NotFound("No source is kept of this job: it is not a detection, or an earlier version of Assay ran it.")
     kept: dict[str, Any] = orjson.loads(form.body)
     readable = sorted(kept["texts"])
     if path is None:

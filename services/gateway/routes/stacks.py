@@ -49,7 +49,7 @@ async def get_definitions(response: Response, caller: CurrentCaller, db: Db) -> 
 async def set_definitions(
     response: Response, body: DefinitionsInput, caller: CurrentCaller, db: Db, if_match: IfMatch = None
 ) -> DefinitionSet:
-    """The whole set, as a new version that the next job uses. 422 names each fault with its line."""
+    """Replace the whole set by a new version that the next job uses. 422 names each fault with its line."""
     text, definitions = await asyncio.to_thread(_parsed, body)
     expected = await _expected(db, caller.tenant, if_match)
     return _tagged(response, await _save(db, caller, text, definitions, expected, body.note))
@@ -60,7 +60,7 @@ async def set_definitions(
 async def delete_definitions(
     response: Response, caller: CurrentCaller, db: Db, if_match: IfMatch = None
 ) -> DefinitionSet:
-    """An empty set as a new version; the versions before it stay."""
+    """Save an empty set as a new version; earlier versions stay."""
     return _tagged(response, await _save(db, caller, "", [], await _expected(db, caller.tenant, if_match)))
 
 
@@ -90,7 +90,7 @@ async def get_definition_version(number: Number, caller: CurrentCaller, db: Db) 
 async def rollback_definitions(
     response: Response, body: RollbackInput, caller: CurrentCaller, db: Db, if_match: IfMatch = None
 ) -> DefinitionSet:
-    """As a new version: version numbers only grow."""
+    """Roll back by a new version: version numbers only grow."""
     try:
         old = await _version(db, caller.tenant, body.version)
     except NotFound as missing:
@@ -109,7 +109,7 @@ AtLeast = Annotated[int, Query(ge=1, le=1000, description="In how many jobs a te
 async def list_stack_proposals(
     caller: CurrentCaller, db: Db, at_least: AtLeast = 3, limit: Limit = 50, cursor: Cursor = None
 ) -> Page[Proposal]:
-    """What models named in several jobs and no rule knows, as the rule that it would be, with its evidence."""
+    """List technologies that models named in several jobs and no rule knows, as rules, with their evidence."""
     return page_of_list(await _proposals(db, caller.tenant, at_least), limit, cursor)
 
 
@@ -123,7 +123,7 @@ async def promote_stack_proposal(
     db: Db,
     body: PromotionInput | None = None,
 ) -> DefinitionSet:
-    """Adds it to the definitions, as a new version; the body changes what is to be other than proposed."""
+    """Add the proposal to the definitions, as a new version; the body overrides parts of it."""
     proposal = await _proposal(db, caller.tenant, kind, id)
     changed = body.model_dump(exclude_none=True) if body else {}
     new = Definition.model_validate({**proposal.definition.model_dump(), **changed})
@@ -140,14 +140,14 @@ async def promote_stack_proposal(
 
 @router.post("/proposals/{kind}/{id}/dismiss", summary="Dismiss a proposal")
 async def dismiss_stack_proposal(kind: KindOfProposal, id: TechnologyId, caller: CurrentCaller, db: Db) -> Proposal:
-    """It stays listed as dismissed, and can still be promoted."""
+    """Dismiss the proposal; it stays listed as dismissed, and can still be promoted."""
     await _proposal(db, caller.tenant, kind, id)
     await db.execute(proposals.decide(caller.tenant, kind, id, "dismissed", caller.key_id))
     return await _proposal(db, caller.tenant, kind, id)
 
 
 def _parsed(body: DefinitionsInput) -> tuple[str, Sequence[Definition]]:
-    """The text to keep, and what it says. Raises: InvalidRequest."""
+    """Return the text to store, and its definitions. Raises: InvalidRequest."""
     if body.yaml is not None:
         return body.yaml, read_definitions(body.yaml)
     definitions = body.definitions or []
@@ -163,7 +163,9 @@ async def _save(
     expected: int | None,
     note: str | None = None,
 ) -> DefinitionSet:
-    """Raises: PreconditionFailed when ``expected`` is not the newest, Conflict when others write all the time."""
+    """Save a version. Raises: PreconditionFailed when ``expected`` is not the newest, Conflict under constant
+    writes.
+    """
     for _ in range(5):
         added = await db.execute(statements.add(caller.tenant, text, definitions, caller.key_id, expected, note))
         row = added.mappings().one_or_none()
@@ -187,7 +189,7 @@ async def _version(db: AsyncConnection, tenant: str, number: int) -> DefinitionS
 
 
 async def _expected(db: AsyncConnection, tenant: str, if_match: str | None) -> int | None:
-    """The version that the client read. Raises: PreconditionFailed when it is another one now."""
+    """Return the version that the client read. Raises: PreconditionFailed when it is not the current one."""
     if if_match is None or if_match.strip() == "*":
         return None
     now = await _find(db, tenant)

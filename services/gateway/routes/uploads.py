@@ -83,7 +83,7 @@ async def begin_upload(
 
 @router.get("", summary="List uploads that are not finished, newest first")
 async def list_uploads(caller: CurrentCaller, db: Db, limit: Limit = 50, cursor: Cursor = None) -> Page[UploadInfo]:
-    """Their parts take space until they are finished, deleted, or a day old."""
+    """List uploads whose parts take space until they are finished, deleted, or a day old."""
     rows = (await db.execute(uploads.page(caller.tenant, limit + 1, read_cursor(cursor)))).mappings().all()
     return page(rows, limit, _view)
 
@@ -92,7 +92,7 @@ async def list_uploads(caller: CurrentCaller, db: Db, limit: Limit = 50, cursor:
 async def get_upload(
     response: Response, id: Id, caller: CurrentCaller, db: Db, version: Version = _VERSION
 ) -> UploadInfo:
-    """The next part begins at `received`. HEAD tells it in the headers `Upload-Offset` and `Upload-Length`."""
+    """Return the upload; the next part begins at `received`. HEAD returns `Upload-Offset` and `Upload-Length`."""
     _check(version)
     row = await _find(db, id, caller.tenant)
     response.headers.update({**_headers(row), "Cache-Control": "no-store"})
@@ -112,7 +112,9 @@ async def append_to_upload(
     offset: Annotated[int, Header(alias="Upload-Offset", ge=0, description="Where the part begins")],
     version: Version = _VERSION,
 ) -> None:
-    """What has come is kept when the connection breaks, in steps of 8 MB. With the last part the file is made."""
+    """Append a part. When the connection breaks, received data is kept in steps of 8 MB. The last part completes the
+    file.
+    """
     _check(version)
     if request.headers.get("content-type") not in _TYPES:
         raise UnsupportedMediaType(f"Send a part as {_TYPES[0]}.")
@@ -134,7 +136,7 @@ async def append_to_upload(
 async def delete_upload(
     response: Response, id: Id, caller: CurrentCaller, db: Db, deps: Deps, version: Version = _VERSION
 ) -> None:
-    """Its parts are deleted; a file that it has become stays."""
+    """Delete the upload's parts; a file that it was completed to stays."""
     _check(version)
     await _find(db, id, caller.tenant)
     await db.execute(uploads.remove(id, caller.tenant))
@@ -175,7 +177,7 @@ async def _keep(deps: Dependencies, id: str, tenant: str, offset: int, part: byt
 
 
 async def _finish(deps: Dependencies, row: RowMapping) -> RowMapping:
-    """Join the parts to the file. When that is interrupted, an empty part at the end begins it anew."""
+    """Join the parts to the file. If that is interrupted, an empty part at the end restarts it."""
     id, tenant = row["id"], row["tenant_id"]
     await deps.quotas.admit_bytes(tenant, row["size"])
     blob = await blobs.receive(deps.blobs, blobs.parts(deps.blobs, id))
@@ -195,20 +197,20 @@ async def _finish(deps: Dependencies, row: RowMapping) -> RowMapping:
 
 
 async def _find(db: AsyncConnection, id: str, tenant: str) -> RowMapping:
-    """Raises: NotFound."""
+    """Return an upload's row. Raises: NotFound."""
     return _known((await db.execute(uploads.find(id, tenant))).mappings().one_or_none(), id)
 
 
 def _known(row: RowMapping | None, id: str) -> RowMapping:
     if row is None:
-        raise NotFound(f"There is no upload {id}, or it is older than a day; begin it anew.")
+        raise NotFound(f"There is no upload {id}, or it is older than a day; start it again.")
     return row
 
 
 def _demand(row: RowMapping, offset: int) -> None:
-    """Raises: Conflict when the part begins elsewhere than the upload stands."""
+    """Raise Conflict unless the part begins at the upload's offset."""
     if row["received"] != offset:
-        raise Conflict(f"The upload stands at {row['received']}, not {offset}; go on from there.")
+        raise Conflict(f"The upload's offset is {row['received']}, not {offset}; continue from there.")
 
 
 def _check(version: str) -> None:
@@ -217,7 +219,7 @@ def _check(version: str) -> None:
 
 
 def _metadata(header: str) -> dict[str, str]:
-    """Raises: InvalidRequest."""
+    """Parse the header. Raises: InvalidRequest."""
     told = {}
     for pair in filter(None, map(str.strip, header.split(","))):
         key, _, value = pair.partition(" ")

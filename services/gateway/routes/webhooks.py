@@ -21,15 +21,19 @@ router = routes("/v1/webhooks/secrets", "Webhooks")
 @router.get("", summary="The secrets of webhooks")
 @EndpointRules(scope="write")
 async def list_webhook_secrets(caller: CurrentCaller, db: Db) -> Page[WebhookSecret]:
-    """Every delivery carries a signature by each of them. The first one is made with the tenant's first delivery."""
+    """List the secrets. Every delivery carries a signature by each of them; the first is created with the first
+    delivery.
+    """
     rows = (await db.execute(webhooks.secrets_of(caller.tenant))).mappings().all()
     return page(rows, 2, _view)
 
 
-@router.post("", summary="Add a secret beside the one there is", status_code=201)
+@router.post("", summary="Add a second secret", status_code=201)
 @EndpointRules(secret=("secret",), audit="webhook_secrets.add")
 async def add_webhook_secret(caller: CurrentCaller, db: Db, body: WebhookSecretInput | None = None) -> WebhookSecret:
-    """To rotate: add the new one, let the receiver accept both, delete the old one. Without `secret` one is drawn."""
+    """Add a secret; the default is a generated one. To rotate: add the new one, let the receiver accept both, delete
+    the old.
+    """
     secret = (body.secret if body else None) or webhooks.new_secret()
     row = (await db.execute(webhooks.add_secret(caller.tenant, secret))).mappings().one_or_none()
     if row is None:

@@ -52,16 +52,16 @@ async def stream_jobs(
     ] = None,
     accept: Annotated[str, Header(max_length=1000, include_in_schema=False)] = "",
 ) -> Response:
-    """Changes after the last one seen, or from now on. A job that changes twice between two looks comes once, as it is
-    then, and one may come again: put it into its place by its `id`. `reset` says that `after` is more than ten
-    minutes ago: read the list again. With `Accept: application/json` a page of those that there are.
+    """Stream changes after the last one seen, or from now on. A job that changes twice between two polls comes once, in
+    its latest state, and one may come again: match jobs by `id`. `reset` means that `after` is more than ten minutes
+    ago: read the list again. With `Accept: application/json`, returns a page of the current changes.
     """
     given = after if last_event_id is None else last_event_id
     if "application/json" in accept and "text/event-stream" not in accept:
         seen, is_old = await _beginning(deps, caller.tenant, given)
         rows, views = await _changed(deps, caller.tenant, seen)
         return Json({"items": views, "next_after": _last(rows, seen), "reset": is_old})
-    told: dict[str, tuple[str, int]] = {}  # the state of each job that was told, and when that began
+    told: dict[str, tuple[str, int]] = {}  # the state of each reported job, and when that began
 
     async def begin() -> News:
         seen, is_old = await _beginning(deps, caller.tenant, given)
@@ -86,7 +86,7 @@ async def _beginning(deps: Dependencies, tenant: str, given: int | None) -> tupl
 
 
 async def _now(deps: Dependencies, tenant: str) -> int:
-    """The clock that the changes are stamped by."""
+    """Return the clock that stamps the changes."""
     async with deps.database.read(tenant) as db:
         return _microseconds((await db.execute(select(func.clock_timestamp()))).scalar_one())
 
@@ -96,7 +96,7 @@ async def _changed(deps: Dependencies, tenant: str, seen: int) -> tuple[Sequence
     async with deps.database.read(tenant) as db:
         rows = (await db.execute(listing.changed(tenant, since, _PAGE))).mappings().all()
         if len(rows) == _PAGE and _microseconds(rows[-1]["changed_at"]) <= seen:
-            # The overlap alone fills a page: go on behind it.
+            # The overlap alone fills a page: continue after it.
             since = _EPOCH + timedelta(microseconds=seen)
             rows = (await db.execute(listing.changed(tenant, since, _PAGE))).mappings().all()
         view = await items.viewing(db, deps, tenant, rows)
@@ -110,7 +110,7 @@ def _is_news(told: dict[str, tuple[str, int]], row: Row) -> bool:
 
 
 def _forget(told: dict[str, tuple[str, int]], last: int) -> None:
-    """What no look can bring again."""
+    """Drop entries that no poll can return again."""
     oldest = last - 2 * (_OVERLAP // timedelta(microseconds=1))
     for id in [id for id, (_, at) in told.items() if at < oldest]:
         del told[id]

@@ -18,7 +18,7 @@ from services.gateway.http.auth import Caller
 from services.gateway.notifications import Watch, Watched
 from shared.errors import DatabaseUnavailable
 
-#: A silent stream says so often that it is alive: proxies cut what says nothing.
+#: A silent stream sends a comment this often: proxies cut connections without traffic.
 _COMMENT_SECONDS = 15.0
 _COMMENT = b": still here\n\n"
 _OPENING = b"retry: 1000\n\n"
@@ -29,7 +29,7 @@ _SEPARATORS = ((b"\xc2\x85", b"\\u0085"), (b"\xe2\x80\xa8", b"\\u2028"), (b"\xe2
 
 @dataclass(frozen=True)
 class News:
-    """What a look for news has brought."""
+    """The result of a poll for news."""
 
     frames: Iterable[bytes] = ()
     seen: int = 0  #: the id of the last frame; the next look is for what comes after
@@ -42,13 +42,13 @@ Look: TypeAlias = Callable[[int], Coroutine[Any, Any, News]]
 
 
 def described(description: str, example: str) -> dict[int | str, dict[str, Any]]:
-    """What the API description says of the answer."""
+    """Return the response's entry in the API description."""
     schema = {"schema": {"type": "string"}, "example": example}
     return {200: {"description": description, "content": {"text/event-stream": schema}}}
 
 
 def frame(id: int, event: str, data: Mapping[str, object]) -> bytes:
-    """One event, its data as JSON on one line."""
+    """Return one event, its data as JSON on one line."""
     written = orjson.dumps(data, option=orjson.OPT_UTC_Z)
     for raw, escaped in _SEPARATORS:
         written = written.replace(raw, escaped)
@@ -78,12 +78,12 @@ async def stream(
     poll_seconds: float | None = None,
     of: Watched = "job",
 ) -> Response:
-    """A stream of what ``begin`` brings, and ``look`` whenever there is a notification of ``watched_id``.
+    """Stream what ``begin`` returns, and ``look`` on each notification of ``watched_id``.
 
     A stream above the key's limit reads nothing: many at once must not wait for each other's connections.
 
-    ``poll_seconds``: how long to wait for one before looking all the same. None for a job or a flow (``of``), for
-    which all streams of the tenant look together: their ``look`` must be the same. Raises: QuotaExceeded.
+    ``poll_seconds``: how long to wait for a notification before polling anyway. None for a job or a flow (``of``), for
+    which all streams of the tenant poll together: their ``look`` must be the same. Raises: QuotaExceeded.
     """
     mine = deps.streams.open(caller.key_id, (await deps.quotas.limits(caller.tenant))["streams"])
     try:
@@ -126,9 +126,9 @@ async def _frames(deps: Dependencies, mine: OpenStream, watched: _Watched, first
 
 
 async def _patient_look(deps: Dependencies, watched: _Watched, seen: int, watch: Watch) -> News:
-    """What is new; nothing while Postgres is away, and the stream goes on when it is back."""
+    """Return the news; empty while Postgres is unreachable, and the stream continues when it is back."""
     try:
-        # The client may be gone any moment, and with it the task that asks.
+        # The client may disconnect at any time, which cancels the calling task.
         if watched.looked_for is None:
             return await deps.to_its_end(watched.look(seen))
         # What woke them is part of the key: an earlier look may have missed it.

@@ -1,4 +1,4 @@
-"""A job's events: a stream of what has happened and what happens, whichever gateway is asked, or a page of them."""
+"""A job's events, past and live, as a stream from any gateway, or as a page."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def stream_job_events(
     if "application/json" in accept and "text/event-stream" not in accept:
         return Json(await _page(deps, id, caller.tenant, seen, type, limit or _PAGE))
     if type or limit:
-        message = "it is for a page; ask for one with Accept: application/json"
+        message = "it is for a page; request one with Accept: application/json"
         raise InvalidRequest(f"query: {message}", [(["query", "type" if type else "limit"], message)])
 
     async def begin() -> News:
@@ -74,7 +74,7 @@ async def stream_job_events(
 async def _page(
     deps: Dependencies, job_id: str, tenant: str, seen: int, types: Sequence[str], limit: int
 ) -> dict[str, object]:
-    """Up to ``limit`` events. Raises: NotFound."""
+    """Return up to ``limit`` events. Raises: NotFound."""
     items: list[dict[str, object]] = []
     size = 0
     while True:
@@ -95,7 +95,7 @@ async def _page(
 async def _rows(
     deps: Dependencies, job_id: str, tenant: str, seen: int, most: int = _PAGE, types: Sequence[str] = ()
 ) -> Sequence[RowMapping]:
-    """The next events, each with the job's state; of a job without new ones a row that has no ``seq``."""
+    """Return the next events, each with the job's state; a row without ``seq`` for a job without new ones."""
     async with deps.database.read(tenant) as db:
         return (await db.execute(queries.events_after(job_id, tenant, seen, most, types))).mappings().all()
 

@@ -46,7 +46,7 @@ def hold(request: Request, job_id: str) -> None:
 
 
 def hold_replayed(request: Request, replayed: Response) -> None:
-    """The same for an answer that is given again: a repeated request may wait as well."""
+    """Wait likewise for the job of a stored response that is sent again."""
     seconds = wanted_seconds(request)
     if replayed.status_code != 202 or not seconds:
         return
@@ -73,15 +73,15 @@ _KEPT = ("location", "idempotency-replayed")
 
 
 def wanted_seconds(request: Request) -> float:
-    """How long the client would wait; 0 when it did not say so."""
+    """Return how long the client would wait; 0 by default."""
     match = _WAIT.search(", ".join(request.headers.getlist("prefer")))
     return min(float(match[1]), _MOST_SECONDS) if match else 0.0
 
 
 async def finished(deps: Dependencies, tenant: str, job_id: str, seconds: float) -> views.Row | None:
-    """The job's row when it has ended, or ends in time; None otherwise."""
+    """Return the job's row if it has ended, or ends in time; None otherwise."""
     with deps.watchers.watch(job_id, end_only=True) as ended:
-        ended.wake()  # look at once: it may have ended already
+        ended.wake()  # check at once: it may have ended already
         return await _row_of_end(deps, tenant, job_id, seconds, ended)
 
 
@@ -107,7 +107,7 @@ async def _row_of_end(deps: Dependencies, tenant: str, job_id: str, seconds: flo
 
 
 async def find(db: AsyncConnection, id: str, tenant: str) -> views.Row:
-    """The row of a job. Raises: NotFound."""
+    """Return the row of a job. Raises: NotFound."""
     row: RowMapping | None = (await db.execute(queries.find(id, tenant))).mappings().one_or_none()
     if row is None:
         raise NotFound(f"There is no job {id}.")

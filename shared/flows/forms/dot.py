@@ -9,9 +9,9 @@ from shared.flows.forms.outline import Direction, Outline, colors_of, default_co
 
 
 def dot(document: Document, direction: Direction | None = None) -> str:
-    """The digraph; groups are clusters, an edge at a group ends at an invisible point of the cluster.
+    """Return the digraph; groups are clusters, an edge at a group ends at an invisible point of the cluster.
 
-    Without a direction it is the one in which the diagram is drawn.
+    The default direction is the one in which the diagram is drawn.
     """
     outline = outline_of(document)
     rank = (direction or drawn(document, outline)).replace("TD", "TB")
@@ -82,6 +82,6 @@ def _style(colors: Mapping[str, str]) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A DOT string; newlines are kept, other control characters removed."""
+    """Return a DOT string; newlines are kept, other control characters removed."""
     kept = "".join(char for char in text if char == "\n" or char.isprintable())
     return '"' + kept.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'

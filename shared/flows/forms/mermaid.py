@@ -35,7 +35,7 @@ LINES = {
     "thick_open": "===",
     "invisible": "~~~",
 }
-#: Stands for an empty label, which Mermaid does not know.
+#: Placeholder for an empty label, which Mermaid does not support.
 EMPTY = "\u200b"
 _DIFFERENCE_COLORS = {"added": "#2e7d32", "changed": "#f9a825", "removed": "#c62828"}
 
@@ -52,9 +52,9 @@ _ENTITIES = {
 
 
 def mermaid(document: Document, direction: Direction | None = None) -> str:
-    """The flowchart; ids are kept in comments, so that an import finds them again.
+    """Return the flowchart; ids are kept in comments for a later import.
 
-    Without a direction it is the one in which the diagram is drawn.
+    The default direction is the one in which the diagram is drawn.
     """
     outline = outline_of(document)
     lines = [f"flowchart {direction or drawn(document, outline)}"]
@@ -71,7 +71,9 @@ def mermaid(document: Document, direction: Direction | None = None) -> str:
 
 
 def difference_chart(before: Document, after: Document, operations: Sequence[Operation]) -> str:
-    """Both versions in one chart: green is new, amber changed, red removed; new edges thick, removed ones dotted."""
+    """Return both versions in one chart: green is new, amber changed, red removed; new edges thick, removed ones
+    dotted.
+    """
     nodes, edges = dict(after.nodes), dict(after.edges)
     colors: dict[str, Item] = {}
     for operation in operations:
@@ -92,7 +94,7 @@ def difference_chart(before: Document, after: Document, operations: Sequence[Ope
 
 
 def escaped(label: str) -> str:
-    """The label as Mermaid text: no character of it can end the text, or become markup."""
+    """Return the label as Mermaid text: no character of it can end the text, or become markup."""
     text = "".join(_ENTITIES.get(char) or (char if char.isprintable() else f"#{ord(char)};") for char in label)
     return text or EMPTY
 

@@ -58,7 +58,7 @@ class _Chart:
 
 
 def read_mermaid(text: str) -> tuple[Document, list[ImportWarning]]:
-    """The flow of a flowchart, laid out.
+    """Return the flow of a flowchart, laid out.
 
     Raises: InvalidRequest when it is not a flowchart, FlowTooLarge.
     """
@@ -179,7 +179,7 @@ class _Reader:
         return chain.lost
 
     def _command(self, word: str, rest: str) -> list[str]:
-        """Run a statement that begins with a word of its own; return what is lost. Raises: Unsupported."""
+        """Run a statement that begins with a keyword; return what is lost. Raises: Unsupported."""
         chart = self.chart
         if word == "subgraph":
             group, lost = read_subgraph(rest, len(chart.nodes) + 1)
@@ -319,7 +319,7 @@ def _color(chart: _Chart, node: str | None, styles: Mapping[str, str]) -> None:
 
 
 def _apply_classes(chart: _Chart) -> None:
-    """Color nodes by their classes, where no style of their own does."""
+    """Color nodes by their classes, unless their own style does."""
     own = dict(chart.settings)
     if "default" in chart.classes:
         _color(chart, None, chart.classes["default"])
@@ -332,7 +332,7 @@ def _apply_classes(chart: _Chart) -> None:
 
 
 def _document(chart: _Chart) -> Document:
-    """The chart with the real ids, as far as they do not collide."""
+    """Return the chart with the real ids, as far as they do not collide."""
     renamed: dict[str, str] = {}
     taken = set(chart.nodes) - set(chart.names)
     for short in chart.nodes:
@@ -356,7 +356,7 @@ def _document(chart: _Chart) -> Document:
 
 
 def _laid_out(document: Document, direction: str) -> Document:
-    """The document laid out; for RL and BT the layout is mirrored."""
+    """Return the document laid out; for RL and BT the layout is mirrored."""
     places = layout(document, "LR" if direction in ("LR", "RL") else "TB")
     nodes: dict[str, Item] = {}
     for key, item in document.nodes.items():

@@ -69,7 +69,7 @@ _WHOLE = re.compile(
     r"(?P<start>[xo<]?)(?:(?P<normal>--+)(?P<a>[-xo>])|(?P<thick>==+)(?P<b>[=xo>])|(?P<dotted>-?\.+-)(?P<c>[xo>]?))"
     r"|(?P<invisible>~~~+)"
 )
-#: The beginning of a link with its label inside, and how that goes on.
+#: The beginning of a link with an inner label, and its continuation.
 _OPENING = re.compile(r"(?P<start>[xo<]?)(?P<line>--|==|-\.)(?=[ \t]*[^\s\-=.>~]|[ \t]+\S)")
 _CLOSINGS = {
     "--": re.compile(r"[xo<]?--+(?P<end>[-xo>])"),
@@ -334,7 +334,7 @@ class _ChainReader:
 
 
 _KINDS = (("normal", "a"), ("thick", "b"), ("dotted", "c"))
-#: A text that runs over what can only be another statement has no closing of its own.
+#: A text that extends over a clear statement start lacks its closing bracket.
 _STATEMENT_INSIDE = re.compile(r"\n\s*(?:subgraph\b|end\s*\n|\S+\s*(?:-->|---|==>|-\.->))")
 
 

@@ -20,7 +20,7 @@ PARTS = (("background", "fill"), ("border", "stroke"), ("text", "color"))
 
 @dataclass
 class Outline:
-    """The nodes in order, by the group that they are written in; nodes without an id of their own are left out."""
+    """The nodes in order, by the group that they are written in; nodes without an id are left out."""
 
     order: list[str] = field(default_factory=list)
     inside: dict[str, list[str]] = field(default_factory=dict)  #: by group; ``""`` is the diagram itself
@@ -46,7 +46,7 @@ def outline_of(document: Document) -> Outline:
 
 
 def _reaches_top(key: str, groups: dict[str, str]) -> bool:
-    """Whether the groups around a node end somewhere; groups in a cycle have no outside to be written in."""
+    """Return whether the chain of groups around a node ends; groups in a cycle cannot be written inside another."""
     for _ in range(50):
         key = groups.get(key, "")
         if not key:
@@ -64,7 +64,7 @@ def edges_of(document: Document, outline: Outline) -> list[tuple[str, str, str]]
 
 
 def drawn(document: Document, outline: Outline) -> Direction:
-    """The direction in which most edges lead; from left to right when there is none."""
+    """Return the direction of most edges; left to right without edges."""
     leading = dict.fromkeys(_DIRECTIONS, 0)
     for _, source, target in edges_of(document, outline):
         (x, y), (to_x, to_y) = corner_of(document.nodes, source), corner_of(document.nodes, target)

@@ -26,7 +26,7 @@ class _Box:
 
 
 def svg(document: Document) -> str:
-    """The picture of the visible nodes at their positions."""
+    """Return the picture of the visible nodes at their positions."""
     outline = outline_of(document)
     boxes = _boxes(document, outline)
     left = min((box.x for box in boxes.values()), default=0) - _MARGIN
@@ -50,7 +50,7 @@ def svg(document: Document) -> str:
 
 
 def _boxes(document: Document, outline: Outline) -> dict[str, _Box]:
-    """The box of each visible node; that of an expanded group encloses its members."""
+    """Return the box of each visible node; that of an expanded group encloses its members."""
     boxes: dict[str, _Box] = {}
     visible = [key for key in outline.order if document.nodes[key].body.get("hidden") is not True]
     for key in visible:
@@ -96,7 +96,7 @@ def _node(document: Document, outline: Outline, key: str, box: _Box) -> str:
 
 @dataclass(frozen=True)
 class _Line:
-    """An edge as it is drawn: between the boxes that stand for its ends."""
+    """An edge as it is drawn: between the boxes that represent its ends."""
 
     source: str
     target: str
@@ -178,7 +178,7 @@ def _label(line: _Line, x: float, y: float) -> str:
 
 
 def _ends(source: _Box, target: _Box) -> tuple[tuple[float, float], tuple[float, float]]:
-    """From a side of one box to the facing side of the other."""
+    """Return the ends of a line from a side of one box to the facing side of the other."""
     (x1, y1), (x2, y2) = source.middle, target.middle
     if abs(x2 - x1) >= abs(y2 - y1):
         right = x2 >= x1

@@ -29,7 +29,7 @@ class Separation:
 
 
 def connected(count: int, arcs: Sequence[Arc]) -> list[list[int]]:
-    """The nodes of each connected part, parts and nodes in order."""
+    """Return the nodes of each connected part, parts and nodes in order."""
     root = list(range(count))
 
     def find(node: int) -> int:
@@ -48,7 +48,7 @@ def connected(count: int, arcs: Sequence[Arc]) -> list[list[int]]:
 
 
 def shape(boxes: Sequence[NodeBox], arcs: Sequence[Arc], gaps: Separation) -> list[Point]:
-    """Where the nodes of one part stand relative to its corner: (along, across) of their own corners."""
+    """Return the corner (along, across) of each node of one part, relative to the part's corner."""
     arcs = acyclic(len(boxes), arcs)
     graph = layered(len(boxes), arcs, ranks_of(len(boxes), arcs))
     layers = ordered(graph)
@@ -68,7 +68,9 @@ def shape(boxes: Sequence[NodeBox], arcs: Sequence[Arc], gaps: Separation) -> li
 def arrangement(
     boxes: Sequence[NodeBox], arcs: Sequence[Arc], gaps: Separation, now: Mapping[int, Point]
 ) -> list[Point]:
-    """A place for every node. ``now`` holds where nodes stand: a part that has its shape already is left alone."""
+    """Return a position for every node. ``now`` holds current positions: a part that has its shape already is not
+    moved.
+    """
     parts = connected(len(boxes), arcs)
     own_arcs = _by_part(parts, arcs)
     shapes = [shape([boxes[node] for node in part], own, gaps) for part, own in zip(parts, own_arcs, strict=True)]
@@ -104,7 +106,7 @@ def _by_part(parts: Sequence[Sequence[int]], arcs: Sequence[Arc]) -> list[list[A
 
 
 def _corner(part: Sequence[int], points: Sequence[Point], now: Mapping[int, Point]) -> Point | None:
-    """Where the part's corner is, when its nodes already stand in their shape; None when they have to move."""
+    """Return the part's corner if its nodes are in their shape already; None when they have to move."""
     if any(node not in now for node in part):
         return None
     corner = (now[part[0]][0] - points[0][0], now[part[0]][1] - points[0][1])
@@ -123,7 +125,7 @@ def _extent(corner: Point, part: Sequence[int], points: Sequence[Point], boxes: 
 
 
 def _first_free(extent: _Extent, taken: Sequence[_Extent], gaps: Separation) -> _Extent:
-    """The extent, moved up across the layers just until it touches no settled part; they come by low edge."""
+    """Return the extent, moved across the layers until it touches no settled part; these are sorted by low edge."""
     for other in taken:
         if _touch(extent, other, gaps):
             moved = other[3] + gaps.across
@@ -134,7 +136,7 @@ def _first_free(extent: _Extent, taken: Sequence[_Extent], gaps: Separation) -> 
 def _without_overlaps(
     taken: list[_Extent], corners: list[Point | None], gaps: Separation
 ) -> tuple[list[_Extent], list[Point | None]]:
-    """Place a part anew when it overlaps an earlier one; parts are compared in the order of their low edge."""
+    """Clear the corner of a part that overlaps an earlier one, so that it is placed again; compared by low edge."""
     kept: list[_Extent] = []
     answer = list(corners)
     settled = [index for index, corner in enumerate(corners) if corner is not None]

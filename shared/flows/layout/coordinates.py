@@ -11,7 +11,7 @@ _PASSES = 4
 
 
 def across(graph: Layered, layers: Sequence[Sequence[int]], extents: Sequence[float], gap: float) -> list[float]:
-    """The centre of every node on the axis across the layers. ``extents`` are sizes on it; a bend has none."""
+    """Return the center of every node on the axis across the layers. ``extents`` are sizes on it; a bend has none."""
     centre = [0.0] * len(graph.before)
     offsets = [_offsets(layer, extents, gap) for layer in layers]
     for layer, offset in zip(layers, offsets, strict=True):
@@ -40,7 +40,9 @@ def _offsets(layer: Sequence[int], extents: Sequence[float], gap: float) -> list
 def _settle(
     layer: Sequence[int], offsets: Sequence[float], neighbours: Sequence[Sequence[int]], centre: list[float]
 ) -> None:
-    """Least squares under the order: isotonic regression of the wanted positions (pool adjacent violators)."""
+    """Fit the layer by least squares in its order: isotonic regression of the wanted positions (pool adjacent
+    violators).
+    """
     pools: list[tuple[float, int]] = []  # mean of the wanted positions, how many
     for node, offset in zip(layer, offsets, strict=True):
         around = neighbours[node]

@@ -25,7 +25,7 @@ class _Frame:
 
 
 def layout(document: Document, direction: Direction = "LR") -> dict[str, Point]:
-    """The top left corner of every visible node."""
+    """Return the top left corner of every visible node."""
     return _Layout(document, direction).places()
 
 
@@ -70,7 +70,7 @@ class _Layout:
             self._place_arc(text_of(item.body, "source"), text_of(item.body, "target"))
 
     def _place_arc(self, source: str, target: str) -> None:
-        """An arc counts in the innermost frame that holds both of its ends, between the boxes that hold them there."""
+        """Add an arc to the innermost frame that holds both of its ends, between the boxes that hold them there."""
         outward = self._path(source)
         inward = dict(self._path(target))
         for frame, box in outward:
@@ -80,7 +80,7 @@ class _Layout:
                 return
 
     def _path(self, key: str) -> list[tuple[str, str]]:
-        """The frames around a node, from the inside out, each with the box in it that holds the node."""
+        """Return the frames around a node, from the inside out, each with the box in it that holds the node."""
         path: list[tuple[str, str]] = []
         seen: set[str] = set()
         while key in self._document.nodes and key not in seen and len(seen) <= _DEEPEST:
@@ -123,7 +123,7 @@ class _Layout:
 
 
 def _enclosing(document: Document) -> dict[str, str]:
-    """The visible nodes, each with the expanded group right around it; empty for none."""
+    """Return the visible nodes, each with the expanded group directly around it; empty without one."""
     nodes = document.table(Kind.NODE)
     around: dict[str, str] = {}
     for key, item in nodes.items():
@@ -136,7 +136,7 @@ def _enclosing(document: Document) -> dict[str, str]:
 
 
 def _is_frame(group: str, around: Mapping[str, str]) -> bool:
-    """Whether the group and those around it are shown; groups in a cycle, or nested very deep, have none."""
+    """Return whether the group and those around it are shown; false for groups in a cycle, or nested very deep."""
     for _ in range(_DEEPEST):
         if not group:
             return True

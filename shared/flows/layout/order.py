@@ -22,7 +22,9 @@ class Layered:
 
 
 def layered(count: int, arcs: Sequence[Arc], ranks: Sequence[int]) -> Layered:
-    """The layers, with a bend wherever an arc passes one; beyond a limit, arcs are left out to bound the cost."""
+    """Return the layers, with a bend wherever an arc passes one; beyond a limit, arcs are left out to bound the
+    cost.
+    """
     layers: list[list[int]] = [[] for _ in range(max(ranks, default=-1) + 1)]
     for node in range(count):
         layers[ranks[node]].append(node)
@@ -47,7 +49,7 @@ def layered(count: int, arcs: Sequence[Arc], ranks: Sequence[int]) -> Layered:
 
 
 def ordered(graph: Layered) -> list[list[int]]:
-    """The layers in an order with few crossings; equal inputs give equal orders."""
+    """Return the layers in an order with few crossings; equal inputs give equal orders."""
     layers = _walked(graph)
     best, fewest = [list(layer) for layer in layers], _crossings(graph, layers)
     gainless = 0
@@ -64,7 +66,7 @@ def ordered(graph: Layered) -> list[list[int]]:
 
 
 def _walked(graph: Layered) -> list[list[int]]:
-    """A first order, by depth-first search: a tree has no crossings in it."""
+    """Return a first order, by depth-first search: a tree has no crossings in it."""
     seen = bytearray(len(graph.before))
     layers: list[list[int]] = [[] for _ in graph.layers]
     rank_of = {node: rank for rank, layer in enumerate(graph.layers) for node in layer}
@@ -99,7 +101,7 @@ def _sweep(layers: list[list[int]], graph: Layered, forward: bool) -> None:
 
 
 def _crossings(graph: Layered, layers: list[list[int]]) -> int:
-    """How many pairs of arcs cross, counted layer by layer with a Fenwick tree."""
+    """Return how many pairs of arcs cross, counted layer by layer with a Fenwick tree."""
     place = [0] * len(graph.before)
     for layer in layers:
         for index, node in enumerate(layer):

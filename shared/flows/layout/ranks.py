@@ -8,7 +8,7 @@ Arc = tuple[int, int]
 
 
 def acyclic(count: int, arcs: Sequence[Arc]) -> list[Arc]:
-    """The arcs, reversed where they close a cycle, without self-loops and duplicates."""
+    """Return the arcs, reversed where they close a cycle, without self-loops and duplicates."""
     out: list[list[int]] = [[] for _ in range(count)]
     entered = [0] * count
     for source, target in dict.fromkeys(arcs):
@@ -38,7 +38,7 @@ def acyclic(count: int, arcs: Sequence[Arc]) -> list[Arc]:
 
 
 def ranks_of(count: int, arcs: Sequence[Arc]) -> list[int]:
-    """The layer of every node, from 0: longest path, then nodes drawn towards what they lead to."""
+    """Return the layer of every node, from 0: longest path, then nodes drawn towards their successors."""
     out: list[list[int]] = [[] for _ in range(count)]
     into: list[list[int]] = [[] for _ in range(count)]
     for source, target in arcs:

@@ -52,7 +52,7 @@ class Arguments:
         return writable(name, value)
 
     def needed(self, name: str, missing: str, longest: int = MAX_REFERENCE) -> str:
-        """A text that must be there and not be empty; ``missing`` is the sentence for when it is not."""
+        """Return a required, non-empty text; ``missing`` is the error's message."""
         if not self.any(name) and not isinstance(self.any(name), (bool, int, float)):
             raise CallFailed(missing)
         text = self.text(name, longest)
@@ -74,7 +74,7 @@ class Arguments:
         return _coordinate(value["x"]), _coordinate(value["y"])
 
     def texts(self, name: str, missing: str) -> list[str]:
-        """A list of ids; anything else is the same as missing."""
+        """Return a list of ids; anything else counts as missing."""
         value = self.any(name)
         if not isinstance(value, list):
             raise CallFailed(missing)
@@ -88,14 +88,14 @@ class Arguments:
         return self._given.get(name)
 
     def no_more(self) -> None:
-        """Refuse parameters that nobody has read. Call this after reading all and before changing anything."""
+        """Refuse unknown parameters. Call this after reading all and before changing anything."""
         extra = sorted(set(self._given) - self._known)
         if extra:
             raise CallFailed(f"Unknown parameter: {extra[0][:100]}")
 
 
 def writable(name: str, value: str) -> str:
-    """The text, when it can be stored as UTF-8 and read from any client's JSON."""
+    """Return the text if it can be stored as UTF-8 and read from any client's JSON."""
     try:
         value.encode()
     except UnicodeEncodeError:

@@ -45,7 +45,7 @@ def delete_edge(draft: Draft, arguments: Arguments) -> ToolResult:
 
 
 def connect(draft: Draft, source: str, target: str, label: str | None) -> str:
-    """A new edge between two nodes; answers its id."""
+    """Add an edge between two nodes; return its id."""
     if len(draft.edges) >= MAX_EDGES:
         raise CallFailed(f"The flow is full: it holds at most {MAX_EDGES} edges")
     key = draft.new_id()

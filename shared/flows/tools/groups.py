@@ -88,7 +88,7 @@ def toggle_subtree_collapse(draft: Draft, arguments: Arguments) -> ToolResult:
 
 
 def _common_group(draft: Draft, members: list[str]) -> str:
-    """The group that all members are in; empty for none."""
+    """Return the group that contains all members; empty without one."""
     unknown = [member for member in members if member not in draft.nodes]
     if unknown:
         raise CallFailed(f"Nodes not found: {', '.join(unknown)}", unknown[0])

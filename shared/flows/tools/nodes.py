@@ -83,7 +83,7 @@ def delete_node(draft: Draft, arguments: Arguments) -> ToolResult:
 
 
 def parent_of(draft: Draft, name: str) -> str:
-    """The node that a model means by an id, else by a label, else by the id that the label would give."""
+    """Return the node that a model names by id, else by label, else by the id that the label would give."""
     if name in draft.nodes:
         return name
     labelled = draft.labelled(name)
@@ -98,7 +98,7 @@ def parent_of(draft: Draft, name: str) -> str:
 
 
 def check_node_limit(draft: Draft) -> None:
-    """Raises: CallFailed when there is no space for another node."""
+    """Raise CallFailed when the flow holds the maximum number of nodes."""
     if len(draft.nodes) >= MAX_NODES:
         raise CallFailed(f"The flow is full: it holds at most {MAX_NODES} nodes")
 

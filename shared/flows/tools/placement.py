@@ -1,4 +1,4 @@
-"""Free places: a new node stands next to what it is linked with, in the flow's direction, and covers no other."""
+"""Placement: a new node is next to what it is linked with, in the flow's direction, and covers no other node."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def place_group(draft: Draft, key: str, members: Collection[str]) -> None:
 
 
 def make_room(draft: Draft, shown: Iterable[str]) -> None:
-    """Move nodes that have just been shown, as they stand to each other, off the nodes that were there before."""
+    """Move nodes that were just shown, keeping their relative positions, off the nodes that were visible before."""
     drawn = draft.boxes()
     moving = [key for key in shown if key in drawn and draft.nodes[key].body.get("hidden") is not True]
     if not moving:

@@ -22,7 +22,7 @@ def collapse(draft: Draft, root: str, collapsed: bool) -> None:
 
 
 def descendants(draft: Draft, root: str) -> list[str]:
-    """Every node reachable along edges, and the members of groups on the way, each once, without the root."""
+    """Return every node reachable along edges, and the members of groups on the way, each once, without the root."""
     seen, pending = {root: None}, [*draft.children(root)]
     while pending:
         key = pending.pop()

@@ -1,4 +1,4 @@
-"""The table of tools: what runs each of them, and what a model is told about it."""
+"""The table of tools: their functions, and their descriptions for a model."""
 
 from __future__ import annotations
 
@@ -184,5 +184,5 @@ _TOOLS: tuple[ToolSpec, ...] = (
 )
 
 TOOLS: Mapping[str, ToolSpec] = MappingProxyType({tool.name: tool for tool in _TOOLS})
-#: What a model is told about.
+#: The tools that are described to a model.
 OFFERED = tuple(tool for tool in _TOOLS if tool.offered)

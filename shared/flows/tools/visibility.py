@@ -9,12 +9,12 @@ from shared.flows.draft import Draft
 
 
 def inside_collapsed(draft: Draft, group: str) -> bool:
-    """Whether the group, or one around it, is collapsed."""
+    """Return whether the group, or one around it, is collapsed."""
     return any(draft.nodes[key].body.get("isCollapsed") is True for key in groups_around(draft, group))
 
 
 def groups_around(draft: Draft, group: str) -> Iterator[str]:
-    """The group itself, then its ancestors."""
+    """Yield the group itself, then its ancestors."""
     seen: set[str] = set()
     while group in draft.nodes and group not in seen:
         seen.add(group)
@@ -53,7 +53,7 @@ def set_flag(draft: Draft, kind: Kind, key: str, name: str, value: bool) -> None
 def release(draft: Draft, group: str) -> None:
     """Move a group's members to the group around it, and show them unless that one hides them.
 
-    Positions that count from the group's corner count from that of its own parent then.
+    Positions relative to the group become relative to the group's parent.
     """
     body = draft.nodes[group].body
     around = group_of(body)

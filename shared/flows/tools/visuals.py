@@ -84,7 +84,7 @@ def arrange(draft: Draft, direction: Direction) -> bool:
 
 
 def _node(draft: Draft, target: str, arguments: Arguments) -> str | None:
-    """The node that a call for one node names; other targets ignore the name."""
+    """Return the node that a call for one node names; other targets ignore the name."""
     if target != "node":
         arguments.any("nodeId")
         return None

@@ -31,7 +31,7 @@ def find(id: str, tenant: str) -> Select[Any]:
 
 
 def page(tenant: str, limit: int, before: tuple[datetime, str] | None) -> Select[Any]:
-    """A tenant's files, newest first; ``before``: (created_at, id) of the last one seen."""
+    """Select a tenant's files, newest first; ``before``: (created_at, id) of the last one seen."""
     query = select(files).where(files.c.tenant_id == tenant)
     if before is not None:
         query = query.where(tuple_(files.c.created_at, files.c.id) < tuple_(before[0], before[1]))
@@ -44,7 +44,7 @@ def remove(id: str, tenant: str) -> ReturningDelete[str]:
 
 
 def named(sha256: str) -> Select[Any]:
-    """A row when a file of any tenant has this content."""
+    """Select a row if a file of any tenant has this content."""
     return select(files.c.id).where(files.c.sha256 == sha256).limit(1)
 
 
@@ -93,7 +93,7 @@ class JobFiles:
 
 
 def _size(content: bytes | Path | BinaryIO) -> int:
-    """Bytes of the content; 0 of a stream, which tells its size when it has been read."""
+    """Return the content's bytes; 0 for a stream, whose size is known after it was read."""
     if isinstance(content, bytes):
         return len(content)
     return content.stat().st_size if isinstance(content, Path) else 0

@@ -26,19 +26,19 @@ class StorageQuota:
         self._counting = Lock()
 
     def admit(self, size: int) -> None:
-        """Raises: QuotaExceeded when the tenant would store more bytes than it may."""
+        """Raise QuotaExceeded when the tenant would store more bytes than it may."""
         with self._counting:
             if time.monotonic() >= self._until:
                 self._count()
             if self._stored + size > self._most:
                 detail = (
                     f"The tenant stores {self._stored} bytes; with a file of this job it would store more than "
-                    f"the {self._most} that are allowed. Delete files and jobs, or ask the operator for more."
+                    f"the {self._most} that are allowed. Delete files and jobs, or have the quota raised."
                 )
                 raise QuotaExceeded(detail, quota="storage_bytes", limit=self._most)
 
     def add(self, size: int) -> None:
-        """A file has been saved."""
+        """Count a saved file."""
         with self._counting:
             self._stored += size
 

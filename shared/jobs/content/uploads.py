@@ -53,7 +53,7 @@ def create(id: str, tenant: str, name: str, media_type: str, size: int) -> Inser
 
 
 def find(id: str, tenant: str) -> Select[Any]:
-    """None that has expired."""
+    """Select an upload that has not expired."""
     return select(uploads).where(uploads.c.id == id, uploads.c.tenant_id == tenant, uploads.c.created_at > _OLDEST)
 
 
@@ -68,7 +68,7 @@ def page(tenant: str, limit: int, after: tuple[datetime, str] | None) -> Select[
 
 
 def expected_bytes(tenant: str) -> Select[Any]:
-    """What the tenant's unfinished uploads will take."""
+    """Select the sum of the declared sizes of the tenant's unfinished uploads."""
     sizes = select(func.coalesce(func.sum(uploads.c.size), 0))
     return sizes.where(uploads.c.tenant_id == tenant, uploads.c.file_id.is_(None), uploads.c.created_at > _OLDEST)
 
@@ -86,5 +86,5 @@ def remove(id: str, tenant: str) -> Delete:
 
 
 def remove_expired(tenant: str) -> Delete:
-    """Their parts are swept."""
+    """Delete the tenant's expired uploads; a sweep removes their parts."""
     return delete(uploads).where(uploads.c.tenant_id == tenant, uploads.c.created_at <= _OLDEST)

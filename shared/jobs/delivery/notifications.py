@@ -1,7 +1,7 @@
-"""Notifications in Redis: a Celery message that says that a kind has work, and a published one that a job has news.
+"""Notifications in Redis: a Celery message for a kind with work, and a published one for a job with news.
 
 Both are lossy on purpose. The message is written here byte for byte as Celery's protocol 2 over kombu's Redis transport
-would (a contract test holds it against what Celery itself sends): Celery's own producer would block the event loop.
+would (a contract test compares it with what Celery itself sends): Celery's own producer would block the event loop.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _ENDED = " ended"
 
 
 def of_event(job_id: str, *, ended: bool = False) -> str:
-    """What is published on the channel when a job has a new event, its last one if it has ended."""
+    """Return the payload that is published when a job has a new event, with a suffix for its last one."""
     return job_id + _ENDED if ended else job_id
 
 
 def parse(payload: str) -> tuple[str, bool]:
-    """The job that a published notification is about, and whether it has ended."""
+    """Return the job of a published notification, and whether it has ended."""
     return payload.removesuffix(_ENDED), payload.endswith(_ENDED)
 
 
@@ -36,7 +36,7 @@ def queue_name(kind: str) -> str:
 
 
 def message(kind: str, job_id: str) -> bytes:
-    """The Celery message that runs ``assay.run(job_id)`` on the queue of the kind."""
+    """Return the Celery message that runs ``assay.run(job_id)`` on the queue of the kind."""
     body = orjson.dumps([[job_id], {}, {"callbacks": None, "errbacks": None, "chain": None, "chord": None}])
     return orjson.dumps(
         {
@@ -78,7 +78,7 @@ def message(kind: str, job_id: str) -> bytes:
 
 
 def notify(redis: Redis, kind: str, *job_ids: str) -> bool:
-    """Notify for these jobs from a worker or the reconciler; False when Redis does not answer (that is no error)."""
+    """Notify for these jobs from a worker or the reconciler; False when Redis does not answer (not an error)."""
     try:
         redis.lpush(queue_name(kind), *[message(kind, job_id) for job_id in job_ids])
     except RedisError:

@@ -22,9 +22,9 @@ START_SECONDS = 0.05
 
 
 class Notifier:
-    """Sends notifications; like all of them they may be lost. Safe to call from threads.
+    """Sends notifications, any of which may be lost. Thread-safe.
 
-    Alone, a call sends its own at once. A thread of its own would cost each job half a millisecond of waking up.
+    A single call sends immediately: a dedicated thread would cost each job half a millisecond of waking up.
     """
 
     def __init__(self, redis: Redis) -> None:
@@ -91,7 +91,7 @@ class Notifier:
                 log.debug("notifications_not_sent", reason=type(fault).__name__, count=len(together))
 
     def _next(self) -> list[tuple[str, str | bytes]]:
-        """Those that wait; none when this call has sent all."""
+        """Return the waiting notifications; empty when this call has sent all."""
         with self._lock:
             together = [self._waiting.popleft() for _ in range(min(len(self._waiting), MAX_AT_ONCE))]
             self._sending = bool(together)

@@ -1,4 +1,4 @@
-"""While Redis is away no notification comes: then a worker looks into Postgres by itself, seldom."""
+"""Polling of Postgres, at long intervals, while Redis is down and no notification arrives."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ _EVERY_SECONDS = 1.0
 
 
 class Poller:
-    """Runs waiting jobs in threads of its own, as many at once as the worker has slots free.
+    """Runs waiting jobs in its own threads, as many at once as the worker has free slots.
 
-    ``answer`` claims and runs one job of a kind, and is False when there was none; ``running`` is how many jobs the
-    worker runs.
+    ``answer`` claims and runs one job of a kind, and returns False when there was none; ``running`` returns how many
+    jobs
+    the worker runs.
     """
 
     def __init__(

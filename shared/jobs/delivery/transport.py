@@ -1,4 +1,4 @@
-"""Celery's transport on Redis, which drops a message that it cannot read: whoever can write there ends no worker."""
+"""Celery's transport on Redis that drops unreadable messages, so that they cannot stop a worker."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kombu.transport import redis
 
 log = structlog.get_logger(__name__)
 
-#: What reading a message raises that is no message of Celery.
+#: Exceptions of reading a message that is not Celery's.
 _UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
 
 

@@ -1,4 +1,4 @@
-"""Statements with which a worker says that it is there, and that it goes."""
+"""Statements with which a worker registers itself, and unregisters."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Turns of tenants and counts of jobs: tables that triggers of ``jobs`` keep (``baseline.sql``), and their upkeep.
+"""Tenants' scheduling positions and job counts: tables kept by triggers of ``jobs`` (``baseline.sql``), and their
+upkeep.
 
-What a statement changes is a row of ``job_deltas``, so that nobody waits for a row that others count up too. The
-reconciler adds them up in ``job_counts``; the sum of both is the count at any moment.
+Each statement's changes are a row of ``job_deltas``, so that statements never wait for a row that others update. The
+reconciler adds them up in ``job_counts``; the sum of both is the current count.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ deltas = Table(
 
 
 def queued_of(tenant: str) -> TextClause:
-    """How many jobs of the tenant are queued."""
+    """Select the number of the tenant's queued jobs."""
     return sql(
         """
         SELECT coalesce(sum(queued), 0)::bigint FROM (
@@ -122,7 +123,7 @@ MEND_COUNTS = text(
     """
 )
 
-#: The sums over all tenants anew, in the transaction of ``MEND_COUNTS``, and after everything was added up.
+#: Recompute the sums over all tenants, in the transaction of ``MEND_COUNTS``, after all deltas were added up.
 MEND_SUMS = text(
     """
     INSERT INTO job_counts AS kept (tenant_id, kind, queued, running)

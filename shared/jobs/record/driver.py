@@ -68,7 +68,7 @@ def first_rows(engine: Engine, statements: Sequence[Statement]) -> Sequence[Valu
                 cursor.execute(_GIVE_WAY)
                 return [cursor.execute(compiled.text, each).fetchone() for each in values]
         with cursor.connection.pipeline(), cursor.connection.transaction():
-            cursor.connection.execute(_GIVE_WAY)  # with a cursor of its own: its row is none of ours
+            cursor.connection.execute(_GIVE_WAY)  # with a separate cursor: its row is not part of the result
             cursor.executemany(compiled.text, values, returning=True)
         return [each.fetchone() for each in cursor.results()]
 

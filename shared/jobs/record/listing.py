@@ -1,4 +1,4 @@
-"""The list of a tenant's jobs: what each was about, how it went, and what one may ask the list for."""
+"""The list of a tenant's jobs: titles, outcomes, and filters."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ from shared.jobs.record.titles import title, verdict
 from shared.llm.tables import llm_calls
 
 _HEAVY = ("input", "result")
-#: A count goes no further: nobody looks through more.
+#: The upper limit of a count.
 MAX_COUNTED = 10_000
 #: Of each state no more are counted.
 MAX_OF_A_STATE = 1_000
-#: A page is looked for among so many jobs of its index; few of them may fit, and whoever wants more asks for the next.
+#: How many jobs of the index are inspected for one page; few of them may match, then the client requests the next page.
 MAX_INSPECTED = 2_000
-#: When it was submitted, and its id: where a job stands in the list.
+#: A job's position in the list: the time of submission, and its id.
 Place = tuple[datetime, str]
 
 
@@ -70,7 +70,7 @@ class JobFilter:
     words: str | None = None  #: in the title
 
     def conditions(self, tenant: str) -> list[ColumnElement[bool]]:
-        """All but those on kinds and states, and on when it was submitted."""
+        """Return all conditions except those on kinds, states and the time of submission."""
         columns = jobs.c
         exact = (
             (columns.conversation_id, self.conversation_id),
@@ -88,9 +88,11 @@ class JobFilter:
         return [*found, *self._of_calls()]
 
     def marks(self) -> list[tuple[str, str]]:
-        """The marks of which a job must have one: of several filters those of which there are likely the fewest."""
+        """Return the marks of which a job must have one: of several filters, those that are likely the most
+        selective.
+        """
         if self.conversation_id or self.batch_id or self.replayed_from:
-            return []  # they have indexes of their own
+            return []  # these columns have their own indexes
         if self.error_code is not None:
             return [("error", self.error_code)]
         if self.labels:
@@ -105,7 +107,7 @@ class JobFilter:
         return [(name, value) for name, value in single if value is not None][:1]
 
     def is_loose(self) -> bool:
-        """Whether many jobs that the index gives may not be wanted."""
+        """Return whether many jobs of the index may not match."""
         if self.words or self.failed_over is False or self.warned is False:
             return True
         fixed = (self.error_code, self.provider, self.model, self.prompt, self.failed_over, self.warned, *self.labels)
@@ -130,9 +132,9 @@ _FAILED_OVER = and_(llm_calls.c.reason == "failover", llm_calls.c.outcome == "ok
 
 
 def end_of_look(tenant: str, wanted: JobFilter, before: Place | None, most: int = MAX_INSPECTED) -> Select[Any] | None:
-    """Where a look at ``most`` jobs of the index ends: its ``created_at, id``, no row when there are fewer.
+    """Select where an inspection of ``most`` jobs of the index ends: ``created_at, id``, no row when there are fewer.
 
-    None when the index gives hardly a job that is not wanted, so that a page is full before.
+    None when nearly every job of the index matches, so that a page is full earlier.
     """
     if not wanted.is_loose():
         return None
@@ -151,7 +153,9 @@ def end_of_look(tenant: str, wanted: JobFilter, before: Place | None, most: int 
 def page(
     tenant: str, wanted: JobFilter, limit: int, before: Place | None = None, end: Place | None = None
 ) -> Select[Any]:
-    """Jobs without inputs and results, newest first; ``before``: the last one seen, ``end``: the last to look at."""
+    """Select jobs without inputs and results, newest first; ``before``: the last one seen, ``end``: the last to
+    inspect.
+    """
     columns = [column for column in jobs.c if column.name not in _HEAVY]
     query = select(*columns, title().label("title"), verdict().label("verdict"))
     return _page(query, tenant, wanted, limit, before, end)
@@ -160,7 +164,7 @@ def page(
 def page_of_ids(
     tenant: str, wanted: JobFilter, limit: int, before: Place | None = None, end: Place | None = None
 ) -> Select[Any]:
-    """The same jobs by id and time alone: nothing of their inputs and results is read."""
+    """Select the same jobs by id and time alone, without reading inputs and results."""
     return _page(select(jobs.c.id, jobs.c.created_at), tenant, wanted, limit, before, end)
 
 
@@ -178,9 +182,9 @@ def _page(
 
 
 def changed(tenant: str, since: datetime, limit: int) -> Select[Any]:
-    """Jobs submitted, begun or ended after that moment, as ``page`` gives them, with the moment as ``changed_at``.
+    """Select jobs submitted, started or ended after ``since``, as ``page`` does, with the time as ``changed_at``.
 
-    The oldest change first. Each part is a scan of an index from ``since`` on.
+    The oldest change comes first. Each part scans an index from ``since`` on.
     """
     of_tenant = jobs.c.tenant_id == tenant
     moments = {
@@ -204,18 +208,18 @@ def changed(tenant: str, since: datetime, limit: int) -> Select[Any]:
 
 
 def total(tenant: str, wanted: JobFilter, end: Place | None = None) -> Select[Any]:
-    """How many there are, counted no further than ``MAX_COUNTED`` and ``end``."""
+    """Select the number of matching jobs, up to ``MAX_COUNTED`` and ``end``."""
     counted = _ids(tenant, wanted, MAX_COUNTED, end=end).subquery()
     return select(func.least(func.count(), MAX_COUNTED)).select_from(counted)
 
 
 def is_counted_by_state(wanted: JobFilter) -> bool:
-    """Whether an index has the jobs of each state together, so that each state is counted for itself."""
+    """Return whether an index groups the jobs by state, so that each state is counted separately."""
     return not wanted.marks() and not wanted.is_loose()
 
 
 def by_state(tenant: str, wanted: JobFilter, end: Place | None = None) -> Executable:
-    """Rows ``state, jobs``: of each state one more than ``MAX_OF_A_STATE`` at most, else among those to look at."""
+    """Select ``state, jobs``: per state at most one more than ``MAX_OF_A_STATE``, else among the inspected jobs."""
     if is_counted_by_state(wanted):
         states = wanted.states or [str(state) for state in JobState]
         return union_all(*[_of_state(tenant, replace(wanted, states=[state])) for state in states])
@@ -224,7 +228,7 @@ def by_state(tenant: str, wanted: JobFilter, end: Place | None = None) -> Execut
 
 
 def _of_state(tenant: str, wanted: JobFilter) -> Select[str, int]:
-    """Without an order, so that they come from whatever index has the fewest."""
+    """Select without an order, so that the most selective index is used."""
     conditions = [*wanted.conditions(tenant), *_between(wanted, jobs, None)]
     most = _literal(MAX_OF_A_STATE + 1)
     parts = [select(literal(1).label("one")).where(*conditions, *place).limit(most) for place in _places(wanted)]
@@ -233,7 +237,7 @@ def _of_state(tenant: str, wanted: JobFilter) -> Select[str, int]:
 
 
 def _by_key(tenant: str, query: Select[Any], ids: CompoundSelect[Any]) -> Select[Any]:
-    """What ``query`` tells of each of these jobs."""
+    """Select the columns of ``query`` for each of these jobs."""
     given = func.unnest(func.array(ids.scalar_subquery())).table_valued("id", name="wanted").render_derived()
     found = query.where(jobs.c.tenant_id == tenant, jobs.c.id == given.c.id).limit(_literal(1)).lateral("found")
     return select(*found.c).select_from(given.join(found, true()))
@@ -242,7 +246,7 @@ def _by_key(tenant: str, query: Select[Any], ids: CompoundSelect[Any]) -> Select
 def _ids(
     tenant: str, wanted: JobFilter, limit: int, before: Place | None = None, end: Place | None = None
 ) -> CompoundSelect[Any]:
-    """The ids of the newest of each mark or place, in the order of its index: together they would have to be sorted."""
+    """Select the newest ids per mark or position, in the order of its index: together they would have to be sorted."""
     if named := wanted.marks():
         parts = [_marked(tenant, wanted, mark, before, end) for mark in named]
     else:
@@ -254,7 +258,9 @@ def _ids(
 def _marked(
     tenant: str, wanted: JobFilter, mark: tuple[str, str], before: Place | None, end: Place | None
 ) -> Select[Any]:
-    """The ids of the jobs with the mark, newest first; with OFFSET, each mark looks for its job, never the reverse."""
+    """Select the ids of the jobs with the mark, newest first; OFFSET makes each mark look up its job, never the
+    reverse.
+    """
     kept = [jobs.c.kind.in_(wanted.kinds)] if wanted.kinds else []
     kept += [jobs.c.state.in_(wanted.states)] if wanted.states else []
     its_job = (jobs.c.tenant_id == marks.c.tenant_id, jobs.c.id == marks.c.job_id)
@@ -284,7 +290,7 @@ def _id_in(rows: Table) -> ColumnElement[str]:
 def _between(
     wanted: JobFilter, rows: Table, before: Place | None, end: Place | None = None
 ) -> list[ColumnElement[bool]]:
-    """The conditions on when the job was submitted, on columns that are in the index of ``rows``."""
+    """Return the conditions on the time of submission, on columns that are in the index of ``rows``."""
     created_at, id = rows.c.created_at, _id_in(rows)
     conditions: list[ColumnElement[bool]] = []
     if wanted.created_after is not None:
@@ -299,12 +305,12 @@ def _between(
 
 
 def _literal(number: int) -> ColumnElement[int]:
-    """Of a parameter the planner of a generic plan would guess that it is a tenth of all rows."""
+    """Return a literal: for a parameter, the planner of a generic plan would assume a tenth of all rows."""
     return literal_column(f"{number:d}")
 
 
 def _places(wanted: JobFilter) -> list[list[ColumnElement[bool]]]:
-    """The kinds and states that are asked for, each with the columns of one index all fixed."""
+    """Return the requested kinds and states, each with all columns of one index fixed."""
     if wanted.kinds:
         states = wanted.states or [str(state) for state in JobState]
         return [[jobs.c.kind == kind, jobs.c.state == state] for kind in wanted.kinds for state in states]
@@ -312,7 +318,7 @@ def _places(wanted: JobFilter) -> list[list[ColumnElement[bool]]]:
 
 
 def calls_of(tenant: str, ids: Sequence[str]) -> TextClause:
-    """Per job that asked a model: ``turns``, whether it ``failed_over``, and who served it last."""
+    """Select per job that called a model: ``turns``, whether it ``failed_over``, and the last model that served it."""
     return text(
         """
         SELECT job_id, count(DISTINCT turn) AS turns,

@@ -1,6 +1,7 @@
-"""Marks of jobs: what a list may be asked for, each with its jobs from the newest on (triggers: ``baseline.sql``).
+"""Marks of jobs: values that a list can be filtered by, each with its jobs from the newest on (triggers:
+``baseline.sql``).
 
-A mark is a hash of what it stands for, so whoever finds a job by its mark still looks at the job.
+A mark is a hash of its value, so a job found by its mark is still compared with the value.
 """
 
 from __future__ import annotations

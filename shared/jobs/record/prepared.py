@@ -32,18 +32,18 @@ class Statement:
 
 
 def sql(words: str, **values: object) -> TextClause:
-    """A text statement with its parameters; ``json__input`` is the parameter ``input``, of type JSON."""
+    """Return a text statement with its parameters; ``json__input`` is the parameter ``input``, of type JSON."""
     return statement(words, **values).clause
 
 
 def statement(words: str, **values: object) -> Statement:
-    """The same for ``shared.jobs.record.driver``."""
+    """Return the same for ``shared.jobs.record.driver``."""
     short = {name.rpartition("__")[2]: value for name, value in values.items()}
     return Statement(_parsed(words, tuple(values)), short)
 
 
 @lru_cache(maxsize=256)
 def _parsed(words: str, names: tuple[str, ...]) -> TextClause:
-    """The statement with its types, parsed once: it is half of what a statement costs."""
+    """Return the typed statement, parsed once: parsing is half of a statement's cost."""
     typed = [name.partition("__") for name in names if "__" in name]
     return text(words).bindparams(*[bindparam(short, type_=_TYPES[kind]) for kind, _, short in typed])

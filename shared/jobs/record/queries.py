@@ -70,7 +70,7 @@ def find(job_id: str, tenant: str) -> TextClause:
 
 
 def input_length(job_id: str, tenant: str) -> Select[int]:
-    """The characters of the job's input as JSON."""
+    """Select the length of the job's input as JSON, in characters."""
     return select(func.length(cast(jobs.c.input, Text))).where(jobs.c.id == job_id, jobs.c.tenant_id == tenant)
 
 
@@ -85,7 +85,7 @@ def tokens_of(tenant: str, ids: Collection[str]) -> Select[str, int]:
 
 
 def batch_jobs(batch_id: str, tenant: str, limit: int) -> Select[Any]:
-    """A batch's jobs, newest first, without inputs and results."""
+    """Select a batch's jobs, newest first, without inputs and results."""
     return (
         select(*[column for column in jobs.c if column.name not in _HEAVY])
         .where(jobs.c.tenant_id == tenant, jobs.c.batch_id == batch_id)
@@ -109,26 +109,28 @@ def form(job_id: str, tenant: str, name: str) -> Select[Any]:
 
 
 def live_workers(within_seconds: float) -> Select[Any]:
-    """The workers with a heartbeat within the given time."""
+    """Select the workers with a heartbeat within the given time."""
     return select(workers).where(
         workers.c.seen_at > func.clock_timestamp() - func.make_interval(0, 0, 0, 0, 0, 0, within_seconds)
     )
 
 
 def unknown_references(noun: str, tenant: str, names: Sequence[str]) -> Select[Any]:
-    """Those of the names under which the tenant has no file, conversation, flow, collection or job."""
+    """Select the names under which the tenant has no file, conversation, flow, collection or job."""
     name, owner = REFERENCES[noun]
     given = func.unnest(literal(list(names), ARRAY(Text))).column_valued("given")
     return select(given).where(~exists().where(name == given, owner == tenant))
 
 
 def batch(batch_id: str, tenant: str) -> TextClause:
-    """The id of the batch; no row when the tenant has no such batch."""
+    """Select the batch's id; no row when the tenant has no such batch."""
     return text("SELECT id FROM batches WHERE id = :id AND tenant_id = :tenant").bindparams(id=batch_id, tenant=tenant)
 
 
 def waiting_reason(row: Row) -> TextClause:
-    """Why a queued job waits: ``ahead`` of it, ``later`` when it is to be retried, ``running`` of the same tenant."""
+    """Select why a queued job waits: jobs ``ahead`` of it, ``later`` if it is a retry, ``running`` of the same
+    tenant.
+    """
     return text(
         """
         SELECT (SELECT count(*) FROM (
@@ -146,7 +148,7 @@ def waiting_reason(row: Row) -> TextClause:
 
 
 def queue_positions(tenant: str, ids: Sequence[str]) -> TextClause:
-    """Of these queued jobs: ``id``, and how many go before each (``ahead``); jobs far behind are left out."""
+    """Select ``id`` and the number of jobs ``ahead`` of each of these queued jobs; jobs far behind are left out."""
     return text(
         """
         SELECT placed.id, placed.ahead
@@ -157,9 +159,9 @@ def queue_positions(tenant: str, ids: Sequence[str]) -> TextClause:
 
 
 def events_after(job_id: str, tenant: str, seq: int, limit: int, types: Sequence[str] = ()) -> TextClause:
-    """The events after ``seq`` with the job's ``state`` in the same snapshot; one row of nulls when there are none.
+    """Select the events after ``seq`` with the job's ``state`` in the same snapshot; one row of nulls without events.
 
-    No row at all when the tenant has no such job. ``types``: of these only, where there are any.
+    Gives no row when the tenant has no such job. ``types``: only events of these types, if any are given.
     """
     return text(
         """
@@ -175,7 +177,7 @@ def events_after(job_id: str, tenant: str, seq: int, limit: int, types: Sequence
 
 
 def progressed(known: Mapping[str, int | None]) -> TextClause:
-    """Of the jobs (id to last known event) those whose last event is another; its columns are null of a deleted one."""
+    """Select the jobs (id to last known event) whose last event has changed; columns are null for a deleted job."""
     return text(
         """
         SELECT known.id, j.state, j.last_seq
@@ -191,7 +193,7 @@ def progressed(known: Mapping[str, int | None]) -> TextClause:
 
 
 def state(job_id: str, tenant: str) -> TextClause:
-    """The state of one job; no row when the tenant has no such job."""
+    """Select the state of one job; no row when the tenant has no such job."""
     return text("SELECT state FROM jobs WHERE id = :id AND tenant_id = :tenant").bindparams(id=job_id, tenant=tenant)
 
 
@@ -201,7 +203,7 @@ def states(tenant: str, ids: Sequence[str]) -> Select[Any]:
 
 
 def is_first_of_conversation(job_id: str, tenant: str, conversation_id: str) -> TextClause:
-    """Whether no earlier job belongs to the conversation."""
+    """Select whether no earlier job belongs to the conversation."""
     return text(
         """
         SELECT NOT EXISTS (

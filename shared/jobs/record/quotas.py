@@ -28,7 +28,7 @@ tenant_limits = Table(
 
 
 def limits_of(tenant: str) -> Select[Any]:
-    """What is set for the tenant; no row when nothing is."""
+    """Select the tenant's own limits; no row without any."""
     return select(*(tenant_limits.c[name] for name in SET)).where(tenant_limits.c.tenant_id == tenant)
 
 
@@ -57,12 +57,12 @@ _STORED = """
 
 
 def stored_bytes(tenant: str) -> TextClause:
-    """How many bytes the tenant's files have, and the inputs and results of its jobs."""
+    """Select the bytes of the tenant's files and of its jobs' inputs and results."""
     return text(f"SELECT {_STORED}").bindparams(tenant=tenant)
 
 
 def storage(tenant: str, default_bytes: int) -> TextClause:
-    """One row: how many bytes the tenant may store (``most``), and stores (``stored``)."""
+    """Select one row: how many bytes the tenant may store (``most``), and stores (``stored``)."""
     return text(
         f"""
         SELECT coalesce((SELECT storage_bytes FROM tenant_limits WHERE tenant_id = :tenant),
@@ -73,7 +73,7 @@ def storage(tenant: str, default_bytes: int) -> TextClause:
 
 
 def usage(tenant: str, midnight: datetime) -> TextClause:
-    """One row with what the tenant uses now of each quota that is counted in Postgres."""
+    """Select one row with the tenant's current use of each quota that is counted in Postgres."""
     return text(
         f"""
         SELECT (SELECT coalesce(sum(queued), 0)::bigint FROM (

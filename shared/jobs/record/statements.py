@@ -21,7 +21,7 @@ from shared.jobs.record.tables import job_forms
 
 
 class Held(NamedTuple):
-    """A running job, and the fence under which somebody has it."""
+    """A running job, and the fence of its holder."""
 
     tenant_id: str
     id: str
@@ -40,14 +40,16 @@ def claim(
 ) -> Statement:
     """Move the next jobs of a kind from queued to running under a lease; no row when nothing can be claimed.
 
-    The notification says only that there is work. Which job is next is decided here (``claim_jobs``, a function of the
-    database): of the tenant whose turn it is (start-time fair queueing by the tenants' weights), in it the highest
-    priority, then the oldest. So a long queue of one tenant delays another by one job at the most. Jobs of one
-    conversation run one after the other. ``tenant_running`` caps a tenant's running jobs (0: no cap) unless
-    ``tenant_limits`` has a cap of its own for it. ``model_digests`` are of the secrets with which the runs ask the
-    broker (see ``asking_run``): up to as many jobs are claimed (one without any), and fewer where it is the turn of a
-    tenant again that was just served: call again then. A claim does not wait for the disk: when a crash of Postgres
-    forgets it, the job is queued again, and no later claim has the same fence.
+    A notification only signals that there is work. The database function ``claim_jobs`` decides which job is next: of
+    the
+    tenant that start-time fair queueing by weight selects, the job of the highest priority, then the oldest. So a long
+    queue of one tenant delays another by one job at most. Jobs of one conversation run one after the other.
+    ``tenant_running`` caps a tenant's running jobs (0: no cap) unless ``tenant_limits`` has a cap for the tenant.
+    ``model_digests`` are of the secrets with which the runs call the broker (see ``asking_run``): up to as many jobs
+    are
+    claimed (one without any), and fewer when the schedule returns to a tenant that was just served: then call again. A
+    claim does not wait for the disk: if a crash of Postgres loses it, the job is queued again, and no later claim gets
+    the same fence.
     """
     return statement(
         """
@@ -75,7 +77,7 @@ def claim(
 
 
 def asking_run(job_id: str, model_digest: str) -> TextClause:
-    """The running job whose worker holds the secret of that digest; ``seconds`` is how long it has run."""
+    """Select the running job whose worker holds the secret of that digest; ``seconds`` is how long it has run."""
     return sql(
         """
         SELECT tenant_id, kind, attempt, budget, overrides,
@@ -101,9 +103,9 @@ def begin_alone(held: Held) -> Statement:
 
 
 def heartbeat(held: Sequence[Held], lease_seconds: float) -> TextClause:
-    """Renew the leases of a worker's jobs; a job whose id does not come back is fenced off and must stop.
+    """Renew the leases of a worker's jobs; a job whose id is not returned is fenced off and must stop.
 
-    It does not wait for the disk: a lease that a crash of Postgres forgets runs out earlier.
+    The statement does not wait for the disk: a lease that a crash of Postgres loses runs out earlier.
     """
     tenants, ids, fences = zip(*held, strict=True)
     return sql(
@@ -189,7 +191,7 @@ def correct_result(held: Held, fields: Mapping[str, JsonValue]) -> TextClause:
 
 
 def hand_back(held: Held) -> Statement:
-    """Queue a running job again because its worker is stopping; that is no crash."""
+    """Queue a running job again because its worker is stopping, which does not count as a crash."""
     return statement(
         """
         UPDATE jobs SET state = 'queued', lease_until = NULL, notified_at = NULL, alone = false

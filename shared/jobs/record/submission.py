@@ -88,10 +88,10 @@ def submit_batch(batch_id: str, tenant: str, rows: Sequence[Row]) -> TextClause:
 
 
 def hold_key(tenant: str, key: str) -> TextClause:
-    """Try to hold the key for this transaction (``locked``), and read the stored answer, if there is one.
+    """Try to lock the key for this transaction (``locked``), and read the stored response, if there is one.
 
-    ``status`` is null when there is none. An answer that is committed between the snapshot and the lock is found by
-    ``keep_response``, which then writes no row.
+    ``status`` is null without one. ``keep_response`` finds a response that is committed between the snapshot and the
+    lock, and then writes no row.
     """
     return text(
         """

@@ -71,7 +71,7 @@ jobs = Table(
     Column("alone", Boolean, nullable=False, server_default=text("false")),  # now the only one of its worker
     Column("fence", BigInteger, nullable=False, server_default="0"),
     Column("worker_id", Text),
-    Column("model_digest", Text),  # of the secret with which the run asks the broker of models
+    Column("model_digest", Text),  # of the secret with which the run calls the model broker
     Column("last_seq", Integer, nullable=False, server_default="0"),  # of job_events
     # Of the queued and running jobs of its conversation the one that may run; triggers (baseline.sql) maintain it.
     Column("head", Boolean, nullable=False, server_default=text("true")),
@@ -147,8 +147,8 @@ Index(
     postgresql_where=text("webhook IS NOT NULL AND NOT webhook_done AND finished_at IS NOT NULL"),
 )
 
-#: A partition holds the events of the jobs of a day, which their ids tell (``migrations/baseline.sql``): a statement
-#: that names the job, or a range of jobs, uses one. A trigger of ``jobs`` deletes them with their job.
+#: A partition holds the events of the jobs of a day, which a job's id encodes (``migrations/baseline.sql``): a
+#: statement that names the job, or a range of jobs, uses one. A trigger of ``jobs`` deletes them with their job.
 job_events = Table(
     "job_events",
     metadata,

@@ -14,13 +14,13 @@ _LONGEST = 120
 
 
 def title() -> ColumnElement[str]:
-    """The first line of what the job was about, as its kind says."""
+    """Return the job's title: the first line of the field that its kind declares."""
     return _title(tuple((kind.name, tuple(kind.title)) for kind in KINDS.values() if kind.title))
 
 
 @lru_cache(maxsize=8)
 def _title(told: tuple[tuple[str, tuple[str, ...]], ...]) -> ColumnElement[str]:
-    """Of kinds and the paths that tell it; made once, as making it takes longer than the query."""
+    """Return the title by kind and path; cached, because building it takes longer than the query."""
     said = case(*[(jobs.c.kind == kind, _said(paths)) for kind, paths in told], else_=null())
     line = func.split_part(func.btrim(cast(said, Text), " \t\r\n"), "\n", 1)
     return func.left(line, _LONGEST)
@@ -32,7 +32,7 @@ def _said(paths: Sequence[str]) -> ColumnElement[str]:
 
 @lru_cache(maxsize=1)
 def verdict() -> ColumnElement[str]:
-    """How the result calls itself: a verdict, a status, or whether it succeeded."""
+    """Return the result's own verdict: a verdict, a status, or whether it succeeded."""
     result = jobs.c.result
     success = case((result["success"].astext == "false", "failed"), (result["success"].astext == "true", "ok"))
     return func.coalesce(result["verdict"].astext, result["status"].astext, success)

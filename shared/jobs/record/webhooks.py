@@ -72,7 +72,7 @@ def new_secret() -> str:
 
 
 def secrets_of(tenant: str) -> Select[Any]:
-    """The tenant's secrets, oldest first; every one of them signs."""
+    """Select the tenant's secrets, oldest first; every one of them signs."""
     return webhook_secrets.select().where(webhook_secrets.c.tenant_id == tenant).order_by(webhook_secrets.c.created_at)
 
 
@@ -148,7 +148,7 @@ def end_webhook(job_id: str, tenant: str) -> TextClause:
 
 
 def log_attempt(job_id: str, tenant: str, number: int, attempt: Attempt, seconds: float) -> TextClause:
-    """Keep what came of an attempt, unless its job has been deleted meanwhile."""
+    """Store the outcome of an attempt, unless its job was deleted in the meantime."""
     return sql(
         """
         INSERT INTO webhook_deliveries (id, tenant_id, job_id, attempt, outcome, http_status, detail, seconds)
@@ -164,19 +164,19 @@ def log_attempt(job_id: str, tenant: str, number: int, attempt: Attempt, seconds
     )
 
 
-#: Of one job that are told; the schedule has fewer attempts, and redeliveries are by hand.
+#: Maximum number of attempts listed per job; the schedule has fewer, and redeliveries are manual.
 MAX_DELIVERIES = 200
 
 
 def deliveries_of(job_id: str, tenant: str) -> Select[Any]:
-    """The attempts of a job's webhook, the latest first."""
+    """Select the attempts of a job's webhook, the latest first."""
     table = webhook_deliveries.c
     mine = (table.job_id == job_id) & (table.tenant_id == tenant)
     return webhook_deliveries.select().where(mine).order_by(table.id.desc()).limit(MAX_DELIVERIES)
 
 
 def webhook_of(job_id: str, tenant: str) -> TextClause:
-    """Where the webhook of a job goes, and when it is due."""
+    """Select the URL of a job's webhook, and when it is due."""
     return sql(
         """
         SELECT webhook->>'url' AS url, webhook_done, webhook_due_at, finished_at FROM jobs

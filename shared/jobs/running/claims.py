@@ -28,7 +28,7 @@ class Claimed:
     """A job that is running under a lease from now on."""
 
     row: Values
-    secret: str = field(repr=False)  #: lets the broker ask models for this run
+    secret: str = field(repr=False)  #: lets the broker call models for this run
 
 
 class Claims:
@@ -42,7 +42,7 @@ class Claims:
         self._of_kind: dict[str, CombinedCalls[None, Claimed | None]] = {}
 
     def next(self, kind: str) -> Claimed | None:
-        """Claim the next job of a kind; None when there is none. Raises: SQLAlchemyError."""
+        """Claim the next job of a kind; None when nothing is queued. Raises: SQLAlchemyError."""
         with metrics.job_claim_seconds.labels(kind).time():
             if kind not in self._of_kind:
                 self._of_kind.setdefault(kind, CombinedCalls(partial(self._claim, kind), MAX_TOGETHER))

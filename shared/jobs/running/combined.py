@@ -1,6 +1,6 @@
-"""Calls of many threads made together: what comes while others are under way goes with the next.
+"""Combined calls of many threads: requests that arrive during a call go together with the next one.
 
-Alone, a call is made at once: nobody waits for others to come (databases commit in groups in the same way).
+A single request is sent at once, without waiting for others (as databases do with group commits).
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ Answer = TypeVar("Answer")
 
 
 class CombinedCalls(Generic[Request, Answer]):
-    """``make`` answers up to ``most`` requests, each in its place; what it raises is raised for all of them.
+    """``make`` answers up to ``most`` requests in order; its exception is raised for all of them.
 
-    Nobody waits longer than ``patience`` seconds for a call under way: those that wait then make one beside it.
+    A request waits at most ``patience`` seconds for the current call: then the waiting ones make a parallel call.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""How a run ended, and what a client is told of an exception."""
+"""How a run ended, and the error that a client gets for an exception."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Ended:
 
 
 def explained(fault: Exception) -> AssayError:
-    """The error that a client sees of an exception; the details stay in the log."""
+    """Return the error that a client gets for an exception; the details stay in the log."""
     match fault:
         case AssayError():
             return fault

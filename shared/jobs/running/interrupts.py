@@ -1,8 +1,8 @@
-"""Ends the computation of a job that is over: its slot is another job's.
+"""Interrupts the computation of a job that is over, so that its slot is free for another job.
 
-A capability that waits looks whether it was cancelled; one that computes may never look. Python lets one thread raise
-an exception in another, between two of its instructions. What a library computes without such a moment cannot be ended
-in this way: then the whole process has to be replaced (``Worker``).
+A capability that waits checks for cancellation; one that computes may never check. Python lets one thread raise
+an exception in another, between two of its instructions. What a library computes without returning to the interpreter
+cannot be interrupted: then the whole process has to be replaced (``Worker``).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _raise_in.argtypes = (ctypes.c_ulong, ctypes.py_object)
 
 
 class JobInterrupted(BaseException):
-    """Raised in the thread of a job that is over and goes on; no handler of ordinary errors keeps it."""
+    """Raised in the thread of a job that is over but still runs; handlers of ordinary errors do not catch it."""
 
 
 class Interruptible:
@@ -55,7 +55,7 @@ class Interruptible:
             return True
 
     def _settle(self) -> None:
-        """From here on nothing is raised; what was asked for and has not been raised yet is taken back."""
+        """Stop interrupting; a requested exception that was not raised yet is withdrawn."""
         with self._lock:
             if self._thread is not None and self._interrupted:
                 _raise_in(self._thread, ctypes.py_object())  # NULL: nothing

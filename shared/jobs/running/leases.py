@@ -28,11 +28,11 @@ from shared.jobs.running.interrupts import Interruptible
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
 
-#: A cancelled job that computes on is interrupted after so many seconds.
+#: A cancelled job that still computes after this many seconds is interrupted.
 INTERRUPT_AFTER_SECONDS = 0.5
 #: A cancelled job stops within this many seconds, or is ended without waiting for it.
 KILL_AFTER_SECONDS = 4.0
-#: A job that was ended and still holds its slot after so many more has to be ended with its process.
+#: A job that was ended and still holds its slot after this many more seconds is ended with its process.
 STUCK_AFTER_SECONDS = 6.0
 #: Often enough that a cancellation is noticed within a second.
 MAX_SECONDS_BETWEEN = 0.7
@@ -49,7 +49,7 @@ class Lease:
     """A job that this worker runs."""
 
     held: Held
-    model_token: str = field(default="", repr=False)  #: lets the broker ask models for this run
+    model_token: str = field(default="", repr=False)  #: lets the broker call models for this run
     cancelled: threading.Event = field(default_factory=threading.Event)  #: the capability should stop
     lost: threading.Event = field(default_factory=threading.Event)  #: another worker may have it: write nothing
     cancel_noticed_at: float | None = None  #: when this worker noticed the cancellation (monotonic)
@@ -96,7 +96,7 @@ class Leases:
         return lease
 
     def stuck(self) -> Sequence[Lease]:
-        """Jobs that are over and still hold their slots."""
+        """Return the jobs that are over and still hold their slots."""
         now = time.monotonic()
         return [lease for lease in self.all() if _is_stuck(lease, now)]
 
@@ -116,7 +116,8 @@ class Leases:
                 try:
                     work()
                 except SQLAlchemyError as fault:
-                    # Postgres is unreachable: the jobs go on, and the next heartbeat shows whether the leases survived.
+                    # Postgres is unreachable: the jobs continue, and the next heartbeat shows whether the leases
+                    # survived.
                     log.warning("heartbeat_failed", reason=reason_of(fault))
 
     def _renew_all(self) -> None:
@@ -150,7 +151,7 @@ class Leases:
             self._overdue(job)
 
     def _still_held(self, job: Lease) -> bool:
-        """Whether it has not just completed while the heartbeat was under way."""
+        """Return whether the job has not completed during the heartbeat."""
         with self._lock:
             return self._held.get(job.job_id) is job
 
@@ -174,7 +175,9 @@ class LeasedWriter:
         return self._until_written(lambda: driver.first_row(self.autocommit, statement), lease)
 
     def end(self, statement: Statement, lease: Lease) -> Mapping[str, Any] | None:
-        """As ``write``, for the one statement that ends jobs: those that end at the same moment share a transaction."""
+        """Write as ``write`` does, for the statement that ends jobs: those that end at the same time share a
+        transaction.
+        """
         try:
             return self._together(statement)
         except SQLAlchemyError:  # nothing is written: by itself each job has only its own faults

@@ -51,7 +51,7 @@ class ModelAccess(Protocol):
     def for_job(
         self, job: Job, budget: Budget, report: JobReport, overrides: Mapping[str, JsonValue]
     ) -> tuple[Provider, Prompts]:
-        """The models and the prompts for one job; its calls are counted in ``report.models``."""
+        """Return the models and the prompts for one job; its calls are counted in ``report.models``."""
         ...
 
     def load(self, role: str) -> None:
@@ -129,7 +129,9 @@ class Runner:
         return True
 
     def _run_alone(self, row: Values, lease: Lease) -> None:
-        """Run a job that was there when a worker died, with no other beside it: if it dies again, this job did it."""
+        """Run a job without any other, because a worker died while it ran: if a worker dies again, this job is the
+        cause.
+        """
         with self._lock.exclusive(lease.cancelled) as free:
             if lease.lost.is_set():
                 return
@@ -272,7 +274,7 @@ def _span(row: Values) -> AbstractContextManager[tracing.Recorded]:
 
 
 def claimed_job(row: Values | RowMapping) -> Job:
-    """The job of a row that was just claimed."""
+    """Return the job of a row that was just claimed."""
     return Job(
         id=row["id"],
         tenant_id=row["tenant_id"],

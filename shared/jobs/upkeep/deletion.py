@@ -18,9 +18,9 @@ tenant_deletions = Table(
 
 
 def delete_job(id: str, tenant: str) -> TextClause:
-    """Delete a job that has ended, with its events, deliveries and files; no row when there is none.
+    """Delete a job that has ended, with its events, deliveries and files; no row if it does not exist.
 
-    Its model calls are deleted by the retention, which looks for those whose job is gone.
+    The retention deletes its model calls, as calls whose job is gone.
     """
     return sql(
         """

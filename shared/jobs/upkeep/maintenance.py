@@ -12,7 +12,7 @@ from shared.jobs.record.prepared import sql
 LEADER_LOCK = 0x415353_41595243
 #: Written as the index ``ix_jobs_heads`` is: only that index can serve it.
 _CLAIMABLE = "CASE WHEN head THEN state END = 'queued' AND run_at <= clock_timestamp()"
-#: How many jobs of a kind are looked at: more are not notified for in one round.
+#: How many jobs of a kind are inspected per round: more are not notified for.
 MAX_INSPECTED = 2_000
 
 
@@ -129,10 +129,10 @@ def orphaned_conversations(ids: Sequence[str]) -> TextClause:
 
 
 def orphans(table: str, after: str, limit: int) -> TextClause:
-    """Of the next rows of ``files`` or ``llm_calls`` by job: delete those whose job is gone; ``last`` job, or null.
+    """Delete, among the next rows of ``files`` or ``llm_calls`` by job, those whose job is gone; ``last`` job, or null.
 
-    A run that was fenced off may write after its job was deleted. Such rows are few: a page of the table is looked
-    through now and then, not all of it.
+    A run that was fenced off may write after its job was deleted. Such rows are few, so the table is scanned a page at
+    a time.
     """
     if table not in ("files", "llm_calls"):
         raise ValueError(table)

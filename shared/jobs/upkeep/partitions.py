@@ -6,8 +6,8 @@ from sqlalchemy import TextClause
 
 from shared.jobs.record.prepared import sql
 
-#: Days after today for which there is to be a partition. Without a reconciler for longer, events of the days that
-#: nobody has added are in the default partition, and are deleted one by one.
+#: Days after today that have a partition. If the reconciler is down for longer, events of later days are in the
+#: default partition, and are deleted one by one.
 AHEAD = 7
 #: How long after its retention a day may be held by a job that ended late; then the events of all others are deleted.
 LATE_DAYS = 2.0
@@ -19,7 +19,7 @@ def add_days() -> TextClause:
 
 
 def days_ahead() -> TextClause:
-    """How many days after today, one after the other, have a partition."""
+    """Select the number of consecutive days after today that have a partition."""
     return sql(
         """
         SELECT count(*) FROM (
@@ -35,9 +35,9 @@ def days_ahead() -> TextClause:
 
 
 def leave_events() -> TextClause:
-    """In this transaction, have events of deleted jobs stay for the drop of their day.
+    """Leave the events of deleted jobs to the drop of their day, in this transaction.
 
-    Those of the first partition do not: it may be months long.
+    Those of the first partition are deleted: it may be months long.
     """
     return sql(
         """
@@ -70,7 +70,9 @@ def drop(name: str) -> TextClause:
 
 
 def orphaned_events(after: str, until: str, limit: int) -> TextClause:
-    """Of the next rows of jobs between two ids: delete those whose job is gone; ``last`` job, or null at the end."""
+    """Delete, among the next rows of jobs between two ids, those whose job is gone; ``last`` job, or null at the
+    end.
+    """
     return sql(
         f"""
         WITH page AS (

@@ -45,7 +45,7 @@ _TURNS = f"""
 def sums(
     tenant: str | None, by: str, bucket: str, since: datetime, until: datetime, source: str | None = None
 ) -> TextClause:
-    """A row per bucket and group, oldest first; ``tenant`` None is all of them, and so is ``source`` None.
+    """Select a row per bucket and group, oldest first; ``tenant`` None is all of them, and so is ``source`` None.
 
     The bucket ``all`` is one for the whole time. With a source only its calls count, and the jobs that have one.
     """
@@ -54,9 +54,9 @@ def sums(
 
 
 def served(tenant: str, since: datetime, until: datetime, source: str | None = None) -> TextClause:
-    """Per model that was asked first and model that answered in the end: how many requests, jobs, and what went wrong.
+    """Select per requested and finally serving model: the number of requests, jobs and faults.
 
-    Attempts say of which request they are; those of older versions follow each other in the ledger, numbered from 1. A
+    Attempts name their request; those of older versions follow each other in the ledger, numbered from 1. A
     request whose first attempt is older than the time is left out. The source is that of the last attempt.
     """
     statement = text(
@@ -190,10 +190,10 @@ def queues(tenant: str | None) -> TextClause:
 
 
 def queue_history(tenant: str | None, since: datetime) -> TextClause:
-    """Per kind and minute after ``since``: how many jobs were submitted, left the queue, ended and failed.
+    """Select per kind and minute after ``since``: how many jobs were submitted, left the queue, ended and failed.
 
-    A job without a start left the queue at its end. What was before stands in minute -1. Of jobs that ended before
-    ``since`` none was in the queue after it.
+    A job without a start left the queue at its end. Minute -1 holds what happened before. Jobs that ended before
+    ``since`` were not in the queue after it.
     """
     return text(
         """

@@ -61,14 +61,16 @@ _CAPS = ("max_tokens", "max_completion_tokens")  #: the vendors' names for the m
 
 
 def capped(request: ChatRequest) -> tuple[dict[str, JsonValue], int]:
-    """The parameters without the answer's cap, and the cap: the request's, or a smaller one of the parameters."""
+    """Return the parameters without the answer's cap, and the cap: the request's, or a smaller one of the
+    parameters.
+    """
     given = dict(request.parameters or {})
     caps = [cap for name in _CAPS if isinstance(cap := given.pop(name, None), int)]
     return given, min([request.max_tokens, *caps])
 
 
 def closed(schema: Mapping[str, JsonValue]) -> tuple[dict[str, JsonValue], bool]:
-    """The schema with its objects closed where nothing else is said, and whether vendors' strict mode can hold it.
+    """Return the schema with its objects closed by default, and whether vendors' strict mode can hold it.
 
     Strict modes demand that every property is required and that no further one is allowed.
     """

@@ -36,7 +36,7 @@ _LOADING = re.compile(
     r"loading (the )?model|model (is |was )?(still |currently )?(being )?load(ed|ing)|warming up", re.I
 )
 _NUMBER = r"[`'\"(]*(\d[\d,]*)"
-#: Where the window stands in the words, and where the prompt's tokens do. What is added up is told apart first.
+#: The window's and the prompt's position in the message. Sums are split first.
 _WINDOWS = (
     rf"\d[\d,]* \+ \d[\d,]* > {_NUMBER}",
     rf"context (?:length|size|window|limit)(?: of| is|:)?(?: only)? {_NUMBER}",
@@ -75,12 +75,12 @@ _CAP_NAME = re.compile(
     r"|use [`'\"]?max_(?:completion_)?tokens",
     re.I,
 )
-#: A request that is larger than what may be asked in a minute, however long one waits: Groq, OpenAI.
+#: A request that exceeds the limit of one minute, however long one waits: Groq, OpenAI.
 _MINUTE = re.compile(r"request too large.*?limit:? (\d[\d,]*),? *requested:? \d", re.I | re.S)
 
 
 def overflows(text: str) -> bool:
-    """Whether the prompt, or the prompt with the answer's cap, does not fit into the window."""
+    """Return whether the prompt, alone or with the answer's cap, does not fit the window."""
     return _OVERFLOW.search(text) is not None
 
 
@@ -93,7 +93,7 @@ def refuses_schema(text: str) -> bool:
 
 
 def refuses_cap_name(text: str) -> bool:
-    """Whether the name of the answer's cap is not taken."""
+    """Return whether the parameter name of the answer's cap is refused."""
     return _CAP_NAME.search(text) is not None
 
 
@@ -102,7 +102,7 @@ def is_loading(text: str) -> bool:
 
 
 def cap_of(text: str) -> int | None:
-    """The most tokens of an answer that the words allow; 0 where they only say that the cap is too large."""
+    """Return the maximum tokens of an answer that the message names; 0 if it only reports a cap that is too large."""
     if (match := _CAP_BELOW.search(text)) is not None:
         return _count(int(match[1]) - 1)
     if (cap := _first(_CAPS, text)) is not None:
@@ -111,18 +111,18 @@ def cap_of(text: str) -> int | None:
 
 
 def tokens_of_a_minute(text: str) -> int | None:
-    """The most tokens of one request where it is refused as larger than a whole minute's."""
+    """Return the maximum tokens of one request, if it was refused as larger than a whole minute's limit."""
     match = _MINUTE.search(text)
     return None if match is None else _count(int(match[1].replace(",", "")))
 
 
 def window_of(inner: Mapping[str, Any], text: str) -> int | None:
-    """The window in tokens, by a member of the error or by its words."""
+    """Return the window in tokens, from a member of the error or from its message."""
     return _count(inner.get("n_ctx")) or _first(_WINDOWS, text)
 
 
 def prompt_of(inner: Mapping[str, Any], text: str) -> int | None:
-    """The tokens of the prompt, without the answer's cap where the words tell them apart."""
+    """Return the prompt's tokens, without the answer's cap where the message separates them."""
     return _count(inner.get("n_prompt_tokens")) or _first(_PROMPTS, text)
 
 

@@ -318,7 +318,7 @@ def test_a_budget_that_providers_used_up_names_them_with_what_they_did(scripted_
     told = [(attempt["provider"], attempt["outcome"]) for attempt in attempts]
     assert told == [("groq", "server_error"), ("cerebras", "timed_out")]
     assert attempts[1]["seconds"] > 0.5
-    assert spent.value.why.startswith(" Asked: groq (openai/gpt-oss-120b): server_error after ")
+    assert spent.value.why.startswith(" Called: groq (openai/gpt-oss-120b): server_error after ")
     assert "; cerebras (gpt-oss-120b): timed_out after " in spent.value.why
 
 

@@ -98,7 +98,7 @@ def _read_wires(flow: ForeignFlow, item: Json, keys: set[str]) -> None:
 
 
 def _offsets(sheets: list[str], drawn: list[Json]) -> dict[str, float]:
-    """Return how far each tab is moved down, so that tabs stand below each other."""
+    """Return how far each tab is moved down, so that tabs are below each other."""
     offsets: dict[str, float] = {}
     edge = 0.0
     for sheet in sheets:

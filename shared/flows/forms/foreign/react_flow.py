@@ -61,7 +61,7 @@ def count_of_flows(content: JsonValue) -> int:
 
 
 def read(content: Json, holder: Json, path: list[str]) -> ForeignFlow:
-    """Every member of nodes and edges is kept as it is."""
+    """Read the flow; every member of nodes and edges is kept unchanged."""
     flow = ForeignFlow("React Flow", text_at(content, "name") or text_at(holder, "name") or None)
     flow.nodes = [_labelled(node) for node in _listed(holder, "nodes")]
     flow.edges = [_completed(edge, number, flow) for number, edge in enumerate(_listed(holder, "edges"), 1)]

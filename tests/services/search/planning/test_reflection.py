@@ -301,7 +301,7 @@ def test_6_the_warnings_say_that_there_was_no_model_and_why(service: MemorySearc
     held = job(reflect=hangs, answer=hangs)
     service.search("q", job=held, plan=[query("elephant housekeeping")])
     warning, *_ = held.report.warnings
-    assert warning.endswith("the search went on without one. Asked: p (m): timed_out after 2.5 s.")
+    assert warning.endswith("the search went on without one. Called: p (m): timed_out after 2.5 s.")
 
 
 def test_7_roles_and_prompts_go_by_the_same_key(service: MemorySearchService) -> None:
