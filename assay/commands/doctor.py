@@ -130,7 +130,7 @@ def _scripted(home: Path) -> Iterator[Check]:
     """Whether the installation of this machine asks no model at all, but plays a script."""
     services = (read_status(home) or {}).get("services") or []
     if any(service.get("name") == "scripted-llm" and service.get("pid") for service in services):
-        yield Check("models", True, "scripted (--demo): answers come from a script, no provider is asked")
+        yield Check("models", True, "scripted (--demo): answers come from a script, no provider is called")
 
 
 def _provider(provider: dict[str, Any], others: Sequence[dict[str, Any]]) -> Check:

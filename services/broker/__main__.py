@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def _load(layer: LlmLayer) -> None:
-    """Load the SDK that each role asks first, so that no job waits for it."""
+    """Load the SDK that each role calls first, so that no job waits for it."""
     for role in layer.models.chains():
         layer.load(role)
 

@@ -1,4 +1,4 @@
-"""What the runs of jobs may ask: the record says whose a token is, and what is left of its budget."""
+"""Which models a job's run may call: the database maps its token to the job, and knows the rest of its budget."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _COUNTED_RUNS = 1000  #: whose repeated questions are counted, for recordings
 
 @dataclass(frozen=True)
 class AskingRun:
-    """A run that may ask models, as the record has it now."""
+    """A run that may call models, as it is in the database now."""
 
     owner: Owner
     roles: frozenset[str]
@@ -51,7 +51,7 @@ class AskingRuns:
         self._lock = Lock()
 
     def of(self, token: str) -> AskingRun:
-        """Raises: BrokerRefused for a token that is no running job's."""
+        """Return the run of a token. Raises: BrokerRefused for a token of no running job."""
         with self._lock:
             read_at, known = self._known.get(token, (0.0, None))
         if known is not None and time.monotonic() - read_at < self._trusted_seconds:
@@ -77,7 +77,7 @@ class AskingRuns:
         return AskingRun(owner, roles, self._budget(row, int(spent or 0)), selector_of(row["overrides"]))
 
     def models(self, run: AskingRun, on_attempt: OnAttempt, cancelled: Callable[[], bool]) -> JobLlm:
-        """The models of one question of the run."""
+        """Return the models for one question of the run."""
         counts = self._counts_of(run.owner)
         models = self._layer.for_job(run.owner, run.budget, no_event, cancelled, run.selector, on_attempt, counts)
         return replace(models, shortens=False)

@@ -54,7 +54,7 @@ class BrokerServer(socketserver.ThreadingTCPServer):
 
     @contextmanager
     def answering(self) -> Iterator[None]:
-        """A question that a stop waits for."""
+        """Hold off a stop while a question is answered."""
         with self._changed:
             self._answering += 1
         try:
@@ -65,7 +65,7 @@ class BrokerServer(socketserver.ThreadingTCPServer):
                 self._changed.notify_all()
 
     def stop(self, seconds: float) -> None:
-        """Take no more questions, and give those under way so many seconds."""
+        """Take no more questions, and give those in progress ``seconds`` to end."""
         self.stopping.set()
         self.shutdown()
         with self._changed:
@@ -96,7 +96,7 @@ class _Peer(socketserver.BaseRequestHandler):
             self.server.places.release()
 
     def _answer(self, connection: Connection, token: str) -> None:
-        """Raises: OSError when the worker is gone; JobCancelled."""
+        """Answer a question. Raises: OSError when the worker is gone; JobCancelled."""
         try:
             run = self.server.runs.of(token)
         except Exception as fault:
@@ -113,14 +113,14 @@ class _Peer(socketserver.BaseRequestHandler):
         self._send(connection, line)
 
     def _last_line(self, connection: Connection, run: AskingRun, text: bytes) -> Line:
-        """Raises: whatever models do; BrokerRefused."""
+        """Return the last line of the answer. Raises: what models raise; BrokerRefused."""
         try:
             question = read_question(text)
         except ValueError:
             raise BrokerRefused("The question cannot be read: is the worker of another version?") from None
         request = question.request
         if request.role not in run.roles:
-            raise BrokerRefused(f"Jobs of this kind do not ask the models of {request.role}.")
+            raise BrokerRefused(f"Jobs of this kind may not call the models of {request.role}.")
         if question.seconds is not None:
             request = replace(request, deadline=time.monotonic() + question.seconds)
 
@@ -138,7 +138,7 @@ class _Peer(socketserver.BaseRequestHandler):
             connection.send(written_line(line))
 
     def _is_gone(self) -> bool:
-        """Whether the worker has closed the connection: it does not need the answer any more."""
+        """Return whether the worker has closed the connection, because it no longer needs the answer."""
         try:
             return bool(self._poll.poll(0)) and not self.request.recv(1, socket.MSG_PEEK)
         except OSError:
@@ -163,7 +163,7 @@ def _after(seconds: float) -> Callable[[], bool]:
 
 
 def _without_texts(attempt: ProviderAttempt) -> ProviderAttempt:
-    """What the worker counts; it has the question, and gets the answer on a line of its own."""
+    """Return the attempt without its texts: the worker has the question, and gets the answer on a separate line."""
     reply = None if attempt.reply is None else replace(attempt.reply, text="", tool_calls=())
     return replace(attempt, request=ChatRequest(attempt.request.role, ()), reply=reply)
 
@@ -176,4 +176,4 @@ def _told(fault: Exception) -> Fault:
             return Fault(fault.code, fault.detail, dict(fault.extra))
         case _:
             log.exception("question_failed")
-            return Fault(InternalError.code, "The broker failed to ask a model. The log has the details.")
+            return Fault(InternalError.code, "The broker failed to call a model. The log has the details.")

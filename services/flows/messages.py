@@ -22,7 +22,7 @@ _SETTINGS = 20_000  #: characters of visual settings
 def request_message(
     prompts: Prompts, document: Document, message: str, topic: str, tokens: int, *, brief: bool = False
 ) -> str:
-    """A message with the flow as it is now; of one that is larger than ``tokens``, what concerns the topic.
+    """Return a message with the current flow; of one that is larger than ``tokens``, the parts that concern the topic.
 
     ``brief``: tools in a line each, and no visual settings, for a small window.
     """

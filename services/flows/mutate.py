@@ -1,4 +1,4 @@
-"""An edit by a message: a model proposes tool calls, is told which failed, and all of it becomes one change set."""
+"""An edit by a message: a model proposes tool calls, gets the failures back, and all of it becomes one change set."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ class Mutate:
     settings: EditSettings = field(default_factory=EditSettings)
 
     def __call__(self, context: Context, request: FlowInput) -> FlowResult:
-        """Raises: NotFound for the flow, ProvidersFailed, JobCancelled, BudgetSpent before the first answer."""
+        """Edit the flow. Raises: NotFound for the flow; ProvidersFailed, JobCancelled, BudgetSpent before the first
+        answer.
+        """
         author = Author(context.job.actor, "llm.tool", context.job.id)
         session = self.editor.begin(context.job.tenant_id, request.flow_id, author, request.atomic)
         return _EditLoop(self.settings, context, request, session).run()
@@ -66,30 +68,30 @@ class _EditLoop:
     repaired: bool = False
     truncated: bool = False
     executed: list[CallOutcome] | None = None  #: of the last calls that were run
-    stopped: str | None = None  #: why no further turn could be asked for
+    stopped: str | None = None  #: why no further turn could be requested
 
     def __post_init__(self) -> None:
         self.prompt = self.context.prompts.render("flows.edit")
         self.messages = [ChatMessage("system", self.prompt.text), *self.context.history]
 
     def run(self) -> FlowResult:
-        """What worked stays when the budget ends before the work."""
+        """Run the loop; successful calls stay when the budget ends first."""
         try:
             return run_loop(self._propose, self._execute, self.context.budget, self._on_turn)
         except BudgetSpent as spent:
             if not spent.turns:
                 raise
-            self.context.report.warn(f"The model was not asked again: {spent}.{spent.why}")
+            self.context.report.warn(f"The model was not called again: {spent}.{spent.why}")
             return self._end()
         except ProvidersFailed as failed:
             if self.executed is None:
                 raise
-            self.stopped = f"The model could not be asked again ({failed.code}): what was done before it stays."
+            self.stopped = f"The model could not be called again ({failed.code}): what was done before it stays."
             self.context.report.warn(self.stopped)
             return self._end()
 
     def _propose(self, turns: Sequence[Turn[Tagged, FlowResult]]) -> Tagged:
-        """Ask with the flow as it is now; earlier exchanges stay without the flow as it was then."""
+        """Call the model with the current flow; earlier exchanges stay, without the flow of their time."""
         last = turns[-1].outcome if turns else None
         question = last.feedback if isinstance(last, Again) else self.request.message
         if turns:
@@ -102,7 +104,7 @@ class _EditLoop:
         return self.answer
 
     def _ask(self, question: str, number: int) -> ChatReply:
-        """Raises: JobCancelled, ProvidersFailed."""
+        """Call the model. Raises: JobCancelled, ProvidersFailed."""
         request = request_message(
             self.context.prompts, self.session.draft, question, self.request.message, self.settings.state_tokens
         )
@@ -125,7 +127,7 @@ class _EditLoop:
         return reply
 
     def _read(self, reply: ChatReply) -> Tagged:
-        """The calls of the answer: native ones, else those between the tags."""
+        """Read the calls of the answer: native ones, else those between the tags."""
         answer = _native(reply) if reply.tool_calls else _tagged(reply)
         if len(answer.calls) > MOST_CALLS:
             error = f"{len(answer.calls)} calls in one answer; at most {MOST_CALLS} are taken"
@@ -138,7 +140,7 @@ class _EditLoop:
         return answer
 
     def _execute(self, answer: Tagged) -> Done[FlowResult] | Again:
-        """Run the calls on the draft, and tell what failed."""
+        """Run the calls on the draft, and report the failures."""
         if answer.error is not None:
             if not self.request.retry_parse_errors:
                 return Done(self._end())
@@ -152,7 +154,7 @@ class _EditLoop:
         return self._again(retry_message(self.context.prompts, self.session.draft, outcomes, self.request.atomic))
 
     def _again(self, feedback: str) -> Done[FlowResult] | Again:
-        """Another turn, unless this was the last one that the request allows."""
+        """Request another turn, unless this was the last one that the request allows."""
         return Done(self._end()) if self.iterations >= self.request.max_iterations else Again(feedback)
 
     def _on_turn(self, turn: Turn[Tagged, FlowResult]) -> None:
@@ -161,7 +163,9 @@ class _EditLoop:
             self.context.report.turn(turn.number, [*_calls_json(turn.proposal)], executed)
 
     def _without_calls(self) -> FlowResult:
-        """No calls: fine at first; after failures it means that the model gives up, and what worked stays."""
+        """Handle an answer without calls: valid at first; after failures the model gives up, and successful calls
+        stay.
+        """
         if self.executed is not None:
             return self._end()
         self.answer = replace(self.answer, thinking=self.answer.thinking or self.response.strip())
@@ -183,7 +187,7 @@ class _EditLoop:
         return self._result(self.session.result())
 
     def _proposed(self) -> FlowResult:
-        """The flow as it would be, at the version that it is."""
+        """Return the flow as it would become, at its current version."""
         preview = replace(self.session.flow, document=self.session.draft)
         result = self._result(preview)
         operations = self.session.operations()
@@ -224,7 +228,9 @@ def _native(reply: ChatReply) -> Tagged:
 
 
 def _tagged(reply: ChatReply) -> Tagged:
-    """The answer between its tags; prose, half an answer and a refusal are no answer without calls."""
+    """Return the answer between its tags; prose, half an answer and a refusal do not count as an answer without
+    calls.
+    """
     answer = parse_tagged(reply.text, _TOOLS)
     if reply.finish is Finish.REFUSAL and not answer.calls:
         return replace(answer, error="the model refused to answer")

@@ -12,5 +12,5 @@ class EditSettings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="ASSAY_FLOWS_", frozen=True)
 
     state_tokens: int = Field(12_000, ge=200, description="Tokens of flow state that a model is sent, about")
-    native_tools: bool = Field(False, description="Offer the tools natively beside the tagged answer")
+    native_tools: bool = Field(False, description="Offer the tools natively too, next to the tagged answer")
     answer_tokens: int = Field(8_192, ge=256, description="Tokens that a model may answer with")

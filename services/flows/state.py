@@ -26,7 +26,7 @@ _WORD = re.compile(r"\w{3,}")
 
 
 def state_of(document: Document, message: str, tokens: int) -> str:
-    """The flow in about that many tokens; the message decides which part of a very large one is relevant."""
+    """Return the flow in about that many tokens; the message decides which part of a very large one is relevant."""
     most = int(tokens * _CHARACTERS)
     roughly = 90 * (len(document.nodes) + len(document.edges))
     if roughly <= 2 * most:
@@ -49,7 +49,7 @@ def state_of(document: Document, message: str, tokens: int) -> str:
 
 
 def whole(document: Document) -> Json:
-    """Every node and edge with what tools can change."""
+    """Return every node and edge with the members that tools can change."""
     nodes: list[JsonValue] = [_node(key, item.body) for key, item in _ordered(document, Kind.NODE)]
     edges: list[JsonValue] = [_edge(key, item.body) for key, item in _ordered(document, Kind.EDGE)]
     return {"nodes": nodes, "edges": edges}

@@ -34,7 +34,7 @@ def main() -> int:
         status = _main()
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read our output has seen enough; do not complain again while closing it.
+        # The reader has closed the pipe; avoid a second error while closing it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     return status
@@ -126,7 +126,7 @@ def _supervise(
 
 
 def _detach(folder: InstallationFolder, supervise: Callable[[], int]) -> int:
-    """Go on in the background, and return here when everything is ready."""
+    """Continue in the background, and return here when everything is ready."""
     folder.make()
     log = folder.logs / "supervisor.log"
     pid = os.fork()
@@ -158,7 +158,7 @@ def _await_ready(
     log: Path | None = None,
     script: Path | None = None,
 ) -> int:
-    """Wait for an installation that starts: the child ``supervisor``, or whoever holds it."""
+    """Wait for an installation that starts: the child ``supervisor``, or its current holder."""
     deadline = time.monotonic() + START_SECONDS
     status: Status | None = None
     while time.monotonic() < deadline:
@@ -189,7 +189,7 @@ def _down(folder: InstallationFolder) -> int:
 
 
 def _nothing(settings: HostSettings) -> Status:
-    """What is known before the first start."""
+    """Return the status before the first start."""
     _say("Nothing has been started here yet: run `assay up`.")
     return Status(f"http://{settings.host}:{settings.port}", None, "", "")
 
@@ -224,7 +224,7 @@ def _status(status: Status, output: str) -> int:
 
 
 def _degraded(status: Status) -> dict[str, str]:
-    """What the gateway needs and does not have, and why; empty when nothing is missing, or no gateway is up."""
+    """Return what the gateway needs and does not have, and why; empty when nothing is missing, or no gateway is up."""
     if not status.ready:
         return {}
     try:
@@ -249,13 +249,13 @@ def _announce(status: Status) -> None:
         f"Try   curl -s {status.url}/v1/jobs {headers} -d '{body}'",
     ]
     if any(service.name == "scripted-llm" for service in status.services):
-        lines.append("Note  models are scripted: their answers come from a script, and no provider is asked")
+        lines.append("Note  models are scripted: their answers come from a script, and no provider is called")
     lines += [f"Note  {note}" for note in (status.why_port, status.why_root) if note]
     print("\n".join(lines), flush=True)  # noqa: T201
 
 
 def _sign_in_link(status: Status) -> str:
-    """The console's address with a code that signs in once, for a minute; the plain address when there is no code."""
+    """Return the console's address with a code that signs in once, for a minute; the plain address without a code."""
     headers = {"Authorization": f"Bearer {status.api_key}"}
     request = urllib.request.Request(f"{status.url}/v1/session-codes", b"", headers, method="POST")  # noqa: S310
     try:

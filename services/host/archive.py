@@ -21,7 +21,7 @@ class BackupTable(BaseModel):
 
 
 class Manifest(BaseModel):
-    """What a backup holds; it stands at the end of the file, so that one without it is known to be cut."""
+    """The content of a backup; it is written last, so that a truncated file is recognized by its absence."""
 
     format: int = FORMAT
     version: str  #: of Assay
@@ -40,7 +40,7 @@ class Manifest(BaseModel):
 
 
 def tables_in_order(connection: Connection[Any]) -> list[str]:
-    """Every table of ours, those that others refer to first."""
+    """Return every table of ours, referenced ones first."""
     names = [  # rows of a partition are its table's
         row[0]
         for row in connection.execute(
@@ -66,7 +66,7 @@ def tables_in_order(connection: Connection[Any]) -> list[str]:
 
 
 def columns_of(connection: Connection[Any], table: str) -> list[str]:
-    """The columns of a table that hold data of their own."""
+    """Return the columns of a table that are not generated."""
     rows = connection.execute(
         "SELECT column_name FROM information_schema.columns"
         " WHERE table_schema = 'public' AND table_name = %s AND is_generated = 'NEVER' ORDER BY ordinal_position",

@@ -1,8 +1,8 @@
 """``assay backup``: one consistent file of everything that an installation keeps, made while it runs.
 
 The tables are read in one snapshot. A file's content never changes, so those that the snapshot names are simply
-copied. The embedded search store belongs to one process: that one is asked to end, its successor waits while the store
-is copied, and the snapshot is taken meanwhile, so that both tell of the same moment.
+copied. The embedded search store belongs to one process: that one is stopped, its successor waits while the store
+is copied, and the snapshot is taken in between, so that both show the same moment.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def _one(connection: psycopg.Connection[Any], statement: str) -> object:
 
 @contextmanager
 def _owned(search: Path, folder: InstallationFolder) -> Iterator[bool]:
-    """Own the embedded search store for a moment; False when there is none."""
+    """Own the embedded search store for a moment; False without one."""
     if not search.is_dir():
         yield False
         return
@@ -130,7 +130,7 @@ def _owned(search: Path, folder: InstallationFolder) -> Iterator[bool]:
 
 
 def _ask_to_end(folder: InstallationFolder, asked: int) -> int:
-    """Ask the search worker to end, once; `assay up` starts it again."""
+    """Stop the search worker, once; `assay up` restarts it."""
     status = current_status(folder)
     pids = [each.pid for each in status.services if each.name.startswith("search-") and each.pid] if status else []
     for pid in pids:
@@ -162,7 +162,7 @@ def _add_table(archive: tarfile.TarFile, connection: psycopg.Connection[Any], na
 
 
 def _add_blob(archive: tarfile.TarFile, store: ObjectStore, sha256: str) -> bool:
-    """Whether it was there: a file that was deleted since the snapshot may be gone."""
+    """Add a blob and return True, or False if it is gone: a file may have been deleted since the snapshot."""
     try:
         content = blobs.read(store, sha256)
     except FileNotFoundError:

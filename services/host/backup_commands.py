@@ -60,7 +60,7 @@ def bring_back(folder: InstallationFolder, file: Path, *, replace: bool) -> int:
 
 @contextmanager
 def stores(folder: InstallationFolder, *, new: bool) -> Iterator[tuple[str, ObjectStore]]:
-    """The database, as its owner reaches it, and the files."""
+    """Open the database as its owner, and the files."""
     given = ServerSettings()
     if not new and given.database_url is None and not (folder.path / "postgres").is_dir():
         raise RuntimeError("nothing has been started here yet, and DATABASE_URL names no server")

@@ -1,6 +1,6 @@
-"""Prepare the database of an installation: it exists, it is up to date, and the local API key works.
+"""Prepare the database of an installation: create it, migrate it, and make the local API key work.
 
-``python -m services.host.bootstrap`` is a process of its own, so that the supervisor stays small.
+``python -m services.host.bootstrap`` is a separate process, so that the supervisor stays small.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from shared import VERSION
 
 
 def prepared(url: str, service_url: str, api_key: str | None) -> bool:
-    """Whether there is nothing to do; ``service_url`` is a service's way to the database.
+    """Return whether the database is ready; ``service_url`` is a service's URL of it.
 
     Raises: psycopg.OperationalError when the server does not answer.
     """

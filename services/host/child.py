@@ -40,7 +40,7 @@ OURSELVES = User("same", -1, -1)
 
 
 def server_user() -> User:
-    """A user that is not root and has a name: database servers refuse to run as anything else."""
+    """Return a user that is not root and has a name: database servers refuse to run as any other."""
     uid = os.geteuid()
     if uid != 0 and _has_name(uid):
         return OURSELVES
@@ -62,7 +62,7 @@ def spawn(
     death_signal: signal.Signals = signal.SIGTERM,
     stdin: IO[bytes] | None = None,
 ) -> subprocess.Popen[bytes]:
-    """Start ``command`` in a session of its own; it gets ``death_signal`` when the calling thread ends.
+    """Start ``command`` in a new session; it gets ``death_signal`` when the calling thread ends.
 
     ``needs`` are the files that another user must be able to reach, ``keep`` the file descriptors that stay open.
     """
@@ -108,7 +108,7 @@ def change_owner(path: Path, user: User) -> None:
 
 
 def tail(log: Path, lines: int = 15) -> str:
-    """The end of a log, for an error message."""
+    """Return the end of a log, for an error message."""
     try:
         return "\n".join(log.read_text("utf-8", "replace").splitlines()[-lines:])
     except OSError:
@@ -131,7 +131,7 @@ def _named(name: str) -> list[pwd.struct_passwd]:
 
 
 def knows(uid: int) -> bool:
-    """Whether this user namespace knows ``uid`` at all (a container may know only root)."""
+    """Return whether this user namespace has ``uid`` at all (a container may have only root)."""
     try:
         ranges = Path("/proc/self/uid_map").read_text().splitlines()
     except OSError:
@@ -140,6 +140,6 @@ def knows(uid: int) -> bool:
 
 
 def closed_folder(path: Path) -> Path | None:
-    """The first folder above ``path``, as it is written or where it leads, that other users may not enter."""
+    """Return the first folder above ``path``, literal or resolved, that other users may not enter."""
     above = [*reversed(path.absolute().parents), *reversed(path.resolve().parents)]
     return next((folder for folder in above if folder.exists() and not folder.stat().st_mode & 0o001), None)

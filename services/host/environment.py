@@ -42,7 +42,7 @@ class StoreUrls:
 def of_child(
     ours: Mapping[str, str], stores: StoreUrls | None, *, asks_models: bool, more: Mapping[str, str]
 ) -> dict[str, str]:
-    """The environment of a process of the platform."""
+    """Return the environment of a process of the platform."""
     prefixes = (*_PREFIXES, *_STORES, *(vendor_prefixes() if asks_models else ()))
     env = {
         name: value
@@ -58,10 +58,12 @@ def of_child(
 
 
 def vendor_prefixes() -> tuple[str, ...]:
-    """Of the model vendors' own variables (keys, base URLs, whatever else their SDKs read), and of endpoints' keys."""
+    """Return the prefixes of the vendors' own variables (keys, base URLs, others of their SDKs), and of endpoints'
+    keys.
+    """
     return (*(vendor.variables.prefix for vendor in VENDORS.values()), KEY_PREFIX)
 
 
 def python_path(ours: Mapping[str, str]) -> str:
-    """Where children find our packages, installed or not."""
+    """Return the path where children find our packages, installed or not."""
     return ":".join(filter(None, [str(_ROOT), ours.get("PYTHONPATH")]))

@@ -70,7 +70,7 @@ class InstallationFolder:
             log.chmod(0o600)
 
     def secret(self, name: str) -> str:
-        """A password that is drawn when it is first asked for; two who ask at once get the same."""
+        """Return a password, generated on first use; concurrent callers get the same one."""
         folder = self.path / "secrets"
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         file = folder / name
@@ -95,7 +95,7 @@ class InstallationFolder:
         return file
 
     def holder(self) -> int | None:
-        """The pid of the running supervisor; None when there is none."""
+        """Return the pid of the running supervisor, or None."""
         try:
             with self._lock.open("r") as file:
                 try:
@@ -120,7 +120,7 @@ class InstallationFolder:
         _write_secret(self._settings, dict(digests))
 
     def read_settings(self) -> dict[str, str] | None:
-        """What the supervisor was started with: see ``started_with``."""
+        """Return the settings that the supervisor was started with: see ``started_with``."""
         try:
             return TypeAdapter(dict[str, str]).validate_json(self._settings.read_bytes())
         except FileNotFoundError:
@@ -138,7 +138,7 @@ class InstallationFolder:
 
 
 def current_status(folder: InstallationFolder) -> Status | None:
-    """The installation as it is now: what the supervisor wrote, corrected by which processes are alive."""
+    """Return the current state: what the supervisor wrote, corrected by which processes are alive."""
     status = folder.read_status()
     if status is None:
         return None
@@ -153,7 +153,7 @@ def current_status(folder: InstallationFolder) -> Status | None:
 
 
 def stop(folder: InstallationFolder, seconds: float = 60) -> bool:
-    """Ask the supervisor to stop everything and wait for it; False when none was running."""
+    """Stop the supervisor and wait for its end; False when none was running."""
     pid = folder.holder()
     if pid is None:
         return False
@@ -171,7 +171,7 @@ def stop(folder: InstallationFolder, seconds: float = 60) -> bool:
 
 
 def alive(pid: int) -> bool:
-    """Whether a process runs under that pid and is no zombie."""
+    """Return whether a process with that pid runs and is not a zombie."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
@@ -180,7 +180,7 @@ def alive(pid: int) -> bool:
 
 
 def _locked(file: IO[str]) -> bool:
-    """Take the lock, unless another process holds it: those that only ask have it shared, and not for long."""
+    """Take the lock, unless another process holds it: processes that only check hold it shared, and only briefly."""
     deadline = time.monotonic() + 2
     while time.monotonic() < deadline:
         try:
@@ -197,7 +197,7 @@ def _locked(file: IO[str]) -> bool:
 
 
 def _pid_soon(lock: Path) -> int | None:
-    """The pid in a lock file whose holder has not quite written it yet."""
+    """Return the pid in a lock file whose holder may still be writing it."""
     deadline = time.monotonic() + 1
     while time.monotonic() < deadline:
         text = lock.read_text().strip()

@@ -1,7 +1,7 @@
-"""Control groups for a worker that gives up being root: below groups of its own it may still make those of sandboxes.
+"""Control groups for a worker that gives up root: below its own groups it may still create those of sandboxes.
 
-Of version 1 only. In version 2 a group with processes has no groups with limits below it, so root itself could
-make none there.
+Only version 1. In version 2 a group with processes cannot have child groups with limits, so even root could
+create none there.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def remove_groups() -> None:
 
 
 def _own_groups() -> Iterator[Path]:
-    """The folders of this process's group, one for each hierarchy of version 1 that limits memory or tasks."""
+    """Yield this process's groups, one folder per hierarchy of version 1 that limits memory or tasks."""
     try:
         mounts = [line.split() for line in Path("/proc/self/mounts").read_text().splitlines()]
         own = [line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines()]

@@ -58,7 +58,7 @@ def compose(
     script: Path | None = None,
     processes: Sequence[Process] = PROCESSES,
 ) -> Installation:
-    """Raises: ValueError for settings that do not fit, RuntimeError when the port is taken."""
+    """Compose the installation. Raises: ValueError for invalid settings, RuntimeError when the port is taken."""
     folder = InstallationFolder(host.home)
     prefork = Prefork(folder.logs / "prefork.log")
     table = [each for each in with_replicas(processes, parse_replicas(host.replicas)) if _exists(each)]
@@ -117,7 +117,7 @@ def _gateway_port(host: HostSettings) -> tuple[int, str]:
 def _servers(
     folder: InstallationFolder, given: ServerSettings, clients: int | None
 ) -> tuple[list[Program], dict[str, StoreUrls]]:
-    """The servers that are to be started, and the stores as the owner and each service reach them."""
+    """Return the servers to start, and the URLs of the stores for the owner and each service."""
     servers: list[Program] = []
     names = (OWNER, *SERVICES)
     if given.database_url is None:
@@ -139,7 +139,7 @@ def _servers(
 
 
 def scripted_providers(port: int) -> dict[str, str]:
-    """The variables that point the providers' SDKs at the scripted LLM server."""
+    """Return the variables that point the providers' SDKs at the scripted LLM server."""
     variables = {}
     for vendor in VENDORS.values():
         variables[vendor.variables.api_key.name] = _SCRIPTED_KEY
@@ -198,7 +198,7 @@ def _worker(
 
 
 def _for(process: Process, variables: Mapping[str, str]) -> dict[str, str]:
-    """The variables without keys of providers and without the broker, where the process does not ask them."""
+    """Return the variables, without providers' keys and the broker where the process does not call models."""
     hidden = () if process.asks_models else environment.vendor_prefixes()
     if process.models != "broker":
         hidden += ("ASSAY_BROKER_URL",)
@@ -230,7 +230,7 @@ def _scripted(
 
 
 def _exists(process: Process) -> bool:
-    """Whether the process can be run: images carry only some of them."""
+    """Return whether the process can be run: images carry only some of them."""
     return importlib.util.find_spec(f"{process.module}.__main__") is not None
 
 
@@ -246,7 +246,7 @@ def _reachable(host: str) -> str:
 class HostSettings(BaseSettings):
     """One installation on one machine."""
 
-    # An empty ASSAY_HOME is none: the folder would be the one that one stands in.
+    # An empty ASSAY_HOME counts as unset: it would be the current folder.
     model_config = SettingsConfigDict(env_prefix="ASSAY_", env_ignore_empty=True, frozen=True)
 
     home: Path = Field(Path(".assay"), description="Data, logs and credentials of this installation")

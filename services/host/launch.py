@@ -1,6 +1,6 @@
 """Start a program that ends with its parent, and not as root when that is requested.
 
-A script of its own, standard library only, run with ``python -I -S``: forking with Python code in between is unsafe in
+A separate script, standard library only, run with ``python -I -S``: forking with Python code in between is unsafe in
 a process that has threads, and changing users has to happen between fork and exec.
 
 Usage: launch.py PARENT SIGNAL MODE UID GID -- COMMAND ...

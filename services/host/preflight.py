@@ -24,7 +24,7 @@ _SECONDS = 3.0
 
 
 def wrong_settings() -> str | None:
-    """Which variables of the environment do not fit, and why; None when all do."""
+    """Return which variables of the environment are invalid, and why; None when all are valid."""
     for settings in _SHARED:
         try:
             settings()
@@ -34,7 +34,7 @@ def wrong_settings() -> str | None:
 
 
 def unreachable_redis(url: str | None) -> str | None:
-    """Why the Redis server that was given cannot be used; None when it answers, or when none was given."""
+    """Return why the given Redis server cannot be used; None when it answers, or when none was given."""
     if url is None:
         return None
     from redis.exceptions import RedisError  # noqa: PLC0415 - only for a server that is given
@@ -53,7 +53,7 @@ def unreachable_redis(url: str | None) -> str | None:
 
 
 def unreachable_postgres(url: str | None) -> str | None:
-    """Why the Postgres server that was given cannot be used; a database that is missing is made later."""
+    """Return why the given Postgres server cannot be used; a missing database is created later."""
     if url is None:
         return None
     import psycopg  # noqa: PLC0415 - only for a server that is given

@@ -32,7 +32,7 @@ class Prefork:
         self._log = log
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: socket.socket | None = None
-        self._partial = b""  #: a line that has not wholly arrived
+        self._partial = b""  #: an incomplete line
         self._spawned: deque[int] = deque()
         self._ended: dict[int, int] = {}
         self._alive: set[int] = set()
@@ -99,7 +99,7 @@ class Prefork:
                 self._ended[event["ended"]] = event["status"]
 
     def take_status(self, pid: int) -> int | None:
-        """The exit status of a process that has ended, once; None while it runs."""
+        """Return the exit status of a process that has ended, once; None while it runs."""
         return self._ended.pop(pid, None)
 
     def stop(self) -> None:
@@ -111,7 +111,7 @@ class Prefork:
             self._process = None
 
     def _lost(self) -> None:
-        """The prefork process has ended, and the kernel has sent SIGTERM to its children: kill them."""
+        """Kill the children after the prefork process has ended and the kernel has sent them SIGTERM."""
         for pid in self._alive:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(pid, signal.SIGKILL)
@@ -146,7 +146,7 @@ class PreforkedProcess:
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
-        """Raises: subprocess.TimeoutExpired."""
+        """Wait for the end and return the status. Raises: subprocess.TimeoutExpired."""
         deadline = None if timeout is None else time.monotonic() + timeout
         while (status := self.poll()) is None:
             if deadline is not None and time.monotonic() >= deadline:

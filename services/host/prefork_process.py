@@ -29,7 +29,7 @@ from pathlib import Path
 from services.host import bind_mounts
 from services.host.groups import DELEGATED, delegate_groups
 
-#: What every process of the platform imports; never a library that starts threads of its own.
+#: What every process of the platform imports; never a library that starts threads.
 _COMMON = (
     "shared.jobs.worker", "shared.jobs.record.queries", "celery.bin.worker", "celery.apps.worker",
     "celery.concurrency.thread", "kombu.transport.redis", "migrations.upgrade", "alembic.command",
@@ -41,7 +41,7 @@ _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NAME = 1, 4, 15
 class SpawnRequest:
     """A process to spawn: ``python -m module arguments``, its output appended to ``log``.
 
-    Beyond ``memory_mb`` of memory of its own it gets a MemoryError, or ends: the machine keeps the rest.
+    Beyond ``memory_mb`` it gets a MemoryError, or ends: the rest of the machine is protected.
     """
 
     module: str
@@ -66,7 +66,7 @@ def main() -> None:
 
 
 def run(module: str) -> None:
-    """Be that program; settings that do not fit end it with a status of their own and one line in its log."""
+    """Run the program; invalid settings end it with their own status and one line in its log."""
     from shared import settings  # noqa: PLC0415 - imported before by what is common
 
     settings.run(lambda: runpy.run_module(module, run_name="__main__", alter_sys=True))
@@ -121,7 +121,7 @@ def _reap(connection: socket.socket) -> None:
 
 
 def _become(request: SpawnRequest, parent: int) -> None:
-    """In the child: a session, a name, output and an environment of its own."""
+    """Set up session, name, output and environment, in the child."""
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -131,7 +131,7 @@ def _become(request: SpawnRequest, parent: int) -> None:
         libc.prctl(_PR_SET_NAME, request.module.rpartition(".")[2].encode()[:15], 0, 0, 0)
         _set_command_line(f"{sys.executable} -m {' '.join([request.module, *request.arguments])}")
     if request.memory_mb is not None:
-        # The soft limit: a sandbox below sets one of its own.
+        # The soft limit: a sandbox below sets its own.
         hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
         resource.setrlimit(resource.RLIMIT_DATA, (request.memory_mb << 20, hard))
     output = os.open(request.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)

@@ -10,7 +10,7 @@ from typing import Literal
 @dataclass(frozen=True)
 class Process:
     name: str  #: also the folder under services/
-    models: Literal["keys", "broker", "none"]  #: asks them with the providers' keys, through the broker, or not at all
+    models: Literal["keys", "broker", "none"]  #: calls them with the providers' keys, through the broker, or not at all
     memory_mb: int
     cpus: float
     image: Literal["assay", "assay-search", "assay-execution"] = "assay"
@@ -39,7 +39,7 @@ class Process:
 PROCESSES: Sequence[Process] = (
     # The gateway tries models out (POST /v1/models/{role}/test) and says which providers are configured.
     Process("gateway", models="keys", memory_mb=1536, cpus=1, readiness="http", grace_seconds=15),
-    # Asks models for processes that run beside untrusted code.
+    # Calls models for processes that also run untrusted code.
     Process("broker", models="keys", memory_mb=512, cpus=0.5, needs="flows"),
     # Its sandboxes run inside the container, so their memory counts here.
     Process("execution", models="broker", memory_mb=4096, cpus=2, image="assay-execution"),
@@ -53,7 +53,7 @@ MOST_REPLICAS = 64
 
 
 def with_replicas(processes: Sequence[Process], wanted: Mapping[str, int]) -> list[Process]:
-    """The table with other numbers of replicas. Raises: ValueError naming an unknown process."""
+    """Return the table with other numbers of replicas. Raises: ValueError naming an unknown process."""
     known = {process.name for process in processes}
     for name in wanted:
         if name not in known:

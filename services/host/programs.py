@@ -52,7 +52,7 @@ class Worker:
     cwd: Path
     log: Path
     ready_file: Path
-    http: tuple[str, int, str] | None  #: ask there (host, port, path) instead of looking for the file
+    http: tuple[str, int, str] | None  #: request this (host, port, path) instead of checking for the file
     grace_seconds: float
     arguments: Sequence[str] = ()
     memory_mb: int | None = None
@@ -83,7 +83,7 @@ class Service:
         self._begun = 0.0
         self._deaths = 0
         self._not_before = 0.0
-        self.wrong_settings = False  #: it ended because of them; to start it again is no use
+        self.wrong_settings = False  #: it ended because of them; restarting it does not help
 
     def start(self) -> None:
         self._begun = time.monotonic()

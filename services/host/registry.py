@@ -13,7 +13,7 @@ _MOST = 50
 
 
 def note(home: Path, environment: Mapping[str, str]) -> None:
-    """Put the installation first in the list; a list that cannot be written is no reason not to start."""
+    """Put the installation first in the list; a list that cannot be written does not prevent the start."""
     file = registry(environment)
     try:
         homes = [str(home), *(each for each in _noted(file) if each != str(home) and Path(each).is_dir())]

@@ -1,10 +1,10 @@
-"""``assay restore``: put a backup in place of what an installation holds, whole or not at all.
+"""``assay restore``: replace the content of an installation by a backup, completely or not at all.
 
-Everything is prepared first: files under their hashes, the search store in a folder of its own, the tables in a
-transaction. The commit of that transaction is the restore; what follows it is completed after a kill
+Everything is prepared first: files under their hashes, the search store in a separate folder, the tables in a
+transaction. The commit of that transaction is the restore; later steps are completed even after a kill
 (``services.host.search_store``).
 
-The archive is read forwards only: a gzip stream goes back by unpacking all that is before again, and even a search
+The archive is read forwards only: seeking back in a gzip stream unpacks everything before it again, and even a search
 store of a few documents is hundreds of megabytes of zeros.
 """
 
@@ -109,7 +109,7 @@ class OutcomeUnknown(RuntimeError):
 
 
 def _is_committed(url: str, id: str, error: BaseException) -> bool:
-    """Ask Postgres whether it committed before the error. Raises: OutcomeUnknown when it does not answer."""
+    """Query Postgres whether it committed before the error. Raises: OutcomeUnknown when it does not answer."""
     try:
         return search_store.committed(url) == id
     except psycopg.Error:
@@ -130,7 +130,7 @@ def _driver(connection: Connection) -> psycopg.Connection[Any]:
 
 
 def _replace_tables(file: Path, connection: Connection, manifest: Manifest, *, replace: bool) -> None:
-    """Make the tables anew, of the backup's revision, fill them, and bring them to this version's."""
+    """Recreate the tables at the backup's revision, fill them, and migrate them to this version."""
     driver = _driver(connection)
     driver.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
     driver.execute("SET LOCAL lock_timeout = '30s'")
@@ -175,7 +175,7 @@ class _Hashed:
 
 @contextmanager
 def _whole(file: Path) -> Iterator[None]:
-    """Raises: RuntimeError for what a file that is damaged, cut, or not a backup at all raises when it is read."""
+    """Raise RuntimeError for a file that is damaged, truncated, or not a backup."""
     try:
         yield
     except FileNotFoundError:

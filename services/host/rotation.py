@@ -1,7 +1,7 @@
-"""Logs that do not fill the disk: what has grown too large is copied aside and cut.
+"""Log rotation: a log that has grown too large is copied and truncated.
 
-The processes keep their logs open for appending, so a log that was cut goes on at its beginning; a line that is written
-between the copy and the cut may be lost.
+The processes keep their logs open for appending, so a truncated log continues at its beginning; a line that is written
+between the copy and the truncation may be lost.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The embedded search store: a restored one is prepared in a folder of its own, and replaces the store of before.
+"""The embedded search store: a restored one is prepared in a separate folder, then replaces the current one.
 
-The transaction that restores the tables decides: it writes the id of the restore as the comment of ``collections``. A
-restore that was killed is completed by ``finish`` when that transaction was committed, and else undone.
+The transaction that restores the tables decides: it writes the restore's id as the comment of ``collections``.
+``finish`` completes a killed restore if that transaction was committed, and undoes it otherwise.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""An embedded server: a child process in a folder of its own, with readiness, soft stop and clean-up."""
+"""An embedded server: a child process with its own folder, readiness, graceful stop and clean-up."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Server(ABC):
     stop_signal: ClassVar[signal.Signals]  #: what ends it without losing anything
 
     def __init__(self, folder: Path, clients: int | None = None) -> None:
-        """``clients``: a group that may connect too, with the passwords that the server asks for."""
+        """Set up the server; ``clients``: a group that may connect too, with the passwords that the server requires."""
         self._clients = clients
         self.folder = folder.resolve()
         self.log = self.folder / f"{self.name}.log"
@@ -64,7 +64,7 @@ class Server(ABC):
         self.await_ready(timeout)
 
     def await_ready(self, timeout: float = 30) -> None:
-        """Raises: RuntimeError when the server ends or does not answer in time."""
+        """Wait until it is ready. Raises: RuntimeError when the server ends or does not answer in time."""
         deadline = time.monotonic() + timeout
         while not self.is_ready():
             if not self.running or time.monotonic() > deadline:
@@ -86,7 +86,7 @@ class Server(ABC):
             self._process = None
 
     def _admit_clients(self, sockets: Path) -> None:
-        """The folder of the sockets is the server's own, and open to the group of its clients."""
+        """Give the folder of the sockets to the server, and open it to the group of its clients."""
         if self._user.mode != "drop":
             return
         os.chown(sockets, self._user.uid, self._user.gid if self._clients is None else self._clients)
@@ -110,7 +110,7 @@ def socket_folder(folder: Path, longest_name: str) -> Path:
         return near
     short = _SHORT / f"assay-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]}"
     if short.is_symlink() or (short.exists() and not _ours(short)):
-        raise RuntimeError(f"{short} belongs to somebody else; choose a shorter ASSAY_HOME")
+        raise RuntimeError(f"{short} belongs to another user; choose a shorter ASSAY_HOME")
     short.mkdir(mode=0o700, exist_ok=True)
     return short
 

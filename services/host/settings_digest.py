@@ -11,13 +11,13 @@ from services.host import environment
 from services.host.folder import InstallationFolder
 
 _SERVERS = ("DATABASE_URL", "REDIS_URL", "BLOB_URL", "QDRANT_URL")
-#: Of whoever asks, not of the installation; and the folder itself.
+#: Variables of the command, not of the installation; and the folder itself.
 _OTHER = frozenset({"ASSAY_API_KEY", "ASSAY_URL", "ASSAY_HOME"})
 _SCRIPT = "--script"
 
 
 def digests(folder: InstallationFolder, ours: Mapping[str, str], script: Path | None) -> dict[str, str]:
-    """A keyed digest of every variable that the processes read, and of the script of models."""
+    """Return a keyed digest of every variable that the processes read, and of the script of models."""
     prefixes = ("ASSAY_", "OTEL_", "AWS_", "S3_", "QDRANT_", *environment.vendor_prefixes())
     settings = {
         name: value
@@ -31,7 +31,7 @@ def digests(folder: InstallationFolder, ours: Mapping[str, str], script: Path | 
 
 
 def differences(started: Mapping[str, str] | None, now: Mapping[str, str]) -> str:
-    """What is different, in a sentence, and what to do about it; empty when nothing is, or when it is not known."""
+    """Return the changed settings and what to do, as a sentence; empty without changes, or when they are unknown."""
     if started is None:
         return ""
     new = [f"{name} is new" for name in sorted(now.keys() - started.keys())]
@@ -41,6 +41,6 @@ def differences(started: Mapping[str, str] | None, now: Mapping[str, str]) -> st
     if not told:
         return ""
     return (
-        f"It goes on with the settings that it was started with ({', '.join(told)}): "
+        f"It still uses the settings that it was started with ({', '.join(told)}): "
         "`assay down`, then `assay up`, to use these."
     )

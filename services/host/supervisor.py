@@ -34,7 +34,7 @@ class AlreadyRunning(Exception):
 
 
 class Supervisor:
-    """Runs an installation until it is told to stop; single-threaded: children end with the thread that began them."""
+    """Runs an installation until it is stopped; single-threaded: children end with the thread that started them."""
 
     def __init__(self, installation: Installation, on_ready: Callable[[Status], None] = lambda status: None) -> None:
         self._installation = installation
@@ -176,7 +176,7 @@ class Supervisor:
 
 
 class _Signals:
-    """Turns signals into a wake-up; asking to stop becomes ``StopRequested`` where it is safe."""
+    """Turns signals into a wake-up; a stop signal becomes ``StopRequested`` where it is safe."""
 
     def __init__(self, prefork: Prefork) -> None:
         self._stop_requested = False

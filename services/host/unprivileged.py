@@ -34,7 +34,7 @@ class Account:
 
 @dataclass(frozen=True)
 class Accounts:
-    """Of each process the account that it gets; without one it runs as whoever starts it."""
+    """The account of each process; one without runs as the user that starts it."""
 
     by_name: Mapping[str, Account]
     group: int | None
@@ -47,7 +47,7 @@ class Accounts:
 def accounts(
     folder: InstallationFolder, processes: Iterable[Process], uid: int, port: int, blobs: str, ours: Mapping[str, str]
 ) -> Accounts:
-    """Who runs as whom. Code of strangers is executed beside no keys: that process has a user of its own.
+    """Return each process's account. Untrusted code never runs where keys are: that process has its own user.
 
     ``blobs`` is the URL of the files' contents, ``ours`` our environment.
     """
@@ -87,7 +87,7 @@ def hand_over(folder: InstallationFolder, group: int) -> None:
 
 
 def environment(ours: Mapping[str, str], folder: InstallationFolder) -> dict[str, str]:
-    """The environment without folders that are root's."""
+    """Return the environment without folders that are root's."""
     return {**{name: value for name, value in ours.items() if name not in _OF_ROOT}, "HOME": str(folder.run)}
 
 
@@ -100,7 +100,7 @@ def _paths(names: Iterable[str]) -> list[str]:
 
 
 def _obstacle(folder: InstallationFolder, account: Account, blobs: str, needed: Sequence[str]) -> str:
-    """What another user could not use, in words; empty when there is nothing."""
+    """Return what another user could not use, as a sentence; empty when nothing is in the way."""
     if not child.knows(account.uid + 1):
         return f"this container knows no user {account.uid} (ASSAY_SERVICES_UID)."
     if blobs.startswith("file:") and blobs != folder.blobs.as_uri():
@@ -121,7 +121,7 @@ def _first_open_port() -> int:
 
 
 def _makes_user_namespaces(account: Account) -> bool:
-    """Whether this account may: some machines let only root."""
+    """Return whether this account may: some machines allow only root."""
     launch = [sys.executable, "-I", "-S", str(child.LAUNCH), str(os.getpid()), str(int(signal.SIGTERM))]
     return _works(account, _paths(_python()), *launch, "map", "1", "1", "--", "true")
 

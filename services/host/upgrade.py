@@ -19,7 +19,7 @@ from shared import VERSION
 
 @dataclass(frozen=True)
 class Upgrade:
-    """What is asked for; ``start`` starts the installation and gives its exit status."""
+    """A requested upgrade; ``start`` starts the installation and returns its exit status."""
 
     folder: InstallationFolder
     start: Callable[[], int]
@@ -27,7 +27,7 @@ class Upgrade:
     keeps: bool = True  #: whether to make a backup at all
 
     def __call__(self) -> int:
-        """The exit status. Whatever fails before the stop changes nothing."""
+        """Upgrade, and return the exit status. A failure before the stop changes nothing."""
         try:
             self._check()
         except (steps.Refused, psycopg.Error, RuntimeError) as refusal:

@@ -29,7 +29,7 @@ class Upkeep:
             self._mend_at = time.monotonic() + _MEND_SECONDS
 
     def add_up(self) -> None:
-        """Until few changes are left."""
+        """Add up the changes until few are left."""
         while True:
             with self._engine.begin() as connection:
                 moved = connection.execute(counts.add_up(_BATCH)).scalar_one()

@@ -1,8 +1,8 @@
-"""Evaluations go on: runs become jobs, finished jobs are scored, and the last one ends it.
+"""Progress of evaluations: runs become jobs, finished jobs are scored, and the last one ends the evaluation.
 
-Results are compared in processes with bounds, and then every step is one transaction under the lock of the
-evaluation's row: a reconciler that is killed anywhere leaves either all of a step or nothing of it, so no run is begun
-twice and none is lost. What two reconcilers have compared is written once.
+Results are compared in bounded processes, and then every step is one transaction under the lock of the evaluation's
+row: a reconciler that is killed anywhere leaves either all of a step or nothing of it, so no run is started twice and
+none is lost. What two reconcilers have compared is written once.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def advance_all(engine: Engine, redis: Redis) -> None:
 
 
 def advance(engine: Engine, redis: Redis, id: str, seconds: float = _SECONDS_OF_TENANT) -> None:
-    """One step of an evaluation; nothing when another process is at it. ``seconds``: to compare results in."""
+    """Do one step of an evaluation, unless another process does. ``seconds``: the time to compare results."""
     ended = _scored(engine, id, seconds)
     begun: dict[str, list[str]] = {}
     with engine.begin() as connection:
@@ -63,7 +63,7 @@ def advance(engine: Engine, redis: Redis, id: str, seconds: float = _SECONDS_OF_
 
 
 def _scored(engine: Engine, id: str, seconds: float) -> list[tuple[Row, dict[str, Any]]]:
-    """Runs whose job has ended, with what is to be written of them. No transaction is open while they are compared."""
+    """Return runs whose job has ended, with their scores. No transaction is open while they are compared."""
     with engine.connect() as connection:
         runs = connection.execute(statements.ended_runs(id, _MAX_SCORED)).mappings().all()
         suite = connection.execute(statements.suite_of(id)).scalar_one() if runs else {"cases": []}
@@ -122,7 +122,7 @@ def _go_on(connection: Connection, evaluation: Row) -> dict[str, list[str]]:
 
 
 def _is_spent(budget: Mapping[str, float | None], spent: Row) -> bool:
-    """A budget of money is spent, too, as soon as nobody knows what a run has cost."""
+    """Return whether the budget is spent; a budget of money is, too, as soon as one run's cost is unknown."""
     if budget.get("cost_usd") is not None and spent["unpriced"]:
         return True
     return any(most is not None and spent[name] >= most for name, most in budget.items())
@@ -141,7 +141,7 @@ def _begin(connection: Connection, evaluation: Row, capacity: int) -> dict[str, 
 
 
 def job_of(evaluation: Row, run: Row) -> dict[str, Any]:
-    """The row of the job that a run is."""
+    """Return the row of a run's job."""
     case = Case.model_validate(evaluation["suite"]["cases"][run["case_number"]])
     variant = evaluation["variants"][run["variant_number"]]
     overrides: dict[str, Any] = {"model": variant["model"]} if variant["model"] else {}

@@ -1,7 +1,7 @@
 """Days of ``job_events``: added ahead, and dropped when retention has deleted the last of their jobs.
 
-Whoever waits for a lock of the whole table holds up every event that is written meanwhile: it is waited for briefly,
-and tried again in the next round.
+A transaction that waits for a lock of the whole table blocks every event that is written in the meantime: it waits
+only briefly, and tries again in the next round.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ log = structlog.get_logger(__name__)
 
 _BUSY = "55P03"  # SQLSTATE lock_not_available
 _BATCH = 2_000
-#: A round ends after this; the next goes on where it stopped.
+#: A round ends after this; the next continues where it stopped.
 _MOST_SECONDS = 45.0
 _SWEEP_AGAIN_SECONDS = 3_600.0
 
 
 def add_days(engine: Engine) -> None:
-    """Have a partition for each of the days to come, and tell how many there are."""
+    """Create a partition for each of the coming days, and report their number."""
     with _given_up_when_busy(), engine.begin() as connection:
         added = connection.execute(partitions.add_days()).scalar_one()
         if added:
@@ -46,7 +46,7 @@ class PastDays:
         self._sweep_at: dict[str, float] = {}
 
     def drop(self) -> None:
-        """One round. It ends where a lock would have to be waited for."""
+        """Do one round, which ends where it would have to wait for a lock."""
         with self._engine.connect() as connection:
             past = connection.execute(partitions.past_days(self._retention_days)).mappings().all()
         with _given_up_when_busy():

@@ -97,7 +97,7 @@ class Reconciler:
 
 
 def _do(task: PeriodicTask) -> None:
-    """One task's fault, or its slowness, must not hold up the others: leases and notifications above all."""
+    """Run a task; its fault, or its slowness, must not delay the others: leases and notifications above all."""
     try:
         with metrics.reconciler_task_seconds.labels(task.name).time():
             task.work()

@@ -1,7 +1,7 @@
 """Retention: deletes old jobs, stored responses, workers without a heartbeat, and blobs without a reference.
 
-Each batch is a transaction of its own, so that nothing is held for long, and batches follow until nothing is left
-(as River deletes, 10,000 rows at a time): a bound per round would be a bound of the jobs that an installation can take.
+Each batch is a separate transaction, so that locks are held briefly, and batches follow until nothing is left
+(as River deletes, 10,000 rows at a time): a limit per round would limit the jobs that an installation can take.
 Events of jobs are not deleted: the partition of their day is dropped when its last job is gone (``PastDays``).
 """
 
@@ -55,7 +55,7 @@ class Retention:
         self._shard: int | None = None  #: of blobs, the next one; None while the store is small
 
     def delete_expired(self) -> None:
-        """One round."""
+        """Do one round."""
         jobs = self._until_empty(self._expired_jobs)
         self._past_days.drop()
         uploads = self._until_empty(self._expired_uploads)

@@ -26,14 +26,14 @@ log = structlog.get_logger(__name__)
 
 _MOST_SHADOWS, _MOST_SEEN, _MOST_WAITING = 200, 500, 100
 _AT_ONCE = 2  #: runs of a shadow: it may be late, and must not be in the way
-_MOST_IN_ONE = min(100, MOST_CASES)  #: each case that is added writes the suite anew
+_MOST_IN_ONE = min(100, MOST_CASES)  #: each added case rewrites the suite
 _MOST_BYTES = 64 * 1024  #: of a case
 _NAME = 80
 Row = Mapping[str, Any] | RowMapping
 
 
 def sample_all(engine: Engine) -> None:
-    """One step of every shadow that runs."""
+    """Do one step of every running shadow."""
     with engine.connect() as connection:
         ids = list(connection.execute(statements.running(_MOST_SHADOWS)).scalars())
     for id in ids:
@@ -49,7 +49,7 @@ def sample_all(engine: Engine) -> None:
 
 
 def is_chosen(shadow: str, job: str, share: float) -> bool:
-    """For the same job always the same, and independent of what other shadows choose."""
+    """Return whether the job is in the sample: always the same for a job, and independent of other shadows."""
     digest = hashlib.sha256(f"{shadow} {job}".encode()).digest()
     return int.from_bytes(digest[:8]) < share * 2**64
 
@@ -76,7 +76,7 @@ def _step(connection: Connection, shadow: Row) -> None:
 
 
 class _Cases:
-    """The evaluation that takes the cases; a new one when there is none, or it is full."""
+    """The evaluation that takes the cases; a new one when there is none yet, or it is full."""
 
     def __init__(self, connection: Connection, shadow: Row) -> None:
         self._connection = connection
@@ -87,7 +87,7 @@ class _Cases:
         self._under_way = 0 if growing is None else growing["under_way"]
 
     def add(self, jobs: Iterable[Row]) -> Counter[str]:
-        """Why jobs were passed over, and how many."""
+        """Add the jobs as cases; return why jobs were skipped, and how many."""
         passed: Counter[str] = Counter()
         for job in jobs:
             cause = self._cause(job)
@@ -132,7 +132,7 @@ class _Cases:
 
 
 def case_from(job: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The job as a case, its answer as what is expected; None when it is too large, or makes none."""
+    """Return the job as a case, with its answer as the expectation; None when it is too large, or cannot be one."""
     rules = case_rules(job["kind"])
     name = f"{case_name(job, set())[:_NAME]} {job['id']}"
     try:

@@ -75,7 +75,7 @@ class Target:
 
     @property
     def authority(self) -> str:
-        """The Host header: the port stands there when it is not the scheme's own."""
+        """Host header: with the port unless it is the scheme's default."""
         usual = {"https": 443, "http": 80}[self.scheme]
         return self.host if self.port == usual else f"{self.host}:{self.port}"
 
@@ -185,7 +185,7 @@ class Webhooks:
             await asyncio.wait([resolving])
 
     async def _post(self, target: Target, body: bytes, headers: Mapping[str, str]) -> Attempt:
-        """Send it, and look at the status only: the body of the response is never read."""
+        """Send it, and check only the status: the body of the response is never read."""
         extensions = {"sni_hostname": target.host}
         async with (
             httpx2.AsyncClient(timeout=self._seconds, follow_redirects=False, verify=self._tls) as client,
@@ -204,7 +204,7 @@ class Webhooks:
             return Attempt("failed", response.status_code, f"the receiver answered {response.status_code}")
 
     def _signed(self, row: Row[Any], body: bytes) -> dict[str, str]:
-        """The headers of Standard Webhooks; ``webhook-id`` stays the same over all tries."""
+        """Return the headers of Standard Webhooks; ``webhook-id`` stays the same over all attempts."""
         now = datetime.now(UTC)
         identity = f"msg_{row.id}"
         signatures = [Webhook(secret).sign(identity, now, body.decode()) for secret in self._secrets(row.tenant_id)]
@@ -215,7 +215,7 @@ class Webhooks:
         }
 
     def _secrets(self, tenant: str) -> Sequence[str]:
-        """Those of the tenant; the first one is made when it is needed."""
+        """Return the tenant's secrets; the first one is created on first use."""
         with self._engine.begin() as connection:
             if not (kept := connection.execute(webhooks.secrets_of(tenant)).all()):
                 connection.execute(webhooks.add_secret(tenant, webhooks.new_secret(), places=1))

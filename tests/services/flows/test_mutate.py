@@ -328,7 +328,7 @@ def test_a_proposal_changes_nothing_until_it_is_applied(engine: Engine) -> None:
 def test_the_budget_of_the_job_ends_the_edit_too(engine: Engine) -> None:
     flow = ChatFlow(engine, diagram())
     result, report = flow.send(ScriptedModel([tagged(LOGIN, WRONG)]), budget=Budget(turns=1))
-    assert report.warnings == ["The model was not asked again: the budget of turns is spent."]
+    assert report.warnings == ["The model was not called again: the budget of turns is spent."]
     assert (result.success, result.iterations, flow.labels) == (False, 1, ["login"])
     with pytest.raises(BudgetSpent):
         flow.send(ScriptedModel([tagged(LOGIN)]), budget=Budget(seconds=-1))
@@ -398,7 +398,7 @@ def test_what_was_done_stays_when_the_model_cannot_be_asked_again(engine: Engine
     flow = ChatFlow(engine, diagram())
     result, report = flow.send(ScriptedModel([tagged(LOGIN, WRONG)]))
     assert (result.success, flow.labels, flow.now.version) == (False, ["login"], 2)
-    assert "could not be asked again (providers_failed)" in result.errors[-1]
+    assert "could not be called again (providers_failed)" in result.errors[-1]
     assert report.effects
 
 

@@ -247,7 +247,7 @@ def test_up_on_a_running_installation_names_the_settings_that_are_different(
     env = {**_without_servers(), "ASSAY_HOME": str(installation.folder.path), "GROQ_API_KEY": "gsk-other"}
     told = _host({**env, "ASSAY_LEASE_SECONDS": "7"}, "up")
     assert told.status == 0, told.talk
-    assert "Assay is already running. It goes on with the settings that it was started with" in told.talk
+    assert "Assay is already running. It still uses the settings that it was started with" in told.talk
     assert "ASSAY_LEASE_SECONDS is new" in told.talk
     assert "GROQ_API_KEY is different" in told.talk
     assert "`assay down`, then `assay up`, to use these." in told.talk
