@@ -45,7 +45,7 @@ def engine_version(package: Path = Path(__file__).parent, result: type[BaseModel
 
 
 def cache_key(tenant: str, tree: str, engine: str, definitions: int, request: str) -> str:
-    """One key for all that a result depends on and for whose it is.
+    """Return one key for everything that a result depends on and for its tenant.
 
     ``tree`` is a hash of the content (the source's address is not part of the key), ``engine`` an ``engine_version``.
     """

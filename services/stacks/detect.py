@@ -39,7 +39,7 @@ from shared.errors import JobCancelled, SourceNotAllowed
 from shared.jobs.job import Context
 from shared.stacks.definitions import EMPTY
 
-#: A smaller archive is detected in less time than a look-up in the shared store takes.
+#: A smaller archive is detected in less time than a lookup in the shared store takes.
 SHARED_FROM_BYTES = 64 << 10
 _NOT_ASKED = "no model provider is configured: the detection ran as static"
 
@@ -111,7 +111,7 @@ class Detect:
         return result
 
     def _answer(self, run: DetectRun) -> Answer:
-        """What is known of the tree under these rules, else what the engine detects."""
+        """Return the cached answer for the tree under these rules, else what the engine detects."""
         key = self._key(run, f"archive:{run.archive.sha256}") if run.archive and run.archive.sha256 else None
         answer = self._known(run, key)  # the same upload is not even opened again
         if answer is None:
@@ -124,7 +124,7 @@ class Detect:
         return answer
 
     def _known(self, run: DetectRun, key: str | None) -> Answer | None:
-        """From the memory of this process, else from the store of all workers."""
+        """Return the answer from this process's memory, else from the store of all workers."""
         if key is None or self._settings.cache_entries == 0:
             return None
         answer = self._cache.get(key)
@@ -196,7 +196,7 @@ class Detect:
 
 
 def _repository(run: DetectRun, tree: Tree) -> str:
-    """One hash for one repository, at whatever commit."""
+    """Return one hash per repository, independent of the commit."""
     given = run.request.source
     known = given.git or given.path or "\0".join(sorted(tree.folders))
     return hashlib.sha256(known.encode("utf-8", "replace")).hexdigest()[:32]

@@ -28,7 +28,7 @@ class DetectOptions:
     root: str = ""
     disable: Collection[str] = ()
     definitions: Sequence[Definition] = ()
-    llm: Sequence[Detector] = ()  #: the detectors that ask a model; they come last
+    llm: Sequence[Detector] = ()  #: the detectors that call a model; they come last
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class StackEngine:
         object.__setattr__(self, "scanner", Scanner(self.tables))
 
     def detect(self, tree: Tree, options: DetectOptions = DetectOptions()) -> tuple[DetectResult, list[str]]:
-        """The result, and the warnings about the source.
+        """Return the result, and the warnings about the source.
 
-        Raises: InvalidRequest when ``root`` is no folder of the tree; what a detector that asks raises.
+        Raises: InvalidRequest when ``root`` is not a folder of the tree; what a detector that calls a model raises.
         """
         began = time.perf_counter()
         root = "/".join(part for part in options.root.split("/") if part not in {"", "."})

@@ -6,14 +6,14 @@ import gc
 
 #: What jobs as such leave behind (50 objects each, in circles) is looked for once there may be this much of it.
 _BETWEEN_JOBS = 20_000
-#: So many objects more than before: a tree of 10,000 files makes fewer, and leaves no circles of references behind.
+#: Collect after this many new objects: a tree of 10,000 files makes fewer, and leaves no reference cycles.
 _NEW_OBJECTS = 200_000
 
 
 def collect_rarely() -> None:
-    """Call it once, with the rule set and the language tables loaded: they are never looked at again.
+    """Freeze the loaded objects and collect rarely; call it once, after the rules and language tables are loaded.
 
-    With Python's own threshold a fifth of the time of a large detection went into looking through its own objects.
+    With Python's own threshold a fifth of the time of a large detection was spent in the garbage collector.
     """
     gc.freeze()
     gc.set_threshold(_NEW_OBJECTS, 10, 10)

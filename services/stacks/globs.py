@@ -6,9 +6,9 @@ import re
 
 
 def glob_regex(glob: str) -> str:
-    """A path glob (``*``, ``?``, ``[..]``, ``**``) as a regular expression for a full match.
+    """Return a path glob (``*``, ``?``, ``[..]``, ``**``) as a regular expression for a full match.
 
-    What stands between two stars is matched at the first place where it fits and never again, which is enough, and
+    The text between two stars is matched at its first occurrence only, which is sufficient, and
     no name can make the match slow.
     """
     chunks = [[""]]  # between ``**``; each a list of pieces between ``*``
@@ -42,7 +42,7 @@ def glob_regex(glob: str) -> str:
 
 
 def _piece(glob: str, at: int) -> tuple[int, str | None]:
-    """How many characters stand for what: ``*``, a pattern of one character, or None for a ``**``."""
+    """Return the length and the meaning of the next piece: ``*``, a pattern of one character, or None for a ``**``."""
     char = glob[at]
     if glob.startswith("**", at):
         return (3 if glob.startswith("**/", at) else 2), None

@@ -29,7 +29,7 @@ _MOST_UNKNOWN = 300
 
 @dataclass
 class ArchiveSelector:
-    """Asked once for every entry, in the order of the archive."""
+    """Called once for every entry, in the order of the archive."""
 
     tables: Tables
     code: int = 0

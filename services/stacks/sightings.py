@@ -20,7 +20,7 @@ _ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
 
 def custom_sightings(result: DetectResult, rules: TechnologyRules, tables: Tables) -> list[Seen]:
-    """The custom technologies of a result that only a model named."""
+    """Return the custom technologies of a result that only a model named."""
     match = [
         Seen(
             candidate.kind,
@@ -42,13 +42,13 @@ def custom_sightings(result: DetectResult, rules: TechnologyRules, tables: Table
 
 
 def resembling(rules: TechnologyRules, kind: TechnologyKind, id: str) -> str | None:
-    """A known technology of the kind that is spelled much alike; a person decides whether it is meant."""
+    """Return a known technology of the kind with a similar spelling; a person decides whether it is meant."""
     known = [technology.id for technology in rules.of(kind)]
     return next(iter(difflib.get_close_matches(id, known, 1, 0.8)), None)
 
 
 def _files(candidate: Candidate, tables: Tables) -> Iterable[SightedFile]:
-    """The cited files that could stand in a rule: not those that prove something else already."""
+    """Yield the cited files that could be in a rule: not those that prove another technology already."""
     for proof in candidate.evidence[:_MOST_FILES]:
         pattern = _pattern(candidate.kind, proof, tables)
         if pattern is not None:
@@ -56,7 +56,7 @@ def _files(candidate: Candidate, tables: Tables) -> Iterable[SightedFile]:
 
 
 def _pattern(kind: TechnologyKind, proof: Evidence, tables: Tables) -> str | None:
-    """Sources by their ending, all else by its name; None for what would prove it everywhere."""
+    """Return sources by their ending, all else by its name; None for a pattern that would match everywhere."""
     name = proof.file.rpartition("/")[2]
     stem, _, ending = name.rpartition(".")
     owners = tables.candidates(name)

@@ -25,11 +25,11 @@ _MOST_SETS = 100
 class StackStore:
     """Shared by all workers; every method is about one tenant. What is written is committed as the job completes."""
 
-    engine: Engine  #: in autocommit: each statement stands alone
+    engine: Engine  #: in autocommit: each statement is its own transaction
     _sets: OrderedDict[tuple[str, int], DefinitionSet] = field(default_factory=OrderedDict)
 
     def definitions(self, tenant: str, version: int | None) -> DefinitionSet:
-        """One version of the tenant's own set, by default the newest. Raises: NotFound."""
+        """Return one version of the tenant's own set, by default the newest. Raises: NotFound."""
         if version == 0:
             return definitions.EMPTY
         with self.engine.connect() as connection:
@@ -47,7 +47,7 @@ class StackStore:
         return definition_set
 
     def answer(self, tenant: str, key: str) -> Answer | None:
-        """What an earlier job of the tenant answered under that cache key."""
+        """Return the answer of an earlier job of the tenant under that cache key."""
         with self.engine.connect() as connection:
             row = connection.execute(results.find(tenant, key)).one_or_none()
         if row is None:
@@ -58,7 +58,7 @@ class StackStore:
             return None  # not what this version writes: detect it again
 
     def keep_answer(self, context: Context, key: str, warnings: Sequence[str]) -> None:
-        """This job's result answers the cache key from now on."""
+        """Store this job's result under the cache key."""
         context.report.effect(results.keep(context.job.tenant_id, key, context.job.id, warnings))
 
     def add_sightings(self, context: Context, source: str, seen: Sequence[Seen]) -> None:

@@ -10,7 +10,7 @@ from typing import Protocol
 MANIFEST_BYTES = 4 << 20
 #: What is kept of a file whose language its content decides, or whose code is searched for facts.
 HEAD_BYTES = 64 << 10
-#: The size of a file that nobody needed so far: asking for it costs as much as listing its name.
+#: The size of a file whose size was not needed so far: reading it costs as much as listing its name.
 UNASKED = -1
 
 
@@ -25,7 +25,7 @@ class Reader(Protocol):
     """How the content of a file is reached."""
 
     def read(self, path: str, limit: int) -> bytes | None:
-        """The first ``limit`` bytes; None when the file is gone, unreadable or was not kept."""
+        """Return the first ``limit`` bytes; None when the file is gone, unreadable or was not kept."""
         ...
 
     def size(self, path: str) -> int:
@@ -45,7 +45,7 @@ class Tree:
     identity: str | None = None  #: hash of the whole content, when the source gives one for nothing
 
     def has(self, path: str) -> bool:
-        """Whether a file stands at that path."""
+        """Return whether the path is a file."""
         folder, _, name = path.rpartition("/")
         listed = self.folders.get(folder)
         return listed is not None and name in listed.files
@@ -65,7 +65,7 @@ class Tree:
         return None if body is None else decoded(body)
 
     def ordered(self) -> Iterator[Folder]:
-        """Every folder, parents first, in the order of their paths."""
+        """Yield every folder, parents first, in the order of their paths."""
         for path in sorted(self.folders):
             yield self.folders[path]
 
@@ -85,7 +85,7 @@ def parent(path: str) -> str:
 
 
 def ancestors(path: str) -> Iterator[str]:
-    """The folder itself, its parent, and so on to the root."""
+    """Yield the folder itself, its parent, and so on to the root."""
     while True:
         yield path
         if not path:
@@ -94,7 +94,7 @@ def ancestors(path: str) -> Iterator[str]:
 
 
 def resolved(folder: str, relative: str) -> str | None:
-    """The path that a file in ``folder`` means; None when it leaves the tree."""
+    """Return the path that a file in ``folder`` means; None when it leaves the tree."""
     parts = folder.split("/") if folder else []
     for part in relative.split("/"):
         if part == "..":
@@ -110,7 +110,7 @@ def within(path: str, root: str) -> bool:
     return not root or path == root or path.startswith(root + "/")
 
 
-#: Folders that tools fill and nobody writes; a package in them is someone else's.
+#: Folders that tools fill; a package in them is third-party.
 NEVER_FIRST_PARTY = frozenset(
     (".git", ".hg", ".svn", ".bzr", "node_modules", "bower_components", "jspm_packages", "__pycache__", ".tox",
      ".nox", ".venv", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".next", ".nuxt", ".svelte-kit", ".turbo",

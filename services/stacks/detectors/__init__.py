@@ -1,1 +1,1 @@
-"""The detectors: one interface, an ordered registry; those that ask a model come last."""
+"""The detectors: one interface, an ordered registry; those that call a model come last."""

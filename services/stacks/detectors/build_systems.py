@@ -77,7 +77,7 @@ class Orchestrators:
 
 
 def chosen_orchestrator(survey: Survey) -> str | None:
-    """The orchestrator of the source: the surest, in the order of the rules."""
+    """Return the source's orchestrator: the most confident one, in the order of the rules."""
     findings = [
         finding
         for package in survey.packages.values()

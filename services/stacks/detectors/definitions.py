@@ -1,4 +1,4 @@
-"""The caller's own technologies: files or dependencies that prove them; asked before the rules."""
+"""The caller's own technologies: files or dependencies that prove them; checked before the rules."""
 
 from __future__ import annotations
 
@@ -71,14 +71,14 @@ class Definitions:
 
 
 def patterns(definition: Definition) -> list[tuple[re.Pattern[str], bool]]:
-    """The file globs; with a slash they are matched against the path within the package."""
+    """Return the file globs; with a slash they are matched against the path within the package."""
     return [
         (re.compile(glob_regex(glob.removeprefix("./"))), "/" in glob.removeprefix("./")) for glob in definition.files
     ]
 
 
 def add_packages(survey: Survey, definitions: list[Definition]) -> None:
-    """A definition's files make a package: a build system's wherever they are, others only outside of any package."""
+    """Add packages for the definitions' files: a build system's anywhere, others only outside of any package."""
     for definition in definitions:
         names = [pattern for pattern, deep in patterns(definition) if not deep]
         own = definition.kind in {"build_system", "package_manager"}

@@ -74,7 +74,7 @@ class Frameworks:
         if dependency.name in technology.list("companions"):
             companion = TechnologyFinding.of(
                 technology, [proof], ecosystem=dependency.ecosystem
-            )  # with a version of its own
+            )  # with its own version
             companion.standing = _STANDING[dependency.scope]
             return companion
         version = locked_version(survey, package, dependency) or declared(dependency) or managed(dependency)
@@ -82,7 +82,7 @@ class Frameworks:
         finding.by_file = dependency.name.startswith(_APPLIED)
         finding.standing = 2 if usual else _STANDING[dependency.scope] - (1 if dependency.inherited else 0)
         if any((dependency.ecosystem, adapter) in package.dependencies for adapter in technology.list("ssr")):
-            finding.tier = finding.rank = TIERS["meta"]  # it stands above the server that it brings along
+            finding.tier = finding.rank = TIERS["meta"]  # it ranks above the server that it includes
         return finding
 
     def _by_files(self, survey: Survey, package: Package) -> Iterable[TechnologyFinding]:
@@ -101,7 +101,7 @@ class Frameworks:
                 yield TechnologyFinding.of(technology, [proof], ecosystem=own, by_file=True)
 
     def _by_sources(self, survey: Survey, package: Package) -> Iterable[TechnologyFinding]:
-        """What the package's own sources import, and the components of Blazor."""
+        """Yield what the package's own sources import, and the components of Blazor."""
         if "Swift" in package.sources and package.manifest_of("swift", "xcode", "cocoapods"):
             yield from self._by_imports(survey, package)
         blazor = self.rules.get("framework", "blazor")
@@ -123,7 +123,7 @@ class Frameworks:
                     yield TechnologyFinding.of(technology, [Proof(path, line, technology.rule, match[0].strip(), 0.8)])
 
     def _functions(self, survey: Survey) -> Iterable[tuple[Package, TechnologyFinding]]:
-        """The folders that a template deploys as functions."""
+        """Yield the folders that a template deploys as functions."""
         technology = self.rules.get("framework", "aws-lambda")
         templates = [m for p in survey.packages.values() for m in p.manifests if m.kind == "sam-template"]
         for template in templates if technology else ():
@@ -135,7 +135,7 @@ class Frameworks:
 
 
 def _fits(package: Package, technology: Technology) -> bool:
-    """A file proves a framework only in a package of its ecosystem."""
+    """Return whether the package is of the framework's ecosystem, so that a file can prove it."""
     families = _FAMILIES.get(technology.ecosystem, (technology.ecosystem,))
     return technology.anywhere or package.manifest_of(*families) is not None
 
@@ -148,14 +148,14 @@ def _by_file(package: Package, path: str, technology: Technology) -> TechnologyF
     return finding
 
 
-#: So many sources of a package are searched for what they import.
+#: Maximum number of a package's sources that are searched for imports.
 _MOST_READ = 60
 _IMPORT = re.compile(r"(?m)^[ \t]*(?:@testable[ \t]+)?import[ \t]+(\w+)")
 _FAMILIES: Mapping[str, tuple[str, ...]] = {"npm": ("npm", "deno", "bower")}
 
 
 def locked_version(survey: Survey, package: Package, dependency: Dependency) -> str | None:
-    """The version that the nearest lockfile pins."""
+    """Return the version that the nearest lockfile pins."""
     if dependency.ecosystem == "go":
         return dependency.version
     levels = (level for level in survey.above(package.path) if level.markers)
@@ -164,7 +164,7 @@ def locked_version(survey: Survey, package: Package, dependency: Dependency) -> 
 
 
 def declared(dependency: Dependency) -> str | None:
-    """The version that the manifest requires, if it names one."""
+    """Return the version that the manifest requires, if it names one."""
     version = dependency.version
     if (
         version is None
@@ -179,7 +179,7 @@ def declared(dependency: Dependency) -> str | None:
 
 
 def managed(dependency: Dependency) -> str | None:
-    """The version that Maven's dependency management gives it: its own, or that of a list of its group."""
+    """Return the version from Maven's dependency management: its own, or that of a BOM of its group."""
     if dependency.ecosystem != "maven" or dependency.version is not None:
         return None
     facts = dependency.manifest.facts

@@ -1,4 +1,4 @@
-"""Which manager a package.json is for: what it says, then what lies beside it, then what is used on it."""
+"""The package manager of a package.json: what it declares, then the files next to it, then the commands that use it."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class JavaScriptManagers:
 
 
 def choose(claims: list[Claim]) -> Claim | None:
-    """The claim that wins: by the step of precedence, then the nearest, then Bun before the rest and npm last."""
+    """Return the winning claim: by the step of precedence, then the nearest, then Bun before the rest and npm last."""
     if not claims:
         return None
     configured = {claim.manager for claim in claims if claim.step == "config"}
@@ -133,7 +133,7 @@ def _doubted(proof: Proof) -> Proof:
 
 
 def _spoken(manifest: Manifest, depth: int) -> Iterable[Claim]:
-    """What a package.json itself says about managers."""
+    """Yield the package.json's own claims about managers."""
 
     def claim(manager: str, step: str, key: str, after: str | None, weight: float, version: str | None) -> Claim:
         line = manifest.line_of(key, after)
@@ -186,7 +186,7 @@ def _rush(survey: Survey, path: str, depth: int) -> Iterable[Claim]:
 
 
 def _commands(survey: Survey, package: Package, read: dict[str, Claim | None]) -> Iterable[Claim]:
-    """What Dockerfiles and workflows run, when nothing else says which manager it is; each is ``read`` once."""
+    """Yield the managers that Dockerfiles and workflows run, if nothing else decides; each is ``read`` once."""
     tree = survey.scan.tree
     paths = [join(folder, "Dockerfile") for folder in dict.fromkeys((package.path, ""))]
     workflows = tree.folders.get(".github/workflows")

@@ -142,7 +142,7 @@ class Languages:
             yield "javascript", Proof(manifest.path, None, "", None, weight)
 
     def _typescript_settings(self, package: Package) -> str:
-        """A file that only a package in TypeScript has, where no source tells."""
+        """Return a file that only a TypeScript package has, if the sources do not decide."""
         names = (name for name in package.files if name == "tsconfig.json" or name.endswith(".config.ts"))
         return min(names, default="")
 
@@ -207,7 +207,7 @@ class Languages:
         return sum(sources.bytes for name, sources in package.sources.items() if self.rules.language_of.get(name) == id)
 
     def _sources(self, package: Package) -> Iterable[TechnologyFinding]:
-        """Every other language of the package's own code, weighed by its share; hardly ever the primary one."""
+        """Yield every other language of the package's own code, weighed by its share; hardly ever the primary one."""
         total = sum(sources.bytes for sources in package.sources.values()) or 1
         for id, written in self._by_id(package).items():
             share = written.bytes / total
@@ -274,7 +274,7 @@ class Runtimes:
         return "node"
 
     def _static(self, package: Package) -> Iterable[tuple[Package, TechnologyFinding]]:
-        """A page that a build leaves as files needs no server of its own: a second candidate."""
+        """Yield a second candidate for a site that is built to files and needs no server."""
         framework = primary_of(package, "framework")
         technology = self.rules.get("framework", framework.id) if framework else None
         static = self.rules.get("runtime", "static")

@@ -1,4 +1,4 @@
-"""Which manager a Python project is for. The build backend is a fact of its own and proves no manager."""
+"""The package manager of a Python project. The build backend is a separate fact and proves no manager."""
 
 from __future__ import annotations
 
@@ -61,7 +61,9 @@ class PythonManagers:
 
 
 def claims(survey: Survey, package: Package) -> dict[str, list[Proof]]:
-    """The proofs for each manager: lockfiles of the nearest folder that has one, sections, backends, manifests."""
+    """Return the proofs for each manager: lockfiles of the nearest folder that has one, sections, backends,
+    manifests.
+    """
     proofs: dict[str, list[Proof]] = {}
     for level in survey.above(package.path):
         names = level.names

@@ -1,4 +1,4 @@
-"""The detectors in their order: the caller's definitions, then the rules, and last those that ask a model."""
+"""The detectors in their order: the caller's definitions, then the rules, and last those that call a model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from shared.contracts.detect import Definition, TechnologyKind
 
 
 class Detector(Protocol):
-    """Looks at every package of a survey for technologies of one kind; the phases cannot tell which of them answers."""
+    """Checks every package of a survey for technologies of one kind; the phases treat all detectors alike."""
 
     @property
     def kind(self) -> TechnologyKind: ...
@@ -42,7 +42,7 @@ RULE_DETECTORS: tuple[Callable[[TechnologyRules], Detector], ...] = (
 def build_detectors(
     rules: TechnologyRules, mode: str, definitions: Sequence[Definition] = (), llm: Sequence[Detector] = ()
 ) -> list[Detector]:
-    """``static`` leaves out the detectors that ask a model, ``llm_only`` everything else."""
+    """Return the detectors; ``static`` leaves out those that call a model, ``llm_only`` everything else."""
     if mode == "llm_only":
         return list(llm)
     ruled = [*(Definitions(definition, rules) for definition in definitions), *(make(rules) for make in RULE_DETECTORS)]

@@ -11,12 +11,12 @@ from services.stacks.phases.ranges import LIFECYCLES_AS_OF
 from shared.contracts.detect import FINDING_RULES, DetectResult, Service, StackFinding
 
 _ORDER = {rule: number for number, rule in enumerate(FINDING_RULES)}
-#: A technology that is less sure than this is not held against anybody.
+#: Technologies below this confidence cause no findings.
 _SURE = 0.5
 
 
 def findings(survey: Survey, result: DetectResult) -> list[StackFinding]:
-    """Each once; of ``result`` only the services are read."""
+    """Return the findings, each once; of ``result`` only the services are read."""
     gathered = [
         *(finding for service in result.services for finding in (*_out_of_support(service), *_conflicts(service))),
         *unpinned(survey, result.services),

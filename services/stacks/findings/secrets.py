@@ -9,7 +9,7 @@ from services.stacks.scan.model import Scan
 from services.stacks.tree import join
 from shared.contracts.detect import StackFinding
 
-#: What is read of a file to tell whether it holds a secret.
+#: How much of a file is read to decide whether it holds a secret.
 SECRET_BYTES = 64 << 10
 #: More of them are one mistake, and are not listed one by one.
 MOST_SECRET_FILES = 200
@@ -35,7 +35,7 @@ _TOKEN = re.compile(
     r"[\"']?(?P<value>[^\s\"'#]{4,})"
 )
 _CLOUD_KEY = re.compile(r'"private_key"\s*:\s*"-----BEGIN')
-#: Made to be copied: what stands there are placeholders.
+#: Files to be copied: their values are placeholders.
 _EXAMPLES = ("example", "sample", "template", "dist", "defaults", "schema", "test", "testing", "ci")
 _ASSIGNED = re.compile(
     r"(?im)^[ \t]*(?:export[ \t]+)?(?P<name>\w{0,80}(?:SECRET|TOKEN|PASSWORD|PASSWD|API_?KEY|PRIVATE_KEY|ACCESS_KEY"
@@ -49,7 +49,7 @@ _PLACEHOLDER = re.compile(
 )
 
 
-#: Whether any name of a list may be told of: all of the conditions on names as one pattern.
+#: All name conditions as one pattern: does any name of a list match one of them?
 _ANY_NAME = re.compile(
     rf"(?m)^(?:{'|'.join(map(re.escape, (*_BY_NAME, *_SETTINGS)))})$"
     rf"|(?:{'|'.join(map(re.escape, (*_ENDINGS, *_KEYS)))})$|^\.env(?:\.|$)"
@@ -58,7 +58,7 @@ _ANY_NAME = re.compile(
 
 
 def may_hold_secret(name: str) -> bool:
-    """Whether the content of a file of that name decides."""
+    """Return whether the content of a file with that name decides."""
     return name in _SETTINGS or name.endswith(_KEYS) or _cloud_account(name) or _is_dotenv(name)
 
 

@@ -29,7 +29,7 @@ _MOST_NAMED = 5
 
 
 def unpinned(survey: Survey, services: Sequence[Service]) -> Iterator[StackFinding]:
-    """Of programs only: a library leaves the choice to those who use it."""
+    """Yield the unpinned dependencies of programs; a library leaves the choice to its users."""
     for service in services:
         package = survey.packages.get(service.path)
         if package is None:

@@ -40,7 +40,7 @@ def convert(folder: Path) -> dict[str, object]:
 
 
 def python_regex(pattern: str) -> str:
-    """A Ruby regular expression as Python's, with multi-line anchors (the flag is set when it is compiled)."""
+    """Return a Ruby regular expression as Python's, with multi-line anchors (the flag is set when it is compiled)."""
     pattern = pattern.replace(r"\h", "[0-9a-fA-F]").replace(r"\z", r"\Z").replace("(?-m)", "")
     pattern = re.sub(r"\(\?<(\w+)>", r"(?P<\1>", pattern)
     late_flag = re.match(r"(.+?)\(\?i\)(.*)", pattern, re.S)

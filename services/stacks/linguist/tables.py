@@ -1,4 +1,4 @@
-"""Linguist's data, loaded once, in the form the scan asks for: one dictionary look-up per file."""
+"""Linguist's data, loaded once, in the form that the scan needs: one dictionary lookup per file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from importlib.resources import files
 
 import re2
 
-#: What a file most probably is when its extension is shared and its content is not read or does not tell.
+#: The most probable language of a shared extension when the content is not read or does not decide.
 MOST_LIKELY = {
     ".as": "ActionScript", ".asm": "Assembly", ".cl": "OpenCL", ".cls": "TeX", ".cs": "C#", ".d": "D",
     ".es": "JavaScript", ".ex": "Elixir", ".f": "Fortran", ".for": "Fortran", ".fs": "F#", ".frag": "GLSL",
@@ -58,7 +58,7 @@ class Tables:
     by_name: Mapping[str, str]  #: lower-case name to the name
 
     def candidates(self, name: str) -> Sequence[str]:
-        """The languages that a file name may stand for."""
+        """Return the possible languages of a file name."""
         named = self.filenames.get(name)
         if named:
             return named
@@ -76,7 +76,7 @@ class Tables:
         return self.extensions.get(ending, ())
 
     def decide(self, name: str, candidates: Sequence[str], text: str) -> str:
-        """The language of a file whose extension is shared, by its content."""
+        """Return the language of a file with a shared extension, by its content."""
         ending = name[name.rfind(".") :].lower()
         text = text[:MOST_JUDGED]
         for rule in self.heuristics.get(ending, ()):
@@ -88,7 +88,7 @@ class Tables:
         return MOST_LIKELY.get(ending, candidates[0])
 
     def by_shebang(self, text: str) -> str | None:
-        """The language that the first line names an interpreter of."""
+        """Return the language whose interpreter the first line names."""
         line = text.partition("\n")[0]
         words = line[2:].split() if line.startswith("#!") else []
         if words and words[0].rpartition("/")[2] == "env":
@@ -128,7 +128,7 @@ def load_tables() -> Tables:
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """For re2, whose time grows no faster than the text; for ``re`` when a pattern looks around, which re2 cannot."""
+    """Compile for re2, which runs in linear time; for ``re`` when a pattern has lookarounds, which re2 lacks."""
     options = re2.Options()
     options.log_errors = False
     try:

@@ -1,1 +1,3 @@
-"""The detectors that ask a model: only about what no rule explains, and only what a file proves is accepted."""
+"""The detectors that call a model: only about what no rule explains, and only answers that a file proves are
+accepted.
+"""

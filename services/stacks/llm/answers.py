@@ -59,12 +59,12 @@ class Fact:
 
 
 def schema() -> JsonSchema:
-    """The schema that the provider gets is the one that the answer is checked against."""
+    """Return the schema, which is both sent to the provider and used to check the answer."""
     return JsonSchema("identifications", Identifications.model_json_schema())
 
 
 def parse(text: str) -> tuple[list[Mapping[str, JsonValue]], list[str]]:
-    """The items of the answer, and what is wrong with it as a whole."""
+    """Return the items of the answer, and the faults of the answer as a whole."""
     try:
         value = parse_json(text).value
     except AnswerUnreadable as unreadable:
@@ -78,7 +78,7 @@ def parse(text: str) -> tuple[list[Mapping[str, JsonValue]], list[str]]:
 def accept(
     item: Mapping[str, JsonValue], roots: Mapping[str, Subject], survey: Survey, rules: TechnologyRules
 ) -> tuple[Fact | None, str | None, tuple[str, str] | None]:
-    """The fact, or what to tell the model about it; and a note for the person with the root that it is about."""
+    """Return the fact, or the feedback for the model about it; and a note for the person with its root."""
     kind, name = text_of(item.get("kind")), (text_of(item.get("name")) or "").strip()
     root = _root(text_of(item.get("root")), roots)
     if not name:
@@ -87,9 +87,9 @@ def accept(
     if isinstance(confidence, bool) or not isinstance(confidence, (int, float)) or not math.isfinite(confidence):
         return None, f"{name}: confidence is not a number from 0 to 1", None
     if kind not in (*KINDS, "package_manager"):
-        return None, f"{name}: kind is none of {', '.join(KINDS)}", None
+        return None, f"{name}: kind is not one of {', '.join(KINDS)}", None
     if root is None:
-        return None, f"{name}: root is none of the packages that were asked about", None
+        return None, f"{name}: root is not one of the listed packages", None
     if not 0 <= confidence <= 1:
         return None, f"{name}: confidence is not a number from 0 to 1", None
     if confidence < REJECTED_BELOW:
@@ -112,7 +112,7 @@ def _root(stated: str | None, roots: Mapping[str, Subject]) -> str | None:
 
 
 def _proofs(cited: object, root: str, survey: Survey, rule: str, confidence: float) -> tuple[Proof, ...]:
-    """The citations that resolve; the first one carries the model's confidence."""
+    """Return the citations that resolve; the first one carries the model's confidence."""
     proofs: list[Proof] = []
     for one in cited if isinstance(cited, list) else []:
         stated = text_of(one) or text_of(table(one).get("file"))

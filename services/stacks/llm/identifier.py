@@ -28,7 +28,7 @@ _ENDED = {
 
 @dataclass
 class Identifier:
-    """Shared by the detectors that ask a model: the first asks for all kinds, so that a tree costs one call."""
+    """Shared by the detectors that call a model: the first call covers all kinds, so that a tree costs one call."""
 
     llm: Provider
     prompts: Prompts
@@ -38,11 +38,11 @@ class Identifier:
     on_turn: Callable[[int, JsonValue, JsonValue], None] = lambda number, proposal, outcome: None
     facts: list[tuple[Package, Fact]] | None = None
     calls: int = 0
-    asked: bool = False  #: whether there was anything to ask, answered or not
+    asked: bool = False  #: whether there were questions, answered or not
     _turn: int = field(default=0, repr=False)
 
     def facts_of(self, survey: Survey) -> list[tuple[Package, Fact]]:
-        """The accepted facts; asked for once.
+        """Return the accepted facts; the model is called once.
 
         Raises: NoProviderConfigured and ProvidersFailed when nothing else can answer (``llm_only``).
         """
@@ -57,7 +57,7 @@ class Identifier:
         return self.facts
 
     def _ask(self, survey: Survey, batch: list[tuple[Subject, str]]) -> bool:
-        """Ask about the packages of one call; False when the model cannot be asked any further."""
+        """Call the model about the packages of one batch; False when no further call is possible."""
         try:
             problems = self._identify(survey, batch)
         except NoProviderConfigured:
@@ -67,16 +67,18 @@ class Identifier:
         except ProvidersFailed as failed:
             if self.every and not self.calls:
                 raise
-            survey.warnings.append(f"the model could not be asked, the rest is from rules: {failed.detail[:200]}")
+            survey.warnings.append(f"the model could not be called, the rest is from rules: {failed.detail[:200]}")
         except BudgetSpent as spent:
-            survey.warnings.append(f"{spent}: some packages were not asked about.{spent.why}")
+            survey.warnings.append(f"{spent}: the model was not called about some packages.{spent.why}")
         else:
             survey.warnings += [f"dropped what the model said: {problem}" for problem in problems]
             return True
         return False
 
     def _identify(self, survey: Survey, batch: list[tuple[Subject, str]]) -> list[str]:
-        """What is still wrong with the model's answer after one correction. Raises: BudgetSpent, ProvidersFailed."""
+        """Return what is still wrong with the model's answer after one correction. Raises: BudgetSpent,
+        ProvidersFailed.
+        """
         roots = {subject.root: subject for subject, _ in batch}
         prompt = self.prompts.render(ROLE, kinds=", ".join(KINDS), packages="\n\n".join(text for _, text in batch))
 
@@ -114,7 +116,7 @@ class Identifier:
         self.on_turn(self._turn, turn.proposal[:4000], outcome or "believed")
 
     def _accept(self, survey: Survey, text: str, roots: Mapping[str, Subject]) -> list[str]:
-        """Keep the facts of an answer that hold; tell what is wrong with the others."""
+        """Keep the facts of an answer that hold; return the faults of the others."""
         items, problems = parse(text)
         facts = self.facts = self.facts or []
         seen = {(package.path, fact.kind, fact.id) for package, fact in facts}
@@ -156,7 +158,7 @@ def _feedback(problems: list[str]) -> str:
 
 
 def _batches(survey: Survey, subjects: list[Subject]) -> list[list[tuple[Subject, str]]]:
-    """As many packages in one call as fit."""
+    """Group the packages, as many per call as fit."""
     batches: list[list[tuple[Subject, str]]] = []
     left = 0
     for subject in subjects:
@@ -171,7 +173,7 @@ def _batches(survey: Survey, subjects: list[Subject]) -> list[list[tuple[Subject
 
 @dataclass(frozen=True)
 class LlmDetector:
-    """What a model was asked, as the detector of one kind: the phases treat it like any other."""
+    """The model's answers as the detector of one kind: the phases treat it like any other."""
 
     identifier: Identifier
     kind: TechnologyKind

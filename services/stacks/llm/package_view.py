@@ -28,7 +28,7 @@ _LESS = (Detail(80, 4, 1200), Detail(40, 3, 500), Detail(20, 2, 250), Detail(12,
 
 
 def compacted(prompt: Callable[[Detail], str], turns: Sequence[ChatMessage], tokens: int) -> Compacted | None:
-    """``turns``: what was said since the first message. None when even the names are too much."""
+    """Return a shorter prompt; ``turns``: the messages since the first. None when even the names are too much."""
     for detail in _LESS:
         messages = (ChatMessage("user", prompt(detail)), *turns)
         if tokens_in(messages) <= tokens:
@@ -37,7 +37,7 @@ def compacted(prompt: Callable[[Detail], str], turns: Sequence[ChatMessage], tok
 
 
 def shown(survey: Survey, subject: Subject, detail: Detail = WHOLE) -> str:
-    """A package as the model sees it: names, then the beginnings of what says most."""
+    """Return a package as the model sees it: names, then the beginnings of the most informative files."""
     paths = [join(folder.path, name) for folder in subject.folders for name in sorted(folder.files)]
     names = "\n".join(f"  {path}" for path in paths[: detail.names])
     if len(paths) > detail.names:

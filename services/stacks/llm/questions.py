@@ -1,4 +1,6 @@
-"""What a model is asked about: packages with an open question, folders that nothing explains; and what it is shown."""
+"""Questions for a model: packages with an open question, folders that no rule explains, and what the model sees of
+them.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,7 @@ class Subject:
 
 
 def open_questions(survey: Survey, rules: TechnologyRules, every: bool) -> list[Subject]:
-    """In order of their paths; ``every`` asks for all kinds of all packages."""
+    """Return the subjects in order of their paths; ``every`` includes all kinds of all packages."""
     subjects = []
     for path, package in sorted(survey.packages.items()):
         kinds = KINDS if every else tuple(_open_kinds(survey, package, rules))
@@ -75,7 +77,7 @@ def _open_kinds(survey: Survey, package: Package, rules: TechnologyRules) -> Ite
 
 
 def _unexplained(survey: Survey, rules: TechnologyRules) -> list[str]:
-    """The topmost folders with sources, and something like a manifest, that no package's rules account for."""
+    """Return the topmost folders with sources and a manifest-like file that no package's rules account for."""
     marked: list[str] = []
     for path, folder in survey.scan.folders.items():
         if path in survey.packages or any(above in marked for above in ancestors(path)):

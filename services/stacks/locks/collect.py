@@ -8,10 +8,10 @@ from services.stacks.packages.survey import Survey
 from services.stacks.tree import MANIFEST_BYTES, join
 from shared.contracts.detect import LeftOutPackage, LockFile
 
-#: Over all lock files of a source; what is beyond is told by ``complete`` and a warning.
+#: Over all lock files of a source; ``complete`` and a warning report the excess.
 MOST_PACKAGES = 20_000
 _MOST_FILES = 500
-#: A name or version that is longer is none.
+#: A longer name or version is ignored.
 _LONGEST = 300
 #: Entries of one lock file that are named as left out.
 _MAX_LEFT_OUT = 100

@@ -17,7 +17,7 @@ from services.stacks.manifests.model import Json, dig, table, text_of
 
 
 class LeftOut(NamedTuple):
-    """An entry that no package URL of a registry stands for."""
+    """An entry without the package URL of a registry."""
 
     name: str
     reason: str  #: ``git``, ``tarball``, ``file`` or ``no version``
@@ -50,7 +50,7 @@ class LockForm:
 
 
 def _json(text: str) -> Json:
-    """Raises: ValueError."""
+    """Parse a JSON object. Raises: ValueError."""
     value = orjson.loads(text)
     return value if isinstance(value, dict) else {}
 

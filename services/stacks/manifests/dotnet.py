@@ -12,7 +12,7 @@ _FRAMEWORK = re.compile(r"^net(?:coreapp|standard)?(\d+(?:\.\d+)?)")
 
 
 def read_project(manifest: Manifest) -> None:
-    """Raises: Broken."""
+    """Read a project file. Raises: Broken."""
     project = read_xml(manifest.text)
     manifest.name = manifest.path.rpartition("/")[2].rpartition(".")[0]
     sdk = project.attributes.get("Sdk") or next(
@@ -58,7 +58,7 @@ def read_properties(manifest: Manifest, project: Element) -> None:
 
 
 def read_solution(manifest: Manifest) -> None:
-    """Raises: Broken."""
+    """Read a solution file. Raises: Broken."""
     manifest.package = False
     if manifest.path.endswith(".slnx"):
         paths = [
@@ -74,7 +74,7 @@ def _deep(element: Element) -> list[Element]:
 
 
 def read_shared(manifest: Manifest) -> None:
-    """A ``Directory.*.props`` file: its properties, and central versions as dependencies. Raises: Broken."""
+    """Read a ``Directory.*.props`` file: its properties, and central versions as dependencies. Raises: Broken."""
     project = read_xml(manifest.text)
     read_properties(manifest, project)
     for item in _deep(project):
@@ -84,7 +84,7 @@ def read_shared(manifest: Manifest) -> None:
 
 
 def read_packages_config(manifest: Manifest) -> None:
-    """Raises: Broken."""
+    """Read a ``packages.config``. Raises: Broken."""
     manifest.package = False
     for item in read_xml(manifest.text).all("package"):
         manifest.depend(

@@ -14,9 +14,9 @@ from services.stacks.manifests.model import Json
 from shared import plain_yaml
 
 _YAML_BYTES = 512 << 10
-_MOST_VALUES = 100_000  #: of one document, with what its aliases stand for
+_MOST_VALUES = 100_000  #: of one document, with its aliases expanded
 _TOML_BYTES = 1 << 20
-#: In one line: what a key of so many parts takes to read grows with their square.
+#: In one line: the time to read a key grows with the square of its parts.
 _MOST_DOTS = 5000
 _AT_LINE = re.compile(r"line (\d+)")
 _COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/', re.S)
@@ -33,7 +33,7 @@ class Broken(Exception):
 
 
 def read_json(text: str) -> Json:
-    """Raises: Broken."""
+    """Parse a JSON object. Raises: Broken."""
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError as error:
@@ -58,7 +58,7 @@ def without_comments(text: str) -> str:
 
 
 def read_toml(text: str) -> Json:
-    """Raises: Broken."""
+    """Parse TOML. Raises: Broken."""
     if len(text) > _TOML_BYTES:
         raise Broken(None, "larger than Assay reads")
     dotted = next((at for at, line in enumerate(text.split("\n"), 1) if line.count(".") > _MOST_DOTS), None)
@@ -73,13 +73,13 @@ def read_toml(text: str) -> Json:
 
 
 def read_yaml(text: str) -> Json:
-    """The first document. Raises: Broken."""
+    """Parse the first document. Raises: Broken."""
     value = next(iter(read_documents(text)), None)
     return {str(key): item for key, item in value.items()} if isinstance(value, dict) else {}
 
 
 def read_documents(text: str) -> Iterator[object]:
-    """Every document of a YAML file, one after the other. Raises: Broken."""
+    """Yield every document of a YAML file. Raises: Broken."""
     if len(text) > _YAML_BYTES:
         raise Broken(None, "larger than Assay reads")
     try:
@@ -88,7 +88,7 @@ def read_documents(text: str) -> Iterator[object]:
         raise Broken(error.line, f"not valid YAML ({error.reason})") from None
 
 
-#: Of an element's own text; what is asked for are names, versions and paths.
+#: Of an element's own text, which holds names, versions and paths.
 _LONGEST_TEXT = 10_000
 
 
@@ -117,7 +117,7 @@ class Element:
 
 
 def read_xml(text: str) -> Element:
-    """Raises: Broken; a document that declares entities is refused."""
+    """Parse XML; a document that declares entities is refused. Raises: Broken."""
     top = Element("", {}, 0)
     open_elements = [top]
     parser = expat.ParserCreate(namespace_separator=None)
@@ -139,7 +139,7 @@ def read_xml(text: str) -> Element:
             here.text += data
 
     def entity(*_: object) -> None:
-        raise Broken(parser.CurrentLineNumber, "XML with entities of its own is not read")
+        raise Broken(parser.CurrentLineNumber, "XML that declares entities is not read")
 
     parser.StartElementHandler, parser.EndElementHandler = start, end
     parser.CharacterDataHandler, parser.EntityDeclHandler = characters, entity

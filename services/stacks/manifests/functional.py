@@ -37,7 +37,7 @@ def read_rebar(manifest: Manifest) -> None:
 
 
 def read_gleam(manifest: Manifest) -> None:
-    """Raises: Broken."""
+    """Read a ``gleam.toml``. Raises: Broken."""
     data = manifest.data = read_toml(manifest.text)
     manifest.name, manifest.version = text_of(data.get("name")), text_of(data.get("version"))
     manifest.facts["target"] = text_of(data.get("target")) or "erlang"
@@ -106,7 +106,7 @@ def read_cabal(manifest: Manifest) -> None:
 
 
 def read_hpack(manifest: Manifest) -> None:
-    """Raises: Broken."""
+    """Read a ``package.yaml`` of hpack. Raises: Broken."""
     data = manifest.data = read_yaml(manifest.text)
     manifest.name = text_of(data.get("name"))
     if "executables" in data or "executable" in data:
@@ -131,7 +131,7 @@ def read_opam(manifest: Manifest) -> None:
 
 
 def read_elm(manifest: Manifest) -> None:
-    """Raises: Broken."""
+    """Read an ``elm.json``. Raises: Broken."""
     data = manifest.data = read_json(manifest.text)
     manifest.name = text_of(data.get("name"))
     direct = table(dig(data, "dependencies", "direct")) or table(data.get("dependencies"))
@@ -144,7 +144,7 @@ def read_elm(manifest: Manifest) -> None:
 
 
 def cabal_packages(text: str) -> list[str]:
-    """The folders that ``cabal.project`` names, by themselves, by their ``.cabal`` files, or by globs."""
+    """Return the folders that ``cabal.project`` names, directly, by their ``.cabal`` files, or by globs."""
     plain = re.sub(r"--[^\n]*", "", text)
     block = re.search(r"(?m)^(?:optional-)?packages:((?:.*\n?)(?:[ \t]+\S.*\n?|[ \t]*\n)*)", plain)
     listed = re.split(r"[\s,]+", block[1].strip()) if block else []

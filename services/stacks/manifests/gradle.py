@@ -67,7 +67,7 @@ def read_build_gradle(manifest: Manifest) -> None:
             manifest.facts[f"alias:{match[1]}:{match[2]}"] = str(match.start())
     for match in _APPLY.finditer(text):
         _plugin(manifest, match[1], None, match.start(), shared)
-    # What only says which versions would be used is no use: platforms, constraints, and projects that are made of them.
+    # Declarations that only constrain versions do not count as use: platforms, constraints, and projects of them.
     limits = _blocks(_CONSTRAINTS, text) if not _PLATFORM_PLUGIN.search(text) else [(0, len(text))]
     for match in _COORDINATES.finditer(text):
         parts = match[3].split(":")
@@ -163,7 +163,7 @@ Catalog = tuple[Mapping[str, tuple[str, str | None]], Mapping[str, tuple[str, st
 
 
 def read_catalog(text: str) -> Catalog:
-    """What ``libs.versions.toml`` names."""
+    """Return the entries of ``libs.versions.toml``."""
     try:
         data = read_toml(text)
     except Broken:

@@ -24,7 +24,7 @@ _UNQUOTED_KEY = re.compile(
 
 
 def read_package_json(manifest: Manifest) -> None:
-    """Raises: Broken."""
+    """Read a ``package.json``. Raises: Broken."""
     data = manifest.data = _data(manifest)
     manifest.name, manifest.version = text_of(data.get("name")), text_of(data.get("version"))
     seen: set[str] = set()
@@ -81,7 +81,7 @@ def _engines(manifest: Manifest, data: Json) -> None:
 
 
 def package_manager(data: Mapping[str, object]) -> tuple[str, str] | None:
-    """The manager and version of the ``packageManager`` field, without the hash."""
+    """Return the manager and version of the ``packageManager`` field, without the hash."""
     match = _PACKAGE_MANAGER.match(text_of(data.get("packageManager")) or "")
     return (match[1], match[2].partition("+")[0]) if match else None
 
@@ -92,7 +92,7 @@ def workspace_globs(data: Mapping[str, object]) -> list[str]:
 
 
 def read_deno_json(manifest: Manifest) -> None:
-    """Raises: Broken."""
+    """Read a ``deno.json``. Raises: Broken."""
     data = manifest.data = read_jsonc(manifest.text)
     manifest.name, manifest.version = text_of(data.get("name")), text_of(data.get("version"))
     manifest.package = bool(set(data) & {"tasks", "imports", "exports", "name", "importMap", "deploy"}) or not data.get(
@@ -102,7 +102,7 @@ def read_deno_json(manifest: Manifest) -> None:
 
 
 def add_imports(manifest: Manifest, imports: Mapping[str, object]) -> None:
-    """What an import map points to: npm and jsr packages, and modules of deno.land."""
+    """Add the targets of an import map: npm and jsr packages, and modules of deno.land."""
     for alias, target in imports.items():
         if not isinstance(target, str):
             continue
@@ -117,7 +117,7 @@ def add_imports(manifest: Manifest, imports: Mapping[str, object]) -> None:
 
 
 def read_nx(manifest: Manifest) -> None:
-    """Raises: Broken."""
+    """Read a ``project.json`` of Nx. Raises: Broken."""
     data = manifest.data = read_jsonc(manifest.text)
     manifest.name = text_of(data.get("name"))
     manifest.facts["projectType"] = text_of(data.get("projectType")) or ""

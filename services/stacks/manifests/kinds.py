@@ -29,7 +29,7 @@ class ManifestKind:
     name: str
     ecosystem: str
     read: Callable[[Manifest], None]
-    weak: bool = False  #: makes a package only where nothing stronger does and sources stand beside it
+    weak: bool = False  #: makes a package only without a stronger one and with sources in its folder
 
 
 #: Build tools of native programs that are known by the names of their files.
@@ -221,7 +221,7 @@ MOST_SEARCHED = 128 << 10
 
 
 def kind_of(name: str) -> ManifestKind | None:
-    """What manifest a file name stands for."""
+    """Return the kind of manifest with a file name."""
     exact = EXACT.get(name)
     if exact is not None:
         return exact
@@ -244,7 +244,7 @@ def _reader(kind: ManifestKind, manifest: Manifest) -> Callable[[Manifest], None
 
 
 def parse(tree: Tree, path: str, kind: ManifestKind) -> Manifest:
-    """Read one manifest; what is wrong with it stands in ``problems``."""
+    """Read one manifest; its faults are in ``problems``."""
     body = tree.read(path) if kind.read is not others.read_nothing else b""
     manifest = Manifest(path, kind.name, kind.ecosystem, decoded(body or b""), weak=kind.weak)
     if body is None:
@@ -267,6 +267,6 @@ def parse(tree: Tree, path: str, kind: ManifestKind) -> Manifest:
         where = f"{path}:{broken.line}" if broken.line else path
         manifest.problems.append(f"{where}: {broken.reason}")
     except (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError):
-        # Whatever stands in one manifest, the other packages of the tree are still told.
+        # Whatever one manifest holds, the other packages of the tree are still detected.
         manifest.problems.append(f"{path}: could not be understood")
     return manifest

@@ -20,7 +20,7 @@ def read_gopkg(manifest: Manifest) -> None:
 
 
 def read_glide(manifest: Manifest) -> None:
-    """Raises: Broken."""
+    """Read a ``glide.yaml``. Raises: Broken."""
     data = manifest.data = read_yaml(manifest.text)
     manifest.name = text_of(data.get("package"))
     for key in ("import", "testImport"):
@@ -44,7 +44,7 @@ def read_godeps(manifest: Manifest) -> None:
 
 
 def read_bower(manifest: Manifest) -> None:
-    """Its packages are mostly those of npm. Raises: Broken."""
+    """Read a ``bower.json``, whose packages are mostly those of npm. Raises: Broken."""
     data = manifest.data = read_json(manifest.text)
     manifest.name, manifest.version = text_of(data.get("name")), text_of(data.get("version"))
     for key, scope in (("dependencies", "prod"), ("devDependencies", "dev")):
@@ -72,7 +72,7 @@ def read_ant(manifest: Manifest) -> None:
 
 
 def read_ivy(manifest: Manifest) -> None:
-    """Raises: Broken."""
+    """Read an ``ivy.xml``. Raises: Broken."""
     module = read_xml(manifest.text)
     info = module.first("info")
     manifest.name = info.attributes.get("module") if info else None
@@ -84,14 +84,14 @@ def read_ivy(manifest: Manifest) -> None:
 
 
 def read_buildout(manifest: Manifest) -> None:
-    """The eggs of ``buildout.cfg``."""
+    """Read the eggs of ``buildout.cfg``."""
     for block in re.finditer(r"(?m)^eggs\s*\+?=((?:.*\n)(?:[ \t]+.*\n?)*)", manifest.text + "\n"):
         for egg in re.finditer(r"(?m)^[ \t]*([A-Za-z][\w.-]*)", block[1]):
             manifest.depend(re.sub(r"[-_.]+", "-", egg[1]).lower(), None, "prod", block.start(1) + egg.start(1))
 
 
 def read_vcxproj(manifest: Manifest) -> None:
-    """Raises: Broken."""
+    """Read a ``*.vcxproj``. Raises: Broken."""
     manifest.name = manifest.path.rpartition("/")[2].rpartition(".")[0]
     for group in read_xml(manifest.text).all("PropertyGroup"):
         if (group.value("ConfigurationType") or "") == "Application":
@@ -101,7 +101,7 @@ def read_vcxproj(manifest: Manifest) -> None:
 
 
 def read_qmake(manifest: Manifest) -> None:
-    """A ``*.pro`` file; of those that only list others, no package is made."""
+    """Read a ``*.pro`` file; one that only lists others makes no package."""
     manifest.name = first(r"(?m)^[ \t]*TARGET\s*=\s*(\S+)", manifest.text)
     template = first(r"(?m)^[ \t]*TEMPLATE\s*=\s*(\w+)", manifest.text) or "app"
     manifest.package = template != "subdirs"

@@ -8,14 +8,14 @@ from services.stacks.manifests.formats import Element, read_xml
 from services.stacks.manifests.model import Manifest, Scope
 
 _SCOPES: dict[str, Scope] = {"test": "test", "provided": "prod", "runtime": "prod", "import": "indirect"}
-#: A name or version beyond this is none: properties made of properties grow without end.
+#: A longer name or version is ignored: properties made of properties grow without limit.
 _LONGEST = 500
 _PROPERTY = re.compile(r"\$\{([\w.-]+)\}")
 _JAVA_PROPERTIES = ("maven.compiler.release", "java.version", "maven.compiler.target", "maven.compiler.source")
 
 
 def read_pom(manifest: Manifest) -> None:
-    """Raises: Broken."""
+    """Read a ``pom.xml``. Raises: Broken."""
     project = read_xml(manifest.text)
     manifest.name = project.value("artifactId")
     manifest.version = project.value("version") or project.value("parent", "version")

@@ -20,7 +20,7 @@ class Dependency:
     version: str | None
     scope: Scope
     manifest: Manifest
-    offset: int | None = None  #: where it stands in the text; None to search for it when somebody asks
+    offset: int | None = None  #: offset in the text; None to search for it on demand
     section: str | None = None  #: the table of the manifest in which to search
     inherited: bool = False  #: another build gives it to this one
 
@@ -33,7 +33,7 @@ class Dependency:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """Somebody says which version of something is to be used."""
+    """A statement of which version of something is to be used."""
 
     runtime: str
     source: str
@@ -57,7 +57,7 @@ class Manifest:
     package: bool = True  #: False when it only gathers others or configures tools
     weak: bool = False  #: it makes a package only where nothing stronger does
     facts: dict[str, str] = field(default_factory=dict)  #: small facts of one ecosystem, by name
-    _starts: list[int] = field(default_factory=list)  #: where each line begins, once somebody asks
+    _starts: list[int] = field(default_factory=list)  #: offsets of the lines, filled on demand
 
     @property
     def folder(self) -> str:
@@ -67,13 +67,13 @@ class Manifest:
         return self.text.count("\n", 0, offset) + 1
 
     def offset_of(self, line: int) -> int:
-        """Where a line begins."""
+        """Return the offset of a line."""
         if not self._starts:
             self._starts = [0, *(match.end() for match in re.finditer("\n", self.text))]
         return self._starts[min(line, len(self._starts)) - 1]
 
     def line_of(self, key: str, after: str | None = None) -> int | None:
-        """The line of a key, searched behind ``after`` when that is found."""
+        """Return the line of a key, searched after ``after`` if that occurs."""
         start = 0
         if after is not None and (start := _quoted(self.text, after, 0)) < 0:
             match = re.search(rf"[\"'\[]?{re.escape(after)}[\"'\]]?\s*[:=\]]", self.text)
@@ -102,13 +102,13 @@ class Manifest:
             self.statements.append(Statement(runtime, source, value[:100], self.path, line))
 
     def state_by(self, match: re.Match[str] | None, runtime: str, source: str) -> None:
-        """What the first group of a match in the text states, if there is one."""
+        """Add the statement in the first group of a match, if there is one."""
         if match is not None:
             self.state(runtime, source, match[1], self.line_at(match.start()))
 
 
 def first(pattern: str, text: str) -> str | None:
-    """The first group where the pattern is first found."""
+    """Return the first group of the pattern's first match."""
     match = re.search(pattern, text)
     return match[1] if match else None
 
@@ -117,7 +117,7 @@ _ASSIGNED = re.compile(r"\s*[:=]")
 
 
 def _quoted(text: str, key: str, start: int) -> int:
-    """Where a key in quotation markers stands as JSON writes it; -1 when nowhere."""
+    """Return the offset of a quoted key as JSON writes it; -1 without one."""
     name = f'"{key}"'
     at = text.find(name, start)
     while at >= 0 and not _ASSIGNED.match(text, at + len(name)):
@@ -131,7 +131,7 @@ _SECRET = re.compile(r"(?i)((?:password|passwd|secret|token|api[_-]?key|credenti
 
 
 def snippet(text: str, line: int | None) -> str | None:
-    """One line of a text, short enough to show, without what looks like a secret."""
+    """Return one line of a text, cut for display, without what looks like a secret."""
     if line is None:
         return None
     start = 0
@@ -148,7 +148,7 @@ def snippet(text: str, line: int | None) -> str | None:
 
 
 def table(value: object) -> Mapping[str, JsonValue]:
-    """The value when it is an object, else an empty one: a manifest may hold anything anywhere."""
+    """Return the value when it is an object, else an empty one: a manifest may hold anything anywhere."""
     return value if isinstance(value, dict) else {}
 
 

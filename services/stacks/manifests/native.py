@@ -31,7 +31,7 @@ def read_meson(manifest: Manifest) -> None:
         manifest.name = match[1]
         manifest.facts["languages"] = match[2]
     else:
-        manifest.package = False  # a subfolder of somebody else's project
+        manifest.package = False  # a subfolder of another project
     if match := re.search(r"\bexecutable\s*\(\s*(?:'([^']+)')?", text):
         manifest.facts["executable"] = match[1] or "yes"
     for match in re.finditer(r"\bdependency\s*\(\s*'([^']+)'", text):
@@ -52,7 +52,7 @@ def read_conan(manifest: Manifest) -> None:
 
 
 def read_vcpkg(manifest: Manifest) -> None:
-    """Raises: Broken."""
+    """Read a ``vcpkg.json``. Raises: Broken."""
     data = manifest.data = read_json(manifest.text)
     wanted = data.get("dependencies")
     for one in wanted if isinstance(wanted, list) else []:
@@ -69,7 +69,7 @@ def read_xcode(manifest: Manifest) -> None:
 
 
 def read_zig(manifest: Manifest) -> None:
-    """A build program: whether it makes one that can be started, and its name where it is written out."""
+    """Read a ``build.zig``: whether it builds an executable, and its name if it is literal."""
     text = blank_comments(manifest.text)
     if match := re.search(r"\baddExecutable\(([^;]{0,400})", text):
         name = re.search(r"\.name\s*=\s*\"([^\"\n]+)\"", match[1])
@@ -91,7 +91,7 @@ _CARGO: tuple[tuple[str, Scope], ...] = (
 
 
 def read_cargo(manifest: Manifest) -> None:
-    """Raises: Broken."""
+    """Read a ``Cargo.toml``. Raises: Broken."""
     data = manifest.data = read_toml(manifest.text)
     package = table(data.get("package") or data.get("project"))
     manifest.name, manifest.version = text_of(package.get("name")), text_of(package.get("version"))
@@ -152,7 +152,7 @@ def read_go_mod(manifest: Manifest) -> None:
 
 
 def blank_replace(text: str) -> str:
-    """Without ``replace`` and ``exclude``: they name modules that may not be used."""
+    """Return the text without ``replace`` and ``exclude``, which name modules that may be unused."""
     blank = re.compile(r"(?ms)^(?:replace|exclude|retract|tool)\b[ \t]*(?:\(.*?^\)|[^\n]*)")
     return blank.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
 

@@ -23,7 +23,7 @@ def read_swift(manifest: Manifest) -> None:
 
 
 def read_pubspec(manifest: Manifest) -> None:
-    """Raises: Broken."""
+    """Read a ``pubspec.yaml``. Raises: Broken."""
     data = manifest.data = read_yaml(manifest.text)
     manifest.name, manifest.version = text_of(data.get("name")), text_of(data.get("version"))
     for runtime, key in (("dart", "sdk"), ("flutter", "flutter")):
@@ -40,7 +40,7 @@ def _shards(manifest: Manifest, wanted: Mapping[str, object], scope: Scope) -> N
 
 
 def read_shard(manifest: Manifest) -> None:
-    """Raises: Broken."""
+    """Read a ``shard.yml``. Raises: Broken."""
     data = manifest.data = read_yaml(manifest.text)
     manifest.name = text_of(data.get("name"))
     if "targets" in data:
@@ -52,7 +52,7 @@ def read_shard(manifest: Manifest) -> None:
 
 
 def read_julia(manifest: Manifest) -> None:
-    """Raises: Broken."""
+    """Read a ``Project.toml`` of Julia. Raises: Broken."""
     data = manifest.data = read_toml(manifest.text)
     manifest.name = text_of(data.get("name"))
     manifest.package = bool({"deps", "uuid", "name", "compat"} & set(data))
@@ -63,7 +63,7 @@ def read_julia(manifest: Manifest) -> None:
 
 
 def read_renv(manifest: Manifest) -> None:
-    """Raises: Broken."""
+    """Read a ``renv.lock``. Raises: Broken."""
     data = manifest.data = read_json(manifest.text)
     if value := text_of(dig(data, "R", "Version")):
         manifest.state("r", "renv.lock", value, manifest.line_of("Version", "R"))
@@ -137,7 +137,7 @@ def read_dub(manifest: Manifest) -> None:
 
 
 def read_generic_toml(manifest: Manifest) -> None:
-    """Raises: Broken."""
+    """Read the name in any other TOML manifest. Raises: Broken."""
     data = manifest.data = read_toml(manifest.text)
     manifest.name = text_of(data.get("name")) or text_of(dig(data, "package", "name"))
 
@@ -174,4 +174,4 @@ def read_chart(manifest: Manifest) -> None:
 
 
 def read_nothing(manifest: Manifest) -> None:
-    """Its existence is all that it says."""
+    """Read nothing: the file's existence is the whole information."""

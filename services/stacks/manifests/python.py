@@ -16,12 +16,12 @@ _DEV_GROUPS = re.compile(r"(?i)dev|test|lint|doc|type|check|ci$|style|format|ben
 
 
 def normal(name: str) -> str:
-    """A project name as PEP 503 compares it."""
+    """Return a project name normalized as in PEP 503."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def read_pyproject(manifest: Manifest) -> None:
-    """Raises: Broken."""
+    """Read a ``pyproject.toml``. Raises: Broken."""
     data = manifest.data = read_toml(manifest.text)
     project, tools = table(data.get("project")), table(data.get("tool"))
     poetry = table(tools.get("poetry"))
@@ -133,7 +133,7 @@ def read_requirements(manifest: Manifest) -> None:
 
 
 def read_setup_py(manifest: Manifest) -> None:
-    """By its text, never by running it: the lists behind the usual keywords, and files that it may read them from."""
+    """Read a ``setup.py`` as text, never by running it: the lists of the usual keywords, and files that it reads."""
     text = manifest.text
     for included in dict.fromkeys(match[1] for match in _TEXT_FILES.finditer(text)):
         _include(manifest, "r", included)
@@ -160,7 +160,7 @@ def _one(manifest: Manifest, requirement: str, scope: Scope, at: int) -> None:
 
 
 def read_setup_cfg(manifest: Manifest) -> None:
-    """Raises: Broken."""
+    """Read a ``setup.cfg``. Raises: Broken."""
     parser = configparser.RawConfigParser(strict=False)
     try:
         parser.read_string(manifest.text)
@@ -183,7 +183,7 @@ def read_setup_cfg(manifest: Manifest) -> None:
 
 
 def read_pipfile(manifest: Manifest) -> None:
-    """Raises: Broken."""
+    """Read a ``Pipfile``. Raises: Broken."""
     data = manifest.data = read_toml(manifest.text)
     _named(manifest, table(data.get("packages")), "prod")
     _named(manifest, table(data.get("dev-packages")), "dev")
@@ -193,7 +193,7 @@ def read_pipfile(manifest: Manifest) -> None:
 
 
 def read_conda(manifest: Manifest) -> None:
-    """Raises: Broken."""
+    """Read an ``environment.yml`` of conda. Raises: Broken."""
     data = manifest.data = read_yaml(manifest.text)
     wanted = data.get("dependencies")
     manifest.package = isinstance(wanted, list)
@@ -213,7 +213,7 @@ def read_conda(manifest: Manifest) -> None:
 
 
 def read_pixi(manifest: Manifest) -> None:
-    """Raises: Broken."""
+    """Read a ``pixi.toml``. Raises: Broken."""
     data = manifest.data = read_toml(manifest.text)
     manifest.name = text_of(dig(data, "workspace", "name")) or text_of(dig(data, "project", "name"))
     main = table(data.get("dependencies"))

@@ -50,7 +50,7 @@ def read_gemspec(manifest: Manifest) -> None:
 
 
 def read_composer(manifest: Manifest) -> None:
-    """Raises: Broken."""
+    """Read a ``composer.json``. Raises: Broken."""
     data = manifest.data = read_json(manifest.text)
     manifest.name, manifest.version = text_of(data.get("name")), text_of(data.get("version"))
     for key, scope in (("require", "prod"), ("require-dev", "dev")):

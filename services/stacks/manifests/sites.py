@@ -18,7 +18,7 @@ _OPENFAAS = re.compile(r"(?m)^provider:[ \t]*\n[ \t]+name:\s*(?:openfaas|faas)\b
 
 
 def read_config(manifest: Manifest) -> None:
-    """``config.toml`` and its relatives: Hugo's, Zola's, or somebody else's."""
+    """Read ``config.toml`` and its relatives: Hugo's, Zola's, or another tool's."""
     if _ZOLA.search(manifest.text) and manifest.path.endswith(".toml"):
         manifest.kind, manifest.ecosystem = "zola", "site"
     elif _HUGO.search(manifest.text):
@@ -36,7 +36,7 @@ def read_underscore_config(manifest: Manifest) -> None:
 
 
 def read_sam(manifest: Manifest) -> None:
-    """A template of CloudFormation with serverless functions, and the folders of their code."""
+    """Read a CloudFormation template with serverless functions, and the folders of their code."""
     if "AWS::Serverless" not in manifest.text:
         manifest.kind = ""
     manifest.facts["functions"] = "\n".join(dict.fromkeys(match[1] for match in _CODE_URI.finditer(manifest.text)))
@@ -54,7 +54,7 @@ def read_host(manifest: Manifest) -> None:
 
 
 def read_book(manifest: Manifest) -> None:
-    """``book.json`` of GitBook and ``book.toml`` of mdBook: books say so in their settings."""
+    """Read ``book.json`` of GitBook and ``book.toml`` of mdBook, which books show in their settings."""
     if not re.search(r"(?m)\[book\]|\"(?:plugins|gitbook|structure|root|title|language|links)\"\s*:", manifest.text):
         manifest.kind = ""
 
@@ -69,7 +69,7 @@ def read_unity(manifest: Manifest) -> None:
 
 
 def read_grails(manifest: Manifest) -> None:
-    """``application.properties`` beside ``grails-app``, before Grails was built by Gradle."""
+    """Read ``application.properties`` next to ``grails-app``, from before Grails was built by Gradle."""
     if "app.grails.version" not in manifest.text:
         manifest.kind = ""
     manifest.name = first(r"(?m)^app\.name\s*=\s*(\S+)", manifest.text)

@@ -188,9 +188,9 @@ NESTED = (
 
 
 def read(path: str, text: str) -> list[Statement]:
-    """What a version file says; a broken one says nothing.
+    """Return the statements of a version file.
 
-    Raises: Broken, so that the caller can tell where.
+    Raises: Broken, with the line.
     """
     name = path.rpartition("/")[2]
     reader = (

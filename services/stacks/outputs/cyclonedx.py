@@ -1,6 +1,6 @@
 """CycloneDX 1.6: the frameworks, languages and tools of each service as components, the services as applications.
 
-The databases, brokers and services of others that they use stand under ``services``, each once.
+The databases, brokers and other services that they use are under ``services``, each once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NAMESPACE = uuid.UUID("5d3c1f52-9f7a-5c4b-8f2e-0f4a5be0a1c7")
 
 
 def cyclonedx(result: DetectResult, rules: TechnologyRules, version: str) -> JsonValue:
-    """Without a time stamp: the same tree gives the same document."""
+    """Return the document, without a time stamp: the same tree gives the same document."""
     components: list[JsonValue] = []
     dependencies: list[JsonValue] = []
     for service in result.services:
@@ -69,7 +69,7 @@ def _aggregate(result: DetectResult) -> str:
 
 
 def _locked(url: str, files: list[str]) -> JsonValue:
-    """A package that lock files pin; its package URL is its reference."""
+    """Return a package that lock files pin; its package URL is its reference."""
     _, namespace, name, version = parts(url)
     return {
         "type": "library",
@@ -129,7 +129,7 @@ def _component(candidate: Candidate, service: Service, rules: TechnologyRules) -
 
 
 def _purl(candidate: Candidate, rules: TechnologyRules) -> str | None:
-    """Of a framework that is a package of a registry, by the first name that its rule knows."""
+    """Return the package URL of a framework in a registry, by the first name in its rule."""
     technology = rules.get("framework", candidate.id) if candidate.kind == "framework" else None
     kind = _PURL.get(technology.ecosystem) if technology else None
     names = [one for one in technology.list("packages") if "*" not in one] if technology else []
@@ -155,7 +155,7 @@ def _service(service: Service) -> JsonValue:
 
 
 def _backing(result: DetectResult) -> list[JsonValue]:
-    """What the services use over the network, in the order of their ids."""
+    """Return what the services use over the network, in the order of their ids."""
     users: dict[str, list[tuple[Service, BackingService]]] = {}
     for service in result.services:
         for used in service.backing_services:

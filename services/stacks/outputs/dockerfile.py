@@ -47,7 +47,7 @@ _CACHES: dict[str, tuple[str, ...]] = {
     "go-mod": ("/go/pkg/mod", "/root/.cache/go-build"), "maven": ("/root/.m2",), "gradle": ("/home/gradle/.gradle",),
     "dotnet": ("/root/.nuget/packages",),
 }  # fmt: skip
-#: What the tools have to be told so that another user than the one that builds can run what they installed.
+#: Settings of the tools so that another user than the building one can run what they installed.
 _ENVIRONMENT = {
     "pnpm": ["ENV COREPACK_HOME=/opt/corepack"], "yarn": ["ENV COREPACK_HOME=/opt/corepack"],
     "uv": ["ENV UV_LINK_MODE=copy"],
@@ -61,7 +61,7 @@ _FINAL = {"cargo": "debian:bookworm-slim", "go-mod": "debian:bookworm-slim", "ma
 
 
 def dockerfile(result: DetectResult, rules: TechnologyRules) -> str:
-    """Raises nothing: a service that cannot be built by an image of its own is named in a comment."""
+    """Return the Dockerfile; a service that cannot be built by its own image is named in a comment."""
     running = [service for service in result.services if service.role == "app"] or result.services[:1]
     if not running:
         return "# Nothing to build was found in this source.\n"
@@ -119,7 +119,7 @@ def _stage(service: Service, image: str) -> str:
 
 
 def _final(service: Service, image: str) -> str | None:
-    """The image that runs what another one has built; None where the one that builds runs it too."""
+    """Return the image that runs what another one has built; None where the building image runs it too."""
     system = service.primary.build_system or ""
     if system in _WHOLE and image.startswith(_WHOLE_IMAGES) and not service.build.packages:
         return image if image.endswith("-slim") else f"{image}-slim"
@@ -135,7 +135,7 @@ def _running(service: Service, copied: bool) -> list[str]:
     if copied and command:
         moved = {posixpath.normpath(copy.from_): copy.to for copy in service.runtime.copy_}
         command = [_moved(word, moved) for word in command]
-    # A number, which needs no entry in the image's list of users; it has no home of its own.
+    # A number, which needs no entry in the image's list of users and has no home folder.
     lines += ["ENV HOME=/tmp", "USER 10001:10001"]
     if command:
         lines.append(f"CMD {json.dumps(command)}")
@@ -143,7 +143,7 @@ def _running(service: Service, copied: bool) -> list[str]:
 
 
 def _moved(word: str, moved: Mapping[str, str]) -> str:
-    """Where a file that the command names stands in the image that runs it."""
+    """Return the path, in the image that runs it, of a file that the command names."""
     path = posixpath.normpath(word)
     for source, target in moved.items():
         if path == source:

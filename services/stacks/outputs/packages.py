@@ -16,7 +16,7 @@ def pinned(result: DetectResult) -> dict[str, list[str]]:
 
 
 def packages_of(service: Service, result: DetectResult) -> list[str]:
-    """What the lock files of the nearest folder at or above the service pin, in order."""
+    """Return the pins of the lock files of the nearest folder at or above the service, in order."""
     folders: dict[str, list[LockFile]] = {}
     for lock in result.locks:
         folders.setdefault(parent(lock.file), []).append(lock)

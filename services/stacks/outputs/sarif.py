@@ -26,7 +26,7 @@ class _Rule:
 
 _RULES: dict[FindingRule, _Rule] = {
     "eol": _Rule(
-        "warning", "OutOfSupport", "A version or a technology that nobody maintains any more.",
+        "warning", "OutOfSupport", "A version or a technology that is no longer maintained.",
         "It gets no more security fixes. Move to a release line in support, or to the named successor.",
     ),
     "conflict": _Rule(
@@ -45,7 +45,7 @@ _RULES: dict[FindingRule, _Rule] = {
 
 
 def sarif(result: DetectResult, version: str) -> JsonValue:
-    """One run; the same tree gives the same document."""
+    """Return one run; the same tree gives the same document."""
     names = FINDING_RULES
     return {
         "$schema": _SCHEMA,
@@ -97,6 +97,6 @@ def _result(finding: StackFinding, index: int) -> JsonValue:
 
 
 def _fingerprint(finding: StackFinding) -> str:
-    """The same finding on another line is the same one."""
+    """Return the fingerprint, which is the same for the same finding on another line."""
     text = "\0".join((finding.rule, finding.service or "", finding.file or "", finding.message))
     return hashlib.sha256(text.encode()).hexdigest()[:32]

@@ -1,4 +1,4 @@
-"""The files that claims rest on, kept beside the result, so that each claim can be read where it was found."""
+"""The files that claims rest on, stored with the result, so that each claim can be verified."""
 
 from __future__ import annotations
 

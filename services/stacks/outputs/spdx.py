@@ -1,6 +1,6 @@
 """SPDX 2.3 as JSON: services and the packages that their lock files pin, with package URLs.
 
-The form: https://spdx.github.io/spdx-spec/v2.3/. Licences are not looked up: ``NOASSERTION``, as the form asks for.
+Format: https://spdx.github.io/spdx-spec/v2.3/. Licences are not looked up: ``NOASSERTION``, as the format requires.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from services.stacks.locks.purl import parts
 from services.stacks.outputs.packages import packages_of, pinned
 from shared.contracts.detect import DetectResult
 
-#: The form wants a time of creation; the same tree gives the same document, so that it is none of today's.
+#: The format requires a time of creation; a fixed one, because the same tree gives the same document.
 _CREATED = "1970-01-01T00:00:00Z"
 _UNKNOWN: dict[str, JsonValue] = {
     "downloadLocation": "NOASSERTION", "filesAnalyzed": False, "licenseConcluded": "NOASSERTION",
@@ -23,7 +23,7 @@ _UNKNOWN: dict[str, JsonValue] = {
 
 
 def spdx(result: DetectResult, version: str) -> JsonValue:
-    """Without a time stamp of its own: ``created`` is the beginning of 1970."""
+    """Return the document with a fixed time: ``created`` is the beginning of 1970."""
     digest = hashlib.sha256(result.model_dump_json(by_alias=True, exclude={"stats"}).encode()).hexdigest()
     packages: list[JsonValue] = []
     relations: list[JsonValue] = []

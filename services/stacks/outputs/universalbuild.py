@@ -1,4 +1,4 @@
-"""UniversalBuild 1.0: a list with one record per service; names and places of the form, our additions beside them."""
+"""UniversalBuild 1.0: a list with one record per service; the format's members, with our additions next to them."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _first(service: Service) -> Candidate | None:
 
 
 def _reasoning(service: Service) -> str:
-    """One sentence per primary technology, with the file that proves it."""
+    """Return one sentence per primary technology, with the file that proves it."""
     said = []
     for kind in ("language", "build_system", "framework", "runtime"):
         id = getattr(service.primary, kind)

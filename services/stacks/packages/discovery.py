@@ -16,9 +16,9 @@ _COMPILED = frozenset(
     ("C", "C++", "Assembly", "Unix Assembly", "Fortran", "Cuda", "Objective-C", "Pascal", "COBOL", "Ada")
 )
 _TOPMOST_ONLY = frozenset(("CMakeLists.txt", "meson.build", "Makefile", "configure.ac", "BUILD"))
-#: A result with more services than this is nothing that anybody reads, and nothing that a worker can hold.
+#: Maximum number of services in a result, which a worker must hold in memory.
 MOST_PACKAGES = 20_000
-#: Files that say how the code beside them is run.
+#: Files that define how the code in their folder is run.
 _DEPLOYS = frozenset(
     ("Dockerfile", "Containerfile", "Procfile", "fly.toml", "railway.json", "railway.toml", "railpack.json",
      "heroku.yml",
@@ -32,7 +32,7 @@ _SHELLS = ("android", "ios", "macos", "linux", "windows", "web")
 
 
 def find_packages(scan: Scan, most: int = MOST_PACKAGES) -> dict[str, Package]:
-    """By path; of more than ``most``, those nearest to the root."""
+    """Return the packages by path; of more than ``most``, those nearest to the root."""
     packages: dict[str, Package] = {}
     add_listed_projects(scan)
     drop_foreign_projects(scan)
@@ -44,7 +44,7 @@ def find_packages(scan: Scan, most: int = MOST_PACKAGES) -> dict[str, Package]:
     add_imported(scan, packages)
     if len(packages) > most:
         scan.warnings.append(
-            f"the source holds {len(packages):,} packages: only the {most:,} nearest to its root are told"
+            f"the source holds {len(packages):,} packages: only the {most:,} nearest to its root are reported"
         )
         nearest = sorted(packages, key=lambda path: (path.count("/"), path))[:most]
         packages = {path: packages[path] for path in sorted(nearest)}
@@ -68,7 +68,7 @@ def find_packages(scan: Scan, most: int = MOST_PACKAGES) -> dict[str, Package]:
 
 
 def _add_deployed_code(scan: Scan, packages: dict[str, Package]) -> None:
-    """Folders without a manifest whose code a platform or a container is told to run; scripts alone are no service."""
+    """Add folders without a manifest whose code a platform or container runs; scripts alone are not a service."""
     for path, folder in scan.folders.items():
         if folder.fixture or folder.aside or _DEPLOYS.isdisjoint(folder.markers):
             continue
@@ -94,7 +94,7 @@ def _makes_package(scan: Scan, folder: ScannedFolder, packages: dict[str, Packag
 
 
 def _nested(manifest: Manifest, above: list[Package]) -> bool:
-    """Whether it only continues a build that an ancestor began."""
+    """Return whether it only continues a build that an ancestor began."""
     if manifest.kind in _TOPMOST_ONLY:
         return any(outer.kind == manifest.kind for package in above for outer in package.manifests)
     return manifest.kind == "bazel" and any(package.manifest("bazel") for package in above)
@@ -125,7 +125,7 @@ def _weak_counts(scan: Scan, manifest: Manifest, folder: ScannedFolder, above: l
 
 
 def _tool_settings_only(folder: ScannedFolder, above: list[Package]) -> bool:
-    """A ``pyproject.toml`` that only configures tools makes a package where Python stands beside it."""
+    """Return whether a ``pyproject.toml`` that only configures tools makes a package, because Python is next to it."""
     return (
         any(manifest.kind == "pyproject.toml" for manifest in folder.manifests)
         and "Python" in folder.sources
@@ -138,7 +138,7 @@ def _languages_below(scan: Scan, path: str) -> set[str]:
 
 
 def _hollow(package: Package, paths: list[str]) -> bool:
-    """A root that holds only ``make`` while the real packages stand below it is no package of its own."""
+    """Return whether a root holds only ``make`` with the real packages below it, and so is not a package."""
     strong = [manifest for manifest in package.manifests if manifest.kind != "Makefile"]
     if strong or package.sources.keys() - {"Shell", "Makefile", "Dockerfile"}:
         return False
@@ -163,7 +163,7 @@ def _pages(folder: ScannedFolder) -> bool:
 
 
 def _site(package: Package) -> bool:
-    """Whether it is a site, whose themes are not programs of their own."""
+    """Return whether it is a site, whose themes are not separate programs."""
     return package.manifest_of("hugo", "site", "jekyll") is not None or any(
         dependency.name in _THEMED for manifest in package.manifests for dependency in manifest.dependencies
     )

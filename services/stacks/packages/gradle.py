@@ -18,7 +18,7 @@ _REGISTERED = re.compile(
 )
 _APPLIED = re.compile(r"""\bapply\s*+\(?\s*+(?:plugin\s*+[:=]\s*+)?["']([\w.-]+)["']""")
 _PACKAGE = re.compile(r"(?m)^package\s+([\w.]+)")
-#: Convention plugins apply others, so many levels deep.
+#: Convention plugins apply others, down to this depth.
 _DEEPEST = 5
 
 
@@ -102,7 +102,7 @@ class GradleBuilds:
 
 
 def _holds_plugins(path: str) -> bool:
-    """Whether a folder belongs to a build that only makes plugins for the others."""
+    """Return whether a folder belongs to a build that only makes plugins for the others."""
     parts = path.lower().split("/")
     return any(
         part == "buildsrc" or part.startswith(("build-", "buildlogic", "gradle-", "convention", "plugins"))

@@ -90,13 +90,15 @@ class Inheritance:
                 self._sbt(manifest)
 
     def _by_itself(self, manifest: Manifest) -> OwnContent:
-        """Asked of a manifest before it inherits: else what is inherited twice would double at every level."""
+        """Return a manifest's content before inheritance: otherwise what is inherited twice would double at every
+        level.
+        """
         if manifest.path not in self._own:
             self._own[manifest.path] = OwnContent(tuple(manifest.dependencies), tuple(manifest.statements))
         return self._own[manifest.path]
 
     def _sbt(self, manifest: Manifest) -> None:
-        """The plugins of a build stand in a build of their own."""
+        """Add the plugins of an sbt build, which are declared in a separate build."""
         path = join(manifest.folder, "project/plugins.sbt")
         if not self.scan.tree.has(path):
             return
@@ -116,7 +118,7 @@ class Inheritance:
                     self._shared(manifest, outer)
 
     def _shared(self, manifest: Manifest, outer: Manifest) -> None:
-        """What a build declares for all the projects below it."""
+        """Add what a build declares for all the projects below it."""
         own = self._by_itself(outer).dependencies
         if not self.budget.take(len(own) + len(outer.facts)):
             return
@@ -163,7 +165,7 @@ class Inheritance:
         return self._requirement_files[path]
 
     def _dotnet(self, package: Package, manifest: Manifest) -> None:
-        """What ``Directory.Build.props`` sets and ``Directory.Packages.props`` pins, from the nearest folder."""
+        """Add what ``Directory.Build.props`` sets and ``Directory.Packages.props`` pins, from the nearest folder."""
         said = {statement.runtime for statement in manifest.statements}
         for name in _CENTRAL:
             folder = next((above for above in ancestors(package.path) if name in self.scan.names(above)), None)

@@ -16,7 +16,7 @@ from services.stacks.tree import HEAD_BYTES, ancestors, join, resolved
 _IMPORT = re.compile(
     rb"""(?:\bfrom\s*|\brequire\(\s*|\bimport\(\s*|\bimport\s+)["']((?:@[\w.-]+/)?[\w.-]+)(?:/[^"'\n]*)?["']"""
 )
-#: So many files of a project are searched for what they import.
+#: Maximum number of a project's files that are searched for imports.
 _MOST_READ = 60
 _CODE = (".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".vue", ".svelte")
 #: A plugin that builds or serves a project is there for this package.
@@ -28,7 +28,7 @@ _PLUGINS = {
 
 
 def add_listed_projects(scan: Scan) -> None:
-    """Older workspaces of Nx list their projects in one file, and those have no manifest of their own."""
+    """Add the projects of older Nx workspaces, which are listed in one file and have no manifests."""
     for path, folder in list(scan.folders.items()):
         if not folder.markers or "nx.json" not in folder.files:
             continue
@@ -53,7 +53,7 @@ def add_listed_projects(scan: Scan) -> None:
 
 
 def drop_foreign_projects(scan: Scan) -> None:
-    """A ``project.json`` outside of an Nx workspace belongs to another tool."""
+    """Drop a ``project.json`` outside of an Nx workspace: it belongs to another tool."""
     for path, folder in scan.folders.items():
         manifests = folder.manifests
         if manifests and any(one.kind == "project.json" for one in manifests) and not _in_nx(scan, path):
@@ -65,7 +65,7 @@ def _in_nx(scan: Scan, path: str) -> bool:
 
 
 def shared_dependencies(scan: Scan, package: Package, manifest: Manifest) -> Iterable[Dependency]:
-    """Those of the root's dependencies that the project's code imports or its plugins are for."""
+    """Return those of the root's dependencies that the project's code imports or its plugins are for."""
     if package.manifest("package.json"):
         return []
     above = islice(ancestors(package.path), 1, None)
@@ -134,7 +134,7 @@ class Catalogs:
             try:
                 data = read_yaml(self.scan.tree.text(join(folder, "pnpm-workspace.yaml")) or "")
             except Broken:
-                data = {}  # the workspace says so
+                data = {}  # the workspace reports it
         catalog = dict(_catalogs(data))
         for manifest in self.scan.manifests_at(folder):
             if manifest.kind == "package.json":

@@ -30,7 +30,7 @@ class Proof(NamedTuple):
     weight: float
 
     def under(self, rule: str, weight: float | None = None) -> Proof:
-        """The same evidence for another rule."""
+        """Return the same evidence for another rule."""
         return Proof(self.file, self.line, rule, self.snippet, self.weight if weight is None else weight)
 
 
@@ -48,7 +48,7 @@ class TechnologyFinding:
     tier: int = 0
     ecosystem: str = ""
     standing: int = 2  #: required (2), optional or inherited (1), for development or tests only (0)
-    by_file: bool = False  #: a file of its own proves it, not only a list of dependencies
+    by_file: bool = False  #: one of its files proves it, not only a list of dependencies
     rank: int = field(init=False)  #: among those of its kind: the tier, as use raises or lowers it
     confidence: float = field(init=False)
 
@@ -139,7 +139,7 @@ class Package:
         return self.by_kind.get(kind, [])
 
     def own_files(self) -> Iterator[tuple[str, str]]:
-        """Every file of the package: its name and its path."""
+        """Yield every file of the package: its name and its path."""
         for folder in self.folders:
             for name in folder.files:
                 yield name, join(folder.path, name)

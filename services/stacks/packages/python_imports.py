@@ -9,7 +9,7 @@ from services.stacks.packages.package import Package
 from services.stacks.scan.model import Scan
 from services.stacks.tree import HEAD_BYTES, ancestors, join
 
-#: The kind of a manifest that stands for the imports of a file.
+#: Kind of a pseudo manifest that holds a file's imports.
 IMPORTS = "imports"
 _MAIN = ("app.py", "main.py", "wsgi.py", "asgi.py", "server.py", "application.py", "run.py")
 _MOST_READ = 200
@@ -21,7 +21,7 @@ _IMPORTED = r"(?m)^(?:from[ \t]+{name}\b|import[ \t]+{name}\b)"
 
 
 def add_imported(scan: Scan, packages: dict[str, Package]) -> None:
-    """One package per folder; none in or below what has a manifest of its own."""
+    """Add one package per folder, except in or below a folder with a manifest."""
     read = 0
     for path, folder in scan.folders.items():
         if "Python" not in folder.sources or folder.test or folder.fixture or folder.aside:

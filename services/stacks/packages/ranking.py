@@ -15,13 +15,13 @@ _ORIGIN = {"user": 3, "rule": 2, "default": 1, "llm": 0}
 
 
 def primary_language(package: Package) -> TechnologyFinding | None:
-    """By the caller's word, then the weight of manifest, frameworks and sources together."""
+    """Return the primary language: the caller's choice, else by the weight of manifest, frameworks and sources."""
     languages = ordered(package, "language")
     return languages[0] if languages else None
 
 
 def _languages(package: Package) -> list[TechnologyFinding]:
-    """The primary language first, the others by how sure they are."""
+    """Return the primary language first, the others by their confidence."""
     findings = package.findings_of("language")
     if len(findings) < 2:
         return findings
@@ -75,13 +75,13 @@ _LINGUIST = {
 
 @cache
 def _written_as(linguist: str) -> tuple[str, ...]:
-    """The ids of a language by linguist's name."""
+    """Return the ids of a language by linguist's name."""
     named = tuple(id for id, names in _LINGUIST.items() if linguist in names)
     return named if linguist.lower() in _LINGUIST else (*named, linguist.lower())
 
 
 def ordered(package: Package, kind: TechnologyKind) -> list[TechnologyFinding]:
-    """Every finding of one kind, the primary one first."""
+    """Return every finding of one kind, the primary one first."""
     known = package.ranked.get(kind)
     if known is None:
         known = package.ranked[kind] = _languages(package) if kind == "language" else _others(package, kind)
@@ -131,7 +131,7 @@ def _late(finding: TechnologyFinding) -> int:
 
 
 def _only_documents(package: Package, tool: TechnologyFinding) -> bool:
-    """What a Python project documents itself with, and does not require, is not what it is made of."""
+    """Return whether a Python project only documents itself with the tool, without requiring it."""
     required = any(proof.line is not None and proof.weight >= 0.8 for proof in tool.proofs)
     return not required and any(
         manifest.kind in {"pyproject.toml", "setup.py", "setup.cfg"} for manifest in package.manifests
@@ -139,7 +139,7 @@ def _only_documents(package: Package, tool: TechnologyFinding) -> bool:
 
 
 def primary_of(package: Package, kind: TechnologyKind) -> TechnologyFinding | None:
-    """The one that counts; a framework that is only tested with, or belongs to another language, is none."""
+    """Return the primary finding; a framework that is only tested with, or is of another language, does not count."""
     try:
         return package.primary[kind]
     except KeyError:
@@ -166,7 +166,7 @@ def _primary(package: Package, kind: TechnologyKind) -> TechnologyFinding | None
 
 
 def is_aggregator(package: Package) -> bool:
-    """A root that only gathers members: no sources of its own beyond settings, nothing to start."""
+    """Return whether a root only gathers members: it has no sources beyond settings, and nothing to start."""
     manifest = package.manifest_of("npm")
     gathers = bool(manifest and workspace_globs(manifest.data)) or any(
         name in package.files for name in ("pnpm-workspace.yaml", "lerna.json", "nx.json", "turbo.json", "go.work")
@@ -185,7 +185,9 @@ def is_aggregator(package: Package) -> bool:
 
 
 def first_of(survey: Survey, roles: dict[str, str], named: set[str], shares: dict[str, int]) -> str | None:
-    """The primary package: the root one, then a deployed one, then apps by their share of the code, then paths."""
+    """Return the primary package: the root one, then a deployed one, then apps by their share of the code, then
+    paths.
+    """
     root = survey.scan.root
 
     def order(path: str) -> tuple[object, ...]:
@@ -201,5 +203,5 @@ def first_of(survey: Survey, roles: dict[str, str], named: set[str], shares: dic
 _ASIDE = frozenset(("docs", "doc", "documentation", "example", "examples", "sample", "samples", "demo", "demos",
 "test", "tests",
                     "e2e", "benchmark", "benchmarks"))  # fmt: skip
-#: Where code stands that is more than settings.
+#: Folders of code that is more than settings.
 _OWN_CODE = re.compile(r"(?:src|app|lib|pages|server|bin)(?:/|$)")

@@ -1,4 +1,4 @@
-"""What the detectors look at: all packages of a source, what lies above them, and the versions that lockfiles pin."""
+"""The detectors' input: all packages of a source, the folders above them, and the versions that lockfiles pin."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Level(NamedTuple):
 
 @dataclass(slots=True)
 class Survey:
-    """All that the detectors look at, and what they have found."""
+    """The detectors' input and their findings."""
 
     scan: Scan
     packages: dict[str, Package]
@@ -47,7 +47,7 @@ class Survey:
         return Proof(manifest.path, line, rule, manifest.snippet(line), weight)
 
     def read(self, path: str, reader: Callable[[str], Json], limit: int = MANIFEST_BYTES) -> Json:
-        """What a file of settings holds; nothing, and a warning, when it is broken."""
+        """Return the content of a settings file; empty, with a warning, when it is broken."""
         try:
             return reader(self.scan.tree.text(path, limit) or "")
         except Broken as broken:
@@ -55,7 +55,7 @@ class Survey:
             return {}
 
     def above(self, path: str) -> tuple[Level, ...]:
-        """The folder and those above it up to the root of the source."""
+        """Return the folder and those above it up to the root of the source."""
         known = self._levels.get(path)
         if known is None:
             outer = self._levels.get(parent(path), ()) if path else ()
@@ -73,7 +73,7 @@ class Survey:
 
 
 def split_off(survey: Survey, path: str) -> None:
-    """A new package at that folder, with the folders below it that belonged to the package around it."""
+    """Add a package at that folder, with the folders below it that belonged to the package around it."""
     outer = next((survey.packages[above] for above in ancestors(path) if above in survey.packages), None)
     here = survey.scan.folders[path]
     new = Package(path, [], here.files, markers=here.markers)
@@ -128,7 +128,7 @@ class Locks:
     _versions: dict[tuple[str, str], str | None] = field(default_factory=dict)
 
     def version(self, folder: str, names: Container[str], dependency: Dependency) -> str | None:
-        """What the lockfiles of one folder, which holds those names, pin the dependency to."""
+        """Return the version to which the lockfiles of one folder, which holds those names, pin the dependency."""
         for lock, pattern in _PATTERNS.get(dependency.ecosystem, ()):
             if lock in names and (version := self._pinned(join(folder, lock), pattern, dependency)):
                 return version

@@ -62,7 +62,7 @@ class ReadOnce:
 
 
 def analyse(survey: Survey, package: Package, rules: TechnologyRules, read: ReadOnce, known: Known) -> Analysed:
-    """The service phase for one package: versions, build, run, role."""
+    """Run the service phase for one package: versions, build, run, role."""
     code, deployed = known.code, known.deployed
     versions, conflicts = trails(survey, package, read.said)
     runtime = run_facts(survey, package, rules, code, deployed)
@@ -153,7 +153,7 @@ _CANDIDATES = TypeAdapter(list[Candidate])
 
 
 def _candidate(finding: TechnologyFinding, versions: list[VersionTrail], rules: TechnologyRules) -> dict[str, object]:
-    """The fields of a ``Candidate``."""
+    """Return the fields of a ``Candidate``."""
     version = finding.version
     if version is None and versions and finding.kind in {"language", "runtime", "package_manager", "build_system"}:
         wanted = _VERSIONED.get(finding.id, finding.id)
@@ -189,7 +189,7 @@ def _build_systems(package: Package) -> list[Contradiction]:
 
 
 def canonical(result: DetectResult) -> bytes:
-    """The same bytes for the same tree and rule set: everything but how long it took."""
+    """Return the result as bytes that are equal for the same tree and rule set: everything but the duration."""
     body = result.model_dump(mode="json", by_alias=True)
     body["stats"].pop("seconds")
     return json.dumps(body, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()

@@ -71,7 +71,7 @@ _PIN = re.compile(r"^\d+(?:\.\d+)*(?:[-+.][\w.+-]*)?$")
 
 
 def clean(runtime: str, value: str) -> str:
-    """The version itself: ``v20.1.0`` is 20.1.0, ``lts/iron`` is 20, ``temurin-21.0.2+13`` is 21.0.2+13."""
+    """Return the plain version: ``v20.1.0`` is 20.1.0, ``lts/iron`` is 20, ``temurin-21.0.2+13`` is 21.0.2+13."""
     value = value.strip().strip("\"'")
     if runtime == "node":
         lower = value.lower()
@@ -105,7 +105,7 @@ def numbers(value: str) -> tuple[int, ...]:
 
 
 def end_of_life(runtime: str, value: str) -> bool | None:
-    """Whether the release line is out of support; None when that is not known."""
+    """Return whether the release line is out of support; None when unknown."""
     first = SUPPORTED_FROM.get(runtime)
     mine = numbers(value)
     if first is None or not mine or not re.match(r"^[\^~=v\s]*\d", value):
@@ -115,7 +115,7 @@ def end_of_life(runtime: str, value: str) -> bool | None:
 
 
 def supported_until(runtime: str, value: str) -> str | None:
-    """The last day of support of the release line, as year-month-day; None when the table does not hold it."""
+    """Return the last day of support of the release line, as year-month-day; None when the table does not hold it."""
     lines, mine = SUPPORTED_UNTIL.get(runtime, {}), numbers(value)
     if not mine or not re.match(r"^[\^~=v\s]*\d", value):
         return None
@@ -123,7 +123,9 @@ def supported_until(runtime: str, value: str) -> str | None:
 
 
 def satisfies(pin: str, wanted: str, runtime: str) -> bool | None:
-    """Whether a pin lies in a range; a short pin does when some version of it does. None when one is not understood."""
+    """Return whether a pin lies in a range; a short pin does when one of its versions does. None when one is not
+    understood.
+    """
     if not is_pin(pin):
         return None
     if runtime == "python" and re.search(r"[<>=!~]=|[<>]|~=", wanted) and "||" not in wanted and "^" not in wanted:
@@ -156,7 +158,7 @@ _Range = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 def _range(text: str, runtime: str) -> _Range | None:
-    """Comparators that all have to hold. None when one is not understood."""
+    """Parse comparators that all have to hold. None when one is not understood."""
     text = _SPACE_BEHIND.sub(r"\1", text.strip().replace(",", " "))
     if text == "latest":
         return _FIRST, _BEYOND
@@ -175,7 +177,7 @@ def _range(text: str, runtime: str) -> _Range | None:
 
 
 def _bounds(operator: str, stated: tuple[int, ...], runtime: str) -> _Range:
-    """What one comparator allows: https://github.com/npm/node-semver#ranges, and where others differ."""
+    """Return what one comparator allows: https://github.com/npm/node-semver#ranges, and where others differ."""
     if operator in {">=", "<"}:
         return (_padded(stated), _BEYOND) if operator == ">=" else (_FIRST, _padded(stated))
     if operator in {">", "<="}:
@@ -195,5 +197,5 @@ def _padded(version: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _next(version: tuple[int, ...]) -> tuple[int, ...]:
-    """The first version that does not begin with these numbers."""
+    """Return the first version that does not begin with these numbers."""
     return _padded((*version[:-1], version[-1] + 1))

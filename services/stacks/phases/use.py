@@ -142,7 +142,7 @@ class _Weighing:
         package.primary.clear()
 
     def _is_base(self, id: str) -> bool:
-        """Whether others are built on it, so that its use is no sign against them."""
+        """Return whether others are built on it, so that its use does not count against them."""
         technology = self.rules.get("framework", id)
         return technology is not None and technology.spec.get("base") is True
 
@@ -291,7 +291,7 @@ class _Weighing:
         sphinx.proofs.append(Proof(join(self.package.path, name), None, technology.rule, None, 0.6))
 
     def _listed(self, finding: TechnologyFinding) -> float:
-        """Combine a list and files of their own, which are independent; lines of one manifest are not."""
+        """Combine a list with separate files, which are independent; lines of one manifest are not."""
         doubt = 1 - max((proof.weight for proof in finding.proofs if proof.line is not None), default=0.0)
         for proof in finding.proofs:
             doubt *= 1 - (proof.weight if proof.line is None else 0)
@@ -312,7 +312,7 @@ class _Weighing:
         return round(min(combined, 0.93), 4)
 
     def _aside(self, finding: TechnologyFinding, level: int) -> bool:
-        """Whether it is only there for the members, or for the tests or the pages of a library."""
+        """Return whether it is only there for the members, or for the tests or the pages of a library."""
         technology = self.rules.get("framework", finding.id)
         if not level and is_aggregator(self.package) and self._has_members():
             return True
@@ -336,7 +336,7 @@ class _Weighing:
         return any(other != path and within(other, path) for other in self.survey.packages)
 
     def _for_tests(self, technology: Technology) -> bool:
-        """Whether the settings of a bundler are those of its test runner."""
+        """Return whether the settings of a bundler are those of its test runner."""
         if self._named(technology).search(self._scripts()):
             return False
         names = [name for name in self.package.files if name.startswith(f"{technology.id}.config.")]
@@ -344,7 +344,7 @@ class _Weighing:
         return bool(texts) and all("vitest/config" in text for text in texts) and "index.html" not in self.package.files
 
     def _ambiguous(self, rivals: list[TechnologyFinding], levels: Mapping[str, int]) -> None:
-        """Two programs in one: neither is sure, unless one is built on the other."""
+        """Lower the confidence of two programs in one package, unless one is built on the other."""
         language = primary_language(self.package)
         mine = ecosystems_of(language.id) if language else frozenset()
         family = [one for one in rivals if not mine or not one.ecosystem or one.ecosystem in mine]
@@ -369,7 +369,7 @@ _PATTERNS: dict[str, re.Pattern[str]] = {}
 
 
 def _published(manifest: Manifest | None) -> bool:
-    """Whether a package.json is written for others to depend on."""
+    """Return whether a package.json is written for others to depend on."""
     data = manifest.data if manifest else {}
     return any(key in data for key in ("exports", "module", "types", "typings", "bin")) or (
         "main" in data and "start" not in table(data.get("scripts"))

@@ -1,4 +1,4 @@
-"""Which statement about a version takes precedence: environment, then pins beside the code, then manifests."""
+"""Precedence of statements about a version: environment, then pins in the code's folder, then manifests."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _RANK = {
 _FILES = (3, 0)
 _MANIFESTS = (5, 0)
 _PLAIN_RANK = {name: rank for rank, name in enumerate((".nvmrc", ".node-version", ".python-version", "global.json"))}
-#: What states the oldest version that will do: a newer pin is no contradiction.
+#: States the oldest acceptable version: a newer pin does not contradict it.
 _AT_LEAST = frozenset(
     ("go.mod", "rust-version", "swift-tools-version", "sourceCompatibility", "options.release", "java.version",
      "maven.compiler.release", "maven.compiler.target", "maven.compiler.source", "TargetFramework", "TargetFrameworks")
@@ -37,7 +37,7 @@ FileStatements = dict[str, list[Statement]]
 
 
 def trails(survey: Survey, package: Package, read: FileStatements) -> tuple[list[VersionTrail], list[Contradiction]]:
-    """The versions that count; ``read`` keeps what version files said to other packages."""
+    """Return the versions that count; ``read`` caches what version files state for other packages."""
     stated = list(_statements(survey, package, read))
     if not stated:
         return [], []
@@ -130,7 +130,7 @@ _OWN_ONLY = frozenset((".env", "Dockerfile", "Gemfile.lock"))
 
 
 def _handed_down(manifest: Manifest, ecosystems: set[str]) -> list[Statement]:
-    """What a workspace root says for its members."""
+    """Return a workspace root's statements for its members."""
     if manifest.ecosystem == "npm" and "npm" in ecosystems:
         return manifest.statements
     if manifest.kind == "Cargo.toml" and "cargo" in ecosystems:
@@ -143,7 +143,7 @@ def _handed_down(manifest: Manifest, ecosystems: set[str]) -> list[Statement]:
 
 
 def _read(survey: Survey, package: Package, path: str, read: FileStatements) -> list[Statement]:
-    """What a version file says; when it is broken, the first package that it concerns gets a warning."""
+    """Return a version file's statements; when it is broken, the first package that it concerns gets a warning."""
     if path not in read:
         text = survey.scan.tree.text(path, 1 << 20)
         try:
@@ -155,7 +155,7 @@ def _read(survey: Survey, package: Package, path: str, read: FileStatements) -> 
 
 
 def _conflict(runtime: str, value: str, winner: Statement, others: list[Statement]) -> Iterable[Contradiction]:
-    """A pin that another statement rules out."""
+    """Yield a pin that another statement rules out."""
     against = []
     for statement in others:
         theirs = clean(runtime, statement.value)

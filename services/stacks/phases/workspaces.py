@@ -68,7 +68,7 @@ def find_workspace(survey: Survey) -> Workspace | None:
 
 
 def _declared(survey: Survey, folder: str, covered: bool, budgets: _Budgets) -> Iterable[DeclaredWorkspace]:
-    """What a folder declares; ``covered``: it is a module whose own modules are counted with those of its parent."""
+    """Yield a folder's declarations; ``covered``: it is a module whose own modules are counted with its parent's."""
     names = survey.scan.folders[folder].files
     manifests = {manifest.kind: manifest for manifest in survey.scan.folders[folder].manifests}
     node = manifests.get("package.json") or manifests.get("package.json5") or manifests.get("package.yaml")

@@ -49,7 +49,7 @@ class BackingRules:
     def driver(self, ecosystem: str, name: str) -> BackingRule | None:
         known = self.drivers.get((ecosystem, name))
         if known is None and ecosystem in self.families:
-            # by what stands before the star: a group of Maven, a scope of npm, or the beginning of a name
+            # by the part before the star: a group of Maven, a scope of npm, or the beginning of a name
             for at in (name.find(":") + 1, name.find("/") + 1):
                 if at and (known := self.families[ecosystem].get(name[:at])):
                     return known
@@ -79,7 +79,7 @@ class BackingRules:
         return self.names[rule.id]
 
     def image(self, image: str) -> BackingRule | None:
-        """By the name of a container image, with or without its registry and its tag."""
+        """Return the rule of a container image, with or without its registry and its tag."""
         name = image.partition("@")[0]
         name = name.rpartition(":")[0] if ":" in name.rpartition("/")[2] else name
         return self.images.get(name.removeprefix("docker.io/").removeprefix("library/"))

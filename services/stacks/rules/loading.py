@@ -14,17 +14,17 @@ from services.stacks.manifests.model import table, text_of, texts
 from services.stacks.rules.technologies import TIERS, Technology, TechnologyRules, ecosystem_of
 from shared.contracts.detect import TechnologyKind
 
-#: The files beside those of the frameworks (``frameworks_*.yaml``), and the kind of what they list.
+#: The files other than those of the frameworks (``frameworks_*.yaml``), and the kind of their entries.
 _KINDS: dict[str, TechnologyKind] = {
     "languages": "language", "build_systems": "build_system", "orchestrators": "orchestrator", "runtimes": "runtime",
 }  # fmt: skip
-#: Package managers that are no build system of their own, where the id is not the name.
+#: Package managers that are not a build system too, where the id is not the name.
 _MANAGER_NAMES = {"nuget": "NuGet", "cran": "CRAN", "quicklisp": "Quicklisp"}
 
 
 @cache
 def load_rules() -> TechnologyRules:
-    """Every ``*.yaml`` of this folder; the version is a digest of them all."""
+    """Load every ``*.yaml`` of this folder; the version is a digest of them all."""
     bodies = {
         file.name.removesuffix(".yaml"): file.read_bytes()
         for file in sorted(files(__package__).iterdir(), key=lambda file: file.name)
@@ -40,7 +40,7 @@ def load_rules() -> TechnologyRules:
 
 
 def _listed(name: str, content: Mapping[str, object]) -> Iterator[Technology]:
-    """The technologies of one file; one of frameworks may hold further ecosystems under ``more``."""
+    """Yield the technologies of one file; one of frameworks may hold further ecosystems under ``more``."""
     if name in _KINDS:
         for id, spec in content.items():
             yield _technology(_KINDS[name], id, table(spec), "")
@@ -53,7 +53,7 @@ def _listed(name: str, content: Mapping[str, object]) -> Iterator[Technology]:
 
 
 def _managers(technologies: Mapping[tuple[TechnologyKind, str], Technology]) -> list[Technology]:
-    """The package managers that the build systems name."""
+    """Return the package managers that the build systems name."""
     managers = []
     for system in technologies.values():
         if system.kind == "build_system" and (id := system.text("manager")):

@@ -11,7 +11,7 @@ from functools import cache
 from services.stacks.manifests.model import Json, text_of
 from shared.contracts.detect import TechnologyKind
 
-#: What outranks what within one package: a meta framework stands over what lies beneath it.
+#: Ranks within one package: a meta framework is above the ones that it is built on.
 TIERS = {
     "platform": 90, "meta": 80, "app": 75, "server-plus": 70, "server": 65, "native-ui": 60, "server-under": 45,
     "ui-app": 40, "ui": 35, "ui-base": 30, "function": 25, "function-tool": 22, "bundler": 20, "tool": 10, "docs": 5,
@@ -104,7 +104,7 @@ class TechnologyRules:
         return self.technologies.get((kind, id))
 
     def canonical(self, kind: TechnologyKind, name: str) -> tuple[str, str, bool]:
-        """The id, the display name and whether it is custom, for a name in any spelling."""
+        """Return the id, the display name and whether it is custom, for a name in any spelling."""
         slug = re.sub(r"\s+", "-", name.strip().lower())
         for candidate in (slug, _near(slug), slug.replace("-", ""), slug.replace(".", "")):
             id = self.aliases.get((kind, candidate))

@@ -1,4 +1,4 @@
-"""What a file name stands for, if anything: one dictionary look-up per file, learnt once per ending or name."""
+"""The meaning of a file name, if any: one dictionary lookup per file, learned once per ending or name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from services.stacks.linguist.tables import DOMINANT, Tables
 from services.stacks.manifests.kinds import EXACT, ManifestKind, kind_of
 from services.stacks.scan.markers import MARKERS, is_marker
 
-#: So many names, and so many endings, are kept; the others are looked up anew.
+#: How many names, and how many endings, are cached; others are looked up again.
 _MOST_KEPT = 20_000
 #: Endings of manifests that only some names have.
 _BY_NAME = frozenset((".txt", ".in", ".rkt"))
@@ -28,14 +28,14 @@ _NO_SOURCE_NAMES = frozenset(
 class Meaning:
     candidates: Sequence[str]  #: languages, by linguist's names
     counted: bool  #: whether any of them is counted
-    plain: bool  #: whether there is one of them, or no content would be asked for more
+    plain: bool  #: whether there is one of them, or no content would be read for more
     unknown: bool  #: no table knows it
     manifest: ManifestKind | None
     ending: str
     marker: bool  #: it says something about the packages below it
-    telling: bool  #: whether it is a manifest, a marker or unknown: most names are none of these
+    telling: bool  #: whether it is a manifest, a marker or unknown: most names are not
     counts: bool  #: whether it may be code, which is measured
-    likely: str | None  #: the language that it is taken for where its content is not asked
+    likely: str | None  #: the assumed language where its content is not read
     settings: bool  #: whether names with that ending may be settings or declarations, and no source
 
 
@@ -50,7 +50,7 @@ class Names:
             self.by_name[name] = self._meaning(name)
 
     def learn(self, name: str, ending: str) -> Meaning:
-        """The meaning of a name that neither of the dictionaries knows; by its ending wherever that decides."""
+        """Return the meaning of a name that is in neither dictionary; by its ending wherever that decides."""
         meaning = self._meaning(name)
         lower = ending.lower()
         decides = ending and name != ending and lower not in self.tables.long_endings and lower not in _BY_NAME
@@ -78,7 +78,7 @@ class Names:
 
 
 def is_source(name: str) -> bool:
-    """Whether a package is written in code by that name: not declarations, not settings that happen to be code."""
+    """Return whether a name is of code that a package is written in: no declarations, no settings written as code."""
     return not name.endswith(_NO_SOURCE_ENDINGS) and name not in _NO_SOURCE_NAMES
 
 
@@ -100,10 +100,10 @@ _PLAIN_NAMES = re.compile(
 
 
 def is_noise(name: str) -> bool:
-    """Whether a file that no language table knows is no reason to ask a model."""
+    """Return whether a file without a known language gives no reason to call a model."""
     return name.startswith(".") or _NOISE.search(name) is not None
 
 
 def is_plain(name: str) -> bool:
-    """Whether a name stands in projects of every kind: a readme, a licence, a Dockerfile."""
+    """Return whether the name occurs in projects of every kind: a readme, a licence, a Dockerfile."""
     return _PLAIN_NAMES.match(name) is not None

@@ -8,7 +8,7 @@ from services.stacks.manifests.kinds import REQUIREMENT_FOLDERS
 from services.stacks.scan.model import Scan, ScannedFolder
 from services.stacks.tree import NEVER_FIRST_PARTY, Tree, ancestors
 
-#: Folders that belong to a build tool when this stands beside them.
+#: Folders that belong to a build tool when this is next to them.
 _FILLED_BY = {
     "target": ("Cargo.toml", "pom.xml", "build.sbt", "project.clj", "deps.edn"),
     "build": ("build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts", "CMakeLists.txt",
@@ -36,7 +36,7 @@ TELLING = NEVER_FIRST_PARTY | _FILLED_BY.keys() | _FIXTURE_NAMES | _TEST_NAMES |
 
 
 def filled_by_a_tool(tree: Tree, path: str, outer: str) -> bool:
-    """Whether a tool fills the folder, so that nothing in it is first-party."""
+    """Return whether a tool fills the folder, so that nothing in it is first-party."""
     name = path[len(outer) + 1 :] if outer else path
     if name in NEVER_FIRST_PARTY:
         return True
@@ -47,7 +47,7 @@ def filled_by_a_tool(tree: Tree, path: str, outer: str) -> bool:
     return beside is not None and any(filler in beside.files for filler in fillers)
 
 
-#: Manifests that speak for a folder above the one they stand in, by its last name: how many levels up.
+#: Manifests that describe a folder above their own, by their folder's name: how many levels up.
 _SPEAKS_FOR = {
     ("Godeps", "Godeps.json"): 1, ("vendor", "vendor.json"): 1, ("ProjectSettings", "ProjectVersion.txt"): 1,
     ("_default", "hugo"): 2, **{(name, "requirements.txt"): 1 for name in REQUIREMENT_FOLDERS},
@@ -66,7 +66,7 @@ def hoist(scan: Scan, folder: ScannedFolder) -> None:
 
 
 def place(folder: ScannedFolder, name: str) -> None:
-    """Whether a folder lies among test fixtures or the code of others; what is above it was asked before."""
+    """Mark a folder of test fixtures or of foreign code; the folders above are marked earlier."""
     if name in _FIXTURE_NAMES or (folder.test and name in {"fixture", "fixtures"}):
         folder.fixture = True
     elif name in _TEST_NAMES:

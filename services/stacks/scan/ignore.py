@@ -26,23 +26,23 @@ _LINES_AT_ONCE = 100
 
 
 class IgnoreFile:
-    """One ``.gitignore``: matchers that say of many names at once which are worth a look, and the patterns."""
+    """One ``.gitignore``: matchers that select, of many names at once, those worth checking, and the patterns."""
 
     def __init__(self, text: str) -> None:
         self.lines = [line for line in text.splitlines()[:_MOST_LINES] if _may_compile(line)]
         positive = [line for line in self.lines if line.strip() and line[0] not in "#!"]
         parts = [_Ends.of(line) for line in positive]
         self.everything = any(part.everything for part in parts)  #: a pattern that fits every name everywhere
-        self.own_folder = any(part.own_folder for part in parts)  #: one that fits every name beside the file
+        self.own_folder = any(part.own_folder for part in parts)  #: one that matches every name in the file's folder
         self._names = _matcher(part.name for part in parts if part.name)
         self._folders = _matcher(f"(?:[^\n]*/)?{part.folder}(?:/[^\n]*)?" for part in parts if part.folder)
 
     def names(self, names: Collection[str]) -> set[str]:
-        """Those of the names that the last part of a pattern fits."""
+        """Return the names that the last part of a pattern matches."""
         return _matched(self._names, names)
 
     def folders(self, paths: Collection[str]) -> set[str]:
-        """Those of the paths of folders, below the file's own, in which a pattern may fit every name."""
+        """Return the paths of folders, below the file's own, in which a pattern may match every name."""
         return _matched(self._folders, paths)
 
     @cached_property
@@ -56,7 +56,7 @@ class IgnoreFile:
 
 @dataclass(frozen=True)
 class _Ends:
-    """What a pattern asks of a name or, where it fits every name, of the folders above: as regular expressions."""
+    """A pattern's condition on a name or, where it matches every name, on the folders above: as regular expressions."""
 
     name: str = ""
     folder: str = ""
@@ -75,7 +75,7 @@ class _Ends:
 
 
 def _loosely(part: str) -> str:
-    """A part of a pattern that fits at least what git lets it fit: what it fits is looked at again."""
+    """Return a part of a pattern that matches at least what git's does: matches are checked again."""
     if "\\" in part or "[:" in part:
         return "[^\\n/]*"
     fits = {"*": "[^\\n/]*", "?": "[^\\n/]"}
@@ -88,7 +88,7 @@ _PIECE = re.compile(r"\[[!^]?.[^\]]*\]|.", re.S)
 
 
 def _matcher(patterns: Iterable[str]) -> Any:  # noqa: ANN401 - re2 has no types
-    """Finds every line that one of them fits; None without any. What re2 cannot hold at once is every line."""
+    """Return a matcher of lines that match a pattern; None without any. If re2 cannot hold them, every line matches."""
     either = "|".join(sorted(set(patterns)))
     if not either:
         return None
@@ -101,7 +101,7 @@ def _matcher(patterns: Iterable[str]) -> Any:  # noqa: ANN401 - re2 has no types
 
 
 def _matched(matcher: Any, names: Collection[str]) -> set[str]:  # noqa: ANN401
-    """Those of the names that are lines which the matcher finds; a name of several lines is worth a look anyway."""
+    """Return the names that the matcher finds as lines; a name with line breaks is always checked."""
     if matcher is None:
         return set()
     return {match[0] for match in matcher.finditer("\n".join(names))}.union(name for name in names if "\n" in name)
@@ -125,13 +125,13 @@ class _Active:
     everything: bool = False
 
     def left_out(self, outer: str, name: str) -> bool:
-        """Whether a folder is: it stands in ``outer``."""
+        """Return whether a folder in ``outer`` is left out."""
         return (self.everything or name in self.names or outer in self.folders) and self.ignores(
             join(outer, name) + "/"
         )
 
     def ignores(self, path: str) -> bool:
-        """Whether the first specification that says anything about the path leaves it out."""
+        """Return whether the first specification that matches the path leaves it out."""
         for placed in self.placed:
             for spec in placed.file.specs:
                 include = spec.check_file(path[placed.base :]).include
@@ -141,7 +141,7 @@ class _Active:
 
 
 def ignored(tree: Tree) -> tuple[set[str], set[str]]:
-    """The folders and the files that the tree's own ignore files leave out."""
+    """Return the folders and the files that the tree's own ignore files leave out."""
     folders: set[str] = set()
     files: set[str] = set()
     active: dict[str, _Active] = {}
@@ -181,7 +181,7 @@ def _opened(tree: Tree, folder: str, paths: list[str], above: _Active) -> _Activ
 
 
 def _below(paths: list[str], prefix: str) -> Iterator[str]:
-    """Those of the sorted paths that begin with the prefix."""
+    """Yield the sorted paths that begin with the prefix."""
     for at in range(bisect_left(paths, prefix), len(paths)):
         if not paths[at].startswith(prefix):
             return
@@ -190,7 +190,7 @@ def _below(paths: list[str], prefix: str) -> Iterator[str]:
 
 @lru_cache(maxsize=256)
 def _read(text: str) -> IgnoreFile:
-    """The same text stands in many commits, and in many repositories."""
+    """Parse and cache the file: the same text occurs in many commits, and in many repositories."""
     return IgnoreFile(text)
 
 
@@ -199,7 +199,7 @@ def _may_compile(line: str) -> bool:
 
 
 def _specs(lines: list[str]) -> list[GitIgnoreSpec]:
-    """One set, matched in linear time; what cannot be compiled is halved until the line at fault is left out."""
+    """Compile one set, matched in linear time; on failure it is halved until the invalid line is left out."""
     try:
         return [GitIgnoreSpec.from_lines(lines, backend="re2")]
     except (ValueError, re.error, re2.error):

@@ -1,4 +1,4 @@
-"""Files that say something about the packages at or below them, and are no manifests: most folders hold none."""
+"""Files other than manifests that describe the packages at or below them: most folders hold none."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PYTHON_LOCKFILES = {
     "conda-lock.yml": "conda",
 }
 COMPOSE = ("docker-compose.yml", "docker-compose.yaml", "compose.yml", "compose.yaml")
-#: Each describes one program that a platform runs: the package beside it is no library.
+#: Each describes one program that a platform runs: the package in its folder is not a library.
 SERVERLESS = frozenset(
     ("serverless.yml", "serverless.yaml", "serverless.ts", "wrangler.toml", "wrangler.json", "wrangler.jsonc")
 )
@@ -33,7 +33,7 @@ PLATFORM_FILES = (
     "app.json",
     "docker-bake.hcl", "docker-bake.json", "docker-bake.override.hcl", ".gitlab-ci.yml",
 )  # fmt: skip
-#: Tools that serve, and keep the port in settings of their own.
+#: Tools that serve, and keep the port in their own settings.
 SERVER_SETTINGS = frozenset(
     ["Rocket.toml"]
     + [
@@ -57,7 +57,7 @@ MARKERS = frozenset(
 _OPENINGS = ("Dockerfile.", "Containerfile.", ".env.")
 _ENDINGS = (".Dockerfile", ".dockerfile", ".service")
 _DOCKERFILES = frozenset(("Dockerfile", "dockerfile", "Containerfile"))
-#: Files that carry the name of a Dockerfile and are none.
+#: Files named like a Dockerfile that are not Dockerfiles.
 _BESIDE_DOCKERFILES = (".dockerignore", ".md", ".j2", ".tmpl", ".template", ".erb", ".sh", ".py")
 
 

@@ -48,7 +48,7 @@ class Scan:
     _paths: list[str] = field(default_factory=list)  #: of ``folders``, in order
 
     def below(self, folder: str) -> Iterator[ScannedFolder]:
-        """Every folder under that one, in the order of their paths."""
+        """Yield every folder under that one, in the order of their paths."""
         if len(self._paths) != len(self.folders):
             self._paths = list(self.folders)
         prefix = folder + "/" if folder else ""

@@ -14,13 +14,13 @@ from services.stacks.scan.markers import is_marker
 from services.stacks.scan.model import Scan, ScannedFolder, Sources
 from services.stacks.tree import HEAD_BYTES, UNASKED, Tree, join, within
 
-#: Up to so many code files, the beginning of each is read: for generated code, shared extensions, ports and names.
+#: Up to this many code files, the beginning of each is read: for generated code, shared extensions, ports and names.
 SMALL_TREE = 500
-#: Beyond that, so many files with an extension that several languages share are still read.
+#: In a larger tree, this many files with an extension that several languages share are still read.
 MOST_AMBIGUOUS = 2000
-#: So many manifests of a source are read, in the order of their paths.
+#: Maximum number of a source's manifests that are read, in the order of their paths.
 MOST_MANIFESTS = 50_000
-#: A file that may be code: its name, and what it stands for.
+#: A file that may be code: its name, and the meaning of the name.
 _Entry = tuple[str, Meaning]
 
 
@@ -86,7 +86,9 @@ class Scanner:
         return scan
 
     def _sorted(self, folder: ScannedFolder, every: bool) -> tuple[list[tuple[str, ManifestKind]], list[_Entry]]:
-        """The manifests of a folder, and the files that may be code; ``every``: attributes may make code of any."""
+        """Return the manifests of a folder, and the files that may be code; ``every``: attributes may make any file
+        code.
+        """
         by_name, by_ending, learn = self.names.by_name, self.names.by_ending, self.names.learn
         manifests: list[tuple[str, ManifestKind]] = []
         entries: list[_Entry] = []
@@ -118,7 +120,7 @@ class Scanner:
             scan.manifests += 1
             if scan.manifests <= self.most_manifests:
                 manifest = parse(scan.tree, path, kind)
-                if manifest.kind:  # else its text is no manifest's after all
+                if manifest.kind:  # else its text is not a manifest's after all
                     folder.manifests.append(manifest)
 
     def _languages(
@@ -180,7 +182,7 @@ class Scanner:
     def _read(
         self, reading: _HeadReader, path: str, name: str, size: int, meaning: Meaning, forced: str | None
     ) -> str | None:
-        """The language of a file by its first bytes; None when it is generated, or its language is unknown."""
+        """Return the language of a file by its first bytes; None when it is generated, or its language is unknown."""
         head: bytes | None = None
         if reading.small or (not meaning.plain and reading.done < MOST_AMBIGUOUS and size < HEAD_BYTES * 16):
             reading.done += 1
@@ -207,7 +209,7 @@ class Scanner:
 
 @dataclass(slots=True)
 class _HeadReader:
-    """How many beginnings of files were read: all of a small tree, else only where the name does not tell."""
+    """How many beginnings of files were read: all of a small tree, else only where the name does not decide."""
 
     scan: Scan
     small: bool

@@ -1,4 +1,4 @@
-"""An uploaded archive as a tree: nothing is extracted, and its bytes tell the format, never its name."""
+"""An uploaded archive as a tree: nothing is extracted, and its bytes determine the format, never its name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from shared.errors import SourceTooLarge, SourceUnreadable, UnknownArchiveFormat
 def open_archive(
     stream: BinaryIO, select: Select, limits: SourceLimits, stop: Callable[[], bool] = lambda: False
 ) -> Tree:
-    """Raises: UnknownArchiveFormat, SourceUnreadable, SourceTooLarge, JobCancelled."""
+    """Open an archive. Raises: UnknownArchiveFormat, SourceUnreadable, SourceTooLarge, JobCancelled."""
     collector = Collector(select, limits, stop=stop)
     head = stream.read(512)
     stream.seek(0)
@@ -54,7 +54,7 @@ _UNIX = 3
 
 
 def read_zip(stream: BinaryIO, collector: Collector) -> None:
-    """Raises: SourceUnreadable when it is damaged or encrypted, SourceTooLarge."""
+    """Read a zip file. Raises: SourceUnreadable when it is damaged or encrypted, SourceTooLarge."""
     _count_first(stream, collector)
     try:
         with zipfile.ZipFile(stream) as archive:
@@ -77,7 +77,7 @@ def _entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, collector: Collecto
     if stat.S_IFMT(mode) not in {0, stat.S_IFREG}:
         collector.refuse("a symbolic link" if stat.S_ISLNK(mode) else "a device", name)
         return
-    if not entry.flag_bits & 0x800:  # before UTF-8 was marked, everybody wrote it anyway
+    if not entry.flag_bits & 0x800:  # most tools wrote UTF-8 before it had a flag
         name = name.encode("cp437", "replace").decode("utf-8", "surrogateescape")
     admitted = collector.admit(name, entry.file_size)
     if admitted and admitted[1]:

@@ -15,7 +15,7 @@ Select = Callable[[str], int]
 #: Of one file; no system that the sources come from can hold longer ones.
 _LONGEST_PATH = 4096
 _DEEPEST_PATH = 255
-#: So many of what was refused are remembered by their names.
+#: How many refused names are kept for the warning.
 _MOST_TOLD = 3
 
 
@@ -44,7 +44,7 @@ class KeptFiles:
         return len(self.contents.get(path, b""))
 
     def prefetch(self, paths: Iterable[str]) -> None:
-        """Nothing to do: it was read when it passed by."""
+        """Do nothing: the file was read when it passed by."""
 
 
 @dataclass
@@ -64,13 +64,13 @@ class Collector:
     stop: Callable[[], bool] = lambda: False
 
     def admit(self, raw: str, size: int) -> tuple[str, int] | None:
-        """The clean path of a file and how many bytes of it to keep; None when it is refused.
+        """Return the clean path of a file and how many of its bytes to keep; None when it is refused.
 
         Raises: SourceTooLarge.
         """
         path = self.clean(raw)
         if path is None or path.startswith("__MACOSX/") or path.rpartition("/")[2].startswith("._"):
-            return None  # what macOS adds to archives is nobody's source
+            return None  # what macOS adds to archives is not source
         self.unpacked += max(size, 0)
         if self.unpacked > self.limits.unpacked_bytes:
             raise SourceTooLarge(f"the archive unpacks to more than {self.limits.unpacked_bytes >> 30} GB")
@@ -83,7 +83,7 @@ class Collector:
         return path, wanted
 
     def count(self) -> None:
-        """Raises: SourceTooLarge, JobCancelled."""
+        """Count an entry. Raises: SourceTooLarge, JobCancelled."""
         self.entries += 1
         if self.entries % 1024 == 0 and self.stop():
             raise JobCancelled("the job was cancelled")
@@ -117,7 +117,7 @@ class Collector:
         told.append(raw[:120].encode("utf-8", "backslashreplace").decode() if len(told) < _MOST_TOLD else "")
 
     def tree(self, strip: bool = True) -> Tree:
-        """The tree of what was admitted; an archive's single top folder is stripped."""
+        """Return the tree of what was admitted; an archive's single top folder is stripped."""
         prefix = _single_top_folder(self.sizes) if strip else ""
         cut = len(prefix)
         folders: dict[str, Folder] = {"": Folder("")}
@@ -155,7 +155,7 @@ def _single_top_folder(sizes: Mapping[str, int]) -> str:
 
 
 def _folder(folders: dict[str, Folder], path: str) -> Folder:
-    """The folder at that path, made with those above it."""
+    """Return the folder at that path, created with those above it."""
     new = folders[path] = Folder(path)
     inner = new
     while inner.path:

@@ -27,7 +27,7 @@ def packing(head: bytes) -> str | None:
 
 
 def plain_blocks(stream: BinaryIO, how: str | None, limits: SourceLimits) -> Iterator[bytes]:
-    """Raises: SourceUnreadable (broken or cut), SourceTooLarge (a bomb)."""
+    """Yield the unpacked blocks. Raises: SourceUnreadable (broken or cut), SourceTooLarge (a bomb)."""
     if how is None:
         while block := stream.read(BLOCK):
             yield block

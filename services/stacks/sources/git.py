@@ -18,12 +18,12 @@ from services.stacks.tree import HEAD_BYTES, Tree
 from shared.addresses import AddressPrivate, AddressUnknown, resolve
 from shared.errors import SourceNotAllowed, SourceUnreadable
 
-#: Small files come with the commit, in one answer; large ones only when somebody wants them.
+#: Small files come with the commit, in one response; large ones only when they are read.
 _FILTER = "--filter=blob:limit=262144"
 _REF = "refs/assay/source"
 #: The blobs of one batch together, as git writes them out; a larger one is not read.
 _BATCH_BYTES = 64 << 20
-#: Of a listing, beside the path itself: mode, kind, id.
+#: Of a listing, in addition to the path itself: mode, kind, id.
 _LISTED_BYTES = 80
 
 
@@ -53,7 +53,7 @@ def open_git(
 
 @dataclass
 class Blobs:
-    """The contents of a repository, each blob once: what is asked for comes in batches, and stays, up to a limit."""
+    """The contents of a repository, each blob once: requests are batched, and results are cached up to a limit."""
 
     git: Git
     ids: dict[str, str]  #: by path
@@ -94,7 +94,7 @@ class Blobs:
         self._read(batch)
 
     def fetch(self, ids: set[str]) -> None:
-        """One request to the server for all of them; what it does not give stays absent."""
+        """Fetch them all with one request to the server; what it does not send stays absent."""
         if not ids:
             return
         with suppress(SourceUnreadable):
@@ -106,7 +106,7 @@ class Blobs:
             self.measure(ids)
 
     def measure(self, ids: set[str]) -> None:
-        """Ask for the sizes of those that are here."""
+        """Read the sizes of the local ones."""
         asked = self.git.feed(sorted(ids - self.absent), "cat-file", "--batch-check=%(objectname) %(objectsize)")
         with asked.open() as lines:
             self._sizes |= {id: int(size) for id, size in (line.split() for line in lines) if size.isdigit()}
@@ -149,7 +149,7 @@ def _tree(git: Git, identity: str, select: Select, limits: SourceLimits) -> Tree
 
 
 def _entries(listing: Path) -> Iterator[bytes]:
-    """What stands between null bytes, a piece of the file at a time."""
+    """Yield the parts between null bytes, reading the file a piece at a time."""
     left = b""
     with listing.open("rb") as stream:
         while block := stream.read(1 << 20):
@@ -158,7 +158,7 @@ def _entries(listing: Path) -> Iterator[bytes]:
 
 
 def checked_address(url: str, private_allowed: bool) -> tuple[str, int, str]:
-    """The host, the port and one checked address of a URL.
+    """Return the host, the port and one checked address of a URL.
 
     Raises: SourceNotAllowed when any of its addresses is private, SourceUnreadable when it has none.
     """

@@ -1,4 +1,4 @@
-"""Git as a process on a repository of its own: no hooks, no submodules, no redirects; bounded."""
+"""Git as a process on a separate repository: no hooks, no submodules, no redirects; bounded."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class GitLimits:
 
 @dataclass
 class Git:
-    """One repository in a folder of its own."""
+    """One repository in a separate folder."""
 
     home: Path
     git_limits: GitLimits
@@ -52,7 +52,7 @@ class Git:
     stop: Callable[[], bool]
 
     def run(self, *arguments: str, stdin: IO[bytes] | None = None, most: int = 1 << 30) -> Path:
-        """The file with what git prints, at most so many bytes.
+        """Run git and return the file with its output, of at most ``most`` bytes.
 
         Raises: SourceUnreadable, SourceTooLarge, JobCancelled.
         """
@@ -90,7 +90,9 @@ class Git:
         }  # fmt: skip
 
     def _wait(self, process: subprocess.Popen[bytes], out: Path, most: int) -> None:
-        """Until it ends; killed with its children when the job is cancelled, or its time or disk space used up."""
+        """Wait for the end; kill it with its children when the job is cancelled, or its time or disk space is used
+        up.
+        """
         checked = 0.0
         while True:
             with suppress(subprocess.TimeoutExpired):
@@ -112,7 +114,7 @@ class Git:
                 raise problem
 
     def _over(self) -> Exception | None:
-        """What ends the fetching, when the job or its time is over."""
+        """Return the error that ends the fetch when the job or its time is over."""
         if self.stop():
             return JobCancelled("the job was cancelled")
         if time.monotonic() > self.deadline:

@@ -10,7 +10,7 @@ from pathlib import Path
 from services.stacks.tree import NEVER_FIRST_PARTY, UNASKED, Folder, Tree, join
 from shared.errors import SourceTooLarge, SourceUnreadable
 
-#: Most files are smaller; a larger buffer would be allocated by the system anew for each of them.
+#: Most files are smaller; a larger buffer would be allocated by the system for each of them.
 _FIRST_READ = 64 << 10
 
 
@@ -40,7 +40,7 @@ class LocalReader:
             return 0
 
     def prefetch(self, paths: Iterable[str]) -> None:
-        """Nothing to do: a file is opened when it is asked for."""
+        """Do nothing: a file is opened when it is read."""
 
 
 def open_folder(root: Path, most_entries: int) -> Tree:
@@ -82,7 +82,7 @@ def open_folder(root: Path, most_entries: int) -> Tree:
 
 
 def _name_strange(folder: Folder, warnings: list[str]) -> None:
-    """Leave out names that are not text: they cannot stand in an answer."""
+    """Leave out names that are not text, because a result cannot hold them."""
     for names in (folder.files, folder.folders):
         strange = [name for name in names if not _all_text([name])]
         for name in strange:

@@ -14,7 +14,7 @@ _SKIPPED = {b"1": "a hard link", b"2": "a symbolic link", b"3": "a device", b"4"
 
 
 class Blocks:
-    """Exactly so many bytes at a time out of blocks of any size."""
+    """Reads exact numbers of bytes from blocks of any size."""
 
     def __init__(self, blocks: Iterator[bytes]) -> None:
         self._blocks = blocks
@@ -22,7 +22,7 @@ class Blocks:
         self._at = 0
 
     def take(self, count: int) -> bytes:
-        """The next ``count`` bytes, fewer at the end of the stream."""
+        """Return the next ``count`` bytes, fewer at the end of the stream."""
         end = self._at + count
         if end <= len(self._block):
             taken = self._block[self._at : end]
@@ -54,7 +54,9 @@ class Blocks:
 
 
 def read_tar(blocks: Iterator[bytes], collector: Collector) -> None:
-    """Raises: SourceUnreadable when a header is damaged or the archive is cut off, SourceTooLarge."""
+    """Read a tar archive. Raises: SourceUnreadable when a header is damaged or the archive is cut off,
+    SourceTooLarge.
+    """
     stream = Blocks(blocks)
     long_name: str | None = None
     pax: dict[str, str] = {}
@@ -109,7 +111,7 @@ def _entry(stream: Blocks, collector: Collector, kind: bytes, name: str, size: i
 def _extension(
     stream: Blocks, kind: bytes, size: int, long_name: str | None, pax: dict[str, str]
 ) -> tuple[str | None, dict[str, str]]:
-    """A header that describes the next entry: GNU's long names and pax records."""
+    """Read a header that describes the next entry: GNU's long names and pax records."""
     if not 0 <= size <= _MOST_HEADER:
         raise SourceUnreadable("the archive holds an oversized header")
     body = stream.take(size)

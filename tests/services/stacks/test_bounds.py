@@ -256,7 +256,7 @@ def test_what_is_left_of_too_many_manifests_is_told() -> None:
 def test_of_too_many_packages_the_nearest_are_told() -> None:
     scan = Scanner(engine().tables).scan(tree_of({f"{path}/go.mod": "module m\n" for path in ("a/b", "a/c", "d", "e")}))
     assert list(find_packages(scan, most=3)) == ["a/b", "d", "e"]
-    assert scan.warnings == ["the source holds 4 packages: only the 3 nearest to its root are told"]
+    assert scan.warnings == ["the source holds 4 packages: only the 3 nearest to its root are reported"]
 
 
 @pytest.mark.parametrize("body", ["[" * 50_000, "a: " + "{" * 50_000, "a: " + "[{" * 20_000])

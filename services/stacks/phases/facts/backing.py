@@ -33,7 +33,7 @@ _ADAPTER = re.compile(
 )
 #: What settings call a database, where it is not the scheme of its URLs.
 _SPELLINGS = {"pg": "postgres", "psql": "postgres", "myxql": "mysql", "tds": "sqlserver", "sqlite3": "sqlite"}
-#: So many proofs of one service are shown.
+#: Maximum number of proofs shown per service.
 _MOST_PROOFS = 10
 
 
@@ -47,7 +47,7 @@ def backing_services(
         *_by_settings(survey, package, code, rules), *_by_variables(code, rules),
     ):  # fmt: skip
         if _is_product(survey, package, rules.own_names(rule)):
-            continue  # a product is no dependency of itself
+            continue  # a product is not a dependency of itself
         mine = proofs.setdefault(rule, {})
         known = mine.get((proof.file, proof.line))
         if known is None or known.weight < proof.weight:
@@ -62,7 +62,7 @@ _SUFFIX = re.compile(r"(?:[-_.](?:server|core|oss|ce|db|cli|main|monorepo|root|w
 
 
 def _is_product(survey: Survey, package: Package, names: Collection[str]) -> bool:
-    """Whether the package, or the source that it belongs to, is the product of those names."""
+    """Return whether the package, or its source, is the product with those names."""
     if _named(package, names):
         return True
     root = survey.packages.get(survey.scan.root)
@@ -110,7 +110,7 @@ def _by_images(images: Iterable[UsedImage], rules: BackingRules) -> Iterator[tup
 def _by_settings(
     survey: Survey, package: Package, code: CodeFacts, rules: BackingRules
 ) -> Iterator[tuple[BackingRule, Proof]]:
-    """The URLs and adapters in settings; their text is not shown, for the passwords in it."""
+    """Yield the URLs and adapters in settings; their text is not shown, because it may hold passwords."""
     tree = survey.scan.tree
     paths = [
         join(folder.path, name)

@@ -113,7 +113,7 @@ _LOCKS = {
 
 
 def _berry(survey: Survey, package: Package) -> bool:
-    """Whether Yarn is newer than 1: by its settings file, its version, or the form of its lockfile."""
+    """Return whether Yarn is newer than 1: by its settings file, its version, or its lockfile's format."""
     yarn = package.findings.get(("package_manager", "yarn"))
     if yarn and yarn.version:
         return not yarn.version.startswith(("0.", "1."))
@@ -145,7 +145,7 @@ def _go(package: Package) -> list[str]:
 
 
 def go_mains(package: Package) -> list[str]:
-    """The folders of ``package main``: the root, then ``cmd/*``."""
+    """Return the folders of ``package main``: the root, then ``cmd/*``."""
     mains = []
     base = len(package.path) + 1 if package.path else 0
     for folder in package.folders:
@@ -163,13 +163,13 @@ def _unlocked(survey: Survey, package: Package, system: str, commands: list[str]
 
 
 def _reachable(survey: Survey, package: Package, *names: str) -> bool:
-    """Whether a file of one of those names stands beside the package or above it."""
+    """Return whether a file with one of those names is in the package's folder or above it."""
     marked = (level.markers for level in survey.above(package.path) if level.markers)
     return any(name in markers for markers in marked for name in names)
 
 
 def _assets(package: Package) -> list[str]:
-    """What a framework compiles for browsers on top of its own build."""
+    """Return the commands that compile a framework's assets for browsers."""
     if ("framework", "rails") in package.findings:
         return ["bundle exec rails assets:precompile"]
     if ("framework", "phoenix") in package.findings:

@@ -19,7 +19,7 @@ ENTRIES = frozenset(
      "asgi", "routes", "router", "api", "web", "run", "__main__", "start", "boot", "bootstrap", "health", "urls", "lib",
      "endpoint", "tasks", "celery")
 )  # fmt: skip
-#: Of a large tree, so many files are read for facts; the nearest to their package first.
+#: How many files of a large tree are read for facts; the nearest to their package first.
 MOST_READ = 256
 _DESTRUCTURED = re.compile(r"\{([\w\s,:='\"]{1,400})\}\s{0,9}=\s{0,9}(?:process|import\.meta)\.env\b")
 _HEALTH_PATH = (
@@ -28,7 +28,7 @@ _HEALTH_PATH = (
 )
 #: A path that is only named, as a list of paths or a client does.
 _HEALTH = re.compile(rf"['\"`](?:(?:GET|HEAD) )?(/{_HEALTH_PATH})/?['\"`]")
-#: What stands before the path in a call that declares a route: the last name, as it is called.
+#: The name before the path in a call that declares a route.
 _CALLED = re.compile(
     r"([@#\[\w.:]*?)(\w+)!?\s*[(:=]?\s*\(?\s*(?:[\"'](?:GET|HEAD)[\"']\s*,\s*)?(?:(?:path|value|url)\s*[:=]\s*)?[\[{]?\s*r?$"
 )
@@ -111,7 +111,7 @@ def _is_entry(name: str) -> bool:
 
 
 def _files(package: Package, small: bool) -> list[_CodeFile]:
-    """All code of a small tree, else the entry files; the nearest to the package first."""
+    """Return all code of a small tree, else the entry files; the nearest to the package first."""
     base = len(package.path) + 1 if package.path else 0
     files = []
     for folder in package.folders:
@@ -139,7 +139,7 @@ def _head(survey: Survey, path: str, budget: ReadBudget) -> bytes | None:
 
 
 def _search(head: bytes, facts: CodeFacts, file: _CodeFile) -> None:
-    """Decode and match only where a word says that it may be worth it."""
+    """Decode and match only where a keyword makes a match possible."""
     reads = any(word in head for word in _VARIABLE_WORDS)
     may_listen = file.entry or file.name.endswith((".ru", ".rb"))
     listens = b"listen" in head or (may_listen and any(word in head for word in _PORT_WORDS))

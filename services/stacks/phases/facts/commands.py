@@ -120,7 +120,7 @@ def _node(package: Package, technology: Technology | None) -> Start:
 
 
 def _nx(package: Package, manifest: Manifest, technology: Technology | None) -> list[str]:
-    """A project of an Nx workspace is built into ``dist`` at the root."""
+    """Return the command of a project in an Nx workspace, which is built into ``dist`` at the root."""
     if manifest.facts["projectType"] == "library" or technology is None or technology.tier not in SERVING:
         return []
     output = manifest.facts.get("output") or f"dist/{package.path}"
@@ -238,7 +238,7 @@ def _python_framework(package: Package, technology: Technology | None, code: Cod
 
 
 def _celery(path: str, text: str) -> str | None:
-    """The module of a Celery application."""
+    """Return the module of a Celery application."""
     if not path.endswith(".py") or not re.search(r"(?m)^\w+\s*=\s*(?:celery\.)?Celery\(", text):
         return None
     return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".").removesuffix(".celery")

@@ -103,7 +103,7 @@ def _existing(tree: Tree, folder: str, names: Iterable[str]) -> list[str]:
 
 
 def _dotenv(path: str, text: str, facts: CodeFacts) -> None:
-    """Names, never values; a port is no secret."""
+    """Read names, never values; a port is not a secret."""
     for line in _DOTENV_LINE.finditer(text):
         name, value = line.groups()
         if name.endswith("_VERSION") and name.isupper():
@@ -126,7 +126,7 @@ def _jvm(path: str, text: str, facts: CodeFacts) -> None:
 
 
 def _jvm_port(path: str, text: str) -> int | None:
-    """The port that a JVM framework's settings name."""
+    """Return the port in a JVM framework's settings."""
     if path.endswith(".properties"):
         line = _PROPERTY_PORT.search(text)
         value: object = line[1] if line else None

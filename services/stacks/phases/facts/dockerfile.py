@@ -89,13 +89,13 @@ class Stage:
     env: dict[str, tuple[str, int]] = field(default_factory=dict)  #: value and line
     health: tuple[str, int, int | None] | None = None  #: path, line and port
     workdir: str = ""
-    copied: list[str] = field(default_factory=list)  #: sources of its own COPY and ADD instructions
+    copied: list[str] = field(default_factory=list)  #: sources of its COPY and ADD instructions
     args: dict[str, str] = field(default_factory=dict)
     own_command: bool = False
 
     @property
     def start(self) -> tuple[list[str], int] | None:
-        """The words that a container starts, and the line that says so."""
+        """Return the arguments that a container starts, and their line."""
         if self.entry and self.entry.words:
             more = self.command.words if self.command and not self.entry.text else []
             line = self.command.line if self.command and more else self.entry.line
@@ -315,7 +315,7 @@ def argv(body: str, line: int) -> Argv:
 
 
 def command_of(text: str) -> list[str]:
-    """A shell command as an argument list; through ``sh -c`` when only a shell understands it."""
+    """Return a shell command as an argument list; through ``sh -c`` when only a shell understands it."""
     text = text.strip()
     if not text:
         return []

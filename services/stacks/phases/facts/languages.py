@@ -1,6 +1,6 @@
-"""What code says about ports and variables, language by language: one row each, with regular expressions as data.
+"""Ports and variables in code, language by language: one row each, with regular expressions as data.
 
-In the expressions ``<name>`` stands for the name of a variable, and ``<port>`` for the number of a port.
+In the expressions ``<name>`` is the placeholder for a variable's name, and ``<port>`` for a port's number.
 """
 
 from __future__ import annotations
@@ -94,13 +94,13 @@ _BY_ENDING = {ending: language for language in LANGUAGES.values() for ending in 
 
 @cache
 def variable_pattern(ending: str) -> re.Pattern[str]:
-    """Matches wherever code of that ending reads a variable; the one group that is set is its name."""
+    """Return a pattern of code with that ending that reads a variable; the one group that is set is its name."""
     expressions = (*_BY_ENDING[ending].variables, *_COMMON.variables)
     return re.compile("|".join(expressions).replace("<name>", "([A-Z][A-Z0-9_]+)"))
 
 
 @cache
 def port_pattern(ending: str) -> re.Pattern[str]:
-    """Matches wherever code of that ending names the port it listens on; the one group that is set is its number."""
+    """Return a pattern of code with that ending that names its port; the one group that is set is its number."""
     expressions = (*_COMMON.ports, *_BY_ENDING[ending].ports)
     return re.compile("|".join(expressions).replace("<port>", r"(\d{2,5})\b"))

@@ -122,6 +122,6 @@ class Members:
 
 
 def _runs_inside(text: str, place: str, folder: str) -> bool:
-    """Whether a command changes into a package or runs it by name, instead of only using a file of it."""
+    """Return whether a command changes into a package or runs it by name, instead of only using one of its files."""
     below = place[len(folder) :].lstrip("/") if folder else place
     return re.search(rf"\bcd\s+(?:\./)?{re.escape(below)}\b", text) is not None or _NAMED.search(text) is not None

@@ -77,17 +77,17 @@ def _railway(text: str, read: Callable[[str], Json]) -> Iterator[PlatformSetting
 
 
 def railway_json(text: str) -> Iterator[PlatformSettings]:
-    """Raises: Broken."""
+    """Yield the settings of ``railway.json``. Raises: Broken."""
     return _railway(text, read_jsonc)
 
 
 def railway_toml(text: str) -> Iterator[PlatformSettings]:
-    """Raises: Broken."""
+    """Yield the settings of ``railway.toml``. Raises: Broken."""
     return _railway(text, read_toml)
 
 
 def nixpacks(text: str) -> Iterator[PlatformSettings]:
-    """Raises: Broken."""
+    """Yield the settings of Nixpacks. Raises: Broken."""
     data, said = (read_json(text) if text.lstrip().startswith("{") else read_toml(text)), _Text(text)
     settings = _started(said, "cmd", dig(data, "start", "cmd") or dig(data, "start"))
     settings.variables = list(table(data.get("variables")))
@@ -96,19 +96,19 @@ def nixpacks(text: str) -> Iterator[PlatformSettings]:
 
 
 def railpack(text: str) -> Iterator[PlatformSettings]:
-    """Raises: Broken."""
+    """Yield the settings of Railpack. Raises: Broken."""
     yield _started(_Text(text), "startCommand", dig(read_jsonc(text), "deploy", "startCommand"))
 
 
 def zbpack(text: str) -> Iterator[PlatformSettings]:
-    """Raises: Broken."""
+    """Yield the settings of Zeabur. Raises: Broken."""
     data, said = read_jsonc(text), _Text(text)
     key = next((key for key in ("start_command", "entry") if text_of(data.get(key))), "start_command")
     yield _started(said, key, data.get(key), text_of(data.get("app_dir")) or "")
 
 
 def heroku(text: str) -> Iterator[PlatformSettings]:
-    """Raises: Broken."""
+    """Yield the settings of ``heroku.yml``. Raises: Broken."""
     data, said = read_yaml(text), _Text(text)
     run = table(data.get("run"))
     name = next((name for name in _SERVING if name in run), next(iter(run), None))
@@ -139,7 +139,7 @@ def app_json(text: str) -> Iterator[PlatformSettings]:
 
 
 def fly(text: str) -> Iterator[PlatformSettings]:
-    """Raises: Broken."""
+    """Yield the settings of ``fly.toml``. Raises: Broken."""
     data, said = read_toml(text), _Text(text)
     processes = table(data.get("processes"))
     name = next((name for name in _SERVING if name in processes), next(iter(processes), None))
@@ -176,7 +176,7 @@ def _port_variable(settings: PlatformSettings, said: _Text, variables: object) -
 
 
 def render(text: str) -> Iterator[PlatformSettings]:
-    """Raises: Broken."""
+    """Yield the settings of ``render.yaml``. Raises: Broken."""
     data, said = read_yaml(text), _Text(text)
     services = data.get("services")
     for one in services if isinstance(services, list) else []:
@@ -216,7 +216,7 @@ def app_engine(text: str) -> Iterator[PlatformSettings]:
 
 
 def app_runner(text: str) -> Iterator[PlatformSettings]:
-    """Raises: Broken."""
+    """Yield the settings of App Runner. Raises: Broken."""
     data, said = read_yaml(text), _Text(text)
     settings = _started(said, "command", dig(data, "run", "command"))
     if (port := dig(data, "run", "network", "port")) is not None:
@@ -225,7 +225,7 @@ def app_runner(text: str) -> Iterator[PlatformSettings]:
 
 
 def captain(text: str) -> Iterator[PlatformSettings]:
-    """Raises: Broken."""
+    """Yield the settings of a captain definition. Raises: Broken."""
     yield PlatformSettings(dockerfile=text_of(read_jsonc(text).get("dockerfilePath")))
 
 
@@ -233,7 +233,7 @@ _UNIT_START = re.compile(r"(?m)^ExecStart=[-@:+!]*(.+(?:\\\n.*)*)")
 
 
 def systemd(text: str) -> Iterator[PlatformSettings]:
-    """A unit of a service: what it executes, without the folder in which the machine keeps the program."""
+    """Yield the command of a systemd service unit, without the folder of the program on the machine."""
     if "[Service]" not in text or (match := _UNIT_START.search(text)) is None:
         return
     settings = PlatformSettings(command=command_of(re.sub(r"\\\n\s*", " ", match[1])))
@@ -246,7 +246,7 @@ def systemd(text: str) -> Iterator[PlatformSettings]:
 
 
 def procfile(text: str) -> Iterator[PlatformSettings]:
-    """The process that serves, else the first one."""
+    """Yield the process that serves, else the first one."""
     if (process := chosen_process(text)) is not None:
         body, line = process
         yield PlatformSettings(command=command_of(body), command_line=line)
@@ -281,7 +281,7 @@ _BUILD_OPTION = re.compile(r"(?:^|\s)(?:-f|--file|--target)[=\s]+([^\s\"']+)")
 
 
 def workflow(text: str) -> Iterator[PlatformSettings]:
-    """Builds of images in a pipeline: ``docker build -f``, and the steps that build and push."""
+    """Yield image builds in a pipeline: ``docker build -f``, and the steps that build and push."""
     for match in _BUILD_COMMAND.finditer(text):
         words = re.sub(r"\\\n", " ", match[1]).split()
         options = {"dockerfile": "", "target": ""}

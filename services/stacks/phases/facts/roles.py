@@ -83,7 +83,7 @@ def _node_role(package: Package, tier: int, declared: bool, code: CodeFacts) -> 
 
 
 def _published(package: Package) -> bool:
-    """Whether the manifest is written for others to depend on."""
+    """Return whether the manifest is written for others to depend on."""
     gem = any(manifest.kind == "*.gemspec" for manifest in package.manifests)
     composer = package.manifest("composer.json")
     if gem or (
@@ -110,14 +110,14 @@ _MAIN = re.compile(
 
 
 def starts_itself(code: CodeFacts) -> bool:
-    """Whether an entry file makes an application object or runs when it is started."""
+    """Return whether an entry file makes an application object or runs when it is started."""
     return any(
         path.endswith("manage.py") or ASGI.search(text) or _MAIN.search(text) for path, text in code.text.items()
     )
 
 
 def is_program(package: Package) -> bool:
-    """Whether the package's own manifest or sources say that it can be started."""
+    """Return whether the package's own manifest or sources show that it can be started."""
     cargo = package.manifest("Cargo.toml")
     if cargo and ("bin" in cargo.facts or _rust_main(package)):
         return True

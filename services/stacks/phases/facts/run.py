@@ -71,7 +71,9 @@ def _ports(
     package: Package, rules: TechnologyRules, technology: Technology | None, code: CodeFacts, deployed: Deployment,
     command: list[str], command_at: Place | None,
 ) -> tuple[list[int], Place | None]:  # fmt: skip
-    """What deployment files say, else the command, configuration and scripts, the code, the framework's usual port."""
+    """Return the ports in deployment files, else in the command, configuration and scripts, the code, else the usual
+    port.
+    """
     if deployed.ports:
         return deployed.ports, deployed.ports_at
     if named := ports_of(command):
@@ -129,7 +131,7 @@ def _usual_health(package: Package) -> str | None:
 
 
 def _bundled(package: Package, technology: Technology) -> str | None:
-    """Where a bundler leaves the pages of a user interface that has no server."""
+    """Return the output folder of a bundler for a user interface without a server."""
     if technology.static and any(("framework", id) in package.findings for id in ("vite", "parcel")):
         return "dist"
     return None
@@ -161,7 +163,7 @@ def _above_cargo_root(survey: Survey, package: Package) -> str:
 
 
 def _copies(survey: Survey, package: Package, technology: Technology | None) -> list[Copy]:
-    """What of a build has to reach the image that runs it."""
+    """Return the parts of a build that the running image needs."""
     language = primary_language(package)
     id = language.id if language else None
     output = (technology.text("output") if technology else None) or (technology and _bundled(package, technology))

@@ -259,7 +259,7 @@ _WORKER = re.compile(r"(?m)^[ \t]*[\"']?main[\"']?[ \t]*[=:]")
 
 
 def _serverless(survey: Survey, package: Package, name: str) -> bool:
-    """Whether the file describes a program; Cloudflare's may only name a folder of pages."""
+    """Return whether the file describes a program; Cloudflare's may only name a folder of pages."""
     if name.startswith("serverless"):
         return True
     return _WORKER.search(survey.scan.tree.text(join(package.path, name), 1 << 16) or "") is not None
@@ -312,7 +312,9 @@ def _take_compose(survey: Survey, package: Package, facts: Deployment, files: Ru
 
 
 def _used(services: list[Mapping[str, object]], images: Mapping[str, UsedImage], beside: bool) -> list[UsedImage]:
-    """The images that a package's containers depend on, else all of a file that builds it or lies in its folder."""
+    """Return the images that a package's containers depend on, else all in a file that builds it or is in its
+    folder.
+    """
     wanted = {str(name) for service in services for name in _listed(service.get("depends_on"))}
     named = [replace(images[name], named=True) for name in images if name in wanted]
     return named or (list(images.values()) if services or beside else [])
