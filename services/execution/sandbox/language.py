@@ -15,7 +15,7 @@ _WORD = re.compile(r"[A-Za-z_.][A-Za-z0-9_.]*|[A-Za-z_]\w*")
 _TEXT_OR_COMMENT = re.compile(r"'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\"|--[^\n]*|/\*.*?\*/", re.S)
 
 
-EVERYTHING = "@everything"  #: stands for every name and every part of a kernel
+EVERYTHING = "@everything"  #: every name and every part of a kernel
 
 
 @dataclass(frozen=True)
@@ -84,30 +84,30 @@ class Codec:
     """For a guest that decodes exact values (``protocol.exact``) from JSON and reads Arrow files by itself."""
 
     def request(self, message: Message) -> bytes:
-        """A request in the notation that the guest reads."""
+        """Return a request in the notation that the guest reads."""
         return frame(message)
 
     def value(self, exact: Json) -> Sent:
-        """An exact value on its way in."""
+        """Return an exact value for a variable."""
         return Sent({"kind": "json", "exact": exact})
 
     def table(self, table: Path, target: Path) -> Sent:
-        """An Arrow file on its way into a variable; what has to be written goes to ``target``. Raises: KernelError."""
+        """Return an Arrow file for a variable; a converted file is written to ``target``. Raises: KernelError."""
         file, described = self.written(table, target)
         return Sent({"kind": "table", **described}, file)
 
     def written(self, table: Path, target: Path) -> tuple[Path, Mapping[str, Json]]:
-        """An Arrow file as a file that the guest reads, and what it must know about it. Raises: KernelError."""
+        """Return an Arrow file as a file that the guest reads, with its description. Raises: KernelError."""
         del target
         return table, {}
 
     def brought(self, claimed: Mapping[str, Json], content: Path, target: Path) -> Path | None:
-        """A table that came out, as an Arrow file that is still to be checked; ``None`` when it cannot be one."""
+        """Return an output table as an Arrow file that is still to be checked; ``None`` when it cannot be one."""
         del claimed, target
         return content
 
     def losses(self, table: Path) -> tuple[str, ...]:
-        """What of a table the language has no word for, in plain words, column by column."""
+        """Return what the language cannot represent of a table, as sentences, column by column."""
         import pyarrow.ipc  # noqa: PLC0415 - heavy, and only needed here
 
         with pyarrow.memory_map(str(table)) as source:
@@ -120,12 +120,12 @@ class Codec:
         return (*losses, *self.name_losses(content.column_names))[:_MOST_LOSSES]
 
     def column_loss(self, column: Any) -> str | None:  # noqa: ANN401
-        """What is lost of one Arrow column."""
+        """Return what is lost of one Arrow column."""
         del column
         return None
 
     def name_losses(self, names: Sequence[str]) -> list[str]:
-        """What is lost of the columns' names."""
+        """Return what is lost of the columns' names."""
         del names
         return []
 
@@ -135,7 +135,7 @@ GUEST_ROOT = "/runtime/guest"  #: where the code that runs inside is imported fr
 
 @dataclass(frozen=True)
 class Guest:
-    """The part that runs inside: a module in a fork of the warm interpreter, or a program of its own."""
+    """The part that runs inside: a module in a fork of the warm interpreter, or a separate program."""
 
     packages: tuple[str, ...]  #: dotted; their folders are visible inside, read-only
     module: str | None = None  #: has ``serve(requests, replies)``, which answers until the requests end
@@ -165,12 +165,12 @@ LanguageSpecs = Mapping[str, LanguageSpec]
 
 
 def path_inside(package: str, file: str) -> str:
-    """Where a file of a guest package stands inside."""
+    """Return the path inside of a guest package's file."""
     return f"{GUEST_ROOT}/{package.replace('.', '/')}/{file}"
 
 
 def version_of(program: Path) -> str | None:
-    """What ``program --version`` says; ``None`` where the program is missing or broken."""
+    """Return the version in ``program --version``; ``None`` where the program is missing or broken."""
     if not program.exists():
         return None
     try:

@@ -21,7 +21,7 @@ OnOutput = Callable[[Literal["stdout", "stderr"], str], None]
 
 @dataclass(frozen=True)
 class Isolation:
-    """What stands around the code: the tier that was probed, and a stronger one that the operator claims."""
+    """The isolation of the code: the probed tier, and a stronger one that the operator claims."""
 
     tier: Tier
     claimed: Tier | None = None
@@ -29,10 +29,10 @@ class Isolation:
 
 @dataclass(frozen=True)
 class Frame:
-    """A table that crosses the wall: an Arrow IPC file; pandas or polars is how Python sees it.
+    """A table that enters or leaves the sandbox: an Arrow IPC file; pandas or polars is how Python sees it.
 
-    ``source`` and ``file``, for code of ours only: the variable holds the file itself, as Arrow reads from its memory,
-    or opened. ``parquet``: a Parquet file, read as far as the code asks: a LazyFrame of polars or a view of DuckDB; no
+    ``source`` and ``file``, for our code only: the variable holds the file itself, as Arrow reads from its memory,
+    or opened. ``parquet``: a Parquet file, read lazily: a LazyFrame of polars or a view of DuckDB; no
     other language has it.
     """
 
@@ -51,7 +51,7 @@ class Run:
     stdin: bytes = b""
     limits: Limits = field(default_factory=Limits)
     seed: int | None = None
-    take: Literal["view", "table", "plot"] = "view"  #: what of the result to bring out beside its view
+    take: Literal["view", "table", "plot"] = "view"  #: what to return of the result in addition to its view
     collect: bool = True  #: bring artifacts and displays out
     artifact_mb: int = 50  #: of all artifacts
     until: Until = "end"
@@ -68,7 +68,7 @@ class Product:
 
 @dataclass(frozen=True)
 class Shown:
-    """A display; small text stands in ``text``, anything else in ``content``."""
+    """A display; small text is in ``text``, anything else in ``content``."""
 
     media_type: str
     text: str | None = None
@@ -77,7 +77,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a run ended; when asked for, ``table`` is a validated Arrow IPC file, ``plot`` a PNG or SVG.
+    """The outcome of a run; on request with ``table``, a validated Arrow IPC file, and ``plot``, a PNG or SVG.
 
     Its files are opened or copied by their path, never moved: some are names of open descriptors.
     """
@@ -108,7 +108,7 @@ class KernelError(Exception):
 
 @dataclass(frozen=True)
 class Value:
-    """A value on its way between kernels: plain ones exactly, tables as Arrow IPC files, others as a look only."""
+    """A value on its way between kernels: plain ones exactly, tables as Arrow IPC files, others as a summary only."""
 
     kind: Literal["json", "table", "opaque"]
     type: str  #: the class as its language names it
@@ -127,7 +127,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Look:
-    """What a kernel tells of a value without moving it."""
+    """A kernel's summary of a value that is not moved."""
 
     kind: Literal["json", "table", "figure", "opaque"]
     type: str

@@ -29,7 +29,7 @@ class SandboxSettings(BaseSettings):
     claimed_tier: Literal["ns", "microvm"] = Field(
         "ns",
         description="What the operator puts around this worker: microvm when a micro virtual machine runs it. It is not"
-        " verified, and called claimed wherever it is told",
+        " verified, and shown as claimed everywhere",
     )
     slots: int = Field(2, ge=1, le=64, description="Warm containers kept ready per warm language")
     uid: int = Field(63_001, ge=1000, lt=65_534, description="As root: the user id that everything inside runs under")

@@ -1,4 +1,4 @@
-"""Exact values of kernels on this side: how they look in plain JSON, and what became of one in another language."""
+"""Exact values of kernels on this side: their plain JSON, and their changes in another language."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NAMES: Mapping[str, str] = {
     "int": "large whole number",
     "float": "number that is not finite",
     "missing": "missing value",
-    "map": "map with keys that are no texts",
+    "map": "map with keys that are not texts",
     "array": "array",
     "series": "series",
     "duration": "duration",
@@ -29,7 +29,7 @@ def tag_of(exact: object) -> str | None:
 
 
 def plain(exact: JsonValue) -> JsonValue:  # noqa: PLR0911 - one for each form
-    """As text, numbers, lists and objects: for looks, conditions and answers."""
+    """Return the value as text, numbers, lists and objects: for summaries, conditions and answers."""
     if isinstance(exact, list):
         return [plain(part) for part in exact]
     if not isinstance(exact, dict):
@@ -52,12 +52,12 @@ def plain(exact: JsonValue) -> JsonValue:  # noqa: PLR0911 - one for each form
 
 
 def text_of(exact: JsonValue) -> str | None:
-    """What is no JSON at all, as it is written."""
+    """Return the literal text of a value that JSON cannot hold."""
     return str(exact.get("v")) if isinstance(exact, dict) and tag_of(exact) == "float" else None
 
 
 def changes(sent: JsonValue, there: JsonValue, language: str) -> list[str]:
-    """What became of a value in another language, in plain words; equal numbers are equal."""
+    """Return a value's changes in another language, as sentences; equal numbers are equal."""
     differences: list[str] = []
     _compare(sent, there, "", language, differences)
     return differences[:_MOST]
@@ -86,7 +86,7 @@ def _compare(sent: JsonValue, there: JsonValue, path: str, language: str, differ
 
 
 def _number(exact: JsonValue) -> JsonValue:
-    """A number that is equal to another one, however it is written; ``None`` for anything else."""
+    """Return the number, however it is written; ``None`` for anything else."""
     if isinstance(exact, dict) and tag_of(exact) == "float" and exact.get("v") == "-0.0":
         return 0.0
     if isinstance(exact, dict) and tag_of(exact) == "int":
@@ -124,7 +124,7 @@ def kind_of(exact: JsonValue) -> str:
 
 
 def rows_of(table: Path, most: int) -> list[dict[str, Json]]:
-    """The first rows as objects of plain cells."""
+    """Return the first rows as objects of plain cells."""
     import pyarrow.ipc  # noqa: PLC0415
 
     with pyarrow.memory_map(str(table)) as source:
@@ -133,7 +133,7 @@ def rows_of(table: Path, most: int) -> list[dict[str, Json]]:
 
 
 def plain_cell(cell: object) -> Json:
-    """A cell of a table as JSON has it; what JSON has no form for as text."""
+    """Return a table cell as JSON; as text where JSON has no form for it."""
     if cell is None or isinstance(cell, (bool, int, str)):
         return cell
     if isinstance(cell, float):

@@ -80,9 +80,7 @@ async def list_queues(db: Db, tenant: RowTenant, deps: Deps) -> Queues:
 @router.get("/queues/history", summary="See the queues of the last hour, by minute")
 @EndpointRules(all_tenants=_always)
 async def list_queue_history(db: Db, tenant: RowTenant) -> QueueHistory:
-    """Return the jobs that waited, arrived and ended in each minute. A key with `admin` sees the jobs of every
-    tenant.
-    """
+    """Return how many jobs waited, arrived and ended in each minute; with the scope `admin`, of every tenant."""
     since = datetime.now(UTC) - timedelta(minutes=_MINUTES)
     rows = (await db.execute(statistics.queue_history(tenant, since))).mappings().all()
     return QueueHistory(

@@ -1,7 +1,7 @@
 """Which files leave the sandbox: regular, plainly named, small enough.
 
-Those of a run are taken when no process is left to swap them; those of a session while its code lives, so that what was
-opened is looked at again.
+Those of a run are taken when no process is left to swap them; those of a session while its code lives, so an opened
+file is checked again.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class ArtifactCollector:
             self.untold += 1
 
     def offer(self, folder: int, name: bytes, path: bytes, kind: os.stat_result) -> None:
-        """Take one entry that is no folder, or say why not."""
+        """Take one entry that is not a folder, or record why not."""
         why = _why_not(path, kind)
         if why is None and (kind.st_dev, kind.st_ino) in self._inodes:
             why = "it is a second name of a file already taken"
@@ -60,7 +60,7 @@ class ArtifactCollector:
         descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                self.refuse(path, "it is no regular file")
+                self.refuse(path, "it is not a regular file")
                 return
             self._inodes.add((kind.st_dev, kind.st_ino))
             self.taken += 1
@@ -76,20 +76,20 @@ def _why_not(path: bytes, kind: os.stat_result) -> str | None:
     if stat.S_ISLNK(kind.st_mode):
         return "it is a link"
     if not stat.S_ISREG(kind.st_mode):
-        return "it is no regular file"
+        return "it is not a regular file"
     if len(shown(path)) > _LONGEST_NAME:
         return "its name is too long"
     return None
 
 
 def shown(path: bytes) -> str:
-    """A path as text: what is not plain is escaped."""
+    """Return a path as text, with unprintable characters escaped."""
     text = path.decode("utf-8", "backslashreplace")
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
 
 
 def snapshot(root: str) -> Seen:
-    """What stands there now, to tell new and changed files from given ones."""
+    """Return the current files, to distinguish new and changed files from given ones."""
     seen: Seen = {}
     for folder, _folders, names in os.walk(root):
         for name in names:
@@ -97,7 +97,7 @@ def snapshot(root: str) -> Seen:
             try:
                 kind = os.lstat(path)
             except OSError:
-                continue  # the code of a session goes on meanwhile
+                continue  # the session's code runs at the same time
             seen[os.path.relpath(path, root)] = (kind.st_ino, kind.st_size, kind.st_mtime_ns)
     return seen
 

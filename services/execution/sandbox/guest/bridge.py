@@ -1,7 +1,7 @@
-"""The first process of the namespaces around a gVisor sandbox: it starts runsc, and stands for init towards the host.
+"""The first process of the namespaces around a gVisor sandbox: it starts runsc, and acts as init towards the host.
 
 Outside, init is a process with a socket and five pipes. No descriptor of the host's can be handed over into gVisor, so
-the streams go through named pipes, and files by what they hold. The end of this process ends all in the namespaces.
+the streams go through named pipes, and files are copied. The end of this process ends all in the namespaces.
 Usage: main(control, requests, replies, stdin, stdout, stderr)
 """
 
@@ -26,7 +26,7 @@ from services.execution.sandbox.protocol.wire import Message
 ROOT = "/rootfs"  #: what the sandbox has as its root
 RUNSC = "/runtime/runsc"
 _INTO = ("requests", "stdin")  #: the other streams come out
-_HERE, _BUNDLE = "/tmp/ends", "/tmp/bundle"  # noqa: S108 - in a mount namespace of our own
+_HERE, _BUNDLE = "/tmp/ends", "/tmp/bundle"  # noqa: S108 - in our mount namespace
 _MOST_OUT = 400 << 20  #: bytes of one file that comes out
 _REST_CPU = 60.0  #: seconds that a session may take between two calls: gVisor and this process take some themselves
 _LOOK_EVERY = 0.1  #: seconds
@@ -53,7 +53,7 @@ def main() -> None:
     control, *streams = (int(number) for number in sys.argv[1:7])
     host = SocketControl(socket.socket(fileno=control))
     program = cast("Message", json.loads(sys.argv[7]))
-    host.send({"t": "ready"})  # whoever hears it puts this process, and so all that it starts, under its limits
+    host.send({"t": "ready"})  # the receiver puts this process, and so all that it starts, under its limits
     if host.receive()[0] is None:
         return
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
@@ -78,7 +78,7 @@ class _Flow:
                 self.held = self.held[os.write(self.target, self.held) :]
         except BlockingIOError:
             return
-        except OSError:  # nobody reads it any more
+        except OSError:  # the reader is gone
             self.over = True
 
 
@@ -105,13 +105,13 @@ class _Bridge:
         path = f"{_HERE}/{name}"
         os.mkfifo(path)
         os.chmod(path, 0o666)  # noqa: S103 - the only other user is the code's, in gVisor
-        # Open both ways for now, so that nobody waits for the other side to come.
+        # Open it for both directions for now, so that neither side waits for the other.
         inner = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         os.set_blocking(outer, False)
         return _Flow(outer, inner) if name in _INTO else _Flow(inner, outer)
 
     def run(self) -> None:
-        """Until init has said its last word, or is gone."""
+        """Forward until init has sent its last message, or is gone."""
         self._init.send(self._program)
         try:
             while self._step():
@@ -184,7 +184,7 @@ class _Bridge:
         return max(0.0, _cpu_seconds() - self._begun_cpu) * 1000
 
     def _open_one_way(self) -> None:
-        """From here on a stream ends when init's side of it has ended."""
+        """Reopen the streams, so that each ends when init's side of it has ended."""
         for name, flow in zip(PIPES, self._flows, strict=True):
             inner, mode = (flow.target, os.O_WRONLY) if name in _INTO else (flow.source, os.O_RDONLY)
             opened = os.open(f"{_HERE}/{name}", mode | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -197,20 +197,20 @@ class _Bridge:
                 os.close(number)
 
     def _drain(self) -> None:
-        """What was printed last is still under way when init has gone."""
+        """Forward the output that is still in the pipes after init is gone."""
         self._runsc.kill()
         self._runsc.wait()
         for name, flow in zip(PIPES, self._flows, strict=True):
             if name not in _INTO and not flow.over:
                 os.set_blocking(flow.target, True)
-                with contextlib.suppress(BlockingIOError):  # nobody is there to write any more: it is empty
+                with contextlib.suppress(BlockingIOError):  # no writer is left: it is empty
                     while not flow.over:
                         flow.held = flow.held or os.read(flow.source, _PIECE)
                         flow.over = not flow.held
                         flow.move()
 
     def _within_limits(self) -> bool:
-        """What this machine pays for the run; ``False`` when it was ended from here, which init could not do."""
+        """Check what the run costs this machine; ``False`` when it was ended from here, which init could not do."""
         now = time.monotonic()
         if now < self._look_at:
             return True
@@ -239,12 +239,12 @@ class _Bridge:
 
 
 def _processes() -> int:
-    """Of these namespaces: gVisor has one here for each address space inside."""
+    """Count the processes of these namespaces: gVisor has one for each address space inside."""
     return sum(name.isdigit() for name in os.listdir("/proc"))
 
 
 def _cpu_seconds() -> float:
-    """Of every process of these namespaces, and of those that ended in them."""
+    """Return the CPU time of every process of these namespaces, and of those that ended in them."""
     ticks = 0
     for name in os.listdir("/proc"):
         if name.isdigit():
@@ -254,7 +254,7 @@ def _cpu_seconds() -> float:
 
 
 def _anonymous_kb() -> int:
-    """Of every process of these namespaces; what the code has is shared memory here."""
+    """Return the anonymous memory of every process of these namespaces; the code's own is shared memory here."""
     total = 0
     for name in os.listdir("/proc"):
         if name.isdigit():
@@ -273,7 +273,9 @@ def _started(python: list[str]) -> subprocess.Popen[bytes]:
 
 
 def _bundle(python: list[str]) -> dict[str, object]:
-    """By the specification of OCI runtimes: a read-only root, no network, the rights that init needs and no more."""
+    """Return an OCI runtime specification: a read-only root, no network, the capabilities that init needs and no
+    more.
+    """
     sets = dict.fromkeys(("bounding", "effective", "permitted"), _CAPABILITIES)
     return {
         "ociVersion": "1.0.2",

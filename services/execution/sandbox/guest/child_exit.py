@@ -25,7 +25,7 @@ class ChildWatch:
         return self._descriptor
 
     def ended(self, reap: Callable[[], None], known: Callable[[], bool]) -> bool:
-        """Whether it has; signals tell of any child, so that those that ended are to be waited for first."""
+        """Return whether the child has ended; signals come for any child, so ended ones are reaped first."""
         if self._signals is None:
             return True
         with contextlib.suppress(BlockingIOError):
@@ -38,5 +38,5 @@ def _heard_signals() -> int:
     source, target = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
     signal.set_wakeup_fd(target, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
-    os.write(target, b"\0")  # it may have ended before anybody listened
+    os.write(target, b"\0")  # it may have ended before the handler was set
     return source

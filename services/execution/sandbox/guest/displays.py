@@ -31,7 +31,7 @@ class Displays:
         self._count = 0
 
     def begin(self) -> None:
-        """A new call counts anew; what the last one showed has been fetched."""
+        """Restart the count for a new call; the displays of the last one have been fetched."""
         self._count = 0
 
     def display(self, *values: object) -> None:
@@ -53,7 +53,7 @@ class Displays:
         self._announce({"t": "display", "media_type": media_type, "file": name})
 
     def show_open_figures(self) -> None:
-        """What ``plt.show()`` does here, and what happens at the end."""
+        """Display the open figures, for ``plt.show()`` and at the end."""
         pyplot = sys.modules.get("matplotlib.pyplot")
         if pyplot is None:
             return
@@ -63,7 +63,7 @@ class Displays:
 
 
 def figure_of(value: object) -> Any:
-    """The matplotlib figure that a value is, belongs to, or holds; else ``None``."""
+    """Return the matplotlib figure that a value is, belongs to, or holds; else ``None``."""
     figure = sys.modules.get("matplotlib.figure")
     if figure is None:
         return None

@@ -25,7 +25,7 @@ class FileExchange:
         self._caps: ArtifactLimits | None = None
 
     def begin(self, collect: Json) -> None:
-        """What is in the work folder now was given; ``collect``: how many files and bytes to hand out at the end."""
+        """Record the given files in the work folder; ``collect``: how many files and bytes to hand out at the end."""
         self._before = snapshot(WORK)
         if collect is not None:
             count, size = cast("list[int]", collect)
@@ -63,7 +63,7 @@ class FileExchange:
 
     @contextlib.contextmanager
     def _as_owner(self, root: str) -> Iterator[None]:
-        """What is put into the work folder is the code's own."""
+        """Create files in the work folder as the code's own."""
         user = self._user if _ROOTS[root] == WORK else None
         if user is None:
             yield
@@ -75,7 +75,7 @@ class FileExchange:
             os.seteuid(os.getuid())
 
     def hand_out(self) -> None:
-        """What the run has written, if that was asked for."""
+        """Hand out what the run has written, if requested."""
         if self._caps is None:
             return
         refusals = self._gather(self._caps)
@@ -84,7 +84,7 @@ class FileExchange:
         self._control.send({"t": "refused", "names": refusals})
 
     def hand_out_new(self, collect: Json) -> None:
-        """What a session has written since the last time, while its code lives."""
+        """Hand out what a session has written since the last time, while its code lives."""
         count, size = cast("list[int]", collect)
         refusals = self._gather(ArtifactLimits(count, size))
         self._before = snapshot(WORK)
@@ -101,7 +101,7 @@ class FileExchange:
         return list(collector.refused)
 
     def give(self, name: str) -> None:
-        """A file of the way out, by its name: the code chose it, and in a session it lives while we look."""
+        """Hand out a file of ``OUT`` by its name: the code chose it, and in a session the code runs meanwhile."""
         descriptor = _opened_out(name)
         if descriptor is None:
             self._control.send({"t": "missing", "path": name})
@@ -113,7 +113,7 @@ class FileExchange:
 
 
 def _opened_folder(root: str, names: list[str]) -> int:
-    """A folder below the root, made where it is missing. The code of a session may have put links in its place: none is
+    """Open a folder below the root, created if missing. The code of a session may have put links in its place: none is
     followed, because init reaches what the code does not. Raises: OSError.
     """
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -132,7 +132,7 @@ def _opened_folder(root: str, names: list[str]) -> int:
 
 
 def _opened_out(name: str) -> int | None:
-    """A regular file that stands in ``OUT`` itself: no other path, no link, no pipe that would never end."""
+    """Open a regular file directly in ``OUT``: no other path, no link, no pipe that would never end."""
     if os.path.basename(name) != name or "\x00" in name:
         return None
     try:

@@ -1,4 +1,4 @@
-"""The first process of a gVisor sandbox: a kernel of its own, so that it warms up, forks the code and watches it alone.
+"""The first process of a gVisor sandbox: it has its own kernel, so it warms up, forks the code and watches it alone.
 
 What namespaces and mount options do elsewhere is done here by another user, bind mounts, and a count of tasks.
 """
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def _taken_ways() -> PipeControl:
-    """Standard input and output are the way to the supervisor: moved, so that nothing else can speak there."""
+    """Move standard input and output, the channel to the supervisor, so that no other code can use it."""
     source, target = os.dup(0), os.dup(1)
     nothing = os.open("/dev/null", os.O_RDWR)
     os.dup2(nothing, 0)
@@ -77,7 +77,7 @@ def _mount_filesystems() -> None:
 
 
 def _new_store(megabytes: int, files: int) -> None:
-    """A place of this size over the earlier one: gVisor does not change the size of one, nor does it count files."""
+    """Mount a store of this size over the earlier one: gVisor cannot resize one, and does not count files."""
     del files
     kernel.mount("tmpfs", _STORE, "tmpfs", _QUIET, f"size={megabytes}m,mode=755")
     for target in (WORK, TEMPORARY, SHARED_MEMORY):

@@ -24,10 +24,10 @@ from services.execution.sandbox.guest.usage import Allowance, JobUsage
 from services.execution.sandbox.protocol.control import Control
 from services.execution.sandbox.protocol.wire import Message, control_pair, receive, send
 
-_INTERVAL = 0.01  #: seconds between two looks at what is used
+_INTERVAL = 0.01  #: seconds between two checks of the usage
 _REST = 0.5  #: while a session waits for its next call
 _SETTLES_WITHIN = 20.0  #: seconds for a kernel to wait for its first request
-_SETTLING = 0.0002  #: seconds until the second look at a kernel that claims to be at its end; then twice that, ...
+_SETTLING = 0.0002  #: seconds until the second check of a kernel that claims to be finished; then twice that, ...
 _REST_CPU = 1.0  #: seconds of processor time that its threads may take meanwhile, if its last call left less
 _SAMPLE: Message = {"t": "ended", "reason": "exit", "status": 0, "cpu_ms": 0.5, "full": False, "names": []}
 
@@ -45,7 +45,7 @@ class Means:
     counts_tasks: bool = True  #: the kernel refuses processes beyond a number; where it does not, they end the run
     interval: float = _INTERVAL
     registers: Registers = field(default_factory=ProcRegisters)
-    disturbs: bool = False  #: a look at the registers; then only who has claimed to be at its end is looked at
+    disturbs: bool = False  #: a check of the registers; then only a kernel that claims to be finished is checked
 
 
 class Init:
@@ -90,7 +90,9 @@ class Init:
         self._prewarm()
 
     def _prewarm(self) -> None:
-        """Go once the ways of a run, now that nobody waits: what they touch is no longer shared with the parent."""
+        """Run the code paths of a run once, in idle time: the pages that they touch are no longer shared with the
+        parent.
+        """
         self._meter.read()
         self._data_bytes()
         self._means.resize(EMPTY_MB, 0)
@@ -102,7 +104,7 @@ class Init:
             receive(there)
 
     def run(self) -> None:
-        """From the first word of the supervisor to the last file."""
+        """Serve the supervisor from its first message to the last file."""
         try:
             reason = self._supervise()
         except Uncounted as uncounted:
@@ -148,7 +150,7 @@ class Init:
             self._reap()
 
     def _has_settled(self) -> bool:
-        """Whether the call has ended; without a claim of that this is seen a little later, if ever."""
+        """Return whether the call has ended; without a claim this is detected a little later, if at all."""
         if self._kernel is None:
             return self._asked
         if self._asked or not self._means.disturbs:
@@ -178,7 +180,7 @@ class Init:
         return max(0.0, min(interval, self._allowed.deadline - time.monotonic())) * 1000
 
     def _handle_message(self) -> str | None:
-        """Do what the supervisor asks; a reason to end, if it gives one."""
+        """Handle a request of the supervisor; return the reason to end, if it gives one."""
         message, descriptors = self._control.receive()
         if message is None or message["t"] == "stop":
             return "stopped"
@@ -233,7 +235,7 @@ class Init:
         self._control.send({"t": "started"})
 
     def _wait_at_rest(self) -> None:
-        """Until the kernel waits for its first request. Raises: TimeoutError, PermissionError."""
+        """Wait until the kernel waits for its first request. Raises: TimeoutError, PermissionError."""
         deadline = time.monotonic() + _SETTLES_WITHIN
         while self._kernel is not None and not self._kernel.remember():
             if time.monotonic() > deadline:
@@ -241,18 +243,18 @@ class Init:
             time.sleep(_SETTLING)
 
     def _expect(self, once: bool) -> None:
-        """A request is about to come."""
+        """Prepare for the next request."""
         self._call += 1
         self._once, self._settled, self._asked, self._ended = once, False, False, None
 
     def _hand_over(self, descriptors: list[int]) -> None:
-        """Files that the kernel gets as they are, without a copy; the socket is open once, before any code."""
+        """Hand the kernel files without a copy; the socket is open once, before any code."""
         with self._passing, contextlib.suppress(OSError):
             if descriptors:
                 send(self._passing, {"t": "passed"}, descriptors)
 
     def _allow(self, message: Message) -> None:
-        """Limits count from here: a session gets them anew for each call."""
+        """Start the limits: a session restarts them for each call."""
         now = self._meter.read()
         wall = cast("float | None", message["wall_seconds"])
         self._allowed = Allowance(
@@ -281,13 +283,13 @@ class Init:
                     self._status = status
 
     def _at_limits(self) -> Message:
-        """At which limits it is, or has been: what fails there fails because of them."""
+        """Return the limits that it is, or has been, at: a failure there is caused by them."""
         store = os.statvfs(WORK)
         full = store.f_bavail == 0 or (store.f_favail == 0 and store.f_files > 0)
         return {"crowded": self._usage.crowded, "full": full}
 
     def _end_all(self) -> Reading:
-        """Kill whatever is left, until nothing is; then nobody can change the files any more."""
+        """Kill all processes until none is left; then the files cannot change any more."""
         self._limits = self._at_limits()
         self._reap()
         if self._status is None:

@@ -1,4 +1,4 @@
-"""From a fork of the warm parent to a sandbox of its own: namespaces, mounts, limits, filters, in that order."""
+"""From a fork of the warm parent to an isolated sandbox: namespaces, mounts, limits, filters, in that order."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from services.execution.sandbox.guest.linux import syscall
 from services.execution.sandbox.guest.seccomp import program
 
 WORK, TEMPORARY, CODE, OUT, SHARED_MEMORY = "/work", "/tmp", "/code", "/out", "/dev/shm"  # noqa: S108 - the sandbox's own
-_STORE = "/store"  #: where the writable tmpfs stands; its folders appear at the paths above
+_STORE = "/store"  #: mount point of the writable tmpfs; its folders appear at the paths above
 GIVEN = f"{_STORE}/given"  #: tables that the code was given
 _QUIET = kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC
 NAMESPACES = (
@@ -31,7 +31,7 @@ MOST_FILES = 10_000
 EMPTY_MB = 16  #: of the store, until a run says how much it may write
 _OPEN_FILES = 256
 _OUT_MB = 320  #: results and displays on their way out
-REQUESTS, REPLIES = 3, 4  #: the only descriptors of job code beside its three streams
+REQUESTS, REPLIES = 3, 4  #: the only descriptors of job code other than its three streams
 PASSED = 5  #: open files arrive here before there is any code; closed, by the kernel or by its exec, when it runs
 
 
@@ -48,7 +48,7 @@ class Ends:
 
 
 def new_file(path: str) -> str:
-    """The path of a new, empty file that can be opened again, whatever umask or file the code has left there."""
+    """Create an empty file that can be opened again, whatever umask or file the code has left, and return its path."""
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)
     made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
@@ -67,9 +67,9 @@ def map_user(uid: int, gid: int) -> None:
 
 
 def mount_filesystems() -> int:
-    """A fresh /proc that shows this job only, and the few places that it may write to.
+    """Mount a fresh /proc that shows this job only, and the few writable folders.
 
-    What it returns is a /proc that shows every process, however it hides, and stands below the other one.
+    Returns a descriptor of a /proc that shows every process, even hidden ones; it is mounted below the other one.
     """
     kernel.mount(None, "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
     kernel.mount("proc", "/proc", "proc", _QUIET, "subset=pid")
@@ -87,7 +87,7 @@ def mount_filesystems() -> int:
 
 
 def _mount_tmpfs(target: str, options: str) -> None:
-    """With large pages for large files, where there are any: they are made and freed in a fraction of the time."""
+    """Mount with huge pages for large files, where supported: they are made and freed in a fraction of the time."""
     try:
         kernel.mount("tmpfs", target, "tmpfs", _QUIET, f"{options},huge=within_size")
     except OSError:
@@ -95,7 +95,7 @@ def _mount_tmpfs(target: str, options: str) -> None:
 
 
 def resize_store(megabytes: int, files: int) -> None:
-    """What the run may write: its limit and space for the files that it was given."""
+    """Set what the run may write: its limit plus space for the files that it was given."""
     options = f"size={megabytes}m,nr_inodes={MOST_FILES + files}"
     kernel.mount(None, _STORE, None, kernel.MS_REMOUNT | _QUIET, options)
 
@@ -138,13 +138,15 @@ def drop_privileges(ends: Ends, memfd: bool, user: int | None = None) -> bool:
 
 
 def _no_core() -> int:
-    """One byte: too small for a core file, and unlike 0 it also stops one that is piped to a handler outside."""
+    """Return the core limit: one byte is too small for a core file, and unlike 0 it also stops one piped to a
+    handler.
+    """
     hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
     return 0 if hard == 0 else 1
 
 
 def _only_descriptors(ends: Ends) -> None:
-    # Moved out of the way first: a descriptor that stands on 0 to 5 would be overwritten by another's move.
+    # Moved out of the way first: a descriptor on 0 to 5 would be overwritten by another's move.
     wanted = (ends.stdin, ends.stdout, ends.stderr, ends.requests, ends.replies, ends.passed)
     apart = [os.dup2(descriptor, 200 + place) for place, descriptor in enumerate(wanted)]
     for place, descriptor in enumerate(apart):
@@ -161,7 +163,7 @@ _SCOPES = 3  #: abstract sockets and signals stay inside
 
 
 def landlock_abi() -> int:
-    """The version that the kernel speaks; 0 without Landlock."""
+    """Return the kernel's Landlock version; 0 without Landlock."""
     try:
         return syscall(_CREATE, None, 0, 1)
     except OSError:

@@ -38,10 +38,10 @@ def _checked(result: int, what: str) -> int:
 
 
 def fork_into(namespaces: int) -> int:
-    """As os.fork, with the child in new namespaces from its start.
+    """Fork as os.fork does, with the child in new namespaces from its start.
 
     A fork that unshares and forks again, as its own process stays in the old pid namespace, would cost as much again:
-    each copies the page tables of every library. The C library does not hear of this one, so the child is to start no
+    each copies the page tables of every library. The C library is not notified of this one, so the child must not start
     threads, and its other threads must be at rest, as those of the warm parent are.
     """
     python = ctypes.pythonapi
@@ -57,7 +57,7 @@ def fork_into(namespaces: int) -> int:
 
 
 def gather_pages(start: int, size: int) -> None:
-    """Ask for large pages behind this memory, now. Raises: OSError where the kernel has none to give."""
+    """Collapse this memory to huge pages, now. Raises: OSError where the kernel has none to give."""
     _checked(_libc.madvise(ctypes.c_void_p(start), ctypes.c_size_t(size), _COLLAPSE), "madvise")
 
 
@@ -108,9 +108,9 @@ def install_filter(program: bytes) -> None:
 
 
 def map_privately(descriptor: int, writable: bool = True) -> memoryview:
-    """The file's content as memory of ours until we end. Python's own map would keep a descriptor. Raises: OSError.
+    """Map the file's content into our memory until we end. Python's own map would keep a descriptor. Raises: OSError.
 
-    What may be written to counts as promised memory, all of it: a file larger than that can only be mapped for reading.
+    A writable map counts as committed memory in full: a file larger than that can only be mapped for reading.
     """
     size = os.fstat(descriptor).st_size
     _libc.mmap.restype = ctypes.c_void_p
@@ -124,6 +124,6 @@ def map_privately(descriptor: int, writable: bool = True) -> memoryview:
 
 
 def syscall(number: int, *arguments: int | ctypes.Array[ctypes.c_char] | None) -> int:
-    """Any other call. Raises: OSError."""
+    """Make any other system call. Raises: OSError."""
     raw = [ctypes.c_long(value) if isinstance(value, int) else value for value in arguments]
     return _checked(_libc.syscall(ctypes.c_long(number), *raw), f"syscall {number}")

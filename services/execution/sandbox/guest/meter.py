@@ -74,11 +74,11 @@ class Meter:
         self._gone_cpu = 0.0
 
     def others(self) -> list[int]:
-        """Every process of the sandbox but this one."""
+        """Return every process of the sandbox except this one."""
         return [int(name) for name in os.listdir(self._proc) if name.isdigit() and name != "1"]
 
     def read(self) -> Reading:
-        """Raises: Uncounted."""
+        """Read the usage. Raises: Uncounted."""
         usage = resource.getrusage(resource.RUSAGE_CHILDREN)
         sockets = self._sockets_kb()
         processes, tasks, memory, added = 0, 0, sockets, sockets
@@ -90,7 +90,7 @@ class Meter:
                 continue
             known = self._seen.get(pid)
             if known is None or known.started != looked_at.started:
-                # The first one's memory is no copy of another's.
+                # The first one's memory is not a copy of another's.
                 known = _Seen(looked_at.started, looked_at.memory_kb if seen else 0)
             known.least_kb = min(known.least_kb, looked_at.memory_kb)
             known.cpu_seconds = max(known.cpu_seconds, looked_at.cpu_seconds)
@@ -103,7 +103,7 @@ class Meter:
         return Reading(processes, tasks, memory, added, max(cpu, self._cpu_of_all(seen)))
 
     def _cpu_of_all(self, seen: dict[int, _Seen]) -> float:
-        """Of every process that was ever seen: children whose parent does not wait for them count nowhere else."""
+        """Return the CPU time of every process ever seen: unreaped children count nowhere else."""
         for pid, known in self._seen.items():
             if seen.get(pid) is not known:
                 self._gone_cpu += known.cpu_seconds
@@ -120,10 +120,10 @@ class Meter:
         return None
 
     def fairly_added_kb(self, begun_kb: int, forked: bool) -> int:
-        """Memory with shared pages counted once, beyond the ``begun_kb`` that were there before. Raises: Uncounted.
+        """Return the memory, with shared pages counted once, beyond the initial ``begun_kb``. Raises: Uncounted.
 
-        A fork counts its part only of what it shares with the warm interpreter, and that part changes: init, a fork
-        too, knows how large it is now. A program of its own shares nothing.
+        A fork counts only its part of what it shares with the warm interpreter, and that part changes: init, a fork
+        too, knows its current size. A separate program shares nothing.
         """
         warm, total, spared = self._share(1).shared_kb or 0, self._sockets_kb(), 0
         for pid in self.others():
@@ -134,7 +134,7 @@ class Meter:
         return total - min(spared if forked else begun_kb, begun_kb)
 
     def _share(self, pid: int) -> _Share:
-        """Raises: OSError."""
+        """Read a process's share of memory. Raises: OSError."""
         try:
             lines = _lines(self._file(f"{pid}/smaps_rollup"))
         except (PermissionError, ProcessLookupError):
@@ -149,14 +149,14 @@ class Meter:
         return _Share(anonymous + sizes.get(b"Pss_Shmem", 0) + self._size(pid, b"VmPTE"), shared)
 
     def _sockets_kb(self) -> int:
-        """What the sandbox's socket pairs may hold unread, each as much as it can: it is no process's memory."""
+        """Return what the sandbox's socket pairs may hold unread, at their maximum: no process's memory includes it."""
         with contextlib.suppress(FileNotFoundError):
             words = self._file("1/net/sockstat").split()[:3]  # sockets: used 5
             return max(0, int(words[2]) - _SOCKETS) * _SOCKET_KB
         return 0
 
     def most_resident_kb(self, pid: int) -> int:
-        """The most that a living process had resident; 0 of one that is gone."""
+        """Return the maximum resident memory of a living process; 0 for one that is gone."""
         return self._size(pid, b"VmHWM")
 
     def forget_most_resident(self, pid: int) -> int:
@@ -196,7 +196,7 @@ class Meter:
 
 @contextlib.contextmanager
 def _counting() -> Iterator[None]:
-    """Passes over a process that has ended meanwhile. Raises: Uncounted for one that cannot be counted."""
+    """Skip a process that has ended meanwhile. Raises: Uncounted for one that cannot be counted."""
     try:
         yield
     except OSError as error:
@@ -207,17 +207,17 @@ def _counting() -> Iterator[None]:
 
 
 def _cpu_seconds(pid: int) -> float:
-    """Raises: ProcessLookupError."""
+    """Return a process's CPU time. Raises: ProcessLookupError."""
     try:
         return time.clock_gettime((~pid << 3) | 2)
     except OSError as error:
-        if error.errno == errno.EINVAL:  # the clock of a process that is gone is no clock
+        if error.errno == errno.EINVAL:  # a process that is gone has no valid clock
             raise ProcessLookupError(errno.ESRCH, "gone") from None
         raise
 
 
 def _lines(text: bytes) -> list[bytes]:
-    """A name that a process gives itself may hold any sign but a newline: the kernel escapes that one."""
+    """Split at newlines only: a process's own name may hold any other character, and the kernel escapes newlines."""
     return text.split(b"\n")
 
 
@@ -227,9 +227,9 @@ def _counts(status: bytes) -> dict[bytes, int]:
 
 
 class SentryMeter(Meter):
-    """On gVisor, whose kernel counts all anonymous memory once, whoever has it: no name or state hides any of it.
+    """Meter for gVisor, whose kernel counts all anonymous memory once: no name or state hides any of it.
 
-    What the code writes to files counts as disk; memory without a name is not to be had there.
+    What the code writes to files counts as disk; memfd is not available there.
     """
 
     def read(self) -> Reading:
@@ -242,7 +242,7 @@ class SentryMeter(Meter):
         return self._anonymous_kb() - begun_kb
 
     def _anonymous_kb(self) -> int:
-        """Raises: Uncounted."""
+        """Read the anonymous memory. Raises: Uncounted."""
         with _counting():
             lines = (line.partition(b":") for line in _lines(self._file("meminfo")))
             sizes = {name: int(rest.split()[0]) for name, _, rest in lines if name in (b"AnonPages", b"Shmem")}
@@ -254,7 +254,7 @@ class SentryMeter(Meter):
 
 
 class FairShare:
-    """Asks for the memory with shared pages counted once: seldom, as that is slow, yet in time."""
+    """Reads the memory with shared pages counted once: rarely, because it is slow, yet in time."""
 
     def __init__(self, meter: Meter) -> None:
         self._meter = meter

@@ -23,7 +23,7 @@ class Program:
 
 
 def compiled(code: str, name: str) -> Program:
-    """Raises: SyntaxError, ValueError, RecursionError, MemoryError."""
+    """Compile a program. Raises: SyntaxError, ValueError, RecursionError, MemoryError."""
     linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
     tree = compile(code, name, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
     assert isinstance(tree, ast.Module)
@@ -37,14 +37,14 @@ def compiled(code: str, name: str) -> Program:
 
 
 def run(program: Program, space: dict[str, object]) -> object:
-    """The value of the last expression; ``None`` without one. Raises: whatever the code raises."""
+    """Run it and return the value of the last expression; ``None`` without one. Raises: what the code raises."""
     if program.body is not None:
         exec(program.body, space)  # noqa: S102 - this is what the sandbox is for
     return None if program.last is None else eval(program.last, space)  # noqa: S307
 
 
 def described(error: BaseException) -> Message:
-    """The error as a message: type, message, traceback without our own frames, and which limit it speaks of."""
+    """Return the error as a message: type, message, traceback without our frames, and the limit that it indicates."""
     trace = _of_the_code(error.__traceback__)
     try:
         message = str(error)
@@ -66,7 +66,9 @@ def described(error: BaseException) -> Message:
 
 
 def _of_the_code(trace: TracebackType | None) -> TracebackType | None:
-    """From the code's first frame on, without ours where an interrupt was heard; SQL has no frames at all."""
+    """Return the traceback from the code's first frame on, without our interrupt handler's; SQL has no frames at
+    all.
+    """
     here = __file__.rpartition("/sandbox/guest/")[0]
     while trace is not None and not trace.tb_frame.f_code.co_filename.startswith(f"{CODE}/"):
         trace = trace.tb_next
@@ -95,7 +97,7 @@ def _limit_behind(error: BaseException, message: str) -> str | None:
 
 
 def exit_status(stop: SystemExit) -> int:
-    """What the interpreter would exit with; a text is printed on stderr, as it does."""
+    """Return the interpreter's exit status; a text is printed on stderr, as the interpreter does."""
     code = stop.code
     if code is None:
         return 0

@@ -1,9 +1,9 @@
 """How a call ended, as init sees it: by the registers of the kernel's first thread, once that rests.
 
-A kernel rests by reading its next request. The size that it asks for says which call it has ended, how, and what the
-frame with its values adds up to, so that no other frame is taken for that one. Registers are no memory: no descriptor,
-thread or child of the code's can write there. Code that makes the same system call does so from further up the stack;
-only a stack as short as it was before there was any code has no frame of the code's on it.
+A kernel rests in the read of its next request. The size of that read encodes which call has ended, how, and the
+checksum of the frame with its values, so that no other frame is taken for it. Registers are not memory: no descriptor,
+thread or child of the code can write there. Code that makes the same system call does so from further up the stack;
+only a stack as short as it was before there was any code has no frame of the code on it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from services.execution.sandbox.guest import linux as kernel
 from services.execution.sandbox.guest.seccomp import numbers
 
 RETURNED, RAISED = 0, 1
-PRISTINE = 8  #: the size that a kernel asks for before its first call; at least that of a frame's head
+PRISTINE = 8  #: the read size of a kernel before its first call; at least that of a frame's head
 FIRST = (
     16  #: the size after that, to which is added: 1 if it was raised, 2 after every other call, 4 times the checksum
 )
@@ -55,7 +55,7 @@ class ProcRegisters:
 
 
 class TracedRegisters:
-    """By tracing it for a moment, on a kernel whose ``/proc`` does not tell: gVisor's."""
+    """Reads registers by tracing it for a moment, on a kernel whose ``/proc`` does not show them: gVisor's."""
 
     def read(self, process: int) -> tuple[int, int, int] | None:
         try:
@@ -84,7 +84,7 @@ class TracedRegisters:
 
 
 def _stops(process: int) -> bool:
-    """Whether it stops within a moment; one that ends instead is left to who waits for it."""
+    """Return whether it stops within a moment; one that ends instead is left to its waiter."""
     deadline = time.monotonic() + _STOPS_WITHIN
     while time.monotonic() < deadline:
         if os.waitid(os.P_PID, process, os.WSTOPPED | os.WNOHANG) is not None:
@@ -94,7 +94,7 @@ def _stops(process: int) -> bool:
 
 
 class RestingKernel:
-    """The kernel of a sandbox, as a process that init can look at."""
+    """The kernel of a sandbox, as a process that init can inspect."""
 
     def __init__(self, process: int, registers: Registers) -> None:
         self._process = process
@@ -113,7 +113,7 @@ class RestingKernel:
         return self._stack is not None
 
     def ended(self, call: int) -> tuple[str, int] | None:
-        """How this call (from 1) ended, and the checksum of its values; ``None`` while it has not."""
+        """Return how this call (from 1) ended, and the checksum of its values; ``None`` before its end."""
         try:
             seen = self._registers.read(self._process)
         except PermissionError:  # it has become a program that no one may look into

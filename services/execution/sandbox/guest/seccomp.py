@@ -1,6 +1,6 @@
 """The seccomp filter of job code: an allow-list, with rules for the calls whose arguments matter.
 
-The numbers of the calls are from the kernel's own headers. What stands in no table is refused.
+The call numbers are from the kernel's own headers. A call that is in no table is refused.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SOCK_DGRAM = 2  #: a datagram pair could still be pointed at another socket's a
 _TERMINAL = (0x5401, 0x540F, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)  #: TCGETS, sizes, FIONREAD, FIONBIO, FIOCLEX
 #: Names, signals, reading. Not PR_SET_DUMPABLE: what forbids to look into it cannot be counted fairly.
 _PRCTL = (1, 2, 3, 15, 16, 21, 23, 27, 29, 30, 37, 38, 39, 41, 42, 0x53564D41)
-_CORE = 4  #: RLIMIT_CORE: at 1 no core reaches even a dump handler outside, so nobody may lower it to 0
+_CORE = 4  #: RLIMIT_CORE: at 1 no core reaches even a dump handler outside, so the code may not lower it to 0
 _SO_SNDBUF, _SO_RCVBUF = 7, 8
 _F_SETLEASE, _F_NOTIFY = 1024, 1026  #: word of what other sandboxes do with a file of the system
 _FILE_KINDS = (0, 0o100000, 0o010000)  #: mknod may make plain files and FIFOs
@@ -73,7 +73,7 @@ def _rules(memfd: bool) -> dict[str, list[Instruction]]:
         (_LOAD, 0, 0, _low(1)),
         (_EQUAL, 1, 0, _CORE),
         _PERMIT,
-        (_LOAD, 0, 0, _low(2)),  # both halves of the pointer to the new limit: asking is free
+        (_LOAD, 0, 0, _low(2)),  # both halves of the pointer to the new limit: reading the limit is allowed
         (_EQUAL, 0, 3, 0),
         (_LOAD, 0, 0, _low(2) + 4),
         (_EQUAL, 0, 1, 0),
@@ -82,7 +82,7 @@ def _rules(memfd: bool) -> dict[str, list[Instruction]]:
     ]
     return {
         "clone": [(_LOAD, 0, 0, _low(0)), (_ANY_BIT, 0, 1, _NAMESPACES), _deny(errno.EPERM), _PERMIT],
-        # Its flags stand in memory, where a filter cannot look; libraries fall back to clone on ENOSYS only.
+        # Its flags are in memory, which a filter cannot read; libraries fall back to clone on ENOSYS only.
         "clone3": [_deny(errno.ENOSYS)],
         "ioctl": _one_of(1, _TERMINAL, errno.ENOTTY),
         "prctl": _one_of(0, _PRCTL, errno.EPERM),
@@ -109,7 +109,7 @@ def numbers(machine: str) -> Mapping[str, int]:
 
 @functools.cache
 def program(memfd: bool) -> bytes:
-    """The filter for this machine. Raises: KeyError for one that it does not know."""
+    """Return the filter for this machine. Raises: KeyError for an unknown one."""
     machine = platform.machine()
     table = numbers(machine)
     code: list[Instruction] = [

@@ -56,7 +56,7 @@ class Replies:
                     write_all(self._descriptor, data)
 
     def framed(self, message: Message) -> bytes:
-        """The frame; of a result that is too large for one, that it is."""
+        """Return the frame; for a result that is too large for one, an error frame."""
         data = frame({**message, "nonce": self.nonce})
         if _size_of(data) <= MOST_BYTES:
             return data
@@ -116,7 +116,7 @@ class Relay:
         threading.Thread(target=self._pass_on, daemon=True).start()
 
     def forget(self) -> None:
-        """What has been heard was for an earlier call."""
+        """Drop an interrupt that was for an earlier call."""
         with self._passing_on:
             self._take()
 
@@ -160,12 +160,12 @@ def serve(make: Callable[[Displays], Kernel], requests: int, replies: int) -> No
 
 
 def _answer_calls(calls: _Calls, requests: int) -> None:  # noqa: C901, PLR0912, PLR0915 - one frame, for what it says
-    """Read a request, do it, report its values, and rest: init sees in the size of that last read how the call ended.
+    """Read a request, do it, report its values, and rest: the size of that last read shows init how the call ended.
 
-    Init believes that size only while the stack of this thread is as short as it was before there was any code. So
+    Init trusts that size only while the stack of this thread is as short as it was before there was any code. So
     nothing that code could have replaced is called from this frame directly: `advance` adds to the stack. Nor is what
     the first read left of a large request read here: init would take that size for an end. What is used here is bound
-    before there is any code, and a call has returned only if the one expression that says so is complete.
+    before there is any code, and a call has returned only if the one expression that reports it is complete.
     """
     read, pipe, getpid, each, advance = os.read, os.pipe, os.getpid, map, next
     kind, is_kind, whole, complete = type, issubclass, int, complete_frame
@@ -192,7 +192,7 @@ def _answer_calls(calls: _Calls, requests: int) -> None:  # noqa: C901, PLR0912,
             work = each(advance, (work,))
         last = advance(work)
         if last is None:
-            continue  # nothing of the code's was asked for
+            continue  # the request runs no user code
         outcome = RAISED
         fields: Message | None = None
         error: BaseException | None = None
@@ -254,7 +254,7 @@ class _Calls:
         return bool(request["once"])
 
     def _prewarm(self) -> None:
-        """Do what most code does, and forget it: a fork pays for each page that it touches first, code should not."""
+        """Do what most code does, once: a fork pays for each page that it touches first, and code should not."""
         with contextlib.suppress(Exception):
             self._displays.begin()
             frame(self._kernel.prewarm())
@@ -263,7 +263,7 @@ class _Calls:
         self._answers.send({"t": "hello"})
 
     def perform(self, _nothing: None) -> Message:
-        """The operation itself. Raises: whatever the code raises."""
+        """Run the operation itself. Raises: what the code raises."""
         request = _with_passed_files(self._request, self._passing)
         operation = str(request["op"])
         self._displays.begin()
@@ -291,7 +291,7 @@ class _Calls:
         return checksum(data[4:])
 
     def end_fork(self, error: BaseException | None) -> None:
-        """A fork of the code's own came back from it: it ends as a script does, and says nothing here."""
+        """End a fork of the code that returned here: it exits as a script does, without a report."""
         if isinstance(error, SystemExit):
             leave(exit_status(error))
         if error is not None:
@@ -300,7 +300,7 @@ class _Calls:
 
 
 def _with_passed_files(request: Message, passing: socket.socket) -> Message:
-    """The first request with its frames at the open files that came for it; after it that socket is closed."""
+    """Return the first request with its frames at the open files that came for it; afterwards that socket is closed."""
     if passing.fileno() == -1:
         return request
     with passing:

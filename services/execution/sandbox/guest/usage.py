@@ -15,7 +15,7 @@ _STARTING_KB = 8192  #: that a fork may add before it becomes another program
 
 @dataclass(frozen=True)
 class Allowance:
-    """The limits of a run, and where it stood when it began."""
+    """The limits of a run, and its usage when it began."""
 
     deadline: float
     cpu_seconds: float
@@ -27,7 +27,7 @@ class Allowance:
     interval: float
 
     def exceeded(self, now: Reading, fair: FairShare, at_once: bool = False) -> str | None:
-        """The limit that was exceeded; ``at_once`` where there will be no other look."""
+        """Return the exceeded limit, or None; ``at_once`` if there will be no further check."""
         if now.cpu_seconds > self.cpu_seconds:
             return "cpu"
         if time.monotonic() >= self.deadline:
@@ -44,7 +44,7 @@ class JobUsage:
     """Readings of one job: processor time of the last call, memory of all that its code has added so far."""
 
     def __init__(self, meter: Meter, job: int, forked: bool) -> None:
-        """``forked`` from the warm interpreter, or a program of its own."""
+        """Set up the usage of a job that is ``forked`` from the warm interpreter, or a separate program."""
         self._meter = meter
         self._job = job
         self.first = Reading(0, 0, 0, 0, 0.0)
@@ -57,13 +57,15 @@ class JobUsage:
         self._unknown_kb = 0 if forked else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
     def begin(self) -> None:
-        """The run begins now."""
+        """Record the start of the run."""
         self.first = self._meter.read()
         self.count_anew(self.first)
         self._begun_resident_kb = self._meter.forget_most_resident(self._job)
 
     def count_anew(self, now: Reading) -> None:
-        """From the end of one call, not from the word of the next: its code may be faster than that word."""
+        """Restart the count at the end of one call, not at the next request: its code may be faster than that
+        message.
+        """
         self._begun_cpu, self._peak_kb = now.cpu_seconds, now.added_kb
 
     def look(self, allowed: Allowance) -> Reading:
@@ -73,13 +75,13 @@ class JobUsage:
         return now
 
     def add_ended(self, resident_kb: int) -> None:
-        """A process has ended that once had this much in memory."""
+        """Record a process that has ended with this maximum of resident memory."""
         self._most_resident_kb = max(self._most_resident_kb, resident_kb)
 
     def told(self, now: Reading) -> Message:
-        """By the run, or by the last call of a session; memory is all that the code has added so far.
+        """Return the usage of the run, or of a session's last call; memory is all that the code has added so far.
 
-        The kernel's own maximum sees what came and went between two looks. It counts resident pages: a page that a
+        The kernel's own maximum covers what came and went between two checks. It counts resident pages: a page that a
         fork shares with the warm interpreter counted before the run already, and is not added.
         """
         most = self._meter.most_resident_kb(self._job)
@@ -89,5 +91,5 @@ class JobUsage:
         return {"cpu_ms": max(0.0, now.cpu_seconds - self._begun_cpu) * 1000, "peak_mb": added / 1024}
 
     def _added_resident_kb(self) -> int:
-        """By a program of its own, whose maximum is lost with it."""
+        """Return the memory added by a separate program, whose maximum is lost with it."""
         return self._meter.most_resident_kb(self._job) - self._begun_resident_kb if self._unknown_kb else 0

@@ -1,4 +1,4 @@
-"""The warm parent: it has every library in memory, and forks a fresh sandbox whenever it is asked to."""
+"""The warm parent: it has every library in memory, and forks a fresh sandbox on request."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _LARGE = 1 << 21  #: bytes of a large page
 
 
 def serve(control: socket.socket) -> None:
-    """Load what is asked for, then fork a container per request until the other side is gone."""
+    """Load the requested modules, then fork a container per request until the other side is gone."""
     wanted, _, _ = receive(control)
     if wanted is None:
         return
     become_warm(cast("list[str]", wanted["warm"]), str(wanted["root"]))
     gather_memory()
     who = os.getuid(), os.getgid()
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody asks how a sandbox ended
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # a sandbox's exit status is not read
     send(control, {"t": "warm"})
     while True:
         message, descriptors, _ = receive(control)
@@ -40,7 +40,7 @@ def serve(control: socket.socket) -> None:
         try:
             if kernel.fork_into(NAMESPACES) == 0:
                 _run_init(message, descriptors, control, *who)
-        except OSError as error:  # whoever waits for the sandbox hears that it does not come
+        except OSError as error:  # report to the waiting side that the sandbox does not come
             _complain(error)
         for descriptor in descriptors:
             os.close(descriptor)
@@ -62,7 +62,9 @@ def become_warm(modules: Sequence[str], root: str) -> None:
 
 
 def gather_memory() -> None:
-    """What the libraries made, in large pages: a fork copies an entry for each page, and its end drops them again."""
+    """Collapse what the libraries allocated to huge pages: a fork copies an entry for each page, and its end drops
+    them.
+    """
     with open("/proc/self/smaps", encoding="utf-8", errors="replace") as handle:
         area: list[str] = []
         for line in handle:

@@ -32,14 +32,14 @@ class Counted:
 
     memory_kills: int = 0
     refused_forks: int = 0
-    broke: bool = False  #: by such a refusal the sandbox, which cannot go on without
+    broke: bool = False  #: such a refusal broke the sandbox, which cannot continue
 
 
 class Group:
-    """The group of one run, a folder per hierarchy; a plain count of nothing where there is none."""
+    """The group of one run, a folder per hierarchy; counts nothing without hierarchies."""
 
     def __init__(self, hierarchies: tuple[Hierarchy, ...], name: str) -> None:
-        """Raises: OSError."""
+        """Create the group. Raises: OSError."""
         self._hierarchies = hierarchies
         self._folders = {each.controller: f"{each.root}/{name}" for each in hierarchies}
         self._limited: tuple[int, int] | None = None
@@ -62,7 +62,7 @@ class Group:
             _write(f"{folder}/cgroup.procs", str(pid))
 
     def limit(self, memory_mb: int, tasks: int) -> None:
-        """Raises: OSError."""
+        """Set the group's limits. Raises: OSError."""
         if self._limited == (memory_mb, tasks):
             return
         higher = self._limited is not None and memory_mb > self._limited[0]
@@ -83,7 +83,7 @@ class Group:
                     _write_if_there(f"{folder}/memory.memsw.limit_in_bytes", str(memory_mb << 20))
 
     def count_anew(self) -> None:
-        """What was counted until now is an earlier call's."""
+        """Restart the count: what was counted until now is an earlier call's."""
         self._earlier = self._in_all()
 
     def counted(self) -> Counted:
@@ -102,7 +102,7 @@ class Group:
         return Counted(kills, forks)
 
     def _field(self, hierarchy: Hierarchy, name: str, field: bytes) -> int:
-        """A number of one of the kernel's files, which stays open: it is read twice for each call of a session."""
+        """Read a number of one of the kernel's files, which stays open: it is read twice for each call of a session."""
         with contextlib.suppress(OSError, ValueError):
             if name not in self._open:
                 self._open[name] = os.open(f"{self._folders[hierarchy.controller]}/{name}", os.O_RDONLY | os.O_CLOEXEC)
@@ -113,7 +113,7 @@ class Group:
         return 0
 
     def remove(self) -> None:
-        """After the last process; the kernel may need a moment to let go of it."""
+        """Remove the group after the last process; the kernel may need a moment to release it."""
         while self._open:
             os.close(self._open.popitem()[1])
         deadline = time.monotonic() + _GONE_WITHIN
@@ -131,7 +131,7 @@ class Group:
 
 
 def _write(path: str, text: str) -> None:
-    """One of the kernel's files: plain calls, as each sandbox writes a few of them. Raises: OSError."""
+    """Write one of the kernel's files by plain calls, as each sandbox writes a few of them. Raises: OSError."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC)
     try:
         os.write(descriptor, text.encode())
@@ -145,7 +145,7 @@ def _write_if_there(path: str, text: str) -> None:
 
 
 class Groups:
-    """The groups of one sandbox, under a folder of its own; ``None`` of them where nothing is delegated."""
+    """The groups of one sandbox, under a separate folder; empty where nothing is delegated."""
 
     def __init__(self, mounts: Path = Path("/proc/self/mounts"), own: Path = Path("/proc/self/cgroup")) -> None:
         self._name = f"assay-{os.getpid()}-{secrets.token_hex(4)}"
@@ -155,7 +155,7 @@ class Groups:
         self._hierarchies = tuple(self._usable(hierarchies))
 
     def _usable(self, hierarchies: list[Hierarchy]) -> list[Hierarchy]:
-        """Those in which a group can really be made and limited."""
+        """Return the hierarchies in which a group can really be created and limited."""
         usable: list[Hierarchy] = []
         for hierarchy in hierarchies:
             folder = hierarchy.root / self._name
@@ -209,7 +209,7 @@ def _children(folder: Path) -> list[Path]:
 
 
 def find_hierarchies(mounts: Path, own: Path) -> list[Hierarchy]:
-    """For each controller the folder of this process's own group, in whichever version has the controller."""
+    """Return, for each controller, the folder of this process's own group, in whichever version has the controller."""
     points: dict[str, Path] = {}
     unified: Path | None = None
     for line in mounts.read_text().splitlines():
@@ -231,7 +231,7 @@ def find_hierarchies(mounts: Path, own: Path) -> list[Hierarchy]:
 
 
 def _own_groups(own: Path) -> dict[str, str]:
-    """Controller (empty for version 2) to the path of this process's group."""
+    """Map each controller (empty for version 2) to the path of this process's group."""
     groups: dict[str, str] = {}
     for line in own.read_text().splitlines():
         _number, names, path = line.split(":", 2)
@@ -240,7 +240,7 @@ def _own_groups(own: Path) -> dict[str, str]:
 
 
 def _below(point: Path, path: str) -> Path:
-    """In a container the path may be one of the host's: then the mount point is the own group."""
+    """Return the own group: in a container the path may be one of the host's, and then it is the mount point."""
     inner = point / path.lstrip("/")
     return inner if inner.is_dir() else point
 

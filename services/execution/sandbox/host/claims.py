@@ -20,7 +20,7 @@ _KEPT = 40_000  #: characters of a part that can be restored
 
 
 def outward(typed: Mapping[str, Json], content: Path | None, check: Callable[[Path], bool]) -> Value:
-    """A kernel's claim about a value, checked. Raises: KernelError for a table that does not hold together."""
+    """Return a kernel's claim about a value, checked. Raises: KernelError for an inconsistent table."""
     kind = typed.get("kind")
     if kind not in _KINDS:
         kind = "opaque"
@@ -40,7 +40,7 @@ def outward(typed: Mapping[str, Json], content: Path | None, check: Callable[[Pa
 
 
 def looked(claimed: Json) -> Look | None:
-    """A kernel's claim about how a value looks, bounded."""
+    """Return a kernel's summary of a value, bounded."""
     if not isinstance(claimed, dict) or claimed.get("kind") not in _LOOKS:
         return None
     columns, head = claimed.get("columns"), claimed.get("head")

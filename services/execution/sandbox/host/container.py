@@ -21,14 +21,14 @@ from shared.errors import SandboxUnavailable
 _READY_WITHIN = 20.0
 _PREWARMED_WITHIN = 5.0
 _HELLO_WITHIN = 60.0  #: for an interpreter that starts, and loads its libraries, in the sandbox
-_BOOTED_WITHIN = 120.0  #: for a kernel of its own, and an interpreter that loads its libraries there
+_BOOTED_WITHIN = 120.0  #: for a separate kernel, and an interpreter that loads its libraries there
 
 
 class Container:
     """Single use. Made isolated and waiting; closed, nothing of it is left."""
 
     def __init__(self, launcher: Launcher, spec: LanguageSpec, group: Group | None) -> None:
-        """Raises: SandboxUnavailable."""
+        """Start a container. Raises: SandboxUnavailable."""
         self.spec = spec
         self._launcher = launcher
         self.created_at = time.monotonic()
@@ -91,13 +91,13 @@ class Container:
             if self.group is not None:
                 self.group.add(pid)
         except ProcessLookupError:
-            raise SandboxUnavailable(self._launcher.why("A sandbox died before it was asked anything.")) from None
+            raise SandboxUnavailable(self._launcher.why("A sandbox died before its first request.")) from None
         self.control.settimeout(None)
         self.tell({"t": "go"})
         return pid
 
     def _wait_booted(self) -> None:
-        """Until its own kernel has said what it is. Raises: SandboxUnavailable."""
+        """Wait until its own kernel has identified itself. Raises: SandboxUnavailable."""
         self.control.settimeout(_BOOTED_WITHIN)
         try:
             message, _, _ = receive(self.control)
@@ -108,17 +108,17 @@ class Container:
             raise SandboxUnavailable(self._launcher.why("A sandbox of gVisor did not start."))
         if message["gvisor"] is not True:
             raise SandboxUnavailable(
-                "The kernel of a sandbox is not gVisor's; code would run with less than was asked for."
+                "The kernel of a sandbox is not gVisor's; code would run with less isolation than configured."
             )
 
     def prewarm(self) -> None:
-        """Do in it what most code does first; nobody may have it meanwhile."""
+        """Run what most code does first; the container may not be used meanwhile."""
         with contextlib.suppress(OSError):
             os.write(self.requests, frame({"op": "prewarm"}))
             self.prewarmed = self._says_hello(_PREWARMED_WITHIN)
 
     def _says_hello(self, seconds: float) -> bool:
-        """Whether the interpreter says within this time that it waits for code."""
+        """Return whether the interpreter reports within this time that it waits for code."""
         poll = select.poll()
         poll.register(self.replies, select.POLLIN)
         deadline = time.monotonic() + seconds
@@ -153,7 +153,7 @@ class Container:
         return not poll.poll(0)
 
     def limit(self, limits: Limits, given_mb: int) -> None:
-        """The group's limits; files count as memory in it, so what may be written is on top of it."""
+        """Set the group's limits; files count as memory in it, so the disk limit is added."""
         if self.group is not None:
             more = self._launcher.overhead
             memory = limits.memory_mb + limits.disk_mb + given_mb + more.megabytes
@@ -165,7 +165,7 @@ class Container:
         return replace(counted, broke=self._launcher.overhead.breaks and counted.refused_forks > 0)
 
     def tell(self, message: Message, descriptors: Sequence[int] = ()) -> None:
-        """A word to init; one that is gone hears nothing."""
+        """Send init a message, if it is still there."""
         with contextlib.suppress(OSError):
             send(self.control, message, descriptors)
 
@@ -179,7 +179,7 @@ class Container:
                 signal.pidfd_send_signal(self._watch, signal.SIGKILL)
 
     def gone(self, seconds: float = 5.0) -> bool:
-        """Whether every process of a sandbox that was killed is dead within this time: its first one goes last."""
+        """Return whether every process of a killed sandbox is dead within this time: its first one goes last."""
         if self._watch is None:
             return True
         poll = select.poll()

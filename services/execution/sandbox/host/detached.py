@@ -1,7 +1,7 @@
-"""Files that show no name of this machine: whoever maps a file can read its path in ``/proc/self/maps``.
+"""Files that show no path of this machine: code that maps a file can read its path in ``/proc/self/maps``.
 
-``python detached.py DESCRIPTOR``, in a user namespace of its own, opens what it is asked for: a path comes in, the open
-file goes out; it ends when nobody asks any more.
+``python detached.py DESCRIPTOR``, in a separate user namespace, opens files on request: a path comes in, the open
+file goes out; it ends when its client is gone.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class DetachedFiles:
                 self._helper = _MountHelper(bubblewrap)
 
     def open(self, path: Path) -> int:
-        """A descriptor to read from. Raises: OSError when there is no such file."""
+        """Return a descriptor to read from. Raises: OSError when there is no such file."""
         plain = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:
             if path.parent == _OPEN_FILES:
@@ -47,7 +47,7 @@ class DetachedFiles:
 
 
 def _detached(plain: int) -> int | None:
-    """The file through a mount of its own; ``None`` where this process may make none."""
+    """Open the file through a separate mount; ``None`` where this process may make none."""
     return _through_a_mount(plain, b"", _EMPTY_PATH)
 
 
@@ -65,7 +65,7 @@ def _through_a_mount(folder: int, path: bytes, flags: int = 0) -> int | None:
 
 
 def _copied(plain: int) -> int:
-    """A copy in memory that nobody can change any more."""
+    """Return a copy in memory that is sealed against changes."""
     size, offset = os.fstat(plain).st_size, 0
     copy = os.memfd_create("table", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:
@@ -80,7 +80,7 @@ def _copied(plain: int) -> int:
 
 
 class _MountHelper:
-    """Another process may mount what we may read, in a user namespace of its own; one with threads can enter none."""
+    """Another process may mount what we may read, in a separate user namespace; one with threads can enter none."""
 
     def __init__(self, bubblewrap: Path) -> None:
         self._lock = threading.Lock()

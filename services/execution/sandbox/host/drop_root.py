@@ -1,6 +1,6 @@
-"""Run as root only, in a process of its own: show the parts where a plain user can reach them, become that user.
+"""Run as root only, in a separate process: mount the parts where a plain user can reach them, become that user.
 
-Nobody but this process sees the mounts; they are gone when it is. What it starts can never be root again.
+Only this process sees the mounts; they end with it. What it starts can never be root again.
 Usage: python drop_root.py UID PLACE N source target ... -- command ...
 """
 
@@ -28,7 +28,7 @@ def main(arguments: list[str]) -> None:
     if libc.unshare(_NEWNS) != 0:
         raise OSError(ctypes.get_errno(), "this root may not make a mount namespace")
     _mount(libc, None, "/", None, _REC | _SLAVE)
-    # Opened first: the place itself may hide what stands below it.
+    # Opened first: the mount point itself may hide what is below it.
     opened = [os.open(source, os.O_PATH) for source in pairs[::2]]
     _mount(libc, "tmpfs", place, "tmpfs", _NOSUID | _NODEV, "mode=755,size=1m")
     for descriptor, name in zip(opened, pairs[1::2], strict=True):

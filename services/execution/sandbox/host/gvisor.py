@@ -1,4 +1,4 @@
-"""Sandboxes of gVisor: each has a kernel, namespaces and a warm interpreter of its own."""
+"""Sandboxes of gVisor: each has its own kernel, namespaces and warm interpreter."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _OVERHEAD = Overhead(megabytes=1536, tasks=800, each=4, breaks=True)
 
 
 def find_runsc(settings: SandboxSettings) -> Path:
-    """Raises: SandboxUnavailable."""
+    """Return the path of runsc. Raises: SandboxUnavailable."""
     found = settings.runsc or shutil.which("runsc")
     if found is None or not os.access(found, os.X_OK):
         raise SandboxUnavailable(
@@ -58,7 +58,7 @@ class GvisorLauncher:
         self.alive = True
 
     def wait_warm(self, modules: Sequence[str]) -> None:
-        """What each sandbox loads when it starts."""
+        """Set the modules that each sandbox loads when it starts."""
         self._warm = list(modules)
 
     def fork(self, guest: Guest, descriptors: Sequence[int], memfd: bool) -> None:
@@ -98,7 +98,7 @@ class GvisorLauncher:
         )
 
     def why(self, what: str) -> str:
-        """The last words of gVisor or bubblewrap, if they left any."""
+        """Return the message with the last output of gVisor or bubblewrap, if any."""
         size = os.fstat(self._errors.fileno()).st_size
         said = os.pread(self._errors.fileno(), 2000, max(0, size - 2000))
         lines = said.decode(errors="replace").strip().splitlines()
@@ -106,7 +106,7 @@ class GvisorLauncher:
 
     def close(self) -> None:
         self.alive = False
-        self._starter.shutdown()  # whoever still asks for one has it first
+        self._starter.shutdown()  # finish pending requests first
         for process in self._processes:
             process.kill()
             process.wait()
@@ -114,7 +114,7 @@ class GvisorLauncher:
 
 
 def _call(runtime: Runtime, bwrap: str, sources: dict[str, str], inside: Sequence[str]) -> list[str]:
-    """Root of a user namespace of an ordinary user, as runsc wants it; what it shows stands here twice."""
+    """Return the bwrap call: root of an ordinary user's user namespace, as runsc requires; binds are mounted twice."""
     parts = [bwrap, "--unshare-all", "--uid", "0", "--gid", "0", "--hostname", "sandbox", "--as-pid-1"]
     parts += ["--die-with-parent", "--new-session", "--cap-add", "ALL", "--clearenv"]
     for folder in _folders_above([*sources, *(path for _, path in runtime.links), *_FOLDERS]):
@@ -134,6 +134,6 @@ def _call(runtime: Runtime, bwrap: str, sources: dict[str, str], inside: Sequenc
 
 
 def _folders_above(paths: Iterable[str]) -> list[str]:
-    """Every folder above these, each after its own parents; the root is the empty one."""
+    """Return every folder above these, each after its own parents; the root is the empty one."""
     folders = {str(folder) for path in paths for folder in PurePosixPath(path).parents}
     return sorted("" if folder == "/" else folder for folder in folders)

@@ -13,7 +13,7 @@ _TIERS: tuple[Tier, ...] = get_args(Tier)
 
 
 def isolation(settings: SandboxSettings) -> Isolation:
-    """Raises: SandboxUnavailable when it is below the minimum."""
+    """Return the isolation. Raises: SandboxUnavailable when it is below the minimum."""
     # Each sandbox proves its own kernel when it starts; what is around this worker counts as well.
     tier: Tier = "gvisor" if settings.runtime == "gvisor" or runs_on_gvisor() else "ns"
     claimed = settings.claimed_tier if _TIERS.index(settings.claimed_tier) > _TIERS.index(tier) else None

@@ -23,14 +23,14 @@ from shared.contracts.execute import CodeError, Limits
 from shared.errors import JobCancelled
 
 _ANSWERS_WITHIN = 30.0  #: for init to hand over one file
-_SLACK = 6.0  #: seconds that init's own limits stand above ours, so that an interrupt comes first
+_SLACK = 6.0  #: seconds by which init's own limits exceed ours, so that an interrupt comes first
 _TABLE_BYTES = 320 << 20
 
 Descriptors: TypeAlias = list[int]
 
 
 class KernelLink:
-    """One in a container of its own; ended when nobody asks for ``idle_seconds``."""
+    """A kernel in its own container; ended after ``idle_seconds`` without a request."""
 
     def __init__(self, container: Container, limits: Limits, folder: TemporaryFolder, idle_seconds: float) -> None:
         self.container = container
@@ -49,7 +49,7 @@ class KernelLink:
         return self.container.alive and not self._ended
 
     def start(self, prepared: PreparedRun) -> None:
-        """Raises: KernelError."""
+        """Start the kernel. Raises: KernelError."""
         self.container.limit(self.limits, prepared.given_mb)
         self.container.tell(
             {**prepared.start, "collect": None, "wall_seconds": None, "until": None, "grouped": self.container.grouped},
@@ -60,7 +60,7 @@ class KernelLink:
         self._wait_idle()
 
     def put(self, files: Mapping[str, Path], root: Literal["given", "work"]) -> None:
-        """Files into the folder of what is given, or of the code, by their names there. Raises: KernelError."""
+        """Put files into the folder of given files, or of the code, by their names there. Raises: KernelError."""
         if not files:
             return
         with contextlib.ExitStack() as held:
@@ -83,7 +83,7 @@ class KernelLink:
         self.container.close()
 
     def call(self, request: Message, on_output: OnOutput | None = None, cancelled: Flag | None = None) -> Facts:
-        """One request and its reply. Raises: KernelError when the kernel is gone, JobCancelled."""
+        """Send one request and return its reply. Raises: KernelError when the kernel is gone, JobCancelled."""
         if self._idle is not None:
             self._idle.cancel()
         if not self.alive:
@@ -113,7 +113,7 @@ class KernelLink:
         return facts
 
     def ask(self, fields: Message) -> Mapping[str, Json]:
-        """An operation but execute. Raises: KernelError."""
+        """Run any operation except execute. Raises: KernelError."""
         with self.calling:
             facts = self.call({**fields, "once": False, "memory_mb": self.limits.memory_mb})
             facts.close()
@@ -125,14 +125,14 @@ class KernelLink:
             return facts.result
 
     def fetch(self, name: str, facts: Facts) -> None:
-        """A file of the way out into ``facts.out``, if it is there. Raises: KernelError."""
+        """Fetch an output file into ``facts.out``, if it exists. Raises: KernelError."""
         self.container.tell({"t": "take", "path": name})
         message, descriptors = self.wait_for("out", "missing")
         if message["t"] == "out" and descriptors:
             facts.out[name] = (int(cast("int", message["size"])), descriptors.pop())
 
     def collect(self, facts: Facts) -> None:
-        """What is new in the work folder, into ``facts``. Raises: KernelError."""
+        """Fetch what is new in the work folder into ``facts``. Raises: KernelError."""
         self.container.tell({"t": "gather", "collect": [ARTIFACTS, ARTIFACT_BYTES]})
         while True:
             message, descriptors = self.wait_for("file", "refused")
@@ -142,7 +142,7 @@ class KernelLink:
             facts.files.append((str(message["path"]), int(cast("int", message["size"])), descriptors.pop()))
 
     def fetched(self, name: Json) -> Path | None:
-        """A file of the way out as one of ours; None when it is missing or too large. Raises: KernelError."""
+        """Return an output file as one of ours; None when it is missing or too large. Raises: KernelError."""
         facts = Facts.empty()
         try:
             self.fetch(str(name), facts)
@@ -163,7 +163,7 @@ class KernelLink:
             facts.close()
 
     def wait_for(self, *kinds: str) -> tuple[Message, Descriptors]:
-        """Init's answer of one of these kinds. Raises: KernelError."""
+        """Return init's answer of one of these kinds. Raises: KernelError."""
         self.container.control.settimeout(_ANSWERS_WITHIN)
         try:
             while True:
@@ -180,7 +180,7 @@ class KernelLink:
             self.container.control.settimeout(None)
 
     def _wait_idle(self) -> None:
-        """From now on nobody asks: end the kernel when that lasts."""
+        """Start the idle timer, which ends the kernel."""
         self._idle = Timer(self._idle_seconds, self.container.kill)
         self._idle.daemon = True
         self._idle.start()

@@ -11,7 +11,7 @@ from services.execution.sandbox.language import Guest
 
 @dataclass(frozen=True)
 class Overhead:
-    """What a sandbox takes beside its code, within its control group."""
+    """What a sandbox needs in addition to its code, within its control group."""
 
     megabytes: int
     tasks: int
@@ -21,22 +21,22 @@ class Overhead:
 
 class Launcher(Protocol):
     uid: int
-    boots: bool  #: a sandbox says that it has booted, and what its kernel turned out to be
+    boots: bool  #: a sandbox reports that it has booted, and its kernel
     overhead: Overhead
 
     @property
     def alive(self) -> bool: ...
 
     def wait_warm(self, modules: Sequence[str]) -> None:
-        """Raises: SandboxUnavailable."""
+        """Wait until it is warm. Raises: SandboxUnavailable."""
         ...
 
     def fork(self, guest: Guest, descriptors: Sequence[int], memfd: bool) -> None:
-        """Ask for a sandbox with these ends of its socket and pipes. Raises: SandboxUnavailable."""
+        """Request a sandbox with these ends of its socket and pipes. Raises: SandboxUnavailable."""
         ...
 
     def why(self, what: str) -> str:
-        """The same, with the last words of what failed."""
+        """Return the message with the last output of what failed."""
         ...
 
     def close(self) -> None: ...

@@ -36,7 +36,7 @@ def bring_out(
     isolation: Isolation,
     check: Check,
 ) -> Outcome | None:
-    """The outcome of a run, its table only if ``check`` finds it whole; ``None`` when the sandbox broke.
+    """Return the outcome of a run, its table only if ``check`` accepts it; ``None`` when the sandbox broke.
 
     Files are copied out of a sandbox that lives on; those of a dead one last as long as ``facts``.
     """
@@ -85,7 +85,7 @@ def _usage(facts: Facts) -> RunUsage:
 
 
 def view_of(claimed: Json) -> ValueView | None:
-    """A value view as the kernel claims it, bounded; ``None`` for anything that is none."""
+    """Return a value view as the kernel claims it, bounded; ``None`` for anything else."""
     if not isinstance(claimed, dict):
         return None
     shape = claimed.get("shape")
@@ -108,7 +108,7 @@ class _Files:
         self._display_bytes = 0
 
     def take(self, name: Json, most_bytes: int) -> Path | None:
-        """A file of the way out, by the name that the kernel claims for it."""
+        """Return an output file, by the name that the kernel claims for it."""
         if not isinstance(name, str) or name not in self._facts.out:
             return None
         size, descriptor = self._facts.out[name]
@@ -138,7 +138,7 @@ class _Files:
         return Shown(media_type=str(media_type), content=content)
 
     def displays(self, notes: list[str]) -> list[Shown]:
-        """What was shown, in order; what is left out is said in ``notes``."""
+        """Return the displays, in order; ``notes`` lists those left out."""
         shown: list[Shown] = []
         if any(frame.get("t") == "unshown" for frame in self._facts.shown):
             notes.append("some displays: a run may show 50")
@@ -166,7 +166,7 @@ _CHECK = "from services.execution.languages.python.guest.soundness import demand
 
 
 def holds_together(run: Callable[[Run], AbstractContextManager[Outcome]], table: Path) -> bool:
-    """Whether a whole Arrow IPC file stands there, within the caps, however small it packs what it holds."""
+    """Return whether the file is a whole Arrow IPC file within the limits, however well it is compressed."""
     limits = Limits(memory_mb=2048, wall_seconds=60, cpu_seconds=60)
     frames = {"table": Frame(table, "source")}
     with run(Run("python", _CHECK, frames=frames, limits=limits, collect=False, until="result")) as outcome:

@@ -1,6 +1,6 @@
-"""Warm containers, ready before anyone asks: each is used once, and a thread refills and replaces them.
+"""Warm containers, ready before they are needed: each is used once, and a thread refills and replaces them.
 
-Those of a language that is kept on demand are ready from its first use on, until nobody has asked for ``max_age``.
+Those of an on-demand language are ready from its first use on, until it was unused for ``max_age``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ class PoolFill:
 
 
 class Pool:
-    """``make`` makes one container of a language; it raises SandboxUnavailable, and is asked again a little later."""
+    """``make`` creates one container of a language; it raises SandboxUnavailable, and is called again a little
+    later.
+    """
 
     def __init__(
         self,
@@ -43,7 +45,7 @@ class Pool:
         self._make = make
         self._wanted = dict(wanted)
         self._max_age = max_age
-        self._asked: dict[str, float] = dict.fromkeys(on_demand, -math.inf)  #: when each was last asked for
+        self._asked: dict[str, float] = dict.fromkeys(on_demand, -math.inf)  #: the last use of each
         self._ready: dict[str, deque[Container]] = {language: deque() for language in wanted}
         self._changed = threading.Condition()
         self._used: deque[Container] = deque()
@@ -61,7 +63,7 @@ class Pool:
             return PoolFill(counts, self._running)
 
     def take(self, language: str) -> Container:
-        """A ready container, or a new one when none is left. Raises: SandboxUnavailable."""
+        """Return a ready container, or a new one when none is left. Raises: SandboxUnavailable."""
         while True:
             with self._changed:
                 if self._closed:
@@ -87,7 +89,7 @@ class Pool:
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
-        """While a run lasts, upkeep leaves the processors to it, for a moment."""
+        """Leave the processors to a run while it lasts, by deferring upkeep for a moment."""
         with self._changed:
             self._running += 1
         try:
@@ -99,7 +101,7 @@ class Pool:
                 self._changed.notify_all()
 
     def retire(self, container: Container) -> None:
-        """A used container is removed later by the upkeep thread; nothing of it runs any more when this returns."""
+        """Kill a used container; the upkeep thread removes it later."""
         container.kill()
         with self._changed:
             if not self._closed:
@@ -122,7 +124,7 @@ class Pool:
             self._changed.notify_all()
 
     def keep(self, useful: Callable[[], bool]) -> None:
-        """Refill and replace until closed, or until it is of no use any more; runs in a thread of its own."""
+        """Refill and replace until closed, or until it is no longer useful; runs in its own thread."""
         while not self._closed and useful():
             failing = False
             try:
@@ -148,14 +150,14 @@ class Pool:
         return self._refill_one() or self._clear_one() or (self._is_quiet() and self._prewarm_one())
 
     def _may_work(self) -> bool:
-        """No run is to be disturbed, or it has been spared for long enough."""
+        """Return whether no run would be disturbed, or upkeep was deferred for long enough."""
         return not self._running or self._deferred_until is None or time.monotonic() >= self._deferred_until
 
     def _is_quiet(self) -> bool:
         return not self._running and time.monotonic() >= self._quiet_from
 
     def _timeout(self) -> float:
-        """Seconds until there may be something to do without anyone saying so."""
+        """Return the seconds until there may be something to do without a notification."""
         now = time.monotonic()
         times = [self._deferred_until, None if self._running else self._quiet_from]
         return min([_CHECK_EVERY, *(each - now for each in times if each is not None and each > now)])
@@ -231,7 +233,7 @@ class Pool:
         return True
 
     def wait_full(self, seconds: float) -> bool:
-        """Whether every container is ready and prewarmed within this time."""
+        """Return whether every container is ready and prewarmed within this time."""
 
         def full() -> bool:
             return self._lacking() is None and self._prewarming is None and self._cold() is None

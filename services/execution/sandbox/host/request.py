@@ -21,7 +21,7 @@ class PreparedRun:
     def __init__(
         self, run: Run, spec: LanguageSpec, folder: TemporaryFolder, opened: Callable[[Path], int] | None = None
     ) -> None:
-        """``opened`` opens a table without its name on this machine; a run without tables needs none."""
+        """Prepare a run; ``opened`` opens a table without its path on this machine, and is optional without tables."""
         self._run = run
         self._spec = spec
         self._folder = folder

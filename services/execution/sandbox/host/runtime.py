@@ -40,7 +40,7 @@ class Runtime:
 
 
 def find_bubblewrap(settings: SandboxSettings) -> Path:
-    """The configured bwrap, the wheel's, or the system's. Raises: SandboxUnavailable."""
+    """Return the configured bwrap, the wheel's, or the system's. Raises: SandboxUnavailable."""
     if settings.bubblewrap is not None:
         return settings.bubblewrap
     try:
@@ -55,7 +55,7 @@ def find_bubblewrap(settings: SandboxSettings) -> Path:
 
 
 def describe_runtime(settings: SandboxSettings, guest_packages: Iterable[str]) -> Runtime:
-    """Raises: SandboxUnavailable."""
+    """Return the runtime of this machine. Raises: SandboxUnavailable."""
     if not sys.platform.startswith("linux"):
         raise SandboxUnavailable("Code is isolated with the means of Linux; run the execution service on Linux.")
     binds = [Bind(Path("/usr"), "/usr"), *_system_files()]
@@ -85,7 +85,7 @@ def describe_runtime(settings: SandboxSettings, guest_packages: Iterable[str]) -
 
 
 def _packages(settings: SandboxSettings, binds: list[Bind], base: Path) -> Iterator[str]:
-    """Where the code imports from; shown in the sandbox unless the system's folders show it already."""
+    """Yield the folders that the code imports from; bound into the sandbox unless the system's folders include them."""
     paths = sysconfig.get_paths()
     folders = [settings.packages] if settings.packages else [Path(paths["purelib"]), Path(paths["platlib"])]
     for number, folder in enumerate(dict.fromkeys(folder.resolve() for folder in folders)):
@@ -99,7 +99,7 @@ def _packages(settings: SandboxSettings, binds: list[Bind], base: Path) -> Itera
 
 
 def _guest(packages: Iterable[str]) -> list[Bind]:
-    """Our code that runs inside, under the names that it has here; of its parents only that they are packages."""
+    """Return the binds of our code inside, under its names here; its parents are empty packages."""
     binds: dict[str, Path] = {}
     for package in packages:
         parents = package.split(".")[:-1]
@@ -112,10 +112,10 @@ def _guest(packages: Iterable[str]) -> list[Bind]:
 
 
 def _folder(package: str) -> str:
-    """Raises: ModuleNotFoundError."""
+    """Return a package's folder. Raises: ModuleNotFoundError."""
     spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
-        raise ModuleNotFoundError(f"{package} is no package")
+        raise ModuleNotFoundError(f"{package} is not a package")
     return next(iter(spec.submodule_search_locations))
 
 

@@ -43,9 +43,10 @@ class Sandbox:
     """The walls, and warm containers behind them; threads may share it."""
 
     def __init__(self, settings: SandboxSettings, specs: LanguageSpecs, programs: Sequence[str] = ()) -> None:
-        """Start it and prove that it holds. Raises: SandboxUnavailable.
+        """Start the sandbox and prove that it isolates. Raises: SandboxUnavailable.
 
-        ``programs`` are modules of ours that code inside may import beside its language; they are loaded beforehand.
+        ``programs`` are our modules that code inside may import in addition to its language; they are loaded
+        beforehand.
         """
         self._settings = settings
         self._specs = specs
@@ -67,7 +68,7 @@ class Sandbox:
             for name, version in self._languages.items()
             if version is not None
         }
-        # A sandbox of gVisor takes seconds to make: there every language is ready before it is asked for.
+        # A gVisor sandbox takes seconds to start: there every language is ready before its first use.
         on_demand = () if settings.runtime == "gvisor" else [name for name in wanted if specs[name].pooled is not None]
         self._pool = Pool(self._make_container, wanted, settings.max_age_seconds, on_demand)
         # A zygote dies with the thread that started it, so that thread is the one that keeps the pool.
@@ -110,7 +111,7 @@ class Sandbox:
             self._changed.notify_all()
 
     def _wait_for_zygote(self, seconds: float) -> Launcher:
-        """The living zygote. Raises: SandboxUnavailable with the reason why there is none."""
+        """Return the living zygote. Raises: SandboxUnavailable with the reason why there is none."""
         self._pool.wake()
         if threading.current_thread() is self._upkeep:
             seconds = 0  # it is the one that starts another
@@ -130,7 +131,7 @@ class Sandbox:
             if zygote.alive:
                 raise
             container = self._container(self._wait_for_zygote(_OPENED_WITHIN), language)
-        container.limit(Limits(), 0)  # what most runs ask for
+        container.limit(Limits(), 0)  # what most runs need
         return container
 
     def _container(self, zygote: Launcher, language: str) -> Container:
@@ -155,7 +156,7 @@ class Sandbox:
         self._own.close()
 
     def wait_ready(self, seconds: float = 60.0) -> bool:
-        """Whether every container of the pool is warm, within this time."""
+        """Return whether every container of the pool is warm within this time."""
         return self._pool.wait_full(seconds)
 
     @property
@@ -164,11 +165,11 @@ class Sandbox:
         return self._pool.fill
 
     def languages(self) -> Mapping[str, str | None]:
-        """The languages available, with their versions; ``None`` when not installed."""
+        """Return the languages with their versions; ``None`` when not installed."""
         return dict(self._languages)
 
     def require(self, language: str) -> None:
-        """Raises: LanguageUnavailable."""
+        """Raise LanguageUnavailable if the language is not installed."""
         if self._languages.get(language) is None:
             spec = self._specs.get(language)
             install = "" if spec is None else f": install {spec.install}"
@@ -181,7 +182,7 @@ class Sandbox:
         Raises: SandboxUnavailable, LanguageUnavailable, JobCancelled.
         """
         self.require(run.language)
-        # Until its outcome has been worked up: that is part of what somebody waits for.
+        # Until its outcome has been processed: the client waits for that too.
         with self._own.temporary("run") as folder, ExitStack() as held, self._pool.running():
             with tracing.span("sandbox run", assay__language=run.language) as recorded:
                 outcome = self._outcome(run, folder, held, cancelled, on_output)
@@ -210,7 +211,7 @@ class Sandbox:
 
     @contextmanager
     def scratch(self) -> Iterator[Path]:
-        """A folder for the files of one job; when the worker is killed, the next one clears it away."""
+        """Create a folder for the files of one job; when the worker is killed, the next one removes it."""
         with self._own.temporary("job") as folder:
             yield folder.path
 
@@ -219,7 +220,7 @@ class Sandbox:
 
     @contextmanager
     def session(self, language: str, limits: Limits, files: Mapping[str, Path]) -> Iterator[Session]:
-        """A kernel of its own for one document. Raises: SandboxUnavailable, LanguageUnavailable."""
+        """Start a kernel for one document. Raises: SandboxUnavailable, LanguageUnavailable."""
         self.require(language)
         with self._own.temporary("session") as folder:
             container = self._pool.take(language)
@@ -258,7 +259,7 @@ class Sandbox:
 
 
 def _make_unchangeable(container: Container, facts: Facts) -> None:
-    """What came out of a sandbox that lives on could change while it is checked and read: small files are copied."""
+    """Copy small output files of a sandbox that lives on: they could change while they are checked and read."""
     if all(size <= _MOST_COPIED for size, _ in facts.out.values()):
         for name, (size, descriptor) in facts.out.items():
             facts.out[name] = (size, _copy(descriptor, size))

@@ -16,17 +16,17 @@ _PREFIX, _LOCK = "assay-sandbox-", ".lock"
 
 
 class Scratch:
-    """A folder beside a lock file, which the kernel unlocks when its owner is gone, however it went.
+    """A folder with a lock file, which the kernel unlocks when its owner ends, for whatever reason.
 
-    A process number would not do: it is given out again, and means nothing in another container.
+    A process number would not do: it is reused, and means nothing in another container.
     """
 
     def __init__(self) -> None:
-        """Raises: OSError when nothing can be written there."""
+        """Create the folder. Raises: OSError when it cannot be written."""
         place = Path(tempfile.gettempdir())
         sweep(place)
         lock = None
-        while lock is None:  # somebody's sweep may be faster than our lock
+        while lock is None:  # another process's sweep may be faster than our lock
             self.folder = place / f"{_PREFIX}{secrets.token_hex(6)}"
             path = _lock_of(self.folder)
             lock = _held(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
@@ -75,7 +75,7 @@ def sweep(place: Path) -> None:
 
 
 def _held(lock: int) -> int | None:
-    """The lock file, locked; closed, and ``None``, when it is another's or was swept away just now."""
+    """Return the lock file, locked; closed, and ``None``, when it is another's or was just swept away."""
     kind = os.fstat(lock)
     if kind.st_uid == os.geteuid() and stat.S_ISREG(kind.st_mode):
         with contextlib.suppress(BlockingIOError):
@@ -91,7 +91,7 @@ def _lock_of(folder: Path) -> Path:
 
 
 def _remove(folder: Path) -> None:
-    """The lock last: as long as anything is left, a later sweep finds it."""
+    """Remove the folder, then the lock: as long as anything is left, a later sweep finds it."""
     shutil.rmtree(folder, ignore_errors=True)
     if not folder.exists():
         _lock_of(folder).unlink(missing_ok=True)

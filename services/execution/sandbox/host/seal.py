@@ -28,7 +28,7 @@ class Seal:
         return list(self._key)
 
     def outcome(self, claimed: Json, seal: Json, checksum: int) -> str | None:
-        """How the call ended, if this is the seal of that, and of a frame that adds up to this."""
+        """Return how the call ended, if this is the seal of that and of a frame with this checksum."""
         if claimed not in (0, 1) or not isinstance(seal, str):
             return None
         number = int(claimed)

@@ -45,8 +45,8 @@ if 0 in os.getresuid() or MAPPED and open('/proc/self/uid_map').read().split()[1
 """
 
 _CAPABILITIES = {"CapEff": "0" * 16, "CapBnd": "0" * 16, "Seccomp": "2"}
-#: What the kernel of a tier shows: lines of a status, processes beside the code's own, and whether user ids are mapped.
-#: gVisor's has no line about new privileges, hides no number of a process, and maps nothing to this machine's users.
+#: What the kernel of a tier shows: lines of a status, processes other than the code's own, and whether user ids are
+#: mapped. gVisor's has no line about new privileges, hides no process number, and maps nothing to this machine's users.
 _SHOWN: Mapping[bool, str] = {
     False: f"STATUS, SEEN, MAPPED = { ({**_CAPABILITIES, 'NoNewPrivs': '1'})!r}, [], True\n",
     True: f"STATUS, SEEN, MAPPED = {_CAPABILITIES!r}, [1], False\n",
@@ -73,7 +73,7 @@ if there('matplotlib'):
 
 
 def prove(run: Callable[[Run], AbstractContextManager[Outcome]], gvisor: bool = False) -> None:
-    """Raises: SandboxUnavailable, naming the wall that did not hold."""
+    """Raise SandboxUnavailable, naming the boundary that did not hold."""
     limits = Limits(wall_seconds=60, cpu_seconds=60, memory_mb=1024)
     with run(Run("python", _SHOWN[gvisor] + _ATTACKS, limits=limits, collect=False)) as outcome:
         if outcome.verdict is not Verdict.OK:

@@ -1,4 +1,4 @@
-"""A kernel that lives on between calls, in a sandbox of its own; documents hold one per language."""
+"""A kernel that lives on between calls, in its own sandbox; documents hold one per language."""
 
 from __future__ import annotations
 
@@ -86,11 +86,11 @@ class Session:
         collect: Path | None = None,
         number: int | None = None,
     ) -> Outcome:
-        """The limits of the session count anew for each call; the outcome's files live as long as the session.
+        """Run code; the session's limits restart for each call, and the outcome's files live as long as the session.
 
-        ``number``: by which warnings and traces know the code; the calls are counted without it.
+        ``number``: identifies the code in warnings and traces; by default the calls are counted.
 
-        ``collect``: also bring out what the code has written, and keep the outcome's files in this folder.
+        ``collect``: also collect the files that the code has written, and keep the outcome's files in this folder.
         Raises: JobCancelled, KernelError.
         """
         with tracing.span("sandbox call", assay__language=self.language) as recorded:
@@ -125,7 +125,7 @@ class Session:
             return outcome
 
     def within(self, seconds: float, cpu_seconds: float | None = None) -> None:
-        """From now on a call takes at most so much wall time, and so much processor time."""
+        """Limit further calls to this wall time and CPU time."""
         limits = self._kernel.limits
         cpu = limits.cpu_seconds if cpu_seconds is None else cpu_seconds
         self._kernel.limits = limits.model_copy(update={"wall_seconds": seconds, "cpu_seconds": cpu})
@@ -136,17 +136,18 @@ class Session:
             self._kernel.put(files, "work")
 
     def evaluate(self, expression: str) -> ValueView:
-        """Raises: KernelError."""
+        """Evaluate an expression. Raises: KernelError."""
         view = view_of(self._kernel.ask({"op": "evaluate", "code": expression}).get("value"))
         return view or ValueView(type="", text="")
 
     def value(self, expression: str) -> Value:
-        """What an expression is worth, as something that can cross. Raises: KernelError."""
+        """Return an expression's value in a portable form. Raises: KernelError."""
         with self._kernel.calling:
             return self._outward(self._kernel.ask({"op": "evaluate", "code": expression, "file": "value.table"}))
 
     def look(self, names: Sequence[str], whole: Sequence[str] = ()) -> Mapping[str, Look]:
-        """Those of the names that there are, in one request; no table is moved, of those in ``whole`` more is shown.
+        """Return summaries of the existing names in one request; no table is moved, and those in ``whole`` are more
+        detailed.
 
         Raises: KernelError.
         """
@@ -172,7 +173,7 @@ class Session:
         self._kernel.ask({"op": "restore", "part": part, "keep": kept})
 
     def picture(self, name: str) -> bytes:
-        """A figure as PNG. Raises: KernelError when it is none."""
+        """Return a figure as PNG. Raises: KernelError for any other value."""
         with self._kernel.calling:
             made = self._kernel.fetched(self._kernel.ask({"op": "picture", "name": name}).get("picture"))
             if made is None:
@@ -182,7 +183,7 @@ class Session:
             return content
 
     def get(self, name: str) -> Value:
-        """Raises: KernelError when there is no such variable."""
+        """Return a variable's value. Raises: KernelError when there is no such variable."""
         with self._kernel.calling:
             return self._outward(self._kernel.ask({"op": "get", "name": name, "file": "value.table"}))
 
@@ -196,7 +197,7 @@ class Session:
         return claims.outward(typed, content, self._check)
 
     def set(self, name: str, value: Value | JsonValue) -> tuple[str, ...]:
-        """What of the value is not the same in this language, in plain words.
+        """Set a variable, and return what differs from the value in this language, as sentences.
 
         Raises: KernelError when the language cannot hold it.
         """
@@ -223,7 +224,7 @@ class Session:
             return ()
 
     def _sent(self, value: Value | JsonValue) -> Sent:
-        """What to send so that the language gets its own kind of this value. Raises: KernelError, NotPlain."""
+        """Return what to send so that the language gets its own kind of this value. Raises: KernelError, NotPlain."""
         if not isinstance(value, Value):
             return self._codec.value(Encoder().encode(value))
         if value.kind == "opaque":
@@ -258,7 +259,7 @@ class Session:
 
 
 def _files_of(facts: Facts) -> list[str]:
-    """The files that the kernel speaks of in its frames."""
+    """Return the files that the kernel names in its frames."""
     names = (
         [frame.get(key) for frame in (*facts.shown, facts.result) for key in ("file", "table", "plot")]
         if facts.alive

@@ -1,4 +1,4 @@
-"""What a program prints: kept within a cap, head and tail, told as it comes, and escaped where it is not plain text."""
+"""A program's output: bounded, head and tail, reported as it comes, and escaped where it is not plain text."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Capture:
             self._tail_size -= len(self._tail.popleft())
 
     def text(self, budget: int) -> tuple[str, bool]:
-        """At most ``budget`` bytes of text, and whether anything is missing."""
+        """Return at most ``budget`` bytes of text, and whether anything is missing."""
         head, tail = bytes(self._head), b"".join(self._tail)
         if self.total <= len(head) + len(tail) and self.total <= budget:
             whole = _readable(head + tail)
@@ -74,7 +74,7 @@ def _cut(head: bytes, tail: bytes, total: int, budget: int) -> str:
 
 
 def both(stdout: Capture, stderr: Capture, cap: int) -> tuple[str, str, bool]:
-    """The two streams within one cap: the smaller one keeps its half, the larger one gets what is left."""
+    """Return the two streams within one cap: the smaller one keeps its half, the larger one gets the rest."""
     small, large = sorted((stdout, stderr), key=lambda stream: stream.total)
     small_text, small_cut = small.text(cap // 2 if large.total > cap // 2 else cap)
     large_text, large_cut = large.text(cap - len(small_text.encode()))

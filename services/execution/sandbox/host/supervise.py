@@ -17,7 +17,7 @@ from services.execution.sandbox.protocol.wire import FrameReader, Message, recei
 from services.execution.sandbox.run import OnOutput, Until
 from shared.contracts.execute import Limits
 
-_INTERVAL = 0.02  #: seconds between two looks at the cancel flag
+_INTERVAL = 0.02  #: seconds between two checks of the cancel flag
 _INTERRUPTED_WITHIN = 5.0  #: what a session's kernel gets to give up its call
 _INTERRUPT_EVERY = 0.5  #: one may come before the call has begun, or get lost in a library
 _LAID_OUT_WITHIN = 60.0  #: for init to copy the files in
@@ -56,7 +56,7 @@ class Facts:
     cut_short: bool = False  #: the last frame has no end
     replied: int = 0  #: bytes that came by that way
     overdue: bool = False
-    alive: bool = False  #: a session's kernel that can be asked again; files of its sandbox may still change
+    alive: bool = False  #: a session's kernel that can be called again; files of its sandbox may still change
 
     @property
     def forged(self) -> bool:
@@ -121,7 +121,7 @@ class Supervision:
         self.facts = Facts(Capture(limits.output_bytes), Capture(limits.output_bytes), once=once)
 
     def drive(self, start: Message, descriptors: Sequence[int], request: Message, stdin: bytes) -> Facts:
-        """From the start message to the last byte; of a session, to the reply of one call."""
+        """Run from the start message to the last byte; for a session, to the reply of one call."""
         container, facts = self._container, self.facts
         container.tell(start, descriptors)
         self._pending = {container.stdin: memoryview(stdin)} if self._once else {}
@@ -157,7 +157,9 @@ class Supervision:
         return facts
 
     def _finished(self) -> bool:
-        """Whether all is said: by everyone in a single use, by init where a kernel that rests is the end."""
+        """Return whether everything has arrived: of all sides in a single use, of init where a resting kernel is the
+        end.
+        """
         container, facts = self._container, self.facts
         if facts.settled is not None and self._until != "end" and self._awaited is None:
             # What was written before the kernel rested is in the pipes by now.
@@ -225,7 +227,7 @@ class Supervision:
         self._poll.register(self._container.requests, select.POLLOUT)
 
     def _read(self, descriptor: int) -> bool:
-        """Whether there was something to read."""
+        """Return whether there was something to read."""
         if descriptor not in self._streams:
             return False
         try:
@@ -253,12 +255,12 @@ class Supervision:
             self._live.add("stdout" if plain else "stderr", data)
 
     def _end(self) -> None:
-        """Have the program ended by init, which tells what it used."""
+        """End the program through init, which reports its usage."""
         self._stop_at = self._stop_at or time.monotonic()
         self._container.tell({"t": "stop"})
 
     def _read_replies(self, data: bytes) -> None:
-        """The code holds the descriptor too: whatever is not exactly what its kernel says ends the run."""
+        """Read replies; the code holds the descriptor too, so anything but its kernel's exact frames ends the run."""
         facts = self.facts
         facts.replied += len(data)
         if facts.flooded or facts.rejected:

@@ -45,7 +45,7 @@ def judge(facts: Facts, counted: Counted) -> Judgement | None:
 
 
 def _limit_hit(facts: Facts, counted: Counted) -> Verdict | None:
-    """The limit at which init, or this side, ended the program."""
+    """Return the limit at which init, or this side, ended the program."""
     if facts.flooded:
         return Verdict.OUTPUT
     if facts.rejected:
@@ -61,7 +61,7 @@ def _limit_hit(facts: Facts, counted: Counted) -> Verdict | None:
 
 
 def _rejected(facts: Facts) -> Judgement:
-    """With the error that came after what should not have come: it may well be the code's own."""
+    """Return the rejection, with the error that came with the unexpected frame: it may be the code's own."""
     plain = _plain(Verdict.REJECTED)
     error = _of_claim(facts.surplus) or _of_claim(facts.result)
     if error is None or error.error is None:
@@ -71,7 +71,7 @@ def _rejected(facts: Facts) -> Judgement:
 
 
 def _of_outcome(facts: Facts, counted: Counted) -> Judgement:
-    """The code came to its end, and init saw how; what the kernel claims beside that are words and values."""
+    """Judge a call that came to its end, as init saw it; the kernel's claim adds only texts and values."""
     if facts.cut_short or facts.forged:
         return _rejected(facts)
     claimed = _of_claim(facts.result)
@@ -94,7 +94,7 @@ def _exit_or_unknown(result: Message) -> CodeError:
 
 
 def _of_exit(facts: Facts, counted: Counted, status: int) -> Judgement:
-    """The interpreter ended before the code came to its end: that is never fine, whatever its status."""
+    """Judge an interpreter that ended before the code did: never ok, whatever its status."""
     if os.WIFSIGNALED(status):
         verdict = _of_signal(os.WTERMSIG(status), facts, counted)
         name = _signal_name(os.WTERMSIG(status)) if verdict is Verdict.SIGNAL else None
@@ -109,7 +109,7 @@ def _of_exit(facts: Facts, counted: Counted, status: int) -> Judgement:
 
 
 def _behind_failure(facts: Facts, counted: Counted) -> Verdict:
-    """A program that failed while it was at a limit most likely failed because of it."""
+    """Return the limit that a failing program was at, because it most likely failed because of it."""
     if counted.memory_kills:
         return Verdict.MEMORY
     if (facts.settled or facts.ended or {}).get("full"):
@@ -149,7 +149,7 @@ def _ran_out_of_memory(facts: Facts) -> bool:
 
 
 def _of_claim(result: Message) -> Judgement | None:
-    """The error as the kernel told it; its texts are the code's own, so they are bounded and nothing more."""
+    """Return the error as the kernel reported it; its texts are the code's own, so they are only bounded."""
     error = result.get("error")
     if not isinstance(error, Mapping):
         return None

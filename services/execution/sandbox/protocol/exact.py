@@ -14,7 +14,7 @@ from typing import Any
 from services.execution.sandbox.protocol.wire import Json
 
 MOST_ITEMS, MOST_CHARACTERS, _DEEPEST = 200_000, 4_000_000, 60
-SAFE = 2**53 - 1  #: whole numbers beyond are no numbers to JavaScript
+SAFE = 2**53 - 1  #: larger whole numbers are not exact in JavaScript
 _LONGEST_WHOLE = 12_000  #: bits
 TAG = "$"
 
@@ -36,7 +36,7 @@ class Encoder:
         self._depth = 0
 
     def encode(self, value: Any) -> Json:
-        """Raises: NotPlain."""
+        """Encode a value. Raises: NotPlain."""
         self._items -= 1
         self._depth += 1
         if self._items < 0 or self._characters < 0:
@@ -82,7 +82,7 @@ class Encoder:
         return self._of_a_library(value)
 
     def _check_size(self, wanted: int, left: int) -> None:
-        """Before what is too large is made again in another form."""
+        """Check the size before a value is converted to another form."""
         if wanted > left:
             raise NotPlain("it is too large")
 
@@ -143,7 +143,7 @@ def microseconds(value: datetime.timedelta) -> int:
 
 
 def _zone(value: object) -> dict[str, Json]:
-    """The name of its zone, where it has one: an offset alone does not know summer."""
+    """Return the name of its zone, if it has one: an offset alone does not determine daylight saving time."""
     if not isinstance(value, datetime.datetime) or value.tzinfo is None:
         return {}
     key = getattr(value.tzinfo, "key", None) or ("UTC" if value.tzinfo is datetime.UTC else None)
@@ -160,7 +160,7 @@ _AS_TEXT: tuple[tuple[tuple[type, ...], str, Callable[[Any], str]], ...] = (
 
 
 def decode(value: Json) -> Any:
-    """The value that was encoded, or what this language has for it. Raises: ValueError, TypeError, KeyError."""
+    """Return the encoded value, or this language's equivalent. Raises: ValueError, TypeError, KeyError."""
     if isinstance(value, Mapping):
         if TAG not in value:
             return {key: decode(inner) for key, inner in value.items()}

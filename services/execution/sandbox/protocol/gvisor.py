@@ -11,7 +11,7 @@ _READ_ALL = 3
 
 
 def runs_on_gvisor() -> bool:
-    """Whether gVisor's kernel answers: by its name, and by a log of its own that it tells to everybody."""
+    """Return whether this is gVisor's kernel: by its name, and by its own log, which every process may read."""
     name = os.uname()
     if (name.release, name.version) != ("4.4.0", "#1 SMP Sun Jan 10 15:06:54 PST 2016"):
         return False

@@ -35,7 +35,9 @@ def frame(message: Message) -> bytes:
 
 
 def checksum(body: bytes) -> int:
-    """Of what a frame holds; small enough to be part of a size, and as easily had in every language."""
+    """Return the checksum of a frame's body; small enough to be part of a size, and easy to compute in every
+    language.
+    """
     return (_adler32(body) & 0xFFFF) % 2003  # R reads at most 8,096 bytes at once, so its sizes end there
 
 
@@ -46,7 +48,7 @@ def write_all(descriptor: int, data: bytes) -> None:
 
 
 def read_frame(descriptor: int) -> Message | None:
-    """The next message; ``None`` at the end of the stream."""
+    """Return the next message; ``None`` at the end of the stream."""
     head = _exactly(descriptor, _HEAD.size)
     if head is None:
         return None
@@ -71,7 +73,7 @@ def _exactly(descriptor: int, size: int, start: bytes = b"") -> bytes | None:
 
 
 def decoded(body: bytes) -> Message:
-    """Raises: ValueError when it is not a JSON object."""
+    """Parse a body. Raises: ValueError when it is not a JSON object."""
     value = _decoded(body.decode("utf-8", "surrogatepass"))
     if not isinstance(value, dict):
         raise ValueError("a frame holds an object")
@@ -95,7 +97,7 @@ class FrameReader:
         return [message for message, _ in self.feed_claims(data)]
 
     def feed_claims(self, data: bytes) -> list[tuple[Message, int]]:
-        """Each message with the checksum of its frame."""
+        """Return each message with the checksum of its frame."""
         messages: list[tuple[Message, int]] = []
         if self.broken:
             return messages
@@ -119,7 +121,7 @@ class FrameReader:
 
 
 def _modest(body: bytes) -> bytes:
-    """Raises: ValueError for one that would be far larger in memory than it is here."""
+    """Return the body. Raises: ValueError for one that would be far larger in memory than it is here."""
     if _containers(body) > _MOST_CONTAINERS and _containers(_TEXT.sub(b"", body)) > _MOST_CONTAINERS:
         raise ValueError("it holds too many lists and objects")
     return body
@@ -137,13 +139,15 @@ def control_pair() -> tuple[socket.socket, socket.socket]:
 
 
 def send(control: socket.socket, message: Message, descriptors: Sequence[int] = ()) -> None:
-    """Raises: OSError when nobody listens any more."""
+    """Send a message. Raises: OSError when the other side is gone."""
     carried = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))] if descriptors else []
     control.sendmsg([json.dumps(message, ensure_ascii=True).encode()], carried)
 
 
 def receive(control: socket.socket) -> tuple[Message | None, list[int], tuple[int, int] | None]:
-    """The next message (``None`` at the end), its descriptors; the sender's pid and uid if the socket asks for it."""
+    """Return the next message (``None`` at the end) and its descriptors; the sender's pid and uid if the socket
+    passes them.
+    """
     space = socket.CMSG_SPACE(_MOST_DESCRIPTORS * 4) + socket.CMSG_SPACE(12)
     try:
         data, extra, _flags, _address = control.recvmsg(_DATAGRAM, space, socket.MSG_CMSG_CLOEXEC)

@@ -197,7 +197,7 @@ def test_full_survives_failing_providers() -> None:
 
     result, memory = run({**NODE, **ZIG}, fail)
     assert service(result, "native").primary.language == "zig"
-    assert any("could not be asked" in warning for warning in memory.report.warnings)
+    assert any("could not be called" in warning for warning in memory.report.warnings)
 
 
 def test_full_survives_a_spent_budget() -> None:
