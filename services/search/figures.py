@@ -38,7 +38,7 @@ _DATE = re.compile(
     re.IGNORECASE,
 )
 _TIME = re.compile(r"(?<![\w:.])(\d{1,2}):(\d{2})(?::(\d{2}))?(?:\.\d+)?(Z|\s?[ap]\.?m\.?)?(?![\w:])", re.IGNORECASE)
-_EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
 #: Letters and digits together, digits with signs that are no number, or a version.
 _CODE = re.compile(r"(?<![\w./:-])(?=[^\s]*\d)[^\W_](?:[^\W_]|[-./:_](?=[^\W_]))*", re.UNICODE)
 _GROUPED = re.compile(
@@ -197,33 +197,6 @@ def _unit_of(text: str, start: int, end: int) -> str:
     after = re.match(r"[\s-]{0,2}([^\W\d_]+|[%€$£]|°[cf])", text[end : end + 24], re.IGNORECASE)
     before = text[start - 1 : start]
     return _UNITS.get(before, "") or (_UNITS.get(after[1].lower(), "") if after else "")
-
-
-def asked_codes(text: str) -> frozenset[str]:
-    """Codes that a question asks for: they cannot be reworded, and no other record than one that holds them answers."""
-    return frozenset(code for code in Figures.of(text).codes | set(_long_numbers(text)) if _is_code(code))
-
-
-def codes_as_written(text: str) -> list[str]:
-    """The words of a text that have a digit, as they stand there."""
-    return [word for word in re.findall(r"\S+", text) if re.search(r"\d|@", word)]
-
-
-def holds_code(text: str, code: str) -> bool:
-    """Whether a text holds the code as a whole; signs and blanks within it do not count."""
-    if "@" in code:
-        return code in text.lower()
-    pattern = r"[-\s./:_]*".join(map(re.escape, code))
-    return re.search(rf"(?<![^\W_]){pattern}(?![^\W_])", text, re.IGNORECASE) is not None
-
-
-def _long_numbers(text: str) -> list[str]:
-    return [digits for digits in re.findall(r"(?<![\w.,])\d{6,}(?![\w]|[.,]\d)", text) if int(digits) % 1000]
-
-
-def _is_code(code: str) -> bool:
-    has_letters, digits = any(map(str.isalpha, code)), sum(map(str.isdigit, code))
-    return "@" in code or digits >= 6 or (has_letters and digits >= 2 and len(code) >= 5)
 
 
 def _dates(match: re.Match[str]) -> list[Day]:

@@ -75,7 +75,7 @@ class _SearchRun:
         self._request = request
         self._info = info
         self._tables = TablesOf(library, info, context.llm)
-        self._engine = SearchEngine(library, self._tables, request.profile)
+        self._engine = SearchEngine(library, self._tables, request.profile, request.question)
         self._ledger = Ledger()
         seconds = min(context.budget.seconds_left, library.settings.search_seconds)
         self._deadline = time.monotonic() + seconds

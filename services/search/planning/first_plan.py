@@ -119,7 +119,18 @@ def query_of(
     filters = combined(fitting(request.filters, table) if request.relax_filters else request.filters, own)
     cut = threshold is not None
     hard = hard_filters(request)
-    return Query(proposed.table, proposed.search_mode, text, limit, threshold, filters, cut=cut, hard=hard, label=label)
+    return Query(
+        proposed.table,
+        proposed.search_mode,
+        text,
+        limit,
+        threshold,
+        filters,
+        label=label,
+        cut=cut,
+        hard=hard,
+        by_model=True,
+    )
 
 
 def hard_filters(request: SearchInput) -> tuple[tuple[str, JsonValue], ...]:

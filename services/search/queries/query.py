@@ -33,6 +33,7 @@ class Query:
     literal: bool = False  #: only records that hold every word of the text, however similar they are
     cut: bool = False  #: the threshold was chosen, so nothing below it is listed, not even as weak
     hard: tuple[tuple[str, JsonValue], ...] = ()  #: those of the filters that no retry drops
+    by_model: bool = False  #: a model worded it
 
     @property
     def merged(self) -> Filters:

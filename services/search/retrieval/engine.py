@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from pydantic import JsonValue
 
 from services.search.embed.port import Vectors
-from services.search.figures import asked_codes, codes_as_written, holds_code
 from services.search.queries import filters
+from services.search.queries.codes import AskedCodes, asked_codes
 from services.search.queries.filters import Among, AnyOf, Conditions
 from services.search.queries.query import Query
 from services.search.retrieval import feedback, ranking
 from services.search.retrieval.answerability import NEIGHBOURS, answerable
+from services.search.retrieval.code_holders import code_holders
 from services.search.retrieval.question_words import AskedWords, full_text
 from services.search.retrieval.retrievers import RetrievalRequest, Retrieved, bounded, retrieve, search_each
 from services.search.store.port import NearestQuery, Payload, ScoredPoint, Sparse, TablePart
@@ -55,22 +56,71 @@ class NearbyRecord:
 class SearchEngine:
     """Searches the opened tables of one collection, for the profile of one request."""
 
-    def __init__(self, library: Library, tables: Mapping[str, OpenTable], profile: Mapping[str, str]) -> None:
+    def __init__(
+        self, library: Library, tables: Mapping[str, OpenTable], profile: Mapping[str, str], question: str = ""
+    ) -> None:
+        """``question``: its codes hold in every query, however a model words it."""
         self._library = library
         self._store = library.store
         self._tables = tables
+        self._codes = asked_codes(question)
         self._profile = {facet: text.strip() for facet, text in profile.items() if text.strip()}
 
     def run(self, query: Query) -> list[Match]:
         """Raises: SearchStoreUnavailable, EmbeddingUnavailable, EmbeddingChanged, UnknownField, InvalidRequest."""
         table = self._tables[query.table]
         conditions = self.conditions(query)
+        matches = self._ranked(table, query, conditions)
+        codes = self.codes(query)
+        return self._decided_by_codes(table, query, conditions, matches, codes) if codes.every else matches
+
+    def codes(self, query: Query) -> AskedCodes:
+        """The codes that a record has to hold to answer; a model's own ones do not bind."""
+        own = asked_codes(query.text)
+        return self._codes | (AskedCodes(frozenset(), own.every) if query.by_model else own)
+
+    def _ranked(self, table: OpenTable, query: Query, conditions: Conditions) -> list[Match]:
         if query.literal:
             return self._literal(table, query, conditions)
         if query.mode == "master":
             return self._master(table, query, conditions)
         paired = self.paired(table)
         return self._paired(table, query, conditions, paired) if paired else self._facets(table, query, conditions)
+
+    def _decided_by_codes(
+        self, table: OpenTable, query: Query, conditions: Conditions, matches: list[Match], codes: AskedCodes
+    ) -> list[Match]:
+        """The matches with what holds the codes first: it is strong, and where a code binds, all others are weak."""
+        holders = code_holders(self._store, table, codes, conditions)
+        if not holders.decide:
+            return matches
+        known = {match.id: match for match in matches}
+        if not query.cut:  # a threshold that was chosen is the caller's to lower
+            known |= self._holding(table, query, [point for key, point in holders.points.items() if key not in known])
+        first = [known.pop(record) for record in holders.points if record in known]
+        top = max((match.score for match in [*first, *known.values()]), default=0.0) or 1.0
+        answering = [
+            replace(
+                match,
+                score=top * (0.9 + 0.1 * (len(first) - rank) / len(first)),
+                weak=match.id not in holders.answering,
+            )
+            for rank, match in enumerate(first)
+        ]
+        others = [
+            replace(match, score=match.score * 0.9, weak=match.weak or holders.binding) for match in known.values()
+        ]
+        return [*answering, *others][: query.limit]
+
+    def _holding(self, table: OpenTable, query: Query, points: Sequence[ScoredPoint]) -> dict[str, Match]:
+        """Records that hold a code but were not retrieved, by id."""
+        vector = self._library.question(table, query.text)
+        among = (Among(tuple(point.id for point in points)),)
+        by_vector = None if vector is None or not points else NearestQuery(vector, len(points), among)
+        [near] = search_each(self._store, table.bucket(TablePart.MASTER), by_vector)
+        cosines = {point.id: bounded(point.score) for point in near}
+        matches = [_match(point.payload, 0.0, cosines.get(point.id), False, ()) for point in points]
+        return {match.id: match for match in matches}
 
     def conditions(self, query: Query) -> Conditions:
         """Raises: UnknownField, InvalidRequest."""
@@ -168,38 +218,18 @@ class SearchEngine:
         limit = max(_LEAST_RETRIEVED, query.limit * 2)
         retrieved = self._retrieve(table, TablePart.MASTER, query, query.text, limit, conditions)
         cosines = retrieved.cosines
-        codes = asked_codes(query.text)
-        holders = self._holders(table, query, codes, conditions)
         if retrieved.keyword_only:
             scores = retrieved.saturated
         else:
-            if not holders and max(cosines.values(), default=0.0) < self.threshold(query):
+            if max(cosines.values(), default=0.0) < self.threshold(query):
                 return []
             bucket = table.bucket(TablePart.MASTER)
             scores = feedback.scores(self._store, bucket, self._library.question(table, query.text), retrieved)
         ranked = ranking.ordered(scores, cosines)
         order, weak = self._listed(table, query, ranked, cosines)
-        if codes:  # they cannot be reworded: what holds them answers, and nothing else does
-            order = [*holders, *(key for key in order if key not in holders)][: query.limit]
-            scores = {**dict.fromkeys(holders, max(scores.values(), default=1.0)), **scores}
-            weak = set(order).difference(holders)
         payloads = self._store.payloads(table.bucket(TablePart.MASTER), order, _KEYS)
         existing = [key for key in order if key in payloads]  # some may have been deleted meanwhile
         return [_match(payloads[key], scores[key], cosines.get(key), key in weak, ()) for key in existing]
-
-    def _holders(self, table: OpenTable, query: Query, codes: Collection[str], conditions: Conditions) -> list[str]:
-        """Points whose text holds every code that is asked for, best by n-grams."""
-        if not codes or query.cut:  # a threshold that was chosen is the caller's to lower
-            return []
-        bucket = table.bucket(TablePart.MASTER)
-        ngrams = table.words(TablePart.MASTER).query_ngrams(" ".join(codes_as_written(query.text)))
-        [points] = search_each(self._store, bucket, NearestQuery(ngrams, _LEAST_RETRIEVED, conditions))
-        payloads = self._store.payloads(bucket, [point.id for point in points], (*_KEYS, "text", "facets"))
-        return [
-            point.id
-            for point in points
-            if point.id in payloads and all(holds_code(_whole_text(payloads[point.id]), code) for code in codes)
-        ]
 
     def _listed(
         self, table: OpenTable, query: Query, ranked: Sequence[str], cosines: Mapping[str, float]
@@ -314,13 +344,6 @@ class SearchEngine:
 
 def part_of(query: Query) -> TablePart:
     return TablePart.MASTER if query.mode == "master" else TablePart.FACETS
-
-
-def _whole_text(payload: Payload) -> str:
-    """All that a record says of itself."""
-    fields = payload.get("fields")
-    own = [str(value) for value in fields.values()] if isinstance(fields, dict) else []
-    return "\n".join([str(payload["record"]), full_text(payload), *own])
 
 
 def _match(

@@ -16,7 +16,7 @@ from shared.contracts.search import FieldType
 
 Payload = Mapping[str, JsonValue]
 #: Raise it when the stored form of a record changes: the next ingest then rebuilds the table from its records.
-_BUILD = 4
+_BUILD = 5
 #: The key of a payload that holds how many words the point has.
 LENGTH = "words"
 LONGEST = 20_000  #: most characters of a text that are cut into words, so no text has more words

@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Sequence
 
 from services.search.embed.port import Embedder
+from services.search.queries.codes import held_codes
 from services.search.store.port import LENGTH, Payload, Point, Sparse
 from services.search.tables.words import Words
 from shared.contracts.search import Record
@@ -31,6 +32,12 @@ def digest(record: Record) -> str:
 def whole_text(record: Record) -> str:
     """All the text of a record."""
     return "\n".join(part for part in (record.name, record.text, *record.facets.values()) if part.strip())
+
+
+def said_text(record: Record) -> str:
+    """All that a record says: its id, its text and the values of its fields."""
+    values = (value for field in record.fields.values() for value in (field if isinstance(field, list) else [field]))
+    return "\n".join([record.id, whole_text(record), *(str(value) for value in values if isinstance(value, str | int))])
 
 
 def weighted_text(record: Record) -> str:
@@ -74,7 +81,7 @@ def facet_weights(records: Sequence[Record], words: Words) -> dict[str, tuple[Sp
 
 def _weighted(record: Record, words: Words) -> tuple[Sparse, ...]:
     text = weighted_text(record)
-    return words.document(text), words.document_ngrams(text)
+    return words.document(text), words.document_ngrams(text, held_codes(said_text(record)))
 
 
 def record_of(payload: Payload) -> Record:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from unicodedata import combining, normalize
 from zlib import crc32
@@ -74,9 +74,19 @@ class Words:
         """How many words the text has, stop words left out."""
         return sum(_counted(text, self._language).values())
 
-    def document_ngrams(self, text: str) -> Sparse:
-        """N-grams of the words by BM25: misspelt words, compounds and codes still share most of them."""
-        return _weighed(Counter(_ngrams(text)), self._average * _NGRAMS_PER_WORD, SparseName.NGRAMS)
+    def document_ngrams(self, text: str, codes: Iterable[str] = ()) -> Sparse:
+        """N-grams of the words by BM25: misspelt words, compounds and codes still share most of them.
+
+        With the keys of the ``codes`` that a record holds, which ``code`` finds.
+        """
+        weighed = _weighed(Counter(_ngrams(text)), self._average * _NGRAMS_PER_WORD, SparseName.NGRAMS)
+        known = set(weighed.indices)
+        keys = [index for index in dict.fromkeys(map(_code_index, codes)) if index not in known]
+        return Sparse((*weighed.indices, *keys), (*weighed.values, *[1.0] * len(keys)), SparseName.NGRAMS)
+
+    def code(self, key: str) -> Sparse:
+        """What records that hold the code have in common."""
+        return Sparse((_code_index(key),), (1.0,), SparseName.NGRAMS)
 
     def query_ngrams(self, text: str) -> Sparse:
         counted = Counter(_ngrams(text))
@@ -131,6 +141,10 @@ def _ngrams_of(word: str) -> tuple[int, ...]:
     plain = "".join(sign for sign in normalize("NFKD", word[:_LONGEST_WORD]) if not combining(sign))
     marked, size = f"_{plain}_", _UNSPACED_NGRAM if _unspaced(word) else _NGRAM
     return tuple(crc32(marked[start : start + size].encode()) for start in range(max(len(marked) - size, 0) + 1))
+
+
+def _code_index(key: str) -> int:
+    return crc32(f"code {key}".encode())
 
 
 def has_code(text: str) -> bool:

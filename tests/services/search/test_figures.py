@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.search.figures import Figures, asked_codes, holds_code
+from services.search.figures import Figures
 
 PHONE = """b
 Beta Two
@@ -76,39 +76,3 @@ def test_a_number_is_held_in_every_way_it_is_written(whole: int, digits: int) ->
     ):
         assert record.hold(Figures.of(f"It has {written} units.")), written
     assert not record.hold(Figures.of(f"It has {whole + 1 + 10**digits:d} units."))
-
-
-@pytest.mark.parametrize(
-    ("question", "codes"),
-    [
-        ("311992D3", {"311992d3"}),
-        ("sku 311992d3", {"311992d3"}),
-        ("ISBN 978-952-51-5799-2", {"9789525157992"}),
-        ("Invoice 2025-001", {"2025001"}),
-        ("who is jane@x.org?", {"jane@x.org"}),
-        ("price of BTX-2000", {"btx2000"}),
-        ("customer 11", set()),
-        ("a salary above 100000", set()),
-        ("phones of 2024 with 5G", set()),
-        ("what happened on 2024-03-05 at 10:30?", set()),
-        ("between 10 and 20", set()),
-        ("rooms for 3-5 people", set()),
-    ],
-)
-def test_a_code_in_a_question_is_known(question: str, codes: set[str]) -> None:
-    assert asked_codes(question) == codes
-
-
-@pytest.mark.parametrize(
-    ("text", "holds"),
-    [
-        ("Cross references: 300000D0, 311992D3.", True),
-        ("311 992 D3", True),
-        ("311-992-D3", True),
-        ("311992D31", False),
-        ("x311992D3", False),
-        ("311992D4", False),
-    ],
-)
-def test_a_code_is_held_as_a_whole(text: str, holds: bool) -> None:
-    assert holds_code(text, "311992d3") == holds

@@ -1,0 +1,133 @@
+"""Codes are told from numbers, measures, dates and words, and found however they are written."""
+
+from __future__ import annotations
+
+import pytest
+
+from services.search.queries.codes import NO_CODES, asked_codes, held_codes
+
+
+@pytest.mark.parametrize(
+    ("question", "codes"),
+    [
+        ("311992D3", {"311992d3"}),
+        ("who sells 311992d3?", {"311992d3"}),
+        ("is BC1012 in stock", {"bc1012"}),
+        ("ISBN 978-952-51-5799-1", {"9789525157991"}),
+        ("ISBN 978 952 51 5799 1", {"9789525157991"}),
+        ("the book 9789525157991", {"9789525157991"}),
+        ("ISBN 9789525157991", {"9789525157991"}),
+        ("order PO 4500123456", {"4500123456"}),
+        ("ISBN-13: 978-952-51-5799-1", {"9789525157991"}),
+        ("what is new in version 3.11.2?", {"3.11.2"}),
+        ("v2.3.1 changes", {"2.3.1"}),
+        ("who has 10.0.0.1", {"10.0.0.1"}),
+        ("CVE-2024-3094", {"cve20243094"}),
+        ("RFC 9457", {"rfc9457"}),
+        ("What does RFC 9457 say?", {"rfc9457"}),
+        ("certified by ISO 27001", {"iso27001"}),
+        ("error E501 and TS2304", {"e501", "ts2304"}),
+        ("mail jane.doe@parts.example please", {"jane.doe@parts.example"}),
+        ("invoice INV-2024-001", {"inv2024001"}),
+        ("call +49 30 1234567", {"49301234567"}),
+        ("call +49 (30) 123-4567", {"49301234567"}),
+        ("IBAN DE89 3704 0044 0532 0130 00", {"de89370400440532013000"}),
+        ("serial 00123456", {"00123456"}),
+        ("article 04433", {"04433"}),
+        ("550e8400-e29b-41d4-a716-446655440000", {"550e8400e29b41d4a716446655440000"}),
+        ("MAC ab:cd:ef:01:23:45", {"abcdef012345"}),
+        ("Ersatzteil X-4471B und Y-4472C", {"x4471b", "y4472c"}),
+        ("order 8837261", {"8837261"}),
+        ("ISBN 978-952-51-5799-2", {"9789525157992"}),
+        ("Invoice 2025-001", {"2025001"}),
+        ("Rechnung 2025/117", {"2025117"}),
+        ("price of BTX-2000", {"btx2000"}),
+    ],
+)
+def test_what_can_only_be_a_code_binds(question: str, codes: set[str]) -> None:
+    assert asked_codes(question).binding == codes
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "how many of the 500 seats are left", "in 2024", "on 2024-01-15", "on 15.01.2024", "at 10:30", "in 2019-2020",
+        "1,299,000 euros", "1.299.000 Euro", "about 250000 euros a year", "costs 123456 dollars", "a 30-day trial",
+        "a 16-bit number", "50mm lens", "24/7 support", "pages 10-20", "H2O", "MP3 player", "GPT-4o", "float32, log10",
+        "EUR 1500", "5G", "iPhone 15", "Windows 11", "100%", "top-10 list", "version 3.11", "3000 rpm", "the 1990s",
+        "a quarter of 1000000", "HOW MANY OF THE 500 SEATS", "utf-8", "COVID-19", "", "customer 11",
+        "a salary above 100000", "phones of 2024 with 5G",
+        "what happened on 2024-03-05 at 10:30?", "between 10 and 20", "rooms for 3-5 people", "in 1990-95", "16:9",
+
+    ],
+)  # fmt: skip
+def test_numbers_measures_dates_and_words_do_not_bind(question: str) -> None:
+    assert asked_codes(question).binding == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("question", "key"),
+    [("4433", "4433"), ("rfc 9457", "rfc9457"), ("order 12345", "order12345"), ("#12345", "12345"),
+     ("log10", "log10"), ("4471B", "4471b"), ("room 101", "room101"), ("python3.11", "python311"),
+     ("bc1010", "bc1010")],
+)  # fmt: skip
+def test_what_may_be_a_code_is_one_where_a_record_holds_it(question: str, key: str) -> None:
+    asked = asked_codes(question)
+    assert key in asked.possible
+    assert not asked.binding
+
+
+@pytest.mark.parametrize(
+    ("written", "asked"),
+    [
+        ("Spare part X-4471B.", "x4471b"),
+        ("Spare part X-4471B.", "4471B"),
+        ("ISBN 978-952-51-5799-1", "9789525157991"),
+        ("ISBN 978 952 51 5799 1, paperback", "978-952-51-5799-1"),
+        ("(9789525157991)", "ISBN 978 952 51 5799 1"),
+        ("Released as v3.11.2-rc1", "3.11.2"),
+        ("see RFC 9457, section 3", "RFC-9457"),
+        ("see RFC9457", "RFC 9457"),
+        ("Mail: Jane@Parts.example", "jane@parts.example"),
+        ("Tel. +49 (30) 123-4567", "+49 30 1234567"),
+        ("IBAN DE89370400440532013000", "DE89 3704 0044 0532 0130 00"),
+        ("item 4433 of 9000", "4433"),
+        ("300000D0, 400000B", "400000b"),
+        ("311 992 D3", "311992D3"),
+        ("311-992-D3", "311992d3"),
+        ("Cross references: 300000D0, 311992D3.", "311 992 D3"),
+        ("sku_123/blue", "SKU-123"),
+    ],
+)
+def test_a_code_is_held_however_it_is_written(written: str, asked: str) -> None:
+    codes = asked_codes(asked)
+    assert codes != NO_CODES
+    assert codes.every & held_codes(written)
+    assert codes.binding <= held_codes(written)
+
+
+@pytest.mark.parametrize(
+    ("written", "asked"),
+    [
+        ("ISBN 978-952-51-5799-1", "978-952-51-5799-2"),
+        ("311992D3", "311992D"),
+        ("311992D31", "311992D3"),
+        ("x311992D3", "311992D3"),
+        ("311992D4", "311992D3"),
+        ("BC1010 and BC1011", "BC1012"),
+        ("version 3.11.20", "3.11.2"),
+        ("version 31.12", "3.1.12"),
+        ("04433", "4433"),
+        ("RFC 9457", "RFC 9458"),
+        ("jane@parts.example", "ane@parts.example"),
+        ("on 2024-01-15", "20240115"),
+    ],
+)
+def test_another_code_is_not_held(written: str, asked: str) -> None:
+    assert not asked_codes(asked).every & held_codes(written)
+
+
+def test_a_long_text_of_numbers_is_read_in_bounded_time() -> None:
+    assert len(held_codes("1-" * 100_000)) < 1000
+    assert held_codes("A1.B2-C3/" * 20_000)
+    assert asked_codes("9 " * 4000) is not None
