@@ -150,7 +150,7 @@ def test_two_codes_that_two_records_hold_are_both_found(stocked: MemorySearchSer
 def test_a_model_that_leaves_the_code_out_does_not_make_it_found(stocked: MemorySearchService) -> None:
     reworded = {"table": "books", "search_mode": "master", "query_text": "A novel of the sea", "limit": 10}
     reply = {"reasoning": "r", "strategy": "rewrite", "user_message": "m", "new_queries": [reworded]}
-    scripts = {"search.plan": json.dumps({"queries": [reworded]}), "search.reflect": json.dumps(reply)}
+    scripts: Any = {"search.plan": json.dumps({"queries": [reworded]}), "search.reflect": json.dumps(reply)}
     job = MemoryContext(llm=ScriptedProvider(scripts))
     assert stocked.search("Who wrote ISBN 978-952-10-1000-1?", job=job, answer=False).verdict == "weak"
     number = 77
