@@ -3,7 +3,7 @@ import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { Theme } from "./app/theme";
-import { SignInGate } from "./app/sign-in";
+import { SignInGate } from "./app/gate";
 import { router } from "./app/router";
 import { Problem } from "./api/problem";
 

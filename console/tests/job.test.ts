@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import type { LlmCall } from "../src/api/types";
 import { filesOf } from "../src/features/job/files";
 import { requestsOf } from "../src/results/attempts-by-request";
-import { shortfall, verdictOf } from "../src/shared/values/verdict";
 
 describe("files of an input", () => {
   it("are found wherever they stand, each once", () => {
@@ -14,18 +13,6 @@ describe("files of an input", () => {
   it("are not what only has an id", () => {
     expect(filesOf({ flow_id: "f", plan: [{ id: "x" }] })).toEqual([]);
     expect(filesOf(null)).toEqual([]);
-  });
-});
-
-describe("what a result falls short of", () => {
-  it("is told in words, and nothing of one that is what was asked for", () => {
-    expect(["ok", "done", "found", null].map((verdict) => shortfall(verdict))).toEqual([null, null, null, null]);
-    expect(shortfall("timeout_wall")).toBe("timeout wall");
-    expect(shortfall("unverified")).toBe("unverified");
-  });
-
-  it("is read of a verdict, a status or a success", () => {
-    expect([{ verdict: "user_error" }, { status: "best_so_far" }, { success: false }, { success: true }, {}, null].map((result) => verdictOf(result))).toEqual(["user_error", "best_so_far", "failed", "ok", null, null]);
   });
 });
 

@@ -36,7 +36,7 @@ describe("the course of a job", () => {
 
   test("grows while the job goes on, in the lane of what goes on", () => {
     const asked = courseOf(failedOver.slice(0, 4), 10_000);
-    expect(asked.bars.at(-1)).toMatchObject({ label: "runs", from: 1, to: 10 });
+    expect(asked.bars.at(-1)).toMatchObject({ label: "running", from: 1, to: 10 });
     const ran = courseOf(failedOver.slice(0, 5), 10_000);
     expect([ran.lanes[ran.bars.at(-1)!.lane]!.name, ran.bars.at(-1)!.from, ran.bars.at(-1)!.to]).toEqual(["turn 2", 5, 10]);
     expect(courseOf(failedOver.slice(0, 1), 3000).bars).toMatchObject([{ tone: "queue", from: 0, to: 3 }]);
@@ -46,6 +46,12 @@ describe("the course of a job", () => {
     const plain = [event(1, "job_queued", 0), event(2, "job_started", 1), event(3, "job_started", 40), event(4, "job_failed", 41)];
     const { lanes, bars } = courseOf(plain, null);
     expect(bars.map((bar) => [lanes[bar.lane]!.name, bar.tone, bar.from, bar.to])).toEqual([["queue", "queue", 0, 1], ["queue", "queue", 1, 40], ["run", "failed", 1, 41]]);
+  });
+
+  test("of code that failed is a failure, though its job succeeded", () => {
+    const ran = [event(1, "job_queued", 0), event(2, "job_started", 1), event(3, "job_succeeded", 2)];
+    expect(courseOf(ran, null, true).bars.at(-1)).toMatchObject({ label: "code failed", tone: "failed" });
+    expect(courseOf(ran, null, false).bars.at(-1)).toMatchObject({ label: "code ran", tone: "run" });
   });
 
   test("tells of a turn whether it failed, in the form of each kind", () => {
@@ -107,7 +113,7 @@ describe("timeline", () => {
     const widths = [...paths.map(({ path }) => path).join("").matchAll(/h([\d.]+)v/g)].map((match) => Number(match[1]));
     expect(widths).toHaveLength(bars.length);
     expect(Math.min(...widths)).toBeGreaterThanOrEqual(3);
-    expect(barAt(bars, place, 1, 12)).toMatchObject({ tone: "queue", label: "waited" });
+    expect(barAt(bars, place, 1, 12)).toMatchObject({ tone: "queue", label: "queued" });
     expect(barAt(bars, place, 500, 12)).toBeUndefined();
   });
 

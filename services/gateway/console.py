@@ -22,7 +22,10 @@ DIST = Path(__file__).resolve().parents[2] / "console" / "dist"
 #: Everything else that a browser opens is a place of the console, which its own router knows.
 _NOT_OURS = re.compile(r"/(v1|api|docs|assets|mcp)(/|$)|/(openapi\.json|healthz|readyz|metrics)$")
 _ASSET = re.compile(r"/assets/([A-Za-z0-9_.-]{1,200})")
-_TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+_TYPES = {
+    ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml",
+    ".woff2": "font/woff2",
+}  # fmt: skip
 _ENCODINGS = (("br", ".br"), ("gzip", ".gz"))
 _FOREVER = "public, max-age=31536000, immutable"
 _POLICY = (

@@ -496,7 +496,7 @@ def test_a_job_is_replayed_with_another_version_of_its_prompt(page: Page, consol
     page.get_by_role("option", name=f"version {version} · a brief one").click()
     page.get_by_label("Replay").get_by_role("button", name="Run", exact=True).click()
     expect(page.get_by_text("replay of")).to_be_visible()
-    expect(page.locator(".head .s-succeeded")).to_be_visible()
+    expect(page.locator(".head .state.good")).to_be_visible()
     with console.api as api:
         calls = api.get(f"/v1/jobs/{console.job(page)['id']}/llm-calls").json()["items"]
     assert {call["prompt"]["version"] for call in calls} == {version}

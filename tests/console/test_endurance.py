@@ -37,7 +37,7 @@ def test_a_page_goes_on_after_the_gateway_was_restarted(console: Console, visit:
     status = json.loads((console.shell.folder / "home" / "status.json").read_text())
     [pid] = [service["pid"] for service in status["services"] if service["name"] == "gateway-1"]
     os.kill(pid, signal.SIGKILL)
-    expect(tab.locator(".s-succeeded").first).to_be_visible(timeout=90_000)
+    expect(tab.locator(".state.good").first).to_be_visible(timeout=90_000)
     expect(tab.locator("pre.code.wrap")).to_contain_text("line 19")
     assert _lines(tab) == [f"line {number}" for number in range(20)], "nothing is lost and nothing comes twice"
 
@@ -68,7 +68,7 @@ def test_a_stream_that_is_cut_goes_on_where_it_was(console: Console, visit: Visi
     tab.route(re.compile(f"/v1/jobs/{job['id']}/events$"), cut)
     tab.goto(f"/jobs/{job['id']}?tab=output")
     output = tab.locator("pre.code.wrap")
-    expect(tab.locator(".s-succeeded").first).to_be_visible(timeout=90_000)
+    expect(tab.locator(".state.good").first).to_be_visible(timeout=90_000)
     expect(output).to_contain_text("line 19")
     assert _lines(tab) == [f"line {number}" for number in range(20)], "nothing is lost and nothing comes twice"
     assert asked == ["0", str(begun[-2]["seq"])], "it asks for what it has not read whole"
@@ -87,9 +87,9 @@ def test_seven_tabs_share_four_streams_and_the_others_poll(console: Console, vis
         expect(tab.locator("pre.code.wrap")).to_contain_text("line 0")
     tabs[6].goto("/jobs")
     console.run("execute", language="python", code="print('seen by polling')")
-    expect(tabs[6].get_by_role("row", name="seen by polling").locator(".s-succeeded")).to_be_visible()
+    expect(tabs[6].get_by_role("row", name="seen by polling").locator(".state.good")).to_be_visible()
     for tab in tabs[4:6]:
-        expect(tab.locator(".s-succeeded").first).to_be_visible()
+        expect(tab.locator(".state.good").first).to_be_visible()
         expect(tab.locator("pre.code.wrap")).to_contain_text("line 19")
         assert _lines(tab) == [f"line {number}" for number in range(20)], "nothing is lost and nothing comes twice"
     assert streaming == {0, 1, 2, 3}, "a browser has six connections, of which some are for requests"
@@ -98,7 +98,7 @@ def test_seven_tabs_share_four_streams_and_the_others_poll(console: Console, vis
     with console.api as api:
         assert api.post(f"/v1/jobs/{long}/cancel").is_success
     for tab in tabs[1:4]:
-        expect(tab.locator(".s-cancelled").first).to_be_visible()
+        expect(tab.locator(".state", has_text="Canceled").first).to_be_visible()
 
 
 def _note_stream(tab: int, streaming: set[int], request: Request) -> None:

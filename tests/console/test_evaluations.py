@@ -90,9 +90,9 @@ def test_an_evaluation_is_cancelled_and_gone_on_with(page: Page, console: Consol
         made = api.post("/v1/evaluations", json=body).json()
     page.goto(f"/evaluations/{made['id']}")
     page.get_by_role("button", name="Cancel").click()
-    expect(page.locator(".s-cancelled")).to_be_visible()
+    expect(page.locator(".state", has_text="Canceled").first).to_be_visible()
     page.get_by_role("button", name="Resume").click()
-    expect(page.locator(".s-succeeded")).to_have_text("finished")
+    expect(page.locator(".state.good")).to_have_text("Finished")
     expect(page.get_by_role("button", name=re.compile("wait, .*: 3 of 3"))).to_be_visible()
 
 
@@ -126,7 +126,7 @@ def test_a_job_becomes_a_case_of_a_suite(page: Page, console: Console, evaluatio
     form.get_by_role("button", name="Run it").click()
     expect(page).to_have_url(re.compile("/evaluations/"))
     expect(page.get_by_role("rowheader", name="print('case from life')")).to_be_visible()
-    expect(page.locator(".s-succeeded")).to_have_text("finished")
+    expect(page.locator(".state.good")).to_have_text("Finished")
     assert not page.url.endswith(evaluation["id"])
 
 

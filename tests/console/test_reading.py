@@ -19,8 +19,7 @@ def test_a_job_whose_code_failed_says_so_beside_its_state_and_shows_its_tracebac
 ) -> None:
     job = console.run("execute", language="python", code="1 / 0")
     page.goto(f"/jobs/{job['id']}")
-    expect(page.locator(".head .s-succeeded")).to_be_visible()
-    expect(page.locator(".head .tag.warn")).to_have_text("user error")
+    expect(page.locator(".head .state.bad")).to_have_text("Program error")
     expect(page.get_by_text("Traceback (most recent call last)")).to_have_count(1)
     expect(page.locator(".chips")).to_contain_text("code ran in Linux namespaces")
     expect(page.locator(".chips")).not_to_contain_text("model call")

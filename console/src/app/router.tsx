@@ -1,5 +1,6 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
-import { NotFoundPage, Shell } from "./shell";
+import { NotFoundPage } from "./not-found";
+import { Shell } from "./shell";
 import { Failed } from "../shared/page/loading-states";
 
 const root = createRootRoute({

@@ -1,18 +1,19 @@
-import { ActionIcon, Menu, useMantineColorScheme } from "@mantine/core";
+import { ActionIcon, useMantineColorScheme, useComputedColorScheme } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link, Outlet, useRouterState } from "@tanstack/react-router";
+import { Menu as MenuIcon, Moon, Search, Sun } from "lucide-react";
 import { lazy, Suspense, useEffect, useState } from "react";
 import { get } from "../api/client";
 import { useSession } from "../api/queries";
-import type { Capabilities, Session } from "../api/types";
+import type { Capabilities } from "../api/types";
 import { Announcer, useAnnounced } from "../shared/page/announce";
-import { Boundary, Empty } from "../shared/page/loading-states";
-import { TIMES, useTimes } from "../shared/values/time";
-import { useTitle } from "../shared/page/title";
+import { Boundary } from "../shared/page/loading-states";
+import { Icon } from "../shared/values/icon";
+import { Account } from "./account";
+import { installationHealth, useProviders, type InstallationHealth } from "./health";
 import { useKeys } from "./keys";
-import { signOut } from "./sign-out";
 import mark from "./mark.svg";
-import { placesFor, SCHEMES, TIME_NAMES, type Place } from "./navigation";
+import { placesFor, type Place } from "./navigation";
 
 export { useSession };
 
@@ -26,30 +27,44 @@ export function Shell() {
   const shown = useRouterState({ select: (state) => state.matches.at(-1)?.pathname });
   useEffect(() => setOpen(false), [path]);
   const session = useSession();
+  const health = useHealth();
   useKeys({ openPalette: () => setPalette(true) });
+  const places = placesFor(session?.scopes ?? []);
   return (
     <div className="shell">
       <a className="skip" href="#main">
-        Skip to the page
+        Skip to content
       </a>
-      <header className="top">
-        <ActionIcon className="only-narrow" variant="subtle" aria-label="Menu" aria-expanded={open} onClick={() => setOpen(!open)}>
-          ☰
+      <header className="phone-bar">
+        <ActionIcon variant="subtle" size={44} aria-label="Menu" aria-expanded={open} onClick={() => setOpen(!open)}>
+          <Icon of={MenuIcon} size={20} />
         </ActionIcon>
-        <Link to="/" className="brand">
-          <img src={mark} width={20} height={20} alt="" /> Assay
-        </Link>
-        <button type="button" className="link not-narrow" onClick={() => setPalette(true)}>
-          Go to or do… <span className="tag mono">Ctrl K</span>
-        </button>
+        <Brand />
+        <span className="health">
+          <span className={`dot ${health.tone}`} />
+          <span className="grow">{health.tone === "good" ? <span className="unseen">{health.words}</span> : health.words}</span>
+        </span>
         <span className="spacer" />
-        <InstallationState />
-        <Account session={session} />
+        <ActionIcon variant="subtle" size={44} aria-label="Search or jump to…" onClick={() => setPalette(true)}>
+          <Icon of={Search} size={20} />
+        </ActionIcon>
+        <ThemeSwitch narrow />
       </header>
       <nav className="side" aria-label="Places" data-open={open}>
+        <Brand />
+        <button type="button" className="side-search" aria-label="Search or jump to… Ctrl K" onClick={() => setPalette(true)}>
+          <Icon of={Search} />
+          <span>Search or jump to…</span>
+          <kbd>Ctrl K</kbd>
+        </button>
         {(["Work", "Tune", "Operate"] as const).map((group) => (
-          <Group key={group} name={group} places={placesFor(session?.scopes ?? []).filter((place) => place.group === group)} />
+          <Group key={group} name={group} places={places.filter((place) => place.group === group)} />
         ))}
+        <div className="side-foot">
+          <Health of={health} />
+          <Account session={session} />
+          <ThemeSwitch />
+        </div>
       </nav>
       <main id="main" className="page" tabIndex={-1}>
         <Boundary key={shown}>
@@ -66,85 +81,62 @@ export function Shell() {
   );
 }
 
+function Brand() {
+  return (
+    <Link to="/" className="brand" aria-label="Assay">
+      <img src={mark} width={22} height={22} alt="" /> <span>Assay</span>
+    </Link>
+  );
+}
+
 function Group({ name, places }: { name: string; places: readonly Place[] }) {
   return (
-    <>
+    <div className="group">
       <h2>{name}</h2>
       {places.map((place) => (
-        <Link key={place.path} to={place.path as "/"} activeOptions={{ exact: place.path === "/", includeSearch: false }}>
-          {place.name}
+        <Link key={place.path} className="place" to={place.path as "/"} title={place.name} activeOptions={{ exact: place.path === "/", includeSearch: false }}>
+          <Icon of={place.icon} />
+          <span>{place.name}</span>
         </Link>
       ))}
-    </>
+    </div>
   );
 }
 
-/** One word about the whole installation, with what is wrong in its title. */
-function InstallationState() {
-  const { data, error } = useQuery({
-    queryKey: ["capabilities"],
-    queryFn: () => get<Capabilities>("/v1/capabilities"),
-    refetchInterval: 10_000,
-  });
-  useAnnounced(error !== null ? "The server does not answer" : "The server answers", "server");
-  if (error !== null) return <span className="tag bad">server away</span>;
-  if (data === undefined) return null;
-  const troubled = Object.entries(data.kinds).filter(([, kind]) => kind.state !== "ready");
-  const title = troubled.map(([kind, { reason }]) => `${kind}: ${reason ?? "not ready"}`).join("\n");
-  return troubled.length === 0 ? (
-    <span className="tag good not-narrow">all kinds ready</span>
-  ) : (
-    <span className="tag warn" title={title}>
-      {troubled.length} of {Object.keys(data.kinds).length} kinds limited
-    </span>
-  );
+/** One line about the whole installation: unreachable, degraded, or well. */
+function useHealth(): InstallationHealth {
+  const { data, error } = useQuery({ queryKey: ["capabilities"], queryFn: () => get<Capabilities>("/v1/capabilities"), refetchInterval: 10_000 });
+  const providers = useProviders();
+  useAnnounced(error !== null ? "Server unreachable" : "Server reachable", "server");
+  if (error !== null) return { tone: "bad", words: "Server unreachable", faults: [] };
+  if (data === undefined) return { tone: "neutral", words: "Checking…", faults: [] };
+  return installationHealth(data, providers ?? []);
 }
 
-function Account({ session }: { session: Session | undefined }) {
-  const { colorScheme, setColorScheme } = useMantineColorScheme();
-  const [times, setTimes] = useTimes();
+function Health({ of: { tone, words, faults } }: { of: InstallationHealth }) {
   return (
-    <Menu position="bottom-end" transitionProps={{ duration: 0 }}>
-      <Menu.Target>
-        <button type="button" className="link">
-          {session === undefined ? "Account" : session.tenant}
-        </button>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Label>
-          {session?.name}: {session?.scopes.join(", ")}
-        </Menu.Label>
-        {SCHEMES.map(({ scheme, name }) => (
-          <Menu.Item key={scheme} onClick={() => setColorScheme(scheme)}>
-            {name}
-            {colorScheme === scheme ? " ✓" : ""}
-          </Menu.Item>
-        ))}
-        <Menu.Divider />
-        <Menu.Label>Times</Menu.Label>
-        {TIMES.map((each) => (
-          <Menu.Item key={each} onClick={() => setTimes(each)}>
-            {TIME_NAMES[each]}
-            {times === each ? " ✓" : ""}
-          </Menu.Item>
-        ))}
-        <Menu.Divider />
-        <Menu.Item component="a" href="/docs">
-          API documentation
-        </Menu.Item>
-        <Menu.Item onClick={() => void signOut()}>Sign out</Menu.Item>
-      </Menu.Dropdown>
-    </Menu>
+    <Link to={faults.length > 0 ? "/settings" : "/models"} title={faults.join("\n") || words} aria-label={`Health: ${words}`}>
+      <span className={`dot ${tone}`} />
+      <span className="grow">{words}</span>
+    </Link>
   );
 }
 
-export function NotFoundPage() {
-  useTitle("Not found");
+function ThemeSwitch({ narrow = false }: { narrow?: boolean }) {
+  const { setColorScheme } = useMantineColorScheme();
+  const dark = useComputedColorScheme("light") === "dark";
+  const turn = (): void => setColorScheme(dark ? "light" : "dark");
+  if (narrow) {
+    return (
+      <ActionIcon variant="subtle" size={44} aria-label="Switch theme" onClick={turn}>
+        <Icon of={dark ? Sun : Moon} size={20} />
+      </ActionIcon>
+    );
+  }
   return (
-    <Empty title="There is no such page">
-      <Link to="/jobs" className="plain">
-        To the jobs
-      </Link>
-    </Empty>
+    <button type="button" aria-label="Switch theme" onClick={turn}>
+      <Icon of={dark ? Sun : Moon} />
+      <span className="grow">Switch theme</span>
+    </button>
   );
 }

@@ -1,48 +1,19 @@
-import { Alert, Button, Checkbox, PasswordInput } from "@mantine/core";
-import { useEffect, useState, type ReactNode } from "react";
+import { Button, PasswordInput } from "@mantine/core";
+import { useEffect, useState } from "react";
 import { post, Problem, send } from "../api/client";
-import { belongTo, currentKey, forgetKey, keepKey, onExpiry } from "../api/session";
+import { belongTo, forgetKey, keepKey } from "../api/session";
 import type { NewSession } from "../api/types";
 import mark from "./mark.svg";
+import { Checkbox } from "../shared/editing/checkbox";
 
-/** Shows the console to who is signed in. When the session ends, it asks again over the page, which stays as it is. */
-export function SignInGate({ children }: { children: ReactNode }) {
-  const [signedIn, setSignedIn] = useState(currentKey() !== null);
-  const [expired, setExpired] = useState(false);
-  const [code, setCode] = useState(takeCode);
-  useEffect(() => onExpiry(() => setExpired(true)), []);
-  const enter = (): void => {
-    setSignedIn(true);
-    setExpired(false);
-    setCode(null);
-  };
-  if (signedIn && code === null) {
-    return (
-      <>
-        {expired ? <SignIn title="Your session has ended" code={null} onDone={enter} /> : null}
-        <div hidden={expired}>{children}</div>
-      </>
-    );
-  }
-  return <SignIn title="Sign in to Assay" code={code} onDone={enter} />;
-}
-
-/** The one-time code behind the # of the address; taken out of it, so that it is in no history. */
-function takeCode(): string | null {
-  const match = /^#code=([A-Za-z0-9]+)$/.exec(location.hash);
-  if (match === null) return null;
-  history.replaceState(null, "", location.pathname + location.search);
-  return match[1]!;
-}
-
-function SignIn({ title, code, onDone }: { title: string; code: string | null; onDone: () => void }) {
+export default function SignIn({ title, code, onDone }: { title: string; code: string | null; onDone: () => void }) {
   const [key, setKey] = useState("");
   const [stay, setStay] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
   const [busy, setBusy] = useState(code !== null);
-  // What is no answer of the server is told as well: an alert without words helps nobody.
+  // What is not an answer of the server is shown as well: an alert without words helps no one.
   const refuse = (error: unknown): void => {
-    setProblem(error instanceof Problem ? error : new Problem(0, "", "Signing in failed", String(error), null));
+    setProblem(error instanceof Problem ? error : new Problem(0, "", "Sign-in failed", String(error), null));
     setBusy(false);
   };
   useEffect(() => {
@@ -66,48 +37,66 @@ function SignIn({ title, code, onDone }: { title: string; code: string | null; o
     }
   };
   return (
-    <main className="signin stack">
-      <div className="bar">
-        <img src={mark} width={28} height={28} alt="" />
-        <h1>{title}</h1>
+    <main className="signin">
+      <div className="middle">
+        <div className="stack">
+          <img src={mark} width={36} height={36} alt="" />
+          <div className="tight">
+            <h1>{title}</h1>
+            <p className="muted">LLM jobs whose answers are executed and checked before you get them.</p>
+          </div>
+        </div>
+        <form
+          className="panel stack"
+          onSubmit={(event) => {
+            event.preventDefault();
+            void submit();
+          }}
+        >
+          <PasswordInput
+            label="API key"
+            placeholder="ask_…"
+            autoComplete="off"
+            size="sm"
+            value={key}
+            error={problem === null ? undefined : <span role="alert">{wordsOf(problem)}</span>}
+            description={problem === null ? "Starts with ask_. We exchange it for a session that lasts 12 hours." : undefined}
+            inputWrapperOrder={["label", "input", "description", "error"]}
+            onChange={(event) => setKey(event.currentTarget.value)}
+          />
+          <Checkbox label="Stay signed in on this device" checked={stay} onChange={(e) => setStay(e.currentTarget.checked)} />
+          <Button type="submit" fullWidth loading={busy} disabled={key.trim() === ""}>
+            Sign in
+          </Button>
+        </form>
+        <details open={problem !== null}>
+          <summary>No key yet?</summary>
+          <div className="tight">
+            <p>On the server, run this and open the link it prints:</p>
+            <pre className="code wrap">assay login</pre>
+            <p>Or ask an admin of your tenant for a key.</p>
+          </div>
+        </details>
       </div>
-      {problem === null ? null : (
-        <Alert color="red" title={problem.title} role="alert">
-          {problem.detail}
-        </Alert>
-      )}
-      <form
-        className="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void submit();
-        }}
-      >
-        <PasswordInput
-          label="API key"
-          description="It begins with ask_. This browser keeps a key of its own that is made with it, for 12 hours."
-          autoComplete="off"
-          size="sm"
-          value={key}
-          onChange={(event) => setKey(event.currentTarget.value)}
-        />
-        <Checkbox label="Stay signed in on this computer" checked={stay} onChange={(e) => setStay(e.currentTarget.checked)} />
-        <Button type="submit" size="sm" loading={busy} disabled={key.trim() === ""}>
-          Sign in
-        </Button>
-      </form>
-      <p className="muted">
-        On the server, <code>assay login</code> prints a link that signs in without a key.
-      </p>
+      <footer>
+        <a href="/docs">API documentation</a>
+        <a href="/docs/errors">Error codes</a>
+      </footer>
     </main>
   );
+}
+
+/** A refusal in the words of somebody who signs in. */
+function wordsOf(problem: Problem): string {
+  if (problem.code === "not_authenticated") return "This API key isn’t valid. It may be revoked or belong to another server.";
+  return problem.detail === "" ? problem.title : problem.detail;
 }
 
 /** Browsers refuse, each in its own words, to send what a header cannot carry. Raises: Problem. */
 function asHeader(key: string): string {
   const text = key.trim();
   if (/^[\x21-\x7e]+$/.test(text)) return text;
-  throw new Problem(0, "", "This is no API key", "A key begins with ask_ and has letters and digits only. Copy it as it was shown when it was made.", null);
+  throw new Problem(0, "", "Invalid API key", "This API key isn’t valid. Keys start with ask_ and have letters and digits only.", null);
 }
 
 const redeeming = new Map<string, Promise<void>>();

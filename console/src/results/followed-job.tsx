@@ -7,11 +7,11 @@ import { useJob } from "../api/queries";
 import { TERMINAL, type Job, type JobEvent } from "../api/types";
 import { visible } from "../shared/code/ansi";
 import { useAnnounced } from "../shared/page/announce";
-import { LiveTag, StateMark, Tag } from "../shared/values/marks";
+import { JobMark, LiveTag } from "../shared/values/marks";
 import { Loaded } from "../shared/page/loading-states";
 import { cost } from "../shared/values/numbers";
 import { between, took } from "../shared/values/time";
-import { shortfall, verdictOf } from "../shared/values/verdict";
+import { stateOf } from "../shared/values/states";
 import { WriteButton } from "../shared/editing/write-button";
 import { Warnings } from "./warnings";
 
@@ -28,15 +28,13 @@ function Followed({ job, children }: { job: Job; children: (job: Job, events: re
   useEffect(() => {
     void client.invalidateQueries({ queryKey: ["job", job.id] });
   }, [client, job.id, last?.type]);
-  useAnnounced(`${job.kind} ${job.state}`, job.id);
+  useAnnounced(`${job.kind} ${stateOf(job).word.toLowerCase()}`, job.id);
   const cancel = useMutation({ mutationFn: () => post<Job>(`/v1/jobs/${job.id}/cancel`) });
-  const short = shortfall(verdictOf(job.result));
   const thinking = [...events].reverse().find((event) => event.type === "thinking");
   return (
     <div className="stack">
       <div className="bar">
-        <StateMark state={job.state} />
-        {short === null ? null : <Tag tone="warn">{short}</Tag>}
+        <JobMark job={job} />
         <LiveTag liveness={liveness} />
         {TERMINAL.has(job.state) ? (
           <span className="muted">
@@ -53,7 +51,7 @@ function Followed({ job, children }: { job: Job; children: (job: Job, events: re
         )}
         <span className="spacer" />
         <Link to="/jobs/$id" params={{ id: job.id }} className="plain">
-          The whole job
+          Open full job
         </Link>
       </div>
       {job.error ? (

@@ -3,7 +3,7 @@ import { useJob } from "../../api/queries";
 import type { Job } from "../../api/types";
 import { Differences } from "../../results/differences";
 import { visible } from "../../shared/code/ansi";
-import { StateMark, Tag } from "../../shared/values/marks";
+import { JobMark, Tag } from "../../shared/values/marks";
 import { cost, count } from "../../shared/values/numbers";
 import { Empty, Loaded } from "../../shared/page/loading-states";
 import { between, took, When } from "../../shared/values/time";
@@ -48,7 +48,7 @@ function Facts({ side, job }: { side: string; job: Job }) {
     <section className="panel tight">
       <span className="bar line">
         <Tag>{side}</Tag>
-        <StateMark state={job.state} />
+        <JobMark job={job} />
         <Link to="/jobs/$id" params={{ id: job.id }} className="plain clip">
           {visible(titleOf(job))}
         </Link>

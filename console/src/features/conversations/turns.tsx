@@ -6,7 +6,7 @@ import { jobsPage } from "../../api/queries";
 import type { Conversation, Job } from "../../api/types";
 import { WORKBENCHES } from "../../app/navigation";
 import { visible } from "../../shared/code/ansi";
-import { StateMark } from "../../shared/values/marks";
+import { JobMark } from "../../shared/values/marks";
 import { Failed, Loaded } from "../../shared/page/loading-states";
 import { When } from "../../shared/values/time";
 import { WriteButton } from "../../shared/editing/write-button";
@@ -58,7 +58,7 @@ function Jobs({ jobs }: { jobs: readonly Job[] }) {
           <tr key={job.id}>
             <td className="num">{index + 1}</td>
             <td>
-              <StateMark state={job.state} />
+              <JobMark job={job} />
             </td>
             <td>
               <Link to="/jobs/$id" params={{ id: job.id }} className="plain">

@@ -1,5 +1,5 @@
 import { Button, Select, TextInput } from "@mantine/core";
-import { notifications } from "@mantine/notifications";
+import { toast } from "../../shared/page/toasts";
 import { useMutation } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { post, putOver, send, tagged } from "../../api/client";
@@ -60,8 +60,8 @@ export function Page() {
       const files = [ending === undefined ? found.file.split("/").at(-1)! : `*${ending}`];
       return putOver("/v1/stacks/definitions", { definitions: [...now.value.definitions, { id: found.id, kind: found.kind, name: found.name, files }] }, now.tag);
     },
-    onSuccess: () => notifications.show({ message: "It is a rule now: the next detection uses it" }),
-    onError: (error) => notifications.show({ color: "red", title: "No rule was made", message: error.message }),
+    onSuccess: () => toast({ message: "It is a rule now: the next detection uses it" }),
+    onError: (error) => toast({ color: "red", title: "No rule was made", message: error.message }),
   });
   const faults = faultsOf(run.error, ["input.source.git", "input.source.file_id", "input.mode", "input.root", ...(draft.git === "" ? ["input.source"] : ["input.source.ref"])]);
   const given = draft.file !== null || draft.git !== "" || draft.path !== "";
@@ -132,7 +132,7 @@ function Forms({ id }: { id: string }) {
   return (
     <div className="bar">
       {FORMS.map((form) => (
-        <Button key={form.value} variant="default" onClick={() => void save(form.value, form.name).catch((error: Error) => notifications.show({ color: "red", message: error.message }))}>
+        <Button key={form.value} variant="default" onClick={() => void save(form.value, form.name).catch((error: Error) => toast({ color: "red", message: error.message }))}>
           {form.label}
         </Button>
       ))}

@@ -1,4 +1,3 @@
-import { Checkbox } from "@mantine/core";
 import { useCallback, useMemo } from "react";
 import type { Evaluation, EvaluationCell } from "../../api/types";
 import { visible } from "../../shared/code/ansi";
@@ -6,6 +5,7 @@ import { Rows } from "../../shared/tables/virtual-rows";
 import { intervalWords } from "../../shared/values/success";
 import { useUrl } from "../../shared/page/url";
 import { nextChoice, placeOf } from "./cell-selection";
+import { Checkbox } from "../../shared/editing/checkbox";
 
 const [NAME, CELL] = [160, 172];
 

@@ -4,7 +4,7 @@ import { Link, useParams } from "@tanstack/react-router";
 import { get, post } from "../../api/client";
 import type { Evaluation } from "../../api/types";
 import { visible } from "../../shared/code/ansi";
-import { markOf, stateWords } from "../../shared/values/evaluation-state";
+import { EVALUATION_STATES } from "../../shared/values/states";
 import { StateMark, Tag } from "../../shared/values/marks";
 import { Failed, Loaded } from "../../shared/page/loading-states";
 import { between, took, When } from "../../shared/values/time";
@@ -25,11 +25,11 @@ export function Page() {
 }
 
 function Whole({ evaluation, refresh }: { evaluation: Evaluation; refresh: () => void }) {
-  useTitle(`${evaluation.name} ${stateWords(evaluation.state)}`);
+  useTitle(`${evaluation.name} ${EVALUATION_STATES[evaluation.state].word.toLowerCase()}`);
   return (
     <div className="stack">
       <div className="head">
-        <StateMark state={markOf(evaluation.state)} word={stateWords(evaluation.state)} />
+        <StateMark of={EVALUATION_STATES[evaluation.state]} />
         <h1 className="clip">{visible(evaluation.name)}</h1>
         <span className="spacer" />
         <Actions evaluation={evaluation} refresh={refresh} />

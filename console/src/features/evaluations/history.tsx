@@ -7,7 +7,7 @@ import { useUrl } from "../../shared/page/url";
 import { series, type Point, type Series } from "./series";
 
 const [WIDTH, HEIGHT, LEFT, TOP, BOTTOM] = [900, 200, 36, 10, 26];
-const COLOURS = ["var(--accent)", "var(--good)", "var(--warn)", "var(--bad)", "var(--mantine-color-dimmed)"];
+const COLOURS = ["var(--accent)", "var(--good)", "var(--warn)", "var(--bad)", "var(--text-3)"];
 const DASHES = ["", "6 3", "2 3", "8 3 2 3"];
 
 /** Success of a suite, evaluation by evaluation or prompt version by version, a line for each variant. */

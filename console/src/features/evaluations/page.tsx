@@ -12,7 +12,7 @@ import { useTitle } from "../../shared/page/title";
 import { useUrl } from "../../shared/page/url";
 import { History } from "./history";
 import { Shadows } from "./shadows";
-import { markOf, stateWords } from "../../shared/values/evaluation-state";
+import { EVALUATION_STATES } from "../../shared/values/states";
 import { TableHead } from "../../shared/tables/table-head";
 
 const SHOWN_VARIANTS = 4;
@@ -76,7 +76,7 @@ function List({ items }: { items: readonly EvaluationSummary[] }) {
           {items.map((each) => (
             <tr key={each.id}>
               <td>
-                <StateMark state={markOf(each.state)} word={stateWords(each.state)} />
+                <StateMark of={EVALUATION_STATES[each.state]} />
               </td>
               <td>
                 <Link to="/evaluations/$id" params={{ id: each.id }} className="plain">

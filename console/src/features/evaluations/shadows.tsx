@@ -1,4 +1,4 @@
-import { NumberInput, Select, TextInput } from "@mantine/core";
+import { Select, TextInput } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
@@ -12,6 +12,7 @@ import { faultsOf } from "../../shared/editing/field-errors";
 import { Failed, Loaded } from "../../shared/page/loading-states";
 import { When } from "../../shared/values/time";
 import { WriteButton } from "../../shared/editing/write-button";
+import { NumberInput } from "../../shared/editing/number-input";
 
 type Shadow = components["schemas"]["ShadowSummary"];
 type View = components["schemas"]["ShadowView"];

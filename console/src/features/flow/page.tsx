@@ -1,4 +1,4 @@
-import { notifications } from "@mantine/notifications";
+import { toast } from "../../shared/page/toasts";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useMemo, useRef, useState } from "react";
@@ -191,5 +191,5 @@ function pastOf(version: string | undefined, last: number): number | null {
 
 function fault(error: unknown): void {
   const problem = error instanceof Problem ? error : null;
-  notifications.show({ color: "red", title: problem?.title ?? "It failed", message: problem?.detail ?? String(error) });
+  toast({ color: "red", title: problem?.title ?? "It failed", message: problem?.detail ?? String(error) });
 }

@@ -1,5 +1,5 @@
 import { Button, Menu } from "@mantine/core";
-import { notifications } from "@mantine/notifications";
+import { toast } from "../../shared/page/toasts";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { post, Problem } from "../../api/client";
@@ -15,7 +15,7 @@ export function Actions({ job, onReplay, onCase }: { job: Job; onReplay: () => v
   const client = useQueryClient();
   const navigate = useNavigate();
   const fault = (error: unknown): void => {
-    notifications.show({ color: "red", title: error instanceof Problem ? error.title : "It failed", message: String((error as Error).message) });
+    toast({ color: "red", title: error instanceof Problem ? error.title : "It failed", message: String((error as Error).message) });
   };
   const cancel = useMutation({
     mutationFn: () => post<Job>(`/v1/jobs/${job.id}/cancel`),

@@ -1,4 +1,4 @@
-import { Button, NumberInput, Select } from "@mantine/core";
+import { Button, Select } from "@mantine/core";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useMemo, useRef } from "react";
 import type { JobEvent } from "../../api/types";
@@ -7,6 +7,7 @@ import { Code } from "../../shared/code/code";
 import { download } from "../../shared/files/download";
 import { useUrl } from "../../shared/page/url";
 import { took } from "../../shared/values/time";
+import { NumberInput } from "../../shared/editing/number-input";
 
 const ENVELOPE = new Set(["type", "job_id", "seq", "at"]);
 
@@ -23,7 +24,7 @@ export function EventList({ events }: { events: readonly JobEvent[] }) {
     <div className="stack">
       <div className="bar">
         <Select aria-label="Type" placeholder="Every type" data={types} value={url.type ?? null} clearable onChange={(type) => change({ type })} w={160} />
-        <NumberInput aria-label="Go to the second" placeholder="go to second" min={0} hideControls disabled={shown.length === 0} onChange={(second) => second !== "" && virtual.scrollToIndex(atSecond(shown, began + Number(second) * 1000), { align: "start" })} w={110} />
+        <NumberInput aria-label="Go to the second" placeholder="go to second" min={0} disabled={shown.length === 0} onChange={(second) => second !== "" && virtual.scrollToIndex(atSecond(shown, began + Number(second) * 1000), { align: "start" })} w={110} />
         <Button variant="default" onClick={() => download(shown.map((event) => JSON.stringify(event)).join("\n"), "events.ndjson")}>
           NDJSON
         </Button>

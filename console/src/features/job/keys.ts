@@ -1,4 +1,4 @@
-import { notifications } from "@mantine/notifications";
+import { toast } from "../../shared/page/toasts";
 import { useQueryClient, type InfiniteData, type QueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect } from "react";
@@ -46,8 +46,8 @@ export function copy(text: string): void {
   // Where the page came by HTTP from another machine there is no clipboard at all.
   const write = async (): Promise<void> => navigator.clipboard.writeText(text);
   void write().then(
-    () => notifications.show({ message: "Copied" }),
-    () => notifications.show({ color: "red", message: "The browser does not let this page copy" }),
+    () => toast({ message: "Copied" }),
+    () => toast({ color: "red", message: "The browser does not let this page copy" }),
   );
 }
 

@@ -30,8 +30,8 @@ export interface Course {
 /** Shorter than this is nothing to see. */
 const LEAST = 0.001;
 
-/** `now` (milliseconds) lets what goes on grow. */
-export function courseOf(events: readonly JobEvent[], now: number | null): Course {
+/** `now` (milliseconds) lets what goes on grow; `failed`: whether what ran did, though the job may have succeeded. */
+export function courseOf(events: readonly JobEvent[], now: number | null, failed = false): Course {
   const first = events[0];
   if (first === undefined) return { lanes: [], bars: [], total: 0 };
   const began = Date.parse(first.at);
@@ -43,7 +43,7 @@ export function courseOf(events: readonly JobEvent[], now: number | null): Cours
     else if (event.type === "llm_call") course.called(event, at(event));
     else if (event.type === "turn_taken") course.took(event, at(event));
   }
-  return course.ended(now === null ? events.at(-1)!.type : null);
+  return course.ended(now === null ? events.at(-1)!.type : null, failed);
 }
 
 /** Puts down what happened, in the order of the events. */
@@ -62,7 +62,7 @@ class Recorder {
   constructor(private readonly total: number) {}
 
   started(at: number): void {
-    this.add({ lane: 0, label: this.runs === 0 ? "waited" : "waited for another worker", tone: "queue", provider: null, from: this.done, to: at });
+    this.add({ lane: 0, label: this.runs === 0 ? "queued" : "queued for another worker", tone: "queue", provider: null, from: this.done, to: at });
     if (this.runs === 0) this.begun = at;
     this.runs += 1;
     this.done = at;
@@ -93,15 +93,16 @@ class Recorder {
   }
 
   /** `last` is the event that ended the job; of a job that goes on it is null. */
-  ended(last: string | null): Course {
-    if (this.runs === 0) this.add({ lane: 0, label: "waited", tone: "queue", provider: null, from: 0, to: this.total });
+  ended(last: string | null, failed: boolean): Course {
+    const bad = failed || last === "job_failed" || last === "job_dead";
+    if (this.runs === 0) this.add({ lane: 0, label: "queued", tone: "queue", provider: null, from: 0, to: this.total });
     else if (this.taken === 0) {
       const lane = this.laneOf(null, "run");
-      this.add({ lane, label: last === null ? "runs" : "ran", tone: last === "job_failed" || last === "job_dead" ? "failed" : "run", provider: null, from: this.begun, to: this.total });
+      this.add({ lane, label: last === null ? "running" : bad ? "code failed" : "code ran", tone: bad ? "failed" : "run", provider: null, from: this.begun, to: this.total });
     } else if (this.total - this.done > LEAST) {
       const going = last === null;
       const lane = going ? (this.open.lane ?? this.laneOf((this.lanes.at(-1)!.turn ?? 0) + 1)) : this.lanes.length - 1;
-      this.add({ lane, label: going ? "goes on" : "after the last turn", tone: going ? this.open.tone : "prompt", provider: null, from: this.done, to: this.total });
+      this.add({ lane, label: going ? "in progress" : "after the last turn", tone: going ? this.open.tone : "prompt", provider: null, from: this.done, to: this.total });
     }
     return { lanes: this.lanes, bars: this.bars, total: this.total };
   }

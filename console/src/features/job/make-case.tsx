@@ -1,4 +1,4 @@
-import { Autocomplete, Button, NumberInput, Textarea, TextInput } from "@mantine/core";
+import { Autocomplete, Button, Textarea, TextInput } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
@@ -9,6 +9,7 @@ import { faultsOf } from "../../shared/editing/field-errors";
 import { Failed, Loaded } from "../../shared/page/loading-states";
 import { WriteButton } from "../../shared/editing/write-button";
 import { jsonFault } from "../../shared/json/json-fault";
+import { NumberInput } from "../../shared/editing/number-input";
 
 interface Estimate {
   runs: number;

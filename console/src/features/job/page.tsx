@@ -11,11 +11,11 @@ import { ModelCalls } from "../../results/models";
 import { Warnings } from "../../results/warnings";
 import { visible } from "../../shared/code/ansi";
 import { useAnnounced } from "../../shared/page/announce";
-import { LiveTag, StateMark, Tag } from "../../shared/values/marks";
+import { JobMark, LiveTag } from "../../shared/values/marks";
 import { Boundary, Loaded, Loading } from "../../shared/page/loading-states";
 import { titleOf, useTitle } from "../../shared/page/title";
 import { useUrl } from "../../shared/page/url";
-import { shortfall, verdictOf } from "../../shared/values/verdict";
+import { failedBlocks, stateOf } from "../../shared/values/states";
 import { Actions } from "./actions";
 import { BranchFrom } from "./branch";
 import { ErrorPanel, waitingWords } from "./error";
@@ -45,14 +45,14 @@ function JobPage({ job }: { job: Job }) {
   const [url, change] = useUrl();
   const client = useQueryClient();
   const ended = TERMINAL.has(job.state);
-  useTitle(`${job.kind} ${job.state} · ${titleOf(job)}`);
-  useAnnounced(`${job.kind} ${job.state}`, job.id);
+  const state = stateOf(job);
+  useTitle(`${state.word} · ${titleOf(job)}`);
+  useAnnounced(`${job.kind} ${state.word.toLowerCase()}`, job.id);
   const last = events.at(-1)?.type;
   useEffect(() => {
     void client.invalidateQueries({ queryKey: ["job", job.id] });
   }, [client, job.id, last]);
   const tabs = tabsOf(job, attemptCount(job, events), events);
-  const short = shortfall(verdictOf(job.result));
   const turn = url.turn === undefined ? null : Number(url.turn);
   const tab = url.tab ?? tabOf(job, tabs);
   const choose = (chosen: number | null): void => {
@@ -61,12 +61,12 @@ function JobPage({ job }: { job: Job }) {
   };
   useJobKeys(job, () => change({ replay: "1" }), choose);
   const narrow = window.matchMedia("(max-width: 700px)").matches;
-  const timeline = <Timeline events={events} ended={ended} turn={turn} onTurn={choose} />;
+  const timeline = <Timeline events={events} ended={ended} failed={state.tone === "bad"} turn={turn} onTurn={choose} />;
   return (
     <div className="stack">
       <div className="head">
-        <StateMark state={job.state} />
-        {short === null ? null : <Tag tone="warn">{short}</Tag>}
+        <JobMark job={job} />
+        <FailedBlocks of={job} />
         <h1 className="clip">{visible(titleOf(job))}</h1>
         <LiveTag liveness={liveness} />
         <span className="spacer" />
@@ -121,4 +121,10 @@ function TabBody({ tab, job, events, ended, turn }: { tab: string; job: Job; eve
   if (tab === "input") return <Input job={job} />;
   if (job.result === null || job.result === undefined) return <p className="muted">{ended ? "The job ended without a result." : "No result yet."}</p>;
   return <ResultView job={job} />;
+}
+
+/** "1 of 9 blocks failed" of a document, next to its mark. */
+function FailedBlocks({ of: job }: { of: Job }) {
+  const text = failedBlocks(job.result);
+  return text === null ? null : <span className="bad">{text}</span>;
 }

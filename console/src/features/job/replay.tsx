@@ -1,4 +1,4 @@
-import { Button, NumberInput, Textarea } from "@mantine/core";
+import { Button, Textarea } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
@@ -9,6 +9,7 @@ import { Fault, faultsOf, invalid } from "../../shared/editing/field-errors";
 import { Failed } from "../../shared/page/loading-states";
 import { PromptVersion } from "./prompt-version";
 import { jsonFault } from "../../shared/json/json-fault";
+import { NumberInput } from "../../shared/editing/number-input";
 
 /** The same job with another input: what one changes is shown as a difference before it runs. */
 export default function Replay({ job, onClose }: { job: Job; onClose: () => void }) {

@@ -32,7 +32,7 @@ const SHAPES = [
   <rect key="across" width="6" height="2" className="bar-gap" />,
 ];
 
-const WORDS: Readonly<Record<Tone, string>> = { queue: "waited", prompt: "prepared", ok: "answered", fault: "did not answer", skipped: "passed over", run: "ran", failed: "ran, and failed" };
+const WORDS: Readonly<Record<Tone, string>> = { queue: "Queued", prompt: "Preparing", ok: "answered", fault: "failed", skipped: "skipped", run: "Code ran", failed: "Code failed" };
 const ORDER: readonly Tone[] = ["queue", "prompt", "ok", "fault", "skipped", "run", "failed"];
 
 /** What the bars of this timeline mean, as far as there are such. */

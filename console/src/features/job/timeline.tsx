@@ -17,6 +17,8 @@ const APART = 4;
 interface Props {
   events: readonly JobEvent[];
   ended: boolean;
+  /** Whether the job counts as a failure, though its state may be that it succeeded. */
+  failed?: boolean;
   /** The turn that is chosen. */
   turn: number | null;
   onTurn: (turn: number | null) => void;
@@ -27,9 +29,9 @@ interface Props {
  * by dragging over it, by the wheel (with Ctrl, or once the timeline has the focus: a page that is only scrolled past it must not zoom),
  * and by the keys + - 0 and the arrows; a click chooses a turn. On a narrow screen the same stands as a table.
  */
-export function Timeline({ events, ended, turn, onTurn }: Props) {
+export function Timeline({ events, ended, failed = false, turn, onTurn }: Props) {
   const now = useNow(ended ? 0 : 500);
-  const course = useMemo(() => courseOf(events, ended ? null : now), [events, ended, now]);
+  const course = useMemo(() => courseOf(events, ended ? null : now, failed), [events, ended, now, failed]);
   const [open, setOpen] = useState(false);
   const narrow = window.matchMedia("(max-width: 700px)").matches;
   const table = <TimelineTable course={course} turn={turn} onTurn={onTurn} />;

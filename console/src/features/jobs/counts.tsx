@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { get } from "../../api/client";
 import type { JobCounts } from "../../api/types";
-import { StateMark } from "../../shared/values/marks";
+import { jobState, StateMark } from "../../shared/values/marks";
 import { count } from "../../shared/values/numbers";
 import { stamp } from "../../shared/values/time";
 import { queryOf, type Change, type Url } from "./filters";
@@ -24,7 +24,7 @@ export function Counts({ url, change }: { url: Url; change: Change }) {
     <div className="bar" role="group" aria-label="Jobs by state" title={back ? `Of the jobs since ${stamp(new Date(back), "local")}; older ones were not counted` : undefined}>
       {shown.map(({ state, jobs, more }) => (
         <button key={state} type="button" className="count" aria-pressed={chosen.includes(state)} onClick={() => change({ state: url.state === state ? null : state })}>
-          <StateMark state={state} /> <b>{count(jobs)}</b>
+          <StateMark of={jobState(state)} /> <b>{count(jobs)}</b>
           {more ? <span title="There may be more: they are not counted further">+</span> : null}
         </button>
       ))}

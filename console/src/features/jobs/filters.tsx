@@ -1,7 +1,8 @@
-import { Button, Checkbox, Select, TextInput } from "@mantine/core";
+import { Button, Select, TextInput } from "@mantine/core";
 import { useState } from "react";
 import type { Query } from "../../api/client";
 import { visible } from "../../shared/code/ansi";
+import { Checkbox } from "../../shared/editing/checkbox";
 
 export const KINDS = ["execute", "transform", "document", "search", "ingest", "records", "flow", "detect"];
 const STATES = ["queued", "running", "succeeded", "failed", "cancelled", "dead"];

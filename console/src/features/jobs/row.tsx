@@ -1,10 +1,9 @@
 import { Link } from "@tanstack/react-router";
 import type { Job } from "../../api/types";
 import { visible } from "../../shared/code/ansi";
-import { StateMark } from "../../shared/values/marks";
+import { JobMark } from "../../shared/values/marks";
 import { cost } from "../../shared/values/numbers";
 import { between, took, When } from "../../shared/values/time";
-import { shortfall } from "../../shared/values/verdict";
 import type { Column } from "./columns";
 import { stripOf } from "./duration-strip";
 
@@ -27,7 +26,6 @@ export function Titles({ shown }: { shown: readonly Column[] }) {
 /** One job as a row; on a narrow page kind, age and seconds stand below its title. */
 export function Cells({ job, narrow, shown, picked, longest }: { job: Job; narrow: boolean; shown: readonly Column[]; picked: boolean; longest: number }) {
   const said = job.error?.detail ?? "";
-  const short = shortfall(job.verdict);
   const has = (name: Column): boolean => !narrow && shown.includes(name);
   return (
     <>
@@ -35,7 +33,7 @@ export function Cells({ job, narrow, shown, picked, longest }: { job: Job; narro
         <input type="checkbox" className="pick" checked={picked} readOnly aria-label={`Choose ${job.id}`} />
       </span>
       <span role="cell">
-        <StateMark state={job.state} />
+        <JobMark job={job} />
       </span>
       {has("Kind") ? <span role="cell">{job.kind}</span> : null}
       <span role="cell">
@@ -43,7 +41,6 @@ export function Cells({ job, narrow, shown, picked, longest }: { job: Job; narro
           {visible(job.title ?? `${job.kind} ${job.id.slice(0, 8)}`)}
         </Link>
         {said === "" ? null : <span className="bad"> {visible(said)}</span>}
-        {short !== null && said === "" ? <span className="warn"> {short}</span> : null}
         {narrow ? (
           <div className="muted">
             {job.kind}, <When at={job.created_at} />, {took(between(job.started_at, job.finished_at))}

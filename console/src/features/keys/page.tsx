@@ -1,4 +1,4 @@
-import { Button, Checkbox, Select, TextInput } from "@mantine/core";
+import { Button, Select, TextInput } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { get, post } from "../../api/client";
@@ -11,6 +11,7 @@ import { useTitle } from "../../shared/page/title";
 import { SCOPES } from "./scopes";
 import { KeyTable } from "./table";
 import { Tenants } from "./tenants";
+import { Checkbox } from "../../shared/editing/checkbox";
 
 const DAYS = [
   { value: "", label: "never" },

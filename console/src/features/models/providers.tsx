@@ -1,4 +1,4 @@
-import { notifications } from "@mantine/notifications";
+import { toast } from "../../shared/page/toasts";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { get, post } from "../../api/client";
 import type { components } from "../../api/schema";
@@ -25,7 +25,7 @@ export function Providers({ items }: { items: readonly ProviderState[] }) {
   const release = useMutation({
     mutationFn: (name: string) => post(`/v1/providers/${name}/release`),
     onSuccess: () => client.invalidateQueries({ queryKey: ["providers"] }),
-    onError: (error) => notifications.show({ color: "red", message: error.message }),
+    onError: (error) => toast({ color: "red", message: error.message }),
   });
   const stats = useQuery({ queryKey: ["stats", "provider"], queryFn: () => get<Stats>("/v1/stats", { by: "provider", bucket: "hour" }), refetchInterval: 30_000 });
   const day = (stats.data?.items ?? []).filter((row) => Date.parse(row.at) > Date.now() - DAY_MS);

@@ -1,5 +1,5 @@
 import { Button } from "@mantine/core";
-import { notifications } from "@mantine/notifications";
+import { toast } from "../../shared/page/toasts";
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { post, putOver, type Tagged } from "../../api/client";
@@ -32,7 +32,7 @@ export function Role({ role, now, read, facts }: Props) {
     read,
     write: async (chain: readonly Link[], tag) => {
       const { warnings } = await putOver<{ warnings: string[] }>(`/v1/models/${role}`, { chain }, tag);
-      for (const message of warnings) notifications.show({ color: "yellow", message });
+      for (const message of warnings) toast({ color: "yellow", message });
     },
   });
   const { draft: links, changed, change: setLinks } = edited;

@@ -7,7 +7,7 @@ import type { Capabilities, Job } from "../../api/types";
 import { useSession } from "../../app/shell";
 import { visible } from "../../shared/code/ansi";
 import { tierWords } from "../../shared/values/isolation";
-import { LiveTag, StateMark, Tag } from "../../shared/values/marks";
+import { LiveTag, JobMark, Tag } from "../../shared/values/marks";
 import { Failed, Loaded } from "../../shared/page/loading-states";
 import { When } from "../../shared/values/time";
 import { useTitle } from "../../shared/page/title";
@@ -143,7 +143,7 @@ function JobList({ jobs, none }: { jobs: readonly Job[]; none: string }) {
       {jobs.map((job) => (
         <div key={job.id} className="bar line">
           <span className="state-place">
-            <StateMark state={job.state} />
+            <JobMark job={job} />
           </span>
           <Link to="/jobs/$id" params={{ id: job.id }} className="plain clip">
             {visible(job.title ?? `${job.kind} ${job.id.slice(0, 8)}`)}

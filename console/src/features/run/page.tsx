@@ -1,4 +1,4 @@
-import { NumberInput, Select } from "@mantine/core";
+import { Select } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { post } from "../../api/client";
@@ -16,6 +16,7 @@ import { useUrl } from "../../shared/page/url";
 import { Diff } from "../../shared/code/code";
 import { WriteButton } from "../../shared/editing/write-button";
 import { Readiness, useCapabilities } from "../../shared/page/readiness";
+import { NumberInput } from "../../shared/editing/number-input";
 
 const START = { python: "import sys\n\nprint(sys.version)\nsum(n * n for n in range(10))\n", r: "summary(c(1, 2, 3))\n", javascript: "console.log(process.version)\n[1, 2, 3].map((n) => n * n)\n", sql: "SELECT 6 * 7 AS answer\n" };
 type Language = keyof typeof START;

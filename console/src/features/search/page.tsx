@@ -1,4 +1,4 @@
-import { Checkbox, Select, Textarea } from "@mantine/core";
+import { Select, Textarea } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { get, post } from "../../api/client";
 import type { CollectionView, Job, Page as PageOf, SearchResult } from "../../api/types";
@@ -21,6 +21,7 @@ import { draftOf, inputOf, planOf, queriesOf, START, without, type Draft } from 
 import { FilterFields } from "./filter-fields";
 import { fieldsOf } from "./filters";
 import { Plan } from "./plan";
+import { Checkbox } from "../../shared/editing/checkbox";
 
 const FIELDS = ["input.collection", "input.question"];
 

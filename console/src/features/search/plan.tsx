@@ -1,8 +1,9 @@
-import { Button, NumberInput, Select, TextInput } from "@mantine/core";
+import { Button, Select, TextInput } from "@mantine/core";
 import type { CollectionView } from "../../api/types";
 import { FilterFields } from "./filter-fields";
 import { fieldsOf } from "./filters";
 import { EMPTY_QUERY, type QueryDraft } from "./draft";
+import { NumberInput } from "../../shared/editing/number-input";
 
 interface Props {
   collection: CollectionView;

@@ -1,4 +1,4 @@
-import { Switch } from "@mantine/core";
+import { Checkbox } from "../../shared/editing/checkbox";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { get } from "../../api/client";
@@ -100,7 +100,7 @@ export function Page() {
                 <dd>{session.expires_at ? <When at={session.expires_at} /> : "when it is revoked"}</dd>
               </dl>
             )}
-            <Switch
+            <Checkbox
               label="Keyboard shortcuts (g j, /, j, k; all of them: ?)"
               checked={keys}
               onChange={(event) => {

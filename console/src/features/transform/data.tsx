@@ -1,4 +1,4 @@
-import { Button, NumberInput, Textarea } from "@mantine/core";
+import { Button, Textarea } from "@mantine/core";
 import { useState } from "react";
 import { upload } from "../../api/client";
 import { visible } from "../../shared/code/ansi";
@@ -8,6 +8,7 @@ import { Failed } from "../../shared/page/loading-states";
 import { FileDrop, type Uploaded } from "../../shared/files/upload";
 import { Columns, FileColumns } from "./columns";
 import { SAMPLE, type DataDraft, type Draft } from "./draft";
+import { NumberInput } from "../../shared/editing/number-input";
 
 type Change = (change: (now: Draft) => Draft) => void;
 

@@ -1,9 +1,10 @@
-import { NumberInput, Select } from "@mantine/core";
+import { Select } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { get } from "../../api/client";
 import type { Models } from "../../api/types";
 import type { Faults } from "../../shared/editing/field-errors";
 import type { Draft } from "./draft";
+import { NumberInput } from "../../shared/editing/number-input";
 
 /** Language and result, the model that is asked, and how much the job may use. */
 export function Options({ draft, change, faults }: { draft: Draft; change: (part: Partial<Draft>) => void; faults: Faults }) {

@@ -19,7 +19,7 @@ export default function Chart({ stats, of, measure }: { stats: Stats; of: string
           <CartesianGrid vertical={false} stroke="var(--line)" />
           <XAxis dataKey="at" tickFormatter={label} stroke="currentColor" fontSize={12} />
           <YAxis stroke="currentColor" fontSize={12} width={64} tickFormatter={told} allowDecimals={measure === "cost"} />
-          <Tooltip formatter={(value) => told(Number(value))} labelFormatter={(at) => moment(String(at))} contentStyle={{ background: "var(--panel)", border: "1px solid var(--line)" }} />
+          <Tooltip formatter={(value) => told(Number(value))} labelFormatter={(at) => moment(String(at))} contentStyle={{ background: "var(--bg)", border: "1px solid var(--line)" }} />
           <Bar dataKey="value" name={measure} fill="var(--accent)" isAnimationActive={false} maxBarSize={48} />
         </BarChart>
       </ResponsiveContainer>

@@ -33,16 +33,16 @@ const colours = HighlightStyle.define([
   { tag: [tags.keyword, tags.operatorKeyword], color: "var(--accent)" },
   { tag: [tags.string, tags.special(tags.string)], color: "var(--good)" },
   { tag: [tags.number, tags.bool, tags.null], color: "var(--warn)" },
-  { tag: tags.comment, color: "var(--mantine-color-dimmed)", fontStyle: "italic" },
+  { tag: tags.comment, color: "var(--text-3)", fontStyle: "italic" },
   { tag: [tags.heading, tags.strong], fontWeight: "bold" },
   { tag: tags.emphasis, fontStyle: "italic" },
   { tag: tags.link, textDecoration: "underline" },
 ]);
 
 const look = EditorView.theme({
-  ".cm-content": { fontFamily: "var(--mantine-font-family-monospace)", caretColor: "var(--mantine-color-text)" },
-  ".cm-gutters": { background: "var(--soft)", color: "var(--mantine-color-dimmed)", border: "none" },
-  ".cm-cursor": { borderLeftColor: "var(--mantine-color-text)" },
+  ".cm-content": { fontFamily: "var(--mono)", caretColor: "var(--text)" },
+  ".cm-gutters": { background: "var(--bg-subtle)", color: "var(--text-3)", border: "none" },
+  ".cm-cursor": { borderLeftColor: "var(--text)" },
   "&.cm-focused .cm-selectionBackground, .cm-selectionBackground": { background: "var(--accent-soft) !important" },
   ".cm-scroller": { maxHeight: "60vh" },
 });

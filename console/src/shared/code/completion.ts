@@ -121,7 +121,7 @@ export function completesNames(): Extension {
       ]),
     ),
     EditorView.theme({
-      ".cm-names": { listStyle: "none", margin: "0", padding: "2px", fontFamily: "var(--mantine-font-family-monospace)", background: "var(--mantine-color-body)", border: "1px solid var(--line)" },
+      ".cm-names": { listStyle: "none", margin: "0", padding: "2px", fontFamily: "var(--mono)", background: "var(--bg)", border: "1px solid var(--line)" },
       ".cm-names li": { padding: "2px 8px", minHeight: "24px", cursor: "pointer" },
       ".cm-names li[aria-selected=true]": { background: "var(--accent-soft)" },
     }),

@@ -1,6 +1,9 @@
 import { Button, Skeleton } from "@mantine/core";
+import { Inbox, type LucideIcon } from "lucide-react";
 import { Component, useEffect, useState, type ReactNode } from "react";
 import { Problem } from "../../api/problem";
+import { Icon } from "../values/icon";
+import { Callout } from "./callout";
 import { visible } from "../code/ansi";
 import { faultsOf, type Faults } from "../editing/field-errors";
 
@@ -12,17 +15,39 @@ export function Loading({ rows = 6 }: { rows?: number }) {
     return () => clearTimeout(timer);
   }, []);
   return (
-    <div className="tight" aria-busy="true" aria-label="Loading">
-      {shown ? Array.from({ length: rows }, (_, index) => <Skeleton key={index} height={20} width={`${90 - (index % 3) * 14}%`} />) : null}
+    <div className="stack" role="status" aria-busy="true" aria-label="Loading">
+      {shown ? Array.from({ length: rows }, (_, index) => <Skeleton key={index} height={12} width={`${90 - (index % 3) * 14}%`} />) : null}
     </div>
   );
 }
 
-export function Empty({ title, children }: { title: string; children?: ReactNode }) {
+interface EmptyProps {
+  /** What is not here. */
+  title: string;
+  icon?: LucideIcon;
+  /** What will appear here. */
+  children?: ReactNode;
+  /** One primary button, and one more at most. */
+  actions?: ReactNode;
+}
+
+/** Where nothing is yet: what will appear here, and the one button that makes it appear. */
+export function Empty({ title, icon = Inbox, children, actions }: EmptyProps) {
   return (
-    <div className="panel stack">
-      <b>{title}</b>
-      {children}
+    <div className="empty">
+      <div className="words">
+        <span className="sign">
+          <Icon of={icon} size={20} />
+        </span>
+        <h2>{title}</h2>
+        {children === undefined ? null : <div className="text">{children}</div>}
+        {actions === undefined ? null : <div className="bar">{actions}</div>}
+      </div>
+      <div className="sketch" aria-hidden="true">
+        {[92, 78, 84, 60, 88, 72].map((width, place) => (
+          <i key={place} style={{ width: `${width}%` }} />
+        ))}
+      </div>
     </div>
   );
 }
@@ -33,9 +58,9 @@ export function Failed({ error, retry, faults }: { error: unknown; retry?: () =>
   const { rest } = faults ?? faultsOf(error, []);
   const allSaid = problem !== null && problem.fields.length > 0 && rest.length === 0;
   return (
-    <div className="callout bad tight" role="alert">
+    <Callout tone="bad" role="alert" className="tight">
       <b>{problem?.title ?? "This part of the page failed"}</b>
-      <span>{allSaid ? "What is wrong stands at its field." : visible(problem?.detail ?? (error instanceof Error ? error.message : String(error)))}</span>
+      <span>{allSaid ? "Please fix the highlighted fields." : visible(problem?.detail ?? (error instanceof Error ? error.message : String(error)))}</span>
       {rest.map((fault) => (
         <span key={fault} className="mono">
           {visible(fault)}
@@ -47,14 +72,14 @@ export function Failed({ error, retry, faults }: { error: unknown; retry?: () =>
             {problem.code}
           </a>
         )}
-        {problem?.requestId ? <span className="mono">request {problem.requestId}</span> : null}
+        {problem?.requestId ? <span className="mono small muted">Request {problem.requestId}</span> : null}
         {retry === undefined ? null : (
           <Button variant="default" onClick={retry}>
             Retry
           </Button>
         )}
       </span>
-    </div>
+    </Callout>
   );
 }
 

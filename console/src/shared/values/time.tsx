@@ -1,14 +1,13 @@
 import { useEffect, useState, useSyncExternalStore } from "react";
 
-const STEPS: readonly [seconds: number, unit: Intl.RelativeTimeFormatUnit][] = [
-  [86_400, "day"],
-  [3600, "hour"],
-  [60, "minute"],
-  [1, "second"],
+const STEPS: readonly [seconds: number, unit: string][] = [
+  [86_400, "d"],
+  [3600, "h"],
+  [60, "min"],
+  [1, "s"],
 ];
-const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "short" });
 
-/** How all times are written: "3 min. ago", of this machine's zone, or of UTC. */
+/** How all times are written: "3 min ago", of this machine's zone, or of UTC. */
 export const TIMES = ["ago", "local", "UTC"] as const;
 export type Times = (typeof TIMES)[number];
 const KEPT = "assay.times";
@@ -61,13 +60,16 @@ function written(moment: Date, times: "local" | "UTC"): string {
 }
 
 export function ago(seconds: number): string {
-  const [size, unit] = STEPS.find(([each]) => Math.abs(seconds) >= each) ?? [1, "second"];
-  return relative.format(Math.round(seconds / size), unit);
+  const far = Math.abs(seconds);
+  if (far < 1) return "now";
+  const [size, unit] = STEPS.find(([each]) => far >= each)!;
+  const text = `${Math.round(far / size)} ${unit}`;
+  return seconds < 0 ? `${text} ago` : `in ${text}`;
 }
 
 export function took(seconds: number | null | undefined): string {
   if (seconds === null || seconds === undefined || Number.isNaN(seconds)) return "–";
-  if (seconds < 0.0095) return "< 10 ms";
+  if (seconds < 0.0095) return "<10 ms";
   if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
   if (seconds < 60) return `${seconds.toFixed(1)} s`;
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;

@@ -1,4 +1,4 @@
-import { Checkbox } from "@mantine/core";
+import { Checkbox } from "../../../shared/editing/checkbox";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { get, post } from "../../../api/client";
 import type { FlowView, Job } from "../../../api/types";

@@ -1,4 +1,4 @@
-import { notifications } from "@mantine/notifications";
+import { toast } from "../../../shared/page/toasts";
 import { useMutation } from "@tanstack/react-query";
 import { useRef } from "react";
 import { postOver, Problem } from "../../../api/client";
@@ -57,7 +57,7 @@ export function useEdits(flow: FlowView, say: (words: string) => void, refresh: 
     onSuccess: (answer, { calls, before }) => {
       if ("execution" in answer) {
         const error = answer.execution.find((each) => each.error)?.error;
-        if (error) notifications.show({ color: "red", title: "Not done", message: error });
+        if (error) toast({ color: "red", title: "Not done", message: error });
         else say(said(before, calls));
       }
       refresh();

@@ -1,4 +1,4 @@
-import { notifications } from "@mantine/notifications";
+import { toast } from "../../../shared/page/toasts";
 import { useMutation } from "@tanstack/react-query";
 import { post, Problem } from "../../../api/client";
 import type { FlowView } from "../../../api/types";
@@ -26,7 +26,7 @@ export function useUndoRedo(flow: FlowView, say: (words: string) => void, onDone
     onSuccess: (answer, { to }) => {
       const words = answer.success ? walked(to, answer.summary) : (answer.message ?? "Nothing is left");
       say(words);
-      notifications.show({ message: visible(words) });
+      toast({ message: visible(words) });
       onDone();
     },
   });
