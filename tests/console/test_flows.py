@@ -115,7 +115,7 @@ def test_two_browsers_on_one_flow_see_each_other(visit: Visit, console: Console,
     for each in (anne, bert):
         each.goto(f"/flows/{flow}")
         expect(each.locator(".react-flow__node")).to_have_count(3)
-        expect(each.get_by_text("live", exact=True)).to_be_visible()
+        expect(each.get_by_text("Live", exact=True)).to_be_visible()
     place = "document.querySelector('.react-flow__viewport').style.transform"
     before = bert.evaluate(place)
 
@@ -246,7 +246,7 @@ def test_an_undo_says_of_what_and_one_goes_on_from_any_version(page: Page, conso
     expect(page.get_by_role("button", name="Undo", exact=True)).to_have_attribute("title", "Undo: Deleted a node")
     assert page.locator(".react-flow__edge path[marker-end]").count() == 1, "an edge says which way it leads"
     done = page.get_by_role("status", name="What was done")
-    notice = page.get_by_role("alert")
+    notice = page.locator(".toast")
     for button, words in (("Undo", "Undone: Deleted a node"), ("Redo", "Redone: Deleted a node")):
         page.get_by_role("button", name=button, exact=True).click()
         expect(done).to_have_text(words)
