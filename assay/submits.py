@@ -101,6 +101,10 @@ class TableFiles:
     delimiter: str | None = None
     encoding: str | None = None
     name: str | None = None  #: of content that has none of its own
+    header_row: int | None = None  #: line of the column names, from 1; 0: there are none
+    skip: int | None = None  #: lines at the top
+    decimal: str | None = None
+    na_values: Sequence[str] | None = None  #: cells that mean a missing value, besides the usual ones
 
 
 def _table_files(options: ClientOptions, name: str, tables: TableFiles) -> Steps[dict[str, Any]]:
@@ -108,7 +112,11 @@ def _table_files(options: ClientOptions, name: str, tables: TableFiles) -> Steps
     for content in tables.files:
         info = yield from call(files.put(content, name=tables.name), options)
         ids.append(info.id)
-    stated = {"sheet": tables.sheet, "delimiter": tables.delimiter, "encoding": tables.encoding}
+    stated: dict[str, object] = {
+        "sheet": tables.sheet, "delimiter": tables.delimiter, "encoding": tables.encoding,
+        "header_row": tables.header_row, "skip": tables.skip, "decimal": tables.decimal,
+        "na_values": None if tables.na_values is None else list(tables.na_values),
+    }  # fmt: skip
     source: dict[str, object] = {"file_id": ids[0]} if len(ids) == 1 else {"file_ids": ids}
     return {"name": name, **source, **{key: value for key, value in stated.items() if value is not None}}
 

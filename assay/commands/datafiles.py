@@ -6,10 +6,10 @@ import glob
 import io
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from assay.commands.reading import Reading
 from assay.commands.run import pair
 from assay.commands.session import UsageError, current
 from assay.commands.uploading import UploadBar
@@ -22,16 +22,6 @@ _TABLES = (
 _MOST_FILES = 200
 #: An upload from this size on shows how far it is.
 _LARGE_BYTES = 8_000_000
-_DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How the files are written, as far as the caller says."""
-
-    sheet: str | None = None
-    delimiter: str | None = None
-    encoding: str | None = None
 
 
 def data_sets(name: str, first: str, others: Sequence[str], reading: Reading) -> dict[str, object]:
@@ -47,13 +37,10 @@ def data_sets(name: str, first: str, others: Sequence[str], reading: Reading) ->
 
 
 def _table_files(text: str, reading: Reading) -> TableFiles:
-    delimiter = reading.delimiter and _DELIMITERS.get(reading.delimiter, reading.delimiter)
-    if delimiter is not None and len(delimiter) != 1:
-        raise UsageError(f"a delimiter is one character, not {delimiter!r}; tab is one too")
+    options = reading.options()
     if text == "-":
-        return TableFiles([sys.stdin.buffer], reading.sheet, delimiter, reading.encoding, name="stdin")
-    opened = [_content(path) for path in files_of(text)]
-    return TableFiles(opened, reading.sheet, delimiter, reading.encoding)
+        return TableFiles([sys.stdin.buffer], name="stdin", **options)
+    return TableFiles([_content(path) for path in files_of(text)], **options)
 
 
 def files_of(text: str) -> list[Path]:

@@ -15,7 +15,7 @@ from assay import submits
 from assay.commands import code_file as kept_code
 from assay.commands import datafiles, tables
 from assay.commands.code_file import KeptCode
-from assay.commands.datafiles import Reading
+from assay.commands.reading import Reading
 from assay.commands.run import Asking, given, run
 from assay.commands.session import ASKED, CommandLine, UsageError, current
 from shared.languages import LANGUAGES, language_of_file
@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # a Literal made from a table is more than a type checker can
     _Language: TypeAlias = str
 else:
     _Language = Literal[tuple(name for name, row in LANGUAGES.items() if row.transforms)]
-_PLAIN = Asking()
+_PLAIN, _READING = Asking(), Reading()
 
 
 def transform(
@@ -35,9 +35,7 @@ def transform(
     *,
     data: Annotated[Sequence[str], Parameter(help="NAME=FILE: another data set", negative="")] = (),
     name: Annotated[str, Parameter(help="The name of the first data set in the code")] = "data",
-    sheet: Annotated[str | None, Parameter(help="The sheet of a workbook; the first one that is filled")] = None,
-    delimiter: Annotated[str | None, Parameter(help="What parts the cells of a text: ; or tab, for example")] = None,
-    encoding: Annotated[str | None, Parameter(help="Of a text: latin-1, cp1252, utf-16 ...")] = None,
+    reading: Reading = _READING,
     language: _Language | None = None,
     dataframe: Literal["pandas", "polars"] | None = None,
     output: Annotated[Literal["table", "plot"] | None, Parameter(help="What is wanted")] = None,
@@ -90,7 +88,6 @@ def transform(
         preview=given(mask=tuple(mask), rows=rows) or None, code=kept.code or None,
     )  # fmt: skip
     client = current().client
-    reading = Reading(sheet, delimiter, encoding)
     sets = datafiles.data_sets(name, file, data, reading)
     expected = {**kept.expects, **kept_code.expected(expects, list(sets))}
     if expected:

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, ConfigDict, Field, JsonValue, model_validat
 from typing_extensions import TypeAliasType
 
 from shared.contracts.common import Answer, FileId, Request
+from shared.contracts.tables import TableReading
 from shared.declarations.assertions import parse_assertion
 from shared.languages import DEFAULT_LANGUAGE, LANGUAGES, TableReader, TransformLanguage
 
@@ -102,10 +103,10 @@ ColumnSources = TypeAliasType(
 )
 
 
-class DataSet(Request):
+class DataSet(TableReading):
     """One named data set: an uploaded file (or several with the same columns), rows as objects, or CSV text.
 
-    Exactly one of them; ``sheet``, ``delimiter`` and ``encoding`` say of a file what else is found out.
+    Exactly one of them; the other options state how the file is written, and what is left out is detected.
     """
 
     name: DataName = "data"
@@ -118,20 +119,14 @@ class DataSet(Request):
     """Rows as objects"""
     csv: str | None = None
     """The data as CSV text with a header"""
-    sheet: Annotated[str, Field(min_length=1, max_length=100)] | None = None
-    """Sheet of the workbook; null reads the first"""
-    delimiter: Annotated[str, Field(pattern=r"^[^\r\n\"]$")] | None = None
-    """Field delimiter of a text file; null detects it"""
-    encoding: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.:-]{1,40}$")] | None = None
-    """Character encoding of a text file; null detects it"""
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
         given = [name for name in ("file_id", "file_ids", "rows", "csv") if getattr(self, name) is not None]
         if len(given) != 1:
             raise ValueError("give exactly one of file_id, file_ids, rows and csv")
-        if self.rows is not None and (self.sheet or self.delimiter or self.encoding):
-            raise ValueError("sheet, delimiter and encoding speak of files")
+        if self.rows is not None and (stated := self.reading()):
+            raise ValueError(f"{', '.join(stated)}: only a file is read in a certain way, and rows are given")
         return self
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
-from typing import Literal
+from typing import Any, Literal
 
 import polars as pl
 
@@ -59,8 +59,12 @@ def _has_blanks(column: pl.Series) -> bool:
 
 
 def count_missing(absent: pl.Series, reading: ColumnReading) -> None:
-    counts = absent.value_counts()
-    reading.missing = {text: count for text, count in counts.iter_rows() if text}
+    reading.missing = {text: count for text, count in counted(absent) if text}
+
+
+def counted(column: pl.Series) -> Iterator[tuple[Any, int]]:
+    """Yield each value of the column and how often it is there; the column may have any name."""
+    yield from column.alias("value").value_counts(name="times").iter_rows()
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,10 @@ from typing import Any
 
 import polars as pl
 
-from .header import find_header
+from .header import find_header, no_header
 from .sampled_types import LEAST_BYTES, read_large
 from .source import MOST_COLUMNS, Unreadable
+from .stated import NOTHING_STATED, Stated
 
 _DELIMITERS = ",;\t|"
 _SAMPLE_LINES = 200
@@ -43,7 +44,7 @@ class Layout:
 
 
 def read_delimited(
-    source: Path | bytes, tab_first: bool = False, stated: str | None = None
+    source: Path | bytes, tab_first: bool = False, stated: Stated = NOTHING_STATED
 ) -> tuple[pl.DataFrame, str, list[str]]:
     """The cells as text ("" where empty), the delimiter, and notes on the layout.
 
@@ -66,7 +67,7 @@ def read_delimited(
     if b'\\"' in head and (unescaped := _unescaped(_whole(source), layout)) is not None:
         source = unescaped
         notes.append("quotes within cells are written with a backslash")
-    frame = _cells(source, head, layout, above)
+    frame = _cells(source, head, layout, above, stated)
     if layout.names[-1] == f"column_{len(layout.names)}" and frame.width > 1 and _is_empty(frame.to_series(-1)):
         frame = frame[:, :-1]
         notes = [note for note in notes if not note.startswith("without a name")]
@@ -82,10 +83,11 @@ def _is_empty(column: pl.Series) -> bool:
     return column.dtype == pl.String and bool((column.fill_null("") == "").all())
 
 
-def _cells(source: Path | bytes, head: bytes, layout: Layout, above: int) -> pl.DataFrame:
+def _cells(source: Path | bytes, head: bytes, layout: Layout, above: int, stated: Stated) -> pl.DataFrame:
     """``above``: lines of the file that are not in ``source``. Raises: Unreadable, NotUtf8."""
     names, delimiter = layout.names, layout.delimiter
-    if isinstance(source, Path) and source.stat().st_size >= LEAST_BYTES:
+    is_usual = stated.decimal is None and not stated.na_values
+    if is_usual and isinstance(source, Path) and source.stat().st_size >= LEAST_BYTES:
         frame = read_large(source, head.decode(errors="replace"), delimiter, names)
         if frame is not None:
             return frame
@@ -104,24 +106,39 @@ def _cells(source: Path | bytes, head: bytes, layout: Layout, above: int) -> pl.
     return frame
 
 
-def layout_of(head: bytes, tab_first: bool = False, stated: str | None = None, is_whole: bool = False) -> Layout | None:
+def layout_of(
+    head: bytes, tab_first: bool = False, stated: Stated = NOTHING_STATED, is_whole: bool = False
+) -> Layout | None:
     """``head``: the first bytes, without a byte order mark. None when the header may go on behind them."""
     separator = _SEPARATOR_LINE.match(head)
-    skipped = separator.end() if separator else 0
-    delimiter = stated or (separator[1].decode() if separator else find_delimiter(head, tab_first))
+    lines = stated.skip if stated.header_row is None else max(0, stated.header_row - 1)
+    skipped = max(separator.end() if separator else 0, _after_lines(head, lines))
+    delimiter = stated.delimiter or (separator[1].decode() if separator else find_delimiter(head[skipped:], tab_first))
     rows, begins = _rows_of(head[skipped:], delimiter)
     if not is_whole and len(head) >= _HEAD and len(rows) < 2:
         return None
     rows = rows or [[]]
-    header = find_header(rows)
+    header = no_header(rows) if stated.header_row == 0 else find_header(rows, first=0 if stated.header_row else None)
     names, notes = header.names, list(header.notes)
     if separator:
         notes.insert(0, "the first line names the delimiter")
+    if lines and not separator:
+        notes.insert(0, f"{lines} line{'s' * (lines > 1)} above the table skipped, as stated")
     body = skipped + begins[header.first + 1]
     if _has_trailing(len(names), rows[header.first + 1 :]):
         names = [*names, f"column_{len(names) + 1}"]
     is_plain = not notes and header.first == 0 and names == header.names
     return Layout(delimiter, names, body, notes, is_plain)
+
+
+def _after_lines(head: bytes, count: int) -> int:
+    """Return where the line after ``count`` lines begins. Raises: Unreadable when there is none."""
+    begins = 0
+    for _ in range(count):
+        begins = head.find(b"\n", begins) + 1
+        if not begins:
+            raise Unreadable(f"the header is to be in line {count + 1}, which the file does not have")
+    return begins
 
 
 def _rows_of(content: bytes, delimiter: str) -> tuple[list[list[str]], list[int]]:

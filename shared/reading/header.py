@@ -29,11 +29,16 @@ class Header:
     notes: list[str]
 
 
-def find_header(sample: Sequence[Row], *, may_merge: bool = False) -> Header:
+def find_header(sample: Sequence[Row], *, may_merge: bool = False, first: int | None = None) -> Header:
     """The header of a table of which ``sample`` are the first rows, as they stand; blank ones are empty.
 
-    ``may_merge``: names may stand over two rows, the upper of which has a cell for several columns.
+    ``may_merge``: names may be in two rows, the upper of which has a cell for several columns.
+    ``first``: the row of the names, from 0, where the caller states it.
     """
+    if first is not None:
+        row = [_as_name(cell) for cell in sample[first]] if first < len(sample) else []
+        names, named = _with_names(row)
+        return Header(first, 1, names, named)
     first = _first_row(sample)
     notes = [f"{_lines(first)} above the header skipped"] if any(map(_filled, sample[:first])) else []
     row = [_as_name(cell) for cell in sample[first]] if sample else []
@@ -45,6 +50,12 @@ def find_header(sample: Sequence[Row], *, may_merge: bool = False) -> Header:
         row[0] = _COMMENT.sub("", row[0], count=1).strip()
     names, named = _with_names(row)
     return Header(first, rows, names, notes + named)
+
+
+def no_header(sample: Sequence[Row]) -> Header:
+    """The header of a table without one: a made-up name for every column, and no row above the values."""
+    names, _ = _with_names([""] * _width(sample))
+    return Header(-1, 1, names, ["no header: the columns are numbered"])
 
 
 def _first_row(sample: Sequence[Row]) -> int:
@@ -59,7 +70,8 @@ def _first_row(sample: Sequence[Row]) -> int:
         is_wide = _filled(row) >= 2 and len(_trimmed(row)) >= max(2, width - 1)
         if is_wide and (not _COMMENT.match(row[0]) or (below is not None and _differs(row, below))):
             above = sample[candidate:number]
-            return number if not above or _are_titles(above, width, row, below) else candidate
+            if not above or _are_titles(above, width, row, below):
+                return number
     return candidate
 
 
@@ -70,9 +82,11 @@ def _are_titles(above: Sequence[Row], width: int, names: Row, below: Row | None)
         return True
     is_apart = not _filled(above[-1])
     most = max(1, width - 2) if is_apart else max(1, (width - 1) // 2)
+    is_named = below is not None and _differs(names, below)
     if any(_filled(row) > most for row in texts):
-        return False
-    return is_apart or (below is not None and _differs(names, below))
+        # A single cell cannot name several columns, so the first row is a title, and rows with gaps belong to it.
+        return is_named and _filled(texts[0]) == 1 and all(_filled(row) < width for row in texts)
+    return is_apart or is_named
 
 
 def _differs(names: Row, below: Row) -> bool:

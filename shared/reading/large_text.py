@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from .cells import ColumnReading
 from .delimited import BadLine, Layout, NotUtf8, check_names, layout_of, read_delimited
 from .source import Unreadable
+from .stated import Stated
 from .type_inference import infer
 
 PIECE_BYTES = 48_000_000  #: of text; as cells it takes about three times as much
@@ -43,6 +44,7 @@ class _Text:
     layout: Layout
     begins: int  #: behind the header
     encoding: str
+    stated: Stated
 
     @property
     def names(self) -> list[str]:
@@ -104,19 +106,18 @@ class _Types:
         return frame.with_columns(pl.col(name).cast(each.dtype or pl.String()) for name, each in self.of.items())
 
 
-def to_parquet(file: BinaryIO, tabs: bool, delimiter: str | None, encoding: str | None, to: Path) -> StreamedTable:
+def to_parquet(file: BinaryIO, tabs: bool, stated: Stated, to: Path) -> StreamedTable:
     """Write the rows of a text table to ``to``, a row group for each piece.
 
     Raises: Unreadable with the line of the first row that does not fit.
     """
     try:
-        text = _text(file, tabs, delimiter, encoding or "utf-8")
-        return _written(text, to)
+        return _written(_text(file, tabs, stated, stated.encoding or "utf-8"), to)
     except NotUtf8:
-        return _written(_text(file, tabs, delimiter, "windows-1252"), to)
+        return _written(_text(file, tabs, stated, "windows-1252"), to)
 
 
-def _text(file: BinaryIO, tabs: bool, stated: str | None, encoding: str) -> _Text:
+def _text(file: BinaryIO, tabs: bool, stated: Stated, encoding: str) -> _Text:
     _check_encoding(encoding)
     size = file.seek(0, os.SEEK_END)
     head = _read(file, 0, _HEAD)
@@ -128,7 +129,7 @@ def _text(file: BinaryIO, tabs: bool, stated: str | None, encoding: str) -> _Tex
     begins = mark
     for _ in range(head.count(b"\n", 0, layout.body)):
         begins = _behind_line(file, begins)
-    return _Text(file, size, layout, begins, encoding)
+    return _Text(file, size, layout, begins, encoding, stated)
 
 
 def _check_encoding(encoding: str) -> None:
@@ -167,7 +168,7 @@ def _attempt(text: _Text, types: _Types, readings: dict[str, ColumnReading], to:
     is_agreed = True
     try:
         for cells in _pieces(text):
-            frame, own = infer(cells, text.delimiter, as_text=types.texts)
+            frame, own = infer(cells, text.delimiter, types.texts, text.stated)
             is_agreed = types.learn(frame, own) and is_agreed
             if not is_agreed:
                 continue
@@ -198,7 +199,7 @@ def _pieces(text: _Text) -> Iterator[pl.DataFrame]:
         if piece.strip():
             try:
                 source = text.header + _utf8(piece, text.encoding)
-                cells, *_ = read_delimited(source, stated=text.delimiter)
+                cells, *_ = read_delimited(source, stated=Stated(delimiter=text.delimiter, header_row=1))
             except BadLine as bad:
                 # Each piece stands behind the header, whose lines are counted twice otherwise.
                 above = _count(text.file, 0, begins, b"\n") - text.header.count(b"\n")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from types import MappingProxyType
-from typing import BinaryIO, Literal, NamedTuple
+from typing import Any, BinaryIO, Literal, NamedTuple
 
 import polars as pl
 import pyarrow as pa
@@ -21,6 +21,7 @@ from .large_parquet import claimed_bytes, look_at
 from .large_text import to_parquet
 from .sizes import too_large
 from .source import MOST_TABLE_BYTES, TableTooLarge, Unreadable, decoded, detect, format_of, is_plain, read_text
+from .stated import NOTHING_STATED, Stated
 from .type_inference import infer
 
 _MOST_HEAD_CELLS = 20_000
@@ -36,28 +37,7 @@ class Reader(NamedTuple):
     dates: bool
 
 
-@dataclass(frozen=True)
-class Stated:
-    """What the caller says of a file; None is found out."""
-
-    sheet: str | None = None
-    delimiter: str | None = None
-    encoding: str | None = None
-
-    def check(self, kind: str) -> None:
-        """Raises: Unreadable for what does not fit the kind of file."""
-        if self.sheet is not None and kind != "excel":
-            raise Unreadable("only a workbook has sheets, and the file is none")
-        if self.delimiter is not None and kind != "csv":
-            raise Unreadable(f"only text tables have a delimiter, and the file is {kind}")
-        if self.encoding is not None and kind not in ("csv", "json", "jsonl"):
-            raise Unreadable(f"only text has an encoding, and the file is {kind}")
-
-
-_NOTHING = Stated()
-
-
-def read(path: Path, name: str, stated: Stated = _NOTHING) -> tuple[pl.DataFrame, list[str], dict[str, str]]:
+def read(path: Path, name: str, stated: Stated = NOTHING_STATED) -> tuple[pl.DataFrame, list[str], dict[str, str]]:
     """The table, notes on the file, and a note for each column that needs one.
 
     Raises: Unreadable.
@@ -75,9 +55,10 @@ def read(path: Path, name: str, stated: Stated = _NOTHING) -> tuple[pl.DataFrame
         case "excel":
             from .workbook import read_workbook
 
-            frame, sheet, others, found = read_workbook(path, stated.sheet)
-            notes.append(f"sheet {sheet!r}" + (f" (not read: {', '.join(map(repr, others[:10]))})" if others else ""))
-            notes += found
+            book = read_workbook(path, stated)
+            frame, columns = book.frame, _column_notes(book.columns)
+            others = ", ".join(map(repr, book.others[:10]))
+            notes += [f"sheet {book.sheet!r}" + f" (not read: {others})" * bool(others), *book.notes]
         case "json" | "jsonl" as kind:
             text = read_text(path) if stated.encoding is None else decoded(path, stated.encoding)
             notes += [text.note] * bool(text.note)
@@ -145,14 +126,14 @@ def _read_text_table(
     try:
         if stated.encoding is not None or not is_plain(path):
             raise NotUtf8
-        cells, delimiter, notes = read_delimited(path, tabs, stated.delimiter)
+        cells, delimiter, notes = read_delimited(path, tabs, stated)
     except NotUtf8:
         text = read_text(path) if stated.encoding is None else decoded(path, stated.encoding)
         encoding = text.encoding
         mended = [text.note] * bool(text.note)
-        cells, delimiter, notes = read_delimited(text.content, tabs, stated.delimiter)
+        cells, delimiter, notes = read_delimited(text.content, tabs, stated)
     check_size(cells.height, cells.width)
-    return *infer(cells, delimiter), _text_notes(encoding, delimiter) + mended + notes
+    return *infer(cells, delimiter, stated=stated), _text_notes(encoding, delimiter) + mended + notes
 
 
 def as_seen_by(frame: pl.DataFrame, reader: Reader) -> pl.DataFrame:
@@ -160,16 +141,16 @@ def as_seen_by(frame: pl.DataFrame, reader: Reader) -> pl.DataFrame:
     return frame if reader.dates else frame.with_columns(pl.col(pl.Date).cast(pl.Datetime("us")))
 
 
-def answer(path: str, name: str, reader: Reader, rows: int, *stated: str | None) -> pl.DataFrame | None:
+def answer(path: str, name: str, reader: Reader, rows: int, options: Mapping[str, Any]) -> pl.DataFrame | None:
     """Print the report, or the reason why not, as one line of JSON; return the table.
 
     The report goes out before the table does: the worker can go on while the table is copied out.
     """
     try:
-        source = Path(path)
-        frame, notes, columns = (read_parts if source.is_dir() else read)(source, name, Stated(*stated))
+        source, stated = Path(path), Stated.of(options)
+        frame, notes, columns = (read_parts if source.is_dir() else read)(source, name, stated)
         frame = _unrounded(frame, reader, columns)
-        _check_bytes(frame, _most_text(source, name, Stated(*stated)))
+        _check_bytes(frame, _most_text(source, name, stated))
     except TableTooLarge as refusal:
         _tell({"refused": str(refusal), "too_large": True})
         return None
@@ -206,16 +187,16 @@ def answer_parquet(source: pa.NativeFile, reader: Reader, rows: int) -> pl.DataF
     return as_seen_by(frame, reader)
 
 
-def answer_streamed(source: BinaryIO, name: str, rows: int, target: str, *stated: str | None) -> None:
+def answer_streamed(source: BinaryIO, name: str, rows: int, target: str, options: Mapping[str, Any]) -> None:
     """As ``answer``, of a text table larger than memory, which becomes a Parquet file at ``target``."""
-    said = Stated(*stated)
+    stated = Stated.of(options)
     try:
-        kind = "csv" if said.encoding or said.delimiter else format_of(source.read(1 << 16), name)
-        said.check(kind)
+        kind = "csv" if stated.encoding or stated.delimiter else format_of(source.read(1 << 16), name)
+        stated.check(kind)
         if kind != "csv":
             raise Unreadable(f"the file is {kind}: of files beyond 300 MB, text tables and Parquet can be read")
         tabs = name.lower().endswith((".tsv", ".tab"))
-        table = to_parquet(source, tabs, said.delimiter, said.encoding, Path(target))
+        table = to_parquet(source, tabs, stated, Path(target))
         with pa.memory_map(target) as written:
             notes = _text_notes(table.encoding, table.delimiter) + table.notes
             _answer_lazily(written, rows, notes, _column_notes(table.columns))

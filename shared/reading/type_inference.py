@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from decimal import Decimal
 
 import polars as pl
@@ -18,9 +18,11 @@ from .cells import (
     ColumnReading,
     cells_of,
     count_missing,
+    counted,
     may_be_inexact,
     typed_at_once,
 )
+from .stated import NOTHING_STATED, Stated
 from .timestamps import moment
 
 _SAMPLE = 2000
@@ -32,20 +34,38 @@ _TRUTH = {"true", "false"}
 
 
 def infer(
-    frame: pl.DataFrame, delimiter: str, as_text: Iterable[str] = ()
+    frame: pl.DataFrame, delimiter: str, as_text: Iterable[str] = (), stated: Stated = NOTHING_STATED
 ) -> tuple[pl.DataFrame, dict[str, ColumnReading]]:
     """Type every column of text but those of ``as_text``; what is typed already stays as it is."""
     text = frame.select(pl.col(pl.String))
-    samples = {**_samples(text), **{name: [] for name in as_text}}  # nothing seen, nothing claimed
-    comma_decimal = has_comma_decimals(delimiter, samples.values())
-    quick = {} if comma_decimal else typed_at_once(text, samples)
     readings = {name: ColumnReading() for name in frame.columns}
+    stated_missing: dict[str, dict[str, int]] = {}
+    if stated.na_values:
+        text, stated_missing = _without(text, stated.na_values)
+    samples = {**_samples(text), **{name: [] for name in as_text}}  # nothing seen, nothing claimed
+    comma_decimal = has_comma_decimals(delimiter, samples.values()) if stated.decimal is None else stated.decimal == ","
+    quick = {} if comma_decimal else typed_at_once(text, samples)
     slow = {
         name: _typed(text[name], samples[name], comma_decimal, readings[name])
         for name in text.columns
         if name not in quick
     }
+    for name, counts in stated_missing.items():
+        readings[name].missing = {**readings[name].missing, **counts}
     return frame.with_columns(*quick.values(), *slow.values()), readings
+
+
+def _without(text: pl.DataFrame, marks: Sequence[str]) -> tuple[pl.DataFrame, dict[str, dict[str, int]]]:
+    """Empty the cells that hold one of the marks; also return how often each column had which."""
+    found: dict[str, dict[str, int]] = {}
+    columns = []
+    for column in text.iter_columns():
+        cells = column.str.strip_chars(" \t\u00a0")
+        absent = cells.is_in(list(marks))
+        if absent.any():
+            found[column.name] = dict(counted(cells.filter(absent)))
+        columns.append(column.set(absent, "") if absent.any() else column)
+    return pl.DataFrame(columns), found
 
 
 def has_comma_decimals(delimiter: str, samples: Iterable[Collection[str]]) -> bool:

@@ -1,8 +1,10 @@
-"""Excel: the first sheet that holds anything, with the names of its columns wherever they stand."""
+"""Excel: the first sheet that holds anything, with the names of its columns wherever they are."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
@@ -10,35 +12,46 @@ import fastexcel
 import polars as pl
 import pyarrow as pa
 
+from .cells import FLOAT, MISSING, MISSING_IN_NUMBERS, ColumnReading, counted
 from .columnar import framed
 from .delimited import check_names
-from .header import find_header
+from .header import Header, find_header, no_header
 from .source import Unreadable
+from .stated import NOTHING_STATED, Stated
+from .type_inference import infer
 
 _HEAD_ROWS = 60
 _WHOLE = re.compile(r"^(-?\d+)\.0$")  #: a whole number, which a workbook keeps as a float
 _NO_YEAR = 1899  #: of a cell that holds a time of day only: days are counted from 1900
 
 
-def read_workbook(path: Path, wanted: str | None = None) -> tuple[pl.DataFrame, str, list[str], list[str]]:
-    """The table, the sheet's name, the names of the other sheets that hold something, and notes on the header.
+@dataclass(frozen=True)
+class Workbook:
+    """What was read of a workbook, and how."""
 
-    Raises: Unreadable.
-    """
+    frame: pl.DataFrame
+    sheet: str
+    others: list[str]  #: sheets that hold something too
+    notes: list[str] = field(default_factory=list)
+    columns: dict[str, ColumnReading] = field(default_factory=dict)
+
+
+def read_workbook(path: Path, stated: Stated = NOTHING_STATED) -> Workbook:
+    """Read a sheet as a table. Raises: Unreadable."""
     try:
         reader = fastexcel.read_excel(path)
         sheets = [name for name in reader.sheet_names if reader.load_sheet(name, header_row=None, n_rows=1).width]
         if not sheets:
             raise Unreadable("the workbook holds no cells")
-        chosen = wanted or sheets[0]
+        chosen = stated.sheet or sheets[0]
         if chosen not in sheets:
             raise Unreadable(f"the workbook has no filled sheet {chosen!r}; it has {', '.join(map(repr, sheets[:20]))}")
-        header = find_header(_first_rows(reader, chosen), may_merge=True)
+        header, skipped = _header(_first_rows(reader, chosen), stated)
         check_names(header.names)
         table = reader.load_sheet(
             chosen,
             header_row=None,
-            skip_rows=header.first + header.rows,
+            skip_rows=skipped + header.first + header.rows,
             column_names=header.names,
             # Types from every row: a cell that does not fit one that was guessed would be lost.
             schema_sample_rows=None,
@@ -49,15 +62,53 @@ def read_workbook(path: Path, wanted: str | None = None) -> tuple[pl.DataFrame, 
         if isinstance(error, (Unreadable, KeyboardInterrupt, SystemExit)):
             raise
         raise Unreadable("the workbook is damaged") from None
-    others = [name for name in sheets if name != chosen]
-    return _whole_numbers(framed(_one_table(table))), chosen, others, header.notes
+    frame, columns = _without_missing(_whole_numbers(framed(_one_table(table))), stated)
+    return Workbook(frame, chosen, [name for name in sheets if name != chosen], header.notes, columns)
+
+
+def _header(rows: list[list[str]], stated: Stated) -> tuple[Header, int]:
+    """Find the header among the first rows of the sheet; also return how many rows above were skipped as stated."""
+    skipped = stated.skip if stated.header_row is None else max(0, stated.header_row - 1)
+    if skipped >= len(rows):
+        raise Unreadable(f"the header is to be in row {skipped + 1}, which is not among the sheet's first {len(rows)}")
+    below = rows[skipped:]
+    if stated.header_row == 0:
+        return no_header(below), skipped
+    return find_header(below, may_merge=True, first=0 if stated.header_row else None), skipped
 
 
 def _first_rows(reader: fastexcel.ExcelReader, sheet: str) -> list[list[str]]:
-    """As they stand, each cell as text."""
-    table = _one_table(reader.load_sheet(sheet, header_row=None, n_rows=_HEAD_ROWS).to_arrow())
+    """As they stand, each cell as text; blank rows at the top too, which are counted as the sheet counts them."""
+    table = _one_table(reader.load_sheet(sheet, header_row=None, skip_rows=0, n_rows=_HEAD_ROWS).to_arrow())
     columns = [_as_texts(column) for column in table.columns]
     return [list(row) for row in zip(*columns, strict=True)]
+
+
+def _without_missing(frame: pl.DataFrame, stated: Stated) -> tuple[pl.DataFrame, dict[str, ColumnReading]]:
+    """Read marks for missing values as in text tables. A column without any keeps its type: text may be digits."""
+    marks = {*MISSING, *MISSING_IN_NUMBERS, *stated.na_values}
+    text = [name for name, dtype in frame.schema.items() if dtype == pl.String]
+    frame, numbers = _without_numbers(frame, stated.na_values)
+    marked = [name for name in text if frame[name].str.strip_chars().is_in(list(marks)).any()]
+    if not marked:
+        return frame, numbers
+    typed, readings = infer(frame.select(pl.col(marked).fill_null("")), "", stated=stated)
+    return frame.with_columns(typed.iter_columns()), {**readings, **numbers}
+
+
+def _without_numbers(frame: pl.DataFrame, marks: Sequence[str]) -> tuple[pl.DataFrame, dict[str, ColumnReading]]:
+    """Empty the numbers that the caller states to mean a missing value."""
+    meant = {float(mark): mark for mark in marks if FLOAT.fullmatch(mark)}
+    readings: dict[str, ColumnReading] = {}
+    columns = []
+    for column in frame.iter_columns():
+        absent = column.cast(pl.Float64).is_in(list(meant)) if meant and column.dtype.is_numeric() else None
+        if absent is not None and absent.any():
+            missing = {meant[float(number)]: times for number, times in counted(column.filter(absent))}
+            readings[column.name] = ColumnReading(missing=missing)
+            column = column.set(absent, None)  # noqa: PLW2901
+        columns.append(column)
+    return pl.DataFrame(columns), readings
 
 
 def _as_texts(column: pa.ChunkedArray) -> list[str]:

@@ -44,6 +44,19 @@ def test_a_sheet_a_delimiter_and_an_encoding_can_be_named(shell: Shell, same: li
 
 
 @pytest.mark.slow
+def test_the_header_the_decimal_sign_and_marks_for_missing_can_be_stated(shell: Shell, same: list[str]) -> None:
+    written(shell, "report.csv", 'a,b\nold,names\ncity,n\nBern,"1,5"\nUlm,k. A.\n')
+    options = ("--header-row", "3", "--decimal", ",", "--na-value", "k. A.", "--na-value", "Ulm")
+    ran = shell("transform", "report.csv", *same, *options)
+    assert (ran.status, ran.out) == (0, "city,n\nBern,1.5\n,\n"), ran.talk
+    skipped = shell("transform", "report.csv", *same, "--skip", "2", "--na-value", "k. A.")
+    assert (skipped.status, skipped.out) == (0, 'city,n\nBern,"1,5"\nUlm,\n'), skipped.talk
+    bare = shell("transform", "report.csv", *same, "--header-row", "0")
+    assert bare.out.splitlines()[0] == "column_1,column_2", bare.talk
+    assert shell("transform", "report.csv", *same, "--decimal", ";").status == 2
+
+
+@pytest.mark.slow
 def test_files_of_a_folder_or_a_pattern_are_one_table(shell: Shell, same: list[str]) -> None:
     parts = shell.folder / "parts"
     (parts / "b").mkdir(parents=True)

@@ -6,14 +6,14 @@ import hashlib
 import json
 import math
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from queue import Queue
 from threading import Event as Flag
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, JsonValue, ValidationError
 
 from services.execution.sandbox.host.sandbox import Sandbox
 from services.execution.sandbox.run import Frame, Outcome, Run
@@ -63,7 +63,7 @@ class _DataFile:
     place: str  #: the field of the request that gave it
     sha256: str = ""  #: when it is known
     parts: tuple[Path, ...] = ()  #: in the place of ``path``: files whose rows follow each other
-    stated: tuple[str | None, ...] = ()  #: sheet, delimiter and encoding, as the caller says
+    stated: Mapping[str, JsonValue] = field(default_factory=dict)  #: options of reading, as the caller states them
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Loader:
     def _source(self, index: int, data: DataSet) -> _DataFile:
         """The data as a file on this side."""
         target = self.scratch / f"input-{index}"
-        stated = (data.sheet, data.delimiter, data.encoding)
+        stated = data.reading()
         if data.file_ids is not None:
             return replace(self._parts(index, data, data.file_ids), stated=stated)
         if data.file_id is not None:
@@ -107,7 +107,8 @@ class Loader:
             return _DataFile(target, info.name, "file_id", info.sha256, stated=stated)
         if data.csv is not None:
             target.write_text(data.csv, encoding="utf-8", newline="")
-            return _DataFile(target, "data.csv", "csv", stated=(None, data.delimiter, None))
+            stated.pop("encoding", None)  # it is text already
+            return _DataFile(target, "data.csv", "csv", stated=stated)
         target.write_text(json.dumps(data.rows, ensure_ascii=False), encoding="utf-8")
         return _DataFile(target, "data.json", "rows")
 
@@ -156,11 +157,11 @@ class Loader:
         if self._can_stream(source) and source.path.stat().st_size > MOST_TABLE_BYTES:
             return self._stream(name, source, loc, early)
         run = Run(DEFAULT_LANGUAGE, "", limits=self.limits.read, take="table", collect=False, until="table")
-        if not source.parts and not any(source.stated) and _is_parquet(source.path):
+        if not source.parts and not source.stated and _is_parquet(source.path):
             code = f"{_IMPORT} Reader, answer_parquet\nresult = answer_parquet(source, {self._reader}, {self.rows})\n"
             run = replace(run, code=code, frames={"source": Frame(source.path, "source")})
         else:
-            told = f"'input/data', {source.file_name!r}, {self._reader}, {self.rows}, *{source.stated!r}"
+            told = f"'input/data', {source.file_name!r}, {self._reader}, {self.rows}, {source.stated!r}"
             files = {f"input/data/{part.name}": part for part in source.parts} or {"input/data": source.path}
             run = replace(run, code=f"{_IMPORT} Reader, answer\nresult = answer({told})\n", files=files)
         with self.sandbox.run(run, self.cancelled, _ReportListener(early)) as outcome:
@@ -190,7 +191,7 @@ class Loader:
         self, name: str, source: _DataFile, loc: list[str | int], early: Queue[_Report]
     ) -> tuple[_Report, LoadedTable]:
         """Make a Parquet file of a text table that is larger than memory."""
-        told = f"source, {source.file_name!r}, {self.rows}, {_STREAMED!r}, *{source.stated!r}"
+        told = f"source, {source.file_name!r}, {self.rows}, {_STREAMED!r}, {source.stated!r}"
         code = f"{_IMPORT} answer_streamed\nanswer_streamed({told})\n"
         frames = {"source": Frame(source.path, "file")}
         run = Run(DEFAULT_LANGUAGE, code, frames=frames, limits=self.limits.read, artifact_mb=self.limits.read.disk_mb)

@@ -12,8 +12,9 @@ from polars.testing import assert_frame_equal
 
 from shared.reading import large_text
 from shared.reading.large_text import StreamedTable, to_parquet
-from shared.reading.read import Stated, read
+from shared.reading.read import read
 from shared.reading.source import Unreadable
+from shared.reading.stated import Stated
 
 PIECE = 150  #: bytes
 
@@ -24,7 +25,7 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def stream(content: bytes, tmp_path: Path, encoding: str | None = None) -> tuple[pl.DataFrame, StreamedTable]:
-    table = to_parquet(io.BytesIO(content), False, None, encoding, tmp_path / "out.parquet")
+    table = to_parquet(io.BytesIO(content), False, Stated(encoding=encoding), tmp_path / "out.parquet")
     return pl.read_parquet(tmp_path / "out.parquet"), table
 
 

@@ -378,7 +378,7 @@ def test_long_numbers_are_text_only_where_the_language_would_round_them(
 ) -> None:
     path = tmp_path / "ids"
     path.write_text("full,gaps,short\n123456789012345678,123456789012345678,1\n1,,\n")
-    frame = answer(str(path), "ids.csv", reader, 5)
+    frame = answer(str(path), "ids.csv", reader, 5, {})
     report = json.loads(capsys.readouterr().out)
     assert report["types"] == kinds
     assert {name for name, note in report["columns"].items() if "more digits" in note} == {

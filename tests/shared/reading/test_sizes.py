@@ -20,7 +20,7 @@ from pathlib import Path
 from shared.reading.read import Reader, answer
 
 Path("/proc/self/clear_refs").write_text("5")
-answer(sys.argv[1], sys.argv[2], Reader(False, "with_missing", False), 5)
+answer(sys.argv[1], sys.argv[2], Reader(False, "with_missing", False), 5, {})
 peak = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM:"))
 print(json.dumps({"peak_mb": int(peak.split()[1]) / 1024}))
 """
