@@ -81,6 +81,9 @@ def edit(
             session.say(f"proposal {result['proposal_id']}: assay flow apply {id} {result['proposal_id']}")
         if out is not None:
             out.write_text(json.dumps(result["flow"], indent=2, ensure_ascii=False), "utf-8")
+        if not result["success"] and not result["tool_calls"]:
+            session.warn(f"nothing was changed: {result['thinking'] or '; '.join(result['errors'])}")
+            return
         changed = result["tool_calls"] and not propose
         session.out(session.client.send(flows.export(id, "mermaid")) if changed else result["response"])
 

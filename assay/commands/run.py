@@ -127,7 +127,10 @@ def end(
 def status_of(job: Mapping[str, Any]) -> int:
     """The exit status that a finished job stands for."""
     if job["state"] == "succeeded":
-        return _STATUSES.get(str((job.get("result") or {}).get("status")), DONE)
+        result = job.get("result") or {}
+        if job["kind"] == "flow" and result.get("success") is False:
+            return FAILED
+        return _STATUSES.get(str(result.get("status")), DONE)
     return NOT_FOUND if (job.get("error") or {}).get("code") in ("not_found", "unknown_collection") else FAILED
 
 

@@ -19,8 +19,8 @@ from shared.jobs.running.leases import Lease, LeasedWriter
 from shared.llm.ledger import JobUsage, totals
 
 _NOT_LIVE = {
-    "scripted": "Served by the scripted LLM server: no model was called.",
-    "replay": "Served from recordings: no model was called.",
+    "scripted": "Demo mode: scripted reply, no model called.",
+    "replay": "Replayed from recordings: no model called.",
 }
 EVENT_BYTES = 16_000  #: no event is larger, its envelope included
 _ENVELOPE = 400
@@ -83,7 +83,7 @@ class JobReport:
         self.effects.append(apply)
 
     def usage(self) -> Mapping[str, JsonValue]:
-        """Return the job's ``usage``; a warning names replies that no model made."""
+        """The job's ``usage``; replies that no model made are named in a warning."""
         if self.models is None:
             return {}
         for source in sorted(self.models.sources - {"live"}):
@@ -124,9 +124,9 @@ class JobReport:
 
 
 def storable(value: JsonValue) -> JsonValue:
-    """Return the value with what ``jsonb`` refuses made visible: NUL as U+2400, lone surrogates as U+FFFD, NaN as null.
+    """The value with what ``jsonb`` refuses made visible: NUL as U+2400, lone surrogates as U+FFFD, NaN as null.
 
-    An integer of more than 64 bits becomes text: as a number, readers would lose digits.
+    An integer of more than 64 bits becomes text: as a number no reader would get it back as it was.
     """
     if isinstance(value, str):
         return value.replace("\x00", "\u2400").encode("utf-8", "surrogatepass").decode("utf-8", "replace")
@@ -142,7 +142,7 @@ def storable(value: JsonValue) -> JsonValue:
 
 
 def event_data(data: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
-    """Return the data of an event, its longest strings cut until the event fits into 16 kB."""
+    """The data of an event, its longest strings cut until the event fits into 16 kB."""
     fitting = cast("Mapping[str, JsonValue]", storable(dict(data)))
     longest = EVENT_BYTES
     while len(json.dumps(fitting, ensure_ascii=False).encode()) > EVENT_BYTES - _ENVELOPE:

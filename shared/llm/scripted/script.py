@@ -142,6 +142,7 @@ class ServedModels(_Part):
 
 class Script(_Part):
     rules: tuple[Rule, ...] = ()
+    demo: bool = False  #: requests that no rule fits are answered by the rules of the demo model
     server: ServedModels | None = None
     caches: Annotated[int, Field(ge=1)] | None = None  #: least tokens of a prompt that is cached, as vendors do it
     latency_ms: Annotated[float, Field(ge=0)] = 0

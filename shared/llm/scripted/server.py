@@ -12,6 +12,7 @@ from typing import Any
 
 from shared.llm.scripted import wires
 from shared.llm.scripted.caching import PromptCache
+from shared.llm.scripted.demo.model import answer as demo_answer
 from shared.llm.scripted.http import HttpRequest, HttpResponse
 from shared.llm.scripted.model_lists import list_at
 from shared.llm.scripted.paths import vendor_of
@@ -72,6 +73,8 @@ class ScriptedServer:
             await _overflow(response, server, tokens)
             return
         planned = self._player.next_reply(question)
+        if planned is None and self._player.script.demo:
+            planned = PlannedReply(*demo_answer(question), self._player.script.latency_ms, self._player.script.token_ms)
         if planned is None:
             words = f"no scripted reply for role {question.role}, turn {question.turn}, provider {provider}"
             await _fail(response, provider, 400, "no_scripted_reply", words)
