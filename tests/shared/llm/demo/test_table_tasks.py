@@ -8,9 +8,9 @@ from collections.abc import Mapping
 import pandas as pd
 import polars as pl
 import pytest
+from services.execution.transform.reading.columns import type_name
 
 from services.execution.transform.preview import ShownTable, summary_of, view
-from services.execution.transform.reading.columns import type_name
 from shared.llm.scripted.demo.model import answer
 from shared.llm.scripted.script import ScriptedRequest
 
