@@ -8,11 +8,11 @@ from collections.abc import Mapping
 import pandas as pd
 import polars as pl
 import pytest
-from services.execution.transform.reading.columns import type_name
 
 from services.execution.transform.preview import ShownTable, summary_of, view
 from shared.llm.scripted.demo.model import answer
 from shared.llm.scripted.script import ScriptedRequest
+from shared.reading.columns import type_name
 
 SYSTEM = "You transform tables by writing Python code.\n```python on the first line, a pandas DataFrame."
 
