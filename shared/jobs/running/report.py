@@ -83,7 +83,7 @@ class JobReport:
         self.effects.append(apply)
 
     def usage(self) -> Mapping[str, JsonValue]:
-        """The job's ``usage``; replies that no model made are named in a warning."""
+        """Return the job's ``usage``; a warning names replies that no model made."""
         if self.models is None:
             return {}
         for source in sorted(self.models.sources - {"live"}):
@@ -124,9 +124,9 @@ class JobReport:
 
 
 def storable(value: JsonValue) -> JsonValue:
-    """The value with what ``jsonb`` refuses made visible: NUL as U+2400, lone surrogates as U+FFFD, NaN as null.
+    """Return the value with what ``jsonb`` refuses made visible: NUL as U+2400, lone surrogates as U+FFFD, NaN as null.
 
-    An integer of more than 64 bits becomes text: as a number no reader would get it back as it was.
+    An integer of more than 64 bits becomes text: as a number, readers would lose digits.
     """
     if isinstance(value, str):
         return value.replace("\x00", "\u2400").encode("utf-8", "surrogatepass").decode("utf-8", "replace")
@@ -142,7 +142,7 @@ def storable(value: JsonValue) -> JsonValue:
 
 
 def event_data(data: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
-    """The data of an event, its longest strings cut until the event fits into 16 kB."""
+    """Return the data of an event, its longest strings cut until the event fits into 16 kB."""
     fitting = cast("Mapping[str, JsonValue]", storable(dict(data)))
     longest = EVENT_BYTES
     while len(json.dumps(fitting, ensure_ascii=False).encode()) > EVENT_BYTES - _ENVELOPE:
