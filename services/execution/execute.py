@@ -24,7 +24,10 @@ class Execute:
         self._interpreters = interpreters
 
     def __call__(self, context: Context, request: ExecuteInput) -> ExecuteResult:
-        """Raises: NotFound, InvalidRequest, UserCodeFailed, LanguageUnavailable, SandboxUnavailable, JobCancelled."""
+        """Run the code.
+
+        Raises: NotFound, InvalidRequest, UserCodeFailed, LanguageUnavailable, SandboxUnavailable, JobCancelled.
+        """
         with self._sandbox.scratch() as folder:
             if request.session:
                 with self._interpreters.run(context, request, folder) as (outcome, state):
@@ -45,7 +48,7 @@ class Execute:
 
 
 def _kept(context: Context, outcome: Outcome) -> ExecuteResult:
-    """The result, with everything that is not text saved as the tenant's files."""
+    """Return the result, with everything that is not text saved as the tenant's files."""
     for refused in outcome.refused:
         context.report.warn(f"Left inside: {refused}")
     displays = [
@@ -70,7 +73,7 @@ def _kept(context: Context, outcome: Outcome) -> ExecuteResult:
 
 
 def save_display(files: Files, name: str, shown: Shown) -> Display:
-    """A display as it stands in results; what is not text becomes a file of that name."""
+    """Return a display as results show it; what is not text becomes a file of that name."""
     if shown.content is None:
         return Display(media_type=shown.media_type, text=shown.text)
     saved = files.save(f"{name}.{_SUFFIXES.get(shown.media_type, 'bin')}", shown.content, shown.media_type)

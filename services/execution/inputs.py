@@ -10,7 +10,7 @@ from shared.jobs.job import Files
 
 
 def fetch_files(files: Files, listed: Sequence[InputFile], folder: Path) -> dict[str, Path]:
-    """A request's files in the folder, by the paths that they have for the code. Raises: NotFound."""
+    """Place a request's files in the folder; return them by the paths that they have for the code. Raises: NotFound."""
     if listed:
         folder.mkdir(exist_ok=True)
     fetched: dict[str, Path] = {}

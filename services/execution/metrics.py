@@ -30,5 +30,5 @@ class SandboxMetrics(Collector):
 
 
 def watch(sandbox: Sandbox) -> None:
-    """Tell of this process's sandboxes."""
+    """Report this process's sandboxes."""
     REGISTRY.register(SandboxMetrics(sandbox))

@@ -82,7 +82,7 @@ class Interpreters:
     def _opened(
         self, context: Context, request: ExecuteInput, earlier: Sequence[FinishedJob], folder: Path, stack: ExitStack
     ) -> tuple[Session, int]:
-        """The interpreter that ran the earlier jobs, or a new one, and how many of them it has run again."""
+        """Return the interpreter that ran the earlier jobs, or a new one, and how many of them it has rerun."""
         if request.continues is not None:
             waiting = self._taken(context.job.tenant_id, request.continues)
             if waiting is not None:
@@ -139,7 +139,7 @@ class Interpreters:
             each.stack.close()
 
     def _next_to_end(self) -> tuple[str, str]:
-        """One that has ended by itself, else the oldest of the tenant with the most."""
+        """Return one that has ended already, else the oldest of the tenant with the most."""
         ended = next((key for key, waiting in self._waiting.items() if not waiting.session.alive), None)
         if ended is not None:
             return ended
@@ -149,13 +149,13 @@ class Interpreters:
 
 
 def _earlier(context: Context, request: ExecuteInput) -> list[FinishedJob]:
-    """The jobs that this one continues, the first one first. Raises: InvalidRequest."""
+    """Return the jobs that this one continues, the first one first. Raises: InvalidRequest."""
     jobs: list[FinishedJob] = []
     wanted = request.continues
     while wanted is not None:
         job = context.results.of(wanted)
         if job is None or job.kind != "execute" or not job.input.get("session"):
-            raise _unfit(f"job {wanted} is none of a session, or has not ended well")
+            raise _unfit(f"job {wanted} does not belong to a session, or did not succeed")
         if job.input.get("language") != request.language:
             raise _unfit(f"that session is in {job.input.get('language')}")
         if len(jobs) >= _MOST_CALLS:
@@ -175,14 +175,14 @@ def _input(job: FinishedJob) -> ExecuteInput:
 
 
 def _left_it_alive(job: FinishedJob) -> bool:
-    """Whether the interpreter went on after this job; what ended it is not to be run again."""
+    """Return whether the interpreter lived on after this job; what ended it must not run again."""
     state = job.result.get("session")
     ended = isinstance(state, dict) and state.get("alive") is False
     return job.result.get("verdict") in _LIVED and not ended
 
 
 def wall_seconds(context: Context, limits: Limits) -> float:
-    """The wall time that code may take: its limit, or what is left of the job's budget, if that is less."""
+    """Return the wall time that code may take: its limit, or the rest of the job's budget if that is less."""
     return max(_LEAST_SECONDS, min(limits.wall_seconds, context.budget.seconds_left))
 
 
@@ -191,7 +191,7 @@ def _limit(session: Session, context: Context, request: ExecuteInput) -> None:
 
 
 def _place(session: Session, context: Context, request: ExecuteInput, folder: Path) -> None:
-    """Raises: UserCodeFailed when the code has made that impossible, NotFound."""
+    """Place the files. Raises: UserCodeFailed when the code has made that impossible, NotFound."""
     try:
         session.place(fetch_files(context.files, request.files, folder))
     except KernelError:
@@ -202,7 +202,7 @@ def _place(session: Session, context: Context, request: ExecuteInput, folder: Pa
 
 
 def _repeat(session: Session, context: Context, request: ExecuteInput, folder: Path) -> None:
-    """Raises: UserCodeFailed when the code does not end as it did, JobCancelled, NotFound."""
+    """Rerun an earlier job. Raises: UserCodeFailed when the code does not end as it did, JobCancelled, NotFound."""
     _place(session, context, request, folder)
     _limit(session, context, request)
     try:
@@ -215,5 +215,5 @@ def _repeat(session: Session, context: Context, request: ExecuteInput, folder: P
 
 
 def _executed(session: Session, context: Context, request: ExecuteInput, folder: Path) -> Outcome:
-    """Raises: KernelError when the interpreter is gone, JobCancelled."""
+    """Run the code. Raises: KernelError when the interpreter is gone, JobCancelled."""
     return session.execute(request.code, context.report.output, context.cancelled, collect=folder)

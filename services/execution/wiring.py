@@ -10,5 +10,5 @@ _PROGRAMS = ("shared.reading.read",)
 
 
 def open_sandbox(settings: SandboxSettings) -> Sandbox:
-    """Raises: SandboxUnavailable."""
+    """Open the sandbox. Raises: SandboxUnavailable."""
     return Sandbox(settings, language_specs(), _PROGRAMS)

@@ -32,7 +32,7 @@ def main() -> None:
     try:
         sandbox = open_sandbox(settings)
     except SandboxUnavailable as fault:
-        # Fail closed: nothing is consumed, and whoever asks is told why.
+        # Fail closed: nothing is consumed, and the reason is shown.
         refused: Mapping[str, JsonValue] = {
             "isolation": {"tier": "none", "minimum": settings.minimum},
             "unavailable": fault.detail,

@@ -46,7 +46,7 @@ def table_from_columns(claimed: Json, source: Path, target: Path) -> bool:
 
 
 def _told(array: Any, column: Mapping[str, Json]) -> Any:
-    """The column as what the kernel says it is: a factor's levels, a moment's zone, the type it had when it came."""
+    """Return the column as the kernel describes it: a factor's levels, a time zone, the type it came with."""
     import pyarrow
     import pyarrow.compute
 
@@ -79,7 +79,7 @@ _TYPE = re.compile(
 
 
 def arrow_type(text: str) -> Any:
-    """The Arrow type of that name, of those that cross in a text; ``None`` for any other."""
+    """Return the Arrow type of a name, of those that are sent as text; ``None`` for any other."""
     import pyarrow
 
     match = _TYPE.fullmatch(text)
@@ -97,7 +97,7 @@ def arrow_type(text: str) -> Any:
 
 
 def _read(kind: str, content: memoryview, rows: int) -> tuple[Any, int]:
-    """One column and the bytes that it took. Raises: ValueError."""
+    """Return one column and the bytes that it took. Raises: ValueError."""
     import numpy
     import pyarrow
 

@@ -50,7 +50,7 @@ def check(
     after: pl.DataFrame,
     inputs: Mapping[str, pl.DataFrame] = MappingProxyType({}),
 ) -> list[AssertionCheck]:
-    """Each assertion with its verdict; ``detail`` holds no cell. ``before`` is the first of the named inputs."""
+    """Return each assertion with its verdict; ``detail`` holds no cell. ``before`` is the first of the named inputs."""
     checked = []
     for text in assertions:
         holds, detail = holds_of(parse_assertion(text), before, after, inputs)
@@ -59,7 +59,7 @@ def check(
 
 
 def speaks_of_input(assertion: Assertion) -> bool:
-    """Whether the data are needed to check it, beside the result."""
+    """Return whether the check needs the data in addition to the result."""
     against = (RowsUnchanged, RowsAgainstInput, SumUnchanged, SumAgainstInput, References)
     return isinstance(assertion, against)
 
@@ -70,7 +70,7 @@ def holds_of(  # noqa: PLR0911 - one answer for each form
     after: pl.DataFrame,
     inputs: Mapping[str, pl.DataFrame] = MappingProxyType({}),
 ) -> tuple[bool, str]:
-    """Whether it holds, and what was found instead, without any cell."""
+    """Return whether it holds, and what is the case instead, without any cell."""
     match assertion:
         case RowCount(compare, count):
             return _COMPARE[compare](after.height, count), f"the result has {after.height} rows"
@@ -93,7 +93,7 @@ def holds_of(  # noqa: PLR0911 - one answer for each form
 def _holds_of_columns(  # noqa: PLR0911 - one answer for each form
     assertion: Assertion, after: pl.DataFrame
 ) -> tuple[bool, str]:
-    """Of assertions that speak of the result's columns alone."""
+    """Check assertions that concern the result's columns alone."""
     if absent := [name for name in _named(assertion) if name not in after.columns]:
         many = isinstance(assertion, ColumnsContain)
         return False, f"missing: {', '.join(absent)}" if many else f"the result has no column {', '.join(absent)}"
@@ -170,7 +170,7 @@ def _rows_against_input(wanted: RowsAgainstInput, before: pl.DataFrame, after: p
 
 
 def _counted(conditions: Sequence[Condition], before: pl.DataFrame) -> tuple[int | None, str]:
-    """The rows that fulfil all of the conditions, or what keeps them from being counted."""
+    """Return the number of rows that meet all conditions, or why they cannot be counted."""
     if absent := [condition.name for condition in conditions if condition.name not in before.columns]:
         return None, f"the input has no column {', '.join(absent)}"
     try:
@@ -180,7 +180,7 @@ def _counted(conditions: Sequence[Condition], before: pl.DataFrame) -> tuple[int
 
 
 def _condition(condition: Condition) -> pl.Expr:
-    """A missing value fulfils nothing but ``== missing``; text is compared with dates as ISO writes them."""
+    """Return the condition; a missing value meets only ``== missing``; text is compared with dates in ISO form."""
     column = pl.col(condition.name)
     if condition.value is None:
         return column.is_null() if condition.operator == "==" else column.is_not_null()
@@ -224,7 +224,7 @@ def _nans(series: pl.Series) -> int:
 def _same_sums(
     before: pl.DataFrame, other: str, after: pl.DataFrame, name: str, within: Tolerance | None = None
 ) -> tuple[bool, str]:
-    """Whether a column of the result adds up to what one of the input does, or nearly."""
+    """Return whether a column of the result has the same sum as one of the input, or nearly."""
     for frame, where, name_there in ((before, "input", other), (after, "result", name)):
         if name_there not in frame.columns:
             return False, f"the {where} has no column {name_there}"

@@ -19,7 +19,7 @@ def compacted(
     opening: Callable[[int], str],
     tokens: int,
 ) -> Compacted | None:
-    """``opening``: the first message with a preview of so many tokens. None when nothing of this makes it fit."""
+    """Shorten the exchange; ``opening``: the first message with a preview of that many tokens. None if nothing fits."""
     rest = tokens - tokens_in([system])
     exchanges = _exchanges(turns)
     openings = [first, *(replace(first, content=opening(size)) for size in _PREVIEWS)]
@@ -44,7 +44,7 @@ def compacted(
 
 
 def _exchanges(turns: Sequence[ChatMessage]) -> list[list[ChatMessage]]:
-    """Each answer of the model with what it was told then."""
+    """Return each answer of the model with the feedback that followed it."""
     exchanges: list[list[ChatMessage]] = []
     for message in turns:
         if message.role == "assistant" or not exchanges:

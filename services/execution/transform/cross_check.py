@@ -84,7 +84,9 @@ def _picked(row: Row, positions: Sequence[int]) -> Row:
 
 
 def _order_of(code: str, columns: Sequence[str]) -> Sequence[int] | None:
-    """The positions of the columns by which a query sorts its rows; ``None`` when it does not, or by something else."""
+    """Return the positions of the columns by which a query sorts its rows; ``None`` without a sort, or by an
+    expression.
+    """
     matches = [match for match in _ORDER.finditer(code) if _depth(code[: match.start()]) == 0]
     if not matches:
         return None
@@ -97,7 +99,7 @@ def _order_of(code: str, columns: Sequence[str]) -> Sequence[int] | None:
             positions.append(int(key) - 1)
         elif key in names:
             positions.append(names[key])
-        else:  # a column that the result does not have: what stands before it still counts
+        else:  # a column that the result does not have: the ones before it still count
             break
     return positions or None
 

@@ -53,7 +53,7 @@ class DataRead:
         return frame.with_columns(pl.col(dates).cast(pl.Date)) if dates else frame
 
     def replaced(self, arrow: Path, rows: int, masked: frozenset[str]) -> DataRead:
-        """The same data set with another table."""
+        """Return the same data set with another table."""
         arrived = LoadedTable(arrow, "")
         frame = self._with_types(read_portable(arrow))
         summary = summary_of(frame, self.types, rows)

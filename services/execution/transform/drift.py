@@ -14,24 +14,24 @@ _MOST_LISTED = 50
 
 
 def drift_of(expected: Mapping[str, Sequence[ExpectedColumn]], inputs: Mapping[str, Sequence[Column]]) -> list[Drift]:
-    """Columns that are missing, of another type, or new."""
+    """Return columns that are missing, of another type, or new."""
     return [each for data in inputs if data in expected for each in _of_data(data, expected[data], inputs[data])]
 
 
 def breaks(drift: Sequence[Drift]) -> bool:
-    """Whether code that was made for the old columns may go wrong; new columns hurt none."""
+    """Return whether code that was made for the old columns may fail; new columns are harmless."""
     return any(each.change != "new" for each in drift)
 
 
 def in_words(drift: Sequence[Drift], inputs: Mapping[str, Sequence[Column]]) -> str:
-    """What changed, and the columns that there are."""
+    """Return the changes and the existing columns as a sentence."""
     parts = [part for part in map(_told, drift[:_MOST_LISTED]) if part]
     changed = dict.fromkeys(each.data for each in drift)
     return "; ".join([*parts, there_are({data: inputs.get(data, ()) for data in changed})])
 
 
 def there_are(inputs: Mapping[str, Sequence[Column]]) -> str:
-    """The columns that there are, of each data set."""
+    """Return the existing columns of each data set."""
     parts = []
     for data, all_columns in inputs.items():
         columns = [f"{column.name} {column.type}" for column in all_columns]

@@ -11,15 +11,15 @@ from pydantic import JsonValue
 from shared.contracts.transform import Effect
 from shared.reading.columns import TypeName, type_name
 
-#: Beyond so many cells, what needs a hash of every row is left out.
+#: Beyond this many cells, measures that hash every row are left out.
 _MOST_CELLS = 20_000_000
 _MOST_KEYS = 50
 _ROUNDING = 1e-11  #: of a sum of floats, as a share of what was added up
 
 
 def measure(before: pl.DataFrame, after: pl.DataFrame, others: Sequence[pl.DataFrame] = ()) -> Effect:
-    """The effect of a transform of ``before`` (the first data set); ``others`` are the further inputs."""
-    # A frame makes its schema anew each time that it is asked: with a thousand columns that counts.
+    """Return the effect of a transform of ``before`` (the first data set); ``others`` are the further inputs."""
+    # A frame builds its schema on each access, which matters with a thousand columns.
     old, new = before.schema, after.schema
     renamed = _renamed(before, after)
     shared = [name for name in old if name in new]
@@ -58,7 +58,7 @@ def measure(before: pl.DataFrame, after: pl.DataFrame, others: Sequence[pl.DataF
 
 
 def measure_shape(rows: int, types: Mapping[str, TypeName], after: pl.DataFrame) -> Effect:
-    """The effect on a table that is larger than memory: rows and columns, no cells."""
+    """Return the effect on a table that is larger than memory: rows and columns, no cells."""
     new = {name: type_name(dtype) for name, dtype in after.schema.items()}
     retyped: dict[str, JsonValue] = {
         name: [types[name], new[name]] for name in types if new.get(name, types[name]) != types[name]
@@ -138,7 +138,7 @@ def _comparable(series: pl.Series) -> pl.Series:
 
 
 def _alike(one: pl.Series, two: pl.Series) -> tuple[pl.Series, pl.Series]:
-    """Two columns in one type, as far as they have one; whole numbers keep every digit."""
+    """Return two columns in one type, as far as possible; whole numbers keep every digit."""
     if one.dtype.is_integer() and two.dtype.is_integer():
         return one.cast(pl.Int128), two.cast(pl.Int128)
     if one.dtype == two.dtype and one.dtype.is_decimal():
@@ -147,7 +147,7 @@ def _alike(one: pl.Series, two: pl.Series) -> tuple[pl.Series, pl.Series]:
 
 
 def equal(one: pl.Series, two: pl.Series) -> bool:
-    """Whether two columns hold the same, whatever kind of number it is."""
+    """Return whether two columns hold equal values, whatever their numeric types."""
     left, right = _alike(one, two)
     if pl.Null in (left.dtype, right.dtype):
         return left.null_count() == left.len() and right.null_count() == right.len()
@@ -193,7 +193,7 @@ def _changed(before: pl.DataFrame, after: pl.DataFrame, shared: Sequence[str]) -
 
 
 def _same_rows(before: pl.DataFrame, after: pl.DataFrame, shared: Sequence[str]) -> bool:
-    """Whether the rows are the same ones in another order, as far as the columns in both go."""
+    """Return whether the rows are the same in another order, comparing the shared columns."""
     if before.height * len(shared) > _MOST_CELLS:
         return False
     pairs = [_alike(before[name], after[name]) for name in shared]
@@ -224,7 +224,7 @@ def _sums(before: pl.DataFrame, after: pl.DataFrame, shared: Sequence[str]) -> d
 
 
 def total(series: pl.Series) -> int | float:
-    """The sum; exact for whole numbers."""
+    """Return the sum; exact for whole numbers."""
     if series.dtype.is_integer():
         return int(series.cast(pl.Int128).sum() or 0)
     return float(_comparable(series).sum() or 0.0)
@@ -250,7 +250,7 @@ def _duplicates(before: pl.DataFrame, after: pl.DataFrame) -> dict[str, JsonValu
 
 
 def _keys(before: pl.DataFrame, after: pl.DataFrame, shared: Sequence[str]) -> dict[str, JsonValue]:
-    """Columns that identify a row alone."""
+    """Return the columns that identify a row alone."""
     kept: list[JsonValue] = []
     lost: list[JsonValue] = []
     for name in shared[:_MOST_KEYS]:

@@ -45,7 +45,7 @@ class Example:
         return [_shown(name, read_table(text)) for name, text in self.data.items()]
 
     def alike(self, task: str, tables: int) -> float:
-        """Return how much a task over so many tables resembles this one; 0 for not at all."""
+        """Return how much a task over ``tables`` tables resembles this one; 0 for not at all."""
         if tables < len(self.data):
             return 0
         words = sum(len(word.split()) for word in self.words if re.search(rf"\b{re.escape(word)}\b", task))

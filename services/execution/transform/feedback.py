@@ -1,4 +1,4 @@
-"""What the model is told: every message of the loop, from prompt files, bounded, with masked values kept out."""
+"""Messages to the model: every message of the loop, from prompt files, bounded, with masked values kept out."""
 
 from __future__ import annotations
 
@@ -82,7 +82,9 @@ class Feedback:
         )
 
     def first(self, remarks: Sequence[str] = (), name: str = "first", tokens: int | None = None) -> str:
-        """``tokens``: of the previews, for a window that is too small for as many as were asked for."""
+        """Return the first message; ``tokens`` limits the previews, for a window that is too small for the requested
+        ones.
+        """
         asked = self.request.preview.tokens
         if self.short:
             shorter = [] if tokens is None else [_SHORTER]
@@ -90,7 +92,7 @@ class Feedback:
         each_has = max(200, asked // len(self.data)) if tokens is None else min(tokens, asked) // len(self.data)
         views = [self._view(each.shown(), each_has) for each in self.data]
         if tokens is not None:
-            views.append("(The previews are shorter than usual: the model's window is small. Look at what you need.)")
+            views.append("(The previews are shorter than usual: the model's window is small. Print what you need.)")
         return self._text(
             name,
             data="\n\n".join(views),
@@ -216,7 +218,7 @@ class Feedback:
         return self._text("look", output=self._quoted(output), remarks=self._looks_left(), fence=self.fence)
 
     def ran(self, run: CodeRun, reasons: Sequence[UnverifiedReason] = ()) -> str:
-        """The answer of the tool ``run_code``."""
+        """Return the answer of the tool ``run_code``."""
         visible = run.visible
         body = self._quoted(visible.message)
         if run.good:
@@ -231,7 +233,7 @@ class Feedback:
         return self._text("tool_look", output=self._quoted(output), remarks=self._looks_left())
 
     def data_set(self, name: str | None) -> str:
-        """A data set, shown once more."""
+        """Return a data set's preview again."""
         data = next((each for each in self.data if name in (None, each.name)), None)
         if data is None:
             return self.refused(
@@ -249,7 +251,7 @@ class Feedback:
         return "\n".join(filter(None, (self._missing_names(run.visible.message), self.hint())))
 
     def hint(self) -> str:
-        """After two consecutive failures: advice to take another way."""
+        """Return advice to try another approach, after two consecutive failures."""
         return self._text("diagnose", failures=self.progress.failures) if self.progress.failures >= 2 else ""
 
     def result_view(self, run: CodeRun) -> str:
@@ -293,7 +295,7 @@ class Feedback:
         return f"{self.limits.probes - len(self.progress.probes)} looks are left."
 
     def _remarks(self, run: CodeRun) -> list[str]:
-        """What looks wrong with a result that is a table all the same."""
+        """Return what looks wrong with a result that is a table all the same."""
         if run.table is None or run.effect is None:
             return []
         return [*self._masking(), *self._suspect(run)]
@@ -322,7 +324,7 @@ class Feedback:
 
     @property
     def asks_for_checks(self) -> bool:
-        """Whether the model may end the work with checks of its own."""
+        """Return whether the model may end the work with its own checks."""
         return not self.short and self.reads_checks and self.request.confirm == "auto"
 
     def _self_checks(self, name: str) -> list[str]:
@@ -336,7 +338,7 @@ class Feedback:
         return any(each.masked for each in self.data)
 
     def _masking(self) -> list[str]:
-        """Why values look odd when some are masked; the prompt's key is older than the word pseudonym."""
+        """Return why values look odd when some are masked; the prompt's key is older than the word pseudonym."""
         return [self._text("stand_ins").strip()] if self.masked else []
 
     def _assertions(self) -> list[str]:

@@ -33,7 +33,7 @@ class Start:
 
 
 def start_of(results: Results, request: TransformInput) -> Start:
-    """Raises: InvalidRequest when the branch names nothing to start from."""
+    """Return where to start. Raises: InvalidRequest when the branch does not exist."""
     if request.branch is not None:
         return _branch(results, request.branch.job_id, request.branch.iteration)
     base = request.base or ("previous" if request.code is None else "original")
@@ -73,7 +73,7 @@ def _no_branch(field: str, why: str) -> InvalidRequest:
 
 
 def _masked(job: FinishedJob, result: TransformResult) -> tuple[str, ...]:
-    """What was hidden then stays hidden now."""
+    """Return the columns that were masked then, and stay masked."""
     preview = job.input.get("preview")
     mask = preview.get("mask") if isinstance(preview, dict) else None
     named = [name for name in mask if isinstance(name, str)] if isinstance(mask, list) else []
@@ -88,7 +88,9 @@ def _result(job: FinishedJob) -> TransformResult | None:
 
 
 def expected_schema(results: Results, request: TransformInput) -> dict[str, list[ExpectedColumn]]:
-    """What saved code was made for: what the caller says, else what the conversation's last transform read."""
+    """Return the columns that saved code expects: the caller's, else those that the conversation's last transform
+    read.
+    """
     if request.expects:
         return request.expects
     job = results.latest("transform") if request.code is not None else None

@@ -73,19 +73,19 @@ class Loader:
     sandbox: Sandbox
     files: Files
     scratch: Path
-    background: ThreadPoolExecutor  #: where tables are loaded while the model is already asked
+    background: ThreadPoolExecutor  #: loads tables during the first model call
     limits: TransformLimits
     reader: TableReader
     rows: int  #: of the preview
     cancelled: Flag
 
     def load(self, index: int, data: DataSet) -> DataRead:
-        """Raises: InvalidData naming the data set, NotFound."""
+        """Load a data set. Raises: InvalidData naming the data set, NotFound."""
         source = self._source(index, data)
         return self._read(data.name, source, ["input", "data", index, source.place], data.file_id)
 
     def load_result(self, name: str, file_id: str, masked: Sequence[str] = ()) -> DataRead:
-        """An earlier result in the place of a data set. Raises: InvalidData, NotFound."""
+        """Load an earlier result instead of a data set. Raises: InvalidData, NotFound."""
         target = self.scratch / f"previous-{name}.parquet"
         info = self.files.fetch(file_id, target)
         source = _DataFile(target, "previous.parquet", "name", info.sha256)
@@ -93,7 +93,7 @@ class Loader:
         return replace(read, masked=frozenset(masked) & read.types.keys())
 
     def _source(self, index: int, data: DataSet) -> _DataFile:
-        """The data as a file on this side."""
+        """Return the data as a local file."""
         target = self.scratch / f"input-{index}"
         stated = data.reading()
         if data.file_ids is not None:
@@ -184,7 +184,7 @@ class Loader:
         return f"Reader({self.reader.lazy!r}, {self.reader.rounds!r}, {self.reader.dates!r})"
 
     def _can_stream(self, source: _DataFile) -> bool:
-        """Whether code could read the file as Parquet, bit by bit."""
+        """Return whether code could read the file lazily, as Parquet."""
         return self.reader.lazy and not source.parts and not _is_parquet(source.path)
 
     def _stream(

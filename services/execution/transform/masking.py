@@ -16,7 +16,7 @@ from services.execution.transform.effect import equal, summarise
 from services.execution.transform.results import CodeRun, ResultTable
 from shared.reading.portable import read_portable
 
-#: Beyond so many distinct values, pseudonyms are numbered instead of shaped like the value.
+#: Beyond this many distinct values, pseudonyms are numbered instead of shaped like the value.
 _MOST_SHAPED = 50_000
 _SHORTEST_REDACTED = 4
 _HIDDEN = "(hidden)"
@@ -25,7 +25,7 @@ _ERRORS = frozenset(name for name in dir(builtins) if name.endswith(("Error", "E
 
 @dataclass(frozen=True)
 class Redactor:
-    """Takes masked values out of texts: they may also stand in columns that are not masked."""
+    """Removes masked values from texts: they may also occur in columns that are not masked."""
 
     values: list[str]
 
@@ -39,12 +39,12 @@ class Redactor:
 
 
 def masked_columns(data: Sequence[DataRead], mask: Sequence[str], schema_only: bool) -> dict[str, frozenset[str]]:
-    """Data set: its columns that no model may see; all of them when only the schema is shown."""
+    """Map each data set to its columns that no model may see; all of them when only the schema is shown."""
     return {each.name: frozenset(each.types if schema_only else set(mask) & each.types.keys()) for each in data}
 
 
 def redactor_of(data: Sequence[DataRead], masked: dict[str, frozenset[str]]) -> Redactor:
-    """For the masked values, where other columns could repeat them."""
+    """Return a redactor of the masked values, where other columns could repeat them."""
     if all(len(masked[each.name]) == len(each.types) for each in data):
         return Redactor([])
     values: set[str] = set()
@@ -56,12 +56,14 @@ def redactor_of(data: Sequence[DataRead], masked: dict[str, frozenset[str]]) -> 
 
 
 def _is_word(text: str) -> bool:
-    """``true`` and the like tell nothing, and stand in many texts."""
+    """Return whether it is ``true`` or the like, which reveals nothing and occurs in many texts."""
     return text.lower() in ("true", "false", "null", "none")
 
 
 def pseudonymise(data: DataRead, masked: frozenset[str], scratch: Path, seed: int, rows: int) -> DataRead:
-    """The same data set with other values in its masked columns: equal where they were equal, missing where missing."""
+    """Return the data set with other values in its masked columns: equal where they were equal, missing where
+    missing.
+    """
     frame = read_portable(data.arrow)
     rng = random.Random(seed)  # noqa: S311 - pseudonyms are not derived from the values: nothing here needs to be unguessable
     columns = [_replaced(frame[name], rng) if name in masked else frame[name] for name in frame.columns]
@@ -126,7 +128,7 @@ def _other(char: str, rng: random.Random) -> str:
 
 
 def masked_run(real: CodeRun, pseudonymised: CodeRun) -> CodeRun:
-    """The real run; what the model may see of it comes from the run over pseudonyms."""
+    """Return the real run; what the model may see of it comes from the run over pseudonyms."""
     masked = _dependent_columns(real.table, pseudonymised.table)
     return replace(real, masked_view=_masked_view(real, pseudonymised), masked=masked)
 
@@ -157,7 +159,7 @@ def _masked_view(real: CodeRun, pseudonymised: CodeRun) -> CodeRun:
 
 
 def _dependent_columns(real: ResultTable | None, pseudonymised: ResultTable | None) -> tuple[str, ...]:
-    """The columns that came out differently over pseudonyms; all of them when the rows cannot be compared."""
+    """Return the columns that differ over pseudonyms; all of them when the rows cannot be compared."""
     if real is None:
         return ()
     frame = real.frame
@@ -172,6 +174,6 @@ def _dependent_columns(real: ResultTable | None, pseudonymised: ResultTable | No
 
 
 def error_name(message: str) -> str:
-    """The kind of an error, when Python defines it: a class that the code names itself could be a masked value."""
+    """Return the kind of an error if Python defines it: a class that the code names could be a masked value."""
     name = message.partition(":")[0].strip()
     return name if name in _ERRORS else "an error"

@@ -67,7 +67,7 @@ class ShownTable:
 
 
 def view(shown: ShownTable, rows: int, tokens: int) -> TableText:
-    """The table within the budget of tokens; masked columns show their type only."""
+    """Return the table within the budget of tokens; masked columns show their type only."""
     profiles = shown.summary.profiles
     most = tokens * _CHARACTERS_PER_TOKEN
     all_fit = sum(len(column.name) + len(column.type) for column in profiles) <= most
@@ -204,7 +204,7 @@ def _name(name: str) -> str:
 
 
 def quote(value: object, most: int = _MOST_CHARACTERS) -> str:
-    """One cell, in the notation of JSON."""
+    """Return one cell, in the notation of JSON."""
     match value:
         case None:
             return "null"
@@ -232,7 +232,7 @@ def quote_text(text: str, most: int) -> str:
 
 
 def _escape_marks(line: str) -> str:
-    """The marks around data stand alone on their lines; no line of data looks like one."""
+    """Escape a line of data that looks like a marker: markers around data have their own lines."""
     return f"| {line}" if line.strip().upper().startswith(("END DATA", "BEGIN DATA")) else line
 
 

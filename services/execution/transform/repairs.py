@@ -23,7 +23,7 @@ from shared.declarations.assertions import (
 )
 from shared.declarations.scan import AssertionSyntax
 
-#: Forms of assertions that are no statement of a program; in R some of them are.
+#: Forms of assertions that are not statements of a program; in R some of them are.
 _NO_CODE = (ColumnsAre, RowCount, RowsAgainstInput, RowsUnchanged, SumUnchanged, TypeIs)
 _NO_PYTHON = (*_NO_CODE, NoNulls, Sorted, SumAgainstInput, Unique)
 _MAX_CHECK = 200  #: characters
@@ -37,10 +37,10 @@ _READS = {
         r"""[^()]*\)\s*(?:\#.*)?$"""
     ),
 }
-#: What everybody calls these libraries.
+#: The usual aliases of these libraries.
 _LIBRARIES = {"pd": "pandas", "np": "numpy", "pl": "polars"}
 _ASSIGNS = {"python": "{target} = {name}", "r": "{target} <- {name}"}
-#: ``agg(yield=("yield", "mean"))``: a word of the language is no name of an argument.
+#: ``agg(yield=("yield", "mean"))``: a keyword of the language cannot be an argument's name.
 _KEYWORD = re.compile(rf"(?<=[(,])(\s*)({'|'.join(keyword.kwlist)})\s*=\s*(\([^()]*\))")
 
 

@@ -16,13 +16,13 @@ _DECORATION = " \t\r\n*_`.!\"'"
 _WORD = re.compile(r"\bDONE\b")
 _FENCE = re.compile(r"^[ \t]*(```|~~~).*$", re.MULTILINE)
 _SENTENCE = re.compile(r"[.!?\n]+")
-#: A sentence with one of these does not say that it is done.
+#: A sentence with one of these does not confirm that it is done.
 _DOUBT = re.compile(
     r"\b(not|never|yet|until|once|when|if|unless|before|after|nearly|almost|cannot|isn|aren|wasn|won|can|don|doesn|hasn"
     r"|haven|without|no|will|would|should|could|say|reply|answer|respond)\b|n['’]t\b",
     re.IGNORECASE,
 )
-#: Phrases that only confirm it; they are no negation.
+#: Phrases that only confirm it; they are not negations.
 _ASSURANCE = re.compile(
     r"\b(no (further|more|other|additional|changes?|corrections?|fix(es)?|errors?|issues?|problems?)|nothing)\b",
     re.IGNORECASE,
@@ -41,7 +41,7 @@ class FencedBlock:
 
 @dataclass(frozen=True)
 class Code:
-    """What to run; a look only prints and leaves the result alone."""
+    """Code to run; a probe only prints and leaves the result alone."""
 
     text: str
     look: bool = False
@@ -49,7 +49,7 @@ class Code:
 
 
 def find_code(reply: str, language: str) -> Code | None:
-    """The last non-empty block tagged with the language, else the last untagged one; other tags never run."""
+    """Return the last non-empty block tagged with the language, else the last untagged one; other tags never run."""
     blocks = [block for block in fenced_blocks(reply) if block.text.strip() and not only_done(block.text)]
     blocks = [block for block in blocks if CHECK not in block.words]
     own = [block for block in blocks if block.tag in _tags_of(language) or block.tag in _LOOK]
@@ -67,7 +67,7 @@ def _tags_of(language: str) -> frozenset[str]:
 
 
 def fenced_blocks(reply: str) -> list[FencedBlock]:
-    """Every outermost block; one that is never closed runs to the end."""
+    """Return every outermost block; an unclosed one extends to the end."""
     blocks: list[FencedBlock] = []
     lines = _lines(reply)
     at = 0
@@ -124,7 +124,7 @@ def _tag(info: str) -> tuple[str, tuple[str, ...]]:
 
 
 def said_beside(reply: str) -> str:
-    """What a reply says outside its code."""
+    """Return the text of a reply outside its code."""
     kept = reply.replace("\r\n", "\n")
     for block in fenced_blocks(reply):
         kept = kept.replace(block.text, "")
@@ -133,9 +133,9 @@ def said_beside(reply: str) -> str:
 
 
 def is_done(reply: str) -> bool:
-    """``DONE`` alone in any case, or DONE in capitals in a sentence without negation or condition.
+    """Return whether the reply is ``DONE`` alone, or has DONE in capitals in a sentence without negation or condition.
 
-    Beside a fenced block of any language nothing but DONE alone counts: the fence may quote a message.
+    With a fenced block of any language, nothing but DONE alone counts: the fence may quote a message.
     """
     outside = _FENCE.sub("", reply)
     if only_done(outside):
@@ -148,5 +148,5 @@ def is_done(reply: str) -> bool:
 
 
 def only_done(text: str) -> bool:
-    """Whether nothing but the text is DONE alone, also as a comment: no code in any language."""
+    """Return whether the text is only DONE, also as a comment: not code in any language."""
     return text.strip(_DECORATION).lstrip("#-/ ").lower() == "done"

@@ -112,7 +112,7 @@ class Entry:
     reasons: Sequence[UnverifiedReason] = ()  #: what speaks against the result
 
     def iteration(self, number: int, seconds: float) -> Iteration:
-        """With what came of it, as the caller may see it."""
+        """Return the attempt with its outcome, as the caller may see it."""
         return Iteration(
             number=number,
             code=self.code,
@@ -128,7 +128,7 @@ class Entry:
 
 
 def _shown(table: ResultTable) -> Table | None:
-    """The first rows, unless they are long: there may be a hundred attempts."""
+    """Return the first rows, unless they are long: there may be a hundred attempts."""
     if len(table.types) > _MOST_COLUMNS_SHOWN:
         return None
     shown = table.table(_ROWS_SHOWN, None)
@@ -144,11 +144,11 @@ class RunHistory:
     best: CodeRun | None = None  #: the last good result; one that changes something beats one that does not
     latest: CodeRun | None = None
     doubted: bool = False  #: something speaks against the best result: another one may take its place
-    explanation: str = ""  #: what the model said beside the best code
+    explanation: str = ""  #: the model's text around the best code
     failures: int = 0  #: consecutive runs without a good result
     nudges: int = 0
     prose: int = 0  #: consecutive replies without code
-    judged: tuple[CodeRun, list[Check]] | None = None  #: what came of them with the latest good result
+    judged: tuple[CodeRun, list[Check]] | None = None  #: their outcome with the latest good result
     _runs: dict[str, CodeRun] = field(default_factory=dict, init=False)  #: by their code, normalised
 
     def earlier(self, code: str) -> CodeRun | None:
@@ -226,7 +226,7 @@ def _whole(column: pl.Series) -> pl.Series:
 
 
 def json_value(value: object) -> JsonValue:  # noqa: PLR0911 - one answer for each kind of cell
-    """A cell for JSON; what JSON cannot say (NaN, infinity) is null, exact and temporal values are text."""
+    """Return a cell for JSON; what JSON cannot hold (NaN, infinity) is null, exact and temporal values are text."""
     match value:
         case None | bool() | str() | int():
             return value

@@ -1,4 +1,4 @@
-"""What to ask after an answer that failed before: a question of another kind each time."""
+"""What to send after an answer that failed before: a different kind of question each time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from shared.llm.chat import ChainLink, ChatRequest
 
-#: Of repeated answers in a row: what a model says again after so many questions, it says for good.
+#: Maximum repeated answers in a row: a model that repeats itself more often will not change its answer.
 MAX_REPEATS = 6
 _TEMPERATURES = (0.7, 0.9, 1.1, 1.3)
 
@@ -26,19 +26,19 @@ class Retry(StrEnum):
 class Plan:
     """The questions after repeated answers, in their order."""
 
-    tools: bool = False  #: the exchange goes on, as the answers of tools have to stay with their calls
+    tools: bool = False  #: the exchange continues, because tool results must stay with their calls
     short: bool = False  #: the prompt is brief already
     others: Sequence[ChainLink] = ()  #: the models behind the first
 
     def kind(self, repeats: int) -> Retry:
-        """Return what to ask after so many repeated answers in a row, counted from 1."""
+        """Return what to send after ``repeats`` repeated answers in a row, counted from 1."""
         order = [] if self.tools else [Retry.ALONE]
         order += [] if self.tools or self.short else [Retry.OTHER_PROMPT]
         order += [Retry.WARMER, *([Retry.OTHER_MODEL] if self.others else [])]
         return order[repeats - 1] if repeats <= len(order) else Retry.WARMER
 
     def applied(self, request: ChatRequest, repeats: int) -> ChatRequest:
-        """Return the request as its kind asks it: with another temperature and seed, or of another model."""
+        """Return the request as its kind requires: with another temperature and seed, or for another model."""
         match self.kind(repeats):
             case Retry.WARMER:
                 temperature = _TEMPERATURES[min(repeats, len(_TEMPERATURES)) - 1]

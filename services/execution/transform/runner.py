@@ -52,7 +52,7 @@ class TransformLimits:
     probes: int = 8
     nudges: int = 3
     feedback_characters: int = 4000  #: of an error or of printed output in a message to the model
-    table_rows: int = 50  #: of the result that stand in the answer
+    table_rows: int = 50  #: of the result that the answer includes
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ class CodeRunner:
         return any(data.lazy for data in self.data)
 
     def _within_budget(self, limits: Limits) -> Limits:
-        """No longer than the job may still take. Raises: BudgetSpent when there is nothing left."""
+        """Limit the run to the rest of the job's time. Raises: BudgetSpent when there is nothing left."""
         if self.budget.seconds_left <= 0:  # spent tokens do not count here: they have paid for this code
             raise BudgetSpent("seconds")
         seconds = min(limits.wall_seconds, max(self.budget.seconds_left, 0.1))
@@ -207,7 +207,7 @@ class CodeRunner:
         return CodeRun(code, "result", message, outcome.stdout, plot=Plot(shown.media_type, content))
 
     def _missing(self, what: str, outcome: Outcome) -> str:
-        """Why there is no table or plot, and how to give one."""
+        """Return why there is no table or plot, and how to give one."""
         why = f" ({'; '.join(outcome.refused)})" if outcome.refused else ""
         if outcome.result_class in (None, "NoneType", "NULL"):
             is_query = LANGUAGES[self.request.language].result == "query"
@@ -219,7 +219,7 @@ class CodeRunner:
 
 
 def explain(outcome: Outcome, limits: Limits) -> str:
-    """The error of the code, or the limit that it met."""
+    """Return the error of the code, or the limit that it met."""
     stopped = {
         Verdict.TIMEOUT_WALL: f"it ran longer than {limits.wall_seconds:.3g} seconds",
         Verdict.TIMEOUT_CPU: f"it used more than {limits.cpu_seconds:g} seconds of processor time",
@@ -242,12 +242,12 @@ def _error(outcome: Outcome) -> str:
 
 
 def _own_frames(trace: str) -> list[str]:
-    """Where in the code it happened; the frames of libraries say nothing to its author."""
+    """Return the code's own frames; those of libraries do not help its author."""
     lines = trace.splitlines()
     kept: list[str] = []
     for at, line in enumerate(lines):
         if line.lstrip().startswith('File "/code/'):
             kept.append(line)
-            shown = (after for after in lines[at + 1 : at + 3] if after.startswith(" "))  # the message stands above
+            shown = (after for after in lines[at + 1 : at + 3] if after.startswith(" "))  # the message is above
             kept += [after for after in shown if not after.lstrip().startswith("File ")]
     return kept[:_MOST_LINES] or [line for line in lines if line.lstrip().startswith("at ")][:_MOST_CALLS]

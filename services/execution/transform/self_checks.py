@@ -1,6 +1,6 @@
-"""Self-checked answers: what a model states of its result, verified beside checks of our own, ends the work at once.
+"""Self-checked answers: a model's statements about its result, verified together with our checks, end the work at once.
 
-A check that holds of a spoilt result as well says nothing, so each is tried on ten of them.
+A check that holds of a spoiled result as well proves nothing, so each is tried on ten of them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from shared.declarations.scan import AssertionSyntax
 
 _TAGS = frozenset({"checks", "check"})
 _MOST_CHECKS, _MOST_CHARACTERS = 20, 500
-#: Of the result and of the input: beyond so many, ten spoilt results cost more than a call of a model.
+#: Of the result and of the input: beyond this, ten spoiled results cost more than a model call.
 _MOST_CELLS = 2_000_000
 #: What the checks together have to notice, where a result can be spoilt so: lost rows, repeated rows, other numbers.
 _MUST_BE_NOTICED = ("the first half", "all but the last row", "every row twice", "the last row twice", "other numbers")
@@ -38,7 +38,7 @@ _EMPTY = "The checks that the model stated hold of wrong results as well: they s
 
 @dataclass(frozen=True)
 class Judgement:
-    """What came of the checks; ``sufficient`` when the model need not be asked whether the result is right."""
+    """The outcome of the checks; ``sufficient`` when the model need not confirm the result."""
 
     checks: list[Check]
     sufficient: bool
@@ -61,7 +61,7 @@ class Judgement:
 
 
 def stated_in(reply: str) -> list[str]:
-    """The lines of the blocks that are tagged as checks."""
+    """Return the lines of the blocks that are tagged as checks."""
     blocks = [block.text for block in fenced_blocks(reply) if block.tag in _TAGS]
     lines = (line.strip().removeprefix("- ").strip() for block in blocks for line in block.split("\n"))
     return [line[: _MOST_CHARACTERS + 1] for line in lines if line][: _MOST_CHECKS + 1]
@@ -73,7 +73,7 @@ def judge(
     inputs: Sequence[pl.DataFrame],
     named: Mapping[str, pl.DataFrame] = MappingProxyType({}),
 ) -> Judgement:
-    """Verify what the model stated of the result of a run, beside what holds of every plain result."""
+    """Verify the model's statements about a run's result, and what holds of every plain result."""
     if run.table is None or not run.table.frame.width:
         return Judgement([], False)
     after, before = run.table.frame, inputs[0]
@@ -94,7 +94,7 @@ def judge(
 
 
 def _can_be_checked(check: Assertion | None, before: pl.DataFrame, named: Mapping[str, pl.DataFrame]) -> bool:
-    """Whether the data have what the check names; a model may mean another data set than the first."""
+    """Return whether the data have what the check names; a model may mean another data set than the first."""
     match check:
         case RowsAgainstInput():
             names = [*check.distinct, *(each.name for each in check.conditions)]
@@ -112,7 +112,7 @@ def _can_be_checked(check: Assertion | None, before: pl.DataFrame, named: Mappin
 def _tried(
     text: str, parsed: Assertion | None, held: bool, before: pl.DataFrame, spoilt: Mapping[str, pl.DataFrame]
 ) -> Check:
-    """The model's check with what each spoilt result did to it."""
+    """Return the model's check with its result on each spoiled table."""
     fails = {} if parsed is None else {name: not holds_of(parsed, before, frame)[0] for name, frame in spoilt.items()}
     noticed = [name for name, failed in fails.items() if failed]
     missed = [name for name, failed in fails.items() if not failed]
@@ -141,7 +141,7 @@ def _own_checks(run: CodeRun, inputs: Sequence[pl.DataFrame], after: pl.DataFram
 
 
 def _tell_it_from_spoilt(checks: Sequence[Check], spoilt: Container[str]) -> bool:
-    """Whether each check fails on a spoilt result, and together they notice rows and values."""
+    """Return whether each check fails on a spoiled result, and together they detect rows and values."""
     noticed = {name for check in checks for name in check.noticed}
     return (
         all(check.noticed for check in checks)
@@ -151,7 +151,7 @@ def _tell_it_from_spoilt(checks: Sequence[Check], spoilt: Container[str]) -> boo
 
 
 def spoilt_results(frame: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Up to ten wrong results, by what is wrong with each; those that come out the same are left out."""
+    """Yield up to ten wrong results, each with its fault; those equal to the result are left out."""
     last = frame.columns[-1]
     numbers = [name for name, dtype in frame.schema.items() if dtype.is_numeric()]
     rows = pl.int_range(pl.len())

@@ -51,7 +51,7 @@ class Skill:
 
 
 def load_skills(folders: Sequence[Path]) -> list[Skill]:
-    """Every skill under the folders; of two with one name the first counts. Raises: SkillRefused."""
+    """Return every skill under the folders; of two with one name the first counts. Raises: SkillRefused."""
     skills: dict[str, Skill] = {}
     for root in folders:
         if not root.is_dir():
@@ -64,7 +64,7 @@ def load_skills(folders: Sequence[Path]) -> list[Skill]:
 
 
 def matching(skills: Sequence[Skill], task: str, language: str, dataframe: str, output: str) -> list[Skill]:
-    """The skills whose words stand in the task most often, at most three."""
+    """Return the skills whose words occur in the task most often, at most three."""
     scored: list[tuple[int, Skill]] = []
     for skill in skills:
         applies = skill.applies_to
@@ -103,7 +103,7 @@ def _template(folder: Path, name: str) -> str:
 
 
 def _inside(root: Path, path: Path) -> Path:
-    """The file itself, when no link leads out of the folder. Raises: SkillRefused."""
+    """Return the file itself, when no link leads out of the folder. Raises: SkillRefused."""
     real = path.resolve()
     if not real.is_relative_to(root.resolve()):
         raise SkillRefused(f"skill {path.parent.name}: {path.name} leads out of its folder")

@@ -56,15 +56,15 @@ class Strategy(ABC):
     verification: Verification
     system: RenderedPrompt
     messages: list[ChatMessage]  #: the earlier exchanges and the first message of this one
-    opening: Callable[[int], str]  #: the first message again, with a preview of so many tokens
-    plan: Plan  #: what to ask after an answer that was given before
+    opening: Callable[[int], str]  #: the first message again, with a preview of that many tokens
+    plan: Plan  #: what to send after a repeated answer
     brief: Callable[
         [], tuple[RenderedPrompt, Sequence[ChatMessage]]
     ]  #: begins again with the short prompt: system and messages
     begins: int = field(init=False)  #: where in the messages this exchange does
     entries: list[Entry] = field(default_factory=list, init=False)
     base: Sequence[ChatMessage] = field(init=False)  #: the messages before the model's first answer
-    taken_out: tuple[str, ...] = field(default=(), init=False)  #: checks that stood in the latest code
+    taken_out: tuple[str, ...] = field(default=(), init=False)  #: checks within the latest code
     repeats: int = field(default=0, init=False)  #: answers in a row that failed before
     tools: ClassVar[tuple[Tool, ...]] = ()
 
@@ -73,7 +73,7 @@ class Strategy(ABC):
         self.base = tuple(self.messages)
 
     def run(self) -> Ending:
-        """Raises: BudgetSpent, ProvidersFailed, JobCancelled, SandboxUnavailable."""
+        """Run the loop. Raises: BudgetSpent, ProvidersFailed, JobCancelled, SandboxUnavailable."""
         return run_loop(self.propose, self.execute, self.context.budget, self.on_turn)
 
     def propose(self, turns: Sequence[Turn[ChatReply, Ending]]) -> ChatReply:
@@ -121,7 +121,7 @@ class Strategy(ABC):
 
     @abstractmethod
     def execute(self, reply: ChatReply) -> Step:
-        """Run what the reply asks for, and judge it."""
+        """Run what the reply requests, and judge it."""
 
     def on_turn(self, turn: Turn[ChatReply, Ending]) -> None:
         """Add the turn to the iterations and report it."""
@@ -166,9 +166,10 @@ class Strategy(ABC):
         return fixed.code, fixed.notes
 
     def confirms(self, run: CodeRun) -> bool:
-        """Whether the model is shown a good result; with assertions that all hold there is nothing left to decide.
+        """Return whether the model confirms a good result; with assertions that all hold there is nothing left to
+        decide.
 
-        A small model says DONE to any result, so that it is not asked.
+        A small model says DONE to any result, so it is not called.
         """
         confirm = self.runner.request.confirm
         if confirm == "auto" and self.feedback.short:
@@ -182,7 +183,7 @@ class Strategy(ABC):
         return self.verification.unreported(run)
 
     def unfinished(self, nothing_run: str) -> Entry | None:
-        """What keeps the best result from being the answer, which then stands in the iterations."""
+        """Return what prevents the best result from being the answer; it is then in the iterations."""
         best, latest = self.progress.best, self.progress.latest
         entry = None
         if best is None and latest is not None and latest.outcome == "assertion_failed":
@@ -199,7 +200,7 @@ class Strategy(ABC):
     def prose(self, reply: ChatReply) -> Done[Ending] | None:
         """Count a reply without code; the second one in a row is a question to the caller.
 
-        A reply that was cut is none, and neither is a refusal.
+        A reply that was cut does not count, and neither does a refusal.
         """
         text = reply.text.strip()
         if (problem := problem_of(reply)) is not None:
@@ -213,7 +214,7 @@ class Strategy(ABC):
         return self.progress.nudges > self.runner.limits.nudges
 
     def look(self, code: str) -> str | None:
-        """The answer to a look; ``None`` when there are none left."""
+        """Return the output of a probe; ``None`` when none are left."""
         self.progress.prose = 0
         if len(self.progress.probes) >= self.runner.limits.probes:
             return None
@@ -223,7 +224,7 @@ class Strategy(ABC):
 
 
 def _came_of(iteration: Iteration | None) -> dict[str, JsonValue]:
-    """What a reader of the events may see of an attempt that came to a table."""
+    """Return what an event shows of an attempt that gave a table."""
     if iteration is None or iteration.effect is None:
         return {}
     told: dict[str, JsonValue] = iteration.model_dump(
@@ -233,7 +234,7 @@ def _came_of(iteration: Iteration | None) -> dict[str, JsonValue]:
 
 
 def problem_of(reply: ChatReply) -> str | None:
-    """What keeps a reply without code from being prose."""
+    """Return what keeps a reply without code from being prose."""
     return {Finish.LENGTH: _CUT, Finish.REFUSAL: _REFUSED}.get(reply.finish)
 
 
@@ -264,7 +265,7 @@ class Deterministic(Strategy):
         return self._repeated(run) if self.repeats else self._came_to(run, reply)
 
     def _repeated(self, run: CodeRun) -> Step:
-        """Ask in another way after code that failed before. Raises: BudgetSpent when no way is left."""
+        """Send a different question after code that failed before. Raises: BudgetSpent when none is left."""
         if self.repeats > MAX_REPEATS:
             raise BudgetSpent("different answers")
         return Again(self.feedback.again_alone(run), run.outcome)

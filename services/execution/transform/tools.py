@@ -51,11 +51,11 @@ _TOOLS = (
     _tool("run_code", "Run complete code on the data and see its effect.", {"code": _CODE}, ["code"]),
     _tool(
         "look",
-        "Look at the data: run code that only prints, or show a data set again.",
+        "Inspect the data: run code that only prints, or show a data set again.",
         {"code": _CODE, "data": {"type": "string", "description": "name of a data set"}},
         [],
     ),
-    _tool("finish", "The last result is what the task asks for.", {"explanation": {"type": "string"}}, []),
+    _tool("finish", "The last result is what the task requires.", {"explanation": {"type": "string"}}, []),
 )
 _KNOWN = KnownTools(_TOOLS)
 
@@ -93,7 +93,7 @@ class ToolCalling(Strategy):
         return ended or Again("", "tools")
 
     def _use(self, use: ToolUse) -> tuple[str, bool]:
-        """The tool's answer, and whether the work is done."""
+        """Return the tool's answer, and whether the work is done."""
         params = use.params
         try:
             match use.name:

@@ -56,7 +56,7 @@ from shared.llm.chat import ChainLink, ChatMessage, ChatRequest, KnowsModels, Re
 from shared.loop import BudgetSpent
 
 _NOT_CHECKED = (
-    "The model is small, so that it was not asked whether the result is right, and no check says so: read the result, "
+    "The model is small, so it did not confirm the result, and no check confirms it: read the result, "
     "or give assertions."
 )
 _PARQUET = "application/vnd.apache.parquet"
@@ -73,7 +73,7 @@ class Transform:
     skills: Sequence[Skill] = field(default_factory=lambda: load_skills([SHIPPED]))
 
     def __call__(self, context: Context, request: TransformInput) -> TransformResult:
-        """Raises: InvalidData, LanguageUnavailable, UserCodeFailed, BudgetSpentError, ProvidersFailed."""
+        """Run the job. Raises: InvalidData, LanguageUnavailable, UserCodeFailed, BudgetSpentError, ProvidersFailed."""
         if self.sandbox.languages().get(request.language) is None:
             raise LanguageUnavailable(f"{request.language} is not installed on this server: choose another language")
         with self.sandbox.scratch() as folder, ExitStack() as held:
@@ -94,7 +94,7 @@ class _Job:
     held: ExitStack
     progress: RunHistory = field(default_factory=RunHistory)
     drift: list[Drift] = field(default_factory=list)
-    short: bool = False  #: the model was asked briefly, and not for its opinion of the result
+    short: bool = False  #: the model had a short prompt, and did not confirm the result
     start: Start = field(default_factory=Start)
     skills: list[Skill] = field(default_factory=list)
     verification: Verification = field(init=False)
@@ -142,7 +142,7 @@ class _Job:
         return data if self.start.code is None else [self._branched(loader, data, self.start.code), *data[1:]]
 
     def _branched(self, loader: Loader, data: list[DataRead], code: str) -> DataRead:
-        """The first data set after the code of the iteration that is continued from."""
+        """Return the first data set after the code of the iteration that is continued."""
         before = self.request.model_copy(
             update={"language": self.start.language, "dataframe": self.start.dataframe, "output": "table"}
         )
@@ -158,7 +158,7 @@ class _Job:
         return loader.load_result(data[0].name, file_id, self.start.masked)
 
     def _demand_little_of(self, runner: CodeRunner) -> None:
-        """Raises: InvalidRequest for what would need all values of a table that is larger than memory."""
+        """Raise InvalidRequest for what would need all values of a table that is larger than memory."""
         request, preview = self.request, self.request.preview
         if preview.mask or self.start.masked or preview.rows == 0:
             why = "columns of a data set that is larger than memory cannot be masked: leave them out of the file"
@@ -180,7 +180,7 @@ class _Job:
         )
 
     def _masked(self, runner: CodeRunner) -> CodeRunner:
-        """With pseudonymised data beside the data when columns are masked.
+        """Return a runner with pseudonymised data too, when columns are masked.
 
         Raises: InvalidData for a column that no data set has.
         """
@@ -200,7 +200,7 @@ class _Job:
         return replace(runner, pseudonymised=self._runner(pseudonymised))
 
     def _rerun(self, runner: CodeRunner, code: str) -> TransformResult:
-        """The caller's own code: no model is asked."""
+        """Run the caller's own code, without a model."""
         self.context.report.thinking("running the given code")
         began = time.monotonic()
         try:
@@ -236,7 +236,7 @@ class _Job:
         except ProvidersFailed as failed:
             if self.progress.best is None:
                 raise
-            context.report.warn(f"the model could not be asked again: the best result so far is given. {failed.tried}")
+            context.report.warn(f"the model could not be called again: this is the best result so far. {failed.tried}")
         else:
             self.short = strategy.feedback.short and self.request.confirm == "auto"
             return ending.status, ending.question
@@ -329,7 +329,7 @@ class _Job:
                 self.context.report.warn(f"a check {why}: {each.text}")
 
     def _is_unchecked(self, best: CodeRun) -> bool:
-        """Return whether no check says that the result is right, and its model was not asked."""
+        """Return whether neither a check nor the model confirmed the result."""
         return self.short and not best.checks and not self.verification.judge(best).sufficient
 
     def _observed(self, runner: CodeRunner, best: CodeRun | None) -> list[AssertionCheck]:
@@ -355,7 +355,7 @@ class _Job:
         return self.context.files.save(name, best.plot.content, best.plot.media_type).id
 
     def _remember(self, best: CodeRun | None, question: str | None) -> None:
-        """The pair that a follow-up's model reads: what a model may see, nothing else."""
+        """Store the pair that a follow-up's model reads: only what a model may see."""
         answer = question or ""
         if not answer and best is not None:
             visible = best.visible

@@ -66,7 +66,7 @@ class Verification:
         return judgement
 
     def _compared(self, run: CodeRun, judgement: Judgement) -> Judgement:
-        """With the second computation, which says enough when it gives the same rows."""
+        """Include the second computation, which is sufficient when it gives the same rows."""
         if self.second is None or run.table is None:
             return judgement
         language = self.second.language
@@ -99,7 +99,7 @@ class Verification:
         return [*self.judge(run).reasons, *self.trace(run).origin.reasons]
 
     def unreported(self, run: CodeRun) -> list[UnverifiedReason]:
-        """Return what speaks against the result, once for each code: a model that insists is not asked again."""
+        """Return what contradicts the result, once per code: a model that insists is not called again."""
         reasons, code = self.reasons(run), normalised(run.code, self.runner.request.language)
         self.progress.doubted = bool(reasons)
         if code in self._reported:

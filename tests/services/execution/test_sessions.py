@@ -150,12 +150,12 @@ def test_a_job_that_hits_a_limit_ends_the_interpreter_and_the_next_begins_from_b
 def test_only_jobs_of_a_session_in_the_same_language_and_of_the_same_tenant_are_continued(tenant: Tenant) -> None:
     first, _ = tenant("secret = 1")
     stranger = Tenant(tenant.execute, "stranger")
-    with pytest.raises(InvalidRequest, match="none of a session"):
+    with pytest.raises(InvalidRequest, match="does not belong to a session"):
         stranger("secret", first)
     with pytest.raises(InvalidRequest, match="in python"):
         tenant("1", first, language="sql")
     tenant.kept.jobs["plain"] = FinishedJob("plain", "execute", {"language": "python", "code": "1"}, {"verdict": "ok"})
-    with pytest.raises(InvalidRequest, match="none of a session"):
+    with pytest.raises(InvalidRequest, match="does not belong to a session"):
         tenant("1", "plain")
 
 

@@ -1,4 +1,4 @@
-"""JavaScript: a Node.js process of its own; tables are lists of records there."""
+"""JavaScript: a separate Node.js process; tables are lists of records there."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from shared.contracts.execute import CodeError
 
 _MOST_ROWS = 100_000
 _MOST_CELLS = 4_000_000
-_INLINE_CELLS = 2_000  #: of a table that stands in the message itself
+_INLINE_CELLS = 2_000  #: of a table that is sent within the message itself
 
 
 class JavascriptCodec(Codec):
@@ -62,7 +62,7 @@ class JavascriptCodec(Codec):
 
 
 def _read(table: Path) -> Any:
-    """A validated table that is small enough for a language without tables. Raises: KernelError."""
+    """Return a validated table that is small enough for a language without tables. Raises: KernelError."""
     import pyarrow.ipc
 
     with pyarrow.memory_map(str(table)) as source:
@@ -77,7 +77,7 @@ def _read(table: Path) -> Any:
 
 
 def _columns_and_rows(table: Path) -> tuple[list[Json], list[list[Json]]]:
-    """What the columns are called and of which type they are, and rows of exact cells."""
+    """Return the columns' names and types, and rows of exact cells."""
     content = _read(table)
     columns: list[Json] = [{"name": field.name, "type": str(field.type)} for field in content.schema]
     encoder = Encoder(items=2 * _MOST_CELLS, characters=100_000_000)

@@ -69,7 +69,7 @@ def _fault(code: str) -> SyntaxFault | None:
 
 
 def _definitions(code: str) -> str:
-    """The imports, functions and classes at the top of Python code."""
+    """Return the imports, functions and classes at the top of Python code."""
     try:
         body = ast.parse(code).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):

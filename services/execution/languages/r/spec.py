@@ -1,4 +1,4 @@
-"""R: a process of its own; it has no Arrow in Debian, so tables are columns of plain binary."""
+"""R: a separate process; it has no Arrow in Debian, so tables are columns of plain binary."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def write_columns(source: Path, target: Path) -> list[Json]:
 
 
 def _whole(column: Any) -> Any:
-    """One array of a chunked one, with one dictionary."""
+    """Return a chunked array as one array with one dictionary."""
     import pyarrow
 
     if pyarrow.types.is_dictionary(column.type):

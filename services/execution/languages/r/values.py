@@ -53,7 +53,7 @@ def _plain_vector(values: Sequence[Json]) -> str:
 
 
 def value_of(exact: Json) -> str:
-    """Raises: ValueError, OverflowError for what R cannot hold."""
+    """Return the R literal. Raises: ValueError, OverflowError for what R cannot hold."""
     if isinstance(exact, Mapping):
         return _tagged(exact) if "$" in exact else _named(list(exact), list(exact.values()))
     if isinstance(exact, str):
@@ -176,7 +176,7 @@ def _bytes(data: bytes) -> str:
 
 
 def _array(value: Sequence[Json]) -> str:
-    """Of any number of dimensions: R counts the first one fastest."""
+    """Return an array of any number of dimensions: R's first one varies fastest."""
     sizes: list[int] = []
     flat: Sequence[Json] = value
     level: Json = value

@@ -50,7 +50,7 @@ class SqlCodec(Codec):
         return f"moments keep their time and lose their zone {zone} in SQL" if zone not in (None, "UTC") else None
 
     def name_losses(self, names: Sequence[str]) -> list[str]:
-        """SQL does not tell large letters from small ones in names: DuckDB numbers the later columns."""
+        """Return the renamed columns: SQL names are case-insensitive, and DuckDB numbers the later ones."""
         first: dict[str, str] = {}
         pairs = ((name, first.setdefault(name.lower(), name)) for name in names)
         return [

@@ -15,7 +15,7 @@ _WORD = re.compile(r"[^\W_]+(?:\.\d+)?")
 
 
 def comparable(frame: pl.DataFrame) -> pl.DataFrame:
-    """The table with floats rounded and nested cells as text."""
+    """Return the table with floats rounded and nested cells as text."""
     return pl.DataFrame([_comparable(column) for column in frame.iter_columns()]) if frame.width else frame
 
 
@@ -29,9 +29,9 @@ def _comparable(column: pl.Series) -> pl.Series:
 
 
 def changed(base: pl.DataFrame, other: pl.DataFrame, *, ordered: bool = True) -> set[str]:
-    """Columns of ``base`` whose values are others now, or that are gone.
+    """Return the columns of ``base`` whose values differ in ``other``, or that are missing there.
 
-    Where the numbers of rows differ, the shares of the values count: a constant stays one.
+    If the numbers of rows differ, the shares of the values are compared: a constant stays one.
     """
     if not other.height or not other.width:
         return set()
@@ -60,7 +60,7 @@ def _shares(column: pl.Series) -> Mapping[object, float]:
 
 
 def kept_rows(base: pl.DataFrame, other: pl.DataFrame) -> Counter[tuple[object, ...]]:
-    """Rows that are in both results, as often as they are in both."""
+    """Count the rows that are in both results, as often as they are in both."""
     if base.columns != other.columns or max(base.height, other.height) > _MAX_ROWS:
         return Counter()
     return Counter(base.iter_rows()) & Counter(other.iter_rows())
@@ -75,7 +75,7 @@ class Literals:
         self._task = task.lower()
 
     def in_task(self, column: pl.Series) -> bool:
-        """Whether the task, or a name in the data, is every value."""
+        """Return whether every value is in the task, or a name in the data."""
         values = column.unique().to_list()
         return len(values) <= 1000 and all(self.is_neutral(value) or self._named(value) for value in values)
 
@@ -91,7 +91,7 @@ class Literals:
         return all(self.is_neutral(value) for value in column.unique().head(10).to_list())
 
     def benign(self, column: pl.Series) -> bool:
-        """A constant of several rows, an even sequence, or words of the task."""
+        """Return whether it is a constant of several rows, an even sequence, or words of the task."""
         constant = column.len() > 1 and column.n_unique() == 1
         return constant or self.only_neutral(column) or self.in_task(column) or is_sequence(column)
 
@@ -103,7 +103,7 @@ def _plain(value: object) -> str:
 
 
 def is_sequence(column: pl.Series) -> bool:
-    """Whether the values go up or down evenly: numbers of rows, years, days, months."""
+    """Return whether the values go up or down evenly: row numbers, years, days, months."""
     dtype = column.dtype
     if not (dtype.is_integer() or dtype.is_temporal()) or column.null_count() or column.len() < 2:
         return False

@@ -45,7 +45,7 @@ def _unread(name: str) -> UnverifiedReason:
 def _overwritten(name: str) -> UnverifiedReason:
     return UnverifiedReason(
         code="input_overwritten",
-        message=f"The code gives the name {name} a value of its own before it reads the data set {name}.",
+        message=f"The code assigns to {name} before it reads the data set {name}.",
     )
 
 

@@ -46,12 +46,12 @@ class Reruns:
         self._ends = time.monotonic() + self.allowed
 
     def without(self, name: str) -> pl.DataFrame | None:
-        """The result without that data set; ``None`` when the code fails."""
+        """Return the result without that data set; ``None`` when the code fails."""
         frames = {data.name: self.runner.frame_of(data) for data in self.runner.data if data.name != name}
         return self._run(frames)
 
     def on(self, tables: Tables) -> pl.DataFrame | None:
-        """The result on these tables; ``None`` when the code fails. Raises: TimeIsUp."""
+        """Return the result on these tables; ``None`` when the code fails. Raises: TimeIsUp."""
         frames, written = {}, []
         try:
             for data in self.runner.data:
@@ -82,13 +82,13 @@ class Reruns:
         return None if result is None else comparable(result)
 
     def whole(self) -> Tables | None:
-        """Every data set whole; ``None`` when one is larger than memory."""
+        """Return every data set whole; ``None`` when one is larger than memory."""
         if any(data.lazy for data in self.runner.data):
             return None
         return {data.name: read_portable(data.arrow) for data in self.runner.data}
 
     def sampled(self) -> Tables | None:
-        """The data sets with a sample of the rows of each large one; ``None`` when all are small."""
+        """Return the data sets with a sample of each large one's rows; ``None`` when all are small."""
         tables = {data.name: self._sample(data) for data in self.runner.data}
         small = all(tables[data.name].height == data.summary.height for data in self.runner.data)
         return None if small else tables
@@ -106,5 +106,5 @@ class Reruns:
 
 
 def altered(tables: Tables, read: Mapping[str, bool], alter: Callable[[pl.DataFrame], pl.DataFrame]) -> Tables:
-    """The tables that the code reads, altered."""
+    """Return the tables with those that the code reads altered."""
     return {name: alter(table) if read.get(name, True) else table for name, table in tables.items()}

@@ -21,7 +21,7 @@ from services.execution.transform.results import CodeRun
 from services.execution.transform.runner import CodeRunner
 
 _MAX_ALLOWED = 120.0
-_ALLOWED, _TIMES_AS_LONG = 30.0, 6.0  #: seconds of all reruns of a code: at least, and of its own time
+_ALLOWED, _TIMES_AS_LONG = 30.0, 6.0  #: seconds of all reruns of a code: a minimum, and a multiple of its run time
 _MAX_SINGLE = 24  #: columns of the data that are altered one by one
 _FAILS = (
     "The code fails when the values of the data are others, so nothing shows that its result comes from them: "
@@ -29,7 +29,7 @@ _FAILS = (
 )
 _TOO_LONG = "There was no time to run the code on altered data, so nothing shows that its result comes from the data."
 _CANNOT_ALTER = "The data could not be altered, so nothing shows that the result comes from them."
-#: What polars raises for values that it cannot compute with; a panic is no ``Exception``.
+#: What polars raises for values that it cannot compute with; a panic is not an ``Exception``.
 _UNFIT = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OverflowError)
 
 
@@ -52,7 +52,7 @@ class _Evidence:
 
 @dataclass
 class Trace:
-    """The origin of one run's result, and, when it is asked for, the lineage of its columns."""
+    """The origin of one run's result and, on request, the lineage of its columns."""
 
     runner: CodeRunner
     run: CodeRun
@@ -78,7 +78,9 @@ class Trace:
             self.origin = Origin(read, self._overwritten(read), unknown=why, optional=self.optional)
 
     def _needs(self, name: str) -> bool:
-        """Whether the code needs the data set. A result that differs from run to run is no sign that it does."""
+        """Return whether the code needs the data set. A result that varies from run to run does not show that it
+        does.
+        """
         without = self._reruns.without(name)
         return without is None or (not self._same(without) and self._is_steady())
 
@@ -111,7 +113,7 @@ class Trace:
         return Origin(read, overwritten, self._explained(evidence), literals, invented, optional=self.optional)
 
     def _evidence(self, read: Mapping[str, bool]) -> _Evidence:
-        """Of a sample of large data, when the code gives rows on it; else of all of it."""
+        """Gather evidence on a sample of large data, when the code gives rows on it; else on all of it."""
         sample = self._reruns.sampled()
         base = None if sample is None else self._reruns.on(sample)
         if sample is not None and base is not None and base.height and base.width:
@@ -175,7 +177,9 @@ class Trace:
         return bool(numbers) and (only_rows or base.height == 1)
 
     def _are_rows_invented(self, evidence: _Evidence, known: Literals) -> bool:
-        """Whether most rows stay whatever the data are, with values in columns that else depend on them."""
+        """Return whether most rows are the same whatever the data, with values in columns that otherwise depend on
+        them.
+        """
         if not evidence.kept:
             return False
         of_cells = evidence.by_values | evidence.by_rows
@@ -186,7 +190,7 @@ class Trace:
         return 2 * filled > self._base.height
 
     def lineage(self) -> dict[str, Sources]:
-        """Of each column of the result: the columns of the data that its values come from."""
+        """Return, per column of the result, the columns of the data that its values come from."""
         if self._tables is None:
             return dict.fromkeys(self._base.columns, "literal") if self.origin.explained == 0.0 else {}
         sources = {name: self._copied_from(name) for name in self._base.columns}
@@ -199,7 +203,7 @@ class Trace:
         return {name: "literal" if name in literals else sources.get(name) or read for name in names}
 
     def _copied_from(self, name: str) -> list[str]:
-        """The columns of that very name that hold all of its values."""
+        """Return the columns of the same name that hold all of its values."""
         column = self._base[name]
         if name not in self._dependent and (not self._dependent or column.n_unique() != 1):
             return []
@@ -229,7 +233,7 @@ class Trace:
         return {name: direct[name] or through[name] for name in unresolved}
 
     def _candidates(self) -> list[str]:
-        """Columns of the data that the code names come first."""
+        """Return the columns of the data, those that the code names first."""
         tables = [table for name, table in (self._tables or {}).items() if self.origin.read.get(name, True)]
         columns = list(dict.fromkeys(column for table in tables for column in table.columns))
         named = [column for column in columns if column in self.run.code]

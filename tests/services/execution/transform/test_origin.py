@@ -45,7 +45,7 @@ def test_invented_rows_are_reported_to_the_model_and_end_unverified(jobs: Transf
     assert result.status == "unverified"
     assert codes(result) == ["input_overwritten"]
     assert len(jobs.script.asked) == 2, "the feedback comes with the result: no call of its own"
-    assert "data a value of its own before it reads the data set data" in jobs.script.last()
+    assert "assigns to data before it reads the data set data" in jobs.script.last()
     assert result.explained == 0.0
     assert result.lineage == {"country": "literal", "gdp": "literal"}
     assert (result.inputs[0].read, result.inputs[0].overwritten) == (False, True)

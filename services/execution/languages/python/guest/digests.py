@@ -47,7 +47,7 @@ class NotDetermined(Exception):
 
 
 class Surroundings:
-    """What tells the code's own objects from those of libraries."""
+    """What distinguishes the code's own objects from those of libraries."""
 
     def __init__(self, space: dict[str, object]) -> None:
         self.space = space
@@ -101,7 +101,7 @@ class Reader:
         self._parts.append(_atom(value))
 
     def value(self, value: object) -> None:
-        """Raises: NotDetermined, RecursionError, and whatever a library raises."""
+        """Add a value to the digest. Raises: NotDetermined, RecursionError, and what a library raises."""
         kind = type(value)
         if kind in _PLAIN:
             self.atom(value)
@@ -791,7 +791,7 @@ def _read(reader: Reader, values: list[object]) -> dict[str, Json]:
 
 
 _MANY = 20_000  #: objects that are looked through behind one that cannot be compared
-_UNKNOWN = -1  #: stands for all objects that may be behind one that has too many
+_UNKNOWN = -1  #: represents all objects that may be behind one that has too many
 
 
 def _hold_all(reader: Reader, values: list[object]) -> None:

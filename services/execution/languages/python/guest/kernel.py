@@ -33,12 +33,12 @@ class PythonKernel:
         self._calls = 0
         self._module = types.ModuleType("__main__")
         builtins.display = displays.display  # type: ignore[attr-defined]
-        # The code has built-ins of its own: what it replaces there is not what its kernel uses.
+        # The code has separate built-ins: what it replaces there is not what its kernel uses.
         own = types.ModuleType("builtins", builtins.__doc__)
         own.__dict__.update(builtins.__dict__)
         self._module.__dict__["__builtins__"] = sys.modules["builtins"] = own
         sys.modules["__main__"] = self._module
-        sys.path.append(WORK)  # last: a file of the job never stands in for a library
+        sys.path.append(WORK)  # last: a file of the job never shadows a library
         pyplot: Any = sys.modules.get("matplotlib.pyplot")
         if pyplot is not None:
             pyplot.show = lambda *_args, **_options: displays.show_open_figures()
@@ -138,7 +138,7 @@ class PythonKernel:
     def picture(self, request: Message) -> Message:
         figure = figure_of(self.space[str(request["name"])])
         if figure is None:
-            raise TypeError("it is no figure")
+            raise TypeError("it is not a figure")
         with open(new_file(f"{OUT}/picture.png"), "wb") as handle:
             handle.write(picture(figure))
         return {"picture": "picture.png"}
@@ -176,7 +176,7 @@ class PythonKernel:
 
 
 def _plotted(value: object) -> Message:
-    """A picture of the value, or of the figure that is open when the value is none."""
+    """Return a picture of the value, or of the open figure when the value is not one."""
     pyplot = sys.modules.get("matplotlib.pyplot")
     figure, kind = figure_of(value), class_name(value)
     if figure is None and pyplot is not None and pyplot.get_fignums():

@@ -1,4 +1,4 @@
-"""Parquet files that are read as far as the code asks: mapped, never copied, one batch in memory at a time."""
+"""Parquet files that are read lazily: mapped, never copied, one batch in memory at a time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _BATCH_ROWS = 131_072
 
 
 def dataset(content: memoryview) -> Any:
-    """A pyarrow dataset of one file: DuckDB takes from it the columns and rows that a query names."""
+    """Return a pyarrow dataset of one file, from which DuckDB reads only the columns and rows that a query names."""
     import pyarrow
     import pyarrow.dataset
 
@@ -21,7 +21,7 @@ def dataset(content: memoryview) -> Any:
 
 
 def scan(content: memoryview) -> Any:
-    """A polars LazyFrame whose ``collect`` streams, and reads only the columns that are asked for."""
+    """Return a polars LazyFrame whose ``collect`` streams, and reads only the columns that are used."""
     import polars
     import pyarrow.parquet
     from polars.io.plugins import register_io_source

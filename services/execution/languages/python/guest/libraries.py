@@ -10,7 +10,7 @@ import random
 import sys
 from typing import Any
 
-#: In this order. PIL's writers and pandas' bridge to Arrow load late otherwise, in every child anew.
+#: In this order. Otherwise PIL's writers and pandas' bridge to Arrow load late, in every child again.
 LIBRARIES = (
     "numpy",
     "pandas",
@@ -40,7 +40,7 @@ def load() -> None:
 
 
 def use_pandas(pandas: Any) -> Any:
-    """What programs often do first; done in the parent to fill caches, and in its forks to own the pages."""
+    """Do what programs often do first; in the parent to fill caches, and in its forks to own the pages."""
     frame = pandas.DataFrame({"k": ["a", "b", "a"], "v": [1, 2, 3], "f": [0.5, None, 1.5]})
     repr(frame.groupby("k").v.sum())
     repr(frame.merge(frame, on="k").sort_values("v_x").describe())
@@ -56,7 +56,7 @@ def _draw(pyplot: Any) -> None:
     pyplot.close("all")
 
 
-#: Methods of polars whose rows come in any order unless they are asked to keep it.
+#: Methods of polars that return rows in any order unless told to keep it.
 _KEEPING = (
     ("DataFrame", "group_by"),
     ("LazyFrame", "group_by"),
@@ -68,7 +68,7 @@ _KEEPING = (
 
 
 def seed_all(seed: int | None) -> None:
-    """A given seed makes the run repeatable; without one no two forks of the warm parent may draw alike."""
+    """Seed all generators: a given seed makes the run repeatable; without one, forks of the warm parent must differ."""
     random.seed(seed)
     numpy = sys.modules.get("numpy")
     if numpy is not None:

@@ -94,7 +94,7 @@ class Parts:
         return not isinstance(now, types.ModuleType) or was is not _MISSING
 
     def _owners(self) -> list[tuple[object, Mapping[str, object]]]:
-        """Return every module, and every class that stands in one, with what they hold."""
+        """Return every module, and every class in one, with their contents."""
         if self._owned[0] != len(sys.modules):
             self._owned = (len(sys.modules), list(_owners()))
         return self._owned[1]
@@ -232,7 +232,7 @@ _SIGNALS = (signal.SIGALRM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGTERM, sign
 
 
 def _owners() -> Iterator[tuple[Any, Mapping[str, object]]]:
-    """Yield every module, and every class that stands in one, with what they hold."""
+    """Yield every module, and every class in one, with their contents."""
     seen: set[int] = set()
     for module in list(sys.modules.values()):
         if not isinstance(module, types.ModuleType):
@@ -254,7 +254,7 @@ def _loggers() -> Iterator[tuple[str, int, int, bool, bool]]:
 
 
 def _tree() -> Iterator[tuple[str, os.stat_result]]:
-    """Yield what stands in the folders that code can write to."""
+    """Yield the contents of the folders that code can write to."""
     todo = list(_FOLDERS)
     while todo:
         folder = todo.pop()

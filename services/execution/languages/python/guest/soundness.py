@@ -1,4 +1,4 @@
-"""Whether an Arrow file that code made can be opened by someone who has less to lose; runs in a sandbox of its own."""
+"""Whether an Arrow file that code made can be opened outside of a sandbox; runs in its own sandbox."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_BYTES = 1 << 30  #: once nothing in it is packed or shared
 
 @dataclass
 class _Tally:
-    """What stands in a table when every cell is spelled out. Small files may hold a great deal."""
+    """The size of a table with every cell spelled out. Small files may hold a great deal."""
 
     cells: int = 0
     bytes: int = 0
@@ -49,7 +49,7 @@ class _Tally:
 
 
 def _spelled_out(array: Any) -> Any:
-    """The array with nothing shared between its cells."""
+    """Return the array with nothing shared between its cells."""
     import pyarrow
     import pyarrow.compute
     from pyarrow import types
@@ -64,7 +64,7 @@ def _spelled_out(array: Any) -> Any:
 
 
 def demand_sound(source: Any) -> None:
-    """Raises: whatever is wrong with it, or this sandbox's end by its limits."""
+    """Check a file. Raises: what is wrong with it; or this sandbox ends by its limits."""
     import pyarrow.ipc
 
     with pyarrow.ipc.open_file(source) as reader:

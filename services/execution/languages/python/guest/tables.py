@@ -34,7 +34,7 @@ def _is_subclass(value: object) -> bool:
 
 
 def to_arrow(value: Any, plain: bool = False) -> Any:
-    """A pyarrow.Table; ``plain``: in types that are not pandas' own.
+    """Return a pyarrow.Table; ``plain``: in types that are not pandas' own.
 
     Raises: what the libraries raise (pyarrow.ArrowInvalid for a mixed column).
     """
@@ -98,7 +98,7 @@ def _column_names(frame: Any) -> list[str]:
 
 
 def with_index(frame: Any) -> Any:
-    """The index as columns when it carries names (a groupby's keys): it is part of the table then."""
+    """Return the frame with a named index (a groupby's keys) as columns: it is part of the table."""
     if type(frame).__module__.partition(".")[0] == "pandas" or _is_subclass(frame):
         named = [name for name in frame.index.names if name is not None]
         if named and not any(name in frame.columns for name in named):
@@ -107,7 +107,7 @@ def with_index(frame: Any) -> Any:
 
 
 def first_rows(value: Any, count: int) -> tuple[Any, int]:
-    """The first rows as an Arrow table, and how many there are in all; nothing else of it is touched."""
+    """Return the first rows as an Arrow table, and the number of all rows; nothing else is read."""
     name = type(value).__name__
     if name == "LazyFrame":
         import polars
@@ -122,7 +122,7 @@ def first_rows(value: Any, count: int) -> tuple[Any, int]:
 
 
 def left_behind(value: Any) -> list[Json]:
-    """What of a table does not go with it, in plain words."""
+    """Return which parts of a table are lost when it is sent, as sentences."""
     if not _is_subclass(value) or type(value.index).__name__ == "RangeIndex":
         return []
     named = any(name is not None for name in value.index.names)
@@ -140,7 +140,7 @@ def write(value: object, path: str, plain: bool = False) -> int:
 
 
 def given(frame: Mapping[str, Any], dataframe: str) -> Any:
-    """A table of the request: an open file that was passed in, or one that stands at a path."""
+    """Return a table of the request: an open file that was passed in, or a file at a path."""
     if "descriptor" not in frame:
         return read(str(frame["path"]), dataframe)
     if frame["dataframe"] == "file":
@@ -158,7 +158,7 @@ def given(frame: Mapping[str, Any], dataframe: str) -> Any:
 
 
 def read(path: str, dataframe: str) -> Any:
-    """The frame behind an Arrow file, mapped rather than copied where the library can."""
+    """Return the frame of an Arrow file, mapped rather than copied where the library can."""
     import pyarrow
 
     return _as(pyarrow.memory_map(path), dataframe)
@@ -180,7 +180,7 @@ def _as(source: Any, dataframe: str) -> Any:
 
 
 def read_faithfully(path: str, dataframe: str) -> Any:
-    """As ``read``, but whole numbers and truths with gaps stay what they are."""
+    """Read as ``read`` does, but keep the types of whole numbers and booleans with gaps."""
     if dataframe != "pandas":
         return read(path, dataframe)
     import pandas
@@ -201,7 +201,7 @@ _MOST_COLUMNS = 100  #: pandas is slow with more arrays than that; it copies the
 
 
 def mapped_frame(source: Any, content: memoryview) -> Any:
-    """The frame of the file in ``content``, a private mapping: its arrays can be written to like any others."""
+    """Return the frame of the file in ``content``, a private mapping: its arrays can be written to like any others."""
     import numpy
     import pyarrow.ipc
 
@@ -222,7 +222,7 @@ def mapped_frame(source: Any, content: memoryview) -> Any:
 
 
 def _whole_inside(frame: Any, table: Any) -> Any:
-    """Whole numbers within lists and structs stay whole beside missing ones."""
+    """Keep whole numbers within lists and structs whole next to missing ones."""
     from pyarrow import types
 
     for position, field in enumerate(table.schema):

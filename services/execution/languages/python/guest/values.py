@@ -1,4 +1,4 @@
-"""Values that leave or enter: tables as Arrow files, others exactly or, where they have no such form, as a look."""
+"""Values that leave or enter: tables as Arrow files, others exactly or, where they have no such form, as a summary."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from services.execution.sandbox.protocol.wire import Json, Message
 
 _ROWS, _COLUMNS, _CELL, _CELLS = 100, 200, 400, 10_000
 _MORE = 10  #: times as much of a value that is wanted whole
-_SMALL = 1_000_000  #: characters of a value that a look holds whole
+_SMALL = 1_000_000  #: characters of a value that a summary holds whole
 
 
 def outward(value: object, path: str, name: str) -> Message:
@@ -35,14 +35,14 @@ def exactly(value: object) -> Message:
 
 
 def inward(message: Message) -> object:
-    """What another kernel, or a caller, sent."""
+    """Return the value that another kernel, or a caller, sent."""
     if message["kind"] == "table":
         return tables.read_faithfully(str(message["path"]), str(message.get("dataframe", "pandas")))
     return decode(message["exact"])
 
 
 def look(value: object, whole: bool = False) -> Message:
-    """What a prompt may want to know of a value, without moving it: a table stays where it is."""
+    """Return a summary of a value for a prompt, without moving it: a table stays in the kernel."""
     if tables.is_table(value):
         return _table(value, whole)
     described: dict[str, Json] = {"type": type(value).__name__, "shape": shape_of(value), "bytes": size_of(value)}
@@ -68,7 +68,7 @@ def _table(value: Any, whole: bool) -> Message:
 
 
 def shown_table(first: Any, whole: bool = False) -> dict[str, Json]:
-    """Of an Arrow table with the first rows: its columns, and its cells as text and numbers."""
+    """Return the columns and cells of an Arrow table's first rows, as text and numbers."""
     kept = first.select(list(range(min(first.num_columns, _COLUMNS))))
     most = _CELLS * (_MORE // 2 if whole else 1)
     kept = kept.slice(0, max(5, most // max(1, kept.num_columns)))
@@ -106,7 +106,7 @@ def size_of(value: Any) -> int:
 
 
 def looks(space: Mapping[str, object], request: Message) -> Message:
-    """Those of the names that there are; one whose look fails is shown by its type."""
+    """Return summaries of the existing names; a value whose summary fails is shown by its type."""
     by_name: dict[str, Json] = {}
     whole = cast("list[str]", request["whole"])
     for name in cast("list[str]", request["names"]):
@@ -155,7 +155,7 @@ def _text(value: object, show: Callable[[object], str]) -> str:
 def _large(
     value: list[object] | tuple[object, ...] | dict[object, object] | set[object] | str | bytes | object,
 ) -> bool:
-    """Whether a repr of the whole could be long; containers within containers are not looked into further."""
+    """Return whether a repr of the whole could be long; containers within containers are not inspected further."""
     if isinstance(value, (str, bytes)):
         return _length(value) > _LONGEST
     if isinstance(value, (list, tuple, dict, set, frozenset)):
@@ -165,7 +165,7 @@ def _large(
 
 
 def shape_of(value: object) -> Json:
-    """``None`` also for an object that does not let itself be looked at."""
+    """Return the shape; ``None`` also for an object that cannot be inspected."""
     try:
         return _shape(value)
     except Exception:
@@ -195,6 +195,6 @@ def _from_a_library(value: object) -> bool:
 
 
 def _is(value: object, module: str, name: str) -> bool:
-    """Whether it is an instance of that class, without importing what the code did not."""
+    """Return whether it is an instance of that class, without importing what the code did not."""
     expected = getattr(sys.modules.get(module), name, None)
     return isinstance(expected, type) and isinstance(value, expected)

@@ -56,7 +56,7 @@ def catalog_digests(database: Any, code: Iterable[str], files: Files) -> Digests
         return {"@settings": {"value": None, "why": f"the database answers {type(error).__name__}", "refs": []}}
     seeded = _SEEDS.search(written) is not None
     made["@random"] = (
-        {"value": None, "why": "DuckDB does not tell its random state", "refs": []} if seeded else _made("")
+        {"value": None, "why": "DuckDB does not show its random state", "refs": []} if seeded else _made("")
     )
     made["@files"] = _made(files.read())
     return made

@@ -53,7 +53,7 @@ class SqlKernel:
         self._lock(int(cast("int", request["memory_mb"])))
         for frame in cast("list[Mapping[str, str]]", request["frames"]):
             table = tables.given(frame, "arrow")
-            if frame["dataframe"] == "parquet":  # a view: what a query asks for is read when it asks
+            if frame["dataframe"] == "parquet":  # a view: a query reads only what it needs
                 self._database.register(frame["name"], table)
             else:
                 self._create(frame["name"], table)
@@ -72,14 +72,14 @@ class SqlKernel:
         }
 
     def _lock(self, megabytes: int) -> None:
-        """No statement of the code's can change the settings any more."""
+        """Lock the settings against statements of the code."""
         if not self._locked:
             self._database.execute(f"SET memory_limit = '{max(48, megabytes * 3 // 4)}MB'")
             self._database.execute("SET lock_configuration = true")
             self._locked = True
 
     def _run(self, code: str) -> Any:
-        """The rows of the last query as an Arrow table; ``None`` when no statement was one."""
+        """Run the code and return the rows of its last query as an Arrow table; ``None`` without a query."""
         result = None
         self._code.append(code)
         for statement in self._database.extract_statements(code):
@@ -87,7 +87,7 @@ class SqlKernel:
             changes = "CHANGED_ROWS" in kinds
             if "QUERY_RESULT" in kinds:
                 relation: Any = self._database.sql(statement)
-                # How many rows an UPDATE changed is no answer to a query.
+                # The number of rows that an UPDATE changed is not a query's result.
                 if relation is not None and not (changes and relation.columns == ["Count"]):
                     result = relation.to_arrow_table()
             else:
@@ -95,7 +95,7 @@ class SqlKernel:
         return result
 
     def _view(self, result: Any) -> Message:
-        # Rendered by a connection of its own: this one may hold a transaction that the code left open.
+        # Rendered by a separate connection: this one may hold a transaction that the code left open.
         looking = self._duckdb.connect(":memory:", config={"threads": 1, "async_threads": 1})
         text = str(looking.from_arrow(result.slice(0, _SHOWN_ROWS)))[:10_000]
         looking.close()
@@ -146,7 +146,7 @@ class SqlKernel:
         return {str(name) for (name,) in self._database.sql(asked).fetchall()}
 
     def _variable(self, name: str) -> tuple[object, str] | None:
-        """A value that ``SET VARIABLE`` holds, and its type; ``None`` when there is none of that name."""
+        """Return the value of a ``SET VARIABLE`` and its type; ``None`` without one of that name."""
         asked = "SELECT count(*) FROM duckdb_variables() WHERE name = ?"
         if not self._database.execute(asked, [name]).fetchall()[0][0]:
             return None
@@ -187,14 +187,14 @@ class SqlKernel:
         return exactly(held[0]) if held is not None else {}
 
     def _hold(self, name: str, value: object, exact: Json) -> None:
-        """As DuckDB has it if that is the same value, else as JSON."""
+        """Store it as DuckDB's own value if that is equal, else as JSON."""
         refused: Exception | None = None
         try:
             self._database.execute(f"SET VARIABLE {_quoted(name)} = ?", [value])
             held = self._variable(name)
             if held is not None and exactly(held[0]).get("exact") == exact:
                 return
-        except Exception as error:  # DuckDB has an error of its own for everything
+        except Exception as error:  # DuckDB has different errors for each case
             refused = error
         if not isinstance(value, (list, dict)):
             if refused is not None:
@@ -209,7 +209,7 @@ class SqlKernel:
         self._database.execute(f"SET VARIABLE {_quoted(name)} = ?::JSON", [text])
 
     def _create_rows(self, name: str, rows: list[dict[str, object]]) -> None:
-        """A list of records is a table too."""
+        """Create a table of a list of records."""
         import pyarrow
 
         columns = {
@@ -245,7 +245,7 @@ class SqlKernel:
 
 
 def _unpacked(value: object) -> object:
-    """What Arrow has forms of its own for, in Python's."""
+    """Return Arrow's special forms as Python's."""
     if type(value).__name__ == "MonthDayNano":
         months, days, nanoseconds = cast("tuple[int, int, int]", value)
         return datetime.timedelta(days=30 * months + days, microseconds=nanoseconds // 1000)
