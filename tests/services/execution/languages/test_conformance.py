@@ -98,7 +98,7 @@ def test_a_figure_is_a_look_without_data_and_a_picture_when_asked(session: Sessi
     assert session.look(["x"])["x"].kind == "figure"
     assert session.picture("x").startswith(b"\x89PNG")
     session.execute(sample.define)
-    with pytest.raises(KernelError, match="no figure"):
+    with pytest.raises(KernelError, match="not a figure"):
         session.picture("x")
 
 

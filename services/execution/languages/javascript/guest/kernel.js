@@ -326,7 +326,7 @@ const operations = {
     return { digests: digests(request.reached) };
   },
   picture() {
-    throw new TypeError("it is no figure");
+    throw new TypeError("it is not a figure");
   },
   get(request) {
     const value = evaluated(compiled(identifier(request.name), "name"));

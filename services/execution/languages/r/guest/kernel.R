@@ -204,7 +204,7 @@ local({
     },
     picture = function(request) {
       value <- get(request$name, envir = globalenv(), inherits = FALSE)
-      if (!is_plot(value)) stop("it is no figure")
+      if (!is_plot(value)) stop("it is not a figure")
       grDevices::png(fresh("/out/picture.png"), type = "cairo", width = 1200, height = 800, res = 150)
       print(value)
       grDevices::dev.off()
