@@ -1,8 +1,8 @@
-"""``python -m migrations``: bring ``DATABASE_URL`` up to date.
+"""``python -m migrations``: migrate the database of ``DATABASE_URL``.
 
-It connects as the owner of the tables. With ``ASSAY_DATABASE_PASSWORD_GATEWAY`` and so on the role of each service may
-log in: ``assay_gateway``. It refuses to skip a minor version: what runs meanwhile is the one before.
-``--wait`` waits until somebody else has done it.
+It connects as the owner of the tables. ``ASSAY_DATABASE_PASSWORD_GATEWAY`` and its siblings let each service's role log
+in: ``assay_gateway``. It refuses to skip a minor version, because the previous version runs meanwhile.
+``--wait`` waits until another process has done it.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ _LOCK = 0x41535341
 
 
 def _declared(item: SchemaItem, name: str | None, type_: str, reflected: bool, compare_to: SchemaItem | None) -> bool:
-    """Whether ``alembic check`` expects the code to declare it."""
+    """Return whether ``alembic check`` expects the code to declare it."""
     # Partitions are not declared: there is another one each day.
     return not (isinstance(item, Table) and reflected and item.name.startswith("job_events_"))
 

@@ -1,7 +1,7 @@
 """The Postgres role of each service: the tables and statements that it needs. Every upgrade applies this table.
 
-A role that may log in gets its password with ``allow_login``; what owns the tables (the user that migrates) is no role
-of a service. A table that nobody names here is open to every role: name it.
+A role that may log in gets its password with ``allow_login``; the owner of the tables (the user that migrates) is not
+a service's role. A table that is not named here is open to every role: name it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _READ, _ADD, _CHANGE, _REMOVE = "SELECT", "INSERT", "UPDATE", "DELETE"
 _ALL = (_READ, _ADD, _CHANGE, _REMOVE)
 Grants = Mapping[str, tuple[str, ...]]  #: table -> statements
 
-#: Claims and completes jobs, reports, keeps files, asks models.
+#: Claims and completes jobs, reports, keeps files, calls models.
 _WORKER: Grants = {
     "conversations": (_READ, _ADD, _CHANGE),
     "files": (_READ, _ADD),
@@ -143,7 +143,7 @@ _UNGUARDED = frozenset({"api_keys", "audit_log"})
 
 
 def apply(connection: Connection) -> None:
-    """Make the roles and give each what the table says; without the right to make roles, only say so."""
+    """Create the roles and grant each what the table lists; without the right to create roles, only log a warning."""
     may = "SELECT rolsuper OR rolcreaterole FROM pg_roles WHERE rolname = current_user"
     if not connection.exec_driver_sql(may).scalar():
         log.warning("no role is made: the user that migrates may not create roles")
@@ -199,7 +199,7 @@ def _restrict_functions(connection: Connection) -> None:
 
 
 def _settle(connection: Connection, role: str) -> None:
-    """What a service opens its connections with (``shared.db.CONNECT``), for those that a pooler opens."""
+    """Set a service's connection settings (``shared.db.CONNECT``) on its role, for connections that a pooler opens."""
     for name, value in _SETTINGS.items():
         statement = f"ALTER ROLE {role} IN DATABASE %I SET {name} = {value}"
         _run(connection, f"DO $$ BEGIN EXECUTE format($format${statement}$format$, current_database()); END $$")
@@ -235,12 +235,12 @@ def allow_login(connection: Connection, passwords: Mapping[str, str]) -> None:
 
 
 def variable_of(service: str) -> str:
-    """The environment variable that holds the password of a service's role, for whoever migrates."""
+    """Return the environment variable with the password of a service's role, for the migrating user."""
     return f"{VARIABLE}{service.upper()}"
 
 
 def passwords_of(environment: Mapping[str, str]) -> dict[str, str]:
-    """The passwords that are set."""
+    """Return the passwords that are set."""
     return {service: environment[variable_of(service)] for service in SERVICES if environment.get(variable_of(service))}
 
 
@@ -251,7 +251,7 @@ def _known(service: str) -> str:
 
 
 def _create(connection: Connection, role: str) -> None:
-    """A role belongs to the whole server: another of its databases may have made it, or make it now."""
+    """Create a role of the whole server, which another of its databases may have created, or be creating."""
     _run(
         connection,
         f"""

@@ -59,7 +59,7 @@ def knows(revision: str) -> bool:
 
 
 def remembered(url: str) -> str | None:
-    """The version that brought the database up to date last; None when it is not known."""
+    """Return the version that last migrated the database; None when unknown."""
     with psycopg.connect(url, connect_timeout=5) as connection:
         return _remembered(connection)
 
@@ -91,7 +91,7 @@ def await_migrated(url: str, seconds: float) -> bool:
 
 
 def follows(version: str, before: str) -> bool:
-    """Whether it is of the same minor version, of the next, or of the next major one."""
+    """Return whether it is of the same minor version, of the next, or of the next major one."""
     (major, minor), (old_major, old_minor) = (_parts(each) for each in (version, before))
     if major == old_major:
         return minor in (old_minor, old_minor + 1)

@@ -62,7 +62,7 @@ def migrate(
 
 
 def current(url: str) -> bool:
-    """Whether ``url`` already is at the newest revision."""
+    """Return whether ``url`` is at the newest revision."""
     newest = heads()
     try:
         with psycopg.connect(url, connect_timeout=5) as connection:

@@ -1,6 +1,6 @@
-"""``python -m scripts.check_secrets [FILE ...]``: no key that works somewhere stands in the source.
+"""``python -m scripts.check_secrets [FILE ...]``: check that the source holds no working key.
 
-It reads what git keeps, or the files that are named. A line that only looks like a secret has ``not a secret`` on it.
+It reads the files in git, or those that are named. A line that only looks like a secret is marked ``not a secret``.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def main() -> int:
 
 
 def secrets_in(file: Path) -> Iterator[str]:
-    """The line of each thing that looks like a secret, and like whose; never the secret itself."""
+    """Yield the line of each apparent secret, and its issuer; never the secret itself."""
     try:
         text = file.read_text("utf-8")
     except (UnicodeDecodeError, OSError):

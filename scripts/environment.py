@@ -168,7 +168,7 @@ def _ensure_pip(venv: Path) -> None:
 
 
 def _link(venv: Path) -> None:
-    """Our own packages are used where they are; nothing is built."""
+    """Link our packages from where they are, without a build."""
     purelib = "import sysconfig; print(sysconfig.get_path('purelib'))"
     site = subprocess.run([_python(venv), "-c", purelib], capture_output=True, text=True, check=True).stdout.strip()
     (Path(site) / "assay.pth").write_text(f"{ROOT}\n")

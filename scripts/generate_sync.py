@@ -53,7 +53,7 @@ def main() -> int:
 
 
 def generated(name: str) -> str:
-    """The synchronous module, formatted."""
+    """Return the synchronous module, formatted."""
     text = (SOURCE / name).read_text("utf-8")
     for before, after in REPLACED:
         text = text.replace(before, after)

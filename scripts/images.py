@@ -21,7 +21,7 @@ _VERSION = re.compile(r'^VERSION = "([^"]+)"', re.MULTILINE)
 
 
 def images() -> dict[str, Path]:
-    """Each image's name and its Dockerfile."""
+    """Return each image's name and its Dockerfile."""
     files = sorted((ROOT / "deploy").glob("*/Dockerfile"))
     return {"assay" if file.parent.name == "assay" else f"assay-{file.parent.name}": file for file in files}
 

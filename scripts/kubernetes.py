@@ -20,7 +20,7 @@ _FILES = {"NetworkPolicy": "network", "Namespace": "namespace", "Job": "migrate"
 
 
 def rendered(*settings: str, flags: Sequence[str] = ()) -> str:
-    """What ``helm template`` makes of the chart. Raises: subprocess.CalledProcessError, FileNotFoundError."""
+    """Render the chart with ``helm template``. Raises: subprocess.CalledProcessError, FileNotFoundError."""
     words = [word for setting in settings for word in ("--set", setting)]
     helm = Path(sys.executable).with_name("helm")
     command = [helm if helm.exists() else "helm", "template", "assay", CHART, "--namespace", "assay", *words, *flags]
@@ -28,7 +28,7 @@ def rendered(*settings: str, flags: Sequence[str] = ()) -> str:
 
 
 def files() -> dict[Path, str]:
-    """Each file and its text."""
+    """Return each file and its text."""
     parts: defaultdict[Path, list[str]] = defaultdict(list)
     for document in re.split(r"^---\n", rendered(*_SETTINGS, flags=["--skip-tests"]), flags=re.MULTILINE):
         text = re.sub(r"^# Source: .*\n", "", document, flags=re.MULTILINE).strip("\n")

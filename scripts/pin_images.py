@@ -1,8 +1,8 @@
-"""``python -m scripts.pin_images [NAME=REFERENCE@sha256:DIGEST ...]``: name images by what they are, not by a tag.
+"""``python -m scripts.pin_images [NAME=REFERENCE@sha256:DIGEST ...]``: reference images by digest, not by tag.
 
-Writes the references into docker-compose.yml, deploy/kubernetes and the Dockerfiles; then names the images that still
-go by a tag, which whoever may write to the registry can move, and ends with status 1 while there are any. The digests
-are those of your registry: ``docker buildx imagetools inspect NAME`` tells them.
+Writes the references into docker-compose.yml, deploy/kubernetes and the Dockerfiles; then lists the images that still
+have a tag, which anyone with write access to the registry can move, and ends with status 1 while there are any. The
+digests are those of your registry: ``docker buildx imagetools inspect NAME`` prints them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 _REFERENCE = re.compile(r"[a-z0-9][\w.:/-]*@sha256:[0-9a-f]{64}")
-#: Where a file names an image: what stands before it, and the reference.
+#: A line that names an image: the part before the reference, and the reference.
 _NAMED = re.compile(r"^(\s*(?:-\s+)?image:\s+|FROM\s+)(\S+)", re.MULTILINE)
 
 
@@ -53,7 +53,7 @@ def name_of(reference: str) -> str:
 
 
 def _read(words: Sequence[str], known: set[str]) -> Mapping[str, str]:
-    """Raises: ValueError for what is no image of ours, or no digest."""
+    """Parse the arguments. Raises: ValueError for an unknown image, or an invalid digest."""
     pins = {}
     for word in words:
         name, _, reference = word.partition("=")

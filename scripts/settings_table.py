@@ -17,7 +17,7 @@ from shared.llm.vendors.table import VENDORS
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "settings.md"
-#: What processes tell each other, which nobody has to set.
+#: Set by the processes for each other, never by an operator.
 _INTERNAL = frozenset({"ASSAY_READY_FILE", "ASSAY_LOCAL_PATHS", "ASSAY_EMBEDDED"})
 _HEAD = """# Settings
 
@@ -31,11 +31,11 @@ def main() -> None:
 
 
 def page() -> str:
-    """A table of the vendors' variables, and one for each settings class under the first line of its docstring."""
+    """Return a table of the vendors' variables, and one per settings class under the first line of its docstring."""
     parts = [_HEAD, _table(ProviderSettings, _vendor_rows())]
     seen = {variable.name for variable in _vendor_variables()}
     for settings in _classes():
-        # What several processes read stands once, as the first of them describes it.
+        # A variable that several processes read is listed once, as the first of them describes it.
         rows = [(name, line) for name, line in _rows(settings) if name not in seen]
         seen |= {name for name, _ in rows}
         if not rows:
@@ -71,7 +71,7 @@ def _rows(settings: type[BaseSettings]) -> Iterator[tuple[str, str]]:
 
 
 def _classes() -> Iterator[type[BaseSettings]]:
-    """Every settings class of the tree: calls of models first, then what `assay up` reads, then by module."""
+    """Yield every settings class of the tree: model calls first, then those of `assay up`, then by module."""
     files = sorted(file for folder in ("services", "shared") for file in (ROOT / folder).rglob("*.py"))
     files.sort(key=lambda file: file.relative_to(ROOT).parts[1] != "host")
     files.sort(key=lambda file: file.relative_to(ROOT).parts[1] != "llm")

@@ -59,7 +59,7 @@ class Package:
         return self.marker is None or Marker(self.marker).evaluate()
 
     def component(self) -> JsonValue:
-        """As CycloneDX writes it."""
+        """Return the component in CycloneDX form."""
         named: dict[str, JsonValue] = {"bom-ref": self.purl, "name": self.name, "version": self.version}
         hashes: list[JsonValue] = [{"alg": "SHA-256", "content": each} for each in self.hashes]
         only: list[JsonValue] = [{"name": "assay:only-where", "value": self.marker}] if self.marker else []
@@ -84,7 +84,7 @@ def main() -> None:
 
 
 def build_wheel(folder: Path) -> Path:
-    """From what is committed, and nothing that lies beside it."""
+    """Build the wheel from what is committed, without other files of the folder."""
     options = ["--quiet", "--no-deps", "--no-build-isolation", "--disable-pip-version-check"]
     with tempfile.TemporaryDirectory() as source:
         archive = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, capture_output=True, check=True).stdout
@@ -98,20 +98,20 @@ def build_wheel(folder: Path) -> Path:
 
 
 def packages(*locks: str) -> list[Package]:
-    """The packages of lock files; one may stand there twice, for several versions of Python."""
+    """Return the packages of lock files; one may be listed twice, for several versions of Python."""
     text = "\n".join((ROOT / lock).read_text() for lock in locks)
     return [_package(match) for match in _PACKAGE.finditer(text)]
 
 
 def packages_of(image: str) -> Iterable[Package]:
-    """What an image installs of Python packages. Those of its distribution are in the base image's own bill."""
+    """Return an image's Python packages. Those of its distribution are in the base image's own bill."""
     dockerfile = (ROOT / "deploy" / image / "Dockerfile").read_text()
     more = ["requirements-nodeps.lock"] if "requirements-nodeps.lock" in dockerfile else []
     return packages(f"deploy/{image}/requirements.lock", *more)
 
 
 def packages_of_client() -> Iterator[Package]:
-    """What the wheel needs, in the versions that are tested: its ranges let others be installed."""
+    """Yield what the wheel needs, in the tested versions: its ranges allow others."""
     known = {canonicalize_name(each.name): each for each in packages("requirements.lock") if each.installed_here}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     waiting = [Requirement(text) for text in project["dependencies"]]
@@ -129,7 +129,7 @@ def packages_of_client() -> Iterator[Package]:
 
 
 def bill_of_materials(name: str, installed: Iterable[Package]) -> JsonValue:
-    """A CycloneDX 1.6 document; the same commit gives the same but for the moment."""
+    """Return a CycloneDX 1.6 document; the same commit gives the same one except for the time."""
     about: JsonValue = {"type": "application", "bom-ref": f"assay-{name}", "name": f"assay-{name}", "version": VERSION}
     components: list[JsonValue] = [each.component() for each in sorted(installed, key=lambda each: each.purl)]
     return {

@@ -15,7 +15,7 @@ down_revision = "0060"
 branch_labels = None
 depends_on = None
 
-#: Tables whose rows once had no tenant of their own, with the table that their triggers took it from.
+#: Tables whose rows once had no tenant, with the table that their triggers took it from.
 _CHILDREN = {
     "collection_tables": "collections",
     "flow_change_sets": "flows",
