@@ -157,7 +157,7 @@ KINDS: SpecTable[KindSpec[Any]] = SpecTable(
             cases=SEARCH_CASES,
             shadowed=True,
             example=Example(
-                "Ask a collection", {"collection": "conference", "question": "Talks about queues on Friday"}
+                "Search a collection", {"collection": "conference", "question": "Talks about queues on Friday"}
             ),
             roles=(
                 ModelRole("search.plan", "thorough"),

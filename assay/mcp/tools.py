@@ -167,7 +167,7 @@ _ALL = (
     ),
     ToolSpec(
         "search_collection",
-        "Ask a collection",
+        "Search a collection",
         "Search the tables of a collection by a question; empty searches are diagnosed and planned anew. Returns hits, "
         f"an answer with citations, and why something was not found. {_LONG}",
         inputs.SearchCollection,

@@ -15,7 +15,7 @@ Scope = TypeAliasType(
     "Scope",
     Annotated[
         Literal["read", "write", "admin", "tenant_admin"],
-        Field(description="What a key may do; `admin` holds for all tenants, `tenant_admin` for the keys of its own"),
+        Field(description="What a key may do; `admin` holds for all tenants, `tenant_admin` for its own tenant's keys"),
     ],
 )
 

@@ -74,7 +74,7 @@ async def submit_batch(
     return Prepared(view, 202, {"Location": f"/v1/batches/{batch_id}", "Retry-After": "1"})
 
 
-@router.get("/{id}", summary="Look at a batch", response_model=BatchView)
+@router.get("/{id}", summary="Get a batch", response_model=BatchView)
 async def get_batch(id: Id, caller: CurrentCaller, db: Db, deps: Deps) -> Prepared:
     """Return the number of jobs in each state, and the jobs in their order, without inputs and results."""
     if (await db.execute(queries.batch(id, caller.tenant))).scalar_one_or_none() is None:

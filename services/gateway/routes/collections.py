@@ -50,7 +50,7 @@ async def list_collections(
     return page(rows, limit, view)
 
 
-@router.get("/{name}", summary="Look at a collection")
+@router.get("/{name}", summary="Get a collection")
 async def get_collection(name: Id, caller: CurrentCaller, db: Db, deps: Deps) -> CollectionView:
     """Return the collection's tables, their number of records, and the thresholds that the last ingest measured."""
     row = await _find(db, caller.tenant, name)

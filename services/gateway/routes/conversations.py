@@ -44,7 +44,7 @@ async def get_conversation(id: Id, caller: CurrentCaller, db: Db) -> Conversatio
     return Conversation(**dict(row), **about.get(id, {}), messages=messages, messages_count=len(messages))
 
 
-@router.delete("/{id}", summary="Forget a conversation", status_code=204, response_class=Response)
+@router.delete("/{id}", summary="Delete a conversation", status_code=204, response_class=Response)
 async def delete_conversation(id: Id, caller: CurrentCaller, db: Db) -> None:
     """Delete the conversation with its messages; its jobs stay."""
     if (await db.execute(conversations.forget(caller.tenant, id))).rowcount != 1:

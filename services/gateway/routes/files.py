@@ -118,7 +118,7 @@ async def list_files(caller: CurrentCaller, db: Db, limit: Limit = 50, cursor: C
     return page(rows, limit, _view)
 
 
-@router.get("/{id}", summary="Look at a file")
+@router.get("/{id}", summary="Get a file")
 async def get_file(id: Id, caller: CurrentCaller, db: Db) -> FileInfo:
     return _view(await find(db, id, caller.tenant))
 

@@ -65,7 +65,7 @@ async def submit_job(
     return Prepared(view, 202, {"Location": view["links"]["self"], "Retry-After": "1"})
 
 
-@router.get("/{id}", summary="Look at a job", response_model=JobView, responses={304: {"description": "Not modified"}})
+@router.get("/{id}", summary="Get a job", response_model=JobView, responses={304: {"description": "Not modified"}})
 async def get_job(id: Id, caller: CurrentCaller, db: Db, deps: Deps) -> Prepared:
     row = await find(db, id, caller.tenant)
     waiting = await views.waiting_of(deps, db, row)

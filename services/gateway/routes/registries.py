@@ -272,7 +272,7 @@ async def list_providers(caller: CurrentCaller, deps: Deps) -> Providers:
     return Providers(items=await deps.llm.ask(deps.llm.layer.providers))
 
 
-@providers_router.post("/{id}/release", summary="Ask a provider again")
+@providers_router.post("/{id}/release", summary="Reset a provider's circuit breaker")
 @EndpointRules(scope="admin", audit="providers.release")
 async def release_provider(id: Id, caller: CurrentCaller, deps: Deps) -> ProviderState:
     """Reset the provider's failures and limits, whatever its breaker's state, so that the next request may call it."""

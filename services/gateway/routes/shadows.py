@@ -65,7 +65,7 @@ async def list_shadows(caller: CurrentCaller, db: Db, limit: Limit = 50, cursor:
     return page(rows, limit, lambda row: ShadowSummary.model_validate(dict(row)))
 
 
-@router.get("/{id}", summary="Look at a shadow")
+@router.get("/{id}", summary="Get a shadow")
 async def get_shadow(id: Id, caller: CurrentCaller, db: Db) -> ShadowView:
     """Return its spending, the skipped jobs, and its evaluations."""
     return await _view(db, id, caller.tenant)
