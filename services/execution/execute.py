@@ -10,7 +10,7 @@ from services.execution.sandbox.host.sandbox import Sandbox
 from services.execution.sandbox.run import Outcome, Run, Shown
 from services.execution.sessions import Interpreters, wall_seconds
 from shared.contracts.common import Isolation
-from shared.contracts.execute import Artifact, Display, ExecuteInput, ExecuteResult, Verdict
+from shared.contracts.execute import Artifact, Display, ExecuteInput, ExecuteResult, OutputSource, Verdict
 from shared.jobs.job import Context, Files
 
 _SUFFIXES = {"image/png": "png", "image/svg+xml": "svg", "image/jpeg": "jpg", "text/html": "html", "text/plain": "txt"}
@@ -74,10 +74,11 @@ def _kept(context: Context, outcome: Outcome) -> ExecuteResult:
 
 def save_display(files: Files, name: str, shown: Shown) -> Display:
     """Return a display as results show it; what is not text becomes a file of that name."""
+    source: OutputSource = "value" if shown.is_value else "display"
     if shown.content is None:
-        return Display(media_type=shown.media_type, text=shown.text)
+        return Display(media_type=shown.media_type, text=shown.text, source=source)
     saved = files.save(f"{name}.{_SUFFIXES.get(shown.media_type, 'bin')}", shown.content, shown.media_type)
-    return Display(media_type=shown.media_type, file_id=saved.id)
+    return Display(media_type=shown.media_type, file_id=saved.id, source=source)
 
 
 def _save(context: Context, path: str, content: Path) -> str:

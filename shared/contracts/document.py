@@ -163,6 +163,8 @@ class Block(Answer):
     """Answers of the model to the instruction, as received"""
     outputs: list[Display] = []
     """What the block printed or displayed"""
+    code_hidden: bool = False
+    """Whether the document's author hid the block's code in pages"""
     value: BlockVariable | None = None
     """Value that the last output shows, with the block that set it; null if the output shows no single value"""
     model: str | None = None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from enum import StrEnum
 from itertools import pairwise
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
+from typing_extensions import TypeAliasType
 
 from shared.contracts.common import Answer, FileId, Isolation, Reference, Request
 from shared.languages import LanguageName
@@ -156,8 +157,20 @@ class ValueView(Answer):
     """The value as text, shortened if long"""
 
 
+OutputSource = TypeAliasType(
+    "OutputSource",
+    Annotated[
+        Literal["stdout", "stderr", "display", "value"],
+        Field(description="Where an output comes from; `value`: the last expression of the code"),
+    ],
+)
+
+
 class Display(Answer):
     """A rich output: a small text is in `text`, everything else in a file."""
+
+    source: OutputSource = "display"
+    """Where the output comes from"""
 
     media_type: str
     """Media type of the output, such as `image/png`"""
@@ -165,6 +178,10 @@ class Display(Answer):
     """The output as text; null if it is in a file"""
     file_id: str | None = None
     """Id of the produced file that holds the output; null if it is in `text`"""
+    plain: str | None = None
+    """The output as plain text, for a value in another form; null if there is none"""
+    hidden: bool = False
+    """Whether the document's author hid the output; always false outside of documents"""
 
 
 class Artifact(Answer):

@@ -31,6 +31,7 @@ from services.execution.documents.parse.nodes import (
 )
 from services.execution.documents.parse.nodes import walk as all_nodes
 from services.execution.documents.run.chunks import Chunks
+from services.execution.documents.run.hiding import mark_hidden
 from services.execution.documents.run.running import MOST_BLOCKS, RunningDocument
 from services.execution.documents.run.state import CachedBlock, digest
 from services.execution.languages.table import names_of
@@ -98,6 +99,7 @@ class Walk:
     @_visit.register
     def _chunk(self, node: Chunk) -> None:
         self.chunks.run(node if node.language else replace(node, language=self.chunks.last))
+        mark_hidden(self.document.blocks[f"{self.document.prefix}{node.id}"], node)
         if "parameters" in node.options.get("tags", ""):
             # A cell of defaults: what was submitted comes after it.
             for name in names_of(node.language, node.code).sets & self.given.keys():
@@ -238,6 +240,7 @@ class Walk:
             document.set_value(name, value, by=block.id)
         for number, note in instructions.tree.notes:
             document.warn(f"{path}, line {number + 1}: {note.text}")
+        document.included[block.id] = instructions.markdown
         outer = (document.prefix, document.line)
         document.prefix, document.line = f"{block.id}/", block.lines[0]
         Walk(

@@ -11,6 +11,7 @@ from services.execution.documents.includes import path_of
 from services.execution.documents.llm import schemas
 from services.execution.documents.llm.messages import asks
 from services.execution.documents.llm.schemas import BadSchema
+from services.execution.documents.parse.magics import runnable
 from services.execution.documents.parse.nodes import (
     Assertion,
     Chunk,
@@ -101,13 +102,14 @@ class DocumentCheck:
         if language not in LANGUAGES:
             text = f"There is no kernel for {language}: {', '.join(LANGUAGES)}."
             return [Note("error", "language_unavailable", text)]
+        code, notes = runnable(language, code)
         names = names_of(language, code)
         self.sets |= names.sets
         hidden = ("exec(", "import *", "globals(", "%run", "assign(", "eval(")
         self.sure = self.sure and not any(word in code for word in hidden)
         fault = fault_of(language, code)
         if fault is None:
-            return []
+            return notes
         text = f"This is no {LANGUAGES[language].title}: {fault.text}"
         if fault.line is not None:
             text = f"Line {line + fault.line}: {fault.text}"

@@ -17,6 +17,7 @@ from services.execution.documents.page import page
 from services.execution.documents.parse.changes import unanswered
 from services.execution.documents.parse.flavours import recognised
 from services.execution.documents.parse.nodes import DocumentTree, Parameter
+from services.execution.documents.parse.options import defaults_of
 from services.execution.documents.parse.reader import parse
 from services.execution.documents.resolve.renderer import Renderer
 from services.execution.documents.run import state
@@ -72,7 +73,9 @@ class Documents:
     ) -> DocumentResult:
         before = state.load(context, request.previous_job_id) if request.execute == "stale" else None
         environment = self._environment(context, request, kernels.files)
-        document = RunningDocument(context, request, kernels, self._renderer, before, environment)
+        document = RunningDocument(
+            context, request, kernels, self._renderer, before, environment, defaults=defaults_of(tree.lines)
+        )
         while True:
             try:
                 instructions, included = _walked(document, tree, folder)

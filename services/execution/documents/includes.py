@@ -50,6 +50,6 @@ class IncludedFiles:
                 markdown = self.files[path].read_bytes().decode()
             except UnicodeDecodeError:
                 return Note("error", "include_not_text", f"{path} is no text in UTF-8.")
-            tree = parse(markdown, self.chunks.document.request.notation)
+            tree = parse(markdown, self.chunks.document.request.notation, self.chunks.document.defaults)
             self.read[path] = Instructions(self.chunks.document, self.chunks, tree)
         return path, self.read[path]

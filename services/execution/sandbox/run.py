@@ -16,6 +16,8 @@ from shared.contracts.execute import CodeError, Limits, RunUsage, ValueView, Ver
 #: with; what the code does after that is ended and does not count. Any other answer, and an error, wait for the end.
 Until = Literal["end", "result", "table"]
 Tier = Literal["ns", "gvisor", "microvm"]  #: from weak to strong
+#: ``shown``: the value also as a display, in the richest form that it has.
+Take = Literal["view", "shown", "table", "plot"]
 OnOutput = Callable[[Literal["stdout", "stderr"], str], None]
 
 
@@ -51,7 +53,7 @@ class Run:
     stdin: bytes = b""
     limits: Limits = field(default_factory=Limits)
     seed: int | None = None
-    take: Literal["view", "table", "plot"] = "view"  #: what to return of the result in addition to its view
+    take: Take = "view"  #: what to return of the result in addition to its view
     collect: bool = True  #: bring artifacts and displays out
     artifact_mb: int = 50  #: of all artifacts
     until: Until = "end"
@@ -73,6 +75,7 @@ class Shown:
     media_type: str
     text: str | None = None
     content: Path | None = None
+    is_value: bool = False  #: what the last expression is worth, where the run takes ``shown``
 
 
 @dataclass(frozen=True)

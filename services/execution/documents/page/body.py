@@ -2,36 +2,43 @@
 
 from __future__ import annotations
 
-import base64
 import html
+import json
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from services.execution.documents.page.callouts import callouts
 from services.execution.documents.page.citations.citations import Citations
 from services.execution.documents.page.clean import cleaned
 from services.execution.documents.page.formulas import Formulas
-from services.execution.documents.page.front_matter import Front
-from services.execution.documents.page.markdown import Prose, prose
+from services.execution.documents.page.front_matter import Front, front_of
+from services.execution.documents.page.labels import Labels, kind_of, words_of
+from services.execution.documents.page.markdown import Prose, Reading, prose
+from services.execution.documents.page.pictures import Pictures
+from services.execution.documents.page.source import SourceWriter
 from services.execution.documents.page.value_spans import ValueMarks
 from services.execution.documents.parse.nodes import (
     Chunk,
     DocumentNode,
     DocumentTree,
     Expression,
+    Include,
     Instruction,
     Suggestion,
     walk,
 )
+from services.execution.documents.parse.reader import parse
+from services.execution.documents.run.chunks import EXPECTED_ERROR
 from services.execution.documents.run.running import RunningDocument
 from shared.contracts.document import Block
 from shared.contracts.execute import Display
-from shared.errors import NotFound
 
-_PICTURES = ("image/png", "image/jpeg", "image/svg+xml")
-_MOST_IMAGE, _MOST_PAGE = 10_000_000, 50_000_000
-_FIGURE, _TABLE = "Figure", "Table"
+_PICTURES = ("image/png", "image/jpeg", "image/svg+xml", "image/gif", "image/webp")
+_SIGNS = re.compile(r"[\\`*_{}\[\]<>()#+!|~&$@^]")  #: that Markdown reads
+_ESCAPED = {sign: f"&#{ord(sign)};" for sign in "()[]"}  #: behind a backslash they would begin a formula
+_READ_AS_TEXT = ("text/html", "text/markdown", "text/latex", "text/plain", "application/json")
+_MATHS = re.compile(r"\s*\$\$?(?:\\displaystyle)?(.*?)\$?\$\s*", re.S)
 _OPTIONS = re.compile(r"\A(?:[ \t]*(?:#|//|--)\|[^\n]*\n)+")  #: of a cell, which are no code
 
 
@@ -47,152 +54,236 @@ class PageBody:
     ) -> None:
         """``marked``: with a mark at each value of the document's code."""
         self._document, self._tree, self._front, self._citations = document, tree, front, citations
-        self._blocks = {block.id: block for block in document.blocks.values()}
-        self._captions = _captions(tree)
-        self._size = 0
+        self._blocks = document.blocks
         self._mark = secrets.token_hex(16)  #: no text can hold it
         self._shown: list[str] = []
+        self._pictures = Pictures(document)
+        self._flavour = document.request.notation
+        self.labels = Labels(words_of(front.language))
         self.formulas = Formulas(self._mark)
         self.places = ValueMarks(self._mark) if marked else None
+        self._writer = SourceWriter(
+            self._flavour, self.labels, self.formulas, self._marked, self._fragment, self._pictures.html,
+            self._pictures.text, front.text,
+        )  # fmt: skip
 
     def prose(self) -> Prose:
         """All of it: Markdown is read as a whole, so that footnotes and references find what they name."""
-        labels = {id: f"{word} {number}" for id, (word, number, _) in self._captions.items()}
-        made = prose(self._source(), self._document.request.notation, labels, self.formulas, self._citations)
-        made.html = re.sub(rf"<p>{self._mark}-(\d+)</p>", lambda match: self._shown[int(match[1])], made.html)
-        made.html = re.sub(rf"{self._mark}-\d+", "", made.html)  # where Markdown has put it into something else
+        source = self._text(self._tree, "", self._front.lines if self._front.values else 0)
+        made = prose(source, self._reading(whole=True))
+        made.html = self._placed(made.html)
+        for id in list(made.unknown)[:20]:
+            self._document.warn(f"@{id} refers to nothing in the document.")
         return made
 
-    def _source(self) -> str:
-        """The document's lines, with a mark in the place of each block and callout."""
-        special: dict[int, DocumentNode] = {
-            node.start: node for node in walk(self._tree.content) if isinstance(node, (Chunk, Instruction, Suggestion))
-        }
+    def _reading(self, *, whole: bool = False, raw: bool = True) -> Reading:
+        """``whole``: the document, not a part of it; ``raw``: with HTML of its author's."""
+        return Reading(
+            self._flavour, self.labels, self.formulas, self._citations, self._pictures.html,
+            raw_html=raw and self._flavour != "stencila", numbered=whole and self._front.numbered,
+            headings=whole, mark=self._mark,
+        )  # fmt: skip
+
+    def _fragment(self, markdown: str) -> str:
+        """Markdown of its own, such as a caption or what code has written, as HTML that is closed in itself."""
+        return cleaned(prose(markdown, self._reading(raw=False)).html)
+
+    def _placed(self, made: str) -> str:
+        """With the HTML of blocks in the place of their marks, also of marks within blocks."""
+        mark = f"{self._mark}-"
+        pattern = re.compile(
+            rf"<p>{mark}(\d+)</p>|(?<=<li>){mark}(\d+)(?=\n?</li>)|<pre><code>{mark}(\d+)\n</code></pre>"
+        )
+        made = pattern.sub(lambda match: self._shown[int(match[1] or match[2] or match[3])], made)
+        return re.sub(rf"{self._mark}-\d+", "", made)  # where Markdown has put it into something else
+
+    def _text(self, tree: DocumentTree, prefix: str, first: int) -> str:
+        """The lines of a document, with a mark in the place of each block; ``prefix`` is of the ids of an include."""
+        special: dict[int, DocumentNode] = {}
         inline: dict[int, list[Expression]] = {}
-        for each in walk(self._tree.content):
-            if isinstance(each, Expression):
-                inline.setdefault(each.start, []).append(each)
-        lines, comments = self._tree.lines, dict(self._tree.comments)
-        asides = callouts(lines, self._inside())
-        text: list[str] = []
-        at = self._front.lines if self._front.values else 0
-        while at < len(lines):
-            if at in comments:
-                at = comments[at]
-            elif node := special.get(at):
-                text.append(self._marked(self._block(node)))
-                at = at + 1 if isinstance(node, Instruction) else max(node.end, at + 1)
-            else:
-                if at in asides:
-                    text.append(self._marked(asides[at]))
-                elif not lines[at].lstrip().startswith(":::"):
-                    text.append(self._line(lines[at], inline.get(at, [])))
-                at += 1
-        return "".join(text)
+        for node in walk(tree.content):
+            if isinstance(node, Expression):
+                inline.setdefault(node.start, []).append(node)
+            elif isinstance(node, (Chunk, Instruction, Suggestion, Include)):
+                special[node.start] = node
 
-    def _inside(self) -> list[bool]:
-        """Of every line, whether it belongs to a block."""
-        inside = [False] * len(self._tree.lines)
-        for node in walk(self._tree.content):
-            if isinstance(node, (Chunk, Suggestion)):
-                inside[node.start : node.end] = [True] * (node.end - node.start)
-            elif isinstance(node, Instruction):
-                inside[node.start] = True
-        return inside
+        def block(at: int) -> tuple[str, str, int] | None:
+            node = special.get(at)
+            if node is None:
+                return None
+            end = at + 1 if isinstance(node, Instruction) else node.end
+            if isinstance(node, Include):
+                return self._include(node, prefix), "", end
+            lead = node.prefix if isinstance(node, Chunk) else ""
+            return self._marked(self._block(node, prefix), lead), lead, end
 
-    def _marked(self, shown: str) -> str:
+        def line(at: int) -> str:
+            return self._line(tree.lines[at], inline.get(at, []), prefix)
+
+        return self._writer.write(tree.lines, _inside(tree), first, block, line, dict(tree.comments))
+
+    def _include(self, node: Include, prefix: str) -> str:
+        """The lines of the file, as if they stood there; or why they do not."""
+        block = self._blocks.get(f"{prefix}{node.id}")
+        if block is None:
+            return "\n"
+        included = self._document.included.get(block.id)
+        if included is None:
+            told = self._messages(block)
+            return self._marked(told, "") if told else "\n"
+        tree = parse(included(), self._flavour, self._document.defaults)
+        front = front_of(tree.lines)
+        return f"\n\n{self._text(tree, f'{block.id}/', front.lines if front.values else 0)}\n\n"
+
+    def _marked(self, shown: str, lead: str) -> str:
+        """A paragraph that stands for HTML; ``lead``: what its line begins with, in a list or a quotation."""
         self._shown.append(shown)
-        return f"\n\n{self._mark}-{len(self._shown) - 1}\n\n"
+        mark = f"{self._mark}-{len(self._shown) - 1}"
+        if not lead.strip():
+            return f"\n\n{lead}{mark}\n\n"
+        around = lead.rstrip() if set(lead) <= {">", " ", "\t"} else ""
+        return f"{around}\n{lead}{mark}\n{around}\n"
 
-    def _line(self, line: str, expressions: Sequence[Expression]) -> str:
+    def _line(self, line: str, expressions: Sequence[Expression], prefix: str) -> str:
         """A line with the values of its code in place of the code."""
         for node in sorted(expressions, key=lambda one: -one.columns[0]):
-            block = self._blocks.get(node.id)
+            block = self._blocks.get(f"{prefix}{node.id}")
             if block is not None and block.outputs:
                 written = str(block.outputs[-1].text)
-                value = re.sub(r"([\\`*_{}\[\]<>()#+!|~&$@])", r"\\\1", written)
+                value = _SIGNS.sub(lambda sign: _ESCAPED.get(sign[0]) or f"\\{sign[0]}", written)
                 if self.places is not None:
                     value = self.places.word(written, value, block.id)
                 line = f"{line[: node.columns[0]]}{value}{line[node.columns[1] :]}"
         return line
 
-    def _block(self, node: DocumentNode) -> str:
+    def _block(self, node: DocumentNode, prefix: str) -> str:
         if isinstance(node, Suggestion):
             inner = "".join(self._tree.lines[node.start + 1 : max(node.start + 1, node.end - 1)])
             by = f'<p class="by">{html.escape(node.by)}</p>' if node.by else ""
-            answer = prose(inner, self._document.request.notation, {}, self.formulas, self._citations)
+            answer = prose(inner, self._reading(raw=False))
             return f'<aside class="answer">{by}{answer.html}</aside>'
-        block = self._blocks.get(node.id)
+        block = self._blocks.get(f"{prefix}{node.id}")
         parts: list[str] = []
         if block is not None and any(message.code == "not_taken" for message in block.messages):
             return ""
-        if isinstance(node, Chunk) and "hide" not in node.options and node.options.get("echo") != "false":
-            code = f"<pre><code>{html.escape(_OPTIONS.sub('', node.code))}</code></pre>"
-            folded = node.options.get("code-fold") in ("true", "show")
-            opened = " open" if node.options.get("code-fold") == "show" else ""
-            parts.append(f"<details{opened}><summary>Code</summary>{code}</details>" if folded else code)
+        if isinstance(node, Chunk) and (block is None or not block.code_hidden):
+            parts.append(self._code(node))
         if block is not None:
-            parts.append(self._outputs(node, block))
-            parts += [f'<p class="{m.level}">{html.escape(m.text)}</p>' for m in block.messages if m.level != "info"]
+            parts += [self._outputs(node, block), self._messages(block)]
         return f"<section>{''.join(parts)}</section>" if any(parts) else ""
 
-    def _outputs(self, node: DocumentNode, block: Block) -> str:
-        alt = _alternative_text(node, block)
-        shown = "".join(self._output(output, alt, block.id) for output in block.outputs)
-        id = _label(node)
-        if not shown or id not in self._captions:
-            return shown
-        word, number, caption = self._captions[id]
-        told = f"<figcaption>{word} {number}{': ' if caption else ''}{html.escape(caption)}</figcaption>"
-        body = told + shown if word == _TABLE else shown + told
-        return f'<figure id="{html.escape(id)}">{body}</figure>'
+    def _code(self, node: Chunk) -> str:
+        text = _OPTIONS.sub("", node.code)
+        if not text.strip():
+            return ""
+        code = f"<pre><code>{html.escape(text)}</code></pre>"
+        if node.options.get("code-fold") not in ("true", "show"):
+            return code
+        opened = " open" if node.options["code-fold"] == "show" else ""
+        summary = html.escape(node.options.get("code-summary") or self.labels.words["code"])
+        return f"<details{opened}><summary>{summary}</summary>{code}</details>"
 
-    def _output(self, output: Display, alt: str, block: str) -> str:
-        if output.text is not None:
-            if output.media_type == "text/html":
-                return cleaned(output.text)
-            if output.media_type == "image/svg+xml":
-                return self._picture(output.media_type, output.text.encode("utf-8", "replace"), alt)
-            mark = "" if self.places is None else self.places.text(output.text, block)
-            return f"<pre>{mark}{html.escape(output.text)}</pre>"
+    def _messages(self, block: Block) -> str:
+        """Errors and warnings; of a block whose code is hidden the errors alone."""
+        parts: list[str] = []
+        for message in block.messages:
+            if message.code == EXPECTED_ERROR:
+                parts.append(f'<p class="error">{html.escape(message.text)}</p>')
+            elif message.level == "error" or (message.level == "warning" and not block.code_hidden):
+                parts.append(f'<p class="{message.level}">{html.escape(message.text)}</p>')
+        return "".join(parts)
+
+    def _outputs(self, node: DocumentNode, block: Block) -> str:
+        options: Mapping[str, str] = node.options if isinstance(node, Chunk) else {}
+        alt = _alternative_text(options, block)
+        width = options.get("out-width") or options.get("width") or ""
+        visible = [output for output in block.outputs if not output.hidden]
+        captions = _parts(options.get("fig-subcap", ""))
+        shown, pictures = "", 0
+        for output in visible:
+            shown += self._output(output, alt, block.id, width)
+            if output.media_type in _PICTURES:
+                if pictures < len(captions):
+                    letter = chr(ord("a") + pictures % 26)
+                    shown += f"<p class='subcaption'>({letter}) {self._caption(captions[pictures])}</p>"
+                pictures += 1
+        if shown and options.get("output-fold") == "true":
+            shown = f"<details><summary>{html.escape(self.labels.words['output'])}</summary>{shown}</details>"
+        return self._captioned(node, options, shown) if shown and isinstance(node, Chunk) else shown
+
+    def _captioned(self, node: Chunk, options: Mapping[str, str], shown: str) -> str:
+        """With number and caption, where the label or an option says that the output is a figure or table."""
+        id = options.get("label") or node.id
+        kind = kind_of(id)
+        for each in ("tbl", "fig", "lst"):
+            kind = each if f"{each}-cap" in options and kind is None else kind
+        caption = options.get(f"{kind}-cap") or options.get("caption") or ""
+        if kind is None and caption:
+            kind = "fig"
+        if kind is None:
+            return shown
+        text = self._caption(caption) if caption else ""
+        told = f"<figcaption>{self.labels.number(id, kind)}{': ' if text else ''}{text}</figcaption>"
+        below = kind == "fig" and options.get("fig-cap-location") != "top"
+        return f'<figure id="{html.escape(id)}">{shown + told if below else told + shown}</figure>'
+
+    def _caption(self, text: str) -> str:
+        made = self._fragment(text).strip()
+        return made[3:-4] if made.startswith("<p>") and made.count("<p>") == 1 and made.endswith("</p>") else made
+
+    def _output(self, output: Display, alt: str, block: str, width: str) -> str:
+        text = output.text
+        if text is None and output.file_id is not None and output.media_type in _READ_AS_TEXT:
+            text = self._pictures.stored(output.file_id)
+        if text is not None:
+            return self._text_output(output, text, alt, block, width)
         if output.file_id is None or output.media_type not in _PICTURES:
             return ""
-        try:
-            with self._document.context.files.open(output.file_id) as stream:
-                data = stream.read(_MOST_IMAGE + 1)
-        except NotFound:
-            return ""
-        return self._picture(output.media_type, data, alt)
+        return self._pictures.of_file(output.media_type, output.file_id, alt, width)
 
-    def _picture(self, media_type: str, data: bytes, alt: str) -> str:
-        self._size += len(data)
-        if len(data) > _MOST_IMAGE or self._size > _MOST_PAGE:
-            return "<p>(an image that is too large)</p>"
-        return f'<img alt="{html.escape(alt)}" src="data:{media_type};base64,{base64.b64encode(data).decode()}">'
+    def _text_output(self, output: Display, text: str, alt: str, block: str, width: str) -> str:
+        kind = output.media_type
+        if kind == "text/html":
+            return f'<section class="output">{cleaned(text)}</section>'
+        if kind == "text/markdown":
+            # Code writes for a page: HTML within its Markdown is HTML, cleaned as all of it.
+            return cleaned(prose(text, replace(self._reading(), raw_html=True)).html)
+        if kind == "text/latex":
+            formula = _MATHS.fullmatch(text)
+            source = formula[1] if formula else text
+            return f"<p>{self.formulas(source.strip(), {'display_mode': True})}</p>"
+        if kind == "image/svg+xml":
+            return self._pictures.data(kind, text.encode("utf-8", "replace"), alt, width)
+        if kind == "application/json":
+            text = _indented(text)
+        mark = "" if self.places is None else self.places.text(text, block)
+        named = ' class="stderr"' if output.source == "stderr" else ""
+        return f"<pre{named}>{mark}{html.escape(text)}</pre>"
 
 
-def _captions(tree: DocumentTree) -> dict[str, tuple[str, int, str]]:
-    """Word, number and caption of every chunk that has a label of a figure or table, or a caption, by its id."""
-    captions: dict[str, tuple[str, int, str]] = {}
-    counts = {_FIGURE: 0, _TABLE: 0}
+def _inside(tree: DocumentTree) -> list[bool]:
+    """Of every line, whether it belongs to a block."""
+    inside = [False] * len(tree.lines)
     for node in walk(tree.content):
-        if not isinstance(node, Chunk) or not (id := _label(node)) or id in captions:
-            continue
-        options = node.options
-        word = _TABLE if id.startswith("tbl-") or "tbl-cap" in options else _FIGURE
-        caption = options.get("tbl-cap" if word == _TABLE else "fig-cap") or options.get("caption") or ""
-        if caption or id.startswith(("fig-", "tbl-")):
-            counts[word] += 1
-            captions[id] = (word, counts[word], caption)
-    return captions
+        if isinstance(node, (Chunk, Suggestion)):
+            inside[node.start : node.end] = [True] * (node.end - node.start)
+        elif isinstance(node, (Instruction, Include)):
+            inside[node.start] = True
+    return inside
 
 
-def _label(node: DocumentNode) -> str:
-    """What a chunk is called in references."""
-    return (node.options.get("label") or node.id) if isinstance(node, Chunk) else ""
+def _parts(option: str) -> list[str]:
+    """The parts of an option that is a list."""
+    return [part.strip() for part in option.strip("[]").split(",") if part.strip()]
 
 
-def _alternative_text(node: DocumentNode, block: Block) -> str:
+def _indented(text: str) -> str:
+    try:
+        return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _alternative_text(options: Mapping[str, str], block: Block) -> str:
     """The alternative text of a picture: the author's own where there is one."""
-    options = node.options if isinstance(node, Chunk) else {}
     return options.get("fig-alt") or options.get("fig-cap") or options.get("caption") or f"A figure of {block.id}"

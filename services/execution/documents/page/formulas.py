@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 import time
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
@@ -78,6 +79,8 @@ _ATTRIBUTES = frozenset(
         "separators",
         "mathsize",
         "mathcolor",
+        "voffset",
+        "linebreak",
     ]
 )
 
@@ -105,11 +108,39 @@ class Formulas:
         try:
             if len(source) > _LONGEST or len(self.made) >= _MOST or self._seconds > _MOST_SECONDS:
                 raise ValueError("too much of it")
-            return _plain(convert(source, display=display))
+            return _plain(convert(_converters(source), display=display))
         except Exception:  # of a formula that is none the library raises what it likes
             return f"<code>{html.escape(source)}</code>"
         finally:
             self._seconds += time.monotonic() - began
+
+
+_ALIGNED = re.compile(r"\\(begin|end)\{(?:align|aligned|alignat|alignedat|flalign|split|eqnarray)\*?\}(?:\{\d+\})?")
+_CENTERED = re.compile(r"\\(begin|end)\{(?:gather|gathered|multline|multlined)\*?\}")
+_NO_NUMBERS = re.compile(r"\\(?:nonumber|notag|label\{[^{}]*\}|(?:begin|end)\{equation\*?\})")
+_OVER_ARROW = re.compile(r"\\x((?:left|right)arrow)(?:\[[^\[\]]*\])?\{([^{}]*)\}")
+_CHEMISTRY = re.compile(r"\\ce\{([^{}]*)\}")
+_QUANTITY = re.compile(r"\\(?:SI|qty)\{([^{}]*)\}\{([^{}]*)\}")
+_UNIT = re.compile(r"\\(?:si|unit)\{([^{}]*)\}")
+_ARROWS = {"<->": r"\leftrightarrow ", "->": r"\rightarrow ", "<-": r"\leftarrow "}
+
+
+def _converters(source: str) -> str:
+    """The formula in the words that the converter knows."""
+    source = _ALIGNED.sub(r"\\\1{align*}", source)
+    source = _CENTERED.sub(lambda match: r"\begin{array}{c}" if match[1] == "begin" else r"\end{array}", source)
+    source = _OVER_ARROW.sub(r"\\overset{\2}{\\\1}", _NO_NUMBERS.sub("", source))
+    source = _QUANTITY.sub(r"\1\\,\\mathrm{\2}", _UNIT.sub(r"\\mathrm{\1}", source))
+    return _CHEMISTRY.sub(_chemical, source).replace(r"\middle", "").replace(r"\bm{", r"\boldsymbol{")
+
+
+def _chemical(match: re.Match[str]) -> str:
+    """A chemical formula, as mhchem writes it."""
+    text = re.sub(r"(?<=[A-Za-z)\]])(\d+)", r"_{\1}", match[1])
+    text = re.sub(r"\^(\d*[+-]+)", r"^{\1}", text)
+    for sign, arrow in _ARROWS.items():
+        text = text.replace(sign, arrow)
+    return rf"\mathrm{{{text}}}"
 
 
 def _plain(mathml: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
+from services.execution.documents.page.labels import words_of
 from services.execution.documents.page.style import Theme
 from shared.declarations.documents import front_matter, front_matter_values
 
@@ -26,11 +27,31 @@ class Front:
 
     @property
     def toc(self) -> bool:
-        return self.values.get("toc") is True or _within(self.values.get("format"), "toc") is True
+        output = self.values.get("output")
+        formats = output.values() if isinstance(output, dict) else ()
+        own = self.values.get("toc") is True or _within(self.values.get("format"), "toc") is True
+        return own or any(isinstance(each, dict) and each.get("toc") is True for each in formats)
+
+    @property
+    def language(self) -> str:
+        return _text(self.values.get("lang"))[:20] or "en"
+
+    @property
+    def numbered(self) -> bool:
+        """Whether sections have numbers."""
+        names = ("number-sections", "numbersections", "number_sections")
+        own = any(self.values.get(name) is True or _within(self.values.get("format"), name) is True for name in names)
+        output = self.values.get("output")  # of R Markdown
+        formats = output.values() if isinstance(output, dict) else ()
+        return own or any(isinstance(each, dict) and each.get("number_sections") is True for each in formats)
 
     @property
     def references_title(self) -> str:
-        return _text(self.values.get("reference-section-title")) or "References"
+        return _text(self.values.get("reference-section-title")) or words_of(self.language)["references"]
+
+    def text(self, name: str) -> str:
+        """What the front matter says under a name, as text."""
+        return _text(self.values.get(name))
 
     @property
     def theme(self) -> Theme:

@@ -4,25 +4,42 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 from markdown_it import MarkdownIt
+from markdown_it.parser_inline import RuleFuncInlineType
 from markdown_it.rules_core import StateCore
+from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
+from mdit_py_plugins.attrs import attrs_plugin
+from mdit_py_plugins.deflist import deflist_plugin
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 from mdit_py_plugins.footnote import footnote_plugin
+from mdit_py_plugins.subscript import sub_plugin
+from mdit_py_plugins.superscript import superscript_plugin
+from mdit_py_plugins.tasklists import tasklists_plugin
 
 from services.execution.documents.page.changes import change
 from services.execution.documents.page.citations.citations import Citations
 from services.execution.documents.page.formulas import Formulas
+from services.execution.documents.page.labels import PREFIXES, Labels
+from services.execution.documents.parse.notation import attributes
 
 _MOST_SIGNS, _MOST_SECONDS = 500, 10.0  #: in one paragraph; for all of them
 _ALERT = re.compile(r"\[!(NOTE|TIP|IMPORTANT|WARNING|CAUTION)\][ \t]*(?:\n|\Z)", re.I)
-_HEADING_ID = re.compile(r"\s*\{#([\w:.-]{1,100})[^{}\n]{0,200}\}\s*\Z")
-_REFERENCE = re.compile(r"(?<![\w@])@((?:sec|fig|tbl)-[\w-]{1,100})")
+_HEADING_END = re.compile(r"\s*\{([#.:-][^{}\n]{0,300}|-)\}\s*\Z")
+_ONE = rf"(-?)@((?:{PREFIXES}|{PREFIXES.title()})-[\w-]{{1,100}})"
+_REFERENCE = re.compile(rf"(?<![\w@]){_ONE}")
+_IN_BRACKETS = re.compile(rf"\[([^\[\]@]{{0,40}}{_ONE}(?:[^\[\]@]{{0,40}}{_ONE}){{0,9}}[^\[\]@]{{0,40}})\]")
+_CAPTION = re.compile(r"(?:Table)?:[ \t]+(.*?)[ \t]*(?:\{([^{}]{0,500})\})?[ \t]*\Z", re.S)
 _DEEPEST_IN_TOC = 3
+_FORMULA = re.compile(r"[\\^_=+{}]")
+_ROLE = re.compile(r"\{([A-Za-z][\w:-]{0,40})\}(`{1,3})([^`]{1,2000})\2")
+_TAGS_OF_ROLES = {"sub": "sub", "sup": "sup", "subscript": "sub", "superscript": "sup", "kbd": "kbd", "abbr": "abbr"}
+_TAGS_OF_ROLES |= {"code": "code", "strike": "del", "del": "del", "command": "code", "file": "code"}
+Picture = Callable[[str, str, str], str]  #: address, alternative text, width -> HTML
 
 
 @dataclass(frozen=True)
@@ -30,6 +47,26 @@ class Heading:
     level: int
     id: str
     text: str
+    number: str = ""
+
+    @property
+    def numbered(self) -> str:
+        return f"{self.number} {self.text}".strip()
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How Markdown is read: its notation, and what its references and pictures lead to."""
+
+    flavour: str
+    labels: Labels
+    formulas: Formulas
+    citations: Citations | None = None
+    picture: Picture = lambda address, alt, width: ""
+    raw_html: bool = False  #: HTML counts as such; what comes out has to be cleaned
+    numbered: bool = False  #: headings have numbers
+    headings: bool = True  #: they have ids
+    mark: str = ""  #: what the paragraphs begin with that stand for blocks
 
 
 @dataclass
@@ -38,34 +75,202 @@ class Prose:
 
     html: str = ""
     headings: list[Heading] = field(default_factory=list)
+    unknown: dict[str, None] = field(default_factory=dict)  #: references that lead nowhere
 
     def toc(self) -> Iterator[Heading]:
         return (heading for heading in self.headings if heading.level <= _DEEPEST_IN_TOC)
 
 
-def prose(
-    source: str, flavour: str, labels: Mapping[str, str], formulas: Formulas, citations: Citations | None = None
-) -> Prose:
-    """``labels``: what else can be referred to, such as figures, by its id."""
-    markdown = MarkdownIt("commonmark", {"html": False}).enable("table").enable("strikethrough")
-    markdown.use(footnote_plugin, inline=False).use(
-        dollarmath_plugin, allow_space=False, allow_digits=False, renderer=formulas
-    )
-    markdown.core.ruler.at("inline", _Inline())
-    markdown.core.ruler.before("inline", "alerts", _alerts)
-    if flavour == "stencila":
-        markdown.inline.ruler.push("change", change)
+def prose(source: str, reading: Reading) -> Prose:
+    """Read Markdown as HTML; pictures, references and formulas by what ``reading`` says."""
+    markdown = _reader(reading)
     environment: dict[str, object] = {}
     tokens = markdown.parse(source, environment)
-    made = Prose(headings=list(_headings(tokens)))
-    known = {heading.id: heading.text for heading in made.headings} | dict(labels)
+    _tables(tokens, reading)
+    made = Prose(headings=list(_headings(tokens, numbered=reading.numbered)) if reading.headings else [])
+    _figures(tokens, reading)
+    known = {heading.id: _as_referred(heading, reading) for heading in made.headings} | reading.labels.known
     for token in tokens:
         if token.type == "inline" and token.children:
-            token.children = list(_referring(token.children, known))
-            if citations is not None:
-                token.children = list(_citing(token.children, citations))
+            token.children = list(_roles(_referring(token.children, known, made.unknown), reading, known))
+            if reading.citations is not None:
+                token.children = list(_citing(token.children, reading.citations))
+            for child in token.children:
+                if child.type == "image":
+                    child.type, child.content = "html_inline", _picture(child, reading)
     made.html = markdown.renderer.render(tokens, markdown.options, environment)
     return made
+
+
+def _reader(reading: Reading) -> MarkdownIt:
+    markdown = MarkdownIt("commonmark", {"html": reading.raw_html}).enable("table").enable("strikethrough")
+    markdown.use(footnote_plugin, inline=False).use(
+        dollarmath_plugin, allow_space=False, allow_digits=False, renderer=reading.formulas
+    )
+    markdown.use(sub_plugin).use(superscript_plugin)
+    markdown.core.ruler.at("inline", _Inline())
+    markdown.core.ruler.before("inline", "alerts", _alerts)
+    markdown.inline.ruler.before("escape", "tex", _tex(reading.formulas))
+    if reading.flavour == "stencila":
+        markdown.inline.ruler.push("change", change)
+    else:
+        markdown.use(attrs_plugin, spans=True).use(deflist_plugin).use(tasklists_plugin)
+        markdown.inline.ruler.before("backticks", "role", _role)
+    return markdown
+
+
+def _tex(formulas: Formulas) -> RuleFuncInlineType:
+    r"""Return a rule for ``\(...\)`` and ``\[...\]``."""
+
+    def rule(state: StateInline, silent: bool) -> bool:
+        opening = state.src[state.pos : state.pos + 2]
+        if opening not in ("\\(", "\\["):
+            return False
+        end = state.src.find("\\)" if opening == "\\(" else "\\]", state.pos + 2, state.posMax)
+        content = state.src[state.pos + 2 : end]
+        if end < 0 or not content.strip() or (opening == "\\[" and not _FORMULA.search(content)):
+            return False  # ``\[1\]`` is a text between brackets
+        if not silent:
+            token = state.push("html_inline", "", 0)
+            token.content = formulas(content.strip(), {"display_mode": opening == "\\["})
+        state.pos = end + 2
+        return True
+
+    return rule
+
+
+def _role(state: StateInline, silent: bool) -> bool:
+    """A rule for MyST's ``{name}`text` ``."""
+    if state.src[state.pos] != "{" or (match := _ROLE.match(state.src, state.pos, state.posMax)) is None:
+        return False
+    if not silent:
+        token = state.push("role", "", 0)
+        token.info, token.content = match[1].lower(), match[3].strip()
+    state.pos = match.end()
+    return True
+
+
+def _roles(children: Iterable[Token], reading: Reading, known: Mapping[str, str]) -> Iterator[Token]:
+    for child in children:
+        if child.type == "role":
+            yield from _of_role(child.info, child.content, reading, known)
+        elif child.type == "link_open" and str(child.attrGet("href")).startswith("#"):
+            child.meta = {"id": str(child.attrGet("href"))[1:]}
+            yield child
+        else:
+            yield child
+
+
+def _of_role(name: str, text: str, reading: Reading, known: Mapping[str, str]) -> Iterator[Token]:
+    titled = re.fullmatch(r"(.*?)\s*<([^<>]+)>", text, re.S)
+    words, target = (titled[1], titled[2]) if titled else ("", text)
+    if name == "math":
+        yield Token("html_inline", "", 0, content=reading.formulas(text, {"display_mode": False}))
+    elif name in ("ref", "numref", "eq", "prf:ref"):
+        shown = words.replace("%s", known.get(target, target).rpartition(" ")[2]) or known.get(target, target)
+        yield from _link(target, f"({known[target].rpartition(' ')[2]})" if name == "eq" and target in known else shown)
+    elif name.startswith("cite"):
+        together = "; ".join(f"@{key.strip()}" for key in text.split(","))
+        bare = name in ("cite:t", "cite:ts", "cite:alt")
+        yield Token("text", "", 0, content=together if bare else f"[{together}]")
+    elif name in _TAGS_OF_ROLES:
+        tag = _TAGS_OF_ROLES[name]
+        yield Token(f"{name}_open", tag, 1)
+        yield Token("text", "", 0, content=words or text)
+        yield Token(f"{name}_close", tag, -1)
+    else:
+        yield Token("text", "", 0, content=words or target)
+
+
+def _link(id: str, text: str) -> Iterator[Token]:
+    yield Token("link_open", "a", 1, attrs={"href": f"#{id}"})
+    yield Token("text", "", 0, content=text)
+    yield Token("link_close", "a", -1)
+
+
+def _as_referred(heading: Heading, reading: Reading) -> str:
+    return f"{reading.labels.words['sec']} {heading.number}" if heading.number else heading.text
+
+
+def _picture(image: Token, reading: Reading) -> str:
+    alt = image.attrGet("fig-alt") or image.attrGet("alt") or image.content
+    return reading.picture(str(image.attrGet("src")), str(alt), str(image.attrGet("width") or ""))
+
+
+def _figures(tokens: list[Token], reading: Reading) -> None:
+    """Make a figure of each paragraph that is only a picture with a caption or a label."""
+    for at in range(len(tokens) - 2):
+        inline = tokens[at + 1]
+        if tokens[at].type != "paragraph_open" or inline.type != "inline" or len(inline.children or ()) != 1:
+            continue
+        image = (inline.children or [inline])[0]
+        if image.type != "image":
+            continue
+        id, caption = str(image.attrGet("id") or ""), image.children or []
+        if not id and (reading.flavour == "stencila" or not image.content):
+            continue
+        number = reading.labels.number(id) if id else ""
+        tokens[at].type, tokens[at].tag, tokens[at].hidden = "figure_open", "figure", False
+        if id:
+            tokens[at].attrSet("id", id)
+        tokens[at + 2].type, tokens[at + 2].tag, tokens[at + 2].hidden = "figure_close", "figure", False
+        opening, closing = Token("figcaption_open", "figcaption", 1), Token("figcaption_close", "figcaption", -1)
+        said = [Token("text", "", 0, content=f"{number}{': ' if caption else ''}")] if number else []
+        inline.children = [image, opening, *said, *caption, closing] if number or caption else [image]
+
+
+def _tables(tokens: list[Token], reading: Reading) -> None:
+    """Make a figure of each table that has a caption: a paragraph next to it that begins with a colon."""
+    at = 0
+    while at < len(tokens):
+        if tokens[at].type != "table_open" or tokens[at].level:
+            at += 1
+            continue
+        end = next(number for number in range(at, len(tokens)) if tokens[number].type == "table_close")
+        after, before = _caption_at(tokens, end + 1), _caption_at(tokens, at - 3)
+        caption, where = (after, end + 1) if after is not None else (before, at - 3)
+        if caption is None:
+            at = end + 1
+            continue
+        paragraph = tokens[where : where + 3]
+        del tokens[where : where + 3]
+        begin, end = (at, end) if where > at else (at - 3, end - 3)
+        attributes_ = attributes(caption[2] or "")
+        id = attributes_.get("id", "")
+        paragraph[1].content = caption[1]
+        number = reading.labels.number(id, "tbl") if id else ""
+        opening, closing = (
+            Token("figure_open", "figure", 1, block=True),
+            Token("figure_close", "figure", -1, block=True),
+        )
+        if id:
+            opening.attrSet("id", id)
+        paragraph[0].type, paragraph[0].tag, paragraph[2].type, paragraph[2].tag = (
+            "figcaption_open", "figcaption", "figcaption_close", "figcaption",
+        )  # fmt: skip
+        children = paragraph[1].children or []
+        _take_off(children, caption)
+        if number:
+            children.insert(0, Token("text", "", 0, content=f"{number}{': ' if caption[1] else ''}"))
+        paragraph[1].children = children
+        tokens[begin : end + 1] = [opening, *paragraph, *tokens[begin : end + 1], closing]
+        at = end + 6
+
+
+def _caption_at(tokens: Sequence[Token], at: int) -> re.Match[str] | None:
+    if not 0 <= at < len(tokens) - 2 or tokens[at].type != "paragraph_open" or tokens[at + 1].type != "inline":
+        return None
+    return _CAPTION.fullmatch(tokens[at + 1].content)
+
+
+def _take_off(children: list[Token], caption: re.Match[str]) -> None:
+    """Take the colon and the braces off the parts of a caption."""
+    texts = [child for child in children if child.type == "text"]
+    if texts:
+        texts[0].content = re.sub(r"\A(?:Table)?:[ \t]+", "", texts[0].content)
+        texts[-1].content = (
+            re.sub(r"[ \t]*\{[^{}]*\}[ \t]*\Z", "", texts[-1].content) if caption[2] else texts[-1].content
+        )
 
 
 class _Inline:
@@ -97,28 +302,36 @@ def _alerts(state: StateCore) -> None:
             inline.content = f"**{kind.capitalize()}**  \n{inline.content[match.end() :]}"
 
 
-def _headings(tokens: Sequence[Token]) -> Iterator[Heading]:
+def _headings(tokens: Sequence[Token], *, numbered: bool) -> Iterator[Heading]:
     """Every heading, with an id of its own: the author's, or one made of its words."""
     taken: set[str] = set()
+    top = min((int(token.tag[1:]) for token in tokens if token.type == "heading_open"), default=1)
+    counts = [0] * 7
     for opening, inline in pairwise(tokens):
         if opening.type != "heading_open" or inline.type != "inline":
             continue
-        given = _own_id(inline)
+        given = _own_attributes(inline)
         text = "".join(
             child.content for child in inline.children or () if child.type in ("text", "code_inline")
         ).strip()
-        id = _free(given or re.sub(r"[^\w]+", "-", text.lower()).strip("-")[:100] or "section", taken)
+        id = _free(given.get("id") or re.sub(r"[^\w]+", "-", text.lower()).strip("-")[:100] or "section", taken)
         opening.attrSet("id", id)
-        yield Heading(int(opening.tag[1:]), id, text)
+        level, number = int(opening.tag[1:]), ""
+        if numbered and not {".unnumbered", "-"} & given.keys():
+            counts[level] += 1
+            counts[level + 1 :] = [0] * (6 - level)
+            number = ".".join(str(count) for count in counts[top : level + 1])
+            inline.children = [Token("text", "", 0, content=f"{number} "), *(inline.children or ())]
+        yield Heading(level, id, text, number)
 
 
-def _own_id(heading: Token) -> str:
-    """The id at the end of a heading, which is taken off it."""
+def _own_attributes(heading: Token) -> dict[str, str]:
+    """The attributes at the end of a heading, which are taken off it."""
     last = heading.children[-1] if heading.children else None
-    if last is None or last.type != "text" or (match := _HEADING_ID.search(last.content)) is None:
-        return ""
+    if last is None or last.type != "text" or (match := _HEADING_END.search(last.content)) is None:
+        return {}
     last.content = last.content[: match.start()]
-    return match[1]
+    return attributes(match[1])
 
 
 def _free(id: str, taken: set[str]) -> str:
@@ -141,7 +354,7 @@ def _citing(children: Sequence[Token], citations: Citations) -> Iterator[Token]:
             yield child
 
 
-def _referring(children: Sequence[Token], known: Mapping[str, str]) -> Iterator[Token]:
+def _referring(children: Sequence[Token], known: Mapping[str, str], unknown: dict[str, None]) -> Iterator[Token]:
     """``@fig-x`` and ``@sec-x`` as links; what is not known stays as it is."""
     depth = 0
     for child in children:
@@ -149,13 +362,14 @@ def _referring(children: Sequence[Token], known: Mapping[str, str]) -> Iterator[
         if child.type != "text" or depth or "@" not in child.content:
             yield child
             continue
+        text = _IN_BRACKETS.sub(lambda match: match[1], child.content)
         at = 0
-        for match in _REFERENCE.finditer(child.content):
-            if match[1] not in known:
+        for match in _REFERENCE.finditer(text):
+            id = match[2][0].lower() + match[2][1:]
+            if id not in known:
+                unknown[id] = None
                 continue
-            yield Token("text", "", 0, content=child.content[at : match.start()])
-            yield Token("link_open", "a", 1, attrs={"href": f"#{match[1]}"})
-            yield Token("text", "", 0, content=known[match[1]])
-            yield Token("link_close", "a", -1)
+            yield Token("text", "", 0, content=text[at : match.start()])
+            yield from _link(id, known[id].rpartition(" ")[2] if match[1] else known[id])
             at = match.end()
-        yield Token("text", "", 0, content=child.content[at:])
+        yield Token("text", "", 0, content=text[at:])

@@ -47,12 +47,12 @@ def page(document: RunningDocument, tree: DocumentTree) -> Page:
     if len(clean) <= _MOST_MARKED and any(block.outputs for block in document.blocks.values()):
         marked, body = main(marked=True)
         spans = [] if body.places is None else body.places.found(marked, clean)
-    return Page(_whole(clean, front.theme), spans)
+    return Page(_whole(clean, front.theme, front.language), spans)
 
 
-def _whole(clean: str, theme: Theme) -> bytes:
+def _whole(clean: str, theme: Theme, language: str) -> bytes:
     return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        f'<!doctype html><html lang="{html.escape(language)}"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta http-equiv="Content-Security-Policy" '
         "content=\"default-src 'none'; img-src data:; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'\">"
@@ -76,5 +76,5 @@ def _toc(body: Prose) -> str:
         while depth > heading.level:
             parts.append("</ul>")
             depth -= 1
-        parts.append(f'<li><a href="#{html.escape(heading.id)}">{html.escape(heading.text)}</a></li>')
+        parts.append(f'<li><a href="#{html.escape(heading.id)}">{html.escape(heading.numbered)}</a></li>')
     return "".join([*parts, "</ul>" * depth, "</nav>"])

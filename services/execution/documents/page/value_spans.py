@@ -25,7 +25,7 @@ class ValueMarks:
         """A value within a line, with a mark behind its first character: what stands beside it decides its Markdown."""
         if "\n" in value or value != value.strip() or not (len(value) > 1 or value.isalnum()):
             return escaped
-        first = 2 if escaped.startswith("\\") else 1
+        first = escaped.index(";") + 1 if escaped.startswith("&#") else 2 if escaped.startswith("\\") else 1
         return f"{escaped[:first]}{self._new(block, 1, len(value) - 1)}{escaped[first:]}"
 
     def text(self, value: str, block: str) -> str:

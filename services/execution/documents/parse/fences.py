@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -14,9 +15,12 @@ from services.execution.documents.parse.notation import (
     options_of,
     unquoted,
 )
+from services.execution.documents.parse.options import of_lines
 from shared.languages import DEFAULT_LANGUAGE
 
 _CELL = re.compile(r"(?:#\||//\||--\|) *([\w-]+) *: *(.*)")
+_OF_OPTIONS = re.compile(r"[ \t]*(?:#\||//\||--\|) ?")
+_MAX_OPTION_LINES = 100
 _ITEM = re.compile(r"(?:#\||//\||--\|)\s+-\s+(.*)")
 
 
@@ -56,13 +60,9 @@ def _in_braces(info: str, flavour: str) -> Fence:
         flags = [word for word, value in options.items() if value == "true"]
         if len(flags) > 1 and flags[0] == first:
             options.setdefault("id", flags[1])  # ``{r setup, echo=FALSE}``
-        return Fence(language_of(first), {**options, **_knitr(options)}, bool(first))
+        return Fence(language_of(first), options, bool(first))
     chunk = not options or is_language(first) or "exec" in options
     return Fence(language_of("" if first == "exec" else first), options, chunk)
-
-
-def _knitr(options: Mapping[str, str]) -> dict[str, str]:
-    return {key: value.lower() for key, value in options.items() if value in ("TRUE", "FALSE", "T", "F")}
 
 
 def chunk(fence: Fence, lines: Sequence[str], begin: int, end: int, width: int, flavour: str) -> Chunk:
@@ -75,7 +75,7 @@ def chunk(fence: Fence, lines: Sequence[str], begin: int, end: int, width: int, 
             own["id"] = label
         options |= own
     body = [_dedented(line, width) for line in lines[first:end]] if width else lines[first:end]
-    if flavour != "myst" and body and "| " in body[0][:4]:
+    if body and "|" in body[0][:3]:
         options |= _cell_options(body)
     code, after = "".join(body), end + 1 if closed else end
     node = Chunk(begin, after, language=fence.language, code=code, options=options, closed=closed)
@@ -90,7 +90,18 @@ def _dedented(line: str, width: int) -> str:
 
 
 def _cell_options(body: Sequence[str]) -> dict[str, str]:
-    """Quarto's ``#| label: x`` lines at the head of a chunk."""
+    """Return the options of the ``#| label: x`` lines at the head of a chunk."""
+    marked = list(itertools.takewhile(_OF_OPTIONS.match, body[:_MAX_OPTION_LINES]))
+    options = of_lines("".join(_OF_OPTIONS.sub("", line) for line in marked))
+    if options is None:
+        return _plain_options(body)
+    if label := options.pop("label", ""):
+        options["id"] = label
+    return options
+
+
+def _plain_options(body: Sequence[str]) -> dict[str, str]:
+    """Return the options of lines that are no YAML."""
     options: dict[str, str] = {}
     last = ""
     for line in body[:50]:

@@ -44,6 +44,7 @@ class Chunk(DocumentNode):
     code: str = ""
     options: Mapping[str, str] = field(default_factory=dict)  #: flags stand as themselves: ``{"hide": "true"}``
     closed: bool = True
+    prefix: str = ""  #: what its first line begins with, in a list or a quotation
 
 
 @dataclass(slots=True)

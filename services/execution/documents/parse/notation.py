@@ -8,12 +8,13 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from services.execution.documents.parse.nodes import TYPES, DocumentNode, Expression, Parameter
+from services.execution.documents.parse.options import of_lines
 from shared.declarations.documents import DECLARED
 from shared.declarations.parameters import parse_declaration
 from shared.languages import DEFAULT_LANGUAGE, language_of_word
 
 _PAIR = re.compile(
-    r"""([A-Za-z_][\w-]*)\s*=\s*("(?:[^"\\]|\\.)*"|'[^']*'|\[[^\]]*\]|[^\s,}]+)|#([\w-]+)|([^\s,{}=]+)"""
+    r"""([A-Za-z_][\w.-]*)\s*=\s*("(?:[^"\\]|\\.)*"|'[^']*'|\[[^\]]*\]|[^\s,}]+)|#([\w-]+)|([^\s,{}=]+)"""
 )
 _MARKS = re.compile(r"[=#,{}]")
 _TICKS = re.compile(r"`+")
@@ -159,6 +160,8 @@ def options_of(lines: Sequence[str], begin: int, end: int) -> tuple[dict[str, st
         closing = next((n for n in range(at + 1, min(end, at + 60)) if lines[n].strip() == "---"), None)
         if closing is None:
             return {}, begin
+        if (read := of_lines("".join(lines[at + 1 : closing]))) is not None:
+            return read, closing + 1
         for line in lines[at + 1 : closing]:
             key, colon, value = line.partition(":")
             if colon and not key.startswith((" ", "-", "#")):

@@ -29,9 +29,15 @@ from services.execution.documents.parse.nodes import (
 )
 from services.execution.documents.parse.notation import nodes_in
 from services.execution.documents.parse.opening import clause, opened
+from services.execution.documents.parse.options import Options, apply_defaults, defaults_of
 from shared.declarations.documents import front_matter, front_matter_fault, in_front_matter
 
 _CODE = re.compile(r"([ \t]*)(`{3,}|~{3,})[ \t]*(.*)$")
+#: A code fence in the line of a list's sign, or in a quotation.
+_LED_CODE = re.compile(
+    r"((?:[ \t]*(?:>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t])))+[ \t]*)(`{3,}|~{3,})[ \t]*([^`\r\n]*)\r?\n?$"
+)
+_LEADS = frozenset(">-*+0123456789")
 _BOM = "\ufeff"
 _MOST_NOTES = 100
 
@@ -81,7 +87,7 @@ class _LineReader:
             bare = stripped.rstrip("\r\n")
             rest = bare.lstrip(":")
             self._colons(len(bare) - len(rest), rest.strip(" \t"))
-        elif start == "<!-" and self._comment(stripped):
+        elif (start == "<!-" and self._comment(stripped)) or (stripped[:1] in _LEADS and self._led_code(line)):
             return
         elif stripped[:1] == ":":
             bare = stripped.strip()
@@ -130,9 +136,37 @@ class _LineReader:
         self.at = end + 1 if closed else end
         behind = fence(info, self.flavour)
         if behind.executable:
-            self.open.into.append(chunk(behind, lines, begin, end, len(indent), self.flavour))
+            node = chunk(behind, lines, begin, end, len(indent), self.flavour)
+            node.prefix = indent
+            self.open.into.append(node)
         elif self.flavour == "myst" and info.startswith("{") and closed:
             self._directive(begin, end, info)
+        return True
+
+    def _led_code(self, line: str) -> bool:
+        """A chunk in the line of a list's sign, or in a quotation, which its end ends too."""
+        match = _LED_CODE.match(line) if "```" in line or "~~~" in line else None
+        if match is None:
+            return False
+        lead, mark, info = match.groups()
+        behind = fence(info, self.flavour)
+        if not behind.executable:
+            return False
+        quotes, begin, body = lead.count(">"), self.at, ["\n"]
+        end = begin + 1
+        while end < len(self.lines) and (inner := _without_quotes(self.lines[end], quotes)) is not None:
+            end += 1
+            if (bare := inner.strip()) and len(bare) >= len(mark) and bare == mark[0] * len(bare):
+                break
+            body.append(inner)
+        else:
+            if not quotes:
+                return False
+        width = 0 if quotes else len(lead)
+        node = chunk(behind, [*body, mark], 0, len(body), width, self.flavour)
+        node.start, node.end, node.prefix = begin, end, lead
+        self.open.into.append(node)
+        self.at = end
         return True
 
     def _directive(self, begin: int, end: int, info: str) -> None:
@@ -225,11 +259,17 @@ class _LineReader:
         self.at = proposed.end
 
 
-def parse(markdown: str, flavour: str = "stencila") -> DocumentTree:
-    """The document as a tree over its own lines: joined, they are the text that came in."""
+def parse(markdown: str, flavour: str = "stencila", defaults: Options | None = None) -> DocumentTree:
+    """Read the document as a tree over its own lines: joined, they are the text that came in.
+
+    ``defaults``: options of the chunks of a file that another document includes.
+    """
     if markdown.startswith(_BOM):
-        return _marked(parse(markdown.removeprefix(_BOM), flavour))
-    return _LineReader(list(io.StringIO(markdown, newline="\n")), flavour).read()
+        return _marked(parse(markdown.removeprefix(_BOM), flavour, defaults))
+    lines = list(io.StringIO(markdown, newline="\n"))
+    tree = _LineReader(lines, flavour).read()
+    apply_defaults(tree.content, {**(defaults or {}), **defaults_of(lines)})
+    return tree
 
 
 def _marked(tree: DocumentTree) -> DocumentTree:
@@ -239,6 +279,16 @@ def _marked(tree: DocumentTree) -> DocumentTree:
             node.columns = (node.columns[0] + 1, node.columns[1] + 1)
     first, *others = tree.lines or ("",)
     return replace(tree, lines=(f"{_BOM}{first}", *others))
+
+
+def _without_quotes(line: str, count: int) -> str | None:
+    """A line without so many signs of quotation; ``None`` when it has fewer."""
+    for _ in range(count):
+        bare = line.lstrip(" \t")
+        if not bare.startswith(">"):
+            return None
+        line = bare[1:].removeprefix(" ")
+    return line
 
 
 def _has_code(lines: list[str]) -> bool:

@@ -9,24 +9,25 @@ from typing import TypeVar, cast
 
 from pydantic import JsonValue
 
+from services.execution.documents.parse.magics import runnable
 from services.execution.documents.parse.nodes import Chunk, Expression
 from services.execution.documents.resolve import values
 from services.execution.documents.run.kernels import Crossing
 from services.execution.documents.run.known import Step
+from services.execution.documents.run.outputs import is_something, outputs_of
 from services.execution.documents.run.restoring import Restoring
 from services.execution.documents.run.running import RunningDocument
 from services.execution.documents.run.state import CachedBlock, digest
-from services.execution.execute import save_display
 from services.execution.languages.table import analysis_of, names_of
 from services.execution.sandbox.language import CodeNames
 from services.execution.sandbox.run import Digest, KernelError, Outcome, Value
 from services.execution.sandbox.values import rows_of
 from shared.contracts.document import Block
-from shared.contracts.execute import Display, ValueView, Verdict
+from shared.contracts.execute import Display, Verdict
 from shared.errors import LanguageUnavailable, SandboxUnavailable
 from shared.languages import DEFAULT_LANGUAGE, LANGUAGES
 
-_MOST_TEXT = 100_000
+EXPECTED_ERROR = "expected_error"  #: code of the message about an error that the chunk's options announce
 Result = TypeVar("Result")
 _MOST_ROWS = 1000  #: of a table that a loop goes through
 
@@ -38,6 +39,7 @@ class Chunks:
     crossings: list[Crossing] = field(
         default_factory=list
     )  #: of the last call: values that came changed, or not at all
+    _may_fail: bool = False  #: the author of the chunk that runs expects an error of it
     last: str = DEFAULT_LANGUAGE  #: of the last code that has variables: expressions without one are in it
 
     def run(self, node: Chunk) -> None:
@@ -45,7 +47,7 @@ class Chunks:
         block.language = node.language
         try:
             if self._may_run(block, node):
-                self._run(block, node.language, node.code)
+                self._run(block, node)
         finally:
             self.document.end(block, began)
 
@@ -85,8 +87,12 @@ class Chunks:
             self.document.digests.pop(name, None)
             self.document.holders.pop(name, None)
 
-    def _run(self, block: Block, language: str, code: str) -> None:
-        document = self.document
+    def _run(self, block: Block, node: Chunk) -> None:
+        document, language = self.document, node.language
+        code, notes = runnable(language, node.code)
+        for note in notes:
+            document.note(block, note.level, note.code, note.text)
+        self._may_fail = node.options.get("error") == "true"
         if analysis_of(language).has_variables:
             self.last = language
         names = names_of(language, code)
@@ -241,7 +247,7 @@ class Chunks:
         cached.messages = [message for message in block.messages if message.code != "stale"]
         cached.values = self.restoring.saved_values(set(cached.owns) - names.defines)
         document.after.blocks[key] = cached
-        if outcome.value is not None and _is_something(outcome.value):
+        if outcome.value is not None and is_something(outcome.value):
             rows = outcome.value.shape[0] if outcome.value.shape else None
             cached.shown = values.shown_value(block.id, language, outcome.value.type, outcome.value.text, rows)
             self._tell_value(block, cached, names.uses)
@@ -258,6 +264,9 @@ class Chunks:
     def _failed(self, block: Block, language: str, outcome: Outcome, names: CodeNames) -> None:
         error = outcome.error
         words = f"{error.type}: {error.message}" if error is not None else f"It ended with {outcome.verdict}."
+        if outcome.verdict is Verdict.USER_ERROR and self._may_fail:
+            self.document.note(block, "info", EXPECTED_ERROR, words)
+            return
         code = "code_failed" if outcome.verdict is Verdict.USER_ERROR else str(outcome.verdict)
         self.document.note(block, "error", code, words)
         self._mark_broken(block, names.sets)
@@ -273,14 +282,7 @@ class Chunks:
             self.document.broken.update(dict.fromkeys(lost, cause))
 
     def add_outputs(self, block: Block, outcome: Outcome) -> None:
-        outputs = [Display(media_type="text/plain", text=outcome.stdout[:_MOST_TEXT])] if outcome.stdout else []
-        if outcome.stderr and outcome.verdict is Verdict.OK:
-            outputs.append(Display(media_type="text/plain", text=outcome.stderr[:_MOST_TEXT]))
-        files, name = self.document.context.files, block.id.replace("/", "-")
-        outputs += [save_display(files, f"{name}-{number}", shown) for number, shown in enumerate(outcome.displays, 1)]
-        if outcome.value is not None and _is_something(outcome.value):
-            outputs.append(Display(media_type="text/plain", text=outcome.value.text))
-        block.outputs = [*block.outputs, *outputs]
+        block.outputs = [*block.outputs, *outputs_of(outcome, self.document.context.files, block.id.replace("/", "-"))]
 
     def _tell_value(self, block: Block, cached: CachedBlock, uses: Iterable[str]) -> None:
         """What the block's last output shows, and who made it: a chunk itself, or who set the only name it reads."""
@@ -389,10 +391,6 @@ _PARTS = {
     "@modules": "a module of the document's own",
     "@random": "the random state",
 }
-
-
-def _is_something(value: ValueView) -> bool:
-    return value.type not in ("NoneType", "NULL", "undefined", "null")
 
 
 def _plain_value(value: Value) -> JsonValue:

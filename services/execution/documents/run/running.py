@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -42,6 +42,8 @@ class RunningDocument:
     again: frozenset[str] = frozenset()  #: blocks of the earlier job that have to run, whatever they read
     ran: frozenset[str] = frozenset()  #: blocks that this job has run before it began again
     broken: dict[str, str] = field(default_factory=dict)  #: name -> the block that failed to set it
+    included: dict[str, Callable[[], str]] = field(default_factory=dict)  #: block -> its file as it is in the end
+    defaults: Mapping[str, str] = field(default_factory=dict)  #: options of all chunks, as the front matter sets them
     spent: str | None = None  #: what of the budget is spent
     calls: int = 0
     input_tokens: int = 0
@@ -76,7 +78,7 @@ class RunningDocument:
             again |= {key for key, cached in blocks.items() if cached.base}
         return RunningDocument(
             self.context, self.request, self.kernels, self.renderer, DocumentState(blocks=blocks), self.environment,
-            again=again, ran=ran,
+            again=again, ran=ran, defaults=self.defaults,
         )  # fmt: skip
 
     def check(self) -> None:

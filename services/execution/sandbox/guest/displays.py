@@ -23,34 +23,67 @@ _RICH = (
 )
 
 
+Form = tuple[str, str | bytes, str]  #: media type, content, suffix of a file for it
+
+
 class Displays:
     """Sends displays out, in order, within a cap."""
 
     def __init__(self, announce: Callable[[Message], None]) -> None:
         self._announce = announce
-        self._count = 0
+        self._count = self._cleared = 0
+        self._clears_next = False
 
     def begin(self) -> None:
         """Restart the count for a new call; the displays of the last one have been fetched."""
-        self._count = 0
+        self._count = self._cleared = 0
+        self._clears_next = False
 
     def display(self, *values: object) -> None:
         """Show values: tables as HTML, figures and images as pictures, the rest as text."""
         for value in values:
-            self._count += 1
-            if self._count <= _MOST:
-                self._show(*rendered(value))
-            elif self._count == _MOST + 1:
-                self._announce({"t": "unshown"})
+            self.show(rendered(value))
 
-    def _show(self, media_type: str, content: str | bytes, suffix: str) -> None:
+    def show(self, form: Form, display_id: str = "", *, update: bool = False, is_value: bool = False) -> None:
+        """Send one form out; an update takes the place of the display with its id."""
+        if self._clears_next:
+            self.clear()
+        self._count += 1
+        shown = self._count - self._cleared
+        if shown > _MOST and not update:
+            if shown == _MOST + 1:
+                self._announce({"t": "unshown"})
+            return
+        media_type, content, suffix = form
+        more: Message = {"id": display_id, "update": update, "value": is_value}
         if isinstance(content, str) and len(content) <= _LONGEST_TEXT:
-            self._announce({"t": "display", "media_type": media_type, "text": content})
+            self._announce({"t": "display", "media_type": media_type, "text": content, **more})
             return
         name = f"display-{self._count}{suffix}"
         with open(new_file(os.path.join(OUT, name)), "wb") as handle:
             handle.write(content.encode() if isinstance(content, str) else content)
-        self._announce({"t": "display", "media_type": media_type, "file": name})
+        self._announce({"t": "display", "media_type": media_type, "file": name, **more})
+
+    def show_value(self, value: object) -> bool:
+        """Show what an expression is worth where it has a form beyond text; return whether its text is still wanted."""
+        figure = figure_of(value)
+        if figure is not None and figure is not value:
+            return False  # axes and lines are shown with their figure
+        if _shows_itself(value):
+            return False
+        if figure is not None:
+            self.show(("image/png", picture(figure), ".png"), is_value=True)
+            _close(figure)
+        elif (form := rich_form(value)) is not None:
+            self.show(form, is_value=True)
+        return True
+
+    def clear(self, *, wait: bool = False) -> None:
+        """Take back what the call has shown so far; with ``wait``, once something else is shown."""
+        self._clears_next = wait
+        if not wait:
+            self._cleared = self._count
+            self._announce({"t": "clear"})
 
     def show_open_figures(self) -> None:
         """Display the open figures, for ``plt.show()`` and at the end."""
@@ -89,23 +122,53 @@ def picture(figure: Any) -> bytes:
     return buffer.getvalue()
 
 
-def rendered(value: object) -> tuple[str, str | bytes, str]:
-    """Media type, content, suffix of the richest form that the value offers."""
+def rich_form(value: object) -> Form | None:
+    """Return the richest form that the value offers by itself; ``None`` where that is its text."""
+    if isinstance(value, type):
+        return None
+    bundle = _offered(value, "_repr_mimebundle_")
+    for method, media_type, suffix in _RICH:
+        made = bundle.get(media_type) if isinstance(bundle, dict) else None
+        made = _offered(value, method) if made is None else made
+        if isinstance(made, (str, bytes)):
+            return media_type, made, suffix
+    made = _offered(value, "_repr_json_")
+    return None if made is None else _as_json(made)
+
+
+def _as_json(value: object) -> Form | None:
+    try:
+        return "application/json", json.dumps(value, allow_nan=False), ".json"
+    except (TypeError, ValueError, RecursionError):
+        return None
+
+
+def _shows_itself(value: object) -> bool:
+    """Let a value show itself, if it is of the kind that does."""
+    if isinstance(value, type) or not callable(show := getattr(value, "_ipython_display_", None)):
+        return False
+    show()
+    return True
+
+
+def _close(figure: Any) -> None:
+    """Close a figure of pyplot, so that the end of the code does not show it again."""
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if pyplot is not None and getattr(figure, "number", None) in pyplot.get_fignums():
+        pyplot.close(figure)
+
+
+def rendered(value: object) -> Form:
+    """Return the richest form of the value."""
     matplotlib = sys.modules.get("matplotlib.figure")
     if matplotlib is not None and isinstance(value, matplotlib.FigureBase):
         return "image/png", picture(value), ".png"
-    if not isinstance(value, type):
-        for method, media_type, suffix in _RICH:
-            made = _offered(value, method)
-            if isinstance(made, (str, bytes)):
-                return media_type, made, suffix
+    if (form := rich_form(value)) is not None:
+        return form
     if isinstance(value, str):
         return "text/plain", value, ".txt"
-    if isinstance(value, (dict, list)):
-        try:
-            return "application/json", json.dumps(value, allow_nan=False), ".json"
-        except (TypeError, ValueError, RecursionError):
-            pass
+    if isinstance(value, (dict, list)) and (form := _as_json(value)) is not None:
+        return form
     return "text/plain", repr(value), ".txt"
 
 

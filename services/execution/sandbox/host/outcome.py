@@ -146,14 +146,14 @@ class _Files:
             media_type = frame.get("media_type")
             if frame.get("t") != "display" or not isinstance(media_type, str) or not _MEDIA_TYPE.fullmatch(media_type):
                 continue
-            text = frame.get("text")
+            text, is_value = frame.get("text"), frame.get("value") is True
             if isinstance(text, str):
-                shown.append(Shown(media_type=media_type, text=escaped(text)))
+                shown.append(Shown(media_type=media_type, text=escaped(text), is_value=is_value))
                 continue
             content = self.take(frame.get("file"), _DISPLAY_BYTES - self._display_bytes)
             if content is not None:
                 self._display_bytes += content.stat().st_size
-                shown.append(Shown(media_type=media_type, content=content))
+                shown.append(Shown(media_type=media_type, content=content, is_value=is_value))
             else:
                 notes.append(f"a display of {media_type}: displays may be {_DISPLAY_BYTES // 1_000_000} MB in all")
         return shown

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from threading import Event as Flag
-from typing import Literal, cast
+from typing import cast
 
 from pydantic import JsonValue
 
@@ -30,14 +30,13 @@ from services.execution.sandbox.run import (
     OnOutput,
     Outcome,
     Run,
+    Take,
     Value,
     Variable,
 )
 from services.execution.sandbox.values import changes
 from shared import tracing
 from shared.contracts.execute import CodeError, Limits, ValueView
-
-Take = Literal["view", "table", "plot"]
 
 
 class Session:

@@ -27,7 +27,8 @@ _FLOOD = 64  #: times the output cap, then the program is ended
 _MOST_REPLIED = 32 << 20  #: bytes of all frames of a run, or of a call
 _MOST_SHOWN = 200
 _LONGEST_NAME = 255
-_SHOWING = ("display", "unshown")
+_SHOWING = ("display", "unshown", "clear")
+_OF_A_DISPLAY = ("t", "media_type", "text", "file", "value", "id")
 
 
 @dataclass
@@ -290,8 +291,21 @@ class Supervision:
             self._ask_whether_settled()
         elif kind not in _SHOWING:
             facts.rejected, facts.surplus = True, message
-        elif not facts.result and len(facts.shown) < _MOST_SHOWN:
-            facts.shown.append({name: message.get(name) for name in ("t", "media_type", "text", "file")})
+        elif facts.result:
+            return
+        elif kind == "clear":
+            facts.shown.clear()
+        else:
+            self._show({name: message.get(name) for name in _OF_A_DISPLAY}, update=message.get("update") is True)
+
+    def _show(self, display: Message, *, update: bool) -> None:
+        """Keep a display; an update takes the place of the display with its id."""
+        shown = self.facts.shown
+        earlier = [number for number, each in enumerate(shown) if update and each["id"] == display["id"]]
+        if earlier:
+            shown[earlier[-1]] = display
+        elif len(shown) < _MOST_SHOWN:
+            shown.append(display)
 
     def _ask_for_table(self, answer: Message) -> None:
         """Fetch the table of an answer at once."""

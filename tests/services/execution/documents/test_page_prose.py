@@ -6,10 +6,11 @@ import re
 
 import pytest
 
-from services.execution.documents.page.callouts import callouts
+from services.execution.documents.page.directives import directives
 from services.execution.documents.page.formulas import Formulas
 from services.execution.documents.page.front_matter import front_of
-from services.execution.documents.page.markdown import prose
+from services.execution.documents.page.labels import Labels
+from services.execution.documents.page.markdown import Reading, prose
 from services.execution.documents.page.style import style
 from tests.services.execution.documents.support import DocumentJobs, python
 from tests.services.execution.documents.test_page import page_of, wrong_in
@@ -30,7 +31,7 @@ toc: true
 
 def html_of(text: str, flavour: str = "stencila", **labels: str) -> str:
     formulas = Formulas("mark")
-    return formulas.placed(prose(text, flavour, labels, formulas).html)
+    return formulas.placed(prose(text, Reading(flavour, Labels(known=labels), formulas)).html)
 
 
 def test_front_matter_is_the_title_block_and_no_heading(jobs: DocumentJobs) -> None:
@@ -89,7 +90,8 @@ def test_a_quotation_of_github_is_a_callout() -> None:
 
 def test_callouts_within_code_and_those_that_never_end_are_text() -> None:
     lines = ["```", "::: {.callout-note}", ":::", "```", "::: {.callout-note}", "Text."]
-    assert callouts(lines, [False] * len(lines)) == {}
+    found = directives(lines, [False] * len(lines), "quarto")
+    assert [each.name for each in found.values()] == ["code"]
 
 
 def test_a_figure_has_number_caption_and_what_refers_to_it_leads_there(jobs: DocumentJobs) -> None:

@@ -7,6 +7,7 @@ const util = require("node:util");
 const vm = require("node:vm");
 const { createRequire } = require("node:module");
 const digesting = require("./digests.js");
+const { htmlTable, isTableOfRecords, rowsOfConsole } = require("./html.js");
 const { asTable, lookAt, rowsFrom, tableOf, tableOrigin } = require("./tables.js");
 const { decode, exactly, shapeOf, typeOf, view } = require("./values.js");
 
@@ -18,6 +19,8 @@ const OUT = "/out";
 const MOST_DISPLAYS = 50;
 const LONGEST_INLINE = 60000;
 const MOST_BYTES = 16000000;
+const JUPYTER = Symbol.for("Jupyter.display");
+const RICH = ["text/html", "image/svg+xml", "text/markdown", "text/latex"];
 const INTERRUPTED_WITHIN = 50; // milliseconds, of a call that waits
 
 // What decides how a call ended is used as it was before there was any code: code may replace whatever it can name.
@@ -152,9 +155,19 @@ function described(error) {
 // -- displays ----------------------------------------------------------------------------------------------------
 
 function display(value) {
-  shown += 1;
-  if (shown === MOST_DISPLAYS + 1) send({ t: "unshown" });
-  if (shown > MOST_DISPLAYS) return;
+  const [mediaType, text] = richForm(value) ?? plainForm(value);
+  show(mediaType, text);
+}
+
+/** What a value offers beyond text: a bundle as Deno's kernel knows it. */
+function richForm(value) {
+  if (value === null || typeof value !== "object" || typeof value[JUPYTER] !== "function") return null;
+  const bundle = value[JUPYTER]();
+  const mediaType = RICH.find((each) => typeof bundle?.[each] === "string");
+  return mediaType === undefined ? null : [mediaType, bundle[mediaType]];
+}
+
+function plainForm(value) {
   let mediaType = "text/plain";
   let text;
   if (typeof value === "string") {
@@ -166,19 +179,44 @@ function display(value) {
     text = made.text;
     if (made.kind === "json" && typeof value === "object") {
       try {
-        text = JSON.stringify(value, (_key, inner) => (typeof inner === "bigint" ? String(inner) : inner));
+        text = JSON.stringify(value, (_key, inner) => {
+          if (ArrayBuffer.isView(inner) && !(inner instanceof DataView)) return Array.from(inner);
+          return typeof inner === "bigint" ? String(inner) : inner;
+        });
         mediaType = "application/json";
       } catch {
         text = made.text;
       }
     }
   }
-  if (text.length <= LONGEST_INLINE) return send({ t: "display", media_type: mediaType, text });
+  return [mediaType, text];
+}
+
+function show(mediaType, text, value = false) {
+  shown += 1;
+  if (shown === MOST_DISPLAYS + 1) send({ t: "unshown" });
+  if (shown > MOST_DISPLAYS) return undefined;
+  if (text.length <= LONGEST_INLINE) return send({ t: "display", media_type: mediaType, text, value });
   const file = `display-${shown}`;
   fs.rmSync(path.join(OUT, file), { force: true }); // the code's umask may have closed the last one
   fs.writeFileSync(path.join(OUT, file), text);
-  return send({ t: "display", media_type: mediaType, file });
+  return send({ t: "display", media_type: mediaType, file, value });
 }
+
+/** A value as the last thing of its code: records are a table, what offers a richer form has that one. */
+function showValue(value) {
+  const form = richForm(value);
+  if (form !== null) show(form[0], form[1], true);
+  else if (isTableOfRecords(value)) show("text/html", htmlTable(value), true);
+}
+
+// In a document a table of the console is a table of the page.
+const printedTable = console.table;
+console.table = function table(data, columns) {
+  const rows = running?.request.take === "shown" ? rowsOfConsole(data) : null;
+  if (rows === null) return apply(printedTable, console, [data, columns]);
+  return show("text/html", htmlTable(rows, columns && ["(index)", ...columns]));
+};
 
 // -- running -----------------------------------------------------------------------------------------------------
 
@@ -301,6 +339,7 @@ const programs = {
 
 const results = {
   execute(request, value) {
+    if (request.take === "shown") showValue(value);
     const reply = { value: value === undefined ? null : view(value), class: typeOf(value) };
     return request.take === "table" ? { ...reply, ...asTable(value) } : reply;
   },

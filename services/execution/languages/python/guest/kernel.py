@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from importlib import metadata
 from typing import Any, cast
 
-from services.execution.languages.python.guest import reach, tables
+from services.execution.languages.python.guest import ipython, reach, tables
 from services.execution.languages.python.guest.digests import Names, Surroundings
 from services.execution.languages.python.guest.libraries import seed_all, use_pandas
 from services.execution.languages.python.guest.parts import Parts, restore_random, stored_attributes
@@ -32,7 +32,9 @@ class PythonKernel:
     def __init__(self, displays: Displays) -> None:
         self._calls = 0
         self._module = types.ModuleType("__main__")
-        builtins.display = displays.display  # type: ignore[attr-defined]
+        self._displays = displays
+        shell = ipython.install(displays)
+        builtins.display, builtins.get_ipython = ipython.display, lambda: shell  # type: ignore[attr-defined]
         # The code has separate built-ins: what it replaces there is not what its kernel uses.
         own = types.ModuleType("builtins", builtins.__doc__)
         own.__dict__.update(builtins.__dict__)
@@ -80,10 +82,14 @@ class PythonKernel:
             self.space[frame["name"]] = tables.given(frame, frame["dataframe"])
         value = self._run(code, name)
         service.flush()
+        if request["take"] == "shown":
+            if code.rstrip().endswith(";") or (value is not None and not self._displays.show_value(value)):
+                value = None
+            service.flush()
         return self._described_result(value, str(request["take"]))
 
     def _described_result(self, value: object, take: str) -> Message:
-        if take == "view":
+        if take in ("view", "shown"):
             return {"value": None if value is None else view(value), "class": class_name(value)}
         if "result" in self.space:
             value = self.space["result"]

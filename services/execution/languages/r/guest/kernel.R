@@ -11,7 +11,7 @@ local({
   plots <- 0L
   longest <- 10000L
 
-  for (part in c("json.R", "tables.R")) sys.source(file.path(guest, part), environment())
+  for (part in c("json.R", "tables.R", "shown.R")) sys.source(file.path(guest, part), environment())
 
   comparing <- new.env(parent = baseenv())
   sys.source(file.path(guest, "digests.R"), comparing)
@@ -97,6 +97,8 @@ local({
     if (is_plot(value)) {
       print(value)
       show_plots()
+    } else if (!is.null(form <- rich_form(value))) {
+      send(list(t = "display", media_type = form[[1L]], text = form[[2L]]))
     } else if (is.character(value) && length(value) == 1L) {
       send(list(t = "display", media_type = if (grepl("^\\s*<svg", value)) "image/svg+xml" else "text/plain", text = value))
     } else {
@@ -107,18 +109,32 @@ local({
 
   # -- operations --------------------------------------------------------------------------------------------------
 
-  run <- function(code) {
+  # With ``show`` what has a richer form than text is a display, as the values of a page are.
+  run <- function(code, show = FALSE) {
     parsed <- parse(text = gsub("\r\n", "\n", code, fixed = TRUE), keep.source = FALSE, encoding = "UTF-8")
     last <- list(value = NULL, visible = FALSE)
     for (position in seq_along(parsed)) {
       last <- withVisible(eval(parsed[[position]], globalenv()))
-      if (last$visible && position < length(parsed)) print(last$value)
+      if (last$visible && position < length(parsed) && !(show && show_value(last$value, FALSE))) print(last$value)
     }
     last
   }
 
+  show_value <- function(value, is_last) {
+    form <- if (is_plot(value)) NULL else rich_form(value)
+    if (is.null(form)) return(FALSE)
+    shown <<- shown + 1L
+    if (shown == 51L) send(list(t = "unshown"))
+    if (shown <= 50L) send(list(t = "display", media_type = form[[1L]], text = form[[2L]], value = is_last))
+    TRUE
+  }
+
   described_result <- function(last, take) {
     value <- last$value
+    if (take == "shown") {
+      if (last$visible) show_value(value, TRUE)
+      take <- "view"
+    }
     if (take != "view" && exists("result", envir = globalenv(), inherits = FALSE)) {
       value <- get("result", envir = globalenv())
       last$visible <- TRUE
@@ -178,7 +194,7 @@ local({
       if (!is.null(request$seed)) set.seed(request$seed %% .Machine$integer.max)
       for (frame in request$frames) assign(frame$name, read_table(frame$path, frame$columns), envir = globalenv())
       if (!is.null(start)) code_so_far <<- paste(code_so_far, request$code)
-      described_result(run(request$code), request$take)
+      described_result(run(request$code, request$take == "shown"), request$take)
     },
     evaluate = function(request) {
       value <- eval(parse(text = request$code, encoding = "UTF-8"), globalenv())
@@ -328,6 +344,7 @@ local({
     suppressPackageStartupMessages(requireNamespace(name, quietly = TRUE))
   }
   hooks <- attach(NULL, name = "assay")
+  if (!nzchar(system.file(package = "knitr"))) register_small_knitr(hooks)
   assign("display", display, envir = hooks)
   # Nobody is there to type, and R does not quit while it waits for that.
   for (name in c("browser", "debug", "debugonce")) assign(name, function(...) invisible(NULL), envir = hooks)
@@ -354,7 +371,7 @@ local({
   })
 }, envir = local({
   guest <- dirname(commandArgs()[match("-f", commandArgs()) + 1L])
-  used <- unlist(lapply(file.path(guest, c("kernel.R", "json.R", "tables.R")), function(part) all.names(parse(part))))
+  used <- unlist(lapply(file.path(guest, c("kernel.R", "json.R", "tables.R", "shown.R")), function(part) all.names(parse(part))))
   used <- intersect(used, ls(baseenv(), all.names = TRUE))
   kernel <- new.env(parent = list2env(mget(used, envir = baseenv()), parent = globalenv()))
   assign("guest", guest, envir = kernel)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import html
 import json
 from collections.abc import Callable, Mapping
 from typing import Any, cast
@@ -18,14 +19,16 @@ from services.execution.sandbox.protocol.exact import decode
 from services.execution.sandbox.protocol.wire import Json, Message
 
 _SHOWN_ROWS = 20
+_ROWS_OF_A_PAGE, _MAX_CELL = 50, 400
 _LOOKED_AT = 100
 _GIVEN = "__given"  #: the name under which a table is read in
 
 
 class SqlKernel:
-    def __init__(self, _stage: Displays) -> None:
+    def __init__(self, displays: Displays) -> None:
         import duckdb
 
+        self._displays = displays
         self._duckdb = duckdb
         self._locked = False
         self._code: list[str] = []
@@ -63,7 +66,9 @@ class SqlKernel:
         result = self._run(str(request["code"]))
         if result is None:
             return {"value": None, "class": "NoneType"}
-        if request["take"] == "view":
+        if request["take"] == "shown" and result.num_columns:
+            self._displays.show(("text/html", _as_html(result), ".html"), is_value=True)
+        if request["take"] in ("view", "shown"):
             return {"value": self._view(result), "class": "table"}
         return {
             "class": "table",
@@ -242,6 +247,32 @@ class SqlKernel:
 
     def packages(self, _request: Message) -> Message:
         return {"packages": {"duckdb": self._duckdb.__version__}}
+
+
+def _as_html(result: Any) -> str:
+    """Return the first rows as a table of HTML, and how many there are."""
+    import pyarrow
+
+    first = result.slice(0, _ROWS_OF_A_PAGE)
+    numbers = [
+        pyarrow.types.is_floating(kind) or pyarrow.types.is_integer(kind) or pyarrow.types.is_decimal(kind)
+        for kind in first.schema.types
+    ]
+    sides = [' align="right"' if number else "" for number in numbers]
+    cells = [[_cell(cell) for cell in column.to_pylist()] for column in first.columns]
+    heads = "".join(f"<th{side}>{html.escape(name)}</th>" for name, side in zip(first.column_names, sides, strict=True))
+    rows = [
+        "".join(f"<td{side}>{cell}</td>" for cell, side in zip(row, sides, strict=True))
+        for row in zip(*cells, strict=True)
+    ]
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
+    table = f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
+    more = result.num_rows > first.num_rows
+    return table + (f"<p>{result.num_rows:,} rows in all, the first {first.num_rows} here</p>" if more else "")
+
+
+def _cell(value: object) -> str:
+    return "NULL" if value is None else html.escape(str(_unpacked(value))[:_MAX_CELL])
 
 
 def _unpacked(value: object) -> object:

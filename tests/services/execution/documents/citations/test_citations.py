@@ -13,7 +13,8 @@ from services.execution.documents.page.citations.citations import Citations
 from services.execution.documents.page.citations.library import library
 from services.execution.documents.page.citations.work import Name, Work
 from services.execution.documents.page.formulas import Formulas
-from services.execution.documents.page.markdown import prose
+from services.execution.documents.page.labels import Labels
+from services.execution.documents.page.markdown import Reading, prose
 
 BIB = r"""
 @string{ jrnl = "Journal of Ships" }
@@ -33,7 +34,7 @@ BIB = r"""
 def html_of(text: str, works: dict[str, Work] | None = None) -> tuple[str, Citations]:
     citations = Citations(works if works is not None else {work.key: work for work in works_of_bibtex(BIB)})
     formulas = Formulas("mark")
-    made = prose(text, "quarto", {"fig-a": "Figure 1"}, formulas, citations)
+    made = prose(text, Reading("quarto", Labels(known={"fig-a": "Figure 1"}), formulas, citations))
     return re.sub(r"</?(?:a|p)\b[^>]*>", "", made.html).strip(), citations
 
 
@@ -51,7 +52,7 @@ def html_of(text: str, works: dict[str, Work] | None = None) -> tuple[str, Citat
         ("[@nobody]", "(nobody?)"),
         ("@nobody is left, and a@b.org, and [x@y.org]", "@nobody is left, and a@b.org, and [x@y.org]"),
         ("`[@godel]`", "<code>[@godel]</code>"),
-        ("@fig-a and [@fig-a]", "Figure 1 and [Figure 1]"),
+        ("@fig-a and [@fig-a]", "Figure 1 and Figure 1"),
         ("**[@godel]**", "<strong>(Gödel, 1931)</strong>"),
     ],
 )

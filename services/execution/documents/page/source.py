@@ -1,0 +1,340 @@
+"""A document's lines as Markdown for its page: blocks, directives and formulas give way to marks of their HTML."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from services.execution.documents.page.directives import CALLOUTS, TITLED, Directive, directives, holds_markdown
+from services.execution.documents.page.formulas import Formulas
+from services.execution.documents.page.labels import NUMBERED, Labels, kind_of
+from services.execution.documents.page.listed_tables import table_of_csv, table_of_list
+
+_MATH = ("math", "latex", "tex", "asciimath", "mathml")
+_DROPPED = frozenset(
+    "toctree tableofcontents contents index bibliography eval-rst only comment code-cell autosummary list-of-figures"  # noqa: SIM905
+    " doctest testcode testoutput".split()
+)
+_CODE = ("code", "code-block", "sourcecode", "literalinclude", "prompt", "highlight")
+_ENVIRONMENT = re.compile(r" {0,3}\\begin\{((?:align|equation|gather|multline|eqnarray|alignat|flalign)\*?)\}")
+_EQUATION_LABEL = re.compile(r"\s*(?:\{#(eq-[\w-]{1,100})[^{}]*\}|\(([\w:-]{1,100})\))?\s*\Z")
+_TEX_LABEL = re.compile(r"\\label\{([\w:-]{1,100})\}")
+_LABELLED = re.compile(rf"\{{[^{{}}\n]{{0,300}}#((?:{'|'.join(NUMBERED)})-[\w-]{{1,100}})")
+_TARGET = re.compile(r"\(([\w:.-]{1,100})\)=\s*\Z")
+_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*\Z")
+_CAPTION = re.compile(r"(?:Table)?:[ \t]+\S")
+_SHORTCODE = re.compile(r"\{\{<\s*(\w[\w-]*)\s*([^<>]*?)\s*>\}\}")
+_BRACES = re.compile(r"[ \t]*\{[^{}\n]*\}[ \t]*")
+_HIDDEN = ("hidden", "notes")
+_MAX_FORMULA_LINES = 200
+
+
+@dataclass
+class SourceWriter:
+    """Writes the Markdown of the lines of one document, and those of what it includes."""
+
+    flavour: str
+    labels: Labels
+    formulas: Formulas
+    mark: Callable[[str, str], str]  #: HTML and the prefix of its lines -> Markdown that stands for it
+    markdown: Callable[[str], str]  #: Markdown of its own -> HTML, such as of captions
+    picture: Callable[[str, str, str], str]  #: address, alternative text, width -> HTML
+    file: Callable[[str], str | None]  #: path -> text of a file of the document
+    value_of: Callable[[str], str]  #: name -> what the front matter says
+    _closings: dict[int, str] = field(default_factory=dict)
+    _skipped: dict[int, int] = field(default_factory=dict)
+
+    def write(
+        self,
+        lines: Sequence[str],
+        inside: Sequence[bool],
+        first: int,
+        block: Callable[[int], tuple[str, str, int] | None],
+        line: Callable[[int], str],
+        comments: dict[int, int],
+    ) -> str:
+        """``block``: what stands at a line: HTML or Markdown, its prefix, and the line after it."""
+        found = directives(lines, inside, self.flavour)
+        outer, self._closings, self._skipped = (self._closings, self._skipped), {}, {}
+        text: list[str] = []
+        at = first
+        while at < len(lines):
+            if at in comments or at in self._skipped:
+                at = comments.get(at) or self._skipped[at]
+            elif (made := block(at)) is not None:
+                text.append(made[0])
+                at = max(made[2], at + 1)
+            elif at in self._closings:
+                text.append(self.mark(self._closings[at], ""))
+                at += 1
+            elif at in found:
+                written, at = self._directive(found[at], lines, found)
+                text.append(written)
+            elif (formula := self._formula(lines, at)) is not None:
+                written, at = formula
+                text.append(written)
+            else:
+                text.append(self._plain(lines, at, line))
+                at += 1
+        self._closings, self._skipped = outer
+        return "".join(text)
+
+    # -- lines ---------------------------------------------------------------------------------------------------------
+
+    def _plain(self, lines: Sequence[str], at: int, line: Callable[[int], str]) -> str:
+        bare = lines[at].strip()
+        if bare.startswith(":::"):
+            return "\n"
+        if self.flavour == "myst":
+            if bare.startswith(("+++", "%")):
+                return "\n"
+            if target := _TARGET.match(bare):
+                return self._target(lines, at, target[1])
+        for match in _LABELLED.finditer(bare) if "{" in bare else ():
+            self.labels.number(match[1])
+        written = line(at)
+        if "{{<" in written:
+            written = _SHORTCODE.sub(self._shortcode, written)
+        if _CAPTION.match(bare) and at and lines[at - 1].lstrip().startswith("|"):
+            return f"\n{written}"
+        return written
+
+    def _target(self, lines: Sequence[str], at: int, label: str) -> str:
+        """A name for what follows: a heading takes it as its id."""
+        following = next((number for number in range(at + 1, min(len(lines), at + 4)) if lines[number].strip()), None)
+        if following is not None and (heading := _HEADING.match(lines[following].rstrip("\r\n"))):
+            self._skipped[following] = following + 1
+            return f"\n{heading[1]} {heading[2]} {{#{label}}}\n"
+        return self.mark(f'<a id="{html.escape(label)}"></a>', "")
+
+    def _shortcode(self, match: re.Match[str]) -> str:
+        name, rest = match[1], match[2]
+        if name == "meta":
+            return self.value_of(rest.strip("\"'"))
+        if name in ("video", "embed"):
+            return f"<{rest.split()[0]}>" if rest.startswith("http") else ""
+        return "" if name in ("pagebreak", "fa", "kbd", "placeholder", "version") else match[0]
+
+    # -- formulas ------------------------------------------------------------------------------------------------------
+
+    def _formula(self, lines: Sequence[str], at: int) -> tuple[str, int] | None:
+        """A formula of its own lines: ``$$``, ``\\[`` or an environment of LaTeX."""
+        bare = lines[at].strip()
+        if environment := _ENVIRONMENT.match(lines[at]):
+            closing, keeps = f"\\end{{{environment[1]}}}", True
+        elif bare.startswith("$$"):
+            closing, keeps = "$$", False
+        elif bare.startswith("\\["):
+            closing, keeps = "\\]", False
+        else:
+            return None
+        if lines[at][:4] == "    " or lines[at][:1] == "\t":
+            return None
+        begin = 0 if keeps else 2
+        body = ""
+        for end in range(at, min(len(lines), at + _MAX_FORMULA_LINES)):
+            rest = lines[end].strip()[begin:] if end == at else lines[end].strip()
+            inner, mark, after = rest.partition(closing)
+            if not mark:
+                body += f"{rest}\n"
+                continue
+            label = _EQUATION_LABEL.match(after)
+            if label is None or (end == at and not inner.strip()):
+                return None
+            body += inner + (mark if keeps else "")
+            return self.equation(body, label[1] or label[2] or ""), end + 1
+        return None
+
+    def equation(self, source: str, label: str = "") -> str:
+        """The mark of a displayed formula, numbered where it has a label."""
+        if not label and (own := _TEX_LABEL.search(source)):
+            label = own[1]
+        formula = self.formulas(_TEX_LABEL.sub("", source).strip(), {"display_mode": True})
+        if not label:
+            return self.mark(f"<p>{formula}</p>", "")
+        number = self.labels.number(label, "eq").rpartition(" ")[2]
+        shown = f'<section class="equation" id="{html.escape(label)}">{formula}<p>({number})</p></section>'
+        return self.mark(shown, "")
+
+    # -- directives ----------------------------------------------------------------------------------------------------
+
+    def _directive(  # noqa: PLR0911 - one for each kind of block
+        self, each: Directive, lines: Sequence[str], found: dict[int, Directive]
+    ) -> tuple[str, int]:
+        """What opens a block that goes on, or a whole block; and the line that comes next."""
+        content = lines[each.first : each.end]
+        if each.name in ("code", "raw", "math") or each.name in _CODE or each.name in _MATH:
+            return self._code(each, lines, content), each.end + 1
+        if each.name == "div":
+            return self._div(each, lines, found)
+        if each.name in ("figure", "image"):
+            return self._figure(each, content), each.end + 1
+        if each.name in ("list-table", "csv-table"):
+            rows = table_of_list if each.name == "list-table" else table_of_csv
+            table = rows("".join(content), each.options.get("header-rows", "0"), self.markdown)
+            return self.mark(self._captioned(table, each.id, each.argument, "tbl"), ""), each.end + 1
+        if each.name == "table":
+            caption = self._caption(each.id, each.argument, "tbl")
+            self._closings[each.end] = "</figure>"
+            return self.mark(f'<figure id="{html.escape(each.id)}">{caption}', ""), each.first
+        if each.name in _DROPPED:
+            return "\n", each.end + 1
+        if holds_markdown(each.name):
+            return self._titled(each)
+        if each.sign == ":":
+            return "\n", each.first
+        opening = _BRACES.sub("", lines[each.begin]).replace(each.argument or "\0", "", 1)
+        return "".join([opening, *content, lines[each.end]]), each.end + 1
+
+    def _titled(self, each: Directive) -> tuple[str, int]:
+        kind = CALLOUTS.get(each.name)
+        if kind is not None:
+            named = each.options.get("class", "").split()
+            kind = next((CALLOUTS[word] for word in named if word in CALLOUTS), kind)
+            self._closings[each.end] = "</aside>"
+            return self._callout(kind, each.argument), each.first
+        if each.name in ("dropdown", "details"):
+            self._closings[each.end] = "</details>"
+            return self.mark(f"<details><summary>{self._inline(each.argument)}</summary>", ""), each.first
+        if each.name in ("margin", "aside", "sidebar", "topic") or (each.name in TITLED and each.name != "tab-item"):
+            self._closings[each.end] = "</aside>"
+            title = f'<p class="callout-title">{self._inline(each.argument)}</p>' if each.argument else ""
+            if not title and each.name in TITLED:
+                title = f'<p class="callout-title">{each.name.capitalize()}</p>'
+            return self.mark(f'<aside class="callout">{title}', ""), each.first
+        if each.name in ("epigraph", "pull-quote", "blockquote"):
+            self._closings[each.end] = "</blockquote>"
+            return self.mark("<blockquote>", ""), each.first
+        return (f"\n\n**{each.argument}**\n\n" if each.argument and each.name == "tab-item" else "\n"), each.first
+
+    def _callout(self, kind: str, title: str) -> str:
+        shown = self._inline(title) if title else html.escape(self.labels.words[kind])
+        return self.mark(f'<aside class="callout {kind}"><p class="callout-title">{shown}</p>', "")
+
+    def _inline(self, text: str) -> str:
+        """Markdown of one line, without the paragraph around it."""
+        made = self.markdown(text).strip()
+        whole = re.fullmatch(r"<p>(.*)</p>", made, re.S)
+        return whole[1] if whole and "<p>" not in whole[1] else made
+
+    def _code(self, each: Directive, lines: Sequence[str], content: Sequence[str]) -> str:
+        if each.name == "math" or (each.name == "code" and each.argument in _MATH and self.flavour != "quarto"):
+            body = (
+                "".join(content) if each.name != "math" or not each.argument else f"{each.argument}\n{''.join(content)}"
+            )
+            return self.equation(body, each.id)
+        if each.name == "raw":
+            return self.mark(f"<section>{''.join(content)}</section>", "") if each.argument == "html" else "\n"
+        text = "".join(content)
+        if each.name == "literalinclude":
+            text = self.file(each.argument) or ""
+        if each.name == "code" and not each.options:
+            opening = _BRACES.sub(lambda _braces: each.argument, lines[each.begin])
+            return "".join([opening, *lines[each.first : each.end + 1]])
+        caption = each.options.get("lst-cap") or each.options.get("caption") or ""
+        shown = f"<pre><code>{html.escape(text)}</code></pre>"
+        if filename := each.options.get("filename"):
+            shown = f"<p><code>{html.escape(filename)}</code></p>{shown}"
+        return self.mark(self._captioned(shown, each.id, caption, "lst") if caption or each.id else shown, "")
+
+    def _figure(self, each: Directive, content: Sequence[str]) -> str:
+        alt = each.options.get("alt", "")
+        shown = self.picture(each.argument, alt, each.options.get("width", ""))
+        caption = "".join(content).strip()
+        if each.name == "image":
+            return self.mark(f"<p>{shown}</p>", "")
+        return self.mark(self._captioned(shown, each.id, caption, "fig", below=True), "")
+
+    def _captioned(self, shown: str, id: str, caption: str, kind: str, *, below: bool = False) -> str:
+        told = self._caption(id, caption, kind)
+        body = shown + told if below else told + shown
+        return f'<figure id="{html.escape(id)}">{body}</figure>'
+
+    def _caption(self, id: str, caption: str, kind: str) -> str:
+        number = self.labels.number(id, kind_of(id) or kind) if id else ""
+        text = self._inline(caption) if caption else ""
+        told = f"{number}{': ' if number and text else ''}{text}"
+        return f"<figcaption>{told}</figcaption>" if told else ""
+
+    # -- divs ----------------------------------------------------------------------------------------------------------
+
+    def _div(  # noqa: PLR0911 - one for each kind of div
+        self, each: Directive, lines: Sequence[str], found: dict[int, Directive]
+    ) -> tuple[str, int]:
+        if _is_hidden(each):
+            return "\n", each.end + 1
+        callout = next((name[8:] for name in each.classes if name.startswith("callout-")), None)
+        if callout is not None:
+            return self._callout_div(each, lines, callout if callout in CALLOUTS else "note")
+        id = each.options.get("id", "")
+        kind = kind_of(id)
+        if kind in ("fig", "tbl", "lst"):
+            return self._figure_div(each, lines, found, id, kind)
+        if kind is not None and kind != "eq":
+            return self._theorem(each, lines, id)
+        if "aside" in each.classes or "column-margin" in each.classes:
+            self._closings[each.end] = "</aside>"
+            return self.mark('<aside class="callout">', ""), each.first
+        if id:
+            return self.mark(f'<a id="{html.escape(id)}"></a>', ""), each.first
+        return "\n", each.first
+
+    def _callout_div(self, each: Directive, lines: Sequence[str], kind: str) -> tuple[str, int]:
+        title, first = each.options.get("title", ""), each.first
+        if not title and (heading := self._leading_heading(each, lines)) is not None:
+            title, first = heading
+        self._closings[each.end] = "</aside>"
+        return self._callout(CALLOUTS[kind], title), first
+
+    def _leading_heading(self, each: Directive, lines: Sequence[str]) -> tuple[str, int] | None:
+        at = next((number for number in range(each.first, each.end) if lines[number].strip()), each.end)
+        heading = _HEADING.match(lines[at].rstrip("\r\n")) if at < each.end else None
+        return None if heading is None else (heading[2], at + 1)
+
+    def _theorem(self, each: Directive, lines: Sequence[str], id: str) -> tuple[str, int]:
+        number, first = self.labels.number(id), each.first
+        title = each.options.get("name", "")
+        if not title and (heading := self._leading_heading(each, lines)) is not None:
+            title, first = heading
+        shown = f"{number} ({self._inline(title)})" if title else number
+        self._closings[each.end] = "</section>"
+        opening = f'<section class="theorem" id="{html.escape(id)}"><p class="callout-title">{shown}</p>'
+        return self.mark(opening, ""), first
+
+    def _figure_div(
+        self, each: Directive, lines: Sequence[str], found: dict[int, Directive], id: str, kind: str
+    ) -> tuple[str, int]:
+        """The last paragraph is the caption, unless an option is."""
+        caption = each.options.get(f"{kind}-cap", "")
+        end = each.end
+        while end > each.first and not lines[end - 1].strip():
+            end -= 1
+        begin = end
+        while begin > each.first and lines[begin - 1].strip():
+            begin -= 1
+        last = "".join(lines[begin:end])
+        is_text = begin < end and not last.lstrip().startswith(("!", "|", "`", ":::", "~~~", "<"))
+        inner = (each_inner for at, each_inner in found.items() if at != each.begin)
+        if not caption and is_text and not any(other.begin <= begin <= other.end for other in inner):
+            caption = last
+            self._skipped[begin] = end
+        told = self._caption(id, caption, kind)
+        self._closings[each.end] = f"{'' if kind == 'tbl' else told}</figure>"
+        return self.mark(f'<figure id="{html.escape(id)}">{told if kind == "tbl" else ""}', ""), each.first
+
+
+def _is_hidden(each: Directive) -> bool:
+    """Whether an author shows a part in other formats than a page only, or hides it."""
+    if any(name in _HIDDEN for name in each.classes):
+        return True
+    wanted, unless = each.options.get("when-format"), each.options.get("unless-format")
+    in_page = _of_page(wanted) if wanted else not _of_page(unless) if unless else True
+    if "content-visible" in each.classes:
+        return not in_page
+    return "content-hidden" in each.classes and (in_page or not (wanted or unless))
+
+
+def _of_page(names: str) -> bool:
+    return any(name in ("html", "html:js", "html4", "html5") for name in names.replace(",", " ").split())

@@ -1,0 +1,47 @@
+"""What an author hides: the options of a chunk, applied to its code and outputs."""
+
+from __future__ import annotations
+
+import re
+
+from services.execution.documents.parse.nodes import Chunk
+from shared.contracts.document import Block
+from shared.contracts.execute import Display
+
+_WARNING_OF_R = re.compile(r"^Warning(?: message:| in .*:|: ).*\n?(?:^ {2}.*\n?)*", re.M)
+
+
+def mark_hidden(block: Block, node: Chunk) -> None:
+    """Mark the outputs that the chunk's options hide, and make Markdown of those that are to be read as such."""
+    options = node.options
+    included = options.get("include") != "false"
+    block.code_hidden = not included or options.get("echo") == "false" or "hide" in options
+    if options.get("output") == "asis":
+        block.outputs = [_as_markdown(each) for each in block.outputs]
+    shown: list[Display] = []
+    for each in block.outputs:
+        hidden = not included or options.get("output") == "false"
+        hidden = hidden or (each.source == "stdout" and options.get("stdout") == "false")
+        if each.source == "stderr" and each.text is not None and not hidden:
+            kept = _kept(each.text, node)
+            if kept and kept != each.text:
+                shown.append(each.model_copy(update={"text": kept, "hidden": False}))
+                continue
+            hidden = not kept
+        shown.append(each.model_copy(update={"hidden": hidden}))
+    block.outputs = shown
+
+
+def _as_markdown(output: Display) -> Display:
+    plain = output.source in ("stdout", "value") and output.media_type == "text/plain"
+    return output.model_copy(update={"media_type": "text/markdown"}) if plain else output
+
+
+def _kept(text: str, node: Chunk) -> str:
+    """Return what warnings and messages leave of stderr; in R the two are told apart."""
+    warning, message = node.options.get("warning") != "false", node.options.get("message") != "false"
+    if node.language != "r":
+        return text if warning else ""
+    warnings = "".join(_WARNING_OF_R.findall(text))
+    messages = _WARNING_OF_R.sub("", text)
+    return text if warning and message else warnings if warning else messages if message else ""

@@ -1,0 +1,212 @@
+"""What code shows: tables, classes that show themselves, ``IPython.display``, magics; in the result and in the page."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from services.execution.documents.parse.magics import runnable
+from services.execution.documents.run.outputs import on_screen
+from services.execution.languages.table import language_specs
+from shared.contracts.execute import Display
+from tests.services.execution.documents.support import DocumentJobs, block, codes, python
+from tests.services.execution.documents.test_page import page_of, wrong_in
+
+_FORMS = [
+    ("html", "'<b>x</b>'", "text/html", "<b>x</b>"),
+    ("markdown", "'*x*'", "text/markdown", "<em>x</em>"),
+    ("latex", "'$x^2$'", "text/latex", '<math display="block"><msup>'),
+    ("svg", "'<svg xmlns=\"http://www.w3.org/2000/svg\"/>'", "image/svg+xml", "data:image/svg+xml;base64,"),
+    ("png", "b'\\x89PNG'", "image/png", "data:image/png;base64,"),
+]
+
+
+def shown(jobs: DocumentJobs, text: str, **wanted: object) -> tuple[list[Display], str]:
+    """What the last chunk of the document shows, and the page."""
+    result = jobs.run(text, **wanted)
+    last = [each for each in result.blocks if each.kind == "chunk"][-1]
+    assert [message.text for message in last.messages if message.level == "error"] == []
+    page = page_of(jobs, result)
+    assert [wrong for wrong in wrong_in(page) if wrong != "math"] == []
+    return last.outputs, page
+
+
+@pytest.mark.parametrize(("form", "made", "media_type", "in_page"), _FORMS)
+def test_a_value_has_the_form_that_its_class_offers(
+    jobs: DocumentJobs, form: str, made: str, media_type: str, in_page: str
+) -> None:
+    code = f"class A:\n    def _repr_{form}_(self): return {made}\n    def __repr__(self): return 'plain'\nA()"
+    outputs, page = shown(jobs, python(code))
+    assert [(each.source, each.media_type, each.plain) for each in outputs] == [("value", media_type, "plain")]
+    assert in_page in page.replace("<mrow>", "")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import pandas as pd\npd.DataFrame({'a': [1, 2]})",
+        "import pandas as pd\npd.DataFrame({'a': [1, 2]}).style",
+        "import polars as pl\npl.DataFrame({'a': [1, 2]})",
+        "class B:\n    def _repr_mimebundle_(self, **_): return {'text/html': '<table></table>'}\nB()",
+    ],
+)
+def test_a_table_as_last_expression_is_a_table(jobs: DocumentJobs, code: str) -> None:
+    outputs, page = shown(jobs, python(code))
+    assert [(each.source, each.media_type) for each in outputs] == [("value", "text/html")]
+    assert "<table" in page
+    assert "<style scoped" not in page
+
+
+def test_tables_of_other_languages_are_tables_too(jobs: DocumentJobs) -> None:
+    if language_specs()["r"].versions() is None:
+        pytest.skip("R is not installed")
+    text = (
+        "```r exec\nhead(mtcars, 2)\nknitr::kable(head(iris, 2))\n"
+        "knit_print.mine <- function(x, ...) asis_output('**bold**')\nstructure(list(), class = 'mine')\n```\n\n"
+        "```javascript exec\nconsole.table([{ a: 1, b: 'x<y' }]);\ndisplay(new Float64Array([1.5, 2]));\n"
+        "[{ a: 1 }, { a: 2 }]\n```\n\n"
+        "```sql exec\nselect 1 as a, 'x<y' as b, null as c\n```\n"
+    )
+    result = jobs.run(text)
+    forms = [[(each.source, each.media_type) for each in one.outputs] for one in result.blocks]
+    assert forms == [
+        [("display", "text/html"), ("display", "text/markdown"), ("value", "text/markdown")],
+        [("display", "text/html"), ("display", "application/json"), ("value", "text/html")],
+        [("value", "text/html")],
+    ]
+    page = page_of(jobs, result)
+    assert page.count("<table>") == 5
+    assert "<strong>bold</strong>" in page
+    assert "[\n  1.5,\n  2\n]" in page
+    assert page.count("x&lt;y</td>") == 2
+    assert '<td align="right">1</td>' in page
+    assert "<td>NULL</td>" in page
+
+
+def test_r_documents_find_what_they_use_of_knitr(jobs: DocumentJobs) -> None:
+    if language_specs()["r"].versions() is None:
+        pytest.skip("R is not installed")
+    text = (
+        "```{r setup, include=FALSE}\nlibrary(knitr)\nknitr::opts_chunk$set(echo = FALSE, warning = FALSE)\n```\n\n"
+        "```{r}\nwarning('careful')\nmessage('told')\ncombine_words(c('a', 'b', 'c'))\n```\n\n"
+        "```{r, results='asis', echo=TRUE}\ncat('# From code\\n')\n```\n"
+    )
+    result = jobs.run(text, flavour="quarto")
+    page = page_of(jobs, result)
+    assert "opts_chunk" not in page
+    assert "combine_words" not in page
+    assert "careful" not in page
+    assert "told" in page
+    assert "a, b, and c" in page
+    assert ">From code</h1>" in page
+    assert "cat(" in page
+
+
+def test_ipython_display_without_ipython(jobs: DocumentJobs) -> None:
+    code = (
+        "from IPython.display import HTML, Markdown, Latex, Math, JSON, SVG, Image, Code, display, clear_output\n"
+        "from IPython.core.display import display as other, HTML as Other\nfrom IPython import get_ipython\n"
+        "import IPython\n"
+        "display('gone')\nprint('gone too')\nclear_output()\n"
+        "display(HTML('<i>one</i>'), Markdown('**two**'))\nother(Other('<u>three</u>'))\n"
+        "display(Latex('$a$'), Math('b'), JSON({'k': 1}), Code('x < 1'))\n"
+        "display(SVG('<svg xmlns=\"http://www.w3.org/2000/svg\"></svg>'))\n"
+        "display(Image(b'\\x89PNG', width=50), Image(url='https://example.org/x.png'))\n"
+        "handle = display('first', display_id=True)\nhandle.update('second')\n"
+        "get_ipython().run_line_magic('matplotlib', 'inline')\n"
+        "IPython.display.display({'text/html': '<s>raw</s>', 'text/plain': 'raw'}, raw=True)\n"
+        "IPython.display.Markdown('*last*')"
+    )
+    outputs, page = shown(jobs, python(code))
+    kinds = [each.media_type for each in outputs]
+    assert kinds == [
+        "text/html", "text/markdown", "text/html", "text/latex", "text/latex", "application/json", "text/html",
+        "image/svg+xml", "text/html", "text/html", "text/plain", "text/html", "text/markdown",
+    ]  # fmt: skip
+    assert outputs[-1].source == "value"
+    assert outputs[10].text == "second"
+    for part in ("<i>one</i>", "<strong>two</strong>", "<u>three</u>", "<s>raw</s>", "<em>last</em>", 'width="50"'):
+        assert part in page
+    assert '<a href="https://example.org/x.png"' in page
+    assert "gone" not in page.replace("display(&#x27;gone", "").replace("print(&#x27;gone", "").replace("'gone", "")
+
+
+@pytest.mark.parametrize(
+    ("code", "kinds"),
+    [
+        ("import matplotlib.pyplot as plt\nplt.plot([1, 2])", ["image/png"]),
+        ("import matplotlib.pyplot as plt\nfig, ax = plt.subplots()\nfig", ["image/png"]),
+        ("import matplotlib.pyplot as plt\nfig, ax = plt.subplots()\nax.set_title('x')", ["image/png"]),
+        ("import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()", ["image/png"]),
+        ("import pandas as pd\npd.Series([1, 2]).plot();", ["image/png"]),
+        ("3;", []),
+        ("3", ["text/plain"]),
+        ("None", []),
+    ],
+)
+def test_a_figure_is_shown_once_and_a_semicolon_shows_nothing(jobs: DocumentJobs, code: str, kinds: list[str]) -> None:
+    outputs, _ = shown(jobs, python(code))
+    assert [each.media_type for each in outputs] == kinds
+
+
+@pytest.mark.parametrize(
+    ("code", "plain", "said"),
+    [
+        ("%matplotlib inline\nx = 1\n", "pass\nx = 1\n", []),
+        ("if True:\n    %config InlineBackend.figure_format = 'retina'\n", "if True:\n    pass\n", []),
+        ("%time y = f(1)\n", "y = f(1)\n", []),
+        ("x = %time f(1)\n", "x = f(1)\n", []),
+        ("%%time\ny = 2\n", "\ny = 2\n", ["info"]),
+        ("%%timeit -n 10\ny = 2\n", "\ny = 2\n", ["info"]),
+        ("%%capture out\n%matplotlib inline\ny = 2\n", "\npass\ny = 2\n", []),
+        ("!pip install x\ny = 1\n", "pass\ny = 1\n", ["warning"]),
+        ("%pip install x\n", "pass\n", ["warning"]),
+        ("files = !ls\n", "files = get_ipython().getoutput('!ls')\n", []),
+        ("%%bash\nls\n", "", ["warning"]),
+        ("%unheard_of 1\n", "pass\n", ["warning"]),
+        ("df.head?\nx = 1\n", "pass\nx = 1\n", ["info"]),
+        ("%cd data\n", "import os; os.chdir('data')\n", []),
+        ("x = 7 % 2\ny = (7\n% x)\n", "x = 7 % 2\ny = (7\n% x)\n", []),
+        ("%matplotlib inline\ntext = '''\n%not magic\n'''\n", "pass\ntext = '''\n%not magic\n'''\n", []),
+        ("%matplotlib inline\ny = (7\n% x)\n", "pass\ny = (7\n% x)\n", []),
+        ("a != b\n", "a != b\n", []),
+    ],
+)
+def test_magics_are_plain_python_or_are_reported(code: str, plain: str, said: list[str]) -> None:
+    made, notes = runnable("python", code)
+    assert (made, [note.level for note in notes]) == (plain, said)
+    assert runnable("r", code) == (code, [])
+
+
+def test_cells_of_other_languages_and_files_in_magics(jobs: DocumentJobs) -> None:
+    text = (
+        "```{python}\n%%sql\nselect 42 as answer\n```\n\n```{python}\n%%writefile a.txt\nhello\n```\n\n"
+        "```{python}\n%%html\n<b>shown</b>\n```\n\n```{python}\nprint(open('a.txt').read())\n!ls\n```\n"
+    )
+    result = jobs.run(text, flavour="quarto")
+    assert [each.language for each in result.blocks] == ["sql", "python", "python", "python"]
+    assert [each.status for each in result.blocks] == ["ok"] * 4
+    assert codes(result.blocks[3]) == ["magic"]
+    page = page_of(jobs, result)
+    assert "<b>shown</b>" in page
+    assert "hello" in page
+    assert "42</td>" in page
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("a\\x1b[2Jb", "b"), ("a\n\\x1b[2J\\x1b[s", "a\n"), ("a\n\\x1b[2J\\x1b[sb", "b"), ("1%\r50%\r100%\n", "100%\n"),
+        ("long line\rshort", "shortline"), ("a\r\nb", "a\nb"), ("\\x1b[31mred\\x1b[0m", "red"), ("plain", "plain"),
+    ],
+)  # fmt: skip
+def test_a_text_is_what_a_terminal_would_show_in_the_end(text: str, seen: str) -> None:
+    assert on_screen(text).replace("shortline", "shortline") == seen
+
+
+def test_an_imported_display_is_no_value_that_another_language_lacks(jobs: DocumentJobs) -> None:
+    text = python("from IPython.display import display") + "\n```javascript exec\ndisplay('x')\n```\n"
+    result = jobs.run(text)
+    assert block(result, "chunk-2").messages == []
+    assert re.search(r"<pre>x</pre>", page_of(jobs, result))
