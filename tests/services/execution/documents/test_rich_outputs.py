@@ -22,9 +22,9 @@ _FORMS = [
 ]
 
 
-def shown(jobs: DocumentJobs, text: str, **wanted: object) -> tuple[list[Display], str]:
+def shown(jobs: DocumentJobs, text: str) -> tuple[list[Display], str]:
     """What the last chunk of the document shows, and the page."""
-    result = jobs.run(text, **wanted)
+    result = jobs.run(text)
     last = [each for each in result.blocks if each.kind == "chunk"][-1]
     assert [message.text for message in last.messages if message.level == "error"] == []
     page = page_of(jobs, result)
