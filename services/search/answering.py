@@ -131,9 +131,14 @@ def mechanical(hits: Hits, answerable: float | None = None) -> ComposedAnswer:
     return ComposedAnswer("\n".join([start, *lines]), citations)
 
 
-def nothing_found(attempts: Sequence[Attempt], why_empty: Sequence[WhyEmpty]) -> ComposedAnswer:
-    """Where the search looked, in which words, and which filters kept records out."""
-    tables = ", ".join(dict.fromkeys(query.table for attempt in attempts for query in attempt.queries))
+def nothing_found(
+    attempts: Sequence[Attempt], why_empty: Sequence[WhyEmpty], empty: Sequence[str] = ()
+) -> ComposedAnswer:
+    """Where the search looked, in which words, which tables are ``empty``, and which filters kept records out."""
+    searched = list(dict.fromkeys(query.table for attempt in attempts for query in attempt.queries))
+    if searched and set(searched) <= set(empty):
+        return ComposedAnswer(f"Nothing was ingested yet into what was searched: {', '.join(searched)}.", [])
+    tables = ", ".join(f"{table} (which is empty)" if table in empty else table for table in searched)
     wordings = dict.fromkeys(query.query_text[:200] for attempt in attempts for query in attempt.queries)
     lines = [
         "Nothing in this collection answers the question.",
@@ -144,6 +149,12 @@ def nothing_found(attempts: Sequence[Attempt], why_empty: Sequence[WhyEmpty]) ->
     lines.extend(
         f"Without the filter on {reason.constraint}, {reason.table} would have {reason.hits_without}."
         for reason in filters
+    )
+    lines.extend(
+        f"No record of {reason.table} has the {reason.constraint} in the filter; similar values: "
+        f"{', '.join(reason.suggestions)}."
+        for reason in why_empty
+        if reason.suggestions
     )
     return ComposedAnswer("\n".join(lines), [])
 

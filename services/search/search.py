@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -22,6 +23,7 @@ from services.search.queries.query import Query
 from services.search.retrieval.engine import SearchEngine
 from services.search.retrieval.runner import OUTAGES, QueryRunner
 from services.search.tables.catalog import CollectionInfo
+from services.search.tables.field_values import FieldValues, sampled
 from services.search.tables.library import Library, OpenTable, TablesOf
 from services.search.tables.thresholds import Threshold
 from shared.contracts.evaluations import RUN_LABEL
@@ -30,6 +32,7 @@ from shared.errors import EmbeddingUnavailable, JobCancelled, SearchStoreUnavail
 from shared.jobs.job import Context
 
 _CHUNK = 400
+_MAX_SAMPLED = 20  #: tables of which a model is shown examples
 
 
 class Search:
@@ -64,6 +67,29 @@ class _Named(Mapping[str, OpenTable]):
         return len(self._tables if self._names is None else self._names)
 
 
+class _Known:
+    """The tables of the collection and what they hold, as models are shown them."""
+
+    def __init__(self, library: Library, tables: TablesOf, engine: SearchEngine) -> None:
+        self._library = library
+        self._tables = tables
+        self._engine = engine
+
+    @property
+    def names(self) -> Collection[str]:
+        return list(self._tables)
+
+    def values(self, table: str) -> FieldValues:
+        return self._engine.values(table)
+
+    def sampled(self, tables: Mapping[str, OpenTable]) -> JsonValue:
+        shown: dict[str, JsonValue] = {}
+        for name in list(tables)[:_MAX_SAMPLED]:
+            with suppress(*OUTAGES):  # the search itself will report the outage
+                shown[name] = sampled(self._library.store, tables[name])
+        return shown
+
+
 class _SearchRun:
     """One search."""
 
@@ -86,6 +112,8 @@ class _SearchRun:
             _Named(self._tables, request),
             self._engine,
             self._ledger,
+            known=_Known(library, self._tables, self._engine),
+            history=context.history,
             rewrites=lambda: library.catalog.rewrites(info.tenant_id, info.id),
             warn=context.report.warn,
         )
@@ -106,6 +134,7 @@ class _SearchRun:
             if replan is None:
                 break
             self._execute(replan)
+        self._rethink_weak()
         if first_evidence:  # also for tables that only a later plan searched
             explained = {entry.query.table for entry in first_evidence}
             first_evidence += self._evidence([table for table in self._ledger.zero_tables if table not in explained])
@@ -120,8 +149,9 @@ class _SearchRun:
             plan = first_plan.from_caller(request, request.plan)
         else:
             eligible = self._eligible()
-            model = first_plan.from_model(request, eligible, self._chat, self._context.history, warn)
-            plan = model or first_plan.mechanical(request, eligible, self._engine)
+            history, known = self._context.history, _Known(self._library, self._tables, self._engine)
+            model = first_plan.from_model(request, eligible, self._chat, history, known, warn)
+            plan = model or first_plan.mechanical(request, eligible, self._engine, history)
         for query in plan.queries:
             self._engine.conditions(query)  # refuses a filter that does not fit before anything is searched
         for warning in plan.warnings:
@@ -179,6 +209,24 @@ class _SearchRun:
         # A plan whose tables nobody chose tries every table; one that answers is enough.
         return bool(self._ledger.pending_tables) and (plan.deliberate or not self._ledger.any_match)
 
+    def _rethink_weak(self) -> None:
+        """While every hit is weak, search what a model makes of the question. A code cannot be reworded."""
+        while self._ledger.any_match and not self._ledger.any_strong and not self._engine.has_binding_codes:
+            if not self._reflecting or not self._may_retry() or not self._chat.available("search.reflect"):
+                return
+            self._progress("reflect_and_replan", "Thinking about why nothing fits well.")
+            left = self._request.max_reflections - len(self._ledger.attempts) + 1
+            replan = self._reflector.by_model(self._evidence(self._ledger.weak_tables), self._chat, left)
+            if replan is None:
+                return
+            self._announce(replan)
+            self._execute(replan)
+            self._refuse_outage()
+
+    @property
+    def _reflecting(self) -> bool:
+        return self._request.reflection and self._library.settings.search_reflection
+
     def _may_retry(self) -> bool:
         """Whether a retry is left, and time for it; too little time is told in a warning."""
         if len(self._ledger.attempts) > self._request.max_reflections:
@@ -210,7 +258,7 @@ class _SearchRun:
 
     def _replan(self, latest: Sequence[QueryEvidence], first: Sequence[QueryEvidence]) -> Replan | None:
         """What to try next, by the evidence of the ``latest`` queries and, as a last resort, of the ``first`` ones."""
-        reflecting = self._request.reflection and self._library.settings.search_reflection
+        reflecting = self._reflecting
         if all(entry.closed for entry in latest):
             reflecting = False  # only other tables are left to look into
         replan = self._reflector.by_cause(latest)
@@ -226,14 +274,17 @@ class _SearchRun:
             self._progress("relax_and_retry", "Broadening the search.")
             replan = self._reflector.by_steps(latest, why)
         if replan is not None:
-            thinking = self._ledger.think(replan.user_message, replan.strategy, datetime.now(UTC))
-            extra: dict[str, JsonValue] = {"retry_count": thinking.retry_count, "ts": thinking.ts.isoformat()}
-            self._context.report.thinking(thinking.message, strategy=thinking.strategy, **extra)
+            self._announce(replan)
         return replan
 
+    def _announce(self, replan: Replan) -> None:
+        thinking = self._ledger.think(replan.user_message, replan.strategy, datetime.now(UTC))
+        extra: dict[str, JsonValue] = {"retry_count": thinking.retry_count, "ts": thinking.ts.isoformat()}
+        self._context.report.thinking(thinking.message, strategy=thinking.strategy, **extra)
+
     def _tell_relaxed(self, plan: Plan) -> None:
-        """Warn of filters of the caller's that no query with hits had any more."""
-        given = {name for query in plan.queries for name, _ in query.filters if self._is_callers(name)}
+        """Warn of filters that no query with hits had any more."""
+        given = {name for query in plan.queries for name, _ in query.filters}
         for table, hits in self._ledger.hits().items():
             found_by = [outcome.query for outcome in self._ledger.outcomes if outcome.query.table == table]
             labels = {hit.label for hit in hits} - {"exact"}
@@ -248,9 +299,6 @@ class _SearchRun:
             if dropped:
                 names = ", ".join(sorted(dropped))
                 self._context.report.warn(f"In table {table} the filters on {names} were relaxed to find anything.")
-
-    def _is_callers(self, name: str) -> bool:
-        return name in self._request.filters or any(name in query.filters for query in self._request.plan or [])
 
     def _answer(self, plan: Plan, why: Sequence[QueryEvidence]) -> SearchResult:
         self._progress("generate_response", "Putting the answer together.")
@@ -299,7 +347,7 @@ class _SearchRun:
 
     def _compose(self, result: SearchResult, answerable: float | None) -> ComposedAnswer:
         if not result.hits:
-            return answering.nothing_found(result.attempts, result.why_empty)
+            return answering.nothing_found(result.attempts, result.why_empty, self._empty_tables())
         if self._chat.available("search.answer"):
             texts = answering.texts_of(self._library, self._tables, result.hits)
             answer = answering.from_model(self._chat, self._request.question, result.hits, result.attempts, texts)
@@ -315,6 +363,13 @@ class _SearchRun:
                 if not answer.answered:
                     return replace(answering.mechanical(result.hits, answerable=0.0), answered=False)
         return answering.mechanical(result.hits, answerable)
+
+    def _empty_tables(self) -> list[str]:
+        """Tables that were searched and hold no record at all."""
+        try:
+            return [name for name in self._ledger.tables if self._engine.is_empty(name)]
+        except OUTAGES:
+            return []
 
     def _save(self) -> None:
         """The attempts, and the rewrites that worked, in the transaction that completes the job."""

@@ -441,6 +441,8 @@ class WhyEmpty(Answer):
     """Name of the filtered field, or `score_threshold`"""
     hits_without: int
     """Number of hits without the constraint"""
+    suggestions: list[str] = []
+    """Values of the field that are written like the one in the filter, which no record has"""
 
 
 class Evaluation(Answer):

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 from pydantic import JsonValue
 
 from services.search.llm.chat import StructuredChat
 from services.search.llm.replies import PlanReply, ProposedQuery, ReplannedQuery
+from services.search.planning import follow_up
 from services.search.queries.filters import as_meant, conditions, names
 from services.search.queries.query import LONGEST_TEXT, MOST_HITS, Label, Mode, Query, combined
 from services.search.retrieval.engine import SearchEngine
+from services.search.tables.field_values import FieldValues
 from services.search.tables.library import OpenTable
 from shared.contracts.search import Filters, PlannedQuery, SearchInput
 from shared.errors import InvalidRequest, UnknownField
@@ -22,6 +25,17 @@ MOST_QUERIES = 20
 _HISTORY = 5
 _EXACT: Label = "exact"
 _RELAXED: Label = "relaxed"
+
+
+class KnownTables(Protocol):
+    """What a plan is made with: the tables of the collection, and what they hold."""
+
+    @property
+    def names(self) -> Collection[str]: ...
+
+    def values(self, table: str) -> FieldValues: ...
+
+    def sampled(self, tables: Mapping[str, OpenTable]) -> JsonValue: ...
 
 
 @dataclass(frozen=True)
@@ -54,14 +68,16 @@ def from_model(
     tables: Mapping[str, OpenTable],
     chat: StructuredChat,
     history: Sequence[ChatMessage],
+    known: KnownTables,
     warn: Callable[[str], None],
 ) -> Plan | None:
     """None when no model has a plan that can be run; ``warn`` receives what was ignored of the model's plan."""
     question: dict[str, JsonValue] = {
         "question": request.question,
-        "history": [{"role": message.role, "content": message.content[:2000]} for message in history[-_HISTORY:]],
+        "history": recent(history),
         "filters_in_force": request.filters,
         "profile": dict(request.profile),
+        "tables": known.sampled(tables),
     }
     shown, named = described(tables), tuple(tables)
     reply = chat.ask("search.plan", question, PlanReply, among=named, tables=shown, limit=request.limit)
@@ -70,8 +86,9 @@ def from_model(
     warnings: list[str] = []
     queries: dict[str, Query] = {}
     for proposed in reply.queries:
-        query = query_of(proposed, tables, request, warnings)
+        query = query_of(proposed, tables, request, warnings, known.names)
         if query is not None:
+            query = _as_written(query, known, request, warnings)
             queries.setdefault(query.identity, query)
     if len(reply.queries) > MOST_QUERIES:
         warnings.append(too_many(len(reply.queries)))
@@ -81,25 +98,59 @@ def from_model(
     return Plan(planned, deliberate=True) if planned else None
 
 
-def mechanical(request: SearchInput, tables: Mapping[str, OpenTable], engine: SearchEngine) -> Plan:
-    """The question itself in each of the tables; paired facets where the profile fits."""
+def recent(history: Sequence[ChatMessage]) -> list[JsonValue]:
+    """The latest messages, as a model is shown them."""
+    return [{"role": message.role, "content": message.content[:2000]} for message in history[-_HISTORY:]]
+
+
+def _as_written(query: Query, known: KnownTables, request: SearchInput, warnings: list[str]) -> Query:
+    """The query with the values of its filters as the records write them; the caller's stay as they are."""
+    callers = combined(request.filters)
+    filters = [
+        part if part in callers else (part[0], known.values(query.table).meant({part[0]: part[1]}, warnings)[part[0]])
+        for part in query.filters
+    ]
+    return replace(query, filters=tuple(filters))
+
+
+def mechanical(
+    request: SearchInput, tables: Mapping[str, OpenTable], engine: SearchEngine, history: Sequence[ChatMessage] = ()
+) -> Plan:
+    """The question itself in each of the tables, with what it refers to; paired facets where the profile fits."""
+    text, warnings = request.question, []
+    if (referring := follow_up.resolved(request.question, history)) is not None:
+        text, earlier = referring[0][:LONGEST_TEXT], referring[1][:200]
+        warnings.append(f"The question refers to an earlier one, so it was searched with its words too: {earlier!r}.")
     queries = []
     for name, table in tables.items():
         mode: Mode = "faceted" if engine.paired(table) and engine.has_facets(name) else "master"
         filters, hard = combined(request.filters), hard_filters(request)
-        queries.append(Query(name, mode, request.question, request.limit, None, filters, hard=hard))
+        queries.append(Query(name, mode, text, request.limit, None, filters, hard=hard))
     kept = tuple(queries[:MOST_QUERIES])
-    warnings = (f"Only the first {MOST_QUERIES} tables were searched; name some.",) if len(queries) > len(kept) else ()
-    return Plan(kept, deliberate=False, warnings=warnings)
+    if len(queries) > len(kept):
+        warnings.append(f"Only the first {MOST_QUERIES} tables were searched; name some.")
+    return Plan(kept, deliberate=False, warnings=tuple(warnings))
 
 
 def query_of(
-    proposed: ReplannedQuery, tables: Mapping[str, OpenTable], request: SearchInput, warnings: list[str]
+    proposed: ReplannedQuery,
+    tables: Mapping[str, OpenTable],
+    request: SearchInput,
+    warnings: list[str],
+    names: Collection[str] = (),
 ) -> Query | None:
-    """A model's query made safe: unknown tables refused, numbers clamped, filters that do not fit left out."""
+    """A model's query made safe: unknown tables refused, numbers clamped, filters that do not fit left out.
+
+    ``names``: of all tables of the collection, also of those that this search may not go to.
+    """
     text = " ".join(proposed.query_text.split())[:LONGEST_TEXT]
     if proposed.table not in tables:
-        warnings.append("The model named a table that the collection does not have; it was ignored.")
+        if proposed.table in names:
+            warnings.append(
+                f"The model named the table {proposed.table}, which was not to be searched; it was ignored."
+            )
+        else:
+            warnings.append("The model named a table that the collection does not have; it was ignored.")
         return None
     if not text:
         warnings.append("The model planned a query without a text; it was ignored.")
@@ -114,7 +165,11 @@ def query_of(
         threshold = proposed.score_threshold
         own = fitting(proposed.filters, table)
         if len(own) < len(proposed.filters):
-            warnings.append("The model used a filter that does not fit the table; it was ignored.")
+            left_out = ", ".join(name[:100] for name in proposed.filters if name not in own)
+            warnings.append(
+                f"The model used a filter that does not fit the table {proposed.table} ({left_out}); it was ignored, "
+                "so its hits are called relaxed."
+            )
             label = _RELAXED
     filters = combined(fitting(request.filters, table) if request.relax_filters else request.filters, own)
     cut = threshold is not None

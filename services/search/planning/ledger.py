@@ -82,6 +82,20 @@ class Ledger:
         return [table for table in self.tables if table in empty and table not in with_hits]
 
     @property
+    def weak_tables(self) -> list[str]:
+        """Tables that gave hits, all of them weak."""
+        strong = {outcome.query.table for outcome in self.outcomes for match in outcome.matches if not match.weak}
+        return [
+            table
+            for table in self.tables
+            if table not in strong and any(each.matches for each in self.outcomes if each.query.table == table)
+        ]
+
+    @property
+    def any_strong(self) -> bool:
+        return any(not match.weak for outcome in self.outcomes for match in outcome.matches)
+
+    @property
     def pending_tables(self) -> list[str]:
         """Empty tables that still need another attempt.
 

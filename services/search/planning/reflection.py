@@ -12,10 +12,12 @@ from services.search.llm.replies import ReflectReply, friendly, stock_message
 from services.search.planning import relax
 from services.search.planning.first_plan import (
     MOST_QUERIES,
+    KnownTables,
     described,
     filters_elsewhere,
     has_fields,
     query_of,
+    recent,
     too_many,
 )
 from services.search.planning.ledger import Ledger, SearchAttempt
@@ -25,7 +27,8 @@ from services.search.retrieval.engine import SearchEngine
 from services.search.tables.catalog import Rewrite
 from services.search.tables.library import OpenTable
 from services.search.tables.words import Words
-from shared.contracts.search import SearchInput
+from shared.contracts.search import Hit, SearchInput
+from shared.llm.chat import ChatMessage
 
 _ONE_CAUSE = "One constraint alone kept every record out; it is relaxed."
 _CODE_MATCHES = "A code that was asked for stands in records that are not similar enough; it is taken as it is."
@@ -50,6 +53,8 @@ class Reflector:
     tables: Mapping[str, OpenTable]
     engine: SearchEngine
     ledger: Ledger
+    known: KnownTables
+    history: Sequence[ChatMessage]
     rewrites: Callable[[], Sequence[Rewrite]]  #: that worked in earlier searches, the latest first
     warn: Callable[[str], None]  #: receives what was ignored of a model's plan
 
@@ -74,7 +79,10 @@ class Reflector:
         return self._mechanical(queries[:MOST_QUERIES], why) if queries else None
 
     def by_model(self, evidence: Sequence[QueryEvidence], chat: StructuredChat, retries_left: int) -> Replan | None:
-        """None when no model answers, or its plan repeats what was tried."""
+        """None when no model answers, or its plan repeats what was tried.
+
+        Relaxing finds no better hits where a table has weak ones, so there only another wording or table counts.
+        """
         question = self._question(evidence, retries_left)
         reply = chat.ask(
             "search.reflect", question, ReflectReply, among=tuple(self.tables), tables=described(self.tables)
@@ -82,14 +90,18 @@ class Reflector:
         if reply is None:
             return None
         warnings: list[str] = []
-        proposed = [query_of(each, self.tables, self.request, warnings) for each in reply.new_queries[:MOST_QUERIES]]
+        names = self.known.names
+        proposed = [
+            query_of(each, self.tables, self.request, warnings, names) for each in reply.new_queries[:MOST_QUERIES]
+        ]
         chosen = [query for query in proposed if query is not None]
         if len(reply.new_queries) > MOST_QUERIES:
             warnings.append(too_many(len(reply.new_queries)))
         for warning in dict.fromkeys(warnings):
             self.warn(warning)
         if reply.strategy == "relax" or not chosen:
-            queries = [relax.relaxed(self.engine, entry) for entry in evidence]
+            empty = self.ledger.zero_tables
+            queries = [relax.relaxed(self.engine, entry) for entry in evidence if entry.query.table in empty]
         else:
             allowed = [query for query in chosen if self._is_allowed(query, evidence)]
             queries = [self._constrained(query, evidence, reply.strategy) for query in allowed]
@@ -171,19 +183,21 @@ class Reflector:
 
     def _question(self, evidence: Sequence[QueryEvidence], retries_left: int) -> dict[str, JsonValue]:
         hits = self.ledger.hits()
-        summary: dict[str, JsonValue] = {table: f"{len(hits.get(table, []))} results" for table in self.ledger.tables}
+        summary: dict[str, JsonValue] = {table: _summary(hits.get(table, [])) for table in self.ledger.tables}
         planned: list[JsonValue] = [
             outcome.query.planned().model_dump(mode="json") for outcome in self.ledger.attempts[-1].outcomes
         ]
         zero: list[JsonValue] = list(self.ledger.zero_tables)
         return {
             "user_message": self.request.question,
+            "history": recent(self.history),
             "planned_queries": planned,
             "results_summary": summary,
             "zero_result_tables": zero,
             "retry_count": len(self.ledger.attempts) - 1,
             "retries_left": retries_left,
             "attempts": [_attempt_view(attempt) for attempt in self.ledger.attempts],
+            "tables": self.known.sampled(self.tables),
             "evidence": [self._evidence_view(entry) for entry in evidence],
             "rewrites_that_worked_before": [
                 {"table": rewrite.table, "wording": rewrite.wording[:200], "rewritten": rewrite.rewritten[:200]}
@@ -199,6 +213,11 @@ class Reflector:
             "results_when_relaxed": entry.at_floor,
             "closest_records": [{"name": near.name, "similarity": near.similarity} for near in closest],
         }
+
+
+def _summary(hits: Sequence[Hit]) -> str:
+    weak = ", all of them weak" if hits and all(hit.weak for hit in hits) else ""
+    return f"{len(hits)} results{weak}"
 
 
 def _normalized(text: str) -> str:

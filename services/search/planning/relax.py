@@ -20,6 +20,7 @@ class HitsWithout:
 
     constraint: str  #: a field's name, or ``score_threshold``
     hits: int
+    suggestions: tuple[str, ...] = ()  #: values like the filter's, which no record has
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class QueryEvidence:
     without: tuple[HitsWithout, ...]
     at_floor: int  #: hits with the same filters and the threshold as low as relaxing may go
     at_floor_unfiltered: int  #: and without the filters that may be dropped
-    closed: bool  #: no record at all is within the filters that must hold, so no other wording can help
+    closed: bool  #: no record is within the filters that must hold, or in the table: no other wording can help
     literal_match: bool  #: whether a record holds every word of the query but is not similar enough
 
     @property
@@ -55,14 +56,17 @@ def gather(engine: SearchEngine, query: Query) -> QueryEvidence:
     """For a query that found nothing. Raises: what the engine raises."""
     threshold = engine.threshold(query)
     fields = dict.fromkeys(name for name, _ in query.filters)
-    without = [HitsWithout(name, engine.count(without_filters(query, [name]), threshold)) for name in fields]
+    without = [
+        HitsWithout(name, engine.count(without_filters(query, [name]), threshold), engine.suggestions(query, name))
+        for name in fields
+    ]
     without.append(HitsWithout(THRESHOLD, engine.count(query, None)))
     lowest = floor(engine, query)
     at_floor = engine.count(query, lowest) if lowest < threshold else 0
     unfiltered = engine.count(replace(query, filters=query.hard), lowest) if query.filters else at_floor
     # A chosen threshold is the caller's to lower, so a literal match does not pass it.
     literal_match = query.threshold is None and bool(engine.run(literal(query)))
-    closed = bool(query.hard) and engine.count(replace(query, filters=query.hard), None) == 0
+    closed = engine.count(replace(query, filters=query.hard), None) == 0
     return QueryEvidence(query, tuple(without), at_floor, unfiltered, closed, literal_match)
 
 
@@ -77,12 +81,16 @@ def without_filters(query: Query, names: Sequence[str]) -> Query:
 
 def why_empty(evidence: Sequence[QueryEvidence]) -> list[WhyEmpty]:
     """As the result shows it: one entry per table and constraint."""
-    most: dict[tuple[str, str], int] = {}
+    most: dict[tuple[str, str], HitsWithout] = {}
     for entry in evidence:
         for part in entry.without:
             key = (entry.query.table, part.constraint)
-            most[key] = max(most.get(key, 0), part.hits)
-    return [WhyEmpty(table=table, constraint=name, hits_without=hits) for (table, name), hits in most.items()]
+            if key not in most or most[key].hits < part.hits:
+                most[key] = part
+    return [
+        WhyEmpty(table=table, constraint=name, hits_without=part.hits, suggestions=list(part.suggestions))
+        for (table, name), part in most.items()
+    ]
 
 
 def single_cause(engine: SearchEngine, evidence: Sequence[QueryEvidence]) -> list[Query]:

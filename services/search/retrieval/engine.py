@@ -18,6 +18,7 @@ from services.search.retrieval.code_holders import code_holders
 from services.search.retrieval.question_words import AskedWords, full_text
 from services.search.retrieval.retrievers import RetrievalRequest, Retrieved, bounded, retrieve, search_each
 from services.search.store.port import NearestQuery, Payload, ScoredPoint, Sparse, TablePart
+from services.search.tables.field_values import FieldValues
 from services.search.tables.library import Library, OpenTable
 from services.search.tables.points import point_id
 from services.search.tables.thresholds import LOWEST, Threshold
@@ -64,6 +65,7 @@ class SearchEngine:
         self._store = library.store
         self._tables = tables
         self._codes = asked_codes(question)
+        self._values: dict[str, FieldValues] = {}
         self._profile = {facet: text.strip() for facet, text in profile.items() if text.strip()}
 
     def run(self, query: Query) -> list[Match]:
@@ -73,6 +75,11 @@ class SearchEngine:
         matches = self._ranked(table, query, conditions)
         codes = self.codes(query)
         return self._decided_by_codes(table, query, conditions, matches, codes) if codes.every else matches
+
+    @property
+    def has_binding_codes(self) -> bool:
+        """Whether the question has a code, which no other wording can replace."""
+        return bool(self._codes.binding)
 
     def codes(self, query: Query) -> AskedCodes:
         """The codes that a record has to hold to answer; a model's own ones do not bind."""
@@ -131,6 +138,17 @@ class SearchEngine:
             for condition in filters.conditions({name: value}, fields, query.table)
         )
 
+    def values(self, name: str) -> FieldValues:
+        """The values of the table's fields."""
+        if name not in self._values:
+            self._values[name] = FieldValues(self._store, self._tables[name])
+        return self._values[name]
+
+    def suggestions(self, query: Query, name: str) -> tuple[str, ...]:
+        """Values like those of the query's filter of that name, which no record has. Raises: SearchStoreUnavailable."""
+        own = replace(query, filters=tuple(part for part in query.filters if part[0] == name))
+        return tuple(self.values(query.table).suggestions(self.conditions(own)))
+
     def has_facets(self, name: str) -> bool:
         """Whether any record of the table has a facet; without one, faceted search would find nothing."""
         return self._library.has_facets(self._tables[name])
@@ -170,6 +188,10 @@ class SearchEngine:
         ]
         results = self._store.search(bucket, searches) if searches else []
         return len({point.payload["record"] for points in results for point in points})
+
+    def is_empty(self, name: str) -> bool:
+        """Whether the table holds no record. Raises: SearchStoreUnavailable."""
+        return self._store.count(self._tables[name].bucket(TablePart.MASTER)) == 0
 
     def nearest(self, query: Query) -> list[NearbyRecord]:
         """Return the closest records, however far."""

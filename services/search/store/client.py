@@ -27,6 +27,7 @@ from services.search.store.port import (
     Sparse,
     SparseName,
 )
+from shared.contracts.search import FieldType
 from shared.errors import EmbeddingChanged, SearchStoreUnavailable
 
 Value = TypeVar("Value")
@@ -134,6 +135,13 @@ class ClientStore:
         chosen = client_filters.translate(conditions)
         none = models.CountResult(count=0)
         return self._or_empty(lambda: self._client.count(_name(bucket), count_filter=chosen, exact=True), none).count
+
+    def values(self, bucket: Bucket, name: str, kind: FieldType, limit: int) -> list[tuple[str | int | bool, int]]:
+        none = models.FacetResponse(hits=[])
+        key = f"fields.{name}"
+        counted = self._or_empty(lambda: self._client.facet(_name(bucket), key, limit=limit), none)
+        hits = [(hit.value, hit.count) for hit in counted.hits if isinstance(hit.value, bool) == (kind == "bool")]
+        return sorted(hits, key=lambda hit: -hit[1])
 
     def settle(self, bucket: Bucket) -> None:
         """Nothing to do: a server flushes and builds its index by itself."""

@@ -32,6 +32,7 @@ from services.search.store.port import (
     Sparse,
     SparseName,
 )
+from shared.contracts.search import FieldType
 from shared.errors import EmbeddingChanged, SearchStoreUnavailable
 
 _PAGE = 500
@@ -153,6 +154,16 @@ class EdgeStore:
             if shard is None:
                 return 0
             return int(_guarded(lambda: shard.count(edge.CountRequest(filter=edge_filters.translate(conditions)))))
+
+    def values(self, bucket: Bucket, name: str, kind: FieldType, limit: int) -> list[tuple[str | int | bool, int]]:
+        with self._lock:
+            shard = self._shard(bucket)
+            if shard is None:
+                return []
+            key = f"flags.{name}" if kind == "bool" else f"fields.{name}"
+            counted = _guarded(lambda: shard.facet(edge.FacetRequest(key, limit=limit, exact=False)))
+        hits = [(hit.value == "true" if kind == "bool" else hit.value, int(hit.count)) for hit in counted.hits]
+        return sorted(hits, key=lambda hit: -hit[1])
 
     def settle(self, bucket: Bucket) -> None:
         with self._lock:

@@ -164,6 +164,10 @@ class VectorStore(Protocol):
 
     def count(self, bucket: Bucket, conditions: Conditions = ()) -> int: ...
 
+    def values(self, bucket: Bucket, name: str, kind: FieldType, limit: int) -> list[tuple[str | int | bool, int]]:
+        """The values of a keyword, integer or bool field with the number of their points, the most frequent first."""
+        ...
+
     def settle(self, bucket: Bucket) -> None:
         """Flush writes to disk, and build an index where there are enough points for one."""
         ...

@@ -212,6 +212,21 @@ def test_filters_really_filter(conference: VectorStore, filters: Filters, expect
     assert matching(conference, filters) == expected
 
 
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("track", [("ai", 2), ("web", 2)]),
+        ("seats", [(10, 1), (20, 1), (30, 1)]),
+        ("live", [(False, 1), (True, 1)]),
+        ("my-odd_key", [("x", 1)]),
+    ],
+)
+def test_the_values_of_a_field_are_counted(conference: VectorStore, name: str, values: list[tuple[str, int]]) -> None:
+    assert sorted(conference.values(BUCKET, name, FIELDS[name], 10)) == values
+    assert len(conference.values(BUCKET, name, FIELDS[name], 1)) == 1
+    assert conference.values(Bucket("c9", "talks", TablePart.MASTER), name, FIELDS[name], 10) == []
+
+
 def test_a_text_field_matches_by_its_words(conference: VectorStore) -> None:
     assert matching(conference, {"blurb": "Hello big World"}) == {"r2"}
     assert matching(conference, {"blurb": "goodbye"}) == set()
