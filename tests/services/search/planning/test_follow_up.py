@@ -14,7 +14,7 @@ from tests.support.context import MemoryContext
 
 PHONES = [
     {"id": "a", "name": "Alpha One", "text": "Phone with a 50 megapixel camera and a battery that can last two days."},
-    {"id": "b", "name": "Beta Two", "text": "Phone with a 50 megapixel camera and wireless charging."},
+    {"id": "b", "name": "Beta Two", "text": "Phone with a 50 megapixel camera and wireless charging at home or at work all year."},
     {"id": "c", "name": "Gamma", "text": "Tablet for drawing, with a pen."},
 ]
 FIRST = "Which phone has a 50 megapixel camera?"
