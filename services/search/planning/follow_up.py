@@ -52,7 +52,9 @@ _ORDINALS = (
     r"fifth|5th|fünfte[mnrs]?|cinquième|quint[oa]|пят\w+|第五|五つ目",
 )
 _ORDINAL = [re.compile(rf"(?<![A-Za-z])(?:{words})(?![A-Za-z])", re.IGNORECASE) for words in _ORDINALS]
-_LAST = re.compile(r"\b(?:last|letzte[mnrs]?|dernière?|últim[oa]|ultim[oa])\b", re.IGNORECASE)
+_LAST = re.compile(r"\b(?:the last|letzte[mnrs]?|dernière?|últim[oa]|ultim[oa])\b", re.IGNORECASE)
+#: What may follow the number of a record: "the second one", "the second phone?".
+_NUMBERED = r"(?:\s+ones?\b|(?:\s+\w+)?\s*(?:[?.!,;:？。]|$))"
 #: "Name [id]", as an answer without a model lists its records.
 _LISTED = re.compile(r"(?:^|: |; )([^\[\];:\n]{1,200}?) \[[^\]\n]+\]", re.MULTILINE)
 _EMPTY_WORDS = re.compile(
@@ -102,8 +104,8 @@ def _record(question: str, history: Sequence[ChatMessage]) -> str | None:
     if not listed:
         return None
     for number, ordinal in enumerate(_ORDINAL):
-        if ordinal.search(question):
+        if re.search(ordinal.pattern + _NUMBERED, question, re.IGNORECASE):
             return listed[number] if number < len(listed) else None
-    if _LAST.search(question):
+    if re.search(_LAST.pattern + _NUMBERED, question, re.IGNORECASE):
         return listed[-1]
     return listed[0] if len(listed) == 1 else None
