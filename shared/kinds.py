@@ -71,6 +71,7 @@ class KindSpec(Generic[Input]):
     command: str  #: the words after ``assay`` that submit one
     example: Example
     title: tuple[str, ...] = ()  #: where the input says what it is about: dotted paths, the first that is there
+    title_form: Literal["text", "code", "markdown"] = "text"  #: of that text
     roles: tuple[ModelRole[Input], ...] = ()
     language: Callable[[Input], str] | None = None  #: the language that the job's own code is written in
     cases: CaseRules = NO_CASES
@@ -112,6 +113,7 @@ KINDS: SpecTable[KindSpec[Any]] = SpecTable(
             service="execution",
             command="execute",
             title=("code",),
+            title_form="code",
             cases=EXECUTE_CASES,
             example=Example("Run Python in the sandbox", {"language": DEFAULT_LANGUAGE, "code": "print(1 + 1)"}),
             language=_language,
@@ -143,6 +145,7 @@ KINDS: SpecTable[KindSpec[Any]] = SpecTable(
             service="execution",
             command="doc run",
             title=("markdown",),
+            title_form="markdown",
             shadowed=True,
             example=Example("Run the code of a document", {"markdown": "```python exec\nprint(6 * 7)\n```\n"}),
             roles=(ModelRole("documents.instruction"),),

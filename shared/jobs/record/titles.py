@@ -1,38 +1,109 @@
-"""What a job is called in lists, and how its result calls itself: read from its input and result in the statement."""
+"""Titles of jobs in lists, and how their results rate themselves: read from input and result in the statement."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from functools import lru_cache
+from typing import Literal
 
-from sqlalchemy import ColumnElement, Text, case, cast, func, null
+from sqlalchemy import ColumnElement, Text, and_, case, cast, func, literal, null
 
 from shared.jobs.record.tables import jobs
 from shared.kinds import KINDS
 
 _LONGEST = 120
+#: A title is at the beginning of a text, so no more of it is searched.
+_READ = 4_000
+#: A line that has a letter or a digit; none of ``---``, ``***`` or ```` ``` ````.
+_LINE = r"^[^\n]*[[:alnum:]][^\n]*$"
+#: The first sentence of a line: a full stop after fewer letters ends an abbreviation.
+_SENTENCE = r"^(.{16,}?[.!?])(?:\s|$)"
+_FRONT_MATTER = r"^\s*---[ \t]*\r?\n(.*?)\r?\n(?:---|\.\.\.)[ \t]*(?:\r?\n|$)"
+_FENCE = r"(?:^|\n)[ \t]*(?:```|~~~).*?\n[ \t]*(?:```|~~~)[^\n]*"
+_FENCE_LINE = r"^[ \t]*(?:```|~~~)[^\n]*$"
+_TITLE_KEY = r"^title:[ \t]*(\S.*?)\s*$"
+_HEADING = r"^[ ]{0,3}#{1,6}[ \t]+(\S.*?)[ \t#]*$"
+#: Before the first line of code there may be a shebang and the encoding.
+_PREAMBLE = r"^(?:\s*#(?:!|[^\n]*coding[:=])[^\n]*\n)+"
+_COMMENT = r"^\s*(?:#+|//+|--+|/\*+|%+|\"\"\"|''')[ \t]*\n?[ \t]*([^\n]*?[[:alnum:]][^\n]*?)\s*(?:\"\"\"|'''|\*/)?\s*$"
+_IMPORTED = r"^[ \t]*(?:import|from|using|require|library|const [^\n]*require|use)\M[^\n;]*(?:;[ \t]*|$)"
 
 
 def title() -> ColumnElement[str]:
-    """Return the job's title: the first line of the field that its kind declares."""
-    return _title(tuple((kind.name, tuple(kind.title)) for kind in KINDS.values() if kind.title))
+    """What a person calls the job: a document's title or heading, a task's first sentence, the code's first comment."""
+    return _title(tuple((kind.name, kind.title, kind.title_form) for kind in KINDS.values() if kind.title))
 
 
 @lru_cache(maxsize=8)
-def _title(told: tuple[tuple[str, tuple[str, ...]], ...]) -> ColumnElement[str]:
-    """Return the title by kind and path; cached, because building it takes longer than the query."""
-    said = case(*[(jobs.c.kind == kind, _said(paths)) for kind, paths in told], else_=null())
-    line = func.split_part(func.btrim(cast(said, Text), " \t\r\n"), "\n", 1)
-    return func.left(line, _LONGEST)
+def _title(kinds: tuple[tuple[str, tuple[str, ...], Literal["text", "code", "markdown"]], ...]) -> ColumnElement[str]:
+    """Return the title for kinds and the paths of its text; made once, as making it takes longer than the query."""
+    read = case(
+        *[(jobs.c.kind == kind, _FORMS[form](_text(paths))) for kind, paths, form in kinds],
+        else_=null(),
+    )
+    return func.left(func.btrim(func.regexp_replace(read, r"\s+", " ", "g")), _LONGEST)
 
 
-def _said(paths: Sequence[str]) -> ColumnElement[str]:
-    return func.coalesce(*[jobs.c.input[tuple(path.split("."))].astext for path in paths], "")
+def source() -> ColumnElement[str]:
+    """Return the beginning of the text that the title is made of."""
+    return _source(tuple((kind.name, kind.title) for kind in KINDS.values() if kind.title))
+
+
+@lru_cache(maxsize=8)
+def _source(kinds: tuple[tuple[str, tuple[str, ...]], ...]) -> ColumnElement[str]:
+    return case(*[(jobs.c.kind == kind, _text(paths)) for kind, paths in kinds], else_=null())
+
+
+def _text(paths: tuple[str, ...]) -> ColumnElement[str]:
+    said = func.coalesce(*[jobs.c.input[tuple(path.split("."))].astext for path in paths], "")
+    return func.left(func.btrim(cast(said, Text), " \t\r\n"), _READ)
+
+
+def _of_text(text: ColumnElement[str]) -> ColumnElement[str]:
+    """Return the first sentence, without marks of Markdown before it and the full stop behind it."""
+    line = func.regexp_replace(_first(text, f"({_LINE})", "n"), r"^[\s#>*-]+", "")
+    sentence = func.coalesce(_first(line, _SENTENCE), line)
+    return func.regexp_replace(sentence, r"([^.])\.$", r"\1")
+
+
+def _of_markdown(text: ColumnElement[str]) -> ColumnElement[str]:
+    """Return the front matter's title, else the first heading, else the first sentence outside of code."""
+    front = _first(text, _FRONT_MATTER)
+    titled = func.btrim(_first(front, _TITLE_KEY, "n"), "\"'")
+    body = func.regexp_replace(func.regexp_replace(text, _FRONT_MATTER, ""), _FENCE, "\n", "g")
+    code = func.regexp_replace(text, _FENCE_LINE, "", "gn")  # of a document that is code alone
+    return func.coalesce(func.nullif(titled, ""), _first(body, _HEADING, "n"), _of_text(body), _of_text(code))
+
+
+def _of_code(text: ColumnElement[str]) -> ColumnElement[str]:
+    """Return the comment at the beginning, else the language, the number of lines and the first one that does something."""
+    code = func.regexp_replace(text, _PREAMBLE, "")
+    line = func.btrim(_first(func.regexp_replace(code, _IMPORTED, "", "gn"), f"({_LINE})", "n"))
+    lines = func.array_length(func.string_to_array(text, "\n"), 1)
+    language = func.coalesce(jobs.c.input["language"].astext, "code")
+    described = case(
+        (lines > 1, language + ": " + cast(lines, Text) + " lines" + func.coalesce(", " + line, "")),
+        else_=language + ": " + func.coalesce(line, text),
+    )
+    return func.coalesce(_first(code, _COMMENT, "w"), case((text == "", ""), else_=described))
+
+
+_FORMS: dict[Literal["text", "code", "markdown"], Callable[[ColumnElement[str]], ColumnElement[str]]] = {
+    "text": _of_text,
+    "code": _of_code,
+    "markdown": _of_markdown,
+}
+
+
+def _first(text: ColumnElement[str], pattern: str, flags: str = "") -> ColumnElement[str]:
+    """Return the pattern's group where it matches first; null where it does not."""
+    return func.array_to_string(func.regexp_match(text, literal(pattern), literal(flags)), "")
 
 
 @lru_cache(maxsize=1)
 def verdict() -> ColumnElement[str]:
-    """Return the result's own verdict: a verdict, a status, or whether it succeeded."""
+    """How the result rates itself: a verdict, a status, whether it succeeded, or that a block of the document failed."""
     result = jobs.c.result
     success = case((result["success"].astext == "false", "failed"), (result["success"].astext == "true", "ok"))
-    return func.coalesce(result["verdict"].astext, result["status"].astext, success)
+    block = case((and_(jobs.c.kind == "document", result.contains({"blocks": [{"status": "error"}]})), "block_failed"))
+    return func.coalesce(result["verdict"].astext, result["status"].astext, success, block)

@@ -62,9 +62,9 @@ def test_a_list_says_what_each_job_was_about_and_how_it_went(worked: Worked) -> 
     client, ids = worked
     items = {job["id"]: job for job in client.get("/v1/jobs").json()["items"]}
     first, second, third = (items[id] for id in ids)
-    assert (first["title"], first["verdict"], first["turns"], first["failed_over"]) == ("# first", "ok", 2, True)
+    assert (first["title"], first["verdict"], first["turns"], first["failed_over"]) == ("first", "ok", 2, True)
     assert first["served"] == {"provider": "groq", "model": "m"}
-    assert (second["title"], second["verdict"], second["turns"], second["served"]) == ("second", None, 0, None)
+    assert (second["title"], second["verdict"], second["turns"], second["served"]) == ("python: second", None, 0, None)
     assert (third["state"], third["waiting"]["reason"]) == ("queued", "in_queue")
 
 
@@ -318,7 +318,7 @@ def test_a_list_that_few_jobs_fit_is_looked_for_piece_by_piece(gateway: Gateway)
         first = client.get("/v1/jobs", params=query).json()
         assert (first["items"], first["looked_back_to"]) == ([], "2026-01-01T01:41:00Z")
         last = client.get("/v1/jobs", params={**query, "cursor": first["next_cursor"], "total": "true"}).json()
-        assert [job["title"] for job in last["items"]] == ["the needle"]
+        assert [job["title"] for job in last["items"]] == ["code: the needle"]
         assert (last["next_cursor"], last["total"], "looked_back_to" in last) == (None, 1, False)
         bulk = client.post("/v1/jobs/cancel", json={"filter": {"q": "needle", "state": ["succeeded"]}}).json()
         assert ([each["code"] for each in bulk["items"]], bulk["more"]) == (["job_finished"], False)
