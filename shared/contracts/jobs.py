@@ -251,7 +251,7 @@ class JobView(Answer):
     failed_over: bool | None = None
     """In lists: whether another model than the chain's first answered; null otherwise"""
     verdict: str | None = None
-    """In lists: outcome that the result states, such as `ok` or `found`; null otherwise"""
+    """In lists: outcome that the result states, such as `ok`, `found` or `block_failed`; null otherwise"""
     isolation: Isolation | None = None
     """Isolation of the latest run's sandbox; null in lists, and if the job runs no code"""
 

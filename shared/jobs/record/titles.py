@@ -76,7 +76,7 @@ def _of_markdown(text: ColumnElement[str]) -> ColumnElement[str]:
 
 
 def _of_code(text: ColumnElement[str]) -> ColumnElement[str]:
-    """Return the comment at the beginning, else the language, the number of lines and the first one that does something."""
+    """Return the comment at the beginning, else language, number of lines and the first one that does something."""
     code = func.regexp_replace(text, _PREAMBLE, "")
     line = func.btrim(_first(func.regexp_replace(code, _IMPORTED, "", "gn"), f"({_LINE})", "n"))
     lines = func.array_length(func.string_to_array(text, "\n"), 1)
@@ -102,7 +102,7 @@ def _first(text: ColumnElement[str], pattern: str, flags: str = "") -> ColumnEle
 
 @lru_cache(maxsize=1)
 def verdict() -> ColumnElement[str]:
-    """How the result rates itself: a verdict, a status, whether it succeeded, or that a block of the document failed."""
+    """Return how the result rates itself: verdict, status, whether it succeeded, or that a block failed."""
     result = jobs.c.result
     success = case((result["success"].astext == "false", "failed"), (result["success"].astext == "true", "ok"))
     block = case((and_(jobs.c.kind == "document", result.contains({"blocks": [{"status": "error"}]})), "block_failed"))
