@@ -11,6 +11,7 @@ from itertools import islice
 from tempfile import TemporaryFile
 
 from services.search.queries.filters import AnyOf
+from services.search.records.notes import Notes
 from services.search.records.shape import Refused, record
 from services.search.records.spool import SpooledRecords, spooled
 from services.search.store.port import Layout, TablePart
@@ -38,6 +39,7 @@ class _Tally:
     unchanged: int = 0
     deleted: int = 0
     seen: set[str] = field(default_factory=set)
+    notes: Notes = field(default_factory=Notes)
     errors: list[RecordError] = field(default_factory=list)
 
     @property
@@ -68,6 +70,8 @@ class Ingest:
             stack.enter_context(self._library.writing(table))
             progress = _Progress(context, total)
             tally = _Tally()
+            if isinstance(records, SpooledRecords):
+                tally.notes.add_all(records.notes)
             self._reembed(table, progress)
             self._delete(table, request.delete, tally)
             progress.step(len(request.delete))
@@ -85,13 +89,14 @@ class Ingest:
             deleted=tally.deleted,
             errors=tally.errors,
             thresholds=dict(statistics.thresholds),
+            notes=tally.notes.texts(),
         )
 
     def _write(self, table: OpenTable, start: int, batch: Sequence[object], tally: _Tally) -> None:
         """Write the records of the batch that are new or changed."""
         fitting: list[Record] = []
         for index, raw in enumerate(batch, start):
-            parsed = raw if isinstance(raw, Refused) else record(raw, table.spec)
+            parsed = raw if isinstance(raw, Refused) else record(raw, table.spec, tally.notes)
             if isinstance(parsed, Record) and parsed.id in tally.seen:
                 message = "an earlier record of this input has the same id; that one is kept"
                 parsed = Refused("duplicate_id", message, parsed.id)
@@ -241,9 +246,15 @@ def _records(context: Context, request: IngestInput, table: OpenTable) -> Iterat
     with TemporaryFile() as file:  # it has no name, so that nothing of it is left if this process is killed
         with context.files.open(request.file_id) as stream:
             shutil.copyfileobj(stream, file, _COPIED)
+        file.flush()
+        name = context.files.info(request.file_id).name
         with spooled(
-            file, request.format, request.table, table.spec, context.cancelled, mapping=request.mapping
-        ) as records:
+            file, request.format, request.table, table.spec, context.cancelled, mapping=request.mapping, name=name,
+            stated=request.reading(),
+        ) as records:  # fmt: skip
+            for note in records.notes:
+                if "\ufffd" in note:  # something of the file is lost
+                    context.report.warn(note)
             yield records
 
 

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, JsonValue, WrapValidator, model_vali
 from typing_extensions import TypeAliasType
 
 from shared.contracts.common import Answer, FileId, Reference, Request, Time, in_parts
+from shared.contracts.tables import TableReading
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
 FieldType = TypeAliasType(
@@ -34,8 +35,23 @@ _ALIASES = {
 IngestFormat = TypeAliasType(
     "IngestFormat",
     Annotated[
-        Literal["auto", "jsonl", "csv", "parquet", "pentabarf", "pretalx"],
-        Field(description="Format of a file of records"),
+        Literal[
+            "auto",
+            "jsonl",
+            "csv",
+            "excel",
+            "parquet",
+            "arrow",
+            "pentabarf",
+            "pretalx",
+            "markdown",
+            "html",
+            "pdf",
+            "docx",
+            "text",
+            "archive",
+        ],
+        Field(description="Format of a file of records, of a document, or of an archive of them"),
     ],
 )
 SearchMode = TypeAliasType(
@@ -170,9 +186,11 @@ class RecordMapping(Request):
     """Column that holds the display name; null if none does"""
     text: Annotated[list[_ColumnName], Field(max_length=20)] = []
     """Columns that form the main text, joined by blank lines"""
+    fields: Annotated[dict[str, _ColumnName], Field(max_length=100)] = {}
+    """Column of each field or facet whose column has another name, by field or facet name"""
 
 
-class IngestInput(Request):
+class IngestInput(TableReading):
     """Input of an `ingest` job."""
 
     collection: Annotated[Name, Reference("collection")]
@@ -194,6 +212,8 @@ class IngestInput(Request):
     def _one_source(self) -> Self:
         if self.records is not None and self.file_id is not None:
             raise ValueError("give records or file_id, not both")
+        if self.file_id is None and (stated := self.reading()):
+            raise ValueError(f"{', '.join(stated)}: only a file is read in a certain way")
         if self.mapping is not None and self.file_id is None:
             raise ValueError("mapping speaks of the columns of a file")
         if self.records is None and self.file_id is None and not self.delete:
@@ -229,6 +249,8 @@ class IngestResult(Answer):
     """Records that were not ingested"""
     thresholds: dict[str, float]
     """Similarity thresholds measured after the ingest, by facet"""
+    notes: list[str] = []
+    """What was detected of the file, and names and values that were read otherwise than they are written"""
 
 
 class RecordsInput(Request):

@@ -6,8 +6,9 @@ import csv
 import io
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,9 @@ _DELIMITERS = ",;\t|"
 _SAMPLE_LINES = 200
 _HEAD = 256 * 1024
 _LONGEST_FIELD = 1 << 24
+_MAX_MISFITS = 10_000
+_BLOCK = 1 << 22
+_END = "\x00end"  #: a row of its own behind the last one, unless a quote is still open
 #: What Excel takes for the delimiter, and does not show.
 _SEPARATOR_LINE = re.compile(rb'"?sep=([^"\r\n])"?[\t,; ]*\r?\n', re.IGNORECASE)
 
@@ -44,9 +48,14 @@ class Layout:
 
 
 def read_delimited(
-    source: Path | bytes, tab_first: bool = False, stated: Stated = NOTHING_STATED
+    source: Path | bytes,
+    tab_first: bool = False,
+    stated: Stated = NOTHING_STATED,
+    misfits: list[BadRow] | None = None,
 ) -> tuple[pl.DataFrame, str, list[str]]:
     """The cells as text ("" where empty), the delimiter, and notes on the layout.
+
+    Rows that do not fit go to ``misfits`` where that is given; else the first one is raised.
 
     A column that is no text any more is typed already. Raises: Unreadable with the line of the first row that does not
     fit; NotUtf8.
@@ -67,7 +76,9 @@ def read_delimited(
     if b'\\"' in head and (unescaped := _unescaped(_whole(source), layout)) is not None:
         source = unescaped
         notes.append("quotes within cells are written with a backslash")
-    frame = _cells(source, head, layout, above, stated)
+    if _count_quotes(source) % 2:
+        _check_closed(_whole(source), layout.delimiter, above)
+    frame = _cells(source, head, layout, above, stated, misfits)
     if layout.names[-1] == f"column_{len(layout.names)}" and frame.width > 1 and _is_empty(frame.to_series(-1)):
         frame = frame[:, :-1]
         notes = [note for note in notes if not note.startswith("without a name")]
@@ -83,7 +94,9 @@ def _is_empty(column: pl.Series) -> bool:
     return column.dtype == pl.String and bool((column.fill_null("") == "").all())
 
 
-def _cells(source: Path | bytes, head: bytes, layout: Layout, above: int, stated: Stated) -> pl.DataFrame:
+def _cells(
+    source: Path | bytes, head: bytes, layout: Layout, above: int, stated: Stated, misfits: list[BadRow] | None
+) -> pl.DataFrame:
     """``above``: lines of the file that are not in ``source``. Raises: Unreadable, NotUtf8."""
     names, delimiter = layout.names, layout.delimiter
     is_usual = stated.decimal is None and not stated.na_values
@@ -97,11 +110,11 @@ def _cells(source: Path | bytes, head: bytes, layout: Layout, above: int, stated
         if "utf-8" in str(error):
             raise NotUtf8 from None
         # Rows that are too long, or quotes that the fast reader does not take: the careful one decides.
-        frame = _read_carefully(_whole(source), delimiter, names, above)
+        frame = _read_carefully(_whole(source), delimiter, names, above, misfits)
     else:
         # A row that is too short, and a blank line, look like empty last cells here.
         if (frame[:, -1] == "").any():
-            frame = _read_carefully(_whole(source), delimiter, names, above)
+            frame = _read_carefully(_whole(source), delimiter, names, above, misfits)
     frame.columns = names
     return frame
 
@@ -203,6 +216,19 @@ class BadLine(Unreadable):
         self.what = what
 
 
+@dataclass(frozen=True)
+class BadRow:
+    """A row that does not fit, among others that do."""
+
+    position: int  #: among all rows, from 0
+    line: int
+    what: str  #: follows the number of the line
+
+    @property
+    def message(self) -> str:
+        return f"line {self.line}{self.what}"
+
+
 def _head(source: Path | bytes) -> bytes:
     if isinstance(source, bytes):
         return source[:_HEAD]
@@ -258,7 +284,9 @@ def check_names(names: list[str]) -> None:
         raise Unreadable(f"the column name {twice[0][:100]!r} is used more than once (columns {', '.join(places[:5])})")
 
 
-def _read_carefully(content: bytes, delimiter: str, names: list[str], above: int) -> pl.DataFrame:
+def _read_carefully(
+    content: bytes, delimiter: str, names: list[str], above: int, misfits: list[BadRow] | None
+) -> pl.DataFrame:
     import pyarrow as pa
     import pyarrow.csv as pa_csv
 
@@ -272,10 +300,63 @@ def _read_carefully(content: bytes, delimiter: str, names: list[str], above: int
             ),
         )
     except (pa.ArrowInvalid, pa.ArrowCapacityError):
+        if misfits is not None:
+            return _read_row_by_row(content, delimiter, names, above, misfits)
         raise _complaint(content, delimiter, len(names), above) from None
     frame = pl.from_arrow(table)
     assert isinstance(frame, pl.DataFrame)
     return frame.slice(1)  # the header is a row like the others to this reader
+
+
+def _read_row_by_row(
+    content: bytes, delimiter: str, names: list[str], above: int, misfits: list[BadRow]
+) -> pl.DataFrame:
+    """The rows that fit; the others go to ``misfits``. Raises: BadLine for a quoted cell that is not closed."""
+    text = io.TextIOWrapper(io.BytesIO(content), newline="")
+    reader = csv.reader(text, delimiter=delimiter, strict=True)
+    fitting: list[list[str]] = []
+    line = 1
+    try:
+        next(reader)
+        line = reader.line_num + 1
+        for row in reader:
+            if len(row) == len(names):
+                fitting.append(row)
+            elif row:
+                what = f" has {len(row)} columns, the header has {len(names)}"
+                misfits.append(BadRow(len(fitting) + len(misfits), line + above, what))
+                check_misfits(misfits)
+            line = reader.line_num + 1
+    except csv.Error as error:
+        reason = "a quoted cell that begins here is not closed" if "end of data" in str(error) else str(error)
+        raise BadLine(line + above, f": {reason}") from None
+    return pl.DataFrame(fitting, schema=dict.fromkeys(names, pl.String), orient="row")
+
+
+def _count_quotes(source: Path | bytes) -> int:
+    if isinstance(source, bytes):
+        return source.count(b'"')
+    with source.open("rb", buffering=0) as file:
+        return sum(block.count(b'"') for block in iter(lambda: file.read(_BLOCK), b""))
+
+
+def _check_closed(content: bytes, delimiter: str, above: int) -> None:
+    """Raises: BadLine with the line of an opening quote that the end of the file leaves open."""
+    lines = io.TextIOWrapper(io.BytesIO(content), newline="")
+    reader = csv.reader(chain(lines, ["\n", _END]), delimiter=delimiter)
+    line, last = 1, 1
+    is_closed = False
+    for row in reader:
+        line, last = last, reader.line_num + 1
+        is_closed = row == [_END]
+    if not is_closed:
+        raise BadLine(line + above, ": a quoted cell that begins here is not closed")
+
+
+def check_misfits(misfits: Sequence[BadRow]) -> None:
+    """Raises: Unreadable when so many rows do not fit that the header cannot be that of the table."""
+    if len(misfits) > _MAX_MISFITS:
+        raise Unreadable(f"more than {_MAX_MISFITS:,} rows have another number of columns than the header")
 
 
 def _complaint(content: bytes, delimiter: str, width: int, above: int) -> Unreadable:

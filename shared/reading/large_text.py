@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -12,10 +12,10 @@ import polars as pl
 import pyarrow.parquet as pq
 
 from .cells import ColumnReading
-from .delimited import BadLine, Layout, NotUtf8, check_names, layout_of, read_delimited
+from .delimited import BadLine, BadRow, Layout, NotUtf8, check_misfits, check_names, layout_of, read_delimited
 from .source import Unreadable
 from .stated import Stated
-from .type_inference import infer
+from .type_inference import infer, infer_some
 
 PIECE_BYTES = 48_000_000  #: of text; as cells it takes about three times as much
 _HEAD = 256 * 1024
@@ -45,6 +45,8 @@ class _Text:
     begins: int  #: behind the header
     encoding: str
     stated: Stated
+    is_typed: Callable[[str], bool] | None = None
+    misfits: list[BadRow] | None = None
 
     @property
     def names(self) -> list[str]:
@@ -106,15 +108,27 @@ class _Types:
         return frame.with_columns(pl.col(name).cast(each.dtype or pl.String()) for name, each in self.of.items())
 
 
-def to_parquet(file: BinaryIO, tabs: bool, stated: Stated, to: Path) -> StreamedTable:
+def to_parquet(
+    file: BinaryIO,
+    tabs: bool,
+    stated: Stated,
+    to: Path,
+    is_typed: Callable[[str], bool] | None = None,
+    misfits: list[BadRow] | None = None,
+) -> StreamedTable:
     """Write the rows of a text table to ``to``, a row group for each piece.
+
+    ``is_typed``: which columns are typed; the others stay as they are written.
+    ``misfits``: takes the rows that do not fit; else the first one is raised.
 
     Raises: Unreadable with the line of the first row that does not fit.
     """
     try:
-        return _written(_text(file, tabs, stated, stated.encoding or "utf-8"), to)
+        text = _text(file, tabs, stated, stated.encoding or "utf-8")
+        return _written(replace(text, is_typed=is_typed, misfits=misfits), to)
     except NotUtf8:
-        return _written(_text(file, tabs, stated, "windows-1252"), to)
+        text = _text(file, tabs, stated, "windows-1252")
+        return _written(replace(text, is_typed=is_typed, misfits=misfits), to)
 
 
 def _text(file: BinaryIO, tabs: bool, stated: Stated, encoding: str) -> _Text:
@@ -168,7 +182,10 @@ def _attempt(text: _Text, types: _Types, readings: dict[str, ColumnReading], to:
     is_agreed = True
     try:
         for cells in _pieces(text):
-            frame, own = infer(cells, text.delimiter, types.texts, text.stated)
+            if text.is_typed is None:
+                frame, own = infer(cells, text.delimiter, types.texts, text.stated)
+            else:
+                frame, own = infer_some(cells, text.delimiter, text.is_typed, types.texts, text.stated)
             is_agreed = types.learn(frame, own) and is_agreed
             if not is_agreed:
                 continue
@@ -193,13 +210,21 @@ def _add(readings: dict[str, ColumnReading], own: dict[str, ColumnReading]) -> N
 
 def _pieces(text: _Text) -> Iterator[pl.DataFrame]:
     """The cells of one piece after another, as text. Raises: Unreadable, NotUtf8."""
-    begins = text.begins
+    begins, rows = text.begins, 0
+    if text.misfits is not None:
+        text.misfits.clear()
     for ends in _ends(text):
         piece = _read(text.file, begins, ends)
         if piece.strip():
             try:
                 source = text.header + _utf8(piece, text.encoding)
-                cells, *_ = read_delimited(source, stated=Stated(delimiter=text.delimiter, header_row=1))
+                own: list[BadRow] | None = None if text.misfits is None else []
+                cells, *_ = read_delimited(source, stated=Stated(delimiter=text.delimiter, header_row=1), misfits=own)
+                if text.misfits is not None and own:
+                    above = _count(text.file, 0, begins, b"\n") - text.header.count(b"\n")
+                    text.misfits.extend(BadRow(each.position + rows, each.line + above, each.what) for each in own)
+                    check_misfits(text.misfits)
+                rows += cells.height + len(own or ())
             except BadLine as bad:
                 # Each piece stands behind the header, whose lines are counted twice otherwise.
                 above = _count(text.file, 0, begins, b"\n") - text.header.count(b"\n")

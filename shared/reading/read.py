@@ -20,7 +20,7 @@ from .json_tables import read_json, read_json_lines
 from .large_parquet import claimed_bytes, look_at
 from .large_text import to_parquet
 from .sizes import too_large
-from .source import MOST_TABLE_BYTES, TableTooLarge, Unreadable, decoded, detect, format_of, is_plain, read_text
+from .source import MOST_TABLE_BYTES, Format, TableTooLarge, Unreadable, decoded, detect, format_of, is_plain, read_text
 from .stated import NOTHING_STATED, Stated
 from .type_inference import infer
 
@@ -44,10 +44,7 @@ def read(path: Path, name: str, stated: Stated = NOTHING_STATED) -> tuple[pl.Dat
     """
     notes: list[str] = []
     columns: dict[str, str] = {}
-    # The bytes of UTF-16 without a mark look like no text: who names an encoding is believed.
-    kind = _text_kind(name) if stated.encoding is not None else "csv" if stated.delimiter else detect(path, name)
-    stated.check(detect(path, name) if kind == "csv" and stated.encoding is None else kind)
-    match kind:
+    match kind_of(path, name, stated):
         case "parquet":
             frame = read_parquet(path)
         case "arrow":
@@ -56,7 +53,7 @@ def read(path: Path, name: str, stated: Stated = NOTHING_STATED) -> tuple[pl.Dat
             from .workbook import read_workbook
 
             book = read_workbook(path, stated)
-            frame, columns = book.frame, _column_notes(book.columns)
+            frame, columns = book.frame, column_notes_of(book.columns)
             others = ", ".join(map(repr, book.others[:10]))
             notes += [f"sheet {book.sheet!r}" + f" (not read: {others})" * bool(others), *book.notes]
         case "json" | "jsonl" as kind:
@@ -67,16 +64,24 @@ def read(path: Path, name: str, stated: Stated = NOTHING_STATED) -> tuple[pl.Dat
             tabs = name.lower().endswith((".tsv", ".tab"))
             frame, readings, own = _read_text_table(path, tabs, stated)
             notes += own
-            columns = _column_notes(readings)
+            columns = column_notes_of(readings)
     check_size(frame.height, frame.width)
     return frame, notes, columns
 
 
-def _text_notes(encoding: str, delimiter: str) -> list[str]:
+def kind_of(path: Path, name: str, stated: Stated) -> Format:
+    """Return the kind of the file. Raises: Unreadable, also for an option that does not apply to it."""
+    # The bytes of UTF-16 without a mark look like no text: who names an encoding is believed.
+    kind = _text_kind(name) if stated.encoding is not None else "csv" if stated.delimiter else detect(path, name)
+    stated.check(detect(path, name) if kind == "csv" and stated.encoding is None else kind)
+    return kind
+
+
+def text_notes(encoding: str, delimiter: str) -> list[str]:
     return [f"encoding {encoding}"] * (encoding != "utf-8") + [f"delimiter {delimiter!r}"] * (delimiter != ",")
 
 
-def _column_notes(readings: Mapping[str, ColumnReading]) -> dict[str, str]:
+def column_notes_of(readings: Mapping[str, ColumnReading]) -> dict[str, str]:
     notes = {}
     for column, reading in readings.items():
         missing = ", ".join(f"{text!r} x {count}" for text, count in sorted(reading.missing.items()))
@@ -133,7 +138,7 @@ def _read_text_table(
         mended = [text.note] * bool(text.note)
         cells, delimiter, notes = read_delimited(text.content, tabs, stated)
     check_size(cells.height, cells.width)
-    return *infer(cells, delimiter, stated=stated), _text_notes(encoding, delimiter) + mended + notes
+    return *infer(cells, delimiter, stated=stated), text_notes(encoding, delimiter) + mended + notes
 
 
 def as_seen_by(frame: pl.DataFrame, reader: Reader) -> pl.DataFrame:
@@ -198,8 +203,8 @@ def answer_streamed(source: BinaryIO, name: str, rows: int, target: str, options
         tabs = name.lower().endswith((".tsv", ".tab"))
         table = to_parquet(source, tabs, stated, Path(target))
         with pa.memory_map(target) as written:
-            notes = _text_notes(table.encoding, table.delimiter) + table.notes
-            _answer_lazily(written, rows, notes, _column_notes(table.columns))
+            notes = text_notes(table.encoding, table.delimiter) + table.notes
+            _answer_lazily(written, rows, notes, column_notes_of(table.columns))
     except Unreadable as refusal:
         _tell({"refused": str(refusal)})
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from decimal import Decimal
 
 import polars as pl
@@ -53,6 +53,24 @@ def infer(
     for name, counts in stated_missing.items():
         readings[name].missing = {**readings[name].missing, **counts}
     return frame.with_columns(*quick.values(), *slow.values()), readings
+
+
+def infer_some(
+    frame: pl.DataFrame,
+    delimiter: str,
+    is_typed: Callable[[str], bool],
+    as_text: Collection[str] = (),
+    stated: Stated = NOTHING_STATED,
+) -> tuple[pl.DataFrame, dict[str, ColumnReading]]:
+    """Type the columns that are to be typed; in the others every cell stays as it is written."""
+    if stated.na_values:
+        frame, _ = _without(frame, stated.na_values)
+    names = [name for name in frame.columns if is_typed(name)]
+    readings = {name: ColumnReading() for name in frame.columns}
+    if not names:
+        return frame, readings
+    typed, own = infer(frame.select(names), delimiter, [name for name in as_text if name in names], stated)
+    return frame.with_columns(typed.iter_columns()), {**readings, **own}
 
 
 def _without(text: pl.DataFrame, marks: Sequence[str]) -> tuple[pl.DataFrame, dict[str, dict[str, int]]]:

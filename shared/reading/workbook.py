@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -18,7 +18,7 @@ from .delimited import check_names
 from .header import Header, find_header, no_header
 from .source import Unreadable
 from .stated import NOTHING_STATED, Stated
-from .type_inference import infer
+from .type_inference import infer_some
 
 _HEAD_ROWS = 60
 _WHOLE = re.compile(r"^(-?\d+)\.0$")  #: a whole number, which a workbook keeps as a float
@@ -36,8 +36,10 @@ class Workbook:
     columns: dict[str, ColumnReading] = field(default_factory=dict)
 
 
-def read_workbook(path: Path, stated: Stated = NOTHING_STATED) -> Workbook:
-    """Read a sheet as a table. Raises: Unreadable."""
+def read_workbook(
+    path: Path, stated: Stated = NOTHING_STATED, is_typed: Callable[[str], bool] = lambda name: True
+) -> Workbook:
+    """Read a sheet as a table; columns of text that are not ``is_typed`` stay as they are. Raises: Unreadable."""
     try:
         reader = fastexcel.read_excel(path)
         sheets = [name for name in reader.sheet_names if reader.load_sheet(name, header_row=None, n_rows=1).width]
@@ -62,7 +64,7 @@ def read_workbook(path: Path, stated: Stated = NOTHING_STATED) -> Workbook:
         if isinstance(error, (Unreadable, KeyboardInterrupt, SystemExit)):
             raise
         raise Unreadable("the workbook is damaged") from None
-    frame, columns = _without_missing(_whole_numbers(framed(_one_table(table))), stated)
+    frame, columns = _without_missing(_whole_numbers(framed(_one_table(table))), stated, is_typed)
     return Workbook(frame, chosen, [name for name in sheets if name != chosen], header.notes, columns)
 
 
@@ -84,7 +86,9 @@ def _first_rows(reader: fastexcel.ExcelReader, sheet: str) -> list[list[str]]:
     return [list(row) for row in zip(*columns, strict=True)]
 
 
-def _without_missing(frame: pl.DataFrame, stated: Stated) -> tuple[pl.DataFrame, dict[str, ColumnReading]]:
+def _without_missing(
+    frame: pl.DataFrame, stated: Stated, is_typed: Callable[[str], bool]
+) -> tuple[pl.DataFrame, dict[str, ColumnReading]]:
     """Read marks for missing values as in text tables. A column without any keeps its type: text may be digits."""
     marks = {*MISSING, *MISSING_IN_NUMBERS, *stated.na_values}
     text = [name for name, dtype in frame.schema.items() if dtype == pl.String]
@@ -92,7 +96,7 @@ def _without_missing(frame: pl.DataFrame, stated: Stated) -> tuple[pl.DataFrame,
     marked = [name for name in text if frame[name].str.strip_chars().is_in(list(marks)).any()]
     if not marked:
         return frame, numbers
-    typed, readings = infer(frame.select(pl.col(marked).fill_null("")), "", stated=stated)
+    typed, readings = infer_some(frame.select(pl.col(marked).fill_null("")), "", is_typed, stated=stated)
     return frame.with_columns(typed.iter_columns()), {**readings, **numbers}
 
 

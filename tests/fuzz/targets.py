@@ -24,6 +24,7 @@ from assay.events import Feed
 from services.execution.documents.parse.reader import parse
 from services.execution.sandbox.guest.meter import Meter, Uncounted
 from services.execution.sandbox.protocol.wire import FrameReader, frame
+from services.search.records.files import RecordFile
 from services.search.records.files import read as read_records
 from services.stacks.manifests import formats
 from services.stacks.sources.archive import open_archive
@@ -150,8 +151,11 @@ def _table(name: str) -> Callable[[bytes], object]:
 
 def _records(data: bytes) -> None:
     spec = TableSpec.model_validate({"fields": {"n": "integer"}})
-    for _ in read_records(io.BytesIO(data), "auto", "t", spec):
-        pass
+    with tempfile.TemporaryFile() as stream:
+        stream.write(data)
+        stream.flush()
+        for _ in read_records(RecordFile(stream, "t", spec)):
+            pass
 
 
 _ROWS = pa.table({"n": [1, 2, None], "word": pa.array(["x", None, "x"]).dictionary_encode(), "list": [[1], [], None]})

@@ -3,74 +3,210 @@
 from __future__ import annotations
 
 import codecs
-import csv
 import io
 import json
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, BinaryIO, Literal, TypeAlias, get_args
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryFile
+from typing import BinaryIO, TypeAlias, get_args
 
 from pydantic import JsonValue
 
-from services.search.records import schedule
-from services.search.records.shape import Raw, Refused, from_row
-from shared.contracts.search import RecordMapping, TableSpec
+from services.search.records import archives, documents, schedule
+from services.search.records.notes import Notes
+from services.search.records.shape import TEXT_COLUMNS, Raw, Refused, from_row
+from shared.contracts.search import IngestFormat, RecordMapping, TableSpec
 from shared.errors import InvalidRequest, UnreadableFile
+from shared.reading.delimited import BadRow, layout_of
+from shared.reading.rows import open_rows
+from shared.reading.source import Unreadable
+from shared.reading.stated import NOTHING_STATED, Stated
 
-if TYPE_CHECKING:
-    from _csv import Reader
-
-Format: TypeAlias = Literal["jsonl", "json", "csv", "parquet", "pentabarf", "pretalx"]
-Item = Raw | Refused
+Item: TypeAlias = "Raw | Refused"
+_FORMATS = {*get_args(get_args(IngestFormat.__value__)[0]), "json"} - {"auto"}
+_TABLES = {"csv": ".csv", "excel": ".xlsx", "parquet": ".parquet", "arrow": ".arrow"}  #: and the ending of each
 _SNIFFED = 65_536  # bytes that a format is guessed from
 _MOST_LINE = 16_000_000
 _MOST_WHOLE = 256_000_000  # of a format that is read at once
-_ODD_BYTES = re.compile("[\udc80-\udcff]")  #: bytes that are no UTF-8, as Python escapes them
-_UNDEFINED = re.compile("[\udc81\udc8d\udc8f\udc90\udc9d]")  #: of these those that windows-1252 does not define
 _SEPARATOR = re.compile(r"[ \t\r\n]*(,?)[ \t\r\n]*")
+_NUMBERS = ("integer", "float", "bool", "datetime")
+_BEGINNINGS = {
+    b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow", b"\xd0\xcf\x11\xe0": "excel",
+    b"\x1f\x8b": "archive", b"%PDF": "pdf",
+}  # fmt: skip
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-def read(
-    stream: BinaryIO, name: str, table: str, spec: TableSpec, mapping: RecordMapping | None = None
-) -> Iterator[Item]:
-    """The records of the file; ``name`` is a format, or ``auto``.
+@dataclass(frozen=True)
+class RecordFile:
+    """A file, and what the request says of it."""
 
-    Raises: UnreadableFile.
+    stream: BinaryIO  #: a file of the file system
+    table: str
+    spec: TableSpec
+    format: str = "auto"
+    name: str = ""  #: the file's own
+    mapping: RecordMapping | None = None
+    stated: Stated = NOTHING_STATED
+    notes: Notes = field(default_factory=Notes)
+
+    @property
+    def path(self) -> Path:
+        return Path(f"/proc/self/fd/{self.stream.fileno()}")
+
+
+def read(file: RecordFile) -> Iterator[Item]:
+    """The records of the file.
+
+    Raises: UnreadableFile, InvalidRequest.
     """
-    chosen = name if name != "auto" else sniff(stream)
-    if chosen == "jsonl" and _starts_with_list(stream):
-        chosen = "json"
-    if chosen not in get_args(Format):
-        raise InvalidRequest(f"there is no format {chosen!r}")
-    stream.seek(0)
     try:
-        if chosen in ("pentabarf", "pretalx"):
-            events = schedule.pentabarf(stream) if chosen == "pentabarf" else schedule.pretalx(_whole(stream))
-            yield from schedule.records(events, table)
+        yield from _read(file)
+    except (Unreadable, documents.UnreadableDocument) as fault:
+        raise UnreadableFile(f"the file cannot be read: {fault}") from None
+    except (UnicodeDecodeError, RecursionError):
+        raise UnreadableFile("the file cannot be read; name its format") from None
+
+
+def _read(file: RecordFile) -> Iterator[Item]:
+    chosen = file.format if file.format != "auto" else sniff(file.stream, file.name)
+    if chosen == "jsonl" and _starts_with_list(file.stream):
+        chosen = "json"
+    if chosen not in _FORMATS:
+        raise InvalidRequest(f"there is no format {chosen!r}")
+    file.stream.seek(0)
+    if chosen in ("pentabarf", "pretalx"):
+        events = schedule.pentabarf(file.stream) if chosen == "pentabarf" else schedule.pretalx(_whole(file.stream))
+        yield from schedule.records(events, file.table)
+    elif chosen == "archive":
+        yield from _of_archive(file)
+    elif chosen in documents.READERS:
+        yield from documents.read(chosen, file.path, file.name or "document", file.notes)
+    elif chosen in _TABLES:
+        yield from _of_table(file, chosen)
+    else:
+        rows = (_lines if chosen == "jsonl" else _list)(_in_utf8(file))
+        first = next(rows, None)
+        if first is None:
             return
-        needed = ["id"] if mapping is None else [*filter(None, (mapping.id, mapping.name)), *mapping.text]
-        for item in _ROWS[chosen](stream, needed):
-            yield item if isinstance(item, Refused) else from_row(item, spec, mapping)
-    except (UnicodeDecodeError, csv.Error, RecursionError):
-        raise UnreadableFile(f"the file cannot be read as {chosen}; name its format") from None
+        mapping = file.mapping
+        if isinstance(first, dict):
+            mapping = _with_ids(list(first), file, "made from the content of each record")
+        for item in chain([first], rows):
+            yield item if isinstance(item, Refused) else from_row(item, file.spec, mapping, file.notes)
 
 
-def sniff(stream: BinaryIO) -> str:
-    """The format that the first bytes look like."""
+def _of_table(file: RecordFile, format: str) -> Iterator[Item]:
+    """The rows of a table, read as for a data frame."""
+    declared = {name.lower() for name, kind in file.spec.fields.items() if kind in _NUMBERS}
+    mapping = file.mapping
+    called = {column.lower(): name.lower() for name, column in mapping.fields.items()} if mapping else {}
+
+    def is_typed(column: str) -> bool:
+        own = column.strip().lower().removeprefix("fields.")
+        return called.get(own, own) in declared
+
+    name = file.name if file.format == "auto" and file.name else f"file{_TABLES[format]}"
+    table = open_rows(file.path, name, file.stated, is_typed)
+    file.notes.add_all(table.notes)
+    if mapping is not None:
+        _check_columns(table.names, mapping)
+    mapping = _with_ids(table.names, file, "made from the content of each row")
+    for row in table.rows:
+        if isinstance(row, BadRow):
+            yield Refused("wrong_columns", row.message)
+        else:
+            yield from_row(row, file.spec, mapping, file.notes)
+
+
+def _with_ids(names: Sequence[str], file: RecordFile, how: str) -> RecordMapping | None:
+    """The mapping; where no column has ids, one that makes them."""
+    known = {name.strip().lower() for name in names}
+    if file.mapping is not None:
+        if file.mapping.id is None:
+            file.notes.add(f"ids are {how}")
+        return file.mapping
+    if known & {"id", "_id"}:
+        return None
+    file.notes.add(f"there is no column id: ids are {how}")
+    named = {part: next((name for name in names if name.strip().lower() in aliases), None)
+             for part, aliases in (("name", ("name", "title")), ("text", TEXT_COLUMNS))}  # fmt: skip
+    text = [] if named["text"] is None or named["text"] in file.spec.fields else [named["text"].strip()]
+    name = None if named["name"] is None or named["name"] in file.spec.fields else named["name"].strip()
+    return RecordMapping(id=None, name=name, text=text)
+
+
+def _of_archive(file: RecordFile) -> Iterator[Item]:
+    """The records of every file of an archive; one that cannot be read is refused alone."""
+    for member in archives.members(file.stream, file.notes):
+        if isinstance(member, archives.Skipped):
+            yield Refused("unreadable_file", f"{member.path}: {member.why}", member.path[:256])
+            continue
+        with member.content as content:
+            inner = RecordFile(content, file.table, file.spec, "auto", member.path, file.mapping, file.stated, Notes())
+            kind = sniff(content, member.path)
+            if kind == "archive":
+                yield Refused("unreadable_file", f"{member.path}: archives in archives are not read", member.path[:256])
+                continue
+            if kind == "csv" and PurePosixPath(member.path).suffix.lower() not in (".csv", ".tsv", ".tab", ".txt"):
+                file.notes.add(f"{member.path}: not read, as its ending is that of no document and no table")
+                continue
+            try:
+                for item in read(inner):
+                    yield item if isinstance(item, Refused) else _located(item, member.path)
+            except UnreadableFile as fault:
+                yield Refused("unreadable_file", f"{member.path}: {fault.detail}"[:500], member.path[:256])
+            file.notes.add_all(f"{member.path}: {note}" for note in inner.notes.texts())
+
+
+def _located(record: Raw, path: str) -> Raw:
+    fields = record.get("fields")
+    return {**record, "fields": {"path": path, **(fields if isinstance(fields, dict) else {})}}
+
+
+def sniff(stream: BinaryIO, name: str = "") -> str:
+    """The format that the first bytes look like; the name decides between kinds of text."""
     stream.seek(0)
     head = stream.read(_SNIFFED)
-    if head.startswith(b"PAR1"):
-        return "parquet"
+    ending = PurePosixPath(name.lower()).suffix
+    if head.startswith(b"PK\x03\x04"):
+        return archives.kind_of_zip(stream)
+    if head[257:262] == b"ustar":
+        return "archive"
+    for beginning, format in _BEGINNINGS.items():
+        if head.startswith(beginning):
+            return format
+    if ending in documents.ENDINGS:
+        return documents.ENDINGS[ending]
+    return _kind_of_text(stream, head, ending)
+
+
+def _kind_of_text(stream: BinaryIO, head: bytes, ending: str) -> str:
+    if head.startswith(_UTF16):
+        text = head[: len(head) // 2 * 2].decode("utf-16", errors="replace").lstrip()
+        return {"[": "json", "{": "jsonl"}.get(text[:1], "csv")
     start = head.removeprefix(codecs.BOM_UTF8).lstrip()
-    if start.startswith(b"<"):
-        return "pentabarf"
-    if start.startswith(b"["):
-        return "json"
+    if start[:14].lower().startswith((b"<!doctype html", b"<html")):
+        return "html"
+    if start.startswith((b"<", b"[")):
+        return "pentabarf" if start.startswith(b"<") else "json"
     if start.startswith(b"{"):
         stream.seek(len(head) - len(start))
         return "jsonl" if _is_lines(stream) else "pretalx"
-    return "csv"
+    return "text" if ending in (".txt", ".text", ".log") and not _is_table(head) else "csv"
+
+
+def _is_table(head: bytes) -> bool:
+    """Return whether a text is a table although its name does not say so: its header names an id or a name."""
+    try:
+        layout = layout_of(head, is_whole=True)
+    except (Unreadable, ValueError):
+        return False
+    names = {name.strip().lower() for name in layout.names} if layout else set()
+    return len(names) > 1 and bool(names & {"id", "_id", "name", "title"})
 
 
 def _is_lines(stream: BinaryIO) -> bool:
@@ -89,7 +225,7 @@ def _starts_with_list(stream: BinaryIO) -> bool:
     return stream.read(_SNIFFED).removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"[")
 
 
-def _lines(stream: BinaryIO, _needed: Sequence[str]) -> Iterator[Item]:
+def _lines(stream: BinaryIO) -> Iterator[Item]:
     number = 0
     while line := stream.readline(_MOST_LINE + 1):
         number += 1
@@ -111,7 +247,7 @@ def _line(text: bytes, number: int) -> Item:
     return value if isinstance(value, dict) else Refused("not_an_object", f"line {number} is not an object")
 
 
-def _list(stream: BinaryIO, _needed: Sequence[str]) -> Iterator[Item]:
+def _list(stream: BinaryIO) -> Iterator[Item]:
     """The entries one after the other: a list may be far longer than what fits into memory."""
     text = io.TextIOWrapper(stream, encoding="utf-8-sig")
     try:
@@ -173,122 +309,33 @@ def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is no JSON number")
 
 
-def _csv(stream: BinaryIO, needed: Sequence[str]) -> Iterator[Item]:
-    encoding = _encoding(stream)
-    text = io.TextIOWrapper(stream, encoding=encoding, newline="")
+def _in_utf8(file: RecordFile) -> BinaryIO:
+    """The text of the file in UTF-8: the file itself, or a copy."""
+    file.stream.seek(0)
+    head = file.stream.read(2)
+    file.stream.seek(0)
+    encoding = file.stated.encoding or ("utf-16" if head in _UTF16 else None)
+    if encoding is None:
+        return file.stream
     try:
-        sample = text.read(_SNIFFED)
-        text.seek(0)
-        delimiter = _delimiter(sample)
-        csv.field_size_limit(_MOST_LINE)
-        reader = csv.reader(text, delimiter=delimiter, strict=True)
-        _, names = next(_numbered(reader), (1, []))
-        _check_columns("CSV", names, needed)
-        for line, row in _numbered(reader):
-            if len(row) != len(names):
-                yield Refused("wrong_columns", f"line {line} has {len(row)} columns, the header has {len(names)}")
-            else:
-                yield dict(zip(names, row, strict=True))
-    finally:
-        text.detach()
-
-
-def _numbered(reader: Reader) -> Iterator[tuple[int, list[str]]]:
-    """Rows that are not blank, with the line that each begins in. Raises: UnreadableFile, which names that line."""
-    while True:
-        line = reader.line_num + 1
-        try:
-            row = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            reason = "its quoted cell is not closed" if "end of data" in str(error) else str(error)
-            raise UnreadableFile(f"line {line} of the CSV file cannot be read: {reason}") from None
-        if row:
-            yield line, row
-
-
-def _encoding(stream: BinaryIO) -> str:
-    """UTF-8, UTF-16 where it begins with its mark, else windows-1252.
-
-    Raises: UnreadableFile, which names the line, for a byte that is neither: in a file whose other letters are UTF-8,
-    or one that windows-1252 does not define.
-    """
-    stream.seek(0)
-    head = stream.read(2)
-    if head in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-        stream.seek(0)
-        return "utf-16"
-    stream.seek(0)
-    letters = odd = lines = 0
-    first_odd = first_undefined = 0  # lines
-    decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
-    while chunk := stream.read(_SNIFFED):
-        text = decoder.decode(chunk)
-        escaped = [match.start() for match in _ODD_BYTES.finditer(text)]
-        odd += len(escaped)
-        letters += 0 if text.isascii() else sum(sign > "\x7f" for sign in text) - len(escaped)
-        if escaped and not first_odd:
-            first_odd = lines + text.count("\n", 0, escaped[0]) + 1
-        if not first_undefined and (match := _UNDEFINED.search(text)):
-            first_undefined = lines + text.count("\n", 0, match.start()) + 1
-        lines += text.count("\n")
-    if decoder.getstate()[0]:  # it ends within a letter
-        odd, first_odd = odd + 1, first_odd or lines + 1
-    stream.seek(0)
-    if not odd:
-        return "utf-8-sig"
-    if letters > odd:
-        raise UnreadableFile(f"line {first_odd} of the CSV file has a byte that is not UTF-8, as the rest of it is")
-    if first_undefined:
-        raise UnreadableFile(f"line {first_undefined} of the CSV file has a byte that is no text; save it as UTF-8")
-    return "cp1252"
-
-
-def _check_columns(kind: str, names: Sequence[str | None], needed: Sequence[str]) -> None:
-    """Raises: UnreadableFile when a column is not there; capitals do not count."""
-    known = {(name or "").strip().lower() for name in names}
-    if missing := [name for name in needed if name.lower() not in known]:
-        shown = ", ".join(str(name) for name in names[:50])[:500]
-        raise UnreadableFile(f"the {kind} file has no column named {missing[0][:100]}; it has {shown}")
-    twice = [name for name, count in Counter(name for name in names if name).items() if count > 1]
-    if twice:
-        raise UnreadableFile(f"the {kind} file has two columns named {twice[0][:100]}: give each a name of its own")
-
-
-def _delimiter(sample: str) -> str:
-    header = sample.partition("\n")[0]
-    return max(",;\t|", key=header.count)
-
-
-def _parquet(stream: BinaryIO, needed: Sequence[str]) -> Iterator[Item]:
-    import pyarrow as pa  # noqa: PLC0415 - few ingests need it, and every start would pay for it
-    import pyarrow.parquet as pq  # noqa: PLC0415
-
+        reader = codecs.getreader(encoding)(file.stream)
+    except LookupError:
+        raise Unreadable(f"there is no text encoding {encoding!r}") from None
+    copy = TemporaryFile()  # noqa: SIM115 - it is read until the records are
     try:
-        file = pq.ParquetFile(stream)
-        _check_columns("Parquet", file.schema_arrow.names, needed)
-        for batch in file.iter_batches(batch_size=100, use_threads=False):
-            for row in batch.to_pylist():
-                yield {key: _json_value(value) for key, value in row.items()}
-    except pa.ArrowMemoryError:
-        raise MemoryError from None
-    except pa.ArrowException:
-        raise UnreadableFile("the file cannot be read as parquet; name its format") from None
+        while chunk := reader.read(_SNIFFED):
+            copy.write(chunk.encode("utf-8", "replace"))
+    except UnicodeError:
+        raise Unreadable(f"the file is not text in {encoding}") from None
+    file.notes.add(f"encoding {encoding}")
+    copy.seek(0)
+    return copy
 
 
-def _json_value(value: object) -> JsonValue:
-    """A value of Arrow as JSON: times as RFC 3339, other unknown types as text."""
-    if value is None or isinstance(value, (str, bool, int)):
-        return value
-    if isinstance(value, float):
-        return value if value == value and abs(value) != float("inf") else None  # noqa: PLR0124 - NaN
-    if isinstance(value, list):
-        return [_json_value(item) for item in value]
-    if isinstance(value, dict):
-        return {str(key): _json_value(item) for key, item in value.items()}
-    formatted = getattr(value, "isoformat", None)
-    return str(formatted()) if formatted else str(value)
-
-
-_ROWS = {"jsonl": _lines, "json": _list, "csv": _csv, "parquet": _parquet}
+def _check_columns(names: Sequence[str], mapping: RecordMapping) -> None:
+    """Raises: UnreadableFile when a column of the mapping is not there; capitals do not count."""
+    known = {name.strip().lower() for name in names}
+    needed = [*filter(None, (mapping.id, mapping.name)), *mapping.text, *mapping.fields.values()]
+    if missing := [name for name in needed if name.strip().lower() not in known]:
+        shown = ", ".join(names[:50])[:500]
+        raise UnreadableFile(f"the file has no column named {missing[0][:100]}; it has {shown}")

@@ -10,15 +10,14 @@ from dataclasses import dataclass
 from pydantic import JsonValue, ValidationError
 
 from services.search.queries.values import geo_value, meant, typed
+from services.search.records.notes import Notes
 from shared.contracts.search import FieldType, Record, RecordMapping, TableSpec
 from shared.errors import InvalidRequest
 
 Raw = Mapping[str, JsonValue]
 _OWN = ("id", "name", "text", "facets", "fields")
-_ALIASES = {
-    "name": ("name", "title"),
-    "text": ("text", "description", "abstract", "summary", "body"),
-}
+TEXT_COLUMNS = ("text", "description", "abstract", "summary", "body")  #: columns of a record's text
+_ALIASES = {"name": ("name", "title"), "text": TEXT_COLUMNS}
 
 
 @dataclass(frozen=True)
@@ -30,10 +29,14 @@ class Refused:
     id: str | None = None
 
 
-def record(raw: object, spec: TableSpec) -> Record | Refused:
+def record(raw: object, spec: TableSpec, notes: Notes | None = None) -> Record | Refused:
     """The record of a raw object of the contract's shape."""
     if not isinstance(raw, Mapping):
         return Refused("not_an_object", "a record is an object with id, name, text, facets and fields")
+    if "id" not in raw and "_id" in raw:
+        raw = {**{key: value for key, value in raw.items() if key != "_id"}, "id": raw["_id"]}
+        if notes is not None:
+            notes.add("_id is read as id")
     identity = _identity(raw.get("id"))
     if isinstance(identity, Refused):
         return identity
@@ -41,10 +44,10 @@ def record(raw: object, spec: TableSpec) -> Record | Refused:
         parsed = Record.model_validate({**_present(raw), "id": identity})
     except ValidationError as fault:
         return _refused(fault, identity)
-    return _fitted(parsed, spec)
+    return _fitted(parsed, spec, notes or Notes())
 
 
-def _fitted(parsed: Record, spec: TableSpec) -> Record | Refused:
+def _fitted(parsed: Record, spec: TableSpec, notes: Notes) -> Record | Refused:
     """The record with its fields as the table declares them."""
     identity = parsed.id
     if not _storable(parsed.model_dump(mode="json")):
@@ -52,7 +55,11 @@ def _fitted(parsed: Record, spec: TableSpec) -> Record | Refused:
     if not (parsed.name.strip() or parsed.text.strip() or any(text.strip() for text in parsed.facets.values())):
         return Refused("empty_record", "a record needs a name, a text or a facet to be found by", identity)
     try:
-        fields = {name: _field(name, value, spec.fields.get(name)) for name, value in parsed.fields.items()}
+        fields: dict[str, JsonValue] = {}
+        for given, value in parsed.fields.items():
+            name = _field_name(given, parsed.fields, spec)
+            fields[name] = _field(name, value, spec.fields.get(name))
+            _note(notes, given, name, value, fields[name])
     except InvalidRequest as fault:
         return Refused("invalid_field", fault.detail, identity)
     facets = {key: text for key, text in parsed.facets.items() if text.strip()}
@@ -60,9 +67,18 @@ def _fitted(parsed: Record, spec: TableSpec) -> Record | Refused:
     return parsed.model_copy(update={"fields": present, "facets": facets})
 
 
-def from_row(row: Raw, spec: TableSpec, mapping: RecordMapping | None = None) -> dict[str, JsonValue]:
+def from_row(
+    row: Raw, spec: TableSpec, mapping: RecordMapping | None = None, notes: Notes | None = None
+) -> dict[str, JsonValue]:
     """A row of a file as a record: columns are matched by name or by the mapping, the rest become fields."""
+    if notes is None:
+        notes = Notes()
+    if mapping is not None and mapping.fields:
+        names = {column: name for name, column in mapping.fields.items()}
+        row = {names.get(key.strip(), key): value for key, value in row.items()}
     out, taken = _by_name(row, spec) if mapping is None else _mapped(row, mapping)
+    if "_id" in taken:
+        notes.add("column _id is read as id")
     facets, fields = _inner(row, "facets"), _inner(row, "fields")
     for key, value in row.items():
         name = key.strip()
@@ -71,9 +87,24 @@ def from_row(row: Raw, spec: TableSpec, mapping: RecordMapping | None = None) ->
         if name.startswith("facets.") or name in spec.facets:
             facets[name.removeprefix("facets.")] = _text(value)
         else:
-            field = _field_name(name.removeprefix("fields."), row, spec)
+            given = name.removeprefix("fields.")
+            field = _field_name(given, row, spec)
             fields[field] = _parsed(value, spec.fields.get(field))
+            _note(notes, given, field, value, fields[field])
     return {**out, "facets": facets, "fields": fields}
+
+
+def _note(notes: Notes, given: str, name: str, before: JsonValue, after: JsonValue) -> None:
+    """Note a name and a value that were taken for what they are not letter by letter."""
+    if given != name:
+        notes.add(f"{given[:100]} is read as the field {name}")
+    if type(before) is type(after) or isinstance(after, (list, dict)) or before is None:
+        return
+    if isinstance(before, str) and before.strip().lower() == str(after).lower():
+        return  # 12 of a text file
+    if isinstance(before, int) and isinstance(after, float) and before == after:
+        return
+    notes.read_as(name, before, after)
 
 
 def _field_name(name: str, row: Raw, spec: TableSpec) -> str:

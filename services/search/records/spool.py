@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from tempfile import TemporaryFile
 from threading import Event as Flag
 from typing import BinaryIO
 
 from pydantic import JsonValue
 
-from services.search.records.files import Item, read
-from services.search.records.shape import Refused
+from services.search.records.shape import Raw, Refused
 from shared.bounded_process import BoundExceeded, Bounds, Cancelled, run
 from shared.contracts.search import RecordMapping, TableSpec
-from shared.errors import AssayError, InvalidRequest, JobCancelled, UnreadableFile
+from shared.errors import InvalidRequest, JobCancelled, UnreadableFile
 
-#: Files have hundreds of megabytes, of which a record at a time is in memory; a schedule is read whole.
+_WRITE = "services.search.records.writing:write_records"  #: the readers are loaded where they run
+#: Files have hundreds of megabytes, of which a record at a time is in memory; tables of up to 48 MB are read whole.
 _BOUNDS = Bounds(memory_mb=1024, cpu_seconds=600, wall_seconds=3600, output_mb=4096)
-_MOST_RECORD = 16_000_000  #: characters, as JSON
-_MOST_ENDING = 8192
+_MAX_ENDING = 100_000
 
 
 @dataclass(frozen=True)
@@ -30,11 +29,12 @@ class SpooledRecords:
 
     _spool: BinaryIO
     _count: int
+    notes: list[str] = field(default_factory=list)
 
     def __len__(self) -> int:
         return self._count
 
-    def __iter__(self) -> Iterator[Item]:
+    def __iter__(self) -> Iterator[Raw | Refused]:
         self._spool.seek(0)
         for _ in range(self._count):
             line = json.loads(self._spool.readline())
@@ -42,64 +42,46 @@ class SpooledRecords:
 
 
 @contextmanager
-def spooled(
+def spooled(  # noqa: PLR0913 - what the request says of the file
     source: BinaryIO,
-    name: str,
+    format: str,
     table: str,
     spec: TableSpec,
     cancelled: Flag,
     bounds: Bounds = _BOUNDS,
     mapping: RecordMapping | None = None,
+    *,
+    name: str = "",
+    stated: Mapping[str, JsonValue] | None = None,
 ) -> Iterator[SpooledRecords]:
-    """Read the file, which is one of the file system; ``name`` is a format, or ``auto``.
+    """Read the file, which is one of the file system; ``name`` is its own, ``stated`` the options of the caller.
 
     Raises: UnreadableFile, InvalidRequest, JobCancelled.
     """
     source.seek(0)
     with TemporaryFile() as spool:
-        argument: dict[str, JsonValue] = {"name": name, "table": table, "spec": spec.model_dump(mode="json")}
-        argument["mapping"] = None if mapping is None else mapping.model_dump(mode="json")
+        argument: dict[str, JsonValue] = {
+            "format": format, "table": table, "name": name, "stated": dict(stated or {}),
+            "spec": spec.model_dump(mode="json"),
+            "mapping": None if mapping is None else mapping.model_dump(mode="json"),
+        }  # fmt: skip
         try:
-            run(write_records, argument, source, spool, bounds, cancelled)
+            run(_WRITE, argument, source, spool, bounds, cancelled)
         except BoundExceeded as fault:
             raise UnreadableFile(f"the file cannot be read: {fault}") from None
         except Cancelled:
             raise JobCancelled("the ingest was cancelled while its file was read") from None
-        yield SpooledRecords(spool, _count(spool))
+        yield SpooledRecords(spool, *_ending(spool))
 
 
-def _count(spool: BinaryIO) -> int:
-    """The last line says how many records there are, or why there are none. Raises: UnreadableFile, InvalidRequest."""
+def _ending(spool: BinaryIO) -> tuple[int, list[str]]:
+    """The last line holds the number of records and the notes, or why there are none.
+
+    Raises: UnreadableFile, InvalidRequest.
+    """
     spool.seek(0, 2)
-    spool.seek(max(0, spool.tell() - _MOST_ENDING))
+    spool.seek(max(0, spool.tell() - _MAX_ENDING))
     ending = json.loads(spool.read().splitlines()[-1])
     if "count" in ending:
-        return int(ending["count"])
+        return int(ending["count"]), [str(note) for note in ending["notes"]]
     raise (InvalidRequest if ending["code"] == InvalidRequest.code else UnreadableFile)(ending["detail"])
-
-
-def write_records(argument: JsonValue, source: BinaryIO, output: BinaryIO) -> JsonValue:
-    """In the process: every record as a line, and the ending."""
-    assert isinstance(argument, dict)
-    ending: JsonValue
-    count = 0
-    try:
-        spec = TableSpec.model_validate(argument["spec"])
-        told = argument.get("mapping")
-        mapping = None if told is None else RecordMapping.model_validate(told)
-        for item in read(source, str(argument["name"]), str(argument["table"]), spec, mapping):
-            output.write(_line(item))
-            count += 1
-    except AssayError as fault:
-        ending = {"code": fault.code, "detail": fault.detail[:1000]}
-    else:
-        ending = {"count": count}
-    output.write(json.dumps(ending).encode())
-    return None
-
-
-def _line(item: Item) -> bytes:
-    text = json.dumps([item.code, item.message, item.id] if isinstance(item, Refused) else item)
-    if len(text) > _MOST_RECORD:
-        text = json.dumps(["too_large", f"the record has more than {_MOST_RECORD} characters", None])
-    return text.encode() + b"\n"

@@ -541,3 +541,27 @@ def test_the_names_of_a_sheet_are_found_wherever_they_stand(tmp_path: Path, rows
     frame, _, _ = read(workbook(tmp_path / "x.xlsx", *rows), "x.xlsx")
     assert frame.columns == names
     assert frame.height == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('id\tname\ttext\n10\ta\t"Paper stuck says\n11\tb\tc\n12\tx\ty\n', 2),
+        ('id,name\n1,a\n2,"b\n3,c\n', 3),
+        ('id,name\n1,"a\nb"\n2,"b\n3,c', 4),
+        ('id,name\n"1,a\n2,b\n', 2),
+        ('title\n\nid,name\n1,a\n2,"b\n3,c\n', 5),
+        ("id,name\n" + "1,a\n" * 600_000 + '2,"b\n3,c\n', 600_002),
+        ('id;name\n1;"B\u00e4r\n2;c\n'.encode("cp1252"), 2),
+    ],
+)
+def test_an_opening_quote_that_is_never_closed_is_refused_with_its_line(
+    table: Read, text: str | bytes, line: int
+) -> None:
+    with pytest.raises(Unreadable, match=f"line {line}: a quoted cell that begins here is not closed"):
+        table(text, "data.tsv" if isinstance(text, str) and "\t" in text else "data.csv")
+
+
+@pytest.mark.parametrize("text", ['a,b\n1,x"y\n2,c\n', 'a,b\n1,5" pipe\n2,"c ""d"""\n', 'a,b\n1,"c"\n2,"d"'])
+def test_quotes_within_a_cell_open_none(table: Read, text: str) -> None:
+    assert table(text).height == 2

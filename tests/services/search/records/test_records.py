@@ -5,13 +5,15 @@ from __future__ import annotations
 import datetime as dt
 import io
 import json
+from tempfile import TemporaryFile
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from services.search.records.files import read, sniff
+from services.search.records.files import RecordFile, read, sniff
+from services.search.records.notes import Notes
 from services.search.records.shape import Refused, record
 from shared.contracts.search import Record, RecordMapping, TableSpec
 from shared.errors import UnreadableFile
@@ -76,8 +78,11 @@ PRETALX = {
 }
 
 
-def records(content: bytes, format: str = "auto", table: str = "sessions") -> list[Any]:
-    return list(read(io.BytesIO(content), format, table, SPEC))
+def records(content: bytes, format: str = "auto", table: str = "sessions", **more: Any) -> list[Any]:
+    with TemporaryFile() as stream:
+        stream.write(content)
+        stream.flush()
+        return list(read(RecordFile(stream, table, SPEC, format, **more)))
 
 
 @pytest.mark.parametrize(
@@ -125,9 +130,35 @@ def test_csv_rows_with_other_columns_are_refused_one_by_one() -> None:
     assert (first["id"], second.code, third["id"]) == ("1", "wrong_columns", "3")
 
 
-def test_csv_without_an_id_column_is_unreadable() -> None:
-    with pytest.raises(UnreadableFile, match="no column named id"):
-        records(b"name,text\na,b\n", "csv")
+@pytest.mark.parametrize(
+    ("content", "format"),
+    [
+        (b"name,text\na,b\nc,d\n", "csv"),
+        (b'{"name": "a", "text": "b"}\n{"name": "c", "text": "d"}\n', "jsonl"),
+        (b'[{"title": "a", "abstract": "b"}, {"title": "c", "abstract": "d"}]', "json"),
+    ],
+)
+def test_a_file_without_ids_gets_them_from_its_content_and_says_so(content: bytes, format: str) -> None:
+    notes = Notes()
+    first, second = records(content, format, notes=notes)
+    assert (first["name"], first["text"], second["name"]) == ("a", "b", "c")
+    assert first["id"] != second["id"]
+    assert records(content, format)[1]["id"] == second["id"]
+    assert any("no column id: ids are made from the content" in note for note in notes.texts())
+
+
+def test_a_damaged_byte_of_a_table_is_replaced_and_noted_with_its_line() -> None:
+    notes = Notes()
+    items = records("id,name\n1,Ä\n2,Ö\n".encode() + b"3,\xe4x\n", "csv", notes=notes)
+    assert [item["name"] for item in items] == ["Ä", "Ö", "\ufffdx"]
+    assert notes.texts() == ["not UTF-8, read as \ufffd: 1 byte in line 4"]
+    notes = Notes()
+    assert records(b"id,name\n1,\xe4\n2,\x81\n", "csv", notes=notes)[0]["name"] == "ä"
+    assert any("not defined in windows-1252" in note for note in notes.texts())
+
+
+def test_quotes_that_are_written_with_a_backslash_are_kept() -> None:
+    assert records(b'id,name\n1,"x \\"y\\" z"\n', "csv")[0]["name"] == 'x "y" z'
 
 
 def test_a_json_list_is_read_under_auto_and_under_jsonl() -> None:
@@ -253,7 +284,7 @@ def test_what_is_not_of_its_format_is_unreadable(content: bytes, format: str) ->
 
 
 def mapped(content: bytes, format: str, **mapping: Any) -> list[Any]:
-    return list(read(io.BytesIO(content), format, "t", SPEC, RecordMapping.model_validate(mapping)))
+    return records(content, format, mapping=RecordMapping.model_validate(mapping))
 
 
 def test_a_mapping_says_where_a_records_parts_come_from() -> None:
@@ -276,8 +307,8 @@ def test_ids_made_from_rows_are_the_same_again(format: str, content: bytes) -> N
 
 
 def taken(content: str | bytes, name: str = "auto") -> list[Record | Refused]:
-    stream = io.BytesIO(content.encode() if isinstance(content, str) else content)
-    return [item if isinstance(item, Refused) else record(item, SPEC) for item in read(stream, name, "t", SPEC)]
+    items = records(content.encode() if isinstance(content, str) else content, name)
+    return [item if isinstance(item, Refused) else record(item, SPEC) for item in items]
 
 
 @pytest.mark.parametrize(
@@ -311,13 +342,10 @@ def test_a_table_is_read_in_the_encodings_that_people_have(encoding: str) -> Non
     [
         (
             'id\tname\ttext\n10\ta\t"Paper stuck says\n11\tb\tc\n',
-            "line 2 of the CSV file cannot be read: its quoted cell",
+            "line 2: a quoted cell that begins here is not closed",
         ),
-        ('id,name\n1,a\n2,"b\n3,c\n', "line 3 of the CSV file"),
-        ('id,name\n1,"x \\"y\\" z"\n', "line 2 of the CSV file"),
-        ("id,name,name\n1,a,b\n", "two columns named name"),
-        ("id,name\n1,Ä\n2,Ö\n".encode() + b"3,\xe4\n", "line 4 of the CSV file has a byte that is not UTF-8"),
-        (b"id,name\n1,\xe4\n2,\x81\n", "line 3 of the CSV file has a byte that is no text"),
+        ('id,name\n1,a\n2,"b\n3,c\n', "line 3: a quoted cell"),
+        ("id,name,name\n1,a,b\n", r"column name 'name' is used more than once \(columns 2, 3\)"),
     ],
 )
 def test_a_row_is_a_row_or_the_file_is_refused_with_the_line(content: str | bytes, why: str) -> None:

@@ -1,0 +1,170 @@
+"""The rows of a table's file, one after another as JSON objects, for readers that take records.
+
+The file is read as for a data frame; but a column of text stays as it is written unless the reader wants it typed.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from .columnar import framed, read_arrow
+from .delimited import BadRow, check_names, read_delimited
+from .large_text import PIECE_BYTES, to_parquet
+from .read import column_notes_of, kind_of, text_notes
+from .source import Unreadable, decoded, is_plain, read_text
+from .stated import Stated
+from .type_inference import infer_some
+
+_BATCH_ROWS = 1000
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class TableRows:
+    """``rows`` are in the order of the file, and with them those that do not fit the header."""
+
+    names: Sequence[str]
+    rows: Iterator[Row | BadRow]
+    notes: list[str] = field(default_factory=list)
+
+
+def open_rows(path: Path, name: str, stated: Stated, is_typed: Callable[[str], bool]) -> TableRows:
+    """``is_typed``: columns that are numbers, truth values or times wherever all their cells read so.
+
+    Raises: Unreadable, also while the rows are read.
+    """
+    match kind_of(path, name, stated):
+        case "parquet":
+            return _of_parquet(path)
+        case "arrow":
+            return _of_frame(read_arrow(path))
+        case "excel":
+            from .workbook import read_workbook
+
+            book = read_workbook(path, stated, is_typed)
+            notes = [f"sheet {book.sheet!r}", *book.notes, *_by_column(column_notes_of(book.columns))]
+            return _of_frame(book.frame, notes)
+        case "csv":
+            tabs = name.lower().endswith((".tsv", ".tab"))
+            if path.stat().st_size > PIECE_BYTES and is_plain(path):
+                return _of_large_text(path, tabs, stated, is_typed)
+            return _of_text(path, tabs, stated, is_typed)
+        case kind:
+            raise Unreadable(f"the file is {kind}, not a table")
+
+
+def _of_text(path: Path, tabs: bool, stated: Stated, is_typed: Callable[[str], bool]) -> TableRows:
+    text = read_text(path) if stated.encoding is None else decoded(path, stated.encoding)
+    misfits: list[BadRow] = []
+    cells, delimiter, notes = read_delimited(text.content, tabs, stated, misfits)
+    frame, readings = infer_some(cells, delimiter, is_typed, stated=stated)
+    notes = [*text_notes(text.encoding, delimiter), *[text.note] * bool(text.note), *notes]
+    return _of_frame(frame, [*notes, *_by_column(column_notes_of(readings))], misfits)
+
+
+def _of_large_text(path: Path, tabs: bool, stated: Stated, is_typed: Callable[[str], bool]) -> TableRows:
+    """By way of a Parquet file, which is read a few rows at a time."""
+    misfits: list[BadRow] = []
+    written = NamedTemporaryFile()  # noqa: SIM115 - it is read until the rows are
+    with path.open("rb") as file:
+        table = to_parquet(file, tabs, stated, Path(written.name), is_typed, misfits)
+    rows = _of_parquet(Path(written.name))
+    notes = [*text_notes(table.encoding, table.delimiter), *table.notes, *_by_column(column_notes_of(table.columns))]
+
+    def until_closed() -> Iterator[Row | BadRow]:
+        with written:
+            yield from _with_misfits(rows.rows, misfits)
+
+    return TableRows(rows.names, until_closed(), notes)
+
+
+def _of_frame(frame: pl.DataFrame, notes: Sequence[str] = (), misfits: Sequence[BadRow] = ()) -> TableRows:
+    return TableRows(frame.columns, _with_misfits(json_rows(frame), misfits), list(notes))
+
+
+def _of_parquet(path: Path) -> TableRows:
+    try:
+        file = pq.ParquetFile(path)
+        names = file.schema_arrow.names
+    except (pa.ArrowException, OSError, OverflowError):
+        raise Unreadable("the Parquet file is damaged") from None
+    check_names(names)
+
+    def batches() -> Iterator[Row]:
+        try:
+            with file:
+                for batch in file.iter_batches(batch_size=_BATCH_ROWS, use_threads=False):
+                    if batch.num_rows:
+                        yield from json_rows(framed(pa.Table.from_batches([batch])))
+        except pa.ArrowMemoryError:
+            raise MemoryError from None
+        except (pa.ArrowException, OSError, OverflowError):
+            raise Unreadable("the Parquet file is damaged") from None
+
+    return TableRows(names, batches())
+
+
+def _by_column(notes: dict[str, str]) -> list[str]:
+    return [f"{column}: {note}" for column, note in notes.items()]
+
+
+def _with_misfits(rows: Iterator[Row | BadRow], misfits: Sequence[BadRow]) -> Iterator[Row | BadRow]:
+    """The rows, with those that do not fit at their places."""
+    position = 0
+    for misfit in misfits:
+        while position < misfit.position and (row := next(rows, None)) is not None:
+            yield row
+            position += 1
+        yield misfit
+        position += 1
+    yield from rows
+
+
+def json_rows(frame: pl.DataFrame) -> Iterator[Row]:
+    """Each row as JSON has it: times in ISO 8601, decimals as text, and null for what is no JSON number."""
+    columns = [_as_json(column) for column in frame.iter_columns()]
+    nested = {column.name for column in columns if column.dtype.is_nested()}
+    for row in pl.DataFrame(columns).iter_rows(named=True):
+        yield {name: _value(cell) for name, cell in row.items()} if nested else row
+
+
+def _as_json(column: pl.Series) -> pl.Series:
+    dtype = column.dtype
+    if isinstance(dtype, pl.Datetime):
+        zone = "%:z" if dtype.time_zone else ""
+        return column.dt.to_string(f"%Y-%m-%dT%H:%M:%S%.f{zone}")
+    if dtype in (pl.Date, pl.Time, pl.Duration):
+        return column.dt.to_string("iso")
+    if dtype.is_float():
+        finite = column.is_finite()
+        return column.set(~finite, None) if not finite.all() else column
+    if dtype == pl.Binary:
+        texts = [None if cell is None else base64.b64encode(cell).decode() for cell in column]
+        return pl.Series(column.name, texts, dtype=pl.String)
+    is_plain_type = dtype.is_integer() or dtype in (pl.Boolean, pl.String, pl.Null) or dtype.is_nested()
+    return column if is_plain_type else column.cast(pl.String)
+
+
+def _value(cell: object) -> Any:
+    """A cell of a nested column as JSON."""
+    if isinstance(cell, list):
+        return [_value(item) for item in cell]
+    if isinstance(cell, dict):
+        return {str(key): _value(item) for key, item in cell.items()}
+    if isinstance(cell, float):
+        return cell if abs(cell) < float("inf") else None
+    if isinstance(cell, bytes):
+        return base64.b64encode(cell).decode()
+    if cell is None or isinstance(cell, (str, bool, int)):
+        return cell
+    formatted = getattr(cell, "isoformat", None)
+    return str(formatted()) if formatted else str(cell)
