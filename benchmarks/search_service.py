@@ -23,7 +23,7 @@ CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "assa
 class KeptVectors:
     """An embedder that reads what it embedded in an earlier run from disk."""
 
-    def __init__(self, inner: Embedder, file: Path) -> None:
+    def __init__(self, inner: MiniLm, file: Path) -> None:
         self._inner = inner
         self._file = file
         self._kept: dict[str, Vectors] = {}
@@ -41,6 +41,13 @@ class KeptVectors:
         if missing:
             self._kept.update(zip(missing, self._inner.documents(list(missing.values())), strict=True))
         return np.array([self._kept[key] for key in keys], dtype=np.float32).reshape(len(texts), 384)
+
+    @property
+    def most_tokens(self) -> int:
+        return self._inner.most_tokens
+
+    def tokens(self, texts: Sequence[str]) -> list[int]:
+        return self._inner.tokens(texts)
 
     def query(self, text: str) -> Vectors:
         return np.asarray(self.documents([text])[0], dtype=np.float32)

@@ -107,7 +107,7 @@ def create(tenant_id: str, wanted: CollectionInput) -> ReturningInsert[Any]:
         "id": uuid_utils.uuid7().hex,
         "tenant_id": tenant_id,
         "name": wanted.name,
-        "tables": {name: spec.model_dump(mode="json") for name, spec in wanted.tables.items()},
+        "tables": _stored(wanted),
         "embedding": wanted.embedding,
     }
     return insert(collections).values(row).on_conflict_do_nothing().returning(*collections.c)
@@ -192,8 +192,15 @@ def of_kept(tenant_id: str, collection_id: str, *values: ColumnElement[Any]) -> 
 
 def declares(row: RowMapping, wanted: CollectionInput) -> bool:
     """Return whether the collection was declared with the same tables and embedding."""
-    tables = {name: spec.model_dump(mode="json") for name, spec in wanted.tables.items()}
-    return bool(row["tables"] == tables and row["embedding"] == wanted.embedding)
+    return bool(row["tables"] == _stored(wanted) and row["embedding"] == wanted.embedding)
+
+
+def _stored(wanted: CollectionInput) -> dict[str, JsonValue]:
+    """Return the tables as they are stored: without settings that are left out, as those of older collections."""
+    return {
+        name: spec.model_dump(mode="json", exclude={"passages"} if spec.passages is None else None)
+        for name, spec in wanted.tables.items()
+    }
 
 
 def view(row: RowMapping, default_embedding: str) -> CollectionView:

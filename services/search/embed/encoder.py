@@ -60,6 +60,14 @@ class SentenceEncoder:
             out[batch] = vectors
         return out
 
+    @property
+    def most_tokens(self) -> int:
+        return MAX_TOKENS
+
+    def tokens(self, texts: Sequence[str]) -> list[int]:
+        """Return the number of tokens of each text, as far as the model reads it."""
+        return [max(len(ids) - 2, 0) for ids in self._encoded([_bounded(text) for text in texts])]
+
     def query(self, text: str) -> Vectors | None:
         """None for emoji and scripts outside its vocabulary, which it would all embed as the same unknown word."""
         if not self._knows(text):

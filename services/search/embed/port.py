@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,20 @@ class Embedder(Protocol):
 
     def query(self, text: str) -> Vectors | None:
         """One question, as a vector [size]; None when the model knows no word of it. Raises: EmbeddingUnavailable."""
+        ...
+
+
+@runtime_checkable
+class Tokenizes(Protocol):
+    """An embedder whose tokenizer is at hand."""
+
+    @property
+    def most_tokens(self) -> int:
+        """Tokens of a text that the model reads, its own special ones included."""
+        ...
+
+    def tokens(self, texts: Sequence[str]) -> list[int]:
+        """The number of tokens of each text, up to ``most_tokens``."""
         ...
 
 

@@ -12,7 +12,7 @@ from services.search.queries.query import Label, Strategy
 from services.search.retrieval.engine import Match
 from services.search.retrieval.runner import QueryOutcome
 from services.search.tables.catalog import Rewrite
-from shared.contracts.search import Attempt, FacetScore, Hit, Thinking
+from shared.contracts.search import Attempt, FacetScore, Hit, HitPassage, Thinking
 
 _STRICTNESS: dict[Label, int] = {"exact": 0, "relaxed": 1, "rewritten": 2, "pivoted": 3}
 
@@ -175,12 +175,22 @@ class Ledger:
                 elif known.score < hit.score:
                     # The best score places a hit; the strictest query and the first attempt that found it label it.
                     strictest = min((known.label, hit.label), key=_STRICTNESS.__getitem__)
-                    best[match.id] = hit.model_copy(update={"label": strictest, "attempt": known.attempt})
+                    changes = {"label": strictest, "attempt": known.attempt, "passages": _united(hit, known)}
+                    best[match.id] = hit.model_copy(update=changes)
+                else:
+                    best[match.id] = known.model_copy(update={"passages": _united(known, hit)})
         return sorted(best.values(), key=lambda hit: (-hit.score, hit.id))[:limit]
 
 
 def _records(outcomes: Sequence[QueryOutcome]) -> set[tuple[str, str]]:
     return {(outcome.query.table, match.id) for outcome in outcomes for match in outcome.matches}
+
+
+def _united(first: Hit, second: Hit) -> list[HitPassage]:
+    """The passages of both, each once; those of the first come first."""
+    passages = {(passage.facet, passage.start): passage for passage in (*second.passages, *first.passages)}
+    own = [(passage.facet, passage.start) for passage in first.passages]
+    return [*first.passages, *(passage for key, passage in passages.items() if key not in own)]
 
 
 def _hit(match: Match, label: Label, attempt: int, scale: float) -> Hit:
@@ -194,4 +204,5 @@ def _hit(match: Match, label: Label, attempt: int, scale: float) -> Hit:
         similarity=None if match.similarity is None else round(match.similarity, 6),
         weak=match.weak,
         attempt=attempt,
+        passages=[passage.view((), match.fields.get("page"), scale) for passage in match.passages],
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pydantic import JsonValue
@@ -12,25 +12,30 @@ from services.search.queries import filters
 from services.search.queries.codes import AskedCodes, asked_codes
 from services.search.queries.filters import Among, AnyOf, Conditions
 from services.search.queries.query import Query
-from services.search.retrieval import feedback, ranking
+from services.search.retrieval import feedback, passages, ranking
 from services.search.retrieval.answerability import NEIGHBOURS, answerable
 from services.search.retrieval.code_holders import code_holders
+from services.search.retrieval.passages import FoundPassage
 from services.search.retrieval.question_words import AskedWords, full_text
 from services.search.retrieval.retrievers import RetrievalRequest, Retrieved, bounded, retrieve, search_each
 from services.search.store.port import NearestQuery, Payload, ScoredPoint, Sparse, TablePart
 from services.search.tables.field_values import FieldValues
-from services.search.tables.library import Library, OpenTable
-from services.search.tables.points import point_id
+from services.search.tables.library import Library, OpenTable, count_records
+from services.search.tables.points import passage_of, point_id, record_key
 from services.search.tables.thresholds import LOWEST, Threshold
 from services.search.tables.words import has_code
 from shared.contracts.search import Hit
 
 _LEAST_RETRIEVED = 50
 _NEARBY = 3  #: records that are shown when none is near enough
+_NEARBY_PASSAGES = 20
 _MOST_COUNTED = 10_000
 _SHORTEST_PAIRED = 10  # characters of a profile's facet
-_KEYS = ("record", "name", "fields")
-_FACET_KEYS = (*_KEYS, "facet")
+_MAX_RETRIEVED = 800  #: points, where most are passages of few records
+_KEYS = ("record", "name", "fields", *passages.KEYS)
+_FACET_TEXTS = ("facets", "whole_facets")
+_FACET_PASSAGES = 3  #: of a record, that are shown
+_FACET_KEYS = ("record", "name", "fields", "facet", "at")
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,7 @@ class Match:
     weak: bool
     facets: tuple[tuple[str, float], ...]
     fields: Mapping[str, JsonValue]
+    passages: tuple[FoundPassage, ...] = ()  #: that match, best first
 
 
 @dataclass(frozen=True)
@@ -104,7 +110,11 @@ class SearchEngine:
         known = {match.id: match for match in matches}
         if not query.cut:  # a threshold that was chosen is the caller's to lower
             known |= self._holding(table, query, [point for key, point in holders.points.items() if key not in known])
-        first = [known.pop(record) for record in holders.points if record in known]
+        first = [
+            self._showing(table, query, known.pop(record), point)
+            for record, point in holders.points.items()
+            if record in known
+        ]
         top = max((match.score for match in [*first, *known.values()]), default=0.0) or 1.0
         answering = [
             replace(
@@ -118,6 +128,13 @@ class SearchEngine:
             replace(match, score=match.score * 0.9, weak=match.weak or holders.binding) for match in known.values()
         ]
         return [*answering, *others][: query.limit]
+
+    def _showing(self, table: OpenTable, query: Query, match: Match, point: ScoredPoint) -> Match:
+        """The match with the point's passage, which holds a code, before its others."""
+        words = table.words(TablePart.MASTER)
+        held = passages.passage_in(point.payload, match.score, words.distinct(query.text), words)
+        others = [passage for passage in match.passages if held is None or passage.at != held.at]
+        return replace(match, passages=(*([held] if held else []), *others))
 
     def _holding(self, table: OpenTable, query: Query, points: Sequence[ScoredPoint]) -> dict[str, Match]:
         """Records that hold a code but were not retrieved, by id."""
@@ -176,11 +193,11 @@ class SearchEngine:
         """How many records the query would find without a limit; None: without a threshold too."""
         table = self._tables[query.table]
         conditions = self.conditions(query)
-        records = self._store.count(table.bucket(TablePart.MASTER), conditions)
+        records = count_records(self._store, table.bucket(TablePart.MASTER), conditions)
         if threshold is None or not records:
             return records
         bucket = table.bucket(part_of(query))
-        limit = min(records if query.mode == "master" else records * max(len(table.spec.facets), 4), _MOST_COUNTED)
+        limit = min(self._store.count(bucket, conditions), _MOST_COUNTED)
         searches = [
             NearestQuery(vector, limit, (*conditions, *facet), least, keys=("record",))
             for text, facet in self._texts(table, query)
@@ -199,8 +216,11 @@ class SearchEngine:
         vector = self._library.question(table, query.text)
         if vector is None:
             return []
-        [points] = self._store.search(table.bucket(TablePart.MASTER), [NearestQuery(vector, _NEARBY, keys=("name",))])
-        return [NearbyRecord(str(point.payload.get("name", ""))[:100], round(point.score, 3)) for point in points]
+        nearest = NearestQuery(vector, _NEARBY_PASSAGES, keys=("name",))
+        [points] = self._store.search(table.bucket(TablePart.MASTER), [nearest])
+        by_id = {point.id: point for point in points}
+        closest = [by_id[key] for key in ranking.best_of_each(by_id)[:_NEARBY]]
+        return [NearbyRecord(str(point.payload.get("name", ""))[:100], round(point.score, 3)) for point in closest]
 
     def answerable(self, name: str, question: str, hits: Sequence[Hit]) -> float | None:
         """How likely one of the table's hits answers the question, 0..1; None where only keywords decide."""
@@ -209,12 +229,16 @@ class SearchEngine:
         strong = [hit for hit in hits if not hit.weak and hit.similarity is not None]
         if vector is None or not strong:
             return None
-        [points] = self._store.search(table.bucket(TablePart.MASTER), [NearestQuery(vector, NEIGHBOURS + 1)])
+        [points] = self._store.search(table.bucket(TablePart.MASTER), [NearestQuery(vector, _LEAST_RETRIEVED)])
         if not points:
             return None
-        best = point_id(strong[0].id)
+        scores = {point.id: point.score for point in points}
+        nearest = ranking.best_of_each(scores)
+        own = point_id(strong[0].id)
+        best = next((key for key in nearest if record_key(key) == record_key(own)), own)
         share = AskedWords(self._store, table, question).shares([best]).get(best, 0.0)
-        return round(answerable(table.thresholds.master, [point.score for point in points], share), 3)
+        cosines = [scores[key] for key in nearest[: NEIGHBOURS + 1]]
+        return round(answerable(table.thresholds.master, cosines, share), 3)
 
     def _texts(self, table: OpenTable, query: Query) -> list[tuple[str, Conditions]]:
         """What is compared; in a paired search each facet of the profile, with the facet that it is compared with."""
@@ -237,8 +261,7 @@ class SearchEngine:
         return [(words, None)] if words.indices else []
 
     def _master(self, table: OpenTable, query: Query, conditions: Conditions) -> list[Match]:
-        limit = max(_LEAST_RETRIEVED, query.limit * 2)
-        retrieved = self._retrieve(table, TablePart.MASTER, query, query.text, limit, conditions)
+        retrieved = self._retrieved_records(table, query, conditions)
         cosines = retrieved.cosines
         if retrieved.keyword_only:
             scores = retrieved.saturated
@@ -247,11 +270,45 @@ class SearchEngine:
                 return []
             bucket = table.bucket(TablePart.MASTER)
             scores = feedback.scores(self._store, bucket, self._library.question(table, query.text), retrieved)
-        ranked = ranking.ordered(scores, cosines)
-        order, weak = self._listed(table, query, ranked, cosines)
-        payloads = self._store.payloads(table.bucket(TablePart.MASTER), order, _KEYS)
-        existing = [key for key in order if key in payloads]  # some may have been deleted meanwhile
-        return [_match(payloads[key], scores[key], cosines.get(key), key in weak, ()) for key in existing]
+        ordered = ranking.ordered(scores, cosines)
+        order, weak = self._listed(table, query, ranking.best_of_each(ordered), cosines)
+        return self._matches(table, query, order, ordered[: query.limit], scores, cosines, weak)
+
+    def _retrieved_records(self, table: OpenTable, query: Query, conditions: Conditions) -> Retrieved:
+        """What the retrievers find: more of it where most of it are passages of a few records."""
+        limit = max(_LEAST_RETRIEVED, query.limit * 2)
+        while True:
+            retrieved = self._retrieve(table, TablePart.MASTER, query, query.text, limit, conditions)
+            found = retrieved.points
+            records = len(ranking.best_of_each(found))
+            if len(found) < limit or records == len(found) or records >= query.limit or limit >= _MAX_RETRIEVED:
+                return retrieved
+            limit *= 4
+
+    def _matches(
+        self,
+        table: OpenTable,
+        query: Query,
+        order: Sequence[str],
+        best: Sequence[str],
+        scores: Mapping[str, float],
+        cosines: Mapping[str, float],
+        weak: Collection[str],
+    ) -> list[Match]:
+        """The records of the points in ``order``, with the ``best`` passages of all: each shows its own and those."""
+        words = table.words(TablePart.MASTER)
+        asked = words.distinct(query.text)
+        payloads = self._store.payloads(table.bucket(TablePart.MASTER), list(dict.fromkeys([*order, *best])), _KEYS)
+        shown: dict[str, list[FoundPassage]] = {}
+        for key in dict.fromkeys([*order, *best]):
+            passage = passages.passage_in(payloads[key], scores[key], asked, words) if key in payloads else None
+            if passage is not None:
+                shown.setdefault(record_key(key), []).append(passage)
+        return [
+            _match(payloads[key], scores[key], cosines.get(key), key in weak, (), shown.get(record_key(key), ()))
+            for key in order
+            if key in payloads  # some may have been deleted meanwhile
+        ]
 
     def _listed(
         self, table: OpenTable, query: Query, ranked: Sequence[str], cosines: Mapping[str, float]
@@ -281,7 +338,7 @@ class SearchEngine:
         ngrams = words.query_ngrams(query.text)
         by_ngrams = NearestQuery(ngrams, query.limit, conditions) if ngrams.indices else None
         [points] = search_each(self._store, bucket, by_ngrams)
-        payloads = self._store.payloads(bucket, [point.id for point in points], (*_KEYS, "text", "facets"))
+        payloads = self._store.payloads(bucket, [point.id for point in points], _KEYS)
         literal = {
             point.id: point.score
             for point in points
@@ -293,9 +350,10 @@ class SearchEngine:
         )
         cosines = {point.id: bounded(point.score) for point in search_each(self._store, bucket, by_vector)[0]}
         scores = ranking.fused(dict.fromkeys(literal, 0.0) | cosines, literal)
-        order = sorted(literal, key=lambda key: (-scores[key], key))[: query.limit]
-        weak = not has_code(query.text)
-        return [_match(payloads[key], scores[key], cosines.get(key), weak, ()) for key in order]
+        ordered = sorted(literal, key=lambda key: (-scores[key], key))
+        order = ranking.best_of_each(ordered)[: query.limit]
+        weak = () if has_code(query.text) else order
+        return self._matches(table, query, order, ordered[: query.limit], scores, cosines, weak)
 
     def _facets(self, table: OpenTable, query: Query, conditions: Conditions) -> list[Match]:
         limit = query.limit * max(5, len(table.spec.facets))
@@ -327,11 +385,13 @@ class SearchEngine:
         """Facet points grouped by record: the best score of each facet, then the composite of them."""
         facets: dict[str, dict[str, float]] = {}
         payloads: dict[str, Payload] = {}
+        parts: dict[str, list[tuple[float, Payload]]] = {}
         for point, score in scored:
             record, facet = str(point.payload["record"]), str(point.payload["facet"])
             best = facets.setdefault(record, {})
             best[facet] = max(best.get(facet, 0.0), score)
             payloads[record] = point.payload
+            parts.setdefault(record, []).append((score, point.payload))
         usual, least = self.calibrated(query).usual, 0.0 if keyword_only else self.threshold(query)
         if max((score for scores in facets.values() for score in scores.values()), default=0.0) < least:
             return []
@@ -345,7 +405,27 @@ class SearchEngine:
             similarity = None if keyword_only else top
             weak = top < 0.5 if keyword_only else top < usual
             matches.append(_match(payloads[record], score, similarity, weak, by_score))
-        return sorted(matches, key=lambda match: (-match.score, match.id))[: query.limit]
+        listed = sorted(matches, key=lambda match: (-match.score, match.id))[: query.limit]
+        return self._with_facet_passages(table, listed, parts)
+
+    def _with_facet_passages(
+        self, table: OpenTable, matches: Sequence[Match], parts: Mapping[str, Sequence[tuple[float, Payload]]]
+    ) -> list[Match]:
+        """The matches with the best passages of their facets, on the scale of their scores."""
+        own = {match.id: point_id(match.id) for match in matches}
+        payloads = self._store.payloads(table.bucket(TablePart.MASTER), list(own.values()), _FACET_TEXTS)
+        out = []
+        for match in matches:
+            payload = payloads.get(own[match.id], {})
+            texts = payload.get("whole_facets", payload.get("facets"))
+            best = sorted(parts[match.id], key=lambda part: -part[0])[:_FACET_PASSAGES]
+            found = (
+                passages.facet_passage(passage_of(part), str(part["facet"]), texts, score * 10)
+                for score, part in best
+                if isinstance(texts, dict)
+            )
+            out.append(replace(match, passages=tuple(passage for passage in found if passage is not None)))
+        return out
 
     def _retrieve(
         self,
@@ -369,7 +449,12 @@ def part_of(query: Query) -> TablePart:
 
 
 def _match(
-    payload: Payload, score: float, cosine: float | None, weak: bool, facets: tuple[tuple[str, float], ...]
+    payload: Payload,
+    score: float,
+    cosine: float | None,
+    weak: bool,
+    facets: tuple[tuple[str, float], ...],
+    shown: Sequence[FoundPassage] = (),
 ) -> Match:
     fields = payload.get("fields")
     return Match(
@@ -380,4 +465,5 @@ def _match(
         weak=weak,
         facets=facets,
         fields=fields if isinstance(fields, dict) else {},
+        passages=tuple(shown),
     )

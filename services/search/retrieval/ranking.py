@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+
+from services.search.tables.points import record_key
 
 #: The weight of the cosine beside the words: published as the best over many data sets (Bruch, Gai and Ingber, 2023).
 #: Words and n-grams share the rest equally.
@@ -30,6 +32,14 @@ def fused(cosines: Mapping[str, float], *words: Mapping[str, float], share: floa
 def ordered(scores: Mapping[str, float], cosines: Mapping[str, float]) -> list[str]:
     """The best first; of equal ones the more similar."""
     return sorted(scores, key=lambda key: (-scores[key], -cosines.get(key, 0.0), key))
+
+
+def best_of_each(points: Iterable[str]) -> list[str]:
+    """The first point of each record: a record ranks as its best passage does."""
+    first: dict[str, str] = {}
+    for point in points:
+        first.setdefault(record_key(point), point)
+    return list(first.values())
 
 
 def depth(scores: Mapping[str, float], weights: Mapping[str, float]) -> float:

@@ -97,17 +97,20 @@ class ClientStore:
         rows = [record.vector["dense"] for record in records if isinstance(record.vector, dict) and record.vector]
         return np.array(rows, dtype=np.float32)
 
-    def page(self, bucket: Bucket, after: str | None, limit: int) -> tuple[list[Payload], str | None]:
+    def page(
+        self, bucket: Bucket, after: str | None, limit: int, conditions: Conditions = ()
+    ) -> tuple[list[Payload], str | None]:
         none: tuple[list[models.Record], Any] = ([], None)
+        only = client_filters.translate(conditions)
         records, offset = self._or_empty(
-            lambda: self._client.scroll(_name(bucket), limit=limit, offset=after, with_payload=True), none
+            lambda: self._client.scroll(_name(bucket), only, limit=limit, offset=after, with_payload=True), none
         )
         return [record.payload or {} for record in records], None if offset is None else str(offset)
 
-    def every_payload(self, bucket: Bucket) -> Iterator[list[Payload]]:
+    def every_payload(self, bucket: Bucket, conditions: Conditions = ()) -> Iterator[list[Payload]]:
         offset: str | None = None
         while True:
-            payloads, offset = self.page(bucket, offset, _PAGE)
+            payloads, offset = self.page(bucket, offset, _PAGE, conditions)
             yield payloads
             if offset is None:
                 return

@@ -20,7 +20,7 @@ from services.search.queries.filters import (
     Within,
 )
 from services.search.queries.values import Scalar
-from services.search.store.port import LENGTH
+from services.search.store.port import LENGTH, PASSAGE
 from shared.contracts.search import FieldType
 
 _SCHEMAS: Mapping[FieldType, models.PayloadSchemaType] = {
@@ -42,7 +42,8 @@ def indexes(fields: Mapping[str, FieldType]) -> Iterator[tuple[str, Any]]:
     """Every payload key to index, and how."""
     for key in ("record", "facet"):
         yield key, models.PayloadSchemaType.KEYWORD
-    yield LENGTH, models.PayloadSchemaType.INTEGER
+    for key in (LENGTH, PASSAGE):
+        yield key, models.PayloadSchemaType.INTEGER
     for name, kind in fields.items():
         if kind == "text":
             text = models.TextIndexParams(

@@ -113,19 +113,22 @@ class EdgeStore:
         rows = [record.vector["dense"] for record in records if record.vector and "dense" in record.vector]
         return np.array(rows, dtype=np.float32)
 
-    def page(self, bucket: Bucket, after: str | None, limit: int) -> tuple[list[Payload], str | None]:
+    def page(
+        self, bucket: Bucket, after: str | None, limit: int, conditions: Conditions = ()
+    ) -> tuple[list[Payload], str | None]:
         with self._lock:
             shard = self._shard(bucket)
             if shard is None:
                 return [], None
-            request = edge.ScrollRequest(offset=after, limit=limit, with_payload=True, with_vector=False)
+            only = edge_filters.translate(conditions)
+            request = edge.ScrollRequest(offset=after, limit=limit, filter=only, with_payload=True, with_vector=False)
             records, offset = _guarded(lambda: shard.scroll(request))
         return [record.payload or {} for record in records], None if offset is None else str(offset)
 
-    def every_payload(self, bucket: Bucket) -> Iterator[list[Payload]]:
+    def every_payload(self, bucket: Bucket, conditions: Conditions = ()) -> Iterator[list[Payload]]:
         offset: str | None = None
         while True:
-            payloads, offset = self.page(bucket, offset, _PAGE)
+            payloads, offset = self.page(bucket, offset, _PAGE, conditions)
             yield payloads
             if offset is None:
                 return

@@ -25,7 +25,7 @@ from services.search.queries.filters import (
     Within,
 )
 from services.search.queries.values import Scalar
-from services.search.store.port import LENGTH
+from services.search.store.port import LENGTH, PASSAGE
 from shared.contracts.search import FieldType
 
 
@@ -39,6 +39,7 @@ def indexes(fields: Mapping[str, FieldType]) -> Iterator[tuple[str, Any]]:
     for key in ("record", "facet"):
         yield key, edge.KeywordIndexParams()
     yield LENGTH, edge.IntegerIndexParams(lookup=True)
+    yield PASSAGE, edge.IntegerIndexParams(range=True)
     for name, kind in fields.items():
         yield (f"flags.{name}" if kind == "bool" else f"fields.{name}"), _index(kind)
 

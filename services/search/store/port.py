@@ -19,6 +19,8 @@ Payload = Mapping[str, JsonValue]
 _BUILD = 5
 #: The key of a payload that holds how many words the point has.
 LENGTH = "words"
+#: The key of a payload, a number from 1, that only points other than a record's own have: its later passages.
+PASSAGE = "passage"
 LONGEST = 20_000  #: most characters of a text that are cut into words, so no text has more words
 
 
@@ -30,7 +32,7 @@ class SparseName(StrEnum):
 
 
 class TablePart(StrEnum):
-    """A table has one point per record, and one per facet of a record."""
+    """A table has a point for each passage of a record, one of a short record, and one for each facet of a record."""
 
     MASTER = "master"
     FACETS = "facets"
@@ -146,11 +148,13 @@ class VectorStore(Protocol):
         """The dense vectors of the points that exist and have one, in any order: [points, size]."""
         ...
 
-    def page(self, bucket: Bucket, after: str | None, limit: int) -> tuple[list[Payload], str | None]:
+    def page(
+        self, bucket: Bucket, after: str | None, limit: int, conditions: Conditions = ()
+    ) -> tuple[list[Payload], str | None]:
         """Whole payloads in the order of their points, from that point on, and the point that follows them."""
         ...
 
-    def every_payload(self, bucket: Bucket) -> Iterator[list[Payload]]:
+    def every_payload(self, bucket: Bucket, conditions: Conditions = ()) -> Iterator[list[Payload]]:
         """Every payload in pages."""
         ...
 

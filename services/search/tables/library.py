@@ -10,9 +10,11 @@ from pathlib import Path
 from services.search.embed.models import EmbeddingModels
 from services.search.embed.port import Embedder, Vectors
 from services.search.embed.remote import RemoteEmbedder
+from services.search.queries.filters import Conditions, Missing, Range
 from services.search.settings import SearchSettings
-from services.search.store.port import Bucket, Layout, TablePart, VectorStore
+from services.search.store.port import PASSAGE, Bucket, Layout, TablePart, VectorStore
 from services.search.tables.catalog import Catalog, CollectionInfo, TableStatistics
+from services.search.tables.passages import Splitter
 from services.search.tables.thresholds import Probes, Thresholds, uncalibrated
 from services.search.tables.words import Words
 from shared.contracts.search import TableSpec
@@ -22,6 +24,9 @@ from shared.llm.chat import Meter
 _NO_VECTORS = "none"
 _NO_THRESHOLDS = {"master": 0.0, "master_floor": 0.0, "faceted": 0.0, "faceted_floor": 0.0}
 _TYPICAL_WORDS = 60.0
+#: Only the points that hold whole records, not the later passages of long ones.
+WHOLE: Conditions = (Missing(PASSAGE),)
+LATER = Range(PASSAGE, "integer", gte=1)
 
 
 @dataclass(frozen=True)
@@ -43,9 +48,19 @@ class OpenTable:
     def fingerprint(self) -> str:
         return self.embedder.fingerprint if self.embedder else _NO_VECTORS
 
+    @property
+    def splitter(self) -> Splitter:
+        return Splitter(self.embedder, self.spec.passages)
+
     def words(self, part: TablePart) -> Words:
         layout = self.layouts.get(part)
         return Words(layout.average_words, layout.language) if layout else Words(_TYPICAL_WORDS)
+
+
+def count_records(store: VectorStore, bucket: Bucket, conditions: Conditions = ()) -> int:
+    """The number of records, however many passages they have."""
+    points = store.count(bucket, conditions)
+    return points - store.count(bucket, (*conditions, LATER)) if points else 0
 
 
 class Library:

@@ -1,32 +1,64 @@
-"""A record as points of the store: one for the whole, one for each facet."""
+"""A record as points of the store: one for each passage of its text, and one for each of its facets."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+
+from pydantic import JsonValue
 
 from services.search.embed.port import Embedder
 from services.search.queries.codes import held_codes
-from services.search.store.port import LENGTH, Payload, Point, Sparse
+from services.search.store.port import LENGTH, PASSAGE, Payload, Point, Sparse
+from services.search.tables.passages import Passage, Splitter, context_of, of_facet
 from services.search.tables.words import Words
 from shared.contracts.search import Record
 
 _SPACE = uuid.UUID("7b0f5a52-6a63-5d2e-9f39-1d2d0c1f6f10")
-#: Characters of a text that are embedded; models see less than this.
-_EMBEDDED = 2000
 _NAME_WEIGHT = 3
+_COUNTER = 8  #: hexadecimal digits at the end of a point's id, which count the passages of a record
 
 
-def point_id(record_id: str, facet: str = "") -> str:
-    return str(uuid.uuid5(_SPACE, f"{facet}\0{record_id}"))
+@dataclass(frozen=True)
+class SplitRecord:
+    """A record with the passages that it is stored as."""
+
+    record: Record
+    digest: str  #: changes with anything in the record, and with how a long one is split
+    passages: tuple[Passage, ...] = ()  #: none: the record is one point
+    facets: Mapping[str, tuple[Passage, ...]] = field(default_factory=dict)  #: of the facets that are too long
 
 
-def digest(record: Record) -> str:
-    """Changes with anything in the record."""
-    text = json.dumps(record.model_dump(mode="json"), sort_keys=True, ensure_ascii=False)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+def point_id(record_id: str, facet: str = "", number: int = 0) -> str:
+    """The id of a record's or facet's own point (number 0), or of a later passage of it."""
+    own = str(uuid.uuid5(_SPACE, f"{facet}\0{record_id}"))
+    if not number:
+        return own
+    counted = (int(own[-_COUNTER:], 16) + number) % 16**_COUNTER
+    return f"{own[:-_COUNTER]}{counted:0{_COUNTER}x}"
+
+
+def record_key(point: str) -> str:
+    """The part of a point's id that all passages of a record have in common."""
+    return point[:-_COUNTER]
+
+
+def digests(records: Sequence[Record], splitter: Splitter) -> list[str]:
+    """Changes with anything in a record, and with the splitter for records that are too long for one point."""
+    fitting = splitter.fitting([whole_text(record) for record in records])
+    return [_digest(record, "" if fits else splitter.version) for record, fits in zip(records, fitting, strict=True)]
+
+
+def split(records: Sequence[Record], splitter: Splitter) -> list[SplitRecord]:
+    """The records with the passages of the long ones."""
+    fitting = splitter.fitting([whole_text(record) for record in records])
+    return [
+        SplitRecord(record, _digest(record, "")) if fits else _split(record, splitter)
+        for record, fits in zip(records, fitting, strict=True)
+    ]
 
 
 def whole_text(record: Record) -> str:
@@ -34,78 +66,197 @@ def whole_text(record: Record) -> str:
     return "\n".join(part for part in (record.name, record.text, *record.facets.values()) if part.strip())
 
 
-def said_text(record: Record) -> str:
-    """All that a record says: its id, its text and the values of its fields."""
-    values = (value for field in record.fields.values() for value in (field if isinstance(field, list) else [field]))
-    return "\n".join([record.id, whole_text(record), *(str(value) for value in values if isinstance(value, str | int))])
+def weighted_texts(records: Sequence[SplitRecord]) -> list[str]:
+    """The texts of the records' points for the word retrievers."""
+    return [_weighted_text(payload) for record in records for payload in _payloads(record)]
 
 
-def weighted_text(record: Record) -> str:
-    """The text for the word retrievers: the name several times, and no facet that repeats the text."""
-    facets = (text for text in record.facets.values() if text not in record.text)
-    return "\n".join([*[record.name] * _NAME_WEIGHT, record.text, *facets])
+def masters(records: Sequence[SplitRecord], embedder: Embedder | None, words: Words) -> list[Point]:
+    """The points of the records' passages; those that carry the digests come last."""
+    payloads = [payload for record in records for payload in _payloads(record)]
+    vectors = embedder.documents([_embedded(payload) for payload in payloads]) if embedder else [None] * len(payloads)
+    points = [
+        Point(
+            point_id_of(payload),
+            vector,
+            weights(payload, words),
+            {**payload, LENGTH: words.length(_weighted_text(payload))},
+        )
+        for payload, vector in zip(payloads, vectors, strict=True)
+    ]
+    return sorted(points, key=lambda point: "digest" in point.payload)
 
 
-def masters(records: Sequence[Record], embedder: Embedder | None, words: Words) -> list[Point]:
-    texts = [whole_text(record)[:_EMBEDDED] for record in records]
-    vectors = embedder.documents(texts) if embedder else [None] * len(texts)
+def facets(records: Sequence[SplitRecord], embedder: Embedder | None, words: Words) -> list[Point]:
+    """The points of the records' facets, long ones in passages."""
+    parts = [part for record in records for part in _facet_parts(record)]
+    vectors = embedder.documents([part.text for part in parts]) if embedder else [None] * len(parts)
     return [
-        Point(point_id(record.id), vector, _weighted(record, words), _master_payload(record, words))
-        for record, vector in zip(records, vectors, strict=True)
+        Point(
+            point_id(part.record.id, part.facet, part.number),
+            vector,
+            (words.document(part.text),),
+            _facet_payload(part, words),
+        )
+        for part, vector in zip(parts, vectors, strict=True)
     ]
 
 
-def facets(records: Sequence[Record], embedder: Embedder | None, words: Words) -> list[Point]:
-    pairs = [(record, facet) for record in records for facet in record.facets]
-    texts = [record.facets[facet] for record, facet in pairs]
-    vectors = embedder.documents([text[:_EMBEDDED] for text in texts]) if embedder else [None] * len(texts)
-    return [
-        Point(point_id(record.id, facet), vector, (words.document(text),), _facet_payload(record, facet, words))
-        for (record, facet), text, vector in zip(pairs, texts, vectors, strict=True)
-    ]
+def weights(payload: Payload, words: Words) -> tuple[Sparse, ...]:
+    """The sparse vectors of a point of whole records, with the codes that its passage holds."""
+    text = _weighted_text(payload)
+    return words.document(text), words.document_ngrams(text, held_codes(_said_text(payload)))
 
 
-def master_weights(records: Sequence[Record], words: Words) -> dict[str, tuple[Sparse, ...]]:
-    """The sparse vectors of the records, by point."""
-    return {point_id(record.id): _weighted(record, words) for record in records}
-
-
-def facet_weights(records: Sequence[Record], words: Words) -> dict[str, tuple[Sparse, ...]]:
+def facet_weights(records: Sequence[SplitRecord], words: Words) -> dict[str, tuple[Sparse, ...]]:
     """The sparse vectors of the records' facets, by point."""
     return {
-        point_id(record.id, facet): (words.document(text),)
+        point_id(part.record.id, part.facet, part.number): (words.document(part.text),)
         for record in records
-        for facet, text in record.facets.items()
+        for part in _facet_parts(record)
     }
 
 
-def _weighted(record: Record, words: Words) -> tuple[Sparse, ...]:
-    text = weighted_text(record)
-    return words.document(text), words.document_ngrams(text, held_codes(said_text(record)))
+def point_id_of(payload: Payload) -> str:
+    """The id of the point of whole records that has this payload."""
+    number = payload.get(PASSAGE, 0)
+    assert isinstance(number, int)
+    return point_id(str(payload["record"]), number=number)
+
+
+def ids_of(payload: Payload) -> list[str]:
+    """The ids of a record's points, by the payload of its own one."""
+    return [point_id(str(payload["record"]), number=number) for number in range(passages_of(payload))]
+
+
+def passages_of(payload: Payload) -> int:
+    """How many points the record has whose own point has this payload."""
+    count = payload.get("passages", 1)
+    return count if isinstance(count, int) else 1
 
 
 def record_of(payload: Payload) -> Record:
-    """The record of a master payload, which holds all of it."""
-    return Record.model_validate(
-        {
-            "id": payload["record"],
-            **{key: payload[key] for key in ("name", "text", "facets", "fields") if key in payload},
-        }
+    """The record of the payload of its own point, which holds all of it."""
+    whole = {
+        "name": payload.get("name", ""),
+        "text": payload.get("whole_text", payload.get("text", "")),
+        "facets": payload.get("whole_facets", payload.get("facets", {})),
+        "fields": payload.get("fields", {}),
+    }
+    return Record.model_validate({"id": payload["record"], **whole})
+
+
+def passage_of(payload: Payload) -> Passage | None:
+    """The passage that the payload's point holds; None for a record that is one point."""
+    at = payload.get("at")
+    return Passage(**at) if isinstance(at, dict) else None  # type: ignore[arg-type]  # written by ``_at``
+
+
+def _digest(record: Record, splitting: str) -> str:
+    text = json.dumps(record.model_dump(mode="json"), sort_keys=True, ensure_ascii=False) + splitting
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _split(record: Record, splitter: Splitter) -> SplitRecord:
+    passages = splitter.passages(record.text, record.name)
+    for facet, text in record.facets.items():
+        if text not in record.text:  # what the text says already is found there
+            passages += of_facet(splitter.passages(text, record.name), facet)
+    fitting = splitter.fitting(list(record.facets.values()))
+    facets = {
+        facet: tuple(of_facet(splitter.passages(text), facet))
+        for (facet, text), fits in zip(record.facets.items(), fitting, strict=True)
+        if not fits
+    }
+    return SplitRecord(record, _digest(record, splitter.version), tuple(passages), facets)
+
+
+def _payloads(split_record: SplitRecord) -> Iterator[Payload]:
+    """The payloads of a record's points, without the number of their words; its own point's first."""
+    record = split_record.record
+    common: dict[str, JsonValue] = {"record": record.id, "name": record.name, "fields": record.fields}
+    own: dict[str, JsonValue] = {"digest": split_record.digest}
+    if not split_record.passages:
+        yield {**common, **own, "text": record.text, "facets": dict(record.facets)}
+        return
+    own |= {"passages": len(split_record.passages), "whole_text": record.text, "whole_facets": dict(record.facets)}
+    for number, passage in enumerate(split_record.passages):
+        source = record.facets[passage.facet] if passage.facet else record.text
+        part: dict[str, JsonValue] = {"text": source[passage.start : passage.end], "facets": {}, "at": _at(passage)}
+        yield {**common, **part, **({PASSAGE: number} if number else own)}
+
+
+def _at(passage: Passage) -> dict[str, JsonValue]:
+    return {key: value for key, value in asdict(passage).items() if value not in ("", None)}
+
+
+def _heading(payload: Payload) -> str:
+    passage = passage_of(payload)
+    return passage.heading if passage else ""
+
+
+def _embedded(payload: Payload) -> str:
+    """The text that a point's vector represents."""
+    facets = payload["facets"]
+    assert isinstance(facets, dict)
+    name = str(payload["name"])
+    name = context_of(name) if "at" in payload else name
+    return "\n".join(
+        part for part in (name, _heading(payload), str(payload["text"]), *map(str, facets.values())) if part.strip()
     )
 
 
-def _master_payload(record: Record, words: Words) -> Payload:
-    return {
-        "record": record.id,
-        "name": record.name,
-        "text": record.text,
-        "facets": dict(record.facets),
-        "fields": record.fields,
-        "digest": digest(record),
-        LENGTH: words.length(weighted_text(record)),
+def _weighted_text(payload: Payload) -> str:
+    """The text for the word retrievers: the name several times, and no facet that repeats the text."""
+    name, text, facets = str(payload["name"]), str(payload["text"]), payload["facets"]
+    assert isinstance(facets, dict)
+    own = [facet for facet in map(str, facets.values()) if facet not in text]
+    return "\n".join([*[name] * _NAME_WEIGHT, *filter(None, [_heading(payload)]), text, *own])
+
+
+def _said_text(payload: Payload) -> str:
+    """All that a point says; a record's own point also says its id and the values of its fields."""
+    name, text, facets, fields = str(payload["name"]), str(payload["text"]), payload["facets"], payload["fields"]
+    assert isinstance(facets, dict)
+    assert isinstance(fields, dict)
+    parts = [name, text, *map(str, facets.values())]
+    if PASSAGE not in payload:
+        values = (value for field in fields.values() for value in (field if isinstance(field, list) else [field]))
+        parts += [str(payload["record"]), *(str(value) for value in values if isinstance(value, str | int))]
+    return "\n".join(parts)
+
+
+@dataclass(frozen=True)
+class _FacetPart:
+    """A facet of a record, or a passage of a long one."""
+
+    record: Record
+    facet: str
+    number: int = 0
+    passage: Passage | None = None
+
+    @property
+    def text(self) -> str:
+        text = self.record.facets[self.facet]
+        return text if self.passage is None else text[self.passage.start : self.passage.end]
+
+
+def _facet_parts(split_record: SplitRecord) -> Iterator[_FacetPart]:
+    record = split_record.record
+    for facet in record.facets:
+        passages = split_record.facets.get(facet)
+        if passages:
+            yield from (_FacetPart(record, facet, number, passage) for number, passage in enumerate(passages))
+        else:
+            yield _FacetPart(record, facet)
+
+
+def _facet_payload(part: _FacetPart, words: Words) -> Payload:
+    payload: dict[str, JsonValue] = {
+        "record": part.record.id,
+        "name": part.record.name,
+        "facet": part.facet,
+        "fields": part.record.fields,
+        LENGTH: words.length(part.text),
     }
-
-
-def _facet_payload(record: Record, facet: str, words: Words) -> Payload:
-    length = words.length(record.facets[facet])
-    return {"record": record.id, "name": record.name, "facet": facet, "fields": record.fields, LENGTH: length}
+    return payload if part.passage is None else {**payload, "at": _at(part.passage)}

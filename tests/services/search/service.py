@@ -55,6 +55,12 @@ _COMMON = {
 }
 
 
+def _words(text: str) -> list[str]:
+    """Words; every two signs of Japanese and Chinese."""
+    pairs = [run[at : at + 2] for run in re.findall("[\u3040-\u9fff]{2,}", text) for at in range(len(run) - 1)]
+    return pairs + re.findall(r"\w+", re.sub("[\u3040-\u9fff]", " ", text) if pairs else text)
+
+
 class HashedWords:
     """An embedder whose similarity one can count: common words over all words."""
 
@@ -71,10 +77,17 @@ class HashedWords:
         self.embedded += len(texts)
         out = np.zeros((len(texts), self.size), dtype=np.float32)
         for row, text in enumerate(texts):
-            for word in set(re.findall(r"\w+", text.lower())) - _COMMON:
+            for word in set(_words(text.lower())) - _COMMON:
                 out[row, int(hashlib.md5(word.encode()).hexdigest(), 16) % self.size] += 1.0
             out[row] /= max(float(np.linalg.norm(out[row])), 1e-9)
         return out
+
+    @property
+    def most_tokens(self) -> int:
+        return 256
+
+    def tokens(self, texts: Sequence[str]) -> list[int]:
+        return [len(_words(text)) for text in texts]
 
     def query(self, text: str) -> Vectors:
         return np.asarray(self.documents([text])[0], dtype=np.float32)

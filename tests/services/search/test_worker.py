@@ -150,7 +150,8 @@ def test_a_question_is_planned_rewritten_and_answered_by_a_model(
     result = done["result"]
     assert (result["verdict"], result["answer"]) == ("found", "See Scaling Postgres.")
     assert [hit["label"] for hit in result["hits"]["sessions"]][:1] == ["rewritten"]
-    assert result["citations"] == [{"table": "sessions", "id": "s1"}]
+    whole_text = {"facet": None, "start": 0, "end": 58}
+    assert result["citations"] == [{"table": "sessions", "id": "s1", **whole_text}]
     assert done["usage"]["llm_calls"] == 3
     kinds = [event["type"] for event in installation.events(done["id"])]
     assert {"progress", "thinking", "turn_taken", "chunk", "llm_call"} <= set(kinds)

@@ -15,7 +15,7 @@ from benchmarks.golden import corpus
 from services.search.store.edge import EdgeStore
 from services.search.store.port import NearestQuery, TablePart
 from services.search.tables.library import OpenTable
-from services.search.tables.points import point_id, weighted_text
+from services.search.tables.points import point_id
 from services.search.tables.words import Words
 from shared.contracts.search import Record
 from tests.services.search.service import MemorySearchService
@@ -29,7 +29,8 @@ SHORT = [{"id": f"short{number}", "text": f"oil brakes{number}"} for number in r
 def service(tmp_path: Path) -> Iterator[MemorySearchService]:
     store = EdgeStore(tmp_path / "store")
     service = MemorySearchService(store, None)
-    service.catalog.create("tenant", "c", {"t": {"facets": {"purpose": 1.0}}})
+    whole = {"size": 2000, "overlap": 0}  # bm25s compares whole documents
+    service.catalog.create("tenant", "c", {"t": {"facets": {"purpose": 1.0}, "passages": whole}})
     yield service
     store.close()
 
@@ -105,7 +106,7 @@ def test_an_ingest_that_died_before_the_weights_were_written_is_made_good(servic
     exact, bucket = table.layouts[TablePart.MASTER], table.bucket(TablePart.MASTER)
     some = [Record.model_validate(record) for record in LONG[:10]]
     off = Words(exact.average_words * 3)
-    wrong = {point_id(record.id): (off.document(weighted_text(record)),) for record in some}
+    wrong = {point_id(record.id): (off.document(record.text),) for record in some}
     service.store.replace_sparse(bucket, wrong)
     service.store.ensure(bucket, type(exact)(exact.fingerprint, exact.size, 2.0, exact.fields, exact.language))
     assert scores(service, "engine oil") != pytest.approx(right)

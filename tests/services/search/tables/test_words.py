@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from services.search.tables import points
+from services.search.tables.passages import Splitter
 from services.search.tables.words import Words, average_words, language_of
 from shared.contracts.search import Record
 from tests.services.search.service import MemorySearchService
@@ -56,7 +57,8 @@ def test_the_average_counts_every_word_that_counts() -> None:
 
 def test_a_name_weighs_more_than_the_text_and_a_repeated_facet_once() -> None:
     record = Record(id="r", name="vacuum", text="tuning of tables", facets={"a": "tuning", "b": "queues"})
-    assert points.weighted_text(record) == "vacuum\nvacuum\nvacuum\ntuning of tables\nqueues"
+    [split] = points.split([record], Splitter(None, None))
+    assert points.weighted_texts([split]) == ["vacuum\nvacuum\nvacuum\ntuning of tables\nqueues"]
 
 
 def test_a_table_is_searched_in_the_language_of_its_first_records(words_only: MemorySearchService) -> None:
