@@ -1,7 +1,8 @@
 """The fenced examples of README and docs.
 
 All ``sh``, ``bash`` and ``python`` blocks of a page run in their order, in one shell and one folder, as a reader would
-type them. A block that cannot run here has a comment on the line above it: ``<!-- not run: REASON -->``.
+type them. A block that cannot run here has a comment on the line above it: ``<!-- not run: REASON -->``. A ``text``
+block below ``<!-- prints -->`` is what the page's commands print, on lines that follow each other.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ DATA = frozenset({"json", "yaml"})
 RUN = frozenset({"sh", "bash", "python"})
 
 _BLOCK = re.compile(
-    r"(?:^<!-- not run: (?P<reason>[^\n]+) -->\n)?"
+    r"(?:^<!-- (?:not run: (?P<reason>[^\n]+)|(?P<prints>prints)) -->\n)?"
     r"^(?P<fence>`{3,})(?P<language>[^\n]*)\n(?P<text>.*?)^(?P=fence)[ \t]*$",
     re.DOTALL | re.MULTILINE,
 )
@@ -32,6 +33,7 @@ class Block:
     language: str
     text: str
     reason: str | None  #: why it is not run
+    prints: bool = False  #: whether the page's commands print it
 
     @property
     def place(self) -> str:
@@ -42,7 +44,13 @@ def blocks(page: Path) -> Iterator[Block]:
     text = page.read_text("utf-8")
     for match in _BLOCK.finditer(text):
         line = text.count("\n", 0, match.start("fence")) + 1
-        yield Block(page, line, match["language"].strip(), match["text"], match["reason"])
+        prints = match["prints"] is not None
+        yield Block(page, line, match["language"].strip(), match["text"], match["reason"], prints)
+
+
+def starts(page: Path) -> bool:
+    """Return whether the page's examples start the installation that they use."""
+    return re.search(r"^assay up ", script(page) or "", re.MULTILINE) is not None
 
 
 def script(page: Path) -> str | None:

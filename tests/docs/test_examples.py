@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 
 from shared.contracts.jobs import JobRequest
 from tests.assay.terminal import Shell, plain
-from tests.docs.examples import DATA, PAGES, ROOT, RUN, SHOWN, Block, blocks, script
+from tests.docs.examples import DATA, PAGES, ROOT, RUN, SHOWN, Block, blocks, script, starts
 from tests.support.forks import commands
 
 FILES = Path(__file__).with_name("files")
@@ -27,37 +27,72 @@ def names(value: object) -> str:
     return value.place if isinstance(value, Block) else str(value)
 
 
-@pytest.fixture(scope="module")
-def reader(servers_folder: Path) -> Iterator[Shell]:
-    """Somebody who reads the pages beside a running installation with scripted models."""
-    folder = servers_folder / "reader"
+def terminal(servers_folder: Path, name: str) -> Shell:
+    """Return the terminal of a person who has cloned the repository and made its environment."""
+    folder = servers_folder / name
     shutil.copytree(FILES, folder)
     (folder / ".venv").symlink_to(sys.prefix)  # as in a clone
     path = os.pathsep.join([str(commands()), str(Path(sys.executable).parent), os.environ["PATH"]])
-    own = {"ASSAY_HOME": str(servers_folder / "examples"), "ASSAY_CONFIG": str(servers_folder / "profiles.toml")}
-    shell = Shell(folder, {**plain(), **own, "PATH": path})
+    home, profiles = servers_folder / f"{name}-home", servers_folder / f"{name}.toml"
+    own = {"ASSAY_HOME": str(home), "ASSAY_CONFIG": str(profiles), "ASSAY_PORT": "0"}
+    return Shell(folder, {**plain(), **own, "PATH": path})
+
+
+def named(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.fixture(scope="module")
+def reader(servers_folder: Path) -> Iterator[Shell]:
+    """Start the demo for the pages that do not start it themselves."""
+    shell = terminal(servers_folder, "reader")
     try:
-        ran = shell("up", "-d", "--script", "models.yaml")
+        ran = shell("up", "-d", "--demo")
         assert ran.status == 0, ran.talk
         address = dict(
             line.removeprefix("export ").split("=", 1) for line in shell("status", "-o", "env").out.splitlines()
         )
-        yield Shell(folder, {**shell.env, **{name: value.strip("'\"") for name, value in address.items()}})
+        yield Shell(shell.folder, {**shell.env, **{name: value.strip("'\"") for name, value in address.items()}})
     finally:
         assert shell("down").status == 0
 
 
 @pytest.mark.slow(seconds=7)
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("page", [page for page in PAGES if script(page)], ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize("page", [page for page in PAGES if script(page) and not starts(page)], ids=named)
 def test_what_a_page_tells_to_type_works(reader: Shell, page: Path) -> None:
+    _follow(reader, page)
+
+
+@pytest.mark.slow(seconds=60)
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("page", [page for page in PAGES if starts(page)], ids=named)
+def test_a_page_that_starts_an_installation_works_with_that_one(servers_folder: Path, page: Path) -> None:
+    shell = terminal(servers_folder, page.stem)
+    for file in shell.folder.iterdir():  # a stranger has none of the tests' files
+        if file.is_file():
+            file.unlink()
+    try:
+        _follow(shell, page)
+    finally:
+        assert shell("down").status == 0
+
+
+def test_the_pages_that_a_stranger_reads_first_start_what_they_use() -> None:
+    assert {ROOT / "README.md", ROOT / "docs" / "tutorial.md"} <= {page for page in PAGES if starts(page)}
+
+
+def _follow(shell: Shell, page: Path) -> None:
+    """Type all that the page says in one shell, and compare what it prints."""
     if shutil.which("curl") is None:
         pytest.skip("curl is not installed here")
     ran = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", script(page) or ""],
-        cwd=reader.folder, env=dict(reader.env), capture_output=True, text=True, timeout=290, check=False,
+        cwd=shell.folder, env=dict(shell.env), capture_output=True, text=True, timeout=290, check=False,
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr[-3000:] + ran.stdout[-1000:]
+    for block in blocks(page):
+        assert not block.prints or block.text in ran.stdout, f"{block.place} is not printed:\n{ran.stdout[-3000:]}"
     assert [line for line in ran.stdout.splitlines() if _is_problem(line)] == [], (
         "curl shows a problem and exits with 0"
     )

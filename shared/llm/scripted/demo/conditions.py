@@ -62,6 +62,9 @@ class Conditions:
     def only_number(self) -> ColumnSeen:
         """Return the column that amounts are meant of. Raises: NotUnderstood when there are several or none."""
         columns = [column for table in self.tables for column in table.columns if column.is_number]
+        own = [column for column in self.tables[0].columns if column.is_number and not column.is_id]
+        if len(own) == 1:
+            return own[0]
         measures = [column for column in columns if not column.is_id] or columns
         if len({column.name for column in measures}) == 1:
             return measures[0]

@@ -28,6 +28,7 @@ class TaskParser(Conditions):
     def __init__(self, task: str, tables: Sequence[TableSeen]) -> None:
         super().__init__(words_of(task, tables), tables)
         self.top: tuple[int, bool, Measure | ColumnSeen | None] | None = None  #: rows, whether the highest, of what
+        self.one_row = False  #: one row per group is asked for, and not how it is computed
         self.entity: ColumnSeen | None = None  #: whose groups or rows the top ones are
         self.bare: list[Word] = []  #: columns that are only named
 
@@ -49,6 +50,7 @@ class TaskParser(Conditions):
             raise NotUnderstood(f"It does not understand {', '.join(map(repr, dict.fromkeys(unknown)))} here.")
         self._settle_top()
         self._settle_bare()
+        self._settle_rows()
         if self.query.is_empty:
             raise NotUnderstood("It finds no operation in this task.")
         return self.query
@@ -196,6 +198,10 @@ class TaskParser(Conditions):
     def _group(self, at: int) -> int:
         """``by city and month``, ``for each city``, ``monthly``."""
         word = self.lower(at)
+        if word in {"one", "a", "single"} and self.lower(at + 1) in {"row", "line", "record"}:
+            end = self.skip(at + 2, {"for"})
+            self.one_row = self.lower(end) in phrases.GROUP
+            return end if self.one_row else at
         if word in phrases.PERIODS and word.endswith("ly") and self.column(at) is None:
             self._add_key(Key(self.date_column(), phrases.PERIODS[word]))
             return at + 1
@@ -809,6 +815,22 @@ class TaskParser(Conditions):
             return
         query.select = list(dict.fromkeys(columns))
         query.distinct = plural
+
+    def _settle_rows(self) -> None:
+        """Compute ``one row per month`` where nothing else says how: totals of the numbers, else a count."""
+        query = self.query
+        if not self.one_row or query.measures:
+            return
+        keys = {key.column.name for key in query.keys}
+        numbers = [
+            column
+            for table in self.tables
+            for column in table.columns
+            if column.is_number and not column.is_id and column.name not in keys
+        ]
+        query.measures = [Measure("sum", column) for column in numbers] or [Measure("count", None)]
+        names = ", ".join(column.name for column in numbers)
+        query.notes.append(f"added up {names}" if names else "counted the rows")
 
     def _kept_with_bare(self, columns: Sequence[ColumnSeen], *, plural: bool) -> bool:
         """Settle ``cities sorted``, ``products over 5`` and ``only active``; return whether that is all."""
