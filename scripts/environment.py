@@ -23,6 +23,7 @@ VENV = ROOT / ".venv"
 #: All that is installed; the second names packages whose own requirements are left out.
 LOCKS = (ROOT / "requirements.lock", ROOT / "requirements-nodeps.lock")
 STAMP = ".installed"
+_CLEAR = "\r\033[K"
 _MINOR = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 _COMMAND = """\
@@ -148,13 +149,33 @@ def _make(venv: Path) -> None:
 def _fill(venv: Path) -> None:
     """Install what the lock files name, and link our own packages and the command."""
     _ensure_pip(venv)
-    options = ["--quiet", "--disable-pip-version-check", "--no-input", "--require-hashes", "--no-deps"]
+    options = ["--progress-bar=off", "--disable-pip-version-check", "--no-input", "--require-hashes", "--no-deps"]
     command: list[str | Path] = [_python(venv), "-m", "pip", "install", *options]
     command += [part for lock in LOCKS for part in ("-r", lock)]
     env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    if subprocess.run(command, env=env, check=False).returncode != 0:
-        sys.exit("the packages of the lock files could not be installed")
+    if not _install(command, env):
+        sys.exit("The packages of the lock files could not be installed: see the lines above, then run this again.")
     _link(venv)
+
+
+def _install(command: list[str | Path], env: dict[str, str]) -> bool:
+    """Run pip and show how far it is: on one line of a terminal, else on a line for each quarter."""
+    packages = sum(line[:1].isalnum() for lock in LOCKS for line in lock.read_text().splitlines())
+    begun, shown = 0, -1
+    pip = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True)
+    assert pip.stdout is not None
+    for line in pip.stdout:
+        installing = line.startswith("Installing collected packages")
+        begun += line.startswith(("Collecting ", "Requirement already satisfied", "Ignoring "))
+        step = begun if sys.stderr.isatty() else 4 * begun // max(1, packages)
+        if installing:
+            _say(f"{_CLEAR * sys.stderr.isatty()}  unpacking (a minute without a cache)")
+        elif step != shown and begun:
+            shown = step
+            end = "" if sys.stderr.isatty() else "\n"
+            sys.stderr.write(f"{_CLEAR * sys.stderr.isatty()}  {min(begun, packages)} of {packages} packages{end}")
+            sys.stderr.flush()
+    return pip.wait() == 0
 
 
 def _ensure_pip(venv: Path) -> None:

@@ -109,7 +109,7 @@ def _repaired(stage: Stage, number: int) -> None:
     stage.show(*words)
     ran = stage.run(*words)
     for line in ran.err.splitlines():
-        if line.lstrip().startswith(("failover", "turn")):
+        if line.lstrip().startswith(("failover", "turn")) and not line.endswith("skipped"):
             _print(f"  {line.strip()[:110]}")
     table = stage.folder / "months.csv"
     text = table.read_text() if table.is_file() else ran.err
@@ -138,9 +138,8 @@ def _refuted(stage: Stage, number: int) -> None:
     stage.show(*words)
     ran = stage.run(*words, "--format", "csv")
     _print(ran.out.rstrip())
-    for line in ran.err.splitlines():
-        if "unverified" in line:
-            _print(_wrapped(line))
+    reasons = [line for line in ran.err.splitlines() if "unverified" in line]
+    _print("\n".join(map(_wrapped, reasons[:1])))
     _print(f"exit status {ran.status}: unverified\n" if ran.status == 7 else f"exit status {ran.status}\n")
     stage.check(ran.status == 7, "The invented result is reported as unverified")
 
@@ -161,12 +160,13 @@ def _searched(stage: Stage, number: int) -> None:
         stage.show("search", question, "-c", "python")
         result = stage.run("search", question, "-c", "python", "-t", "modules", "--json").result
         results.append(result)
-        _print(f"  {str(result.get('answer', '')).splitlines()[0][:110] if result.get('answer') else 'no answer'}")
+        answer = str(result.get("answer") or "no answer").splitlines()[0]
+        _print(f"  {answer.partition('; these')[0][:110]}")
         cited = ", ".join(f"{each['table']}/{each['id']}" for each in result.get("citations", ()))
         _print(f"  verdict: {result.get('verdict')}{f'; source: {cited}' if cited else ''}\n")
     found, absent = results
     cites = "csv" in [each["id"] for each in found.get("citations", ())]
-    holds = found.get("verdict") == "found" and cites and absent.get("verdict") == "not_found"
+    holds = found.get("verdict") == "found" and cites and absent.get("verdict") in {"weak", "not_found"}
     stage.check(holds, "One answer with its source, one honest no")
 
 
