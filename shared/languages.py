@@ -61,6 +61,9 @@ class Language:
     whole_floats: bool = False  #: it writes 4 for the number 4.0
     is_reserved: Callable[[str], bool] = lambda _name: False  #: whether no variable may have this name
     notebook: NotebookKernel | None = None
+    magics: bool = False  #: its notebooks have IPython's magics
+    cell_magics: tuple[str, ...] = ()  #: magics by which a cell of another notebook is in this language
+    warning: str = ""  #: pattern of a warning on its stderr; empty where all of that counts as one
 
     @property
     def transforms(self) -> bool:
@@ -107,6 +110,7 @@ LANGUAGES: SpecTable[Language] = SpecTable(
             plots=True,
             is_reserved=keyword.iskeyword,
             notebook=NotebookKernel("python3", "Python 3", "python"),
+            magics=True,
         ),
         Language(
             name="r",
@@ -119,6 +123,8 @@ LANGUAGES: SpecTable[Language] = SpecTable(
             plots=True,
             whole_floats=True,
             notebook=NotebookKernel("ir", "R", "R"),
+            cell_magics=("R",),
+            warning=r"^Warning(?: message:| in .*:|: ).*\n?(?:^ {2}.*\n?)*",
         ),
         Language(
             name="javascript",
@@ -146,6 +152,7 @@ LANGUAGES: SpecTable[Language] = SpecTable(
             ),
             result="query",
             notebook=NotebookKernel("xsql", "SQL", "sql"),
+            cell_magics=("sql",),
         ),
     ],
 )

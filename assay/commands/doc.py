@@ -61,6 +61,7 @@ def run_document(
     input = {
         **_document(file, flavour, set, attach),
         **given(execute=execute, previous_job_id=previous, model=model, dry_run=dry_run or None, on_missing=on_missing),
+        **given(notebook=True if out is not None and out.suffix.lower() == ".ipynb" else None),
     }
     content = None if out is None else content_of(out)
     bad = False

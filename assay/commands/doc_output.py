@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -11,7 +10,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from assay.commands.notebook import notebook
 from assay.commands.session import CommandLine, UsageError
 
 Result = Mapping[str, Any]
@@ -53,8 +51,9 @@ def _page(session: CommandLine, result: Result) -> bytes:
 
 
 def _notebook(session: CommandLine, result: Result) -> bytes:
-    made = notebook(result["markdown"], result["blocks"], lambda id: _file(session, id))
-    return json.dumps(made, indent=1, ensure_ascii=False).encode() + b"\n"
+    if not result.get("notebook_file_id"):
+        raise UsageError("a dry run has no notebook")
+    return _file(session, result["notebook_file_id"])
 
 
 def _file(session: CommandLine, id: str) -> bytes:

@@ -39,7 +39,7 @@ class DocumentInput(Request):
     """Input of a `document` job."""
 
     markdown: Annotated[Text, Field(max_length=4_000_000)] | None = None
-    """Text of the document; give this or `file_id`"""
+    """Text of the document, Markdown or a Jupyter notebook; give this or `file_id`"""
     file_id: FileId | None = None
     """Id of the uploaded document; give this or `markdown`"""
     flavour: MarkdownFlavour | None = None
@@ -54,6 +54,8 @@ class DocumentInput(Request):
     """Id of the earlier job on this document whose outputs are reused"""
     dry_run: bool = False
     """Only render prompts and estimate the cost; call no model"""
+    notebook: bool = False
+    """Also write the document as a Jupyter notebook with its outputs"""
     model: Annotated[str, Field(max_length=200)] | None = None
     """Model for every instruction, instead of the document's or the role's"""
     on_missing: MissingValues = "send"
@@ -208,6 +210,8 @@ class DocumentResult(Answer):
     """Id of the file that holds the document; null if none was made"""
     html_file_id: str | None
     """Id of the file that holds the document as an HTML page; null if none was made"""
+    notebook_file_id: str | None = None
+    """Id of the file that holds the document as a Jupyter notebook; null unless `notebook` was set"""
     page_spans: list[tuple[int, int, str]] = []
     """Values in the text of the page's `main`: start, end (exclusive) and block id; values not found are omitted"""
     blocks: list[Block]

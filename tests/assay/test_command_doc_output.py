@@ -8,14 +8,12 @@ import shutil
 import signal
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import httpx2 as httpx
 import pytest
 
 from assay.commands.doc_output import _CHROMIUM, content_of
 from assay.commands.doc_preview import Preview
-from assay.commands.notebook import notebook
 from assay.commands.session import UsageError
 from tests.assay.terminal import Shell, written
 from tests.support.wait import until
@@ -56,7 +54,7 @@ def test_a_document_becomes_a_notebook_and_a_page_with_its_citations(shell: Shel
     assert (made["nbformat"], made["metadata"]["kernelspec"]["name"]) == (4, "python3")
     cells = made["cells"]
     assert [cell["cell_type"] for cell in cells] == ["markdown", "code", "markdown", "code"]
-    assert cells[1]["outputs"][0]["data"] == {"text/plain": "42\n"}
+    assert cells[1]["outputs"] == [{"output_type": "stream", "name": "stdout", "text": "42\n"}]
     assert cells[2]["source"].startswith("```sql\nSELECT 1")
     assert (cells[3]["outputs"][0]["output_type"], cells[3]["outputs"][0]["ename"]) == ("error", "ZeroDivisionError")
     assert shipped(shell, "ships.html") == 1
@@ -97,20 +95,27 @@ def test_what_cannot_be_written_is_refused_before_anything_runs(
         content_of(Path(name))
 
 
-def test_a_notebook_keeps_pictures_and_unclosed_fences_and_the_notations() -> None:
-    text = "a\n\n```{python}\n1\n```\n\n~~~~{code-cell} python\n2\n~~~\n~~~~\n```python exec\n3"
-    blocks: list[dict[str, Any]] = [
-        {"kind": "chunk", "messages": [], "outputs": [{"media_type": "image/png", "file_id": "f"}]},
-        {"kind": "instruction", "messages": [], "outputs": []},
-        {"kind": "chunk", "messages": [], "outputs": [{"media_type": "text/html", "text": "<b>"}]},
+@pytest.mark.slow
+def test_a_notebook_is_run_as_it_is(shell: Shell) -> None:
+    cells: list[dict[str, object]] = [
+        {
+            "cell_type": "code",
+            "id": "a",
+            "source": "1 + 1",
+            "metadata": {"tags": ["x"]},
+            "outputs": [],
+            "execution_count": None,
+        }
     ]
-    cells = notebook(text, blocks, {"f": b"\x89PNG"}.__getitem__)["cells"]
-    assert [cell["source"] for cell in cells] == ["a", "1\n", "2\n~~~\n", "3"]
-    assert [cell.get("outputs") for cell in cells] == [
-        None,
-        [{"output_type": "display_data", "data": {"image/png": "iVBORw=="}, "metadata": {}}],
-        [{"output_type": "display_data", "data": {"text/html": "<b>"}, "metadata": {}}],
-        [],
+    source = {"nbformat": 4, "nbformat_minor": 5, "metadata": {"own": 1}, "cells": cells}
+    ran = shell("doc", "run", written(shell, "in.ipynb", json.dumps(source)), "-o", "out.ipynb")
+    assert ran.status == 0, ran.talk
+    made = json.loads((shell.folder / "out.ipynb").read_text())
+    assert made["metadata"] == {"own": 1}
+    (cell,) = made["cells"]
+    assert cell["metadata"] == {"tags": ["x"]}
+    assert cell["outputs"] == [
+        {"output_type": "execute_result", "execution_count": 1, "data": {"text/plain": "2"}, "metadata": {}}
     ]
 
 

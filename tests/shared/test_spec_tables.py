@@ -110,17 +110,17 @@ def test_the_rows_of_plugins_are_known_wherever_the_table_is_read() -> None:
 import json
 from shared.plugins import load_plugins
 load_plugins({[toy_kind.__name__, toy_calc.__name__, toy_vendor.__name__]})
-from assay.commands.notebook import notebook
 from assay.mcp.inputs import ListJobs, RunCode
+from services.execution.documents.notebooks.writing import kernel_of
 from services.execution.languages.table import analysis_of
 from shared.kinds import KINDS, case_name
-from shared.languages import language_of_file
+from shared.languages import language_of_file, language_of_word
 from shared.llm.vendors.table import key_variables
 print(json.dumps([
     "translate" in ListJobs.model_json_schema()["properties"]["kind"]["anyOf"][0]["enum"],
     ListJobs(kind="translate").kind,
     RunCode(language="calc", code="1").language,
-    notebook("```sums exec\\n1\\n```\\n", [], bytes)["metadata"]["kernelspec"]["name"],
+    kernel_of(language_of_word("sums").name).name,
     language_of_file("a.calc").title,
     sorted(analysis_of("calc").names("a = b").sets),
     case_name({{"kind": "translate", "input": {{"text": "Good morning"}}}}, set()),

@@ -13,6 +13,8 @@ from services.execution.documents.block_runner import Walk
 from services.execution.documents.check import DocumentCheck
 from services.execution.documents.includes import MOST_INCLUDED, IncludedFiles
 from services.execution.documents.llm.instructions import Instructions
+from services.execution.documents.notebooks.reading import Json, as_markdown, notebook_in
+from services.execution.documents.notebooks.writing import notebook_of
 from services.execution.documents.page import page
 from services.execution.documents.parse.changes import unanswered
 from services.execution.documents.parse.flavours import recognised
@@ -37,6 +39,7 @@ from shared.jobs.job import Context
 
 _LARGEST = 16_000_000
 _MOST_VARIABLE = 20_000
+_NOTEBOOK = "application/x-ipynb+json"
 _DOCUMENTS = frozenset([".md", ".qmd", ".smd", ".myst", ".Rmd", ".markdown"])
 
 
@@ -50,6 +53,9 @@ class Documents:
     def __call__(self, context: Context, request: DocumentInput) -> DocumentResult:
         """Raises: NotFound, InvalidRequest, SandboxUnavailable, JobCancelled."""
         markdown = _read(context, request)
+        notebook = notebook_in(markdown)
+        if notebook is not None:
+            markdown, request = as_markdown(notebook), request.model_copy(update={"flavour": "myst"})
         request = request.model_copy(update={"flavour": request.flavour or recognised(markdown)})
         tree = parse(markdown, request.notation)
         if request.execute == "none":
@@ -64,18 +70,25 @@ class Documents:
             files = fetch_files(context.files, request.files, folder)
             kernels = Kernels(self._sandbox, context.budget, files, context.cancelled)
             try:
-                return self._run(context, request, tree, kernels, folder)
+                return self._run(context, request, tree, kernels, folder, notebook)
             finally:
                 kernels.close()
 
     def _run(
-        self, context: Context, request: DocumentInput, tree: DocumentTree, kernels: Kernels, folder: Path
+        self,
+        context: Context,
+        request: DocumentInput,
+        tree: DocumentTree,
+        kernels: Kernels,
+        folder: Path,
+        notebook: Json | None,
     ) -> DocumentResult:
         before = state.load(context, request.previous_job_id) if request.execute == "stale" else None
         environment = self._environment(context, request, kernels.files)
         document = RunningDocument(
-            context, request, kernels, self._renderer, before, environment, defaults=defaults_of(tree.lines)
-        )
+            context, request, kernels, self._renderer, before, environment, defaults=defaults_of(tree.lines),
+            source=tree.source,
+        )  # fmt: skip
         while True:
             try:
                 instructions, included = _walked(document, tree, folder)
@@ -90,12 +103,14 @@ class Documents:
         standing = tree if written == tree.source else parse(written, request.notation)
         made = page(document, standing) if not request.dry_run else None
         saved = context.files.save("document.md", written.encode(), "text/markdown")
+        cells = notebook_of(document, standing, notebook) if request.notebook and not request.dry_run else None
         for warning in document.warnings[:50]:
             context.report.warn(warning)
         return DocumentResult(
             markdown=written,
             file_id=saved.id,
             html_file_id=None if made is None else context.files.save("document.html", made.html, "text/html").id,
+            notebook_file_id=None if cells is None else context.files.save("document.ipynb", cells, _NOTEBOOK).id,
             page_spans=[] if made is None else made.spans,
             blocks=list(document.blocks.values()),
             variables=_variables(document),

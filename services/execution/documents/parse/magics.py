@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 
 from services.execution.documents.parse.nodes import Level, Note
 from services.execution.languages.python.guest.magics import SETUP_MAGICS
+from shared.languages import LANGUAGES
 
 _CELL = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n)*%%(\w+)[ \t]*([^\n]*)\n?")
 _LINE = re.compile(r"([ \t]*)(%|!!?)(?!=)[ \t]*([A-Za-z_.\\/$].*)")
@@ -22,15 +23,17 @@ _OPTION = re.compile(r"-{1,2}\w+(?:[ \t]+\d+)?[ \t]+|-{1,2}\w+")
 _SIGN = re.compile(r"\\.|\"{3}|'{3}|[\"'#(\[{)\]}]")
 _TIMED = ("time", "timeit", "prun", "memit", "mprun", "lprun", "snakeviz")
 _SHOWN = {"html": "HTML", "HTML": "HTML", "markdown": "Markdown", "latex": "Latex", "svg": "SVG", "SVG": "SVG"}
-#: Magics of a cell that holds another language, which a kernel of the document may have.
-CELL_LANGUAGES = {"sql": "sql", "R": "r"}
 _MAX_TEXT = 200
+
+
+def has_magics(language: str) -> bool:
+    return language in LANGUAGES and LANGUAGES[language].magics
 
 
 def foreign_cell(code: str) -> tuple[str, str] | None:
     """Return the language that a ``%%sql`` or ``%%R`` at the head of Python code means, and the code below it."""
     match = _CELL.match(code) if "%%" in code else None
-    language = None if match is None else CELL_LANGUAGES.get(match[1])
+    language = next((row.name for row in LANGUAGES.values() if match and match[1] in row.cell_magics), None)
     return None if match is None or language is None else (language, code[match.end() :])
 
 
@@ -42,7 +45,7 @@ def is_captured(code: str) -> bool:
 
 def runnable(language: str, code: str) -> tuple[str, list[Note]]:
     """Return code as its kernel takes it, with what is to be said about the parts that do not run."""
-    if language != "python" or not any(sign in code for sign in "%!?"):
+    if not has_magics(language) or not any(sign in code for sign in "%!?"):
         return code, []
     notes: list[Note] = []
     if (cell := _CELL.match(code)) is not None:

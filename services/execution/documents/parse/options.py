@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic import JsonValue
 
-from services.execution.documents.parse.magics import foreign_cell, is_captured
+from services.execution.documents.parse.magics import foreign_cell, has_magics, is_captured
 from services.execution.documents.parse.nodes import Chunk, DocumentNode, walk
 from shared import plain_yaml
 from shared.declarations.documents import front_matter, front_matter_values
@@ -125,13 +125,13 @@ def apply_defaults(nodes: Sequence[DocumentNode], defaults: Options) -> None:
         if not isinstance(node, Chunk):
             continue
         own = canonical(node.options)
-        if node.language == "python" and "%%" in node.code:
+        if "%%" in node.code and has_magics(node.language):
             if is_captured(node.code):
                 own["output"] = "false"
             if (foreign := foreign_cell(node.code)) is not None:
                 node.language, node.code = foreign
         node.options = {**shared, **own}
-        if node.language == "r" and "opts_chunk" in node.code and node.options.get("eval") != "false":
+        if "opts_chunk" in node.code and node.options.get("eval") != "false":
             shared.update(_set_by_code(node.code))
 
 

@@ -7,8 +7,7 @@ import re
 from services.execution.documents.parse.nodes import Chunk
 from shared.contracts.document import Block
 from shared.contracts.execute import Display
-
-_WARNING_OF_R = re.compile(r"^Warning(?: message:| in .*:|: ).*\n?(?:^ {2}.*\n?)*", re.M)
+from shared.languages import LANGUAGES
 
 
 def mark_hidden(block: Block, node: Chunk) -> None:
@@ -38,10 +37,11 @@ def _as_markdown(output: Display) -> Display:
 
 
 def _kept(text: str, node: Chunk) -> str:
-    """Return what warnings and messages leave of stderr; in R the two are told apart."""
+    """Return what warnings and messages leave of stderr, where the language tells the two apart."""
     warning, message = node.options.get("warning") != "false", node.options.get("message") != "false"
-    if node.language != "r":
+    pattern = LANGUAGES[node.language].warning if node.language in LANGUAGES else ""
+    if not pattern:
         return text if warning else ""
-    warnings = "".join(_WARNING_OF_R.findall(text))
-    messages = _WARNING_OF_R.sub("", text)
+    is_warning = re.compile(pattern, re.M)
+    warnings, messages = "".join(is_warning.findall(text)), is_warning.sub("", text)
     return text if warning and message else warnings if warning else messages if message else ""

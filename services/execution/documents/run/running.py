@@ -44,6 +44,7 @@ class RunningDocument:
     broken: dict[str, str] = field(default_factory=dict)  #: name -> the block that failed to set it
     included: dict[str, Callable[[], str]] = field(default_factory=dict)  #: block -> its file as it is in the end
     defaults: Mapping[str, str] = field(default_factory=dict)  #: options of all chunks, as the front matter sets them
+    source: str = ""  #: the document as it came
     spent: str | None = None  #: what of the budget is spent
     calls: int = 0
     input_tokens: int = 0
@@ -78,7 +79,7 @@ class RunningDocument:
             again |= {key for key, cached in blocks.items() if cached.base}
         return RunningDocument(
             self.context, self.request, self.kernels, self.renderer, DocumentState(blocks=blocks), self.environment,
-            again=again, ran=ran, defaults=self.defaults,
+            again=again, ran=ran, defaults=self.defaults, source=self.source,
         )  # fmt: skip
 
     def check(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 
 import pytest
@@ -210,3 +211,12 @@ def test_an_imported_display_is_no_value_that_another_language_lacks(jobs: Docum
     result = jobs.run(text)
     assert block(result, "chunk-2").messages == []
     assert re.search(r"<pre>x</pre>", page_of(jobs, result))
+
+
+def test_plots_hold_chinese_japanese_and_korean(jobs: DocumentJobs) -> None:
+    if importlib.util.find_spec("noto_cjk_sans_otc") is None:
+        pytest.skip("noto-cjk-sans-otc is not installed")
+    draw = "plt.figure()\nplt.title('日本語 中文 한국어 Ärger')\nplt.show()\n"
+    code = f"import matplotlib.pyplot as plt\n{draw}plt.rcParams['font.family'] = 'SimHei'\n{draw}"
+    outputs, _ = shown(jobs, python(code))
+    assert [each.media_type for each in outputs] == ["image/png", "image/png"]

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import importlib.util
 import inspect
 import io
 import random
 import sys
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 #: In this order. Otherwise PIL's writers and pandas' bridge to Arrow load late, in every child again.
@@ -34,9 +37,36 @@ def load() -> None:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
     # First uses fill caches. Never of polars: it waits for threads that no child has, once it has been used.
+    with contextlib.suppress(Exception):
+        _add_fonts(sys.modules["matplotlib"], importlib.import_module("matplotlib.font_manager"))
     for name, use in (("pandas", use_pandas), ("matplotlib.pyplot", _draw)):
         with contextlib.suppress(Exception):
             use(importlib.import_module(name))
+
+
+_FONTS = "noto_cjk_sans_otc"  #: a package that holds one font for Chinese, Japanese and Korean
+#: Names by which code asks for such a font; where there is none of that name, this one takes its place.
+_CJK_NAMES = (
+    "Noto Sans CJK SC", "Noto Sans CJK TC", "Noto Sans CJK KR", "Noto Sans JP", "Noto Sans SC", "Noto Sans KR",
+    "IPAexGothic", "IPAGothic", "MS Gothic", "Meiryo", "Yu Gothic", "Hiragino Sans", "SimHei", "SimSun",
+    "Microsoft YaHei", "PingFang SC", "WenQuanYi Zen Hei", "WenQuanYi Micro Hei", "Malgun Gothic", "NanumGothic",
+    "AppleGothic", "Arial Unicode MS",
+)  # fmt: skip
+
+
+def _add_fonts(matplotlib: Any, font_manager: Any) -> None:
+    """Let plots fall back to a font for Chinese, Japanese and Korean, where its package is installed."""
+    found = importlib.util.find_spec(_FONTS)
+    files = [] if found is None or found.origin is None else sorted(Path(found.origin).parent.glob("*.ttc"))
+    if not files:
+        return
+    manager = font_manager.fontManager
+    manager.addfont(str(files[0]))
+    font = manager.ttflist[-1]
+    known = {each.name for each in manager.ttflist}
+    manager.ttflist += [replace(font, name=name) for name in _CJK_NAMES if name not in known]
+    for options in (matplotlib.rcParams, matplotlib.rcParamsDefault, matplotlib.rcParamsOrig):
+        options["font.family"] = [*options["font.family"], font.name]
 
 
 def use_pandas(pandas: Any) -> Any:
