@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ class Columns:
     name: str | None
     text: Sequence[str]
     auto_ids: bool
+    fields: Mapping[str, str] = field(default_factory=dict)  #: column of each field that has another name
 
     @property
     def said(self) -> Mapping[str, Any] | None:
@@ -31,18 +32,61 @@ class Columns:
         if self.id is not None and self.auto_ids:
             raise UsageError("--id names the column of the ids, --auto-ids makes them: give one of them")
         if self.id is None and not self.auto_ids:
-            if self.name is None and not self.text:
+            if self.name is None and not self.text and not self.fields:
                 return None
-            return {"id": "id", "name": self.name, "text": list(self.text)}
-        return {"id": self.id, "name": self.name, "text": list(self.text)}
+            return self._mapping("id")
+        return self._mapping(self.id)
+
+    def _mapping(self, id: str | None) -> Mapping[str, Any]:
+        fields = {"fields": dict(self.fields)} if self.fields else {}
+        return {"id": id, "name": self.name, "text": list(self.text), **fields}
 
 
-def look(file_id: str, columns: Columns) -> Inferred:
+def mapped(columns: Columns, pairs: Sequence[str]) -> Columns:
+    """Return the columns with those of ``--map id=sku,name=title,price=cost``. Raises: UsageError."""
+    parts: dict[str, str] = {}
+    for text in pairs:
+        for part in text.split(",") if text.count("=") > 1 else [text]:
+            name, sign, column = part.partition("=")
+            if not sign or not name.strip() or not column.strip():
+                raise UsageError(f"--map takes NAME=COLUMN, such as id=sku,name=title; not {part!r}")
+            parts[name.strip()] = column.strip()
+    id, title, prose = (parts.pop(name, None) for name in ("id", "name", "text"))
+    return Columns(
+        id or columns.id, title or columns.name, (*columns.text, *filter(None, [prose])), columns.auto_ids, parts
+    )
+
+
+#: Fields of a table of documents.
+DOCUMENTS = {"fields": {"path": "keyword", "title": "text", "page": "integer"}}
+_DOCUMENTS = (
+    ".zip",
+    ".tar",
+    ".tgz",
+    ".gz",
+    ".md",
+    ".markdown",
+    ".html",
+    ".htm",
+    ".pdf",
+    ".docx",
+    ".txt",
+    ".rst",
+    ".qmd",
+)
+
+
+def has_documents(source: Path) -> bool:
+    """Return whether the file is a document, or an archive or folder of documents, by its name."""
+    return source.is_dir() or source.suffix.lower() in _DOCUMENTS
+
+
+def look(file_id: str, columns: Columns, reading: Mapping[str, Any]) -> Inferred:
     """What the file's columns are, by a transform without a model. Raises: UsageError, JobFailed."""
     columns.said  # noqa: B018 - refuses what cannot be meant
     session = current()
     input = {
-        "task": "look at the columns", "data": [{"name": "data", "file_id": file_id}], "code": PROFILE,
+        "task": "look at the columns", "data": [{"name": "data", "file_id": file_id, **reading}], "code": PROFILE,
         "dataframe": "polars",
     }  # fmt: skip
     job = follow(session, session.client.fetch(jobs.create("transform", input)), None)
@@ -75,10 +119,10 @@ def show_mapping(inferred: Inferred, collection: str, table: str, *, alone: bool
     session.say(f"table {table} of collection {collection}")
 
 
-def make(collection: str, table: str, inferred: Inferred) -> None:
+def make(collection: str, table: str, spec: Mapping[str, Any]) -> None:
     """Create the collection, or keep the one that is there and the same."""
     try:
-        current().client.fetch(rest.create_collection(collection, {table: inferred.table}))
+        current().client.fetch(rest.create_collection(collection, {table: spec}))
     except APIStatusError as error:
         if error.status != 409:
             raise

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -11,11 +13,13 @@ from cyclopts import App, Parameter
 
 from assay.calls import files, rest
 from assay.commands import new_collection, show
+from assay.commands.reading import Reading
 from assay.commands.run import Asking, Sending, given, pair, readable, run, text_of
 from assay.commands.session import CommandLine, UsageError, answer, current
+from assay.packing import pack
 
 collection = App(name="collection", help="Collections that `ingest` fills and `search` searches.")
-_PLAIN, _ASKING = Sending(), Asking()
+_PLAIN, _ASKING, _READING = Sending(), Asking(), Reading()
 
 
 _Collection = Annotated[str | None, Parameter(name=["-c", "--collection"], help="The collection")]
@@ -64,17 +68,39 @@ def search(
 
 
 def ingest(
-    file: Annotated[str, Parameter(help="The file; without -c, the collection, the table and then the file")],
+    file: Annotated[
+        str, Parameter(help="A file, folder or archive; without -c, the collection, the table and then the file")
+    ],
     second: Annotated[str | None, Parameter(show=False)] = None,
     third: Annotated[str | None, Parameter(show=False)] = None,
     /,
     *,
     collection: _Collection = None,
     table: Annotated[str | None, Parameter(name=["-t", "--table"], help="Needed when there are several")] = None,
-    format: Literal["auto", "jsonl", "csv", "parquet", "pentabarf", "pretalx"] | None = None,
+    format: Literal[
+        "auto",
+        "jsonl",
+        "csv",
+        "excel",
+        "parquet",
+        "arrow",
+        "pentabarf",
+        "pretalx",
+        "markdown",
+        "html",
+        "pdf",
+        "docx",
+        "text",
+        "archive",
+    ]
+    | None = None,
     id: Annotated[str | None, Parameter(help="The column that identifies a record")] = None,
     name: Annotated[str | None, Parameter(help="The column that names it")] = None,
     text: Annotated[Sequence[str], Parameter(help="A column of its text; may be repeated", negative="")] = (),
+    map: Annotated[
+        Sequence[str], Parameter(help="id=COLUMN,name=COLUMN,FIELD=COLUMN: columns with other names", negative="")
+    ] = (),
+    reading: Reading = _READING,
     auto_ids: Annotated[bool, Parameter(help="Make the ids from the rows themselves", negative="")] = False,
     create: Annotated[bool, Parameter(help="Make the collection from what the file holds", negative="")] = False,
     dry_run: Annotated[bool, Parameter(help="Show what the columns would become; write nothing", negative="")] = False,
@@ -82,7 +108,9 @@ def ingest(
 ) -> int:
     """Fill a table of a collection from a file; 1 when a record was refused, the others are taken.
 
-    --create makes the collection from the file's columns, --dry-run shows what they would become.
+    A file is a table, JSON lines, a document (Markdown, HTML, PDF, Word, text), or a folder or archive of them:
+    assay ingest ./handbook -c docs. --create makes the collection from the file's columns, --dry-run shows what they
+    would become.
     """
     if collection is None:
         words = [word for word in (file, second, third) if word is not None]
@@ -92,26 +120,20 @@ def ingest(
         table = table or words[1]
     elif second is not None:
         raise UsageError("one file at a time")
-    source = readable(Path(file))
-    columns = new_collection.Columns(id, name, tuple(text), auto_ids)
-    if not create and not dry_run:
-        table = table or _table_to_fill(collection)
-    info = current().client.send(files.put(source))
-    mapping = columns.said
-    if create or dry_run:
-        table = table or new_collection.table_name(source)
-        found = new_collection.look(info.id, columns)
-        new_collection.show_mapping(found, collection, table, alone=dry_run)
-        if dry_run:
-            return 0
-        new_collection.make(collection, table, found)
-        mapping = found.mapping
-    input = given(collection=collection, table=table, file_id=info.id, format=format, mapping=mapping)
+    columns = new_collection.mapped(new_collection.Columns(id, name, tuple(text), auto_ids), map)
+    filling = _Filling(readable(Path(file)), collection, table, columns, reading.options())
+    if dry_run:
+        filling.show()
+        return 0
+    given_file = filling.created() if create else filling.uploaded()
+    input = given(collection=collection, format=format, **given_file)
 
     def tell(session: CommandLine, job: dict[str, Any]) -> None:
         result = job["result"]
         counts = [f"{result[name]} {name}" for name in ("ingested", "updated", "unchanged", "deleted")]
         session.out(", ".join(counts))
+        for note in result.get("notes", ()):
+            session.say(note)
         for error in result["errors"]:
             named = f" ({error['id']})" if error["id"] else ""
             session.warn(f"record {error['index']}{named}: {error['message']}")
@@ -205,6 +227,56 @@ def get(name: str) -> None:
 def rm(name: str) -> None:
     """Delete a collection with all that is in it."""
     current().client.collections.delete(name)
+
+
+@dataclass(frozen=True)
+class _Filling:
+    """A file, and the table that it is to fill."""
+
+    source: Path
+    collection: str
+    table: str | None
+    columns: new_collection.Columns
+    stated: Mapping[str, Any]
+
+    def uploaded(self) -> dict[str, Any]:
+        """Upload the file for a table that there is; return these parts of the job's input."""
+        table = self.table or _table_to_fill(self.collection)
+        return self._input(table, self._upload(), self.columns.said)
+
+    def created(self) -> dict[str, Any]:
+        """Upload the file and make its table; return these parts of the job's input."""
+        file_id = self._upload()
+        if new_collection.has_documents(self.source):
+            new_collection.make(self.collection, self._name, new_collection.DOCUMENTS)
+            return self._input(self._name, file_id, self.columns.said)
+        inferred = new_collection.look(file_id, self.columns, self.stated)
+        new_collection.show_mapping(inferred, self.collection, self._name, alone=False)
+        new_collection.make(self.collection, self._name, inferred.table)
+        return self._input(self._name, file_id, inferred.mapping)
+
+    def show(self) -> None:
+        """Show what the columns would become. Raises: UsageError."""
+        if new_collection.has_documents(self.source):
+            raise UsageError("--dry-run shows what columns become, and documents have none")
+        inferred = new_collection.look(self._upload(), self.columns, self.stated)
+        new_collection.show_mapping(inferred, self.collection, self._name, alone=True)
+
+    @property
+    def _name(self) -> str:
+        return self.table or new_collection.table_name(self.source)
+
+    def _input(self, table: str, file_id: str, mapping: Mapping[str, Any] | None) -> dict[str, Any]:
+        return {"table": table, "file_id": file_id, "mapping": mapping, **self.stated}
+
+    def _upload(self) -> str:
+        """Return the id of the file; a folder goes up as an archive."""
+        client = current().client
+        if not self.source.is_dir():
+            return client.send(files.put(self.source)).id
+        with tempfile.TemporaryFile() as archive:
+            pack(self.source, archive)
+            return client.send(files.put(archive, name=f"{self.source.resolve().name or 'documents'}.tar.gz")).id
 
 
 def _table_to_fill(collection: str) -> str:
