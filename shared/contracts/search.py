@@ -437,6 +437,10 @@ class Hit(Answer):
     """Number of the attempt that found the record first"""
     passages: list[HitPassage] = []
     """Passages of the record that match the question, best first"""
+    duplicates: int = 0
+    """Number of other records that differ in nothing but their id; they are not listed as hits of their own"""
+    duplicate_ids: list[str] = []
+    """Ids of some of these records"""
 
 
 class ExecutedQuery(Answer):

@@ -163,22 +163,23 @@ class Ledger:
         ]
         modes = {outcome.query.mode for _, outcome in numbered}
         limit = max((outcome.query.limit for _, outcome in numbered), default=0)
-        best: dict[str, Hit] = {}
+        best: dict[int | str, Hit] = {}
         for number, outcome in numbered:
             # Composites are 0..10 and master scores 0..1: in one list both are 0..1.
             scale = 0.1 if len(modes) > 1 and outcome.query.mode == "faceted" else 1.0
             for match in outcome.matches:
                 hit = _hit(match, outcome.query.label, number, scale)
-                known = best.get(match.id)
+                key = match.id if match.content is None else match.content
+                known = best.get(key)
                 if known is None:
-                    best[match.id] = hit
+                    best[key] = hit
                 elif known.score < hit.score:
                     # The best score places a hit; the strictest query and the first attempt that found it label it.
                     strictest = min((known.label, hit.label), key=_STRICTNESS.__getitem__)
                     changes = {"label": strictest, "attempt": known.attempt, "passages": _united(hit, known)}
-                    best[match.id] = hit.model_copy(update=changes)
+                    best[key] = hit.model_copy(update=changes)
                 else:
-                    best[match.id] = known.model_copy(update={"passages": _united(known, hit)})
+                    best[key] = known.model_copy(update={"passages": _united(known, hit)})
         return sorted(best.values(), key=lambda hit: (-hit.score, hit.id))[:limit]
 
 
@@ -205,4 +206,6 @@ def _hit(match: Match, label: Label, attempt: int, scale: float) -> Hit:
         weak=match.weak,
         attempt=attempt,
         passages=[passage.view((), match.fields.get("page"), scale) for passage in match.passages],
+        duplicates=match.copies,
+        duplicate_ids=list(match.duplicates),
     )

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from services.search.queries.codes import AskedCodes
 from services.search.queries.filters import Conditions
 from services.search.retrieval import passages
-from services.search.store.port import NearestQuery, ScoredPoint, TablePart, VectorStore
+from services.search.store.port import CONTENT, NearestQuery, ScoredPoint, TablePart, VectorStore
 from services.search.tables.library import OpenTable
 
 _MAX_POINTS = 50  #: of each code
 #: A word with a number is a code only where it picks out so few records.
 _MAX_RECORDS_OF_POSSIBLE = 3
-_KEYS = ("record", "name", "fields", *passages.KEYS)
+_KEYS = ("record", "name", "fields", CONTENT, *passages.KEYS)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from services.search.embed.port import Vectors
 from services.search.queries import filters
 from services.search.queries.codes import AskedCodes, asked_codes
-from services.search.queries.filters import Among, AnyOf, Conditions
+from services.search.queries.filters import Among, AnyOf, Conditions, Not
 from services.search.queries.query import Query
 from services.search.retrieval import feedback, passages, ranking
 from services.search.retrieval.answerability import NEIGHBOURS, answerable
@@ -18,7 +18,7 @@ from services.search.retrieval.code_holders import code_holders
 from services.search.retrieval.passages import FoundPassage
 from services.search.retrieval.question_words import AskedWords, full_text
 from services.search.retrieval.retrievers import RetrievalRequest, Retrieved, bounded, retrieve, search_each
-from services.search.store.port import NearestQuery, Payload, ScoredPoint, Sparse, TablePart
+from services.search.store.port import CONTENT, NearestQuery, Payload, ScoredPoint, Sparse, TablePart
 from services.search.tables.field_values import FieldValues
 from services.search.tables.library import Library, OpenTable, count_records
 from services.search.tables.points import passage_of, point_id, record_key
@@ -32,10 +32,12 @@ _NEARBY_PASSAGES = 20
 _MOST_COUNTED = 10_000
 _SHORTEST_PAIRED = 10  # characters of a profile's facet
 _MAX_RETRIEVED = 800  #: points, where most are passages of few records
-_KEYS = ("record", "name", "fields", *passages.KEYS)
+_KEYS = ("record", "name", "fields", CONTENT, *passages.KEYS)
 _FACET_TEXTS = ("facets", "whole_facets")
 _FACET_PASSAGES = 3  #: of a record, that are shown
-_FACET_KEYS = ("record", "name", "fields", "facet", "at")
+_FACET_KEYS = ("record", "name", "fields", "facet", "at", CONTENT)
+_BELOW = 0.99  #: of the last score before a refill: what was left out comes after it
+_MAX_REFILLS = 3  #: searches for what copies of the same record left no room for
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,9 @@ class Match:
     facets: tuple[tuple[str, float], ...]
     fields: Mapping[str, JsonValue]
     passages: tuple[FoundPassage, ...] = ()  #: that match, best first
+    content: int | None = None  #: the same for records that say the same
+    duplicates: tuple[str, ...] = ()  #: ids of further matches that say the same
+    copies: int = 0  #: further records of the table that say the same
 
 
 @dataclass(frozen=True)
@@ -78,9 +83,13 @@ class SearchEngine:
         """Raises: SearchStoreUnavailable, EmbeddingUnavailable, EmbeddingChanged, UnknownField, InvalidRequest."""
         table = self._tables[query.table]
         conditions = self.conditions(query)
-        matches = self._ranked(table, query, conditions)
+        matches = self._distinct(table, query, conditions)
         codes = self.codes(query)
-        return self._decided_by_codes(table, query, conditions, matches, codes) if codes.every else matches
+        if codes.every:
+            matches = _collapsed(self._decided_by_codes(table, query, conditions, matches, codes))
+        if any(match.duplicates for match in matches):
+            return [self._counted(table, match, conditions) for match in matches]
+        return matches
 
     @property
     def has_binding_codes(self) -> bool:
@@ -92,13 +101,40 @@ class SearchEngine:
         own = asked_codes(query.text)
         return self._codes | (AskedCodes(frozenset(), own.every) if query.by_model else own)
 
-    def _ranked(self, table: OpenTable, query: Query, conditions: Conditions) -> list[Match]:
+    def _distinct(self, table: OpenTable, query: Query, conditions: Conditions) -> list[Match]:
+        """The matches, copies of a record once; what they left no room for is searched for after them."""
+        found = self._ranked(table, query, conditions)
+        kept = _collapsed(found)
+        for _ in range(_MAX_REFILLS):
+            if len(kept) >= query.limit or len(found) < query.limit:
+                break
+            known = tuple(match.content for match in kept if match.content is not None)
+            others = (*conditions, Not((AnyOf(CONTENT, "integer", known),)))
+            found = self._ranked(table, query, others, fill=True)
+            top, least = max((match.score for match in found), default=1.0), kept[-1].score
+            below = [replace(match, score=least * min(match.score / (top or 1.0), 1.0) * _BELOW) for match in found]
+            kept = [*kept, *_collapsed(below)][: query.limit]
+        return kept
+
+    def _counted(self, table: OpenTable, match: Match, conditions: Conditions) -> Match:
+        """The match with the number of its copies."""
+        if match.content is None:
+            return match
+        same = AnyOf(CONTENT, "integer", (match.content,))
+        return replace(
+            match, copies=count_records(self._store, table.bucket(TablePart.MASTER), (*conditions, same)) - 1
+        )
+
+    def _ranked(self, table: OpenTable, query: Query, conditions: Conditions, fill: bool = False) -> list[Match]:
+        """``fill``: also where no record reaches the threshold, because others did."""
         if query.literal:
             return self._literal(table, query, conditions)
         if query.mode == "master":
-            return self._master(table, query, conditions)
+            return self._master(table, query, conditions, fill)
         paired = self.paired(table)
-        return self._paired(table, query, conditions, paired) if paired else self._facets(table, query, conditions)
+        if paired:
+            return self._paired(table, query, conditions, paired, fill)
+        return self._facets(table, query, conditions, fill)
 
     def _decided_by_codes(
         self, table: OpenTable, query: Query, conditions: Conditions, matches: list[Match], codes: AskedCodes
@@ -260,13 +296,13 @@ class SearchEngine:
         words = table.words(part).query(text)
         return [(words, None)] if words.indices else []
 
-    def _master(self, table: OpenTable, query: Query, conditions: Conditions) -> list[Match]:
+    def _master(self, table: OpenTable, query: Query, conditions: Conditions, fill: bool) -> list[Match]:
         retrieved = self._retrieved_records(table, query, conditions)
         cosines = retrieved.cosines
         if retrieved.keyword_only:
             scores = retrieved.saturated
         else:
-            if max(cosines.values(), default=0.0) < self.threshold(query):
+            if not fill and max(cosines.values(), default=0.0) < self.threshold(query):
                 return []
             bucket = table.bucket(TablePart.MASTER)
             scores = feedback.scores(self._store, bucket, self._library.question(table, query.text), retrieved)
@@ -355,13 +391,15 @@ class SearchEngine:
         weak = () if has_code(query.text) else order
         return self._matches(table, query, order, ordered[: query.limit], scores, cosines, weak)
 
-    def _facets(self, table: OpenTable, query: Query, conditions: Conditions) -> list[Match]:
+    def _facets(self, table: OpenTable, query: Query, conditions: Conditions, fill: bool) -> list[Match]:
         limit = query.limit * max(5, len(table.spec.facets))
         retrieved = self._retrieve(table, TablePart.FACETS, query, query.text, limit, conditions, _FACET_KEYS)
         facets = len(table.spec.facets) or None
-        return self._grouped(table, query, retrieved.scored, {}, facets, retrieved.keyword_only)
+        return self._grouped(table, query, retrieved.scored, {}, facets, retrieved.keyword_only, fill)
 
-    def _paired(self, table: OpenTable, query: Query, conditions: Conditions, pairs: Mapping[str, str]) -> list[Match]:
+    def _paired(
+        self, table: OpenTable, query: Query, conditions: Conditions, pairs: Mapping[str, str], fill: bool
+    ) -> list[Match]:
         """Each facet of the profile is searched in the facet that answers it, with the weight of the profile's."""
         scored: list[tuple[ScoredPoint, float]] = []
         keyword_only = False
@@ -371,7 +409,7 @@ class SearchEngine:
             keyword_only = retrieved.keyword_only
             scored.extend(retrieved.scored)
         weights = {theirs: table.spec.facets.get(mine, ranking.UNKNOWN_WEIGHT) for mine, theirs in pairs.items()}
-        return self._grouped(table, query, scored, weights, len(pairs), keyword_only)
+        return self._grouped(table, query, scored, weights, len(pairs), keyword_only, fill)
 
     def _grouped(
         self,
@@ -381,6 +419,7 @@ class SearchEngine:
         weights: Mapping[str, float],
         total: int | None,
         keyword_only: bool,
+        fill: bool,
     ) -> list[Match]:
         """Facet points grouped by record: the best score of each facet, then the composite of them."""
         facets: dict[str, dict[str, float]] = {}
@@ -393,7 +432,8 @@ class SearchEngine:
             payloads[record] = point.payload
             parts.setdefault(record, []).append((score, point.payload))
         usual, least = self.calibrated(query).usual, 0.0 if keyword_only else self.threshold(query)
-        if max((score for scores in facets.values() for score in scores.values()), default=0.0) < least:
+        best_score = max((score for scores in facets.values() for score in scores.values()), default=0.0)
+        if not fill and best_score < least:
             return []
         matches = []
         for record, scores in facets.items():
@@ -456,7 +496,7 @@ def _match(
     facets: tuple[tuple[str, float], ...],
     shown: Sequence[FoundPassage] = (),
 ) -> Match:
-    fields = payload.get("fields")
+    fields, content = payload.get("fields"), payload.get(CONTENT)
     return Match(
         id=str(payload["record"]),
         name=str(payload.get("name", "")),
@@ -466,4 +506,18 @@ def _match(
         facets=facets,
         fields=fields if isinstance(fields, dict) else {},
         passages=tuple(shown),
+        content=content if isinstance(content, int) else None,
     )
+
+
+def _collapsed(matches: Sequence[Match]) -> list[Match]:
+    """The first match of each content, with the ids of the others."""
+    copies: dict[int | str, list[Match]] = {}
+    for match in matches:
+        copies.setdefault(match.id if match.content is None else match.content, []).append(match)
+    return [
+        replace(first, duplicates=tuple(dict.fromkeys([*first.duplicates, *(match.id for match in others)])))
+        if others
+        else first
+        for first, *others in copies.values()
+    ]

@@ -20,7 +20,7 @@ from services.search.queries.filters import (
     Within,
 )
 from services.search.queries.values import Scalar
-from services.search.store.port import LENGTH, PASSAGE
+from services.search.store.port import CONTENT, LENGTH, PASSAGE
 from shared.contracts.search import FieldType
 
 _SCHEMAS: Mapping[FieldType, models.PayloadSchemaType] = {
@@ -42,7 +42,7 @@ def indexes(fields: Mapping[str, FieldType]) -> Iterator[tuple[str, Any]]:
     """Every payload key to index, and how."""
     for key in ("record", "facet"):
         yield key, models.PayloadSchemaType.KEYWORD
-    for key in (LENGTH, PASSAGE):
+    for key in (LENGTH, CONTENT, PASSAGE):
         yield key, models.PayloadSchemaType.INTEGER
     for name, kind in fields.items():
         if kind == "text":

@@ -25,7 +25,7 @@ from services.search.queries.filters import (
     Within,
 )
 from services.search.queries.values import Scalar
-from services.search.store.port import LENGTH, PASSAGE
+from services.search.store.port import CONTENT, LENGTH, PASSAGE
 from shared.contracts.search import FieldType
 
 
@@ -38,7 +38,8 @@ def indexes(fields: Mapping[str, FieldType]) -> Iterator[tuple[str, Any]]:
     """Every payload key to index, and how."""
     for key in ("record", "facet"):
         yield key, edge.KeywordIndexParams()
-    yield LENGTH, edge.IntegerIndexParams(lookup=True)
+    for key in (LENGTH, CONTENT):
+        yield key, edge.IntegerIndexParams(lookup=True)
     yield PASSAGE, edge.IntegerIndexParams(range=True)
     for name, kind in fields.items():
         yield (f"flags.{name}" if kind == "bool" else f"fields.{name}"), _index(kind)

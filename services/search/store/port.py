@@ -16,11 +16,13 @@ from shared.contracts.search import FieldType
 
 Payload = Mapping[str, JsonValue]
 #: Raise it when the stored form of a record changes: the next ingest then rebuilds the table from its records.
-_BUILD = 5
+_BUILD = 6
 #: The key of a payload that holds how many words the point has.
 LENGTH = "words"
 #: The key of a payload, a number from 1, that only points other than a record's own have: its later passages.
 PASSAGE = "passage"
+#: The key of a payload that holds a number for all that its record says; of records that say the same it is the same.
+CONTENT = "content"
 LONGEST = 20_000  #: most characters of a text that are cut into words, so no text has more words
 
 

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from services.search.embed.port import Embedder
 from services.search.queries.codes import held_codes
-from services.search.store.port import LENGTH, PASSAGE, Payload, Point, Sparse
+from services.search.store.port import CONTENT, LENGTH, PASSAGE, Payload, Point, Sparse
 from services.search.tables.passages import Passage, Splitter, context_of, of_facet
 from services.search.tables.words import Words
 from shared.contracts.search import Record
@@ -59,6 +59,11 @@ def split(records: Sequence[Record], splitter: Splitter) -> list[SplitRecord]:
         SplitRecord(record, _digest(record, "")) if fits else _split(record, splitter)
         for record, fits in zip(records, fitting, strict=True)
     ]
+
+
+def content(record: Record) -> int:
+    """The same number for records that differ in nothing but their id."""
+    return int(_digest(record.model_copy(update={"id": "-"}), "")[:15], 16)
 
 
 def whole_text(record: Record) -> str:
@@ -175,6 +180,7 @@ def _payloads(split_record: SplitRecord) -> Iterator[Payload]:
     """The payloads of a record's points, without the number of their words; its own point's first."""
     record = split_record.record
     common: dict[str, JsonValue] = {"record": record.id, "name": record.name, "fields": record.fields}
+    common[CONTENT] = content(record)
     own: dict[str, JsonValue] = {"digest": split_record.digest}
     if not split_record.passages:
         yield {**common, **own, "text": record.text, "facets": dict(record.facets)}
@@ -257,6 +263,7 @@ def _facet_payload(part: _FacetPart, words: Words) -> Payload:
         "name": part.record.name,
         "facet": part.facet,
         "fields": part.record.fields,
+        CONTENT: content(part.record),
         LENGTH: words.length(part.text),
     }
     return payload if part.passage is None else {**payload, "at": _at(part.passage)}

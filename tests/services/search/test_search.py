@@ -299,7 +299,7 @@ def test_reflection_off_still_relaxes_by_hand(service: MemorySearchService) -> N
 
 
 def test_a_limit_is_kept(empty: MemorySearchService) -> None:
-    empty.ingest("sessions", [{"id": f"m{n}", "name": "Postgres vacuum tuning"} for n in range(30)])
+    empty.ingest("sessions", [{"id": f"m{n}", "name": f"Postgres vacuum tuning {n}"} for n in range(30)])
     assert len(empty.search("postgres vacuum tuning", limit=7).hits["sessions"]) == 7
     assert len(empty.search("q", plan=plan(limit=20)).hits["sessions"]) == 20
 

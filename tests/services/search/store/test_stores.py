@@ -502,7 +502,8 @@ def test_a_server_is_asked_to_index_every_field(wire: tuple[QdrantServer, Vector
     indexed = dict(wire[0].indexed)
     assert indexed.pop("fields.blurb") == {"type": "text", "tokenizer": "word", "lowercase": True}
     types = {f"fields.{name}": kind for name, kind in FIELDS.items() if kind != "text"}
-    assert indexed == {"record": "keyword", "facet": "keyword", "words": "integer", "passage": "integer", **types}
+    numbers = dict.fromkeys(("words", "passage", "content"), "integer")
+    assert indexed == {"record": "keyword", "facet": "keyword", **numbers, **types}
 
 
 def test_both_arms_travel_in_one_request(wire: tuple[QdrantServer, VectorStore]) -> None:
