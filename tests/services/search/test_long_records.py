@@ -158,7 +158,8 @@ def test_a_facet_that_says_more_of_the_question_is_shown(service: MemorySearchSe
 
 def test_records_rank_by_their_best_passage_and_each_is_listed_once(service: MemorySearchService) -> None:
     filler, sentence, _ = DEEP["english"]
-    service.ingest("t", [{"id": f"r{n}", "text": long(filler, sentence if n == 7 else filler)} for n in range(12)])
+    texts = [long(filler, sentence if n == 7 else filler) for n in range(12)]
+    service.ingest("t", [{"id": f"r{n}", "text": text, "fields": {"number": n}} for n, text in enumerate(texts)])
     result = service.search("notice period after ten years of an employment agreement that governs duties", limit=10)
     ids = [hit.id for hit in result.hits["t"]]
     assert ids[0] == "r7"
