@@ -13,6 +13,7 @@ from .portable import portable
 from .source import MOST_COLUMNS, MOST_JSON_BYTES, Unreadable
 
 _DEEPEST = 30  #: levels of lists and objects in a cell; what is nested further is kept as text
+_INFINITIES = {"Infinity": float("inf"), "-Infinity": float("-inf"), "NaN": float("nan")}
 _NO_OBJECTS = "a JSON file needs a list of objects, one for each row"
 
 
@@ -75,6 +76,10 @@ def _series(name: str, values: list[object]) -> pl.Series:
         return pl.Series(name, values, dtype=pl.Int64)
     if kinds and kinds <= {int, float} and kinds != {int}:  # whole numbers of many digits stay text
         return pl.Series(name, [None if value is None else float(value) for value in values], dtype=pl.Float64)  # type: ignore[arg-type]
+    if kinds in ({float, str}, {float, int, str}):
+        meant = [_INFINITIES.get(value, value) if isinstance(value, str) else value for value in values]
+        if not any(isinstance(value, str) for value in meant):  # as Assay writes them
+            return _series(name, meant)
     if kinds == {bool}:
         return pl.Series(name, values, dtype=pl.Boolean)
     if kinds in ({list}, {dict}) and not any(_is_deep(value, _DEEPEST) for value in values):

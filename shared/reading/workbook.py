@@ -131,7 +131,9 @@ def _whole_numbers(frame: pl.DataFrame) -> pl.DataFrame:
     columns = []
     for column in frame.iter_columns():
         typed = column
-        if column.dtype == pl.Float64 and column.drop_nulls().len():
+        if column.dtype == pl.String:  # a time of day among texts
+            typed = column.str.replace(rf"^{_NO_YEAR}-12-31[ T](\d\d:\d\d:\d\d(\.\d+)?)$", "${1}")
+        elif column.dtype == pl.Float64 and column.drop_nulls().len():
             whole = column.cast(pl.Int64, strict=False)
             if (whole == column).all() and whole.null_count() == column.null_count():
                 typed = whole

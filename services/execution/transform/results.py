@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -226,12 +227,12 @@ def _whole(column: pl.Series) -> pl.Series:
 
 
 def json_value(value: object) -> JsonValue:  # noqa: PLR0911 - one answer for each kind of cell
-    """Return a cell for JSON; what JSON cannot hold (NaN, infinity) is null, exact and temporal values are text."""
+    """Return a cell for JSON: NaN is missing, infinities, exact and temporal values are text."""
     match value:
         case None | bool() | str() | int():
             return value
         case float():
-            return value if abs(value) < float("inf") else None
+            return value if math.isfinite(value) else None if math.isnan(value) else f"{'-' * (value < 0)}Infinity"
         case Decimal() | timedelta():
             return str(value)
         case datetime() | date() | time():

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import IO
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from services.gateway.tables.cells import as_text, batches, plain
+from services.gateway.tables.cells import BATCH_ROWS, as_text, batches, plain
 from services.gateway.tables.forms import CannotHold
 
 #: Excel keeps 15 digits of a number; a longer whole number is text, so that none changes.
@@ -49,6 +50,11 @@ def write_xlsx(file: pq.ParquetFile, target: Path) -> None:
 
     def cell(value: object) -> object:
         content = _excel_value(value)
+        if isinstance(content, (datetime, time)) and content.microsecond:
+            moment = WriteOnlyCell(sheet, "")
+            moment.value = content
+            moment.number_format = "hh:mm:ss.000" if isinstance(content, time) else "yyyy-mm-dd hh:mm:ss.000"
+            return moment
         if not isinstance(content, str):
             return content
         if len(content) > _MOST_CELL_CHARS:
@@ -59,9 +65,10 @@ def write_xlsx(file: pq.ParquetFile, target: Path) -> None:
         return text
 
     sheet.append([cell(name) for name in file.schema_arrow.names])
+    fine = _fine_columns(file)
     for batch in batches(file):
         texts = as_text(batch)
-        kept = [_has_cells(kind) for kind in batch.schema.types]
+        kept = [_has_cells(field.type) and field.name not in fine for field in batch.schema]
         columns = [
             (own if keep else text).to_pylist()
             for own, text, keep in zip(batch.columns, texts.columns, kept, strict=True)
@@ -69,6 +76,24 @@ def write_xlsx(file: pq.ParquetFile, target: Path) -> None:
         for row in zip(*columns, strict=True):
             sheet.append([cell(value) for value in row])
     book.save(target)
+
+
+def _fine_columns(file: pq.ParquetFile) -> set[str]:
+    """The columns of times finer than milliseconds, which is what programs read of a workbook."""
+    names = [
+        field.name
+        for field in file.schema_arrow
+        if (pa.types.is_timestamp(field.type) or pa.types.is_time64(field.type)) and field.type.unit in ("us", "ns")
+    ]
+    fine = set()
+    for batch in file.iter_batches(BATCH_ROWS, columns=names, use_threads=False) if names else ():
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            per_milli = 1000 if column.type.unit == "us" else 1_000_000
+            ticks = column.cast(pa.int64())
+            whole = pc.multiply(pc.divide(ticks, per_milli), per_milli)
+            if pc.any(pc.not_equal(ticks, whole)).as_py():
+                fine.add(name)
+    return fine
 
 
 def _has_cells(kind: pa.DataType) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import math
 from collections.abc import Iterator
 from datetime import timedelta
 from decimal import Decimal
@@ -39,6 +40,37 @@ def in_python(batch: pa.RecordBatch) -> pa.RecordBatch:
     """The columns with text for what Python's types would cut: times in nanoseconds."""
     columns = [_text(column) if _is_finer(column.type) else _without_finer(column) for column in batch.columns]
     return pa.RecordBatch.from_arrays(columns, batch.schema.names)
+
+
+def infinity_as_text(value: float) -> float | str:
+    """The number, or ``Infinity``, which JSON has no number for; NaN becomes null, as it means missing."""
+    return value if abs(value) != math.inf else f"{'-' * (value < 0)}Infinity"
+
+
+def may_be_infinite(column: pa.Array) -> bool:
+    """Return whether a cell, or a part of one, may be infinite."""
+    if pa.types.is_floating(column.type):
+        return bool(pc.any(pc.is_inf(column)).as_py())
+    return _has_floats(column.type)
+
+
+def _has_floats(kind: pa.DataType) -> bool:
+    if pa.types.is_struct(kind):
+        return any(_has_floats(field.type) for field in kind)
+    return (
+        _has_floats(kind.value_type)
+        if pa.types.is_list(kind) or pa.types.is_large_list(kind)
+        else (pa.types.is_floating(kind))
+    )
+
+
+def with_infinities(cell: object) -> object:
+    """The cell with text for each infinity in it."""
+    if isinstance(cell, float):
+        return infinity_as_text(cell)
+    if isinstance(cell, list):
+        return [with_infinities(each) for each in cell]
+    return {key: with_infinities(each) for key, each in cell.items()} if isinstance(cell, dict) else cell
 
 
 def to_json(value: object) -> object:
@@ -115,5 +147,5 @@ def _duration(nanoseconds: int | None) -> str | None:
 def _told(cell: object) -> str:
     if isinstance(cell, (str, timedelta)):
         return str(cell)
-    told = orjson.dumps(cell, default=to_json, option=orjson.OPT_NON_STR_KEYS).decode()
+    told = orjson.dumps(with_infinities(cell), default=to_json, option=orjson.OPT_NON_STR_KEYS).decode()
     return told.strip('"') if isinstance(cell, bytes) else told

@@ -12,6 +12,7 @@ import orjson
 import pyarrow as pa
 from pydantic import JsonValue
 
+from services.gateway.tables.cells import infinity_as_text
 from services.gateway.tables.forms import CannotHold
 from services.gateway.tables.opened import batches, first, quoted
 
@@ -103,8 +104,10 @@ def told(cell: object) -> JsonValue:
     """A cell as JSON has it, cut where it is long."""
     if isinstance(cell, str):
         return cell if len(cell) <= _MOST_CHARS else cell[:_MOST_CHARS] + "…"
-    if cell is None or isinstance(cell, bool | float):
+    if cell is None or isinstance(cell, bool):
         return cell
+    if isinstance(cell, float):
+        return infinity_as_text(cell)
     if isinstance(cell, int):
         return cell if abs(cell) < 1 << 63 else str(cell)
     if isinstance(cell, list | dict):

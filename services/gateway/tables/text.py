@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from services.gateway.tables.cells import as_text, batches, in_python, to_json
+from services.gateway.tables.cells import as_text, batches, in_python, may_be_infinite, to_json, with_infinities
 
 Write = Callable[[pq.ParquetFile, IO[bytes]], None]
 _JSON = orjson.OPT_NON_STR_KEYS | orjson.OPT_UTC_Z
@@ -71,7 +71,12 @@ def write_records(file: pq.ParquetFile, out: IO[bytes]) -> None:
 
 def _objects(file: pq.ParquetFile) -> Iterator[bytes]:
     for batch in batches(file):
+        infinite = [
+            name for name, column in zip(batch.schema.names, batch.columns, strict=True) if may_be_infinite(column)
+        ]
         for row in in_python(batch).to_pylist():
+            for name in infinite:
+                row[name] = with_infinities(row[name])
             yield orjson.dumps(row, default=to_json, option=_JSON)
 
 
