@@ -9,7 +9,22 @@ import nh3
 #: A picture within a page has no scripts and loads nothing, also an SVG.
 _PICTURE = re.compile(r"data:image/(?:png|jpeg|gif|webp|svg\+xml);base64,[A-Za-z0-9+/=]*\Z")
 _TAGS = nh3.ALLOWED_TAGS | {"section", "aside", "figure", "figcaption", "nav"}
-_CLASSES = ("section", "aside", "p", "code", "blockquote", "nav", "figure", "sup", "ol", "li", "a", "hr")
+_CLASSES = (
+    "pre",
+    "table",
+    "section",
+    "aside",
+    "p",
+    "code",
+    "blockquote",
+    "nav",
+    "figure",
+    "sup",
+    "ol",
+    "li",
+    "a",
+    "hr",
+)
 _ATTRIBUTES = {**nh3.ALLOWED_ATTRIBUTES}
 for _tag in _CLASSES:
     _ATTRIBUTES[_tag] = _ATTRIBUTES.get(_tag, set()) | {"class"}

@@ -58,12 +58,15 @@ class Front:
         wanted = self.values.get("theme") or _within(self.values.get("format"), "theme")
         return "light" if wanted == "light" else "dark" if wanted == "dark" else "auto"
 
-    def html(self) -> str:
-        """The title block; empty without a title."""
+    def html(self, *, titled: bool = False) -> str:
+        """The title block; empty without a title. ``titled``: the document has the title as its first heading."""
         if not self.title:
             return ""
         by = " · ".join([*_authors(self.values.get("author") or self.values.get("authors")), *self._date()])
-        parts = [("h1", "", self.title), ("p", ' class="subtitle"', _text(self.values.get("subtitle")))]
+        parts = [
+            ("h1", "", "" if titled else self.title),
+            ("p", ' class="subtitle"', _text(self.values.get("subtitle"))),
+        ]
         parts += [("p", ' class="by"', by), ("p", ' class="abstract"', _text(self.values.get("abstract")))]
         told = "".join(f"<{tag}{more}>{html.escape(text)}</{tag}>" for tag, more, text in parts if text)
         return f"<header>{told}</header>"

@@ -19,7 +19,6 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 from mdit_py_plugins.footnote import footnote_plugin
 from mdit_py_plugins.subscript import sub_plugin
 from mdit_py_plugins.superscript import superscript_plugin
-from mdit_py_plugins.tasklists import tasklists_plugin
 
 from services.execution.documents.page.changes import change
 from services.execution.documents.page.citations.citations import Citations
@@ -35,6 +34,7 @@ _REFERENCE = re.compile(rf"(?<![\w@]){_ONE}")
 _IN_BRACKETS = re.compile(rf"\[([^\[\]@]{{0,40}}{_ONE}(?:[^\[\]@]{{0,40}}{_ONE}){{0,9}}[^\[\]@]{{0,40}})\]")
 _CAPTION = re.compile(r"(?:Table)?:[ \t]+(.*?)[ \t]*(?:\{([^{}]{0,500})\})?[ \t]*\Z", re.S)
 _DEEPEST_IN_TOC = 3
+_BOX = re.compile(r"\[([ xX])\][ \t]+")
 _FORMULA = re.compile(r"[\\^_=+{}]")
 _ROLE = re.compile(r"\{([A-Za-z][\w:-]{0,40})\}(`{1,3})([^`]{1,2000})\2")
 _TAGS_OF_ROLES = {"sub": "sub", "sup": "sup", "subscript": "sub", "superscript": "sup", "kbd": "kbd", "abbr": "abbr"}
@@ -89,6 +89,7 @@ def prose(source: str, reading: Reading) -> Prose:
     _tables(tokens, reading)
     made = Prose(headings=list(_headings(tokens, numbered=reading.numbered)) if reading.headings else [])
     _figures(tokens, reading)
+    _plain_forms(tokens)
     known = {heading.id: _as_referred(heading, reading) for heading in made.headings} | reading.labels.known
     for token in tokens:
         if token.type == "inline" and token.children:
@@ -114,7 +115,7 @@ def _reader(reading: Reading) -> MarkdownIt:
     if reading.flavour == "stencila":
         markdown.inline.ruler.push("change", change)
     else:
-        markdown.use(attrs_plugin, spans=True).use(deflist_plugin).use(tasklists_plugin)
+        markdown.use(attrs_plugin, spans=True).use(deflist_plugin)
         markdown.inline.ruler.before("backticks", "role", _role)
     return markdown
 
@@ -195,6 +196,18 @@ def _as_referred(heading: Heading, reading: Reading) -> str:
 def _picture(image: Token, reading: Reading) -> str:
     alt = image.attrGet("fig-alt") or image.attrGet("alt") or image.content
     return reading.picture(str(image.attrGet("src")), str(alt), str(image.attrGet("width") or ""))
+
+
+def _plain_forms(tokens: Sequence[Token]) -> None:
+    """Write the sides of a table's columns, and boxes of lists, in forms that stay in a clean page."""
+    for number, token in enumerate(tokens):
+        if token.type in ("th_open", "td_open") and (side := str(token.attrs.pop("style", "")).partition(":")[2]):
+            token.attrSet("align", side)
+        if token.type != "inline" or number < 2 or tokens[number - 2].type != "list_item_open":
+            continue
+        first = (token.children or [token])[0]
+        if first.type == "text" and (box := _BOX.match(first.content)):
+            first.content = f"{'☐' if box[1] == ' ' else '☑'} {first.content[box.end() :]}"
 
 
 def _figures(tokens: list[Token], reading: Reading) -> None:

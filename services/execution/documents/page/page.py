@@ -10,14 +10,16 @@ from services.execution.documents.page.body import PageBody
 from services.execution.documents.page.citations.citations import Citations
 from services.execution.documents.page.citations.library import library
 from services.execution.documents.page.clean import cleaned
-from services.execution.documents.page.front_matter import front_of
+from services.execution.documents.page.front_matter import Front, front_of
 from services.execution.documents.page.markdown import Prose
-from services.execution.documents.page.style import Theme, style
+from services.execution.documents.page.style import style
 from services.execution.documents.page.value_spans import Span
 from services.execution.documents.parse.nodes import DocumentTree
 from services.execution.documents.run.running import RunningDocument
 
 #: Of a longer page places are not looked for.
+_PLACE = '<a id="refs"></a>'  #: where the author wants the list of works
+_HEADING = re.compile(r"\A<h2[^>]*>.*?</h2>", re.S)
 _MOST_MARKED = 2_000_000
 
 
@@ -40,24 +42,41 @@ def page(document: RunningDocument, tree: DocumentTree) -> Page:
         references = "" if citations is None else citations.references(front.references_title)
         if citations is not None and citations.unknown:
             document.warn(f"The bibliography has no {', '.join(list(citations.unknown)[:20])}.")
-        return body.formulas.placed(cleaned(front.html() + contents + made.html + references, ids=True)), body
+        titled = any(heading.level == 1 and heading.text == front.title for heading in made.headings[:1])
+        whole = front.html(titled=titled) + contents + _with_references(made, references)
+        return body.formulas.placed(cleaned(whole, ids=True)), body
 
     clean, _ = main(marked=False)
     spans: list[Span] = []
     if len(clean) <= _MOST_MARKED and any(block.outputs for block in document.blocks.values()):
         marked, body = main(marked=True)
         spans = [] if body.places is None else body.places.found(marked, clean)
-    return Page(_whole(clean, front.theme, front.language), spans)
+    return Page(_whole(clean, front), spans)
 
 
-def _whole(clean: str, theme: Theme, language: str) -> bytes:
+def _whole(clean: str, front: Front) -> bytes:
+    title = html.escape(front.title) or _title(clean)
     return (
-        f'<!doctype html><html lang="{html.escape(language)}"><head><meta charset="utf-8">'
+        f'<!doctype html><html lang="{html.escape(front.language)}"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta http-equiv="Content-Security-Policy" '
         "content=\"default-src 'none'; img-src data:; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'\">"
-        f"<title>{_title(clean)}</title><style>{style(theme)}</style></head><body><main>{clean}</main></body></html>"
+        f"<title>{title}</title><style>{style(front.theme)}</style></head><body><main>{clean}</main></body></html>"
     ).encode("utf-8", "replace")
+
+
+def _with_references(made: Prose, references: str) -> str:
+    """The body with the list of works: in the author's place for it, else at its end, before the footnotes."""
+    if not references:
+        return made.html
+    if _PLACE in made.html:
+        return made.html.replace(_PLACE, _HEADING.sub("", references), 1)
+    body, rule, notes = made.html.partition('<hr class="footnotes-sep"')
+    if made.headings and f'id="{made.headings[-1].id}"' in body[body.rfind("<h") :]:
+        after = body[body.rfind("</h") :].partition(">")[2]
+        if not after.strip():  # a heading of the author's, with nothing below
+            references = _HEADING.sub("", references)
+    return body + references + rule + notes
 
 
 def _title(clean: str) -> str:

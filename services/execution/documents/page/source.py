@@ -17,6 +17,10 @@ _DROPPED = frozenset(
     "toctree tableofcontents contents index bibliography eval-rst only comment code-cell autosummary list-of-figures"  # noqa: SIM905
     " doctest testcode testoutput".split()
 )
+_PROOFS = {
+    "theorem": "thm", "lemma": "lem", "corollary": "cor", "proposition": "prp", "conjecture": "cnj",
+    "definition": "def", "example": "exm", "exercise": "exr",
+}  # fmt: skip
 _CODE = ("code", "code-block", "sourcecode", "literalinclude", "prompt", "highlight")
 _ENVIRONMENT = re.compile(r" {0,3}\\begin\{((?:align|equation|gather|multline|eqnarray|alignat|flalign)\*?)\}")
 _EQUATION_LABEL = re.compile(r"\s*(?:\{#(eq-[\w-]{1,100})[^{}]*\}|\(([\w:-]{1,100})\))?\s*\Z")
@@ -26,6 +30,7 @@ _TARGET = re.compile(r"\(([\w:.-]{1,100})\)=\s*\Z")
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*\Z")
 _CAPTION = re.compile(r"(?:Table)?:[ \t]+\S")
 _SHORTCODE = re.compile(r"\{\{<\s*(\w[\w-]*)\s*([^<>]*?)\s*>\}\}")
+_PERCENT = re.compile(r"(\{[^{}\n]{0,300}?\b(?:width|height)=)(\d{1,4}(?:\.\d+)?%)")
 _BRACES = re.compile(r"[ \t]*\{[^{}\n]*\}[ \t]*")
 _HIDDEN = ("hidden", "notes")
 _MAX_FORMULA_LINES = 200
@@ -95,6 +100,8 @@ class SourceWriter:
         for match in _LABELLED.finditer(bare) if "{" in bare else ():
             self.labels.number(match[1])
         written = line(at)
+        if "%" in bare and "{" in bare:
+            written = _PERCENT.sub(r'\1"\2"', written)
         if "{{<" in written:
             written = _SHORTCODE.sub(self._shortcode, written)
         if _CAPTION.match(bare) and at and lines[at - 1].lstrip().startswith("|"):
@@ -198,6 +205,12 @@ class SourceWriter:
         if each.name in ("dropdown", "details"):
             self._closings[each.end] = "</details>"
             return self.mark(f"<details><summary>{self._inline(each.argument)}</summary>", ""), each.first
+        if each.name in _PROOFS and each.id:
+            number = self.labels.number(each.id, _PROOFS[each.name])
+            title = f"{number} ({self._inline(each.argument)})" if each.argument else number
+            self._closings[each.end] = "</section>"
+            opening = f'<section class="theorem" id="{html.escape(each.id)}"><p class="callout-title">{title}</p>'
+            return self.mark(opening, ""), each.first
         if each.name in ("margin", "aside", "sidebar", "topic") or (each.name in TITLED and each.name != "tab-item"):
             self._closings[each.end] = "</aside>"
             title = f'<p class="callout-title">{self._inline(each.argument)}</p>' if each.argument else ""

@@ -7,7 +7,14 @@ from typing import Literal
 Theme = Literal["light", "dark", "auto"]
 _LAYOUT = (
     "body{max-width:46rem;margin:2rem auto;font:16px/1.5 sans-serif;padding:0 1rem}"
-    "pre{overflow:auto;background:var(--code);padding:.6rem}table{border-collapse:collapse}"
+    "pre{overflow:auto;margin:.6rem 0;padding:0 .6rem}"
+    "pre>code{display:block;background:var(--code);margin:0 -.6rem;padding:.6rem}"
+    "pre.stderr{color:var(--pale);border-left:3px solid var(--warning)}table{border-collapse:collapse}"
+    "table.dataframe td,table.dataframe th{text-align:right}section.output{overflow-x:auto}"
+    "blockquote{border-left:3px solid var(--line);margin:1rem 0;padding-left:1rem;color:var(--pale)}"
+    ".equation{display:flex;align-items:center}.equation math{flex:1}.equation p{margin:0}"
+    ".subcaption{font-size:.85rem;color:var(--pale);margin:.2rem 0 1rem}.theorem{font-style:italic;margin:1rem 0}"
+    ".theorem .callout-title{font-style:normal}"
     "td,th{border:1px solid var(--line);padding:.2rem .5rem}img{max-width:100%}"
     ".by{color:var(--pale);font-size:.8rem;margin:0}.error{color:var(--error)}.warning{color:var(--warning)}"
     ".answer{border-left:3px solid #888;padding-left:1rem}"

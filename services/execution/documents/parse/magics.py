@@ -15,6 +15,7 @@ from services.execution.documents.parse.nodes import Level, Note
 from services.execution.languages.python.guest.magics import SETUP_MAGICS
 from shared.languages import LANGUAGES
 
+_OPTIONS = re.compile(r"\A(?:[ \t]*(?:#|//|--)\|[^\n]*(?:\n|\Z))+")  #: of a cell, which are no code
 _CELL = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n)*%%(\w+)[ \t]*([^\n]*)\n?")
 _LINE = re.compile(r"([ \t]*)(%|!!?)(?!=)[ \t]*([A-Za-z_.\\/$].*)")
 _ASSIGNED = re.compile(r"([ \t]*[\w., ]+?[ \t]*=[ \t]*)(%|!)[ \t]*([A-Za-z_.].*)")
@@ -44,7 +45,9 @@ def is_captured(code: str) -> bool:
 
 
 def runnable(language: str, code: str) -> tuple[str, list[Note]]:
-    """Return code as its kernel takes it, with what is to be said about the parts that do not run."""
+    """Return code as its kernel takes it, without options, and what is to be said about the parts that do not run."""
+    if "| " in code[:6]:
+        code = _OPTIONS.sub(lambda options: "\n" * options[0].count("\n"), code)
     if not has_magics(language) or not any(sign in code for sign in "%!?"):
         return code, []
     notes: list[Note] = []

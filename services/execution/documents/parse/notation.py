@@ -20,6 +20,7 @@ _MARKS = re.compile(r"[=#,{}]")
 _TICKS = re.compile(r"`+")
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _QUARTO = re.compile(r"\{(\w+)\}\s+(.+)")
+_KNITR = re.compile(r"(r)\s+(.+)")
 _LONGEST = 20_000  #: a longer line is data, not prose
 WORDS = frozenset([*TYPES, "if", "elif", "else", "for", "include", "call", "prompt", "suggest", "assert"])
 #: Directives whose content is Markdown of the document.
@@ -65,7 +66,7 @@ def is_language(word: str) -> bool:
     return language_of_word(word) is not None
 
 
-def nodes_in(line: str, number: int, flavour: str) -> list[DocumentNode]:
+def nodes_in(line: str, number: int, flavour: str, *, knitr: bool = False) -> list[DocumentNode]:
     """The expressions and parameters of a line, from left to right."""
     if len(line) > _LONGEST:
         return []
@@ -80,7 +81,7 @@ def nodes_in(line: str, number: int, flavour: str) -> list[DocumentNode]:
         language = ""
         if flavour == "stencila" and "exec" in options:
             language = language_of(next(iter(options)).removeprefix("exec")) or DEFAULT_LANGUAGE
-        elif flavour == "quarto" and (quarto := _QUARTO.match(code)):
+        elif flavour == "quarto" and (quarto := _QUARTO.match(code) or (_KNITR.match(code) if knitr else None)):
             language, code = language_of(quarto[1]), quarto[2]
         elif flavour == "myst" and line.endswith("{eval}", 0, start):
             language, place = DEFAULT_LANGUAGE, (start - len("{eval}"), end)

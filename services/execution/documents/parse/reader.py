@@ -38,6 +38,7 @@ _LED_CODE = re.compile(
     r"((?:[ \t]*(?:>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t])))+[ \t]*)(`{3,}|~{3,})[ \t]*([^`\r\n]*)\r?\n?$"
 )
 _LEADS = frozenset(">-*+0123456789")
+_CHUNK_OF_R = re.compile(r"[ \t]*`{3,}[ \t]*\{[rR]\b")
 _BOM = "\ufeff"
 _MOST_NOTES = 100
 
@@ -52,9 +53,11 @@ class _LineReader:
     notes: list[tuple[int, Note]] = field(default_factory=list)
     marks: Marks | None = None  #: of changes, once one is met
     comments: list[tuple[int, int]] = field(default_factory=list)
+    knitr: bool = False  #: ``r x`` between backticks is code, as in documents with chunks of R
     ended: int = -1  #: no comment ends after this line
 
     def read(self) -> DocumentTree:
+        self.knitr = self.flavour == "quarto" and any(map(_CHUNK_OF_R.match, self.lines))
         if self.depth == 0:
             self._front_matter()
         lines, line, count = self.lines, self._line, len(self.lines)
@@ -93,9 +96,9 @@ class _LineReader:
             bare = stripped.strip()
             if mark := mark_of(bare):
                 self._change(mark, bare[3:].lstrip())
-        elif "{" in line or "&[" in line:
+        elif "{" in line or "&[" in line or (self.knitr and "`r " in line):
             bare = line.rstrip("\r\n")
-            self.open.into.extend(nodes_in(bare, self.at, self.flavour))
+            self.open.into.extend(nodes_in(bare, self.at, self.flavour, knitr=self.knitr))
             if self.flavour == "quarto" and "{{<" in line and (source := notation.shortcode(bare)):
                 self.open.into.append(Include(self.at, self.at + 1, source=source))
         self.at += 1
@@ -162,7 +165,7 @@ class _LineReader:
         else:
             if not quotes:
                 return False
-        width = 0 if quotes else len(lead)
+        width = len(lead.rpartition(">")[2].removeprefix(" ")) if quotes else len(lead)
         node = chunk(behind, [*body, mark], 0, len(body), width, self.flavour)
         node.start, node.end, node.prefix = begin, end, lead
         self.open.into.append(node)

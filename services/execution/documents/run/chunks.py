@@ -244,7 +244,7 @@ class Chunks:
             return
         block.digest, cached.base = key, base
         cached.outputs = block.outputs
-        cached.messages = [message for message in block.messages if message.code != "stale"]
+        cached.messages = [message for message in block.messages if message.code not in ("stale", "magic")]
         cached.values = self.restoring.saved_values(set(cached.owns) - names.defines)
         document.after.blocks[key] = cached
         if outcome.value is not None and is_something(outcome.value):

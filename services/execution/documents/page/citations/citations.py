@@ -20,7 +20,7 @@ _ITEM = re.compile(rf"(.*?)(-?){_KEY}(.*)", re.S)
 _CITED = re.compile(
     rf"\[([^\[\]]{{0,2000}}@[^\[\]]{{0,2000}})\]|(?<![\w@\\-])(-?){_KEY}(?:\s*\[([^\[\]@]{{1,200}})\])?"
 )
-_NOT_KEYS = ("fig-", "tbl-", "sec-", "eq-")
+_NOT_KEYS = ("fig-", "tbl-", "sec-", "eq-", "lst-", "thm-", "lem-", "def-", "exm-", "cor-", "prp-", "cnj-", "exr-")
 Part = tuple[str, str]  #: a text, and the key that it leads to ("" for none)
 
 

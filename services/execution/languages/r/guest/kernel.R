@@ -131,7 +131,8 @@ local({
 
   described_result <- function(last, take) {
     value <- last$value
-    if (take == "shown") {
+    on_page <- take == "shown"
+    if (on_page) {
       if (last$visible) show_value(value, TRUE)
       take <- "view"
     }
@@ -159,6 +160,7 @@ local({
     if (take != "view" && is.data.frame(value)) {
       made <- c(made, list(table = "result.table", columns = write_table(value, fresh("/out/result.table")), rows = nrow(value)))
     }
+    if (drawn && on_page) last$visible <- FALSE # it is in the page as what it draws
     if (last$visible || take != "view") made <- c(made, list(value = if (is_plot(value)) plot_view(value) else view(value)))
     made
   }
