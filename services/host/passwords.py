@@ -16,7 +16,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from migrations.roles import PREFIX, SERVICES, variable_of
-from services.host.redis import RIGHTS
+from services.host.redis_users import EVERYTHING, rights_of
 
 _OWN = "own"
 _POSTGRES, _REDIS, _QDRANT = "POSTGRES_PASSWORD", "REDIS_PASSWORD", "QDRANT_API_KEY"
@@ -24,20 +24,27 @@ _POSTGRES, _REDIS, _QDRANT = "POSTGRES_PASSWORD", "REDIS_PASSWORD", "QDRANT_API_
 
 def write(folder: Path, given: Mapping[str, str]) -> None:
     """Write every file; safe to repeat."""
-    names = (_POSTGRES, _REDIS, _QDRANT, *map(variable_of, SERVICES))
+    of_redis = {service: f"{_REDIS}_{service.upper()}" for service in SERVICES}
+    names = (_POSTGRES, _REDIS, _QDRANT, *map(variable_of, SERVICES), *of_redis.values())
     drawn = {name: _drawn(folder / _OWN / name, given.get(name)) for name in names}
-    redis_url = f"redis://assay:{quote(drawn[_REDIS], safe='')}@redis:6379/0"
-    digest = hashlib.sha256(drawn[_REDIS].encode()).hexdigest()
     _keep(folder / "postgres" / "password", drawn[_POSTGRES])
-    _keep(folder / "redis" / "users.acl", f"user default on nopass -@all +ping\nuser assay on #{digest} {RIGHTS}\n")
+    users = [_user("assay", drawn[_REDIS], EVERYTHING)]
+    users += [_user(service, drawn[name], rights_of(service)) for service, name in of_redis.items()]
+    _keep(folder / "redis" / "users.acl", "\n".join(["user default on nopass -@all +ping", *users, ""]))
     _keep(folder / "qdrant" / "config.yaml", f"service:\n  api_key: {json.dumps(drawn[_QDRANT])}\n")
     _keep(folder / "migrate" / "database_url", _url("assay", drawn[_POSTGRES]))
     for service in SERVICES:
         password = drawn[variable_of(service)]
         _keep(folder / "migrate" / service, password)
         _keep(folder / service / "database_url", _url(PREFIX + service, password))
-        _keep(folder / service / "redis_url", redis_url)
+        secret = quote(drawn[of_redis[service]], safe="")
+        _keep(folder / service / "redis_url", f"redis://{service}:{secret}@redis:6379/0")
     _keep(folder / "search" / "qdrant_api_key", drawn[_QDRANT])
+
+
+def _user(name: str, password: str, rules: str) -> str:
+    """Return a line of Redis' file of users."""
+    return f"user {name} on #{hashlib.sha256(password.encode()).hexdigest()} {rules}"
 
 
 def _url(user: str, password: str) -> str:

@@ -13,14 +13,12 @@ from types import MappingProxyType
 from urllib.parse import quote
 
 from services.host import child
+from services.host.redis_users import rights_of
 from services.host.server import Server, remove_socket_folder, socket_folder
-
-#: Keys and channels of ours and of Celery's transport; no command that administers or empties the server.
-RIGHTS = "~* &* +@all -@admin -@dangerous +info"
 
 
 class Redis(Server):
-    """One server in ``folder``; with ``passwords`` only these users may use it, and only for what Assay does.
+    """One server in ``folder``; with ``passwords`` only these users may use it, each for its own work.
 
     ``durable=False`` keeps nothing after its end (tests).
     """
@@ -94,7 +92,7 @@ class Redis(Server):
         with os.fdopen(os.open(users, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
             file.write("user default off\n")
             for name, password in self._passwords.items():
-                file.write(f"user {name} on #{hashlib.sha256(password.encode()).hexdigest()} {RIGHTS}\n")
+                file.write(f"user {name} on #{hashlib.sha256(password.encode()).hexdigest()} {rights_of(name)}\n")
         child.change_owner(users, self._user)
         return users
 

@@ -45,12 +45,25 @@ _TRANSPORT: Mapping[str, Any] = {
 }
 
 
-def celery_app(settings: CelerySettings) -> Celery:
-    """Return an application whose queues are named like the kinds of jobs, with the operator's settings on top."""
+#: The commands of remote control that a worker serves. They change nothing but the events that it sends, so access to
+#: Redis is not control over workers.
+_SERVED = frozenset({
+    "active", "active_queues", "clock", "disable_events", "enable_events", "heartbeat", "hello", "ping", "query_task",
+    "registered", "reserved", "revoked", "scheduled", "stats",
+})  # fmt: skip
+
+
+def celery_app(settings: CelerySettings, service: str = "") -> Celery:
+    """Return an application whose queues are named like the kinds of jobs, with the operator's settings on top.
+
+    ``service``: of a worker, whose unacknowledged notifications are kept apart from those of other services.
+    """
     transport.register()
     address, own = broker(settings.redis_url), settings.assay_celery
     options = own.get("broker_transport_options")
-    of_transport = {**_TRANSPORT, **address.transport, **(options if isinstance(options, dict) else {})}
+    keys = ("unacked", "unacked_index", "unacked_mutex") if service else ()
+    kept = {f"{key}_key": f"{service}:{key}" for key in keys}
+    of_transport = {**_TRANSPORT, **kept, **address.transport, **(options if isinstance(options, dict) else {})}
     app = Celery("assay", broker=address.url)
     app.conf.update({**_SETTINGS, **address.settings, **own, "broker_transport_options": of_transport})
     return app
@@ -62,6 +75,21 @@ def __getattr__(name: str) -> Celery:
         raise AttributeError(name)
     app: Celery = globals().setdefault(name, celery_app(CelerySettings()))
     return app
+
+
+def serve_inspection_only() -> None:
+    """Leave `celery inspect` and Flower's events, and drop the commands that stop or change a worker."""
+    from celery.worker.control import Panel  # noqa: PLC0415 - loads Celery's worker
+
+    for name in Panel.data.keys() - _SERVED:
+        del Panel.data[name]
+    stats = Panel.data["stats"]
+
+    def without_address(state: Any, **options: Any) -> dict[str, Any]:  # noqa: ANN401 - as Celery has it
+        """Return the statistics without the broker, whose address holds the password of this worker."""
+        return {name: value for name, value in stats(state, **options).items() if name != "broker"}
+
+    Panel.data["stats"] = without_address
 
 
 def arguments(kinds: Sequence[str], name: str, concurrency: int) -> list[str]:

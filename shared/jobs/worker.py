@@ -27,7 +27,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from shared import VERSION, blobs, db, logs, tracing
 from shared.db import reason_of
 from shared.jobs import metrics
-from shared.jobs.celery_app import arguments, celery_app
+from shared.jobs.celery_app import arguments, celery_app, serve_inspection_only
 from shared.jobs.delivery.notifications import TASK
 from shared.jobs.delivery.polling import Poller
 from shared.jobs.job import Capability
@@ -96,7 +96,8 @@ class Worker:
 
     def run(self) -> None:
         """Serve until SIGTERM: then take no more work, let jobs finish within the grace, hand back the rest."""
-        app = celery_app(CelerySettings(redis_url=self._redis_url))
+        app = celery_app(CelerySettings(redis_url=self._redis_url), self._service)
+        serve_inspection_only()
 
         def run(task: Task, job_id: str) -> None:
             self._run_jobs(task.request.delivery_info["routing_key"])

@@ -62,9 +62,9 @@ def test_a_cluster_with_a_password_trusts_nobody_and_one_that_trusted_is_closed(
 def test_redis_with_passwords_admits_its_users_only_and_lets_none_administer(servers_folder: Path) -> None:
     with Redis(servers_folder / "guarded", durable=False, passwords={"gateway": "p@ss/word"}) as server:
         with SyncRedis.from_url(server.url) as stranger, pytest.raises(AuthenticationError):
-            stranger.get("assay:x")
+            stranger.get("assay:llm:x")
         with SyncRedis.from_url(server.url_of("gateway")) as ours:
-            assert ours.set("assay:x", "1")
+            assert ours.set("assay:llm:x", "1")
             for command in ("FLUSHALL", "CONFIG GET dir", "ACL LIST", "SHUTDOWN", "KEYS *"):
                 with pytest.raises(NoPermissionError):
                     ours.execute_command(command)

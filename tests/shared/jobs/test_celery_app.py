@@ -23,12 +23,15 @@ def platform(stores: StoreSettings) -> Iterator[Platform]:
     started.stop()
 
 
+def _celery(platform: Platform, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "celery", "-A", "shared.jobs.celery_app", *words]
+    environment = {**os.environ, **platform.environment}
+    return subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
 def celery(platform: Platform, *words: str) -> Any:
     """Run ``celery`` with nothing but the variables that the worker has; the JSON that it prints first."""
-    command = [sys.executable, "-m", "celery", "-A", "shared.jobs.celery_app", *words, "--json"]
-    done = subprocess.run(
-        command, env={**os.environ, **platform.environment}, cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    done = _celery(platform, *words, "--json")
     assert done.returncode == 0, done.stderr
     return json.JSONDecoder().raw_decode(done.stdout)[0]
 
@@ -48,6 +51,20 @@ def test_the_celery_command_inspects_a_running_worker(platform: Platform) -> Non
     stats = celery(platform, "inspect", "stats")[name]
     assert (stats["pid"], stats["prefetch_count"], stats["pool"]["max-concurrency"]) == (worker.pid, 4, 4)
     assert stats["pool"]["implementation"] == "celery.concurrency.thread:TaskPool"
+
+
+@pytest.mark.slow(seconds=12)
+def test_remote_control_stops_no_worker_and_shows_no_password(platform: Platform) -> None:
+    worker = platform.ready_worker()
+    for command in ("shutdown", "pool_shrink", "cancel_consumer execute", "revoke job-1", "rate_limit assay.run 1/h"):
+        done = _celery(platform, "control", *command.split())
+        assert "KeyError" in done.stdout, command
+    for command in ("conf", "report", "memdump", "objgraph"):
+        assert "KeyError" in _celery(platform, "inspect", command).stdout, command
+    assert worker.poll() is None
+    [stats] = celery(platform, "inspect", "stats").values()
+    assert "broker" not in stats
+    assert platform.wait(platform.submit("noop"))["state"] == "succeeded"
 
 
 def test_an_operators_settings_of_celery_are_added_to_ours() -> None:
@@ -76,8 +93,8 @@ def test_a_message_that_cannot_be_read_ends_no_worker(platform: Platform) -> Non
     for text in _UNREADABLE:
         platform.redis.lpush("assay:execute", text.encode("utf-8", "surrogatepass"))
     platform.redis.lpush("assay:execute", b"\xff\xfe")
-    platform.redis.hset("assay:unacked", mapping={"a": "not json", "b": "[1]", "c": "[5, 5, 5]"})
-    platform.redis.zadd("assay:unacked_index", {"a": 1, "b": 1, "c": 1})
+    platform.redis.hset("assay:execution:unacked", mapping={"a": "not json", "b": "[1]", "c": "[5, 5, 5]"})
+    platform.redis.zadd("assay:execution:unacked_index", {"a": 1, "b": 1, "c": 1})
     platform.wait_all([platform.submit("effect") for _ in range(3)])
     assert worker.poll() is None
     assert platform.redis.llen("assay:execute") == 0
