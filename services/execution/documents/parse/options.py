@@ -16,9 +16,12 @@ from shared import plain_yaml
 from shared.declarations.documents import front_matter, front_matter_values
 
 Options = Mapping[str, str]
-_MAX_VALUES = 500
+_MAX_VALUES, _MAX_INCHES = 500, 30
+_USUAL = (7.0, 5.0)  #: inches of a figure of which only one side is set, as of knitr
 #: Those that a document may set for all its chunks.
-_SHARED = frozenset("eval echo include output error warning message code-fold code-summary tbl-cap-location".split())  # noqa: SIM905
+_SHARED = frozenset(
+    "eval echo include output error warning message code-fold code-summary fig-width fig-height fig-asp".split()  # noqa: SIM905
+)
 _WORDS = {"TRUE": "true", "T": "true", "True": "true", "yes": "true", "on": "true", "FALSE": "false", "F": "false"}
 _WORDS |= {"False": "false", "no": "false", "off": "false"}
 #: knitr's ``results``.
@@ -66,6 +69,23 @@ def canonical(options: Options) -> dict[str, str]:
     for tag in _TAG.findall(named.get("tags", "")):
         named.update(_TAGS.get(tag.replace("_", "-"), {}))
     return named
+
+
+def figure_size(options: Options) -> tuple[float, float] | None:
+    """Return width and height in inches that ``fig-width``, ``fig-height`` and ``fig-asp`` set; else ``None``."""
+    width, height, ratio = (_inches(options.get(name, "")) for name in ("fig-width", "fig-height", "fig-asp"))
+    if width is None and height is None and ratio is None:
+        return None
+    wide = width or _USUAL[0]
+    return wide, height or (wide * ratio if ratio else _USUAL[1])
+
+
+def _inches(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if 0 < number <= _MAX_INCHES else None
 
 
 def of_lines(text: str) -> dict[str, str] | None:

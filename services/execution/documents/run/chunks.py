@@ -11,6 +11,7 @@ from pydantic import JsonValue
 
 from services.execution.documents.parse.magics import runnable
 from services.execution.documents.parse.nodes import Chunk, Expression
+from services.execution.documents.parse.options import figure_size
 from services.execution.documents.resolve import values
 from services.execution.documents.run.kernels import Crossing
 from services.execution.documents.run.known import Step
@@ -40,6 +41,7 @@ class Chunks:
         default_factory=list
     )  #: of the last call: values that came changed, or not at all
     _may_fail: bool = False  #: the author of the chunk that runs expects an error of it
+    _figure: tuple[float, float] | None = None  #: inches of the figures of the chunk that runs
     last: str = DEFAULT_LANGUAGE  #: of the last code that has variables: expressions without one are in it
 
     def run(self, node: Chunk) -> None:
@@ -99,7 +101,8 @@ class Chunks:
         if self._lacks(block, names.uses):
             self._mark_broken(block, names.sets)
             return
-        base = document.digest_of("chunk", (), language, code)
+        self._figure = figure_size(node.options)
+        base = document.digest_of("chunk", (), language, code, *(self._figure or ()))
         block.digest = base
         if (kept := self.kept(block, base, language, code, names)) is not None:
             block.outputs, block.messages = list(kept.outputs), [*block.messages, *kept.messages]
@@ -213,7 +216,9 @@ class Chunks:
         self.crossings = []
         try:
             outcome, cached = self.perform(
-                language, names, lambda: document.kernels.execute(language, code, len(document.known.steps))
+                language,
+                names,
+                lambda: document.kernels.execute(language, code, len(document.known.steps), self._figure),
             )
         except KernelError as error:
             document.kernels.drop(language)

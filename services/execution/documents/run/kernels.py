@@ -80,9 +80,11 @@ class Kernels:
         session.within(max(_LEAST_SECONDS, min(_LIMITS.wall_seconds, self.budget.seconds_left)))
         return session
 
-    def execute(self, language: str, code: str, number: int) -> Outcome:
+    def execute(self, language: str, code: str, number: int, figure: tuple[float, float] | None = None) -> Outcome:
         """Run code that warnings know by this number. Raises: KernelError, JobCancelled, LanguageUnavailable."""
-        outcome = self.session(language).execute(code, None, self.cancelled, "shown", number=number + 1)
+        outcome = self.session(language).execute(
+            code, None, self.cancelled, "shown", number=number + 1, figure=figure
+        )  # fmt: skip
         if outcome.verdict not in (Verdict.OK, Verdict.USER_ERROR):
             self.drop(language)
         return outcome

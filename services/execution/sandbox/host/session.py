@@ -84,16 +84,20 @@ class Session:
         *,
         collect: Path | None = None,
         number: int | None = None,
+        figure: tuple[float, float] | None = None,
     ) -> Outcome:
         """Run code; the session's limits restart for each call, and the outcome's files live as long as the session.
 
         ``number``: identifies the code in warnings and traces; by default the calls are counted.
 
+        ``figure``: width and height in inches of figures for which the code sets no size.
+
         ``collect``: also collect the files that the code has written, and keep the outcome's files in this folder.
         Raises: JobCancelled, KernelError.
         """
         with tracing.span("sandbox call", assay__language=self.language) as recorded:
-            outcome = self._executed(code, on_output, cancelled, take, collect, number)
+            more: dict[str, Json] = {"number": number, "figure": None if figure is None else list(figure)}
+            outcome = self._executed(code, on_output, cancelled, take, collect, more)
             recorded.set(assay__verdict=outcome.verdict.value)
         return outcome
 
@@ -104,12 +108,12 @@ class Session:
         cancelled: Flag | None,
         take: Take,
         collect: Path | None,
-        number: int | None,
+        more: dict[str, Json],
     ) -> Outcome:
         run = Run(self.language, code, limits=self._kernel.limits, take=take)
         kept = TemporaryFolder(self._folder.path if collect is None else collect, "call")
         with self._kernel.calling, PreparedRun(run, self._kernel.container.spec, self._folder) as prepared:
-            facts = self._kernel.call({**prepared.request, "once": False, "number": number}, on_output, cancelled)
+            facts = self._kernel.call({**prepared.request, "once": False, **more}, on_output, cancelled)
             try:
                 for name in _files_of(facts):
                     self._kernel.fetch(name, facts)

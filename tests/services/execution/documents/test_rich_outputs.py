@@ -220,3 +220,20 @@ def test_plots_hold_chinese_japanese_and_korean(jobs: DocumentJobs) -> None:
     code = f"import matplotlib.pyplot as plt\n{draw}plt.rcParams['font.family'] = 'SimHei'\n{draw}"
     outputs, _ = shown(jobs, python(code))
     assert [each.media_type for each in outputs] == ["image/png", "image/png"]
+
+
+@pytest.mark.parametrize("language", ["python", "r"])
+def test_figures_have_the_size_that_options_say(jobs: DocumentJobs, language: str) -> None:
+    if language_specs()[language].versions() is None:
+        pytest.skip(f"{language} is not installed")
+    code = {"python": "import matplotlib.pyplot as plt\nplt.plot([1, 2]);", "r": "plot(1:2)"}[language]
+    chunks = [f"```{{{language}}}\n{options}{code}\n```\n" for options in ("#| fig-width: 8\n#| fig-height: 2\n", "")]
+    result = jobs.run("\n".join(chunks), flavour="quarto")
+    sizes = []
+    for one in result.blocks:
+        (picture,) = one.outputs
+        header = jobs.files.contents[str(picture.file_id)][1][16:24]
+        sizes.append((int.from_bytes(header[:4], "big"), int.from_bytes(header[4:], "big")))
+    (wide, low), (usual, high) = sizes
+    assert wide / low > 2.5
+    assert usual / high < 2

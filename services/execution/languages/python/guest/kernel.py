@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import os
 import platform
 import sys
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import metadata
 from typing import Any, cast
 
@@ -80,7 +81,8 @@ class PythonKernel:
                 seed_all(cast("int | None", request["seed"]))
         for frame in cast("list[Mapping[str, str]]", request["frames"]):
             self.space[frame["name"]] = tables.given(frame, frame["dataframe"])
-        value = self._run(code, name)
+        with _sized_figures(cast("list[float] | None", request.get("figure"))):
+            value = self._run(code, name)
         service.flush()
         if request["take"] == "shown":
             if code.rstrip().endswith(";") or (value is not None and not self._displays.show_value(value)):
@@ -179,6 +181,23 @@ class PythonKernel:
 
     def packages(self, _request: Message) -> Message:
         return {"packages": {each.name: each.version for each in metadata.distributions() if each.name}}
+
+
+@contextlib.contextmanager
+def _sized_figures(size: list[float] | None) -> Iterator[None]:
+    """Draw figures in this size, in inches, where the code sets none; its options are not changed by that."""
+    matplotlib: Any = sys.modules.get("matplotlib") if size is not None else None
+    if matplotlib is None:
+        yield
+        return
+    options = matplotlib.rcParams
+    before = options["figure.figsize"]
+    options["figure.figsize"] = size
+    try:
+        yield
+    finally:
+        if options["figure.figsize"] == size:
+            options["figure.figsize"] = before
 
 
 def _plotted(value: object) -> Message:

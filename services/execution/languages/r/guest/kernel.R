@@ -9,6 +9,7 @@ local({
   nonce <- ""
   shown <- 0L
   plots <- 0L
+  plot_size <- NULL # inches of the plots of this call
   longest <- 10000L
 
   for (part in c("json.R", "tables.R", "shown.R")) sys.source(file.path(guest, part), environment())
@@ -76,7 +77,8 @@ local({
   }
 
   open_device <- function(...) {
-    grDevices::png("/out/plot-%03d.png", type = "cairo", width = 1200, height = 800, res = 150)
+    pixels <- if (is.null(plot_size)) c(1200, 800) else plot_size * 150
+    grDevices::png("/out/plot-%03d.png", type = "cairo", width = pixels[1L], height = pixels[2L], res = 150)
   }
 
   show_plots <- function() {
@@ -193,6 +195,7 @@ local({
 
   operations <- list(
     execute = function(request) {
+      plot_size <<- if (is.null(request$figure)) NULL else as.numeric(unlist(request$figure))
       if (!is.null(request$seed)) set.seed(request$seed %% .Machine$integer.max)
       for (frame in request$frames) assign(frame$name, read_table(frame$path, frame$columns), envir = globalenv())
       if (!is.null(start)) code_so_far <<- paste(code_so_far, request$code)
