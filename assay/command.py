@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import Literal, NoReturn
+from typing import Annotated, Literal, NoReturn
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, Parameter
 
 from assay import interrupts
 from assay.commands import (
@@ -43,6 +43,7 @@ from assay.commands.session import (
 )
 from shared import VERSION
 
+_HELP_FLAGS = frozenset({"--help", "-h"})
 _HELP = "LLM jobs whose answers are executed and checked before they are returned."
 _EPILOGUE = """\
 Everywhere: --json, --quiet, --url URL, --api-key KEY, --profile NAME
@@ -67,9 +68,17 @@ def run(arguments: Sequence[str]) -> int:
         return USAGE
     session = begin(flags)
     try:
-        answer = build()(rest, exit_on_error=False, print_error=True, result_action="return_value")
+        app = build()
+        if _HELP_FLAGS & set(rest):
+            from assay.commands.examples import add_examples  # noqa: PLC0415 - imports every command
+
+            add_examples(app)
+        answer = app(rest, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()  # a reader that has gone is noticed here, where it is no error
-    except CycloptsError:
+    except CycloptsError as error:
+        from assay.commands import mistakes  # noqa: PLC0415
+
+        session.warn(f"assay: {mistakes.usage(error, rest)}")
         return USAGE
     except (Exception, KeyboardInterrupt) as error:
         interrupts.is_handled()
@@ -139,7 +148,7 @@ def build() -> App:
     return app
 
 
-def completion(shell: Literal["bash", "zsh", "fish"]) -> None:
+def completion(shell: Annotated[Literal["bash", "zsh", "fish"], Parameter(help="Your shell")]) -> None:
     """Print what a shell needs to complete this command: source <(assay completion bash)."""
     current().out(build().generate_completion(prog_name="assay", shell=shell))
 
@@ -178,7 +187,8 @@ def take_globals(arguments: Sequence[str]) -> tuple[Globals, list[str]]:
 
 def _explain(session: CommandLine, error: BaseException) -> int:
     """Say what happened; the exit status for it. Raises: the error, when it is not one that we know."""
-    from assay.errors import APIConnectionError, JobTimeout  # noqa: PLC0415
+    from assay.commands import mistakes  # noqa: PLC0415
+    from assay.errors import APIConnectionError, APIStatusError, JobTimeout  # noqa: PLC0415
 
     status = _status_of(error)
     if status is None:
@@ -190,19 +200,24 @@ def _explain(session: CommandLine, error: BaseException) -> int:
         session.warn("interrupted; a job that was submitted goes on (`assay jobs ls`)")
     elif isinstance(error, JobTimeout):
         session.warn(f"{error}: assay jobs wait {error.job_id}")
+    elif isinstance(error, APIStatusError):
+        session.warn(f"assay: {mistakes.refusal(error)}")
+        if status == FAILED and error.request_id:
+            session.say(f"request {error.request_id}")
     else:
         session.warn(f"assay: {error}")
         if isinstance(error, APIConnectionError):
-            session.say("is it running there? `assay status` shows it, `assay up` starts it on this machine")
-        if status == FAILED and (request_id := getattr(error, "request_id", None)):
-            session.say(f"request {request_id}")
+            session.say("Is it running? `assay status` shows it, `assay up` starts it on this machine.")
     return status
 
 
 def _status_of(error: BaseException) -> int | None:
     from assay import errors  # noqa: PLC0415
+    from assay.commands import mistakes  # noqa: PLC0415
     from assay.commands.run import NoWorker  # noqa: PLC0415
 
+    if isinstance(error, errors.Invalid) and mistakes.says_missing(error):
+        return NOT_FOUND
     meanings: list[tuple[tuple[type[BaseException], ...], int]] = [
         ((UsageError,), USAGE),
         ((KeyboardInterrupt,), INTERRUPTED),

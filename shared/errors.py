@@ -93,7 +93,7 @@ class NotAuthenticated(AssayError):
     code, title, status = "not_authenticated", "No valid API key", 401
     cause = "The API key is missing, wrong, revoked or expired."
     remedy = (
-        "Send `Authorization: Bearer KEY`; `assay status -o env` prints the key of an installation on this machine."
+        "Send `Authorization: Bearer KEY`; `assay status --format env` prints the key of an installation on this machine."
     )
 
 

@@ -20,9 +20,12 @@ webhooks = App(name="webhooks", help="The secrets that a tenant's webhooks are s
 @keys.command(name="create")
 def create_key(
     *,
-    tenant: str = "default",
-    name: str,
-    scope: Annotated[Sequence[Literal["read", "write", "admin", "tenant_admin"]], Parameter(negative="")],
+    tenant: Annotated[str, Parameter(help="Tenant that the key belongs to")] = "default",
+    name: Annotated[str, Parameter(help="Name that tells the key from others")],
+    scope: Annotated[
+        Sequence[Literal["read", "write", "admin", "tenant_admin"]],
+        Parameter(negative="", help="What the key may do; may be repeated"),
+    ],
     expires_at: Annotated[str | None, Parameter(help="RFC 3339")] = None,
 ) -> None:
     """Make a key and print it; it is never shown again."""
@@ -38,7 +41,9 @@ def list_keys() -> None:
 
 @keys.command(name="rotate")
 def rotate_key(
-    id: str, *, overlap_seconds: Annotated[int | None, Parameter(help="How long the old one stays good (a day)")] = None
+    id: Annotated[str, Parameter(help="API key id")],
+    *,
+    overlap_seconds: Annotated[int | None, Parameter(help="How long the old one stays good (a day)")] = None,
 ) -> None:
     """Make a new key like an old one, which ends soon, and print it; it is never shown again."""
     answer(rest.rotate_key(id, overlap_seconds), lambda made: str(made["key"]))
@@ -46,7 +51,9 @@ def rotate_key(
 
 @keys.command(name="revoke")
 def revoke_key(
-    id: str, *, force: Annotated[bool, Parameter(help="Also the last key with the scope admin", negative="")] = False
+    id: Annotated[str, Parameter(help="API key id")],
+    *,
+    force: Annotated[bool, Parameter(help="Also the last key with the scope admin", negative="")] = False,
 ) -> None:
     """End a key."""
     current().client.keys.revoke(id, force)
@@ -62,11 +69,11 @@ def show_limits(
 
 @limits.command(name="set")
 def set_limits(
-    tenant: str,
+    tenant: Annotated[str, Parameter(help="Tenant id")],
     *,
-    queued_jobs: int | None = None,
+    queued_jobs: Annotated[int | None, Parameter(help="Maximum number of queued jobs")] = None,
     running_jobs: Annotated[int | None, Parameter(help="Of one kind; 0: no limit")] = None,
-    storage_bytes: int | None = None,
+    storage_bytes: Annotated[int | None, Parameter(help="Maximum storage, in bytes")] = None,
     streams: Annotated[int | None, Parameter(help="Event streams of one key")] = None,
     tokens_per_day: Annotated[int | None, Parameter(help="Of models; 0: no limit")] = None,
     requests_per_minute: Annotated[int | None, Parameter(help="0: no limit")] = None,
@@ -96,7 +103,7 @@ def list_webhook_secrets() -> None:
 
 
 @webhooks.command(name="remove-secret")
-def remove_webhook_secret(id: str) -> None:
+def remove_webhook_secret(id: Annotated[str, Parameter(help="Webhook secret id")]) -> None:
     """Sign no longer with this one."""
     current().client.webhook_secrets.delete(id)
 
@@ -106,7 +113,7 @@ def audit(
     tenant: Annotated[str | None, Parameter(help="Changes by keys of this tenant")] = None,
     action: Annotated[str | None, Parameter(help="For example keys.create")] = None,
     limit: Annotated[int, Parameter(help="1 to 200")] = 50,
-    cursor: str | None = None,
+    cursor: Annotated[str | None, Parameter(help="next_cursor of the page before")] = None,
     verify: Annotated[bool, Parameter(help="Check that nobody has changed the log", negative="")] = False,
 ) -> int:
     """Show who changed keys, prompts, models, limits and definitions."""

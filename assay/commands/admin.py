@@ -36,14 +36,14 @@ def list_prompts() -> None:
 
 
 @prompts.command(name="get")
-def get_prompt(key: str) -> None:
+def get_prompt(key: Annotated[str, Parameter(help="Prompt key, such as execution.transform")]) -> None:
     """Print a prompt."""
     answer(rest.prompt(key), lambda prompt: str(prompt["text"]))
 
 
 @prompts.command(name="set")
 def set_prompt(
-    key: str,
+    key: Annotated[str, Parameter(help="Prompt key, such as execution.transform")],
     file: Annotated[str, Parameter(help="The new text; - is standard input", allow_leading_hyphen=True)],
     *,
     note: Annotated[str | None, Parameter(help="Why, for the list of versions")] = None,
@@ -55,13 +55,13 @@ def set_prompt(
 
 @prompts.command(name="test")
 def try_prompt(
-    key: str,
+    key: Annotated[str, Parameter(help="Prompt key, such as execution.transform")],
     source: Annotated[str | None, Parameter(name="FILE", help="The text; else the one in use")] = None,
     *,
     job: Annotated[str | None, Parameter(help="With the words of this job's latest call with the prompt")] = None,
     variable: Annotated[Sequence[str], Parameter(help="NAME=VALUE", negative="")] = (),
     message: Annotated[str | None, Parameter(help="What the user says")] = None,
-    model: str | None = None,
+    model: Annotated[str | None, Parameter(help="PROVIDER/MODEL to call")] = None,
 ) -> int:
     """Ask a model with a text that nobody uses yet, and print its answer."""
     text = None if source is None else text_of(Path(source))
@@ -77,7 +77,9 @@ def try_prompt(
 
 @prompts.command(name="label")
 def label_prompt(
-    key: str, label: str, version: Annotated[int | None, Parameter(help="Without it the label goes")] = None
+    key: Annotated[str, Parameter(help="Prompt key, such as execution.transform")],
+    label: Annotated[str, Parameter(help="Label, such as production")],
+    version: Annotated[int | None, Parameter(help="Without it the label goes")] = None,
 ) -> None:
     """Name a version of a prompt."""
     answer(rest.label_prompt(key, label, version), lambda _: f"{label}: {version or 'no version'}")
@@ -85,7 +87,7 @@ def label_prompt(
 
 @prompts.command(name="publish")
 def publish_prompt(
-    key: str,
+    key: Annotated[str, Parameter(help="Prompt key, such as execution.transform")],
     source: Annotated[str, Parameter(name="FILE", help="The new text, or the number of a version")],
     *,
     gated_by: _GatedBy = None,
@@ -106,20 +108,23 @@ def publish_prompt(
 
 
 @prompts.command(name="versions")
-def prompt_versions(key: str) -> None:
+def prompt_versions(key: Annotated[str, Parameter(help="Prompt key, such as execution.transform")]) -> None:
     """List the versions of a prompt."""
     columns = ["key", "version", "default", "updated", "passed"]
     answer(rest.prompt_versions(key), show.listing(columns, lambda prompt: [*_prompt(prompt), _passed(prompt)]))
 
 
 @prompts.command(name="rollback")
-def roll_back_prompt(key: str, version: int) -> None:
+def roll_back_prompt(
+    key: Annotated[str, Parameter(help="Prompt key, such as execution.transform")],
+    version: Annotated[int, Parameter(help="Version number")],
+) -> None:
     """Make an old version the new one."""
     answer(rest.roll_back_prompt(key, version), _version)
 
 
 @prompts.command(name="reset")
-def reset_prompt(key: str) -> None:
+def reset_prompt(key: Annotated[str, Parameter(help="Prompt key, such as execution.transform")]) -> None:
     """Return to the text that came with Assay."""
     answer(rest.reset_prompt(key), _version)
 
@@ -134,7 +139,7 @@ def list_models(
 
 @models.command(name="set")
 def set_chain(
-    role: str,
+    role: Annotated[str, Parameter(help="Role, such as execution.transform")],
     *model: Annotated[str, Parameter(help="PROVIDER/MODEL, the first is asked first")],
     parameter: Annotated[
         Sequence[str], Parameter(name=["-p", "--parameter"], help="NAME=VALUE, of every model's calls", negative="")
@@ -183,7 +188,7 @@ def _parameter(text: str) -> tuple[str, Any]:
 
 
 @models.command(name="test")
-def test_model(role: str) -> int:
+def test_model(role: Annotated[str, Parameter(help="Role, such as execution.transform")]) -> int:
     """Ask the models of a role for a word."""
     answer = current().client.fetch(rest.test_model(role))
     current().show(answer, _test)
@@ -191,7 +196,7 @@ def test_model(role: str) -> int:
 
 
 @models.command(name="release")
-def release_provider(provider: str) -> None:
+def release_provider(provider: Annotated[str, Parameter(help="Provider, such as groq")]) -> None:
     """Let a provider be asked again, whatever its breaker says."""
     answer(rest.release_provider(provider), lambda each: f"{each['name']} {each['state']}")
 
@@ -289,7 +294,7 @@ def _test(answer: Any) -> str:
 
 
 def api(
-    method: str,
+    method: Annotated[str, Parameter(help="HTTP method, such as GET or POST")],
     path: Annotated[str, Parameter(help="For example /v1/jobs?limit=5")],
     *,
     body: Annotated[

@@ -31,16 +31,16 @@ def execute(
     code: Annotated[
         str | None, Parameter(name=["-c", "--code"], help="The program itself", allow_leading_hyphen=True)
     ] = None,
-    language: _Language | None = None,
+    language: Annotated[_Language | None, Parameter(help="Language of the code")] = None,
     attach: Annotated[
         Sequence[str], Parameter(name=["--file", "--attach"], help="FILE or FILE=PATH-IN-SANDBOX", negative="")
     ] = (),
     stdin: Annotated[Path | None, Parameter(help="What the program reads from standard input")] = None,
-    wall_seconds: float | None = None,
-    cpu_seconds: float | None = None,
-    memory_mb: int | None = None,
-    processes: int | None = None,
-    seed: int | None = None,
+    wall_seconds: Annotated[float | None, Parameter(help="Limit of the run time, in seconds")] = None,
+    cpu_seconds: Annotated[float | None, Parameter(help="Limit of the processor time, in seconds")] = None,
+    memory_mb: Annotated[int | None, Parameter(help="Limit of the memory, in MB")] = None,
+    processes: Annotated[int | None, Parameter(help="Limit of the number of processes")] = None,
+    seed: Annotated[int | None, Parameter(help="Seed of random numbers")] = None,
     session: Annotated[bool, Parameter(help="Keep the interpreter for --continue", negative="")] = False,
     continues: Annotated[
         str | None, Parameter(name="--continue", help="JOB: go on where that job of a session ended")
@@ -55,7 +55,7 @@ def execute(
     """
     if code is None:
         if file is None:
-            raise UsageError("say which program: a file, - for standard input, or -c CODE")
+            raise UsageError("missing program. Usage: assay execute FILE, or -c CODE, or - for standard input")
         code = sys.stdin.read() if file == "-" else text_of(Path(file))
     elif file is not None:
         raise UsageError("a file or -c CODE, not both")
@@ -91,7 +91,8 @@ def _language_of(file: str) -> str:
     if (known := language_of_file(file)) is None:
         endings = [f"{ending} ({row.title})" for row in LANGUAGES.values() for ending in row.extensions]
         raise UsageError(
-            f"{file} says by its ending no language that is known: {', '.join(endings)}; or give --language"
+            f"cannot tell the language from {Path(file).suffix or file!r}; "
+            f"use one of {', '.join(endings)}, or --language"
         )
     return known.name
 

@@ -58,7 +58,7 @@ def _reason(url: str) -> str:
 
 @app.command(name="set")
 def set_profile(
-    name: str,
+    name: Annotated[str, Parameter(help="Profile name")],
     *,
     api_key_env: Annotated[str | None, Parameter(help="The environment variable that holds the key")] = None,
     api_key_file: Annotated[str | None, Parameter(help="The file that holds the key; only you may read it")] = None,
@@ -80,7 +80,7 @@ def set_profile(
 
 
 @app.command(name="use")
-def use_profile(name: str) -> None:
+def use_profile(name: Annotated[str, Parameter(help="Profile name")]) -> None:
     """Make a profile the default."""
     config = profiles.read(os.environ)
     config.profile(name)
@@ -88,7 +88,7 @@ def use_profile(name: str) -> None:
 
 
 @app.command(name="rm")
-def remove_profile(name: str) -> None:
+def remove_profile(name: Annotated[str, Parameter(help="Profile name")]) -> None:
     """Remove a profile."""
     config = profiles.read(os.environ)
     config.profile(name)

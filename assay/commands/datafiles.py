@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from assay.commands.reading import Reading
-from assay.commands.run import pair
+from assay.commands.run import missing_file, pair
 from assay.commands.session import UsageError, current
 from assay.commands.uploading import UploadBar
 from assay.submits import TableFiles
@@ -56,11 +56,13 @@ def files_of(text: str) -> list[Path]:
         paths = [each for each in map(Path, glob.glob(text, recursive=True)) if each.is_file()]
         why = f"no file fits {text}"
     else:
-        raise UsageError(f"there is no file {path}")
+        raise UsageError(missing_file(path))
     if not paths:
         raise UsageError(why)
     if len(kinds := {each.suffix.lower() for each in paths}) > 1:
-        raise UsageError(f"files of different kinds make no table: {', '.join(sorted(kinds))}; name them by a pattern")
+        shown = ", ".join(sorted(kind or "no ending" for kind in kinds))
+        pattern = f"{path}/*{next((kind for kind in sorted(kinds) if kind), '')}"
+        raise UsageError(f"this folder mixes {shown}; give a pattern in quotes, such as '{pattern}'")
     if len(paths) > _MOST_FILES:
         raise UsageError(f"{len(paths)} files, at most {_MOST_FILES} make one data set: join them first")
     return sorted(paths)

@@ -60,7 +60,7 @@ def versions() -> None:
 
 
 @app.command
-def rollback(version: int) -> None:
+def rollback(version: Annotated[int, Parameter(help="Version to return to")]) -> None:
     """Make an old version the new one."""
     answer(stacks.roll_back_definitions(version), _version)
 
@@ -81,8 +81,8 @@ def proposals(*, at_least: Annotated[int | None, Parameter(help="In how many job
 
 @app.command
 def promote(
-    kind: str,
-    id: str,
+    kind: Annotated[str, Parameter(help="Kind of technology, such as framework")],
+    id: Annotated[str, Parameter(help="Id of the proposed technology")],
     *,
     new_id: Annotated[str | None, Parameter(help="Call it something else")] = None,
     file: Annotated[Sequence[str], Parameter(help="The file names that prove it instead", negative="")] = (),
@@ -93,7 +93,10 @@ def promote(
 
 
 @app.command
-def dismiss(kind: str, id: str) -> None:
+def dismiss(
+    kind: Annotated[str, Parameter(help="Kind of technology, such as framework")],
+    id: Annotated[str, Parameter(help="Id of the proposed technology")],
+) -> None:
     """Dismiss a proposal; it can still be promoted."""
     answer(stacks.dismiss(kind, id), lambda proposal: f"{proposal['id']} {proposal['state']}")
 

@@ -35,7 +35,7 @@ Attached = Annotated[
 @app.command(name="run")
 @app.default
 def run_document(
-    file: Path,
+    file: Annotated[Path, Parameter(help="Markdown, Quarto, MyST or notebook file")],
     /,
     *,
     out: Annotated[
@@ -44,10 +44,12 @@ def run_document(
     html: Annotated[Path | None, Parameter(help="Write the page here")] = None,
     set: Set = (),
     attach: Attached = (),
-    flavour: Flavour | None = None,
+    flavour: Annotated[
+        Flavour | None, Parameter(help="Notation of the document; the file's ending decides otherwise")
+    ] = None,
     execute: Annotated[Literal["stale", "all", "none"] | None, Parameter(help="stale when left out")] = None,
     previous: Annotated[str | None, Parameter(help="The job to build on: only what changed runs")] = None,
-    model: str | None = None,
+    model: Annotated[str | None, Parameter(help="PROVIDER/MODEL for all instructions")] = None,
     dry_run: Annotated[bool, Parameter(help="Ask no model; say what it would cost", negative="")] = False,
     on_missing: Annotated[
         Literal["send", "skip", "fail"] | None,
@@ -94,13 +96,15 @@ def run_document(
 
 @app.command(name="check")
 def check_document(
-    file: Path,
+    file: Annotated[Path, Parameter(help="Markdown, Quarto, MyST or notebook file")],
     /,
     *,
     set: Set = (),
     attach: Attached = (),
-    flavour: Flavour | None = None,
-    model: str | None = None,
+    flavour: Annotated[
+        Flavour | None, Parameter(help="Notation of the document; the file's ending decides otherwise")
+    ] = None,
+    model: Annotated[str | None, Parameter(help="PROVIDER/MODEL for all instructions")] = None,
     sending: Sending = _PLAIN,
 ) -> int:
     """List a document's blocks, parameters and problems without running anything; 1 when there is an error."""
@@ -127,13 +131,15 @@ def check_document(
 
 @app.command(name="preview")
 def preview_document(
-    file: Path,
+    file: Annotated[Path, Parameter(help="Markdown, Quarto, MyST or notebook file")],
     /,
     *,
     set: Set = (),
     attach: Attached = (),
-    flavour: Flavour | None = None,
-    model: str | None = None,
+    flavour: Annotated[
+        Flavour | None, Parameter(help="Notation of the document; the file's ending decides otherwise")
+    ] = None,
+    model: Annotated[str | None, Parameter(help="PROVIDER/MODEL for all instructions")] = None,
     port: Annotated[int, Parameter(help="On this machine only; 0 takes a free one")] = 0,
 ) -> None:
     """Show a document's page in a browser, and make it anew whenever the document is saved."""

@@ -61,7 +61,7 @@ def _checks(session: CommandLine) -> Iterator[Check]:
         capabilities = client.fetch(rest.capabilities())
         providers = client.fetch(rest.providers())
     except NotAuthenticated:
-        yield Check("key", False, "refused", 'eval "$(assay status -o env)", or set ASSAY_API_KEY')
+        yield Check("key", False, "refused", 'eval "$(assay status --format env)", or set ASSAY_API_KEY')
         return
     except APIError as error:
         yield Check("key", False, str(error), "look into the gateway's log")

@@ -26,8 +26,8 @@ def list_endpoints() -> None:
 
 @app.command(name="add")
 def add_endpoint(
-    name: str,
-    url: str,
+    name: Annotated[str, Parameter(help="Endpoint name")],
+    url: Annotated[str, Parameter(help="Base URL of the server, such as http://localhost:11434/v1")],
     *,
     key_env: Annotated[str | None, Parameter(help="MODEL_KEY_..., the variable that holds its key")] = None,
     model: Annotated[str | None, Parameter(help="Asked by default; else the only one")] = None,
@@ -47,7 +47,7 @@ def add_endpoint(
 
 @app.command(name="set")
 def change_endpoint(
-    name: str,
+    name: Annotated[str, Parameter(help="Endpoint name")],
     *,
     model: Annotated[str | None, Parameter(help="Asked by default")] = None,
     concurrency: Annotated[int | None, Parameter(help="Calls at once, of all workers")] = None,
@@ -71,7 +71,7 @@ def change_endpoint(
 
 
 @app.command(name="test")
-def test_endpoint(name: str) -> int:
+def test_endpoint(name: Annotated[str, Parameter(help="Endpoint name")]) -> int:
     """Look at an endpoint's server and ask its model a few words."""
     tested = current().client.fetch(rest.test_endpoint(name))
     current().show(tested, _test)
@@ -79,7 +79,7 @@ def test_endpoint(name: str) -> int:
 
 
 @app.command(name=["rm", "remove"])
-def remove_endpoint(name: str) -> None:
+def remove_endpoint(name: Annotated[str, Parameter(help="Endpoint name")]) -> None:
     """Remove an endpoint; of a vendor, what was set."""
     answer(rest.remove_endpoint(name), lambda _: None)
 

@@ -83,7 +83,12 @@ def list_evaluations(*, suite: Annotated[str | None, Parameter(help="Only those 
 
 @app.command(name=["show", "get"])
 def show_evaluation(
-    id: str, *, require: _Require = None, baseline: _Baseline = None, alpha: _Alpha = None, html: _Html = None
+    id: Annotated[str, Parameter(help="Evaluation id")],
+    *,
+    require: _Require = None,
+    baseline: _Baseline = None,
+    alpha: _Alpha = None,
+    html: _Html = None,
 ) -> int:
     """Show an evaluation as it stands; with --require or --baseline its exit status says whether it will do."""
     session = current()
@@ -92,24 +97,29 @@ def show_evaluation(
 
 
 @app.command(name="runs")
-def list_runs(id: str, *, case: str | None = None, variant: str | None = None) -> None:
+def list_runs(
+    id: Annotated[str, Parameter(help="Evaluation id")],
+    *,
+    case: Annotated[str | None, Parameter(help="Only runs of this case")] = None,
+    variant: Annotated[str | None, Parameter(help="Only runs of this variant")] = None,
+) -> None:
     """List each run with its job, and why it failed."""
     columns = ["case", "variant", "repetition", "state", "success", "cause", "detail", "job"]
     answer(evaluations.runs(id, case, variant), show.listing(columns, _run_row))
 
 
 @app.command(name="cancel")
-def cancel_evaluation(id: str) -> None:
+def cancel_evaluation(id: Annotated[str, Parameter(help="Evaluation id")]) -> None:
     """Begin no further run, and cancel the jobs that run."""
     answer(evaluations.cancel(id), lambda view: f"{view['id']} {view['state']}")
 
 
 @app.command(name="resume")
 def resume_evaluation(
-    id: str,
+    id: Annotated[str, Parameter(help="Evaluation id")],
     *,
     max_tokens: Annotated[int | None, Parameter(help="The budget from now on, earlier runs included")] = None,
-    max_cost: float | None = None,
+    max_cost: Annotated[float | None, Parameter(help="New limit of the cost, in US dollars")] = None,
     require: _Require = None,
     baseline: _Baseline = None,
     alpha: _Alpha = None,
@@ -124,7 +134,7 @@ def resume_evaluation(
 
 @app.command(name="add")
 def add_case(
-    job: str,
+    job: Annotated[str, Parameter(help="Job id, or @last")],
     *,
     suite: Annotated[Path, Parameter(help="The suite; it is made when there is none")] = Path("suite.yaml"),
     name: Annotated[str | None, Parameter(help="The case's name; else what the job was about")] = None,

@@ -19,7 +19,12 @@ app = App(name="files", help="Upload files for jobs, and fetch the files that jo
 
 
 @app.command(name=["put", "add"])
-def put(file: Path, *, name: str | None = None, media_type: str | None = None) -> None:
+def put(
+    file: Annotated[Path, Parameter(help="File to upload")],
+    *,
+    name: Annotated[str | None, Parameter(help="Name on the server; the file's own name otherwise")] = None,
+    media_type: Annotated[str | None, Parameter(help="Media type, such as text/csv")] = None,
+) -> None:
     """Upload a file and print its id. A large one goes in parts: after an interruption, the same command goes on."""
     if readable(file).is_file() and file.stat().st_size >= IN_PARTS_BYTES:
         call = files.get(in_parts(file, name, media_type))
@@ -31,8 +36,8 @@ def put(file: Path, *, name: str | None = None, media_type: str | None = None) -
 @app.command(name="ls")
 def list_files(
     *,
-    limit: int = 50,
-    cursor: str | None = None,
+    limit: Annotated[int, Parameter(help="Maximum number of entries")] = 50,
+    cursor: Annotated[str | None, Parameter(help="next_cursor of the page before")] = None,
     unfinished: Annotated[bool, Parameter(help="Uploads that were interrupted", negative="")] = False,
 ) -> None:
     """List files, or uploads that are not finished, newest first: `assay files ls --unfinished`."""
@@ -62,9 +67,10 @@ def list_files(
 
 @app.command
 def get(
-    id: str,
+    id: Annotated[str, Parameter(help="File id")],
     out: Annotated[
-        Path | None, Parameter(help="A file or folder; - is standard output", allow_leading_hyphen=True)
+        Path | None,
+        Parameter(name=["-o", "--out"], help="A file or folder; - is standard output", allow_leading_hyphen=True),
     ] = None,
 ) -> int:
     """Fetch a file; without a target, under its own name in the current folder."""
@@ -83,13 +89,18 @@ def get(
 
 @app.command
 def rows(
-    id: str,
+    id: Annotated[str, Parameter(help="File id")],
     *,
-    offset: int = 0,
-    limit: int = 20,
-    column: Annotated[list[str] | None, Parameter(negative=())] = None,
-    sort: Annotated[list[str] | None, Parameter(negative=(), allow_leading_hyphen=True)] = None,
-    filter: Annotated[list[str] | None, Parameter(negative=())] = None,
+    offset: Annotated[int, Parameter(help="Number of rows to skip")] = 0,
+    limit: Annotated[int, Parameter(help="Maximum number of rows")] = 20,
+    column: Annotated[list[str] | None, Parameter(negative=(), help="Column to show; may be repeated")] = None,
+    sort: Annotated[
+        list[str] | None,
+        Parameter(negative=(), help="Column to sort by; -COLUMN for descending", allow_leading_hyphen=True),
+    ] = None,
+    filter: Annotated[
+        list[str] | None, Parameter(negative=(), help="Condition such as amount>3; may be repeated")
+    ] = None,
 ) -> None:
     """Print rows of a file that is a table.
 
@@ -113,7 +124,7 @@ def rows(
 
 
 @app.command
-def profile(id: str) -> None:
+def profile(id: Annotated[str, Parameter(help="File id")]) -> None:
     """Print what the columns of a file hold that is a table: types, missing and distinct values, ranges."""
     names = ["column", "type", "nulls", "distinct", "lowest", "highest", "mean", "most frequent"]
     answer(files.profile(id), lambda told: show.table(names, map(_described, told["columns"])))
@@ -126,7 +137,9 @@ def _described(column: dict[str, Any]) -> list[object]:
 
 
 @app.command
-def rm(id: str, *more: str) -> None:
+def rm(
+    id: Annotated[str, Parameter(help="File id")], *more: Annotated[str, Parameter(help="Further file ids")]
+) -> None:
     """Delete files, or uploads that are not finished, by their ids: `assay files rm ID ID`."""
     client = current().client
     for each in (id, *more):

@@ -36,7 +36,7 @@ def create(file: Annotated[Path, Parameter(help="JSON, or Mermaid (.mmd)")]) -> 
 
 
 @app.command
-def new(name: str = "flow") -> None:
+def new(name: Annotated[str, Parameter(help="Flow name")] = "flow") -> None:
     """Begin an empty flow and print its id."""
     flow = current().client.fetch(flows.create({"name": name, "nodes": [], "edges": []}))
     current().show(flow, lambda flow: str(flow["id"]))
@@ -91,31 +91,42 @@ def edit(
 
 
 @app.command
-def apply(id: str, proposal: str) -> None:
+def apply(
+    id: Annotated[str, Parameter(help="Flow id")],
+    proposal: Annotated[str, Parameter(help="Proposal id, as flow edit --propose prints it")],
+) -> None:
     """Apply a proposal."""
     answer(flows.apply(id, proposal), lambda flow: "applied")
 
 
 @app.command
-def undo(id: str, *, scope: Literal["all", "mine"] | None = None) -> int:
+def undo(
+    id: Annotated[str, Parameter(help="Flow id")],
+    *,
+    scope: Annotated[Literal["all", "mine"] | None, Parameter(help="Whose changes: all, or mine")] = None,
+) -> int:
     """Undo the last change."""
     return _step(current().client.fetch(flows.undo(id, scope)), "undone")
 
 
 @app.command
-def redo(id: str, *, scope: Literal["all", "mine"] | None = None) -> int:
+def redo(
+    id: Annotated[str, Parameter(help="Flow id")],
+    *,
+    scope: Annotated[Literal["all", "mine"] | None, Parameter(help="Whose changes: all, or mine")] = None,
+) -> int:
     """Redo what was undone."""
     return _step(current().client.fetch(flows.redo(id, scope)), "redone")
 
 
 @app.command(name="show")
-def show_flow(id: str) -> None:
+def show_flow(id: Annotated[str, Parameter(help="Flow id")]) -> None:
     """Print a flow as JSON."""
     answer(flows.get(id), lambda flow: json.dumps(flow, indent=2, ensure_ascii=False))
 
 
 @app.command
-def history(id: str) -> None:
+def history(id: Annotated[str, Parameter(help="Flow id")]) -> None:
     """List the changes of a flow."""
     columns = ["version", "time", "actor", "origin", "summary", "tokens"]
     answer(
@@ -125,16 +136,20 @@ def history(id: str) -> None:
 
 
 @app.command
-def diff(id: str, old: int, new: int | None = None) -> None:
+def diff(
+    id: Annotated[str, Parameter(help="Flow id")],
+    old: Annotated[int, Parameter(help="Older version")],
+    new: Annotated[int | None, Parameter(help="Newer version; the latest otherwise")] = None,
+) -> None:
     """Print what changed between two versions of a flow, or since one."""
     answer(flows.diff(id, old, new), lambda diff: json.dumps(diff, indent=2, ensure_ascii=False))
 
 
 @app.command
 def export(
-    id: str,
+    id: Annotated[str, Parameter(help="Flow id")],
     *,
-    format: flows.Format = "mermaid",
+    format: Annotated[flows.Format, Parameter(help="Output format")] = "mermaid",
     direction: Annotated[flows.Direction | None, Parameter(help="Of a chart; else as the flow is drawn")] = None,
 ) -> None:
     """Print a flow as Mermaid, DOT, JSON or SVG."""

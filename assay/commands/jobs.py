@@ -30,11 +30,11 @@ app = App(name="jobs", help="Look at jobs, wait for them, cancel them, run them 
 @app.command(name="ls")
 def list_jobs(
     *,
-    kind: str | None = None,
-    state: str | None = None,
+    kind: Annotated[str | None, Parameter(help="Only jobs of this kind")] = None,
+    state: Annotated[str | None, Parameter(help="Only jobs in this state")] = None,
     label: Annotated[Sequence[str], Parameter(help="KEY=VALUE", negative="")] = (),
     limit: Annotated[int, Parameter(help="1 to 200")] = 20,
-    cursor: str | None = None,
+    cursor: Annotated[str | None, Parameter(help="next_cursor of the page before")] = None,
 ) -> None:
     """List jobs, newest first."""
     labels = dict(pair(each) for each in label)
@@ -43,7 +43,9 @@ def list_jobs(
 
 @app.command
 def count(
-    *, kind: str | None = None, label: Annotated[Sequence[str], Parameter(help="KEY=VALUE", negative="")] = ()
+    *,
+    kind: Annotated[str | None, Parameter(help="Only jobs of this kind")] = None,
+    label: Annotated[Sequence[str], Parameter(help="KEY=VALUE", negative="")] = (),
 ) -> None:
     """Count jobs by state; a + says that there are more."""
     answer(jobs.counts(kind, dict(pair(each) for each in label)), _counts)
@@ -162,7 +164,7 @@ def cancel(id: JobId) -> None:
 def replay(
     id: JobId,
     *,
-    model: str | None = None,
+    model: Annotated[str | None, Parameter(help="PROVIDER/MODEL instead of the role's models")] = None,
     input: Annotated[str | None, Parameter(help="JSON that is merged into the old input")] = None,
 ) -> None:
     """Run a job's input again as a new job, and print its id."""
@@ -182,7 +184,12 @@ _Labels = Annotated[Sequence[str], Parameter(help="KEY=VALUE", negative="")]
 
 @app.command(name="cancel-all")
 def cancel_all(
-    *, kind: _Kinds = (), state: _States = (), label: _Labels = (), error_code: str | None = None, q: str | None = None
+    *,
+    kind: _Kinds = (),
+    state: _States = (),
+    label: _Labels = (),
+    error_code: Annotated[str | None, Parameter(help="Only jobs that failed with this code")] = None,
+    q: Annotated[str | None, Parameter(help="Only jobs whose title has these words")] = None,
 ) -> int:
     """Cancel all queued and running jobs that fit: `assay jobs cancel-all --label run=7`."""
     chosen = _filter(kind, state, label, error_code, q)
@@ -200,9 +207,9 @@ def replay_all(
     kind: _Kinds = (),
     state: _States = (),
     label: _Labels = (),
-    error_code: str | None = None,
-    q: str | None = None,
-    model: str | None = None,
+    error_code: Annotated[str | None, Parameter(help="Only jobs that failed with this code")] = None,
+    q: Annotated[str | None, Parameter(help="Only jobs whose title has these words")] = None,
+    model: Annotated[str | None, Parameter(help="PROVIDER/MODEL instead of the roles' models")] = None,
 ) -> int:
     """Run the inputs of the jobs that fit again, 1,000 at most, and print what came of each."""
     change = None if model is None else {"model": model}
@@ -241,7 +248,9 @@ def llm_calls(id: JobId) -> None:
 
 
 @app.command
-def source(id: JobId, path: str | None = None) -> None:
+def source(
+    id: JobId, path: Annotated[str | None, Parameter(help="File of the source, such as src/main.py")] = None
+) -> None:
     """List the files that a detection has read, or print one that a claim rests on."""
     answer(jobs.source(id, path), _source)
 

@@ -46,21 +46,31 @@ def down() -> None:
     _become("services.host", "down", home=home_of(os.environ))
 
 
-def backup(file: Path) -> None:
+def backup(file: Annotated[Path, Parameter(help="Backup file to write")]) -> None:
     """Keep everything (tables, files, the search store) in one file, while Assay runs."""
     _become("services.host", "backup", str(file), home=home_of(os.environ))
 
 
 def restore(
-    file: Path, *, replace: Annotated[bool, Parameter(help="Delete what this installation holds", negative="")] = False
+    file: Annotated[Path, Parameter(help="Backup file to restore")],
+    *,
+    replace: Annotated[bool, Parameter(help="Delete what this installation holds", negative="")] = False,
 ) -> None:
     """Bring a backup back into an installation that does not run."""
     _become("services.host", "restore", str(file), *(["--replace"] if replace else []), home=home_of(os.environ))
 
 
-def status(*, output: Annotated[Literal["text", "json", "env"], Parameter(name=["-o", "--output"])] = "text") -> None:
+_StatusFormat = Literal["text", "json", "env"]
+
+
+def status(
+    *,
+    format: Annotated[_StatusFormat, Parameter(help="env prints variables for a shell to evaluate")] = "text",
+    output: Annotated[_StatusFormat | None, Parameter(name=["-o", "--output"], show=False)] = None,
+) -> None:
     """Show what runs; exits with 5 until everything is ready."""
-    _become("services.host", "status", "-o", "json" if current().json else output, home=home_of(os.environ))
+    shown = "json" if current().json else output or format
+    _become("services.host", "status", "-o", shown, home=home_of(os.environ))
 
 
 def scripted_llm(

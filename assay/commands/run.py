@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
@@ -162,8 +162,19 @@ def readable(path: Path) -> Path:
     except OSError:  # longer than a name can be
         there = False
     if not there:
-        raise UsageError(f"there is no file {str(path)[:200]}")
+        raise UsageError(missing_file(path))
     return path
+
+
+def missing_file(path: Path) -> str:
+    """Say that a file is missing, with the one that may be meant."""
+    from difflib import get_close_matches  # noqa: PLC0415
+
+    there: list[str] = []
+    with suppress(OSError):
+        there = [each.name for each in path.parent.iterdir()]
+    near = get_close_matches(path.name, there, 1, 0.75)
+    return f"there is no file {str(path)[:200]}" + (f"; did you mean {path.with_name(near[0])}?" if near else "")
 
 
 def text_of(path: Path) -> str:

@@ -42,7 +42,7 @@ def search(
     relax_filters: Annotated[
         bool, Parameter(help="A retry may drop filters when nothing is within them", negative="")
     ] = False,
-    limit: int | None = None,
+    limit: Annotated[int | None, Parameter(help="Maximum number of hits per table")] = None,
     answer: Annotated[bool, Parameter(help="--no-answer only lists what was found")] = True,
     reflection: Annotated[bool, Parameter(help="--no-reflection asks no model for another plan")] = True,
     explain: Annotated[bool, Parameter(help="Show every query that was tried", negative="")] = False,
@@ -77,23 +77,26 @@ def ingest(
     *,
     collection: _Collection = None,
     table: Annotated[str | None, Parameter(name=["-t", "--table"], help="Needed when there are several")] = None,
-    format: Literal[
-        "auto",
-        "jsonl",
-        "csv",
-        "excel",
-        "parquet",
-        "arrow",
-        "pentabarf",
-        "pretalx",
-        "markdown",
-        "html",
-        "pdf",
-        "docx",
-        "text",
-        "archive",
-    ]
-    | None = None,
+    format: Annotated[
+        Literal[
+            "auto",
+            "jsonl",
+            "csv",
+            "excel",
+            "parquet",
+            "arrow",
+            "pentabarf",
+            "pretalx",
+            "markdown",
+            "html",
+            "pdf",
+            "docx",
+            "text",
+            "archive",
+        ]
+        | None,
+        Parameter(help="File format; auto detects it"),
+    ] = None,
     id: Annotated[str | None, Parameter(help="The column that identifies a record")] = None,
     name: Annotated[str | None, Parameter(help="The column that names it")] = None,
     text: Annotated[Sequence[str], Parameter(help="A column of its text; may be repeated", negative="")] = (),
@@ -148,7 +151,10 @@ def ingest(
 
 
 @collection.command
-def create(name: str, tables: Annotated[str, Parameter(help="FILE or JSON: table -> facets, fields, pair")]) -> None:
+def create(
+    name: Annotated[str, Parameter(help="Collection name")],
+    tables: Annotated[str, Parameter(help="FILE or JSON: table -> facets, fields, pair")],
+) -> None:
     """Create a collection."""
     is_text = tables.lstrip().startswith("{")
     try:
@@ -159,7 +165,9 @@ def create(name: str, tables: Annotated[str, Parameter(help="FILE or JSON: table
 
 
 @collection.command(name="attempts")
-def search_attempts(name: str, *, limit: Annotated[int, Parameter(help="1 to 200")] = 20) -> None:
+def search_attempts(
+    name: Annotated[str, Parameter(help="Collection name")], *, limit: Annotated[int, Parameter(help="1 to 200")] = 20
+) -> None:
     """List what searches of a collection have tried, and what each attempt found."""
     columns = ["job", "attempt", "strategy", "queries", "hits", "new"]
     answer(
@@ -180,8 +188,8 @@ def search_attempts(name: str, *, limit: Annotated[int, Parameter(help="1 to 200
 
 @collection.command(name="records")
 def list_records(
-    name: str,
-    table: str,
+    name: Annotated[str, Parameter(help="Collection name")],
+    table: Annotated[str, Parameter(help="Table name")],
     *,
     after: Annotated[str | None, Parameter(help="`next` of the page before")] = None,
     limit: Annotated[int, Parameter(help="1 to 200")] = 50,
@@ -218,13 +226,13 @@ def list_collections() -> None:
 
 
 @collection.command
-def get(name: str) -> None:
+def get(name: Annotated[str, Parameter(help="Collection name")]) -> None:
     """Show a collection's tables."""
     answer(rest.collection(name), lambda answer: json.dumps(answer, indent=2))
 
 
 @collection.command
-def rm(name: str) -> None:
+def rm(name: Annotated[str, Parameter(help="Collection name")]) -> None:
     """Delete a collection with all that is in it."""
     current().client.collections.delete(name)
 

@@ -34,13 +34,13 @@ def list_shadows() -> None:
 
 
 @app.command(name=["show", "get"])
-def show_shadow(id: str) -> None:
+def show_shadow(id: Annotated[str, Parameter(help="Shadow test id")]) -> None:
     """Show what it has spent and passed over, and how its model did beside the live one."""
     answer(shadows.get(id), _told)
 
 
 @app.command(name="stop")
-def stop_shadow(id: str) -> None:
+def stop_shadow(id: Annotated[str, Parameter(help="Shadow test id")]) -> None:
     """Choose no further job."""
     answer(shadows.stop(id), _told)
 

@@ -52,7 +52,7 @@ def form_of(path: Path) -> str:
     elif not packing and ending in _TEXT | _BINARY:
         form = (_TEXT | _BINARY)[ending]
     else:
-        raise UsageError(f"{path} says by its ending no form of a table that is known: {_LISTED}")
+        raise UsageError(f"unsupported output format {path.suffix or path.name!r}; use one of {_LISTED}")
     check_folder(path)
     return form
 

@@ -36,13 +36,20 @@ def transform(
     data: Annotated[Sequence[str], Parameter(help="NAME=FILE: another data set", negative="")] = (),
     name: Annotated[str, Parameter(help="The name of the first data set in the code")] = "data",
     reading: Reading = _READING,
-    language: _Language | None = None,
-    dataframe: Literal["pandas", "polars"] | None = None,
+    language: Annotated[_Language | None, Parameter(help="Language of the code")] = None,
+    dataframe: Annotated[
+        Literal["pandas", "polars"] | None, Parameter(help="Data-frame library of Python code")
+    ] = None,
     output: Annotated[Literal["table", "plot"] | None, Parameter(help="What is wanted")] = None,
-    strategy: Literal["deterministic", "tools"] | None = None,
+    strategy: Annotated[
+        Literal["deterministic", "tools"] | None, Parameter(help="Whether the model writes code or calls tools")
+    ] = None,
     check: Annotated[Sequence[str], Parameter(name="--assert", help='For example "rows == 12"', negative="")] = (),
-    max_iterations: int | None = None,
-    confirm: Literal["auto", "always", "never"] | None = None,
+    max_iterations: Annotated[int | None, Parameter(help="Maximum number of attempts")] = None,
+    confirm: Annotated[
+        Literal["auto", "always", "never"] | None,
+        Parameter(help="When the model is shown a good result before the job ends"),
+    ] = None,
     mask: Annotated[Sequence[str], Parameter(help="A column whose values no model may see", negative="")] = (),
     rows: Annotated[int | None, Parameter(help="Rows of the preview that the model sees")] = None,
     code: Annotated[
@@ -81,7 +88,7 @@ def transform(
     if sending.conversation is not None and answers and task is None:
         task = answers.pop(0)
     if task is None and code is None:
-        raise UsageError('say what shall become of it: assay transform FILE "TASK"')
+        raise UsageError('missing task. Usage: assay transform FILE "TASK"')
     fields = given(
         language=language or _language_of(code), dataframe=dataframe, output=output, strategy=strategy,
         assertions=checks, max_iterations=max_iterations, confirm=confirm,
@@ -168,7 +175,8 @@ def _language_of(code: str | None) -> str | None:
             f"{ending} ({row.title})" for row in LANGUAGES.values() if row.transforms for ending in row.extensions
         ]
         raise UsageError(
-            f"{code} says by its ending no language of transforms: {', '.join(endings)}; or give --language"
+            f"cannot tell the language from {Path(code).suffix or code!r}; "
+            f"use one of {', '.join(endings)}, or --language"
         )
     return known.name
 

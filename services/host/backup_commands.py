@@ -20,12 +20,15 @@ from services.host.postgres import Postgres
 from shared import blobs
 from shared.errors import AssayError
 
-DONE, FAILED = 0, 1
+DONE, FAILED, USAGE = 0, 1, 2
 _FAULTS = (RuntimeError, OSError, AssayError, psycopg.Error, DBAPIError, BaseError)
 
 
 def back_up(folder: InstallationFolder, file: Path) -> int:
-    """Exit status of `assay backup FILE`."""
+    """Write a backup and return the exit status of `assay backup FILE`."""
+    if not file.absolute().parent.is_dir():
+        _say(f"There is no folder {file.parent}: create it, or name another file.")
+        return USAGE
     try:
         with stores(folder, new=False) as (url, store):
             made = backup.write(file.absolute(), url, store, folder)
@@ -41,7 +44,10 @@ def back_up(folder: InstallationFolder, file: Path) -> int:
 
 
 def bring_back(folder: InstallationFolder, file: Path, *, replace: bool) -> int:
-    """Exit status of `assay restore FILE`."""
+    """Restore a backup and return the exit status of `assay restore FILE`."""
+    if not file.is_file():
+        _say(f"There is no backup {file}.")
+        return USAGE
     if folder.holder() is not None:
         _say("Assay is running here: `assay down` first.")
         return FAILED

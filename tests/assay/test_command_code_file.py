@@ -59,7 +59,7 @@ def test_code_stands_on_the_command_line_too(shell: Shell) -> None:
     ran = shell("execute", "-c", "print(6 * 7)", "-q")
     assert (ran.status, ran.out) == (0, "42\n"), ran.talk
     assert "not both" in shell("execute", data, "-c", "1").talk
-    assert "say which program" in shell("execute").talk
+    assert "missing program" in shell("execute").talk
 
 
 @pytest.mark.slow

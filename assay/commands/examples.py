@@ -1,0 +1,153 @@
+"""One worked example for each command, shown by its ``--help``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from cyclopts import App
+
+#: By the words of the command; tests check that each command has one and that it can be parsed.
+EXAMPLES: Mapping[str, str] = {
+    "up": "assay up --demo -d",
+    "down": "assay down",
+    "status": "assay status --format env",
+    "backup": "assay backup monday.backup",
+    "restore": "assay restore monday.backup --replace",
+    "upgrade": "assay upgrade --backup before.backup",
+    "login": "assay login --open",
+    "config ls": "assay config ls",
+    "config show": "assay config show",
+    "config set": "assay config set work --url https://assay.example.org --api-key-env WORK_KEY",
+    "config use": "assay config use work",
+    "config rm": "assay config rm work",
+    "completion": "assay completion bash",
+    "mcp": "assay mcp --readonly",
+    "queues": "assay queues",
+    "workers": "assay workers",
+    "settings": "assay settings",
+    "stats": "assay stats --by kind --since 2026-11-01",
+    "top": "assay top --seconds 5",
+    "listen": "assay listen --forward-to http://localhost:3000/hooks",
+    "eval run": "assay eval run suite.yaml --model groq/openai/gpt-oss-120b --repeat 3",
+    "eval ls": "assay eval ls --suite totals",
+    "eval show": "assay eval show 01a2b3c4 --html report.html",
+    "eval runs": "assay eval runs 01a2b3c4 --case oslo",
+    "eval cancel": "assay eval cancel 01a2b3c4",
+    "eval resume": "assay eval resume 01a2b3c4 --max-cost 2",
+    "eval add": "assay eval add @last --suite suite.yaml",
+    "eval shadow start": "assay eval shadow start --kind transform --model groq/openai/gpt-oss-20b --share 0.1",
+    "eval shadow ls": "assay eval shadow ls",
+    "eval shadow show": "assay eval shadow show 01a2b3c4",
+    "eval shadow stop": "assay eval shadow stop 01a2b3c4",
+    "doctor": "assay doctor",
+    "execute": "assay execute totals.py --file sales.csv --wall-seconds 30",
+    "transform": 'assay transform sales.csv "total amount by city" -o totals.csv',
+    "detect": "assay detect . --format cyclonedx",
+    "search": 'assay search "what moves water?" -c shop --explain',
+    "ingest": "assay ingest parts.csv -c shop --create --id sku --text description",
+    "doc": "assay doc run report.md --html report.html",
+    "doc run": "assay doc run report.md --html report.html",
+    "doc check": "assay doc check report.md",
+    "doc preview": "assay doc preview report.md --port 8080",
+    "jobs ls": "assay jobs ls --kind transform --state failed",
+    "jobs count": "assay jobs count --kind transform",
+    "jobs tail": "assay jobs tail",
+    "jobs get": "assay jobs get @last",
+    "jobs watch": "assay jobs watch @last",
+    "jobs events": "assay jobs events @last --limit 20",
+    "jobs wait": "assay jobs wait @last --timeout 60",
+    "jobs result": "assay jobs result @last -o totals.csv",
+    "jobs cancel": "assay jobs cancel @last",
+    "jobs replay": "assay jobs replay @last --model groq/openai/gpt-oss-20b",
+    "jobs cancel-all": "assay jobs cancel-all --kind transform",
+    "jobs replay-all": "assay jobs replay-all --error-code providers_failed",
+    "jobs llm-calls": "assay jobs llm-calls @last",
+    "jobs llm-call": "assay jobs llm-call @last 1",
+    "jobs source": "assay jobs source @last",
+    "jobs rm": "assay jobs rm 01a2b3c4",
+    "jobs deliveries": "assay jobs deliveries @last",
+    "jobs redeliver": "assay jobs redeliver @last",
+    "files put": "assay files put sales.csv",
+    "files ls": "assay files ls --limit 20",
+    "files get": "assay files get 01a2b3c4 -o sales.csv",
+    "files rows": 'assay files rows 01a2b3c4 --sort -amount --filter "amount>3"',
+    "files profile": "assay files profile 01a2b3c4",
+    "files rm": "assay files rm 01a2b3c4",
+    "flow ls": "assay flow ls",
+    "flow create": "assay flow create shop.json",
+    "flow new": "assay flow new --name Shop",
+    "flow import": "assay flow import shop.mmd",
+    "flow edit": 'assay flow edit shop.mmd "add a review step after cart"',
+    "flow apply": "assay flow apply FLOW PROPOSAL",
+    "flow undo": "assay flow undo FLOW",
+    "flow redo": "assay flow redo FLOW",
+    "flow show": "assay flow show FLOW",
+    "flow history": "assay flow history FLOW",
+    "flow diff": "assay flow diff FLOW 1 3",
+    "flow export": "assay flow export FLOW --format mermaid",
+    "collection create": "assay collection create shop tables.json",
+    "collection attempts": "assay collection attempts shop",
+    "collection records": "assay collection records shop parts --limit 20",
+    "collection ls": "assay collection ls",
+    "collection get": "assay collection get shop",
+    "collection rm": "assay collection rm shop",
+    "definitions get": "assay definitions get",
+    "definitions set": "assay definitions set own.yaml --note first",
+    "definitions check": "assay definitions check own.yaml",
+    "definitions versions": "assay definitions versions",
+    "definitions rollback": "assay definitions rollback 2",
+    "definitions clear": "assay definitions clear",
+    "definitions proposals": "assay definitions proposals --at-least 2",
+    "definitions promote": "assay definitions promote framework acme",
+    "definitions dismiss": "assay definitions dismiss framework acme",
+    "prompts ls": "assay prompts ls",
+    "prompts get": "assay prompts get execution.transform",
+    "prompts set": "assay prompts set execution.transform transform.md --note shorter",
+    "prompts test": "assay prompts test execution.transform transform.md --job @last",
+    "prompts label": "assay prompts label execution.transform production --version 2",
+    "prompts publish": "assay prompts publish execution.transform transform.md",
+    "prompts versions": "assay prompts versions execution.transform",
+    "prompts rollback": "assay prompts rollback execution.transform 1",
+    "prompts reset": "assay prompts reset execution.transform",
+    "models ls": "assay models ls",
+    "models set": "assay models set execution.transform groq/openai/gpt-oss-120b anthropic/claude-haiku-5-5",
+    "models test": "assay models test execution.transform",
+    "models release": "assay models release groq",
+    "models reset": "assay models reset execution.transform",
+    "endpoints ls": "assay endpoints ls",
+    "endpoints add": "assay endpoints add ollama http://localhost:11434/v1",
+    "endpoints set": "assay endpoints set ollama --concurrency 1",
+    "endpoints test": "assay endpoints test ollama",
+    "endpoints rm": "assay endpoints rm ollama",
+    "keys create": "assay keys create --tenant default --name ci --scope read --scope write",
+    "keys ls": "assay keys ls",
+    "keys rotate": "assay keys rotate KEY_ID --overlap-seconds 3600",
+    "keys revoke": "assay keys revoke KEY_ID",
+    "limits show": "assay limits show",
+    "limits set": "assay limits set default --queued-jobs 100",
+    "webhooks add-secret": "assay webhooks add-secret",
+    "webhooks secrets": "assay webhooks secrets",
+    "webhooks remove-secret": "assay webhooks remove-secret SECRET_ID",
+    "providers": "assay providers",
+    "audit": "assay audit --limit 20",
+    "api": "assay api GET /v1/jobs",
+    "scripted-llm": "assay scripted-llm --script script.yaml --port 9009",
+}
+_ALIASES = {"list": "ls", "get": "show", "add": "put", "remove": "rm"}
+
+
+def add_examples(app: App, path: tuple[str, ...] = ()) -> None:
+    """Put the examples into the help of all commands below the app."""
+    for name in app:
+        if name.startswith("-"):
+            continue
+        command, words = app[name], (*path, name)
+        if example := example_of(words):
+            command.help_epilogue = f"Example:\n  {example}\n\n{app.help_epilogue or ''}".rstrip()
+        add_examples(command, words)
+
+
+def example_of(words: tuple[str, ...]) -> str | None:
+    """Return the example of a command; an alias has that of its command."""
+    *group, last = words
+    return EXAMPLES.get(" ".join(words)) or EXAMPLES.get(" ".join([*group, _ALIASES.get(last, last)]))

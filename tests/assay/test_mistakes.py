@@ -1,0 +1,172 @@
+"""Mistakes end in one sentence that says what to do, with the status of their kind, and never in a traceback."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import subprocess
+
+import pytest
+
+from tests.assay.terminal import Shell, written
+
+NOWHERE = "http://127.0.0.1:1"
+
+
+@pytest.fixture(scope="module")
+def desk(shell: Shell) -> Shell:
+    """A folder with files of every unfortunate kind."""
+    folder = shell.folder / "mistakes"
+    folder.mkdir()
+    own = Shell(folder, shell.env)
+    written(own, "sales.csv", "city,amount\nOslo,3\nRome,4\nOslo,5\n")
+    written(own, "a.py", "print(1)\n")
+    written(own, "empty.csv", "")
+    written(own, "bad.json", '{"a": 1,')
+    (folder / "mixed").mkdir()
+    written(own, "mixed/a.csv", "a\n1\n")
+    written(own, "mixed/b.json", '[{"a": 1}]')
+    (folder / "bin.csv").write_bytes(b"\x00\x01\x02binary")
+    return own
+
+
+#: Words of the command, exit status, and what the one sentence says.
+MISTAKES: list[tuple[list[str], int, str]] = [
+    # files and folders
+    (["transform", "nosuch.csv", "total"], 2, "there is no file nosuch.csv"),
+    (["transform", "sale.csv", "total"], 2, "did you mean sales.csv?"),
+    (["execute", "b.py"], 2, "there is no file b.py"),
+    (["execute", "a.py", "--file", "sals.csv"], 2, "did you mean sales.csv?"),
+    (["doc", "run", "nosuch.md"], 2, "there is no file nosuch.md"),
+    (["flow", "edit", "nosuch.mmd", "x"], 2, "there is no file nosuch.mmd"),
+    (["flow", "import", "nosuch.mmd"], 2, "there is no file"),
+    (["files", "put", "nosuch.bin"], 2, "there is no file"),
+    (["collection", "create", "c", "nosuch.json"], 2, "there is no file"),
+    (["definitions", "check", "nosuch.yaml"], 2, "there is no file"),
+    (["prompts", "set", "execution.transform", "nosuch.md"], 2, "there is no file"),
+    (["detect", "nosuch"], 2, "there is no file"),
+    (["eval", "run", "nosuch.yaml"], 2, "nosuch.yaml"),
+    (["eval", "run", "sales.csv"], 2, "a suite is one mapping"),
+    (["restore", "nosuch.backup"], 2, "There is no backup nosuch.backup"),
+    (["backup", "/nosuch/x.backup"], 2, "There is no folder /nosuch"),
+    (["transform", "mixed", "total"], 2, "give a pattern in quotes, such as 'mixed/*.csv'"),
+    (["transform", "*.foo", "total"], 2, "no file fits *.foo"),
+    (["transform", "empty.csv", "total"], 1, "the file is empty"),
+    (["transform", "bin.csv", "total"], 1, "binary data"),
+    (["detect", "sales.csv"], 1, "archive"),
+    (["transform", "sales.csv", "total", "-o", "out.foo"], 2, "unsupported output format '.foo'; use one of"),
+    (["transform", "sales.csv", "total", "-o", "/nosuch/out.csv"], 2, "no folder /nosuch"),
+    # words and options
+    (["transform", "sales.csv"], 2, "missing task"),
+    (["execute"], 2, "missing program"),
+    (["execute", "sales.csv"], 2, "cannot tell the language from '.csv'"),
+    (["transfrom", "sales.csv", "total"], 2, 'Did you mean "transform"?'),
+    (["jobs", "lss"], 2, 'Did you mean "ls"?'),
+    (["transform", "sales.csv", "total", "--modle", "x"], 2, "Did you mean --model?"),
+    (["transform", "sales.csv", "total", "by", "city"], 2, 'Put a text in quotes: "total by city"'),
+    (["search", "what", "moves", "-c", "x"], 2, "put the question in quotes"),
+    (["execute", "a.py", "--wall-seconds", "abc"], 2, "--wall-seconds must be a number, not 'abc'"),
+    (["jobs", "ls", "--limit", "x"], 2, "--limit must be a whole number"),
+    (["execute", "a.py", "--language", "ruby"], 2, 'Choose from: "python"'),
+    (["completion", "powershell"], 2, 'Choose from: "bash"'),
+    (["keys", "create"], 2, "--name is missing"),
+    (["listen"], 2, "--forward-to is missing"),
+    (["flow", "edit", "x"], 2, "is missing"),
+    (["webhooks", "remove-secret"], 2, "is missing"),
+    (["execute", "-c", "1", "--label", "x"], 2, "'x' is not KEY=VALUE"),
+    (["config", "use", "nosuch"], 2, "no profile 'nosuch'"),
+    (["--profile", "nosuch", "jobs", "ls"], 2, "no profile 'nosuch'"),
+    (["models", "set", "execution.transform", "gpt-4"], 2, "not PROVIDER/MODEL"),
+    # what the server refuses
+    (["execute", "a.py", "--wall-seconds", "100000"], 1, "wall_seconds must be at most 300"),
+    (["jobs", "ls", "--state", "done"], 1, "state must be one of 'queued'"),
+    (["jobs", "ls", "--limit", "1000"], 1, "limit must be at most 200"),
+    (["api", "POST", "/v1/jobs", "--body", '{"kind":"exec","input":{}}'], 1, "kind must be one of 'execute'"),
+    (["api", "POST", "/v1/jobs", "--body", '{"kind":"execute"'], 2, "the body is not JSON"),
+    (["api", "POST", "/v1/jobs", "--body", "@bad.json"], 2, "the body is not JSON"),
+    # not found is 3 everywhere
+    (["jobs", "get", "nosuch"], 3, "List them: assay jobs ls"),
+    (["jobs", "get", "01"], 3, "at least 4 characters"),
+    (["jobs", "result", "nosuch"], 3, "There is no job nosuch"),
+    (["files", "get", "nosuch"], 3, "List them: assay files ls"),
+    (["files", "rows", "nosuch"], 3, "There is no file nosuch"),
+    (["flow", "show", "nosuch"], 3, "There is no such flow. List them: assay flow ls"),
+    (["flow", "undo", "nosuch"], 3, "There is no such flow"),
+    (["collection", "get", "nosuch"], 3, "There is no collection nosuch"),
+    (["search", "x", "-c", "nosuch"], 3, "There is no collection nosuch"),
+    (["ingest", "sales.csv", "-c", "nosuch"], 3, "There is no collection nosuch"),
+    (["prompts", "get", "nosuch"], 3, "There is no prompt 'nosuch'"),
+    (["models", "set", "nosuch.role", "groq/x"], 3, "the roles are"),
+    (["eval", "show", "nosuch"], 3, "There is no evaluation"),
+    (["endpoints", "test", "nosuch"], 3, "There is no"),
+    (["keys", "revoke", "nosuch"], 3, "There is no"),
+    (["webhooks", "remove-secret", "nosuch"], 3, "There is no"),
+    # keys and servers
+    (["--api-key", "ask_wrong", "jobs", "ls"], 4, "keys begin with ask_"),
+    (["--api-key", "ask_ä", "jobs", "ls"], 4, "a letter beyond ASCII"),
+    (["--api-key", "", "jobs", "ls"], 2, "--api-key needs a value"),
+    (["--url", NOWHERE, "jobs", "ls"], 5, "cannot be reached"),
+    (["--url", "127.0.0.1:8000", "jobs", "ls"], 2, "has to begin with http://"),
+    (["--url", "https://nosuch.invalid", "jobs", "ls"], 5, "cannot be reached"),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("words", "status", "said"), MISTAKES, ids=lambda value: str(value)[:60])
+def test_a_mistake_is_explained_once(desk: Shell, words: list[str], status: int, said: str) -> None:
+    ran = desk(*words)
+    assert ran.status == status, ran.talk + ran.out
+    assert "Traceback" not in ran.talk
+    assert "╭" not in ran.talk
+    assert said in ran.talk
+    lines = [line for line in ran.talk.splitlines() if re.match(r"assay: |job \S+ failed|There is no", line)]
+    assert len(lines) == 1, ran.talk
+    assert ran.talk.count(said) == 1, "said twice"
+
+
+@pytest.mark.slow
+def test_a_terminal_with_ascii_only_and_without_colors_reads_the_same(desk: Shell) -> None:
+    ran = desk("jobs", "get", "nösuch", LC_ALL="C", NO_COLOR="1", PYTHONUTF8="0", PYTHONIOENCODING="ascii")
+    assert ran.status == 3
+    assert "Traceback" not in ran.talk
+
+
+@pytest.mark.slow
+def test_a_reader_that_leaves_is_no_error(desk: Shell) -> None:
+    words = " ".join(Shell.command(["jobs", "ls", "--json"]))
+    ran = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {words} | true"],
+        cwd=desk.folder, env=dict(desk.env), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert ran.stderr == ""
+
+
+@pytest.mark.slow
+def test_a_proxy_that_is_in_the_way_is_named(desk: Shell) -> None:
+    ran = desk("--url", "http://assay.example.org", "jobs", "ls", HTTP_PROXY=NOWHERE, http_proxy=NOWHERE)
+    assert ran.status == 5
+    assert "HTTP_PROXY" in ran.talk
+
+
+@pytest.mark.slow
+def test_a_port_in_use_is_named_with_its_setting(desk: Shell) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        home = str(desk.folder / "second")
+        ran = desk("up", "-d", ASSAY_PORT=str(taken.getsockname()[1]), ASSAY_HOME=home)
+    assert ran.status in {1, 2}
+    assert "ASSAY_PORT" in ran.talk
+    assert "Traceback" not in ran.talk
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_cannot_be_written_is_named(desk: Shell) -> None:
+    closed = desk.folder / "closed"
+    closed.mkdir(mode=0o500)
+    ran = desk("transform", "sales.csv", "--code", "a.py", "-o", "closed/out.csv")
+    assert ran.status != 0
+    assert "closed" in ran.talk
+    assert "Traceback" not in ran.talk
