@@ -74,7 +74,8 @@ def test_a_backup_is_restored_into_a_fresh_installation(shell: Shell, servers_fo
     fresh = Shell(shell.folder, {**shell.env, "ASSAY_HOME": str(home), "ASSAY_REPLICAS": "search=1,flows=0"})
     cut = shell.folder / "cut.backup"
     cut.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
-    for bad in (cut, data, shell.folder / "none"):
+    assert fresh("restore", "none").status == 2
+    for bad in (cut, data):
         refused = fresh("restore", str(bad))
         assert refused.status == 1
         assert refused.talk.startswith("Nothing was restored: ")
