@@ -92,7 +92,7 @@ class OriginNotAllowed(AssayError):
 class NotAuthenticated(AssayError):
     code, title, status = "not_authenticated", "No valid API key", 401
     cause = "The API key is missing, wrong, revoked or expired."
-    remedy = "Send `Authorization: Bearer KEY`; `assay status --format env` prints the key of an installation on this machine."
+    remedy = "Send `Authorization: Bearer KEY`; `assay status --format env` prints the key of this machine."
 
 
 class MissingScope(AssayError):
