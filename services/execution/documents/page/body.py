@@ -198,7 +198,7 @@ class PageBody:
         alt = _alternative_text(options, block)
         width = options.get("out-width") or options.get("width") or ""
         visible = [output for output in block.outputs if not output.hidden]
-        captions = _parts(options.get("fig-subcap", ""))
+        captions = _parts(options.get("fig-subcap") or _listed(options.get("fig-cap", "")))
         shown, pictures = "", 0
         for output in visible:
             shown += self._output(output, alt, block.id, width)
@@ -222,7 +222,7 @@ class PageBody:
             kind = "fig"
         if kind is None:
             return shown
-        text = self._caption(caption) if caption else ""
+        text = self._caption(caption) if caption and not _listed(caption) else ""
         told = f"<figcaption>{self.labels.number(id, kind)}{': ' if text else ''}{text}</figcaption>"
         below = kind == "fig" and options.get("fig-cap-location") != "top"
         return f'<figure id="{html.escape(id)}">{shown + told if below else told + shown}</figure>'
@@ -270,6 +270,11 @@ def _inside(tree: DocumentTree) -> list[bool]:
         elif isinstance(node, (Instruction, Include)):
             inside[node.start] = True
     return inside
+
+
+def _listed(option: str) -> str:
+    """An option that is a list; empty where it is a text."""
+    return option if option.startswith("[") and option.endswith("]") else ""
 
 
 def _parts(option: str) -> list[str]:

@@ -27,7 +27,8 @@ PLAIN = frozenset(
 )
 _PROOF = re.compile(r"(?:prf|proof):")
 _COLONS = re.compile(r" {0,3}(:{3,})[ \t]*([^\r\n]{0,2000})")
-_FENCE = re.compile(r"(?:[ \t]*|[ \t>]*(?:[-*+]|\d{1,9}[.)])?[ \t>]*)(`{3,}|~{3,})[ \t]*([^\r\n]{0,2000})")
+_FENCE = re.compile(r"[ \t>]{0,60}(?:[-*+]|\d{1,9}[.)])?[ \t>]{0,60}(`{3,}|~{3,})[ \t]*([^\r\n]{0,2000})")
+_MAX_OPEN = 60
 _NAMED = re.compile(r"\{([A-Za-z][\w:+-]{0,60})\}[ \t]*(.*)\Z")
 _RAW = re.compile(r"\{=(\w+)\}[ \t]*\Z")
 _BRACES = re.compile(r"[\w-]*[ \t]*\{((?:[^{}\"']|\"[^\"]*\"|'[^']*')*)\}[ \t]*:*\Z")
@@ -76,7 +77,7 @@ def directives(lines: Sequence[str], inside: Sequence[bool], flavour: str) -> di
                 opened = stack[fences[-1]]
                 del stack[fences[-1] :]
                 found[opened.line] = _directive(opened, at, lines, flavour)
-            elif not opaque and not (sign == "`" and "`" in rest):
+            elif not opaque and len(stack) < _MAX_OPEN and not (sign == "`" and "`" in rest):
                 stack.append(_Opened(sign, width, at, rest))
         elif not opaque and (match := _COLONS.match(line)):
             _colons(stack, found, at, lines, match, flavour)
@@ -92,7 +93,7 @@ def _colons(
     flavour: str,
 ) -> None:
     width, rest = len(match[1]), match[2].strip()
-    if rest and not (rest.endswith(":::") and not rest.startswith("{")):
+    if rest and len(stack) < _MAX_OPEN and not (rest.endswith(":::") and not rest.startswith("{")):
         stack.append(_Opened(":", width, at, rest.rstrip(":").rstrip() if rest.startswith("{") else rest))
     elif not rest:
         last_fence = max((number for number, each in enumerate(stack) if each.sign != ":"), default=-1)

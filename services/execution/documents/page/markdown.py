@@ -28,11 +28,11 @@ from services.execution.documents.parse.notation import attributes
 
 _MOST_SIGNS, _MOST_SECONDS = 500, 10.0  #: in one paragraph; for all of them
 _ALERT = re.compile(r"\[!(NOTE|TIP|IMPORTANT|WARNING|CAUTION)\][ \t]*(?:\n|\Z)", re.I)
-_HEADING_END = re.compile(r"\s*\{([#.:-][^{}\n]{0,300}|-)\}\s*\Z")
+_HEADING_END = re.compile(r"[#.:-][^{}\n]{0,300}")
 _ONE = rf"(-?)@((?:{PREFIXES}|{PREFIXES.title()})-[\w-]{{1,100}})"
 _REFERENCE = re.compile(rf"(?<![\w@]){_ONE}")
 _IN_BRACKETS = re.compile(rf"\[([^\[\]@]{{0,40}}{_ONE}(?:[^\[\]@]{{0,40}}{_ONE}){{0,9}}[^\[\]@]{{0,40}})\]")
-_CAPTION = re.compile(r"(?:Table)?:[ \t]+(.*?)[ \t]*(?:\{([^{}]{0,500})\})?[ \t]*\Z", re.S)
+_CAPTION = re.compile(r"(?:Table)?:[ \t]+(.*?)(?:\{([^{}]{0,500})\})?\Z", re.S)
 _DEEPEST_IN_TOC = 3
 _BOX = re.compile(r"\[([ xX])\][ \t]+")
 _FORMULA = re.compile(r"[\\^_=+{}]")
@@ -105,7 +105,7 @@ def prose(source: str, reading: Reading) -> Prose:
 
 def _reader(reading: Reading) -> MarkdownIt:
     markdown = MarkdownIt("commonmark", {"html": reading.raw_html}).enable("table").enable("strikethrough")
-    markdown.use(footnote_plugin, inline=False).use(
+    markdown.use(footnote_plugin, inline=reading.flavour != "stencila").use(
         dollarmath_plugin, allow_space=False, allow_digits=False, renderer=reading.formulas
     )
     markdown.use(sub_plugin).use(superscript_plugin)
@@ -123,11 +123,17 @@ def _reader(reading: Reading) -> MarkdownIt:
 def _tex(formulas: Formulas) -> RuleFuncInlineType:
     r"""Return a rule for ``\(...\)`` and ``\[...\]``."""
 
+    open_in: dict[str, str] = {}  #: opening -> the text in which it is never closed from here on
+
     def rule(state: StateInline, silent: bool) -> bool:
         opening = state.src[state.pos : state.pos + 2]
         if opening not in ("\\(", "\\["):
             return False
+        if open_in.get(opening) == state.src:
+            return False
         end = state.src.find("\\)" if opening == "\\(" else "\\]", state.pos + 2, state.posMax)
+        if end < 0:
+            open_in[opening] = state.src
         content = state.src[state.pos + 2 : end]
         if end < 0 or not content.strip() or (opening == "\\[" and not _FORMULA.search(content)):
             return False  # ``\[1\]`` is a text between brackets
@@ -152,12 +158,14 @@ def _role(state: StateInline, silent: bool) -> bool:
 
 
 def _roles(children: Iterable[Token], reading: Reading, known: Mapping[str, str]) -> Iterator[Token]:
+    """Roles as what they say, and links without words with those of what they lead to."""
+    target = ""
     for child in children:
+        if child.type == "link_close" and target in known:
+            yield Token("text", "", 0, content=known[target])
+        target = str(child.attrGet("href"))[1:] if child.type == "link_open" else ""
         if child.type == "role":
             yield from _of_role(child.info, child.content, reading, known)
-        elif child.type == "link_open" and str(child.attrGet("href")).startswith("#"):
-            child.meta = {"id": str(child.attrGet("href"))[1:]}
-            yield child
         else:
             yield child
 
@@ -273,7 +281,7 @@ def _tables(tokens: list[Token], reading: Reading) -> None:
 def _caption_at(tokens: Sequence[Token], at: int) -> re.Match[str] | None:
     if not 0 <= at < len(tokens) - 2 or tokens[at].type != "paragraph_open" or tokens[at + 1].type != "inline":
         return None
-    return _CAPTION.fullmatch(tokens[at + 1].content)
+    return _CAPTION.fullmatch(tokens[at + 1].content.strip())
 
 
 def _take_off(children: list[Token], caption: re.Match[str]) -> None:
@@ -281,9 +289,8 @@ def _take_off(children: list[Token], caption: re.Match[str]) -> None:
     texts = [child for child in children if child.type == "text"]
     if texts:
         texts[0].content = re.sub(r"\A(?:Table)?:[ \t]+", "", texts[0].content)
-        texts[-1].content = (
-            re.sub(r"[ \t]*\{[^{}]*\}[ \t]*\Z", "", texts[-1].content) if caption[2] else texts[-1].content
-        )
+        if caption[2]:
+            texts[-1].content = texts[-1].content.rpartition("{")[0].rstrip()
 
 
 class _Inline:
@@ -341,10 +348,12 @@ def _headings(tokens: Sequence[Token], *, numbered: bool) -> Iterator[Heading]:
 def _own_attributes(heading: Token) -> dict[str, str]:
     """The attributes at the end of a heading, which are taken off it."""
     last = heading.children[-1] if heading.children else None
-    if last is None or last.type != "text" or (match := _HEADING_END.search(last.content)) is None:
+    text = last.content.rstrip() if last is not None and last.type == "text" else ""
+    before, brace, inner = text.rpartition("{")
+    if last is None or not brace or not inner.endswith("}") or not _HEADING_END.fullmatch(inner[:-1]):
         return {}
-    last.content = last.content[: match.start()]
-    return attributes(match[1])
+    last.content = before.rstrip()
+    return attributes(inner[:-1])
 
 
 def _free(id: str, taken: set[str]) -> str:

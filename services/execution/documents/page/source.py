@@ -23,13 +23,13 @@ _PROOFS = {
 }  # fmt: skip
 _CODE = ("code", "code-block", "sourcecode", "literalinclude", "prompt", "highlight")
 _ENVIRONMENT = re.compile(r" {0,3}\\begin\{((?:align|equation|gather|multline|eqnarray|alignat|flalign)\*?)\}")
-_EQUATION_LABEL = re.compile(r"\s*(?:\{#(eq-[\w-]{1,100})[^{}]*\}|\(([\w:-]{1,100})\))?\s*\Z")
+_EQUATION_LABEL = re.compile(r"(?:\{#(eq-[\w-]{1,100})[^{}]{0,300}\}|\(([\w:-]{1,100})\))?\Z")
 _TEX_LABEL = re.compile(r"\\label\{([\w:-]{1,100})\}")
 _LABELLED = re.compile(rf"\{{[^{{}}\n]{{0,300}}#((?:{'|'.join(NUMBERED)})-[\w-]{{1,100}})")
 _TARGET = re.compile(r"\(([\w:.-]{1,100})\)=\s*\Z")
-_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*\Z")
+_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*)\Z", re.S)
 _CAPTION = re.compile(r"(?:Table)?:[ \t]+\S")
-_SHORTCODE = re.compile(r"\{\{<\s*(\w[\w-]*)\s*([^<>]*?)\s*>\}\}")
+_SHORTCODE = re.compile(r"\{\{<[ \t]{0,9}(\w[\w-]{0,40})\b([^<>\n]{0,500})>\}\}")
 _PERCENT = re.compile(r"(\{[^{}\n]{0,300}?\b(?:width|height)=)(\d{1,4}(?:\.\d+)?%)")
 _BRACES = re.compile(r"[ \t]*\{[^{}\n]*\}[ \t]*")
 _HIDDEN = ("hidden", "notes")
@@ -111,13 +111,13 @@ class SourceWriter:
     def _target(self, lines: Sequence[str], at: int, label: str) -> str:
         """A name for what follows: a heading takes it as its id."""
         following = next((number for number in range(at + 1, min(len(lines), at + 4)) if lines[number].strip()), None)
-        if following is not None and (heading := _HEADING.match(lines[following].rstrip("\r\n"))):
+        if following is not None and (heading := _heading(lines[following])) is not None:
             self._skipped[following] = following + 1
-            return f"\n{heading[1]} {heading[2]} {{#{label}}}\n"
+            return f"\n{heading[0]} {heading[1]} {{#{label}}}\n"
         return self.mark(f'<a id="{html.escape(label)}"></a>', "")
 
     def _shortcode(self, match: re.Match[str]) -> str:
-        name, rest = match[1], match[2]
+        name, rest = match[1], match[2].strip()
         if name == "meta":
             return self.value_of(rest.strip("\"'"))
         if name in ("video", "embed"):
@@ -137,8 +137,8 @@ class SourceWriter:
             closing, keeps = "\\]", False
         else:
             return None
-        if lines[at][:4] == "    " or lines[at][:1] == "\t":
-            return None
+        if lines[at][:1] in " \t":
+            return None  # it may belong to an item of a list
         begin = 0 if keeps else 2
         body = ""
         for end in range(at, min(len(lines), at + _MAX_FORMULA_LINES)):
@@ -147,7 +147,7 @@ class SourceWriter:
             if not mark:
                 body += f"{rest}\n"
                 continue
-            label = _EQUATION_LABEL.match(after)
+            label = _EQUATION_LABEL.match(after.strip())
             if label is None or (end == at and not inner.strip()):
                 return None
             body += inner + (mark if keeps else "")
@@ -303,8 +303,8 @@ class SourceWriter:
 
     def _leading_heading(self, each: Directive, lines: Sequence[str]) -> tuple[str, int] | None:
         at = next((number for number in range(each.first, each.end) if lines[number].strip()), each.end)
-        heading = _HEADING.match(lines[at].rstrip("\r\n")) if at < each.end else None
-        return None if heading is None else (heading[2], at + 1)
+        heading = _heading(lines[at]) if at < each.end else None
+        return None if heading is None else (heading[1], at + 1)
 
     def _theorem(self, each: Directive, lines: Sequence[str], id: str) -> tuple[str, int]:
         number, first = self.labels.number(id), each.first
@@ -329,13 +329,19 @@ class SourceWriter:
             begin -= 1
         last = "".join(lines[begin:end])
         is_text = begin < end and not last.lstrip().startswith(("!", "|", "`", ":::", "~~~", "<"))
-        inner = (each_inner for at, each_inner in found.items() if at != each.begin)
+        inner = (found[at] for at in range(each.first, begin + 1) if at in found)
         if not caption and is_text and not any(other.begin <= begin <= other.end for other in inner):
             caption = last
             self._skipped[begin] = end
         told = self._caption(id, caption, kind)
         self._closings[each.end] = f"{'' if kind == 'tbl' else told}</figure>"
         return self.mark(f'<figure id="{html.escape(id)}">{told if kind == "tbl" else ""}', ""), each.first
+
+
+def _heading(line: str) -> tuple[str, str] | None:
+    """The signs and the words of a heading."""
+    match = _HEADING.match(line.rstrip())
+    return None if match is None else (match[1], match[2].rstrip("#").rstrip())
 
 
 def _is_hidden(each: Directive) -> bool:

@@ -18,13 +18,13 @@ from shared.languages import LANGUAGES
 _OPTIONS = re.compile(r"\A(?:[ \t]*(?:#|//|--)\|[^\n]*(?:\n|\Z))+")  #: of a cell, which are no code
 _CELL = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n)*%%(\w+)[ \t]*([^\n]*)\n?")
 _LINE = re.compile(r"([ \t]*)(%|!!?)(?!=)[ \t]*([A-Za-z_.\\/$].*)")
-_ASSIGNED = re.compile(r"([ \t]*[\w., ]+?[ \t]*=[ \t]*)(%|!)[ \t]*([A-Za-z_.].*)")
+_ASSIGNED = re.compile(r"([ \t]*[A-Za-z_][\w., \t]{0,200}?=[ \t]{0,20})(%|!)[ \t]{0,20}([A-Za-z_.].*)")
 _HELP = re.compile(r"[ \t]*(?:\?{1,2}[A-Za-z_][\w.*]*|[A-Za-z_][\w.]*\?{1,2})[ \t]*")
 _OPTION = re.compile(r"-{1,2}\w+(?:[ \t]+\d+)?[ \t]+|-{1,2}\w+")
 _SIGN = re.compile(r"\\.|\"{3}|'{3}|[\"'#(\[{)\]}]")
 _TIMED = ("time", "timeit", "prun", "memit", "mprun", "lprun", "snakeviz")
 _SHOWN = {"html": "HTML", "HTML": "HTML", "markdown": "Markdown", "latex": "Latex", "svg": "SVG", "SVG": "SVG"}
-_MAX_TEXT = 200
+_MAX_TEXT, _MAX_LINE = 200, 10_000
 
 
 def has_magics(language: str) -> bool:
@@ -90,7 +90,7 @@ def _lines(code: str, notes: list[Note]) -> str:
     lines = code.splitlines(keepends=True)
     for number, line in enumerate(lines):
         bare = line.rstrip("\r\n")
-        if number in within:
+        if number in within or len(bare) > _MAX_LINE:
             continue
         if match := _LINE.fullmatch(bare):
             lines[number] = match[1] + _statement(match[2], match[3], notes) + line[len(bare) :]

@@ -39,6 +39,7 @@ _LED_CODE = re.compile(
 )
 _LEADS = frozenset(">-*+0123456789")
 _CHUNK_OF_R = re.compile(r"[ \t]*`{3,}[ \t]*\{[rR]\b")
+_MAX_LED = 500  #: lines of a chunk in the line of a list's sign
 _BOM = "\ufeff"
 _MOST_NOTES = 100
 
@@ -157,7 +158,8 @@ class _LineReader:
             return False
         quotes, begin, body = lead.count(">"), self.at, ["\n"]
         end = begin + 1
-        while end < len(self.lines) and (inner := _without_quotes(self.lines[end], quotes)) is not None:
+        limit = len(self.lines) if quotes else min(len(self.lines), begin + _MAX_LED)
+        while end < limit and (inner := _without_quotes(self.lines[end], quotes)) is not None:
             end += 1
             if (bare := inner.strip()) and len(bare) >= len(mark) and bare == mark[0] * len(bare):
                 break

@@ -9,7 +9,7 @@ from services.execution.sandbox.run import Outcome
 from shared.contracts.execute import Display, ValueView, Verdict
 from shared.jobs.job import Files
 
-_MAX_TEXT = 100_000
+_MAX_TEXT, _MAX_PARTS = 100_000, 1000
 _COLOR = re.compile(r"\\x1b\[[\d;]*[mK]")
 #: What ``clear_output`` prints: it takes back what was printed before, the second one only where more follows.
 #: The sandbox has written the escape sign as text.
@@ -51,6 +51,6 @@ def on_screen(text: str) -> str:
 def _overwritten(line: str) -> str:
     """Return a line as its carriage returns leave it: a later part covers the beginning of the earlier ones."""
     shown = ""
-    for part in line.split("\r"):
+    for part in line.split("\r")[-_MAX_PARTS:]:
         shown = part + shown[len(part) :]
     return shown

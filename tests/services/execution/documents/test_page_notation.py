@@ -9,8 +9,10 @@ import pytest
 from services.execution.documents.page.formulas import Formulas
 from services.execution.documents.page.labels import Labels
 from services.execution.documents.page.markdown import Reading, prose
+from services.execution.documents.parse.magics import runnable
 from services.execution.documents.parse.nodes import Chunk, walk
 from services.execution.documents.parse.reader import parse
+from services.execution.documents.run.outputs import on_screen
 from tests.services.execution.documents.support import DocumentJobs
 from tests.services.execution.documents.test_page import page_of
 
@@ -291,3 +293,53 @@ def test_a_page_speaks_its_documents_language(jobs: DocumentJobs, language: str,
     page = page_of(jobs, jobs.run(text, flavour="quarto"))
     assert f"{word} 1: c" in page
     assert f'<html lang="{language}">' in page
+
+
+def test_formulas_stay_in_their_list_and_links_without_words_get_them(jobs: DocumentJobs) -> None:
+    text = "# Head {#sec-a}\n\n1. item\n\n   $$\n   a = b\n   $$\n\n2. see [](#sec-a) and this^[a note]\n"
+    main = main_of(jobs, text, "quarto")
+    assert main.count("<ol") == 2  # the list, and the footnotes
+    assert '<a href="#sec-a">Head</a>' in main
+    assert "a note" in main.partition('class="footnotes"')[2]
+
+
+def test_figures_of_one_chunk_have_captions_of_their_own(jobs: DocumentJobs) -> None:
+    code = "import matplotlib.pyplot as plt\nplt.plot([1, 2]); plt.show()\nplt.plot([2, 1]); plt.show()\n"
+    for option in ("fig-subcap: [Up, Down]", "fig-cap: [Up, Down]"):
+        main = main_of(jobs, f"```{{python}}\n#| label: fig-a\n#| {option}\n{code}```\n", "quarto")
+        assert re.findall(r"\((\w)\) (\w+)</p>", main) == [("a", "Up"), ("b", "Down")]
+        assert "<figcaption>Figure 1</figcaption>" in main
+
+
+_N = 50_000
+_HOSTILE = [
+    "$$ x $$" + " " * _N + "y", "# a" + " " * _N + "b", ": a" + " " * _N + "b", "{{< a" + " " * _N + "b",
+    ">" * _N + "`", "[" * _N, "[@fig-a" * (_N // 7), "{" * _N, "{width=" * (_N // 7), "x^" * (_N // 2),
+    "H~" * (_N // 2), "\\(" * (_N // 2), "::: {.a}\n" * (_N // 9), ":::\n" * (_N // 4),
+    "::: {#fig-a}\n" * (_N // 13) + "x\n" + ":::\n" * (_N // 13), "- ```python exec\n" * (_N // 17),
+    "> ```python exec\n" * (_N // 17), "```{note}\n" * (_N // 10), "$$\n" * (_N // 3),
+    "| a |\n|---|\n\n: b {#tbl-a}\n\n" * (_N // 40), "{a}`" * (_N // 4), "(a)=\n" * (_N // 5),
+    "\\begin{align}\n" * (_N // 14),
+]  # fmt: skip
+
+
+@pytest.mark.slow(seconds=1)
+@pytest.mark.parametrize("flavour", ["stencila", "quarto", "myst"])
+@pytest.mark.parametrize("number", range(len(_HOSTILE)))
+def test_no_text_takes_more_time_than_its_length(jobs: DocumentJobs, flavour: str, number: int) -> None:
+    assert jobs.run(_HOSTILE[number], flavour=flavour, execute="all").html_file_id is not None
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "!x\n" + " " * _N + "=", "!x\n" + "a" * _N, "!x\n" + "(" * _N, "%" * _N, "!x\n" * (_N // 3),
+        '"' * _N + "\n!x",
+    ],
+)  # fmt: skip
+def test_no_code_takes_more_time_than_its_length(code: str) -> None:
+    assert runnable("python", code)[0]
+
+
+def test_no_output_takes_more_time_than_its_length() -> None:
+    assert on_screen("a" * _N + "\rb" * _N).startswith("b")
