@@ -21,6 +21,7 @@ from services.search.planning.relax import QueryEvidence
 from services.search.queries.filters import names
 from services.search.queries.query import Query
 from services.search.retrieval import passages
+from services.search.retrieval.answerability import UNLIKELY
 from services.search.retrieval.engine import SearchEngine
 from services.search.retrieval.runner import OUTAGES, QueryRunner
 from services.search.store.port import TablePart
@@ -34,6 +35,7 @@ from shared.errors import EmbeddingUnavailable, JobCancelled, SearchStoreUnavail
 from shared.jobs.job import Context
 
 _CHUNK = 400
+_MAX_WORDINGS = 3  #: that are judged
 _MAX_SAMPLED = 20  #: tables of which a model is shown examples
 
 
@@ -344,10 +346,19 @@ class _SearchRun:
     def _answerable(self, result: SearchResult) -> float | None:
         """Of the table that answers best; None where it cannot be told."""
         try:
-            told = [self._engine.answerable(name, self._request.question, hits) for name, hits in result.hits.items()]
+            told = [
+                self._engine.answerable(name, text, hits)
+                for name, hits in result.hits.items()
+                for text in self._wordings(name)
+            ]
         except OUTAGES:
             return None
         return max((each for each in told if each is not None), default=None)
+
+    def _wordings(self, table: str) -> list[str]:
+        """The question, and what was searched in the table."""
+        searched = [outcome.query.text for outcome in self._ledger.outcomes if outcome.query.table == table]
+        return list(dict.fromkeys([self._request.question, *searched]))[:_MAX_WORDINGS]
 
     def _evaluation(self, result: SearchResult, answer: ComposedAnswer | None, answerable: float | None) -> Evaluation:
         def threshold_of(name: str) -> Threshold | None:
@@ -375,7 +386,8 @@ class _SearchRun:
                     return answer
                 if not answer.answered:
                     return replace(answering.mechanical(result.hits, answerable=0.0), answered=False)
-        return answering.mechanical(result.hits, answerable)
+        unlikely = answerable is not None and answerable < UNLIKELY and not self._engine.has_codes
+        return replace(answering.mechanical(result.hits, answerable), answered=not unlikely)
 
     def _empty_tables(self) -> list[str]:
         """Tables that were searched and hold no record at all."""

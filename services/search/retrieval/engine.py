@@ -13,7 +13,7 @@ from services.search.queries.codes import AskedCodes, asked_codes
 from services.search.queries.filters import Among, AnyOf, Conditions, Not
 from services.search.queries.query import Query
 from services.search.retrieval import feedback, passages, ranking
-from services.search.retrieval.answerability import NEIGHBOURS, answerable
+from services.search.retrieval.answerability import NEIGHBOURS, answerable, doubts
 from services.search.retrieval.code_holders import code_holders
 from services.search.retrieval.passages import FoundPassage
 from services.search.retrieval.question_words import AskedWords, full_text
@@ -27,6 +27,7 @@ from services.search.tables.words import has_code
 from shared.contracts.search import Hit
 
 _LEAST_RETRIEVED = 50
+_JUDGED_HITS = 3  #: whose passages may answer
 _NEARBY = 3  #: records that are shown when none is near enough
 _NEARBY_PASSAGES = 20
 _MOST_COUNTED = 10_000
@@ -90,6 +91,11 @@ class SearchEngine:
         if any(match.duplicates for match in matches):
             return [self._counted(table, match, conditions) for match in matches]
         return matches
+
+    @property
+    def has_codes(self) -> bool:
+        """Whether the question has what is or may be a code."""
+        return bool(self._codes.every)
 
     @property
     def has_binding_codes(self) -> bool:
@@ -274,7 +280,9 @@ class SearchEngine:
         best = next((key for key in nearest if record_key(key) == record_key(own)), own)
         share = AskedWords(self._store, table, question).shares([best]).get(best, 0.0)
         cosines = [scores[key] for key in nearest[: NEIGHBOURS + 1]]
-        return round(answerable(table.thresholds.master, cosines, share), 3)
+        texts = [_shown_text(hit) for hit in strong[:_JUDGED_HITS]]
+        against = doubts(self._store, table, question, texts)
+        return round(answerable(table.thresholds.master, cosines, share, against), 3)
 
     def _texts(self, table: OpenTable, query: Query) -> list[tuple[str, Conditions]]:
         """What is compared; in a paired search each facet of the profile, with the facet that it is compared with."""
@@ -482,6 +490,11 @@ class SearchEngine:
         request = RetrievalRequest(text, vector, table.words(part), limit, conditions, threshold, keys)
         retrieved = retrieve(self._store, table.bucket(part), request)
         return retrieved if query.cut else retrieved.related(LOWEST)
+
+
+def _shown_text(hit: Hit) -> str:
+    """The hit's passages, with its name and fields."""
+    return "\n".join([hit.name, *(passage.text for passage in hit.passages), *map(str, hit.fields.values())])
 
 
 def part_of(query: Query) -> TablePart:

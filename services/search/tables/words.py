@@ -55,6 +55,10 @@ _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3
 _UNSPACED_RUN = re.compile(f"{_UNSPACED.pattern}+")
 
 
+#: Emoji and other pictures, each of which is a word.
+_PICTURES = re.compile("[\u2600-\u27bf\U0001f1e6-\U0001f1ff\U0001f300-\U0001faff]")
+
+
 class Words:
     """Weights the words of documents of one language whose average length is known."""
 
@@ -123,6 +127,7 @@ def _counted(text: str, language: str) -> dict[int, int]:
     vector = _model(language).embed_document(spaced)
     counted = Counter({word: round(many) for word, many in zip(vector.indices, vector.values, strict=True)})
     counted.update(crc32(pair.encode()) for run in runs for pair in _pairs(run))
+    counted.update(crc32(sign.encode()) for sign in _PICTURES.findall(text))
     return dict(counted)
 
 

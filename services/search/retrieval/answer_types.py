@@ -1,0 +1,104 @@
+"""What a question asks for, as far as its words tell: a price, a duration, a number, a name; and whether a text has one.
+
+A text that is about the topic but holds nothing of that kind does not answer. In doubt a text is taken to have one.
+"""
+# ruff: noqa: E501 - lists of words read best in lines of their own length
+
+from __future__ import annotations
+
+import re
+
+_NUMBER_WORDS = (
+    r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|fifty|hundred|thousand|million|half|"
+    r"dozen|no|none|zero|single|both|several|unlimited|ein|eine[nrms]?|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|"
+    r"zwanzig|dreißig|hundert|tausend|kein|keine|un|une|deux|trois|quatre|cinq|sept|huit|neuf|dix|cent|mille|aucun|uno|una|dos|"
+    r"tres|cuatro|cinco|siete|ocho|nueve|diez|cien|mil|due|tre|quattro|cinque|sei|sette|otto|nove|dieci|один|два|три|четыре|пять|"
+    r"шесть|семь|восемь|девять|десять|сто|тысяч\w*)"
+)
+_ANY_NUMBER = rf"(?:\d|\b{_NUMBER_WORDS}\b|[一二三四五六七八九十百千万])"
+_TIME_UNIT = (
+    r"(?:seconds?|minutes?|hours?|days?|nights?|weeks?|months?|years?|decades?|centur\w+|sekunden?|minuten?|stunden?|tage?n?|"
+    r"wochen?|monate?n?|jahre?n?|secondes?|heures?|jours?|semaines?|mois|ans?|années?|segundos?|minutos?|horas?|días?|semanas?|"
+    r"mes(?:es)?|años?|secondi|minuti|ore|giorni|settimane|mesi|anni|секунд\w*|минут\w*|час\w*|дн\w+|день|недел\w+|месяц\w*|лет|год\w*)"
+)
+_MOMENT = (
+    r"(?:\d|noon|midnight|morning|evening|night|today|tomorrow|daily|always|never|once|now|immediately|(?:mon|tues|wednes|thurs|"
+    r"fri|satur|sun)days?|january|february|march|april|may|june|july|august|september|october|november|december|spring|summer|"
+    r"autumn|winter|weekends?|before|after|until|till|since|during|when|as soon|from|by|while|period|"
+    r"mittag|mitternacht|morgen|abend|heute|täglich|immer|montag\w*|dienstag\w*|mittwoch\w*|donnerstag\w*|freitag\w*|samstag\w*|"
+    r"sonntag\w*|januar|februar|märz|mai|juni|juli|oktober|dezember|frühling|sommer|herbst|vor|nach|bis|seit|während|ab|sobald|wenn|"
+    r"avant|après|depuis|pendant|jusqu\w*|dès|midi|minuit|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|"
+    r"antes|después|desde|hasta|durante|lunes|martes|miércoles|jueves|viernes|sábado|domingo|prima|dopo|fino|durante|quando)"
+)
+_PRICE = (
+    r"(?:[€$£¥₽]|\b(?:euros?|eur|dollars?|usd|pounds?|gbp|francs?|chf|franken|rappen|cents?|yen|roubles?|rubles?|pesos?|kronen|"
+    r"free|gratis|kostenlos\w*|kostenfrei|umsonst|gratuit\w*|gratuito|included|inklusive|inbegriffen|compris\w*|"
+    r"charges?|fees?|pric\w+|percent|%)\b|руб\w*|円|元|%)"
+)
+_WEIGHT = r"(?:\d\s?(?:kg|g|mg|t|lbs?|oz)\b|\b(?:grams?|gramm|kilo\w*|pounds?|ounces?|tons?|tonnes?|tonnen|grammes?|gramos)\b)"
+_LENGTH = (
+    r"(?:\d\s?(?:mm|cm|m|km|ft|in)\b|\"|\b(?:inch\w*|zoll|feet|foot|yards?|miles?|met(?:er|re)s?n?|kilomet\w+|"
+    r"centimet\w+|zentimeter|millimet\w+|minutes?|hours?|minuten|stunden|seats?|people|persons?|rooms?|square|gb|mb|tb|"
+    r"mètres?|metros?)\b)"
+)
+_PERSON_OR_NAME = (
+    r"(?:(?<![.!?:\n])\s(?-i:[A-ZÀ-Þ])\w+|\b(?:managers?|owners?|directors?|employees?|staff|teams?|famil\w+|people|persons?|you|we|"
+    r"your|our|everyone|anyone|nobody|customers?|users?|guests?|admin\w*|compan\w+|boss|chief|heads?|department|council|committee|"
+    r"free|children|adults|students|members?|doctors?)\b)"
+)
+
+#: A kind of answer: questions that ask for it, and what a text that has one matches.
+_KINDS = [
+    (
+        r"\b(?:how much (?:does|do|did|is|are|was|were|will|would|must|should)\b.{0,60}\b(?:cost|pay|charged?)|how much (?:is|are)\b|"
+        r"(?:what|how much) (?:does|do|did|would|will)\b.{0,80}\bcosts?\b|what is the (?:price|cost|fee|fare|rent|charge)|"
+        r"(?:price|cost|fee) of|was kostet|was kosten|wie viel kostet|wie teuer|preis (?:von|für)|combien co[uû]te|quel est le prix|"
+        r"cuánto cuesta|cuál es el precio|quanto costa|сколько стоит)\b|いくら|多少钱",
+        _PRICE,
+    ),
+    (
+        r"\b(?:how heavy|how much (?:does|do|did).{0,60}weigh|what (?:is|was) the weight|wie schwer|wie viel wiegt|quel poids|combien pèse|cuánto pesa)\b",
+        _WEIGHT,
+    ),
+    (
+        r"\b(?:how (?:big|large|high|tall|wide|deep|thick|far|small)|what (?:is|was) the (?:size|height|width|length|depth|distance) of|"
+        r"wie (?:groß|hoch|breit|tief|weit)|quelle (?:taille|hauteur|distance))\b",
+        rf"(?:{_LENGTH}|{_ANY_NUMBER})",
+    ),
+    (
+        r"\b(?:how long (?:does|do|did|is|are|was|were|will|can|may|should|must|have|has)|for how long|how many (?:seconds|minutes|"
+        r"hours|days|weeks|months|years)|wie lange|wie viele (?:tage|stunden|wochen|monate|jahre)|combien de (?:temps|jours|mois)|"
+        r"cuánto tiempo|cuántos (?:días|meses|años)|quanto tempo|как долго|сколько (?:дней|лет|времени))\b",
+        rf"(?:\b{_TIME_UNIT}\b|until|bis|jusqu|hasta|fino|до\b|[日月年]|時間|週)",
+    ),
+    (
+        r"\b(?:how many|how much|what (?:share|percentage|amount|number)|how (?:often|old)|wie viele?|wie oft|wie alt|wieviele?|combien|"
+        r"cuánt[oa]s?|quant[iaeo]|сколько)\b|何人|何個|几个|多少",
+        rf"(?:{_ANY_NUMBER}|%|\b(?:percent|daily|weekly|monthly|yearly|always|never|every|each|all|full|unlimited|free)\b)",
+    ),
+    (
+        r"^\W*(?:and |und )?(?:when|at what time|what time|since when|until when|by when|from when|until what time|by what time|on which days?|in which "
+        r"(?:months?|years?)|in what year|how late|wann|ab wann|seit wann|bis wann|um wie viel uhr|quand|à quelle heure|cuándo|"
+        r"a qué hora|quando|a che ora|когда)\b",
+        rf"(?:{_MOMENT}|\b{_TIME_UNIT}\b|前|後|[日月年時])",
+    ),
+    (
+        r"^\W*(?:who|whom|whose|wer|wem|wen|qui|quién|quien|chi|кто)\b",
+        _PERSON_OR_NAME,
+    ),
+    (
+        r"\b(?:(?:tele)?phone number|telefonnummer|numéro de téléphone|número de teléfono|номер телефона)\b",
+        r"\d(?:[\s()/-]?\d){5}",
+    ),
+    (r"\b(?:e-?mail address|mail address|e-?mail-?adresse|adresse e-?mail)\b", r"@"),
+    (r"\b(?:which|what) (?:website|web address|url)\b", r"(?:www\.|https?:|\w\.(?:com|org|net|de|ch|io)\b)"),
+]
+_COMPILED = [(re.compile(asks, re.IGNORECASE), re.compile(holds, re.IGNORECASE)) for asks, holds in _KINDS]
+
+
+def lacks_answer(question: str, text: str) -> bool:
+    """Whether the text surely holds nothing of the kind that the question asks for."""
+    for asks, holds in _COMPILED:
+        if asks.search(question):
+            return holds.search(text) is None
+    return False
