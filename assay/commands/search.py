@@ -338,6 +338,9 @@ def _tell_search(session: CommandLine, result: dict[str, Any], *, explain: bool)
     for cause in result["why_empty"]:
         if cause["hits_without"] and not rows:
             session.say(f"{cause['table']}: {cause['hits_without']} without {cause['constraint']}{_hint(cause)}")
+        if cause.get("suggestions"):
+            similar = ", ".join(cause["suggestions"])
+            session.say(f"{cause['table']}: no record has that {cause['constraint']}; similar values: {similar}")
     if result["verdict"] != "found":
         session.warn(f"verdict: {result['verdict']}")
 

@@ -25,7 +25,10 @@ export function WhyEmpty({ result, onWithout }: Props) {
           {reasons.map((reason) => (
             <tr key={`${reason.table} ${reason.constraint}`}>
               <td>{visible(reason.table)}</td>
-              <td className="mono">{visible(toldConstraint(result.attempts, reason))}</td>
+              <td className="mono">
+                {visible(toldConstraint(result.attempts, reason))}
+                {(reason.suggestions ?? []).length > 0 ? <div className="muted">Similar values: {(reason.suggestions ?? []).map(visible).join(", ")}</div> : null}
+              </td>
               <td>
                 <span className="bar">
                   <meter min={0} max={most} value={reason.hits_without} aria-label={`${reason.hits_without} hits without ${reason.constraint}`} />
