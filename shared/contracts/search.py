@@ -332,7 +332,7 @@ class SearchInput(Request):
     question: Annotated[str, Field(min_length=1, max_length=8000)]
     """Question to answer"""
     tables: Annotated[list[Name], Field(min_length=1, max_length=50)] | None = None
-    """Tables to search; null searches all"""
+    """Tables to search, in every attempt unless `relax_filters` is true; null searches all"""
     plan: Annotated[list[PlannedQuery], Field(min_length=1, max_length=20)] | None = None
     """Queries to run instead of a plan by the model; null lets the model plan"""
     filters: Filters = {}
@@ -346,7 +346,7 @@ class SearchInput(Request):
     answer: bool = True
     """Whether the model writes an answer from the hits"""
     reflection: bool = True
-    """Whether the model may replan when nothing is found"""
+    """Whether the model may replan when nothing is found, or only weak hits"""
     max_reflections: Annotated[int, Field(ge=0, le=2)] = 2
     """Maximum number of new plans"""
     profile: Annotated[dict[Name, Annotated[str, Field(max_length=8000)]], Field(max_length=50)] = {}
@@ -513,7 +513,7 @@ class WhyEmpty(Answer):
     table: str
     """Table that was searched"""
     constraint: str
-    """Name of the filtered field, or `score_threshold`"""
+    """Name of the filtered field, `or`, `and` or `not` for combined filters, or `score_threshold`"""
     hits_without: int
     """Number of hits without the constraint"""
     suggestions: list[str] = []

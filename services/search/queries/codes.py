@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
+_DIGIT_OR_AT = re.compile(r"[\d@]")
 _TOKEN = re.compile(r"(?<![\w./:-])[^\W_](?:[^\W_]|[-./:_](?=[^\W_]))*")
 _DATE_OR_TIME = re.compile(
     r"(?<![\w./:-])(?:\d{4}[-/.](?:0?[1-9]|1[0-2])[-/.](?:0?[1-9]|[12]\d|3[01])(?:[T ]\d{2}:\d{2}(?::\d{2})?(?:\.\d+)?"
@@ -120,7 +121,7 @@ def asked_codes(text: str) -> AskedCodes:
 def held_codes(text: str) -> frozenset[str]:
     """Return the keys of all codes that a record's text holds, with those of their parts."""
     keys: set[str] = set()
-    rest = _without_emails(text[:_MAX_TEXT], keys)
+    rest = _without_emails(_near_digits(text[:_MAX_TEXT]), keys)
     keys.update(_blanked(rest))
     rest = _without_numbers(rest)
     for match in _SPACED.finditer(rest):
@@ -134,6 +135,21 @@ def held_codes(text: str) -> frozenset[str]:
         if re.search(r"\d", match[0]) and not match[0].isdigit():
             keys.update(_runs(match[0]))
     return frozenset(keys)
+
+
+def _near_digits(text: str) -> str:
+    """The words with a digit or an @, each with two words before it: all that a code can be in."""
+    words = text.split()
+    kept: list[str] = []
+    following = 0
+    for number, word in enumerate(words):
+        if _DIGIT_OR_AT.search(word):
+            start = max(following, number - 2)
+            if start > following:
+                kept.append("\n")
+            kept.extend(words[start : number + 1])
+            following = number + 1
+    return " ".join(kept)
 
 
 def _without_emails(text: str, keys: set[str]) -> str:
