@@ -16,6 +16,7 @@ from shared.contracts.search import Filters
 
 _MAX_VALUES = 5000  #: of a field that are compared with a misspelt one
 _MAX_SUGGESTIONS = 3
+_MAX_CHECKED = 50  #: values of one filter that are compared with all others
 _SIMILAR, _MISSPELT = 0.7, 0.85  #: of the characters of two values
 _SAMPLED_RECORDS = 8
 _SHOWN_NAMES, _SHOWN_VALUES, _SHOWN_CHARACTERS = 5, 10, 60
@@ -62,7 +63,8 @@ class FieldValues:
                     yield from self.unknown(alternative)
             elif isinstance(condition, AnyOf) and condition.type == "keyword":
                 field = condition.key.removeprefix("fields.")
-                yield from ((field, str(value)) for value in condition.values if not self.holds(field, str(value)))
+                values = map(str, condition.values[:_MAX_CHECKED])
+                yield from ((field, value) for value in values if not self.holds(field, value))
 
     def suggestions(self, conditions: Conditions) -> list[str]:
         """Values like those of the conditions that no record has. Raises: SearchStoreUnavailable."""
@@ -82,7 +84,12 @@ class FieldValues:
         values = value if isinstance(value, list) else [value]
         taken: list[JsonValue] = []
         for one in values:
-            taken.extend(self._taken(name, one, warnings) if isinstance(one, str) else [one])
+            if not isinstance(one, str):
+                taken.append(one)
+            elif len(values) > _MAX_CHECKED:
+                taken.extend(self.written_like(name, one) or [one])
+            else:
+                taken.extend(self._taken(name, one, warnings))
         taken = [each for index, each in enumerate(taken) if each not in taken[:index]]
         return taken[0] if len(taken) == 1 and not isinstance(value, list) else taken
 

@@ -100,6 +100,13 @@ def test_a_filter_of_a_model_is_taken_as_it_is_meant(
     assert not [warning for warning in held.report.warnings if "filter" in warning or "No record" in warning]
 
 
+def test_a_long_list_of_values_is_read_whatever_their_case(cinema: MemorySearchService) -> None:
+    genres = [*(f"genre {number}" for number in range(200)), "Science Fiction", "FILM NOIR"]
+    held = job(plan=planned(query(filters={"genre": genres})))
+    assert ids(cinema.search("films about space", job=held, answer=False)) == {"m1", "m2", "m3"}
+    assert cinema.search("films about space", tables=["films"], filters={"genre": genres}).verdict == "not_found"
+
+
 def test_a_misspelt_value_is_taken_for_the_one_that_it_is_like_and_said(cinema: MemorySearchService) -> None:
     held = job(plan=planned(query(filters={"genre": "sciense fiction"})))
     assert ids(cinema.search("films about space", job=held, answer=False)) == {"m1", "m2"}
