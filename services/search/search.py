@@ -386,7 +386,8 @@ class _SearchRun:
                     return answer
                 if not answer.answered:
                     return replace(answering.mechanical(result.hits, answerable=0.0), answered=False)
-        unlikely = answerable is not None and answerable < UNLIKELY and not self._engine.has_codes
+        coded = any(self._engine.codes(outcome.query).every for outcome in self._ledger.outcomes)
+        unlikely = answerable is not None and answerable < UNLIKELY and not coded  # a code decides by itself
         return replace(answering.mechanical(result.hits, answerable), answered=not unlikely)
 
     def _empty_tables(self) -> list[str]:

@@ -93,11 +93,6 @@ class SearchEngine:
         return matches
 
     @property
-    def has_codes(self) -> bool:
-        """Whether the question has what is or may be a code."""
-        return bool(self._codes.every)
-
-    @property
     def has_binding_codes(self) -> bool:
         """Whether the question has a code, which no other wording can replace."""
         return bool(self._codes.binding)
