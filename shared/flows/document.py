@@ -98,6 +98,12 @@ def description_of(body: Mapping[str, JsonValue]) -> str | None:
     return text_in(body.get("data"), "description")
 
 
+def data_without(body: Mapping[str, JsonValue], name: str) -> Json:
+    """Return a copy of an element's ``data`` without one member."""
+    data = body.get("data")
+    return {key: value for key, value in data.items() if key != name} if isinstance(data, dict) else {}
+
+
 def text_in(value: JsonValue, name: str) -> str | None:
     inner = value.get(name) if isinstance(value, dict) else None
     return inner if isinstance(inner, str) else None

@@ -29,6 +29,13 @@ DEFAULTS: Mapping[str, float | str] = {
 
 WIDTH, HEIGHT, SPACING, ZOOM = (60, 600), (24, 320), (10, 400), (0.2, 2.5)
 
+#: Values of a node's ``data.shape`` and of an edge's ``data.line``; a missing one is the first.
+SHAPES = (
+    "rect", "round", "stadium", "subroutine", "cylinder", "circle", "double_circle", "diamond", "hexagon",
+    "parallelogram", "parallelogram_back", "trapezoid", "trapezoid_back", "flag",
+)  # fmt: skip
+LINES = ("arrow", "open", "dotted", "dotted_open", "thick", "thick_open", "invisible")
+
 MAX_EXTENT = 100_000.0  #: of a node, as React Flow has it
 
 BACKGROUND, ZOOM_AT = "/colors/background", "/dimensions/zoom"

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from shared.flows.document import MAX_COORDINATE, MAX_ID
 from shared.flows.draft import Draft
+from shared.flows.visuals import HEIGHT, WIDTH
 
 MAX_LABEL = 10_000
 MAX_REFERENCE = 1_000_000  #: whatever a saved document holds can be named; what it does not hold is not found
@@ -73,6 +74,20 @@ class Arguments:
             raise CallFailed("position must be an object with x and y")
         return _coordinate(value["x"]), _coordinate(value["y"])
 
+    def size(self) -> tuple[float, float] | None:
+        """Width and height in pixels, within the limits of a node."""
+        value = self.any("size")
+        if value is None:
+            return None
+        if not isinstance(value, dict) or set(value) != {"width", "height"}:
+            raise CallFailed("size must be an object with width and height")
+        return _extent("width", value["width"], WIDTH), _extent("height", value["height"], HEIGHT)
+
+    def look(self, name: str, allowed: Sequence[str]) -> str | None:
+        """A shape or a line by its name."""
+        value = self.any(name)
+        return None if value is None else one_of(value, allowed, f"{name} must be one of: {', '.join(allowed)}")
+
     def texts(self, name: str, missing: str) -> list[str]:
         """Return a list of ids; anything else counts as missing."""
         value = self.any(name)
@@ -110,6 +125,12 @@ def _coordinate(value: JsonValue) -> float:
         raise CallFailed("position must have numbers for x and y")
     if not (isinstance(value, int) or math.isfinite(value)) or abs(value) > MAX_COORDINATE:
         raise CallFailed("position must have finite numbers for x and y")
+    return value
+
+
+def _extent(name: str, value: JsonValue, within: tuple[float, float]) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not within[0] <= value <= within[1]:
+        raise CallFailed(f"size must have a {name} from {within[0]} to {within[1]}")
     return value
 
 

@@ -21,11 +21,14 @@ def create_group(draft: Draft, arguments: Arguments) -> ToolResult:
     if len(members) < 2:
         raise CallFailed(_TWO)
     label = arguments.text("label", MAX_LABEL)
+    given = arguments.text("id")
     position = arguments.position()
     arguments.no_more()
+    if given in draft.nodes:
+        raise CallFailed(f'Node ID "{given}" already exists. Please choose a different ID.')
     around = _common_group(draft, members)
     check_node_limit(draft)
-    key = draft.new_id()
+    key = given or draft.new_id()
     places = [position_of(draft.nodes[member].body) for member in members]
     x, y = position or (min(x for x, _ in places), sum(y for _, y in places) / len(places))
     body: Json = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shared.contracts.flow_document import MAX_NODES
 from shared.flows import visuals
-from shared.flows.document import MAX_ID, Json, Kind, group_of, id_of_label, text_of
+from shared.flows.document import MAX_ID, Json, Kind, data_without, group_of, id_of_label, text_of
 from shared.flows.draft import Draft
 from shared.flows.tools.arguments import (
     MAX_DESCRIPTION,
@@ -32,6 +32,7 @@ def add_node(draft: Draft, arguments: Arguments) -> ToolResult:
         ("error", "suffix", "reuse"),
         "onConflict must be one of: error, suffix, reuse",
     )
+    position, size, shape = _looks(arguments)
     arguments.no_more()
     key = given or id_of_label(label) or draft.new_id()
     if key in draft.nodes:
@@ -45,7 +46,11 @@ def add_node(draft: Draft, arguments: Arguments) -> ToolResult:
     if parent:
         connect(draft, parent, key, edge_label)
     draft.add(Kind.NODE, key, _body(draft, key, label, description, parent))
-    place_beside(draft, key, parent)
+    _show_as(draft, key, size, shape)
+    if position is None:
+        place_beside(draft, key, parent)
+    else:
+        draft.change(Kind.NODE, key, position={"x": position[0], "y": position[1]})
     return ToolResult(node_id=key)
 
 
@@ -53,10 +58,10 @@ def update_node(draft: Draft, arguments: Arguments) -> ToolResult:
     key = arguments.needed("nodeId", "nodeId is required")
     label = arguments.text("label", MAX_LABEL)
     description = arguments.text("description", MAX_DESCRIPTION)
-    position = arguments.position()
+    position, size, shape = _looks(arguments)
     arguments.no_more()
     existing_node(draft, key)
-    if label is None and description is None and position is None:
+    if all(each is None for each in (label, description, position, size, shape)):
         raise CallFailed("at least one of label, description and position is required")
     before = draft.nodes[key].body
     data = before.get("data")
@@ -66,7 +71,23 @@ def update_node(draft: Draft, arguments: Arguments) -> ToolResult:
         draft.change(Kind.NODE, key, data={**(data if isinstance(data, dict) else {}), **named, **described})
     if position is not None:
         draft.change(Kind.NODE, key, position={"x": position[0], "y": position[1]})
+    _show_as(draft, key, size, shape)
     return ToolResult(node_id=key)
+
+
+def _looks(arguments: Arguments) -> tuple[tuple[float, float] | None, tuple[float, float] | None, str | None]:
+    """Read position, size and shape."""
+    return arguments.position(), arguments.size(), arguments.look("shape", visuals.SHAPES)
+
+
+def _show_as(draft: Draft, key: str, size: tuple[float, float] | None, shape: str | None) -> None:
+    """Give a node its own size and shape; the plain shape is no member of its data."""
+    if size is not None:
+        for part, value in zip(("width", "height"), size, strict=True):
+            draft.set(visuals.node_size(key, part), value)
+    if shape is not None:
+        data = data_without(draft.nodes[key].body, "shape")
+        draft.change(Kind.NODE, key, data=data if shape == visuals.SHAPES[0] else {**data, "shape": shape})
 
 
 def delete_node(draft: Draft, arguments: Arguments) -> ToolResult:

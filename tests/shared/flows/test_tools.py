@@ -8,10 +8,13 @@ import pytest
 from pydantic import JsonValue
 
 from shared.flows.document import Json, id_of_label, label_of
-from shared.flows.visuals import merged, of_node
+from shared.flows.forms import mermaid
+from shared.flows.visuals import LINES, SHAPES, merged, of_node, size_of
 from tests.shared.flows.drafts import call, diagram, edge, error, node, run
 
 TWO = diagram(node("login", "Login"), node("home", "Home"), edges=(edge("login", "home", "e1"),))
+_LINES = ", ".join(LINES)
+_TAKEN = 'Node ID "home" already exists. Please choose a different ID.'
 GROUPED = diagram("a", "b", node("c", parentGroupId="g"), node("g", "G", type="group", isCollapsed=False))
 
 
@@ -47,6 +50,23 @@ GROUPED = diagram("a", "b", node("c", parentGroupId="g"), node("g", "G", type="g
             {"nodeId": "login", "position": {"x": True, "y": 0}},
             "position must have numbers for x and y",
         ),
+        ("updateNode", {"nodeId": "login", "size": 5}, "size must be an object with width and height"),
+        (
+            "updateNode",
+            {"nodeId": "login", "size": {"width": 59, "height": 50}},
+            "size must have a width from 60 to 600",
+        ),
+        (
+            "addNode",
+            {"label": "X", "size": {"width": 90, "height": float("nan")}},
+            "size must have a height from 24 to 320",
+        ),
+        ("addNode", {"label": "X", "shape": "star"}, f"shape must be one of: {', '.join(SHAPES)}"),
+        ("addEdge", {"sourceNodeId": "login", "targetNodeId": "home", "line": 1}, f"line must be one of: {_LINES}"),
+        ("updateEdge", {"edgeId": "e1", "line": "wavy"}, f"line must be one of: {_LINES}"),
+        ("updateEdge", {"edgeId": "e1", "targetNodeId": "nope"}, "Target node nope not found"),
+        ("updateEdge", {"edgeId": "e1", "label": "x", "sourceNodeId": "nope"}, "Source node nope not found"),
+        ("createGroup", {"memberIds": ["login", "home"], "id": "home"}, _TAKEN),
         ("deleteNode", {}, "nodeId is required"),
         ("deleteNode", {"nodeId": "Login"}, "Node Login not found"),
         ("deleteNode", {"nodeId": "i" * 10_000}, f"Node {'i' * 10_000} not found"),
@@ -198,6 +218,46 @@ def test_edges_may_be_loops_duplicates_and_cycles_and_their_labels_change() -> N
     assert batch.draft.edges["e1"].body["data"] == {"label": "go"}
     batch.run([call("updateEdge", edgeId="e1", label="")])
     assert label_of(batch.draft.edges["e1"].body) == ""
+
+
+def test_an_edge_gets_other_ends_and_another_line_and_keeps_the_rest() -> None:
+    document = diagram("a", "b", "c", edges=({**edge("a", "b", "e1"), "animated": True, "data": {"label": "go"}},))
+    batch, outcomes = run(
+        document,
+        call("updateEdge", edgeId="e1", sourceNodeId="c", line="dotted_open"),
+        call("addEdge", sourceNodeId="a", targetNodeId="c", line="thick"),
+    )
+    assert all(outcome.success for outcome in outcomes)
+    assert batch.draft.edges["e1"].body == {
+        "id": "e1", "source": "c", "target": "b", "animated": True, "data": {"label": "go", "line": "dotted_open"},
+    }  # fmt: skip
+    assert batch.draft.edges[outcomes[1].edge_id or ""].body["data"] == {"line": "thick"}
+    batch.run([call("updateEdge", edgeId="e1", line="arrow", targetNodeId="a")])
+    assert batch.draft.edges["e1"].body["data"] == {"label": "go"}
+    assert batch.draft.edges["e1"].body["target"] == "a"
+
+
+def test_a_node_is_made_and_changed_with_place_size_and_shape() -> None:
+    size: Json = {"width": 90, "height": 120}
+    batch, outcomes = run(
+        diagram("a"),
+        call("addNode", label="B", id="b", position={"x": 7, "y": -3}, size=size, shape="diamond", description="why"),
+        call("updateNode", nodeId="a", shape="cylinder", size=size),
+        call("createGroup", memberIds=["a", "b"], id="g", label="G"),
+    )
+    assert all(outcome.success for outcome in outcomes)
+    made = batch.draft.nodes["b"].body
+    assert made["position"] == {"x": 7, "y": -3}
+    assert made["data"] == {"label": "B", "description": "why", "shape": "diamond"}
+    assert size_of(batch.draft.settings, "b", made) == size_of(batch.draft.settings, "a") == (90, 120)
+    assert batch.draft.nodes["a"].body["parentGroupId"] == "g"
+    batch.run([call("updateNode", nodeId="b", shape="rect")])
+    assert batch.draft.nodes["b"].body["data"] == {"label": "B", "description": "why"}
+
+
+def test_every_shape_and_line_of_mermaid_has_a_name() -> None:
+    assert set(SHAPES) == set(mermaid.SHAPES)
+    assert set(LINES) == set(mermaid.LINES)
 
 
 def at(settings: JsonValue, *path: str) -> JsonValue:
