@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from functools import partial
 from threading import Event
 
 from prometheus_client import start_http_server
@@ -11,7 +12,7 @@ from services.reconciler.counters import Upkeep
 from services.reconciler.evaluations import advance_all
 from services.reconciler.partitions import add_days
 from services.reconciler.reconciler import PeriodicTask, Reconciler
-from services.reconciler.recovery import notify_again, reclaim_expired
+from services.reconciler.recovery import LAST_WAIT, notify_again, reclaim_expired
 from services.reconciler.retention import Retention, delete_tenants
 from services.reconciler.shadows import sample_all
 from services.reconciler.webhooks import Webhooks
@@ -31,10 +32,11 @@ def main() -> None:
     store = blobs.open_store(stores.blob_url)
     webhooks = Webhooks(engine, allow_private=settings.webhook_private)
     retention = Retention(engine, store, settings.retention_days, settings.upload_days, settings.llm_texts_days)
+    wait = LAST_WAIT * settings.lease_seconds
     reconciler = Reconciler(
         engine,
         [
-            PeriodicTask("leases", 0.5, lambda: reclaim_expired(engine, redis, settings.crashes_until_dead)),
+            PeriodicTask("leases", 0.5, partial(reclaim_expired, engine, redis, settings.crashes_until_dead, wait)),
             PeriodicTask("notifications", 1.0, lambda: notify_again(engine, redis)),
             PeriodicTask("upkeep", 1.0, Upkeep(engine).work),
             PeriodicTask("evaluations", 0.25, lambda: advance_all(engine, redis)),

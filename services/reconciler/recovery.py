@@ -22,18 +22,29 @@ log = structlog.get_logger(__name__)
 QUIET_SECONDS = 1.0
 #: Notifications sent at once for one kind; the next round follows within a second.
 _MOST = 1_000
+#: A job is dead after so many times as many workers that fell silent and came back: it is the cause, not the machine.
+SILENCES_PER_CRASH = 4
+#: Leases for which a job waits before it is dead.
+LAST_WAIT = 2
 #: Notifications of a kind that may be queued beyond its ready jobs.
 SPARE = 100
 
 
-def reclaim_expired(engine: Engine, redis: Redis, crashes_until_dead: int) -> int:
-    """Take back the jobs of every worker that fell silent; the number of them."""
+def reclaim_expired(engine: Engine, redis: Redis, crashes_until_dead: int, wait_seconds: float = 20.0) -> int:
+    """Take back the jobs of every worker that fell silent; the number of them.
+
+    A job that is to be dead waits for ``wait_seconds`` before, in which a silent worker may come back.
+    """
+    silences = crashes_until_dead * SILENCES_PER_CRASH
     death = WorkerCrashed(
-        f"The worker that ran this job died or fell silent {crashes_until_dead} times, so it will not be tried again. "
-        "The workers' logs say why; replay the job when the cause is gone."
+        f"This job ended {crashes_until_dead} workers, or silenced its workers {silences} times, so it will not be "
+        "tried again. The workers' logs say why; replay the job when the cause is gone."
     )
     with engine.begin() as connection:
-        reclaimed = connection.execute(statements.reclaim(crashes_until_dead, death.problem())).all()
+        reclaimed = [
+            *connection.execute(statements.reclaim(crashes_until_dead, silences, wait_seconds, death.problem())),
+            *connection.execute(statements.bury(death.problem())),
+        ]
     for job_id, kind, state, suspect in reclaimed:
         metrics.lease_expired.inc()
         if state == "dead":

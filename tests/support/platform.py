@@ -99,6 +99,12 @@ class Platform:
         self.wait_all([self.submit("hello")])
         return worker
 
+    def ready_worker_of(self, job: str) -> PreforkedProcess:
+        """A new worker that runs the job."""
+        worker = self.worker()
+        wait_for(lambda: self.job(job)["state"] == "running", 60, "a worker that runs it")
+        return worker
+
     def reconciler(self) -> PreforkedProcess:
         return self.start("services.reconciler")
 

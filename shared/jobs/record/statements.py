@@ -4,7 +4,7 @@ States move only here:
 
     submit -> queued -> claim -> running -> complete -> succeeded | failed | cancelled
                  ^                  |
-                 +---- reclaim -----+--> dead after too many crashed workers
+                 +---- reclaim -----+--> (a last wait) -> bury -> dead after too many crashed workers
 """
 
 from __future__ import annotations
@@ -190,6 +190,25 @@ def correct_result(held: Held, fields: Mapping[str, JsonValue]) -> TextClause:
     )
 
 
+def came_back(held: Held) -> TextClause:
+    """Take a crash back: the worker of that run fell silent, and lives; a job that waited for its verdict runs again.
+
+    No row when no crash was counted for the run, or the job has ended.
+    """
+    return sql(
+        """
+        UPDATE jobs SET crashes = crashes - 1, silences = array_replace(silences, CAST(:fence AS bigint), -:fence),
+            run_at = CASE WHEN condemned_until IS NOT NULL THEN clock_timestamp() ELSE run_at END,
+            condemned_until = NULL
+        WHERE id = :id AND tenant_id = :tenant AND :fence = ANY(silences) AND state IN ('queued', 'running')
+        RETURNING id
+        """,
+        id=held.id,
+        tenant=held.tenant_id,
+        fence=held.fence,
+    )
+
+
 def hand_back(held: Held) -> Statement:
     """Queue a running job again because its worker is stopping, which does not count as a crash."""
     return statement(
@@ -275,8 +294,14 @@ _CANCEL = """
 # --- the reconciler's ------------------------------------------------------------------------------------------------
 
 
-def reclaim(crashes_until_dead: int, detail: Mapping[str, JsonValue]) -> TextClause:
+def reclaim(
+    crashes_until_dead: int, silences_until_dead: int, wait_seconds: float, detail: Mapping[str, JsonValue]
+) -> TextClause:
     """Take back the jobs of every worker that let a lease run out: queued again, or dead with ``detail`` as its error.
+
+    A silent worker has crashed, or gets no processor. So a job with too many crashes is not dead at once: it is held
+    back for ``wait_seconds``, in which a worker that lives takes its crash back (``came_back``), and then ``bury``
+    ends it. One that silenced its workers ``silences_until_dead`` times is dead whether they came back or not.
 
     A crash counts for the job that the worker ran alone. When it ran several, each of them may have killed it: they
     become suspects, which count no crash and run alone from then on. (A worker renews all leases at once, so the
@@ -294,10 +319,18 @@ def reclaim(crashes_until_dead: int, detail: Mapping[str, JsonValue]) -> TextCla
             FROM held WINDOW worker AS (PARTITION BY worker_id)
         ), next AS (
             SELECT b.*, CASE WHEN j.cancel_requested_at IS NOT NULL THEN 'cancelled'
-                             WHEN crashed AND j.crashes + 1 >= :most THEN 'dead' ELSE 'queued' END AS state
+                             WHEN crashed AND cardinality(j.silences) + 1 >= :silent THEN 'dead'
+                             ELSE 'queued' END AS state,
+                   crashed AND j.crashes + 1 >= :most AND j.cancel_requested_at IS NULL AS condemned
             FROM blamed b JOIN jobs j USING (tenant_id, id)
         ), job AS (
-            UPDATE jobs SET crashes = crashes + crashed::int, lease_until = NULL, notified_at = NULL, alone = false,
+            UPDATE jobs SET crashes = crashes + crashed::int, notified_at = NULL, alone = false,
+                silences = CASE WHEN crashed THEN silences || fence ELSE silences END,
+                lease_until = NULL,
+                condemned_until = CASE WHEN condemned AND next.state = 'queued'
+                                       THEN clock_timestamp() + make_interval(secs => :wait) END,
+                run_at = CASE WHEN condemned AND next.state = 'queued'
+                              THEN clock_timestamp() + make_interval(secs => :wait + 3600) ELSE run_at END,
                 suspect = suspect OR NOT (crashed OR culprit_known), state = next.state,
                 error = CASE next.state WHEN 'dead' THEN CAST(:error AS jsonb) END,
                 finished_at = CASE next.state WHEN 'queued' THEN NULL ELSE clock_timestamp() END,
@@ -313,5 +346,26 @@ def reclaim(crashes_until_dead: int, detail: Mapping[str, JsonValue]) -> TextCla
         SELECT id, kind, state, suspect FROM job
         """,
         most=crashes_until_dead,
+        silent=silences_until_dead,
+        wait=wait_seconds,
+        json__error=detail,
+    )
+
+
+def bury(detail: Mapping[str, JsonValue]) -> TextClause:
+    """End the jobs whose last wait is over and whose workers did not come back, with ``detail`` as their error."""
+    return sql(
+        """
+        WITH job AS (
+            UPDATE jobs SET state = 'dead', error = CAST(:error AS jsonb), finished_at = clock_timestamp(),
+                condemned_until = NULL, last_seq = last_seq + 1
+            WHERE condemned_until < statement_timestamp() AND state = 'queued'
+            RETURNING tenant_id, id, kind, state, last_seq, fence, suspect
+        ), event AS (
+            INSERT INTO job_events (tenant_id, job_id, seq, type, fence, data)
+            SELECT tenant_id, id, last_seq, 'job_dead', fence, '{"code": "worker_crashed"}'::jsonb FROM job
+        )
+        SELECT id, kind, state, suspect FROM job
+        """,
         json__error=detail,
     )

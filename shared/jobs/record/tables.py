@@ -67,6 +67,8 @@ jobs = Table(
     Column("trace_context", Text),
     Column("attempt", Integer, nullable=False, server_default="0"),
     Column("crashes", Integer, nullable=False, server_default="0"),
+    # Fences of the runs that count as crashes because their worker fell silent; negative once the worker came back.
+    Column("silences", ARRAY(BigInteger), nullable=False, server_default="{}"),
     Column("suspect", Boolean, nullable=False, server_default=text("false")),  # may have killed a worker: runs alone
     Column("alone", Boolean, nullable=False, server_default=text("false")),  # now the only one of its worker
     Column("fence", BigInteger, nullable=False, server_default="0"),
@@ -76,6 +78,7 @@ jobs = Table(
     # Of the queued and running jobs of its conversation the one that may run; triggers (baseline.sql) maintain it.
     Column("head", Boolean, nullable=False, server_default=text("true")),
     time_column("lease_until"),
+    time_column("condemned_until"),  # has crashed too often: dead then, unless a worker comes back
     time_column("run_at", default=True),
     time_column("notified_at"),
     time_column("cancel_requested_at"),
@@ -120,6 +123,7 @@ Index(
     jobs.c.kind,
     postgresql_where=text("state = 'running'"),
 )
+Index("ix_jobs_condemned", jobs.c.condemned_until, postgresql_where=text("condemned_until IS NOT NULL"))
 #: From 1 kB: of most jobs it then has to know nothing.
 Index(
     "ix_jobs_stored",

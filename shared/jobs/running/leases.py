@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
@@ -100,6 +101,12 @@ class Leases:
         now = time.monotonic()
         return [lease for lease in self.all() if _is_stuck(lease, now)]
 
+    def came_back(self, lease: Lease) -> None:
+        """Report that a job whose lease ran out did not kill this worker, which was only silent for too long."""
+        with suppress(SQLAlchemyError), self._engine.begin() as connection:
+            if connection.execute(statements.came_back(lease.held)).first() is not None:
+                log.warning("lease_lost_without_crash", job_id=lease.job_id)
+
     def release(self, lease: Lease) -> None:
         with self._lock:
             if self._held.get(lease.job_id) is lease:
@@ -133,6 +140,8 @@ class Leases:
         for job in jobs:
             if job.job_id not in alive:
                 if self._still_held(job):
+                    if not job.lost.is_set():
+                        self.came_back(job)
                     job.lost.set()
                     job.cancelled.set()
                     self._cancel(job, now)

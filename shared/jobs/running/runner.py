@@ -126,6 +126,8 @@ class Runner:
                     log.warning("lease_lost")
                 finally:
                     self.leases.release(lease)
+                    if lease.lost.is_set():
+                        self.leases.came_back(lease)
         return True
 
     def _run_alone(self, row: Values, lease: Lease) -> None:
@@ -208,6 +210,7 @@ class Runner:
         if done is None:
             metrics.fenced_writes.inc()
             log.warning("fenced_off")
+            lease.lost.set()
             return
         metrics.jobs_completed.labels(row["kind"], done["state"]).inc()
         code = None if ended.error is None else str(ended.error.get("code"))

@@ -78,7 +78,8 @@ _HOT: Mapping[str, tuple[Callable[[], Executable], int]] = {
         120,
     ),
     "cancel": (lambda: statements.cancel("q000000020", "t0"), 120),
-    "reclaim": (lambda: statements.reclaim(3, {}), 250),
+    "reclaim": (lambda: statements.reclaim(3, 12, 20, {}), 250),
+    "bury": (lambda: statements.bury({}), 60),
     "waiting jobs": (lambda: maintenance.waiting_jobs(1), 2_500),  # looks at 2,000 rows
     "unnotified jobs": (lambda: maintenance.unnotified_jobs("execute", 1, 20), 700),
     "queued of a tenant": (lambda: counts.queued_of("t3"), 40),

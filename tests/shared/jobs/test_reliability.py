@@ -113,6 +113,40 @@ def test_a_worker_stopped_past_its_lease_cannot_write_any_more(platform: Platfor
     check_history(platform, [job])
 
 
+def test_a_job_whose_worker_gets_no_processor_again_and_again_is_not_dead(platform: Platform) -> None:
+    platform.reconciler()
+    starved = platform.ready_worker()
+    job = platform.submit("effect sleep 3")
+    for _ in range(4):  # once more than crashes are allowed
+        wait_for(lambda: platform.job(job)["state"] == "running", what="the next run")
+        starved.send_signal(signal.SIGSTOP)
+        wait_for(lambda: platform.job(job)["state"] == "queued", what="the lease's end")
+        assert platform.job(job)["crashes"] == 1
+        starved.send_signal(signal.SIGCONT)
+        wait_for(lambda: platform.job(job)["crashes"] == 0, what="the worker to take its crash back")
+    ended = platform.wait(job)
+    assert (ended["state"], ended["crashes"]) == ("succeeded", 0)
+    check_history(platform, [job])
+
+
+def test_one_kill_and_starved_workers_do_not_add_up_to_a_dead_job(platform: Platform) -> None:
+    platform.reconciler()
+    job = platform.submit("effect sleep 3")
+    platform.ready_worker_of(job).kill()
+    for _ in range(2):
+        worker = platform.ready_worker_of(job)
+        worker.send_signal(signal.SIGSTOP)
+        wait_for(lambda: platform.job(job)["state"] == "queued", what="the lease's end")
+        worker.send_signal(signal.SIGCONT)
+        wait_for(lambda: platform.job(job)["crashes"] == 1, what="only the kill to count")
+        worker.send_signal(signal.SIGTERM)
+        worker.wait(30)
+    platform.worker()
+    ended = platform.wait(job)
+    assert (ended["state"], ended["crashes"]) == ("succeeded", 1)
+    check_history(platform, [job])
+
+
 def test_a_rolling_restart_hands_jobs_over_without_a_crash(patient: Platform) -> None:
     platform = patient
     platform.reconciler()

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 import pytest
+from pydantic import JsonValue
 from sqlalchemy import Connection, RowMapping, select, text
 
 from shared.contracts.jobs import JobState
@@ -185,18 +186,74 @@ def test_another_tenant_sees_and_cancels_nothing(connection: Connection) -> None
     assert connection.execute(listing.page("b", listing.JobFilter(), 10)).all() == []
 
 
-def test_an_expired_lease_requeues_twice_and_then_kills(connection: Connection) -> None:
+_LATE = text(
+    "UPDATE jobs SET lease_until = lease_until - interval '1 h', condemned_until = condemned_until - interval '1 h'"
+)
+_CRASHED: Mapping[str, JsonValue] = {"code": "worker_crashed"}
+
+
+def silenced(connection: Connection) -> RowMapping:
+    """Claim the job, let its lease run out, and return the row as it was claimed."""
+    row = claim(connection)
+    assert row is not None
+    connection.execute(_LATE)
+    connection.execute(statements.reclaim(3, 12, 20, _CRASHED))
+    return row
+
+
+def test_an_expired_lease_requeues_and_after_three_crashes_and_a_wait_kills(connection: Connection) -> None:
     job_id = submit(connection)
-    states = []
     for _ in range(3):
-        assert claim(connection) is not None
-        connection.execute(text("UPDATE jobs SET lease_until = clock_timestamp() - interval '1 s'"))
-        states += [row.state for row in connection.execute(statements.reclaim(3, {"code": "worker_crashed"}))]
-    assert states == ["queued", "queued", "dead"]
+        silenced(connection)
+        assert connection.execute(statements.bury(_CRASHED)).all() == []
+    assert claim(connection) is None, "it waits for the worker to come back, and no other worker dies of it"
+    connection.execute(_LATE)
+    assert [row.state for row in connection.execute(statements.bury(_CRASHED))] == ["dead"]
     stored = connection.execute(queries.find(job_id, "a")).mappings().one()
     assert stored["error"] == {"code": "worker_crashed"}
     assert stored["finished_at"] is not None
     assert types(connection, job_id)[-1] == "job_dead"
+
+
+def test_a_worker_that_comes_back_takes_its_crash_back_once(connection: Connection) -> None:
+    job_id = submit(connection)
+    rows = [silenced(connection) for _ in range(3)]
+    assert claim(connection) is None
+    for _ in range(2):
+        connection.execute(statements.came_back(held(rows[1])))
+    stored = connection.execute(queries.find(job_id, "a")).mappings().one()
+    assert (stored["state"], stored["crashes"]) == ("queued", 2)
+    connection.execute(_LATE)
+    assert connection.execute(statements.bury(_CRASHED)).all() == []
+    again = claim(connection)
+    assert again is not None, "it runs again at once"
+    connection.execute(statements.came_back(held(again)))
+    connection.execute(statements.came_back(held(rows[0])))
+    done = end(connection, again)
+    assert done is not None
+    assert connection.execute(statements.came_back(held(rows[2]))).first() is None, "an end is an end"
+    assert connection.execute(queries.find(job_id, "a")).mappings().one()["crashes"] == 1
+
+
+def test_a_job_whose_workers_always_come_back_is_not_tried_without_end(connection: Connection) -> None:
+    submit(connection)
+    states: list[str] = []
+    while "dead" not in states:
+        row = claim(connection)
+        assert row is not None
+        connection.execute(_LATE)
+        states += [each.state for each in connection.execute(statements.reclaim(3, 12, 20, _CRASHED))]
+        connection.execute(statements.came_back(held(row)))
+    assert states == ["queued"] * 11 + ["dead"]
+
+
+def test_a_job_that_is_cancelled_while_it_waits_for_its_verdict_is_cancelled(connection: Connection) -> None:
+    job_id = submit(connection)
+    for _ in range(3):
+        silenced(connection)
+    assert connection.execute(statements.cancel(job_id, "a")).mappings().one()["state"] == "cancelled"
+    connection.execute(_LATE)
+    assert connection.execute(statements.bury(_CRASHED)).all() == []
 
 
 def test_of_several_jobs_of_a_dead_worker_none_is_blamed_until_one_kills_a_worker_alone(connection: Connection) -> None:
@@ -205,7 +262,7 @@ def test_of_several_jobs_of_a_dead_worker_none_is_blamed_until_one_kills_a_worke
     def reclaimed() -> Mapping[str, tuple[str, int, bool]]:
         late = text("UPDATE jobs SET lease_until = clock_timestamp() - interval '1 s' WHERE id = :one")
         connection.execute(late, {"one": jobs[0]})  # one lease is enough: the worker is silent
-        connection.execute(statements.reclaim(3, {"code": "worker_crashed"}))
+        connection.execute(statements.reclaim(3, 12, 20, _CRASHED))
         query = text("SELECT id, state, crashes, suspect FROM jobs WHERE id = ANY(:ids)")
         return {row.id: (row.state, row.crashes, row.suspect) for row in connection.execute(query, {"ids": jobs})}
 
