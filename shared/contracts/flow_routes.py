@@ -229,9 +229,9 @@ class ProposalView(Answer):
     operations: list[Operation]
     """Proposed changes, in order"""
     lint: list[Finding]
-    """Findings to check before applying"""
+    """Findings to check before applying; empty once the base version is not kept"""
     mermaid: str
-    """Mermaid chart of the proposed change"""
+    """Mermaid chart of the proposed change; empty once the base version is not kept"""
 
 
 class Operated(Answer):

@@ -189,9 +189,14 @@ async def _sources(service: FlowService, rows: Sequence[RowMapping]) -> dict[int
 
 
 async def _proposal(service: FlowService, flow: Flow, row: RowMapping) -> ProposalView:
-    base = (await at(service, flow.id, row["base_version"]))[1].document
     operations = decode_operations(row["forward"])
-    after = apply(base, operations)
+    try:
+        base = (await at(service, flow.id, row["base_version"]))[1].document
+    except NotFound:  # retention dropped the version: the proposal can be read and discarded, and not applied any more
+        findings, chart = [], ""
+    else:
+        after = apply(base, operations)
+        findings, chart = lint(after), difference_chart(base, after, operations)
     return ProposalView(
         id=row["id"],
         flow_id=flow.id,
@@ -201,6 +206,6 @@ async def _proposal(service: FlowService, flow: Flow, row: RowMapping) -> Propos
         actor=row["actor"],
         time=row["created_at"],
         operations=to_contract(operations),
-        lint=lint(after),
-        mermaid=difference_chart(base, after, operations),
+        lint=findings,
+        mermaid=chart,
     )

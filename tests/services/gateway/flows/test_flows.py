@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx2 as httpx
 import pytest
+from sqlalchemy import text
 
 from shared.flows import editing, proposals
 from shared.flows.batch import Batch
@@ -332,6 +333,23 @@ def test_a_proposal_is_read_applied_once_and_never_on_another_version(gateway: G
     assert client.post(f"{path}/proposals/{second}/discard").status_code == 409
     assert client.post(f"{path}/proposals/nope/apply").status_code == 404
     assert ids(client.post(f"{path}/undo").json()["flow"]) == ["x"]
+
+
+def test_a_proposal_outlives_the_version_that_it_was_made_on(gateway: Gateway, client: httpx.Client) -> None:
+    flow = make(client, "x")
+    path = f"/v1/flows/{flow['id']}"
+    first, second = (propose(gateway, flow, Call("addNode", {"label": "A", "parentNodeId": "x"})) for _ in range(2))
+    operate(client, flow, ("addNode", {"label": "B"}))
+    whole = client.get(f"{path}/proposals/{first}").json()
+    with gateway.engine.begin() as connection:
+        connection.execute(text("DELETE FROM flow_versions WHERE flow_id = :id AND version < 2"), {"id": flow["id"]})
+    shown = client.get(f"{path}/proposals/{first}")
+    assert shown.status_code == 200, shown.text
+    assert whole["mermaid"] != ""
+    assert shown.json() == {**whole, "lint": [], "mermaid": ""}
+    assert [each["id"] for each in client.get(f"{path}/proposals").json()["items"]] == [second, first]
+    assert client.post(f"{path}/proposals/{first}/apply").status_code == 412
+    assert client.post(f"{path}/proposals/{first}/discard").json()["state"] == "discarded"
 
 
 def test_exports_are_raw_text_and_come_back_by_import(client: httpx.Client) -> None:
