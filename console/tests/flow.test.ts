@@ -4,8 +4,13 @@ import type { ChangeSet, FlowVersion, FlowView } from "../src/api/types";
 import { along } from "../src/features/flow/canvas/arrow-moves";
 import { inkOn, looks, PALETTE } from "../src/features/flow/canvas/colours";
 import { after } from "../src/features/flow/history/playback";
-import type { Operation } from "../src/features/flow/canvas/elements";
+import { aligned, distributed, savedMoves, withInside } from "../src/features/flow/canvas/arrange";
+import type { Operation, Rect } from "../src/features/flow/canvas/elements";
+import { sidesFor, wayOf } from "../src/features/flow/canvas/lines";
 import { drawn } from "../src/features/flow/canvas/merged-graph";
+import { routed } from "../src/features/flow/canvas/routes";
+import { figureOf, portOf, SHAPES } from "../src/features/flow/canvas/shapes";
+import { clipOf, copied, pasting } from "../src/features/flow/editing/clipboard";
 import { nameOf, words } from "../src/features/flow/canvas/outline";
 import { overlap, type Changed } from "../src/features/flow/editing/overlap";
 import { theirs } from "../src/features/flow/editing/conflict";
@@ -13,7 +18,7 @@ import { said, sentence } from "../src/features/flow/editing/announcements";
 import { chatTurns } from "../src/features/flow/chat/chat-turns";
 import { nextSteps } from "../src/features/flow/history/undo-labels";
 import { answerText } from "../src/results/answer-text";
-import { chosenOf, chosenText, sightOf, sightText } from "../src/features/flow/canvas/viewport";
+import { chosenOf, chosenText, isShown, sightOf, sightText, viewOf } from "../src/features/flow/canvas/viewport";
 import { steps, tally } from "../src/features/flow/history/versions";
 
 const AT = "2026-01-01T00:00:00Z";
@@ -74,7 +79,8 @@ describe("the ghost of a difference", () => {
     ];
     const { nodes, edges } = drawn(now, operations, before);
     expect(nodes.map((node) => [node.id, node.data.mark])).toEqual([["a", ""], ["c", "added"], ["b", "removed"]]); // prettier-ignore
-    expect(edges.map((edge) => [edge.id, edge.className])).toEqual([["a-b", "removed"]]);
+    expect(edges.map((edge) => [edge.id, edge.data?.mark])).toEqual([["a-b", "removed"]]);
+    expect(nodes.map((node) => node.data.tag)).toEqual(["", "+ new", "− removed"]);
   });
 
   it("is nothing without operations, whatever was before", () => {
@@ -108,14 +114,163 @@ describe("arrows", () => {
 describe("colours", () => {
   it("are readable with dark ink, each of ours", () => {
     expect(PALETTE.map((each) => inkOn(each.value))).toEqual(PALETTE.map(() => "#16181b"));
-    expect([inkOn("#000"), inkOn("#1a192b"), inkOn("linear-gradient(red, blue)")]).toEqual(["#ffffff", "#ffffff", undefined]);
+    expect([inkOn("#000"), inkOn("#1a192b"), inkOn("linear-gradient(#fff, #eee)"), inkOn("#0000"), inkOn("var(--x)")]).toEqual(["#ffffff", "#ffffff", "#16181b", "#16181b", undefined]);
   });
 
   it("of a node win over those of all; what every flow begins with is none", () => {
     const look = looks(flow({}, [], { perNode: { a: { background: "#cfe2f7" }, b: { background: "#1a192b" } }, allNodes: { background: "#222222", border: "#2b2253", text: "#ffffff" } }));
-    expect(look("a")).toEqual({ background: "#cfe2f7", text: "#16181b" });
-    expect(look("b")).toEqual({});
-    expect(look("c")).toEqual({ background: "#222222", text: "#ffffff" });
+    expect(look({ id: "a" })).toEqual({ background: "#cfe2f7", text: "#16181b" });
+    expect(look({ id: "b" })).toEqual({});
+    expect(look({ id: "c" })).toEqual({ background: "#222222", text: "#ffffff" });
+  });
+});
+
+describe("words in a color of their own", () => {
+  const look = (colors: object): object => looks(flow({}, [], { perNode: { a: colors } }))({ id: "a" });
+
+  it("are kept where they can be read, else dark or light", () => {
+    expect(look({ background: "#ffffff", text: "#0000aa" })).toEqual({ background: "#ffffff", text: "#0000aa" });
+    expect(look({ background: "#ffffff", text: "#dddddd" })).toEqual({ background: "#ffffff", text: "#16181b" });
+    expect(look({ background: "#222222", text: "#333333" })).toEqual({ background: "#222222", text: "#ffffff" });
+    expect(look({ text: "#f9f871" })).toEqual({ background: "#1a192b", text: "#f9f871" });
+  });
+
+  it("lie on white where one could see through the box", () => {
+    expect(look({ background: "#ff000080" })).toEqual({ background: "#ff7f7f", text: "#16181b" });
+  });
+});
+
+describe("sides of links", () => {
+  const box = (x: number, y: number): Rect => ({ x, y, width: 100, height: 40 });
+
+  it("follow the way of the flow, and lead round where it goes back", () => {
+    expect(sidesFor(box(0, 0), box(200, 300), "LR")).toEqual(["right", "left"]);
+    expect(sidesFor(box(0, 0), box(200, 300), "TB")).toEqual(["bottom", "top"]);
+    expect(sidesFor(box(0, 300), box(0, 0), "BT")).toEqual(["top", "bottom"]);
+    expect(sidesFor(box(0, 0), box(300, 10), "TB")).toEqual(["right", "left"]);
+    expect(sidesFor(box(0, 300), box(0, 0), "TB")).toEqual(["right", "right"]);
+    expect(sidesFor(box(300, 300), box(0, 0), "TB")).toEqual(["top", "right"]);
+    expect(sidesFor(box(300, 0), box(0, 0), "LR")).toEqual(["bottom", "bottom"]);
+  });
+
+  it("are found from where most links lead", () => {
+    const boxes = new Map([["a", box(0, 0)], ["b", box(0, 100)], ["c", box(200, 100)]]); // prettier-ignore
+    expect(wayOf(boxes, [{ source: "a", target: "b" }])).toBe("TB");
+    expect(wayOf(boxes, [{ source: "c", target: "b" }])).toBe("RL");
+    expect(wayOf(boxes, [])).toBe("LR");
+  });
+
+  it("give each of two links between the same sides a lane of its own, and words that cover no node", () => {
+    const two = { ...flow({ a: [0, 0], b: [600, 0], mid: [214, 0] }), edges: [{ id: "1", source: "a", target: "b", data: { label: "one" } }, { id: "2", source: "a", target: "b" }] } as unknown as FlowView;
+    const { nodes, edges } = drawn(two, []);
+    const links = routed(nodes, edges);
+    expect(links.map((each) => [each.sourceHandle, each.targetHandle, each.data?.lane])).toEqual([["right", "left", -0.5], ["right", "left", 0.5]]); // prettier-ignore
+    expect(links[0]!.data?.wordsAt).not.toBe(0.5);
+    const again = routed(nodes, edges, new Map(links.map((each) => [each.id, each])));
+    expect(again.every((each, at) => each === links[at])).toBe(true);
+  });
+});
+
+describe("shapes", () => {
+  it("have an outline within their box, and ports on it", () => {
+    for (const [shape] of SHAPES) {
+      const { outline } = figureOf(shape, 120, 60);
+      const numbers = outline.match(/-?\d+(\.\d+)?/g)!.map(Number);
+      expect(Math.min(...numbers), shape).toBeGreaterThanOrEqual(0);
+      expect(Math.max(...numbers), shape).toBeLessThanOrEqual(120);
+      for (const side of ["top", "right", "bottom", "left"] as const) {
+        const { x, y } = portOf(shape, 120, 60, side);
+        expect(x >= 0 && x <= 120 && y >= 0 && y <= 60, `${shape} ${side}`).toBe(true);
+      }
+    }
+  });
+});
+
+describe("frames of groups", () => {
+  const nested = {
+    ...flow({}),
+    nodes: [
+      { id: "outer", type: "group", isCollapsed: false, position: { x: 0, y: 0 }, data: { label: "Outer" } },
+      { id: "inner", type: "group", isCollapsed: false, position: { x: 0, y: 0 }, data: { label: "Inner" }, parentGroupId: "outer" },
+      { id: "a", position: { x: 100, y: 100 }, data: { label: "A" }, parentGroupId: "inner" },
+      { id: "b", position: { x: 400, y: 100 }, data: { label: "B" }, parentGroupId: "outer" },
+      { id: "flow", type: "group", position: { x: 1000, y: 50 }, data: { label: "Flow's own" }, style: { width: 300, height: 200 } },
+      { id: "c", position: { x: 20, y: 60 }, data: { label: "C" }, parentId: "flow" },
+    ],
+  } as unknown as FlowView;
+  const { nodes } = drawn(nested, []);
+  const node = (id: string) => nodes.find((each) => each.id === id)!;
+
+  it("hold what is in them, also where positions count from the group", () => {
+    expect(node("outer").data.inside).toEqual(["inner", "a", "b"]);
+    expect(node("outer").position.x).toBeLessThan(node("inner").position.x);
+    expect(node("flow")).toMatchObject({ position: { x: 1000, y: 50 }, width: 300, height: 200 });
+    expect(node("c").position.x).toBe(1020);
+  });
+
+  it("are saved as the moves of what is in them; what counts from a moved group stays", () => {
+    const to = (id: string, x: number) => [id, { x: node(id).position.x + x, y: node(id).position.y }] as const;
+    const moves = savedMoves(nodes, withInside(nodes, new Map([to("outer", 50)])));
+    expect(moves).toEqual([{ nodeId: "a", position: { x: 150, y: 100 } }, { nodeId: "b", position: { x: 450, y: 100 } }]); // prettier-ignore
+    expect(savedMoves(nodes, withInside(nodes, new Map([to("flow", 10)])))).toEqual([{ nodeId: "flow", position: { x: 1010, y: 50 } }]);
+    expect(savedMoves(nodes, new Map([to("c", 10)]))).toEqual([{ nodeId: "c", position: { x: 30, y: 60 } }]);
+  });
+});
+
+describe("arranging", () => {
+  const boxes = new Map(["a", "b", "c"].map((id, at): [string, Rect] => [id, { x: at * at * 100, y: at * 10, width: 50 + at * 10, height: 40 }]));
+
+  it("aligns at an edge or in the middle, and gives each two the same gap", () => {
+    expect([...aligned(boxes, "left").values()].map(({ x }) => x)).toEqual([0, 0, 0]);
+    expect([...aligned(boxes, "right").values()].map(({ x }, at) => x + 50 + at * 10)).toEqual([470, 470, 470]);
+    expect([...aligned(boxes, "middle").values()].map(({ y }) => y)).toEqual([10, 10, 10]);
+    const xs = [...distributed(boxes, "x").values()].map(({ x }) => x);
+    expect(xs[1]! - (xs[0]! + 50)).toBeCloseTo(xs[2]! - (xs[1]! + 60));
+    expect(distributed(new Map([...boxes].slice(0, 2)), "x").size).toBe(0);
+  });
+});
+
+describe("the clipboard", () => {
+  const shop = {
+    ...flow({ a: [0, 0], b: [200, 0], c: [0, 300] }, [["a", "b"], ["b", "c"]], { perNode: { b: { background: "#cfe2f7" } } }), // prettier-ignore
+  };
+  const grouped = {
+    ...shop,
+    nodes: [...shop.nodes.map((node) => (["a", "b"].includes((node as unknown as { id: string }).id) ? { ...(node as object), parentGroupId: "g" } : node)), { id: "g", type: "group", isCollapsed: false, position: { x: 5, y: 5 }, data: { label: "G" } }],
+  } as unknown as FlowView;
+  const count = { value: 0 };
+  const newId = (label: string): string => `${label}${(count.value += 1)}`;
+
+  it("holds what is chosen with the links between, and makes it again under other ids", () => {
+    const clip = clipOf(JSON.stringify(copied(shop, ["a", "b"])))!;
+    const { calls, ids } = pasting(clip, { x: 10, y: 20 }, newId);
+    expect(calls.map((each) => each.name)).toEqual(["addNode", "addNode", "addEdge", "changeVisuals"]);
+    expect(calls[0]!.params).toMatchObject({ id: ids[0], label: "A", position: { x: 10, y: 20 } });
+    expect(calls[2]!.params).toEqual({ sourceNodeId: ids[0], targetNodeId: ids[1] });
+    expect(calls[3]!.params).toMatchObject({ nodeId: ids[1], property: "background", color: "#cfe2f7" });
+  });
+
+  it("takes all of a group with it", () => {
+    const { calls, ids } = pasting(copied(grouped, ["g"]), { x: 0, y: 0 }, newId);
+    expect(calls.map((each) => each.name)).toEqual(["addNode", "addNode", "createGroup", "addEdge", "changeVisuals", "toggleGroupExpansion"]);
+    expect(ids).toHaveLength(1);
+  });
+
+  it("is only what was copied from a flow", () => {
+    expect(["hello", "{}", '{"kind":"assay.flow"}', "{"].map(clipOf)).toEqual([null, null, null, null]);
+  });
+});
+
+describe("the view", () => {
+  const size = { width: 1000, height: 700 };
+
+  it("shows a part whole, under nothing that floats over it", () => {
+    for (const part of [{ x: -500, y: 90, width: 46_000, height: 6_000 }, { x: 10, y: 10, width: 100, height: 40 }]) {
+      const view = viewOf(part, size);
+      expect(isShown(part, view, size)).toBe(true);
+      expect(view.zoom).toBeLessThanOrEqual(1);
+    }
+    expect(isShown({ x: 0, y: 0, width: 10, height: 10 }, { x: 0, y: 0, zoom: 1 }, size)).toBe(false);
   });
 });
 

@@ -131,6 +131,6 @@ describe("groups of a flow", () => {
   });
   test("an open one is a frame around them", () => {
     const frame = drawn(flow(false), []).nodes.find((each) => each.id === "g")!;
-    expect([frame.position, frame.width, frame.height, frame.zIndex]).toEqual([{ x: -24, y: -48 }, 520, 120, -1]);
+    expect([frame.position, frame.width, frame.height, frame.zIndex]).toEqual([{ x: -20, y: -17.5 }, 512, 97, -3]);
   });
 });

@@ -44,7 +44,6 @@ def test_a_flow_is_edited_by_keys_alone(page: Page, console: Console, flow: str)
     before = saved()
     page.keyboard.press("n")
     page.keyboard.type("Refund")
-    _tab_to(page, "document.activeElement.innerText === 'Add'")
     page.keyboard.press("Enter")
     expect(nodes).to_have_count(3)
     assert sorted(saved()) == ["Cart", "Payment", "Refund"]
@@ -66,22 +65,23 @@ def test_a_flow_is_edited_by_keys_alone(page: Page, console: Console, flow: str)
 
     page.keyboard.press("l")
     page.keyboard.type("Refund")
-    _tab_to(page, "document.activeElement.innerText === 'Link'")
     page.keyboard.press("Enter")
     expect(page.locator(".react-flow__edge")).to_have_count(2)
     expect(done).to_have_text("Linked Cart to Refund")
 
-    page.locator(".react-flow__edge").last.dispatch_event("click")
-    link = page.get_by_role("form", name="The link that is chosen")
-    link.get_by_label("Words on the link").fill("too late")
+    page.locator(".react-flow__edge").last.press("Enter")
+    expect(page.locator(".react-flow__edge.selected")).to_have_count(1)
+    page.keyboard.press("F2")
+    page.get_by_role("textbox", name="Words on the link").fill("too late")
     page.keyboard.press("Enter")
-    expect(page.locator(".react-flow__edge-text", has_text="too late")).to_be_visible()
+    expect(page.locator(".link-words", has_text="too late")).to_be_visible()
     expect(done).to_have_text(re.compile("^Wrote too late on the link Cart › "))
     page.locator(".react-flow__node", has_text="Cart").focus()
     page.keyboard.press("Enter")
 
-    _tab_to(page, "document.activeElement.title === 'teal'")
+    _tab_to(page, "document.activeElement.title === 'Color'")
     page.keyboard.press("Enter")
+    page.get_by_role("menuitem", name="Teal").press("Enter")
     expect(page.locator(".react-flow__node", has_text="Cart").locator(".node")).to_have_css(
         "background-color", "rgb(201, 236, 230)"
     )
@@ -116,9 +116,11 @@ def test_a_group_is_folded_and_unfolded_on_the_canvas(page: Page, console: Conso
     expect(boxes).to_have_count(2)
     boxes.first.press("Enter")
     boxes.last.press("Control+Enter")
-    page.get_by_role("button", name="Group", exact=True).click()
-    expect(boxes).to_have_count(1)
-    expect(page.get_by_role("status", name="What was done")).to_have_text("Grouped Cart, Payment")
+    page.get_by_role("button", name="Group (Ctrl G)").last.click()
+    page.get_by_label("Name of the group").fill("Again")
+    page.keyboard.press("Enter")
+    expect(boxes).to_have_count(3)
+    expect(page.get_by_role("status", name="What was done")).to_have_text("Grouped 2 nodes as Again")
 
 
 def _tab_to(page: Page, condition: str) -> None:

@@ -29,4 +29,3 @@ import "../styles/components.css";
 import "../styles/tables.css";
 import "../styles/code.css";
 import "../styles/mantine.css";
-import "./app.css";

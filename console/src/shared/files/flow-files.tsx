@@ -104,7 +104,7 @@ export function ChooseFlowFiles({ files }: { files: Files }) {
   };
   return (
     <>
-      <input ref={chooser} type="file" multiple hidden accept=".mmd,.mermaid,.md,.markdown,.json,.txt" aria-label="Files to import" onChange={(event) => choose(event.currentTarget)} />
+      <input ref={chooser} type="file" multiple hidden accept=".mmd,.mermaid,.md,.markdown,.json,.excalidraw,.canvas,.txt" aria-label="Files to import" onChange={(event) => choose(event.currentTarget)} />
       <WriteButton variant="default" loading={files.busy} onClick={() => chooser.current?.click()}>
         Choose files…
       </WriteButton>

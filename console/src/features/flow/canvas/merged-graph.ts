@@ -1,45 +1,135 @@
-import type { EdgeMarker, Edge, Node, NodeHandle, Position } from "@xyflow/react";
+import type { Edge, Node, NodeHandle, Position } from "@xyflow/react";
 import type { FlowView } from "../../../api/types";
-import { looks } from "./colours";
-import { edgesOf, isGroup, nodesOf, SIGNS, type FlowEdge, type FlowNode, type Mark, type Operation } from "./elements";
+import { framesOf, placed } from "./boxes";
+import { isPaint, looks, type Look } from "./colours";
+import { edgesOf, groupOf, isGroup, labelOf, nodesOf, relativeParent, type FlowEdge, type FlowNode, type Line, type Mark, type Operation, type Point } from "./elements";
 import { leads, leadsTo } from "./outline";
+import { portOf, RADIUS, shapeOf, type Shape, type Side } from "./shapes";
+
+/** What a node shows. */
+export interface Content extends Record<string, unknown> {
+  label: string;
+  description: string;
+  shape: Shape;
+  radius: number;
+  mark: Mark;
+  /** What a proposal or a version did to it, in words. */
+  tag: string;
+  group: boolean;
+  open: boolean;
+  /** How many nodes a folded one stands for. */
+  folded: number;
+  look: Look;
+  inset: number;
+  origin: Point;
+  /** The node that its saved position counts from. */
+  parent: string;
+  /** What is drawn inside an open group. */
+  inside: readonly string[];
+  anchors: boolean;
+}
+
+export interface LinkContent extends Record<string, unknown> {
+  label: string;
+  line: Line;
+  mark: Mark;
+  tag: string;
+  color: string | undefined;
+  bothWays: boolean;
+  lane: number;
+  /** Where on it its words are, from 0 to 1. */
+  wordsAt: number;
+}
+
+export type DrawnNode = Node<Content>;
+export type DrawnEdge = Edge<LinkContent>;
 
 /** The flow with changes drawn into it: what is added stands in its place, what is removed stays (as it was `before`), marked. */
-export function drawn(flow: FlowView, operations: readonly Operation[], before: FlowView | null = null): { nodes: Node[]; edges: Edge[] } {
+export function drawn(flow: FlowView, operations: readonly Operation[], before: FlowView | null = null): { nodes: DrawnNode[]; edges: DrawnEdge[] } {
   const marks = new Map(operations.map((each) => [`${each.kind} ${each.id}`, each]));
   const added = (kind: string): unknown[] => operations.filter((each) => each.op === "add" && each.kind === kind && each.value !== undefined).map((each) => each.value);
   const gone = <T extends { id: string }>(kind: string, elements: readonly T[]): T[] => elements.filter((each) => marks.get(`${kind} ${each.id}`)?.op === "remove");
-  const size = sizeOf(flow);
+  const set = (kind: string, id: string): Record<string, unknown> => marks.get(`${kind} ${id}`)?.set ?? {};
+  const was = [...nodesOf(flow), ...(added("node") as FlowNode[]), ...gone("node", before === null ? [] : nodesOf(before))].filter(once());
+  const all = was.map((node) => ({ ...node, ...set("node", node.id) }) as FlowNode);
+  const names = new Map([...was, ...(before === null ? [] : nodesOf(before))].map((node) => [node.id, node.data?.label ?? node.id]));
+  const boxes = placed(flow, all);
+  const frames = framesOf(all, boxes);
   const look = looks(flow);
-  const all = [...nodesOf(flow), ...(added("node") as FlowNode[]), ...gone("node", before === null ? [] : nodesOf(before))].filter(once());
   const next = leads(flow);
-  const places = new Map(all.map((node) => [node.id, node]));
-  const frames = framesOf(all, size);
-  const nodes = all.map((node) => {
-    const change = marks.get(`node ${node.id}`);
-    const mark = markOf(change);
-    const set = (change?.set ?? {}) as Partial<FlowNode>;
+  const byId = new Map(all.map((node) => [node.id, node]));
+  const folded = foldedIn(all, byId);
+  const nodes = all.map((node): DrawnNode => {
+    const mark = markOf(marks.get(`node ${node.id}`));
     const frame = frames.get(node.id);
-    const box = frame === undefined ? size : { width: frame.width, height: frame.height };
+    const own = boxes.get(node.id)!;
+    const { x, y, width, height } = frame ?? own;
+    const shape = isGroup(node) ? "rect" : shapeOf(node.data?.shape);
+    const label = node.data?.label ?? node.id;
     return {
       id: node.id,
       type: "box",
-      position: frame === undefined ? (set.position ?? node.position) : { x: frame.x, y: frame.y },
-      data: { label: set.data?.label ?? node.data?.label ?? node.id, mark, group: isGroup(node), open: frame !== undefined, folded: node.data?.collapsed === true, look: mark === "" ? look(node.id) : {} },
+      position: { x, y },
+      data: {
+        label,
+        description: node.data?.description ?? "",
+        shape,
+        radius: radiusIn(flow, node.id),
+        mark,
+        tag: tagOf(mark, names.get(node.id) ?? "", label, Object.keys(set("node", node.id))),
+        group: isGroup(node),
+        open: frame !== undefined,
+        folded: folded.get(node.id) ?? 0,
+        look: mark === "" ? look(node) : {},
+        inset: frame === undefined ? own.inset : 0,
+        origin: own.origin,
+        parent: relativeParent(node),
+        inside: frame?.inside ?? [],
+        anchors: frame?.anchors ?? true,
+      },
       hidden: node.hidden === true,
-      ...box,
-      measured: box,
-      handles: handlesOf(box),
-      ...(frame === undefined ? {} : { zIndex: -1, draggable: false }),
-      ariaLabel: `${SIGNS[mark]}${node.data?.label ?? node.id}${leadsTo(next.get(node.id) ?? [])}`,
-    } satisfies Node;
+      width,
+      height,
+      measured: { width, height },
+      handles: handlesOf(shape, width, height),
+      ...(frame === undefined ? {} : { zIndex: -1 - frame.inside.length, className: "is-frame", connectable: false }),
+      ariaLabel: `${mark === "" ? "" : `${mark}: `}${label}${leadsTo(next.get(node.id) ?? [])}`,
+    };
   });
-  const edges = [...edgesOf(flow), ...(added("edge") as FlowEdge[]), ...gone("edge", before === null ? [] : edgesOf(before))].filter(once()).flatMap((edge) => {
-    const [source, target] = [shownFor(places, edge.source), shownFor(places, edge.target)];
-    if (source === undefined || target === undefined || (source === target && edge.source !== edge.target)) return [];
-    return [{ id: edge.id, source, target, label: edge.data?.label ?? undefined, markerEnd: ARROW, className: markOf(marks.get(`edge ${edge.id}`)) }];
+  const lines = new Set<string>();
+  const edges = [...edgesOf(flow), ...(added("edge") as FlowEdge[]), ...gone("edge", before === null ? [] : edgesOf(before))].filter(once()).flatMap((was): DrawnEdge[] => {
+    const edge = { ...was, ...set("edge", was.id) } as FlowEdge;
+    const [source, target] = [shownFor(byId, edge.source), shownFor(byId, edge.target)];
+    const line = edge.data?.line ?? "arrow";
+    if (source === undefined || target === undefined || (source === target && edge.source !== edge.target) || edge.hidden === true) return [];
+    const mark = markOf(marks.get(`edge ${edge.id}`));
+    // Of several from what is folded to the same node one is enough.
+    const same = `${source}\n${target}\n${labelOf(edge)}\n${line}\n${mark}`;
+    const stands = source !== edge.source || target !== edge.target;
+    if (stands && lines.has(same)) return [];
+    if (stands) lines.add(same);
+    const stroke = edge.style?.stroke;
+    return [
+      {
+        id: edge.id,
+        type: "link",
+        source,
+        target,
+        data: { label: labelOf(edge), line, mark, tag: tagOf(mark, labelOf(was), labelOf(edge), []), color: typeof stroke === "string" && isPaint(stroke) ? stroke : undefined, bothWays: Boolean(edge.markerStart), lane: 0, wordsAt: 0.5 },
+        className: `${mark} ${line}`,
+        ariaLabel: `Link from ${byId.get(source)?.data?.label ?? source} to ${byId.get(target)?.data?.label ?? target}${labelOf(edge) === "" ? "" : `: ${labelOf(edge)}`}`,
+      },
+    ];
   });
   return { nodes, edges };
+}
+
+function tagOf(mark: Mark, was: string, is: string, set: readonly string[]): string {
+  if (mark === "added") return "+ new";
+  if (mark === "removed") return "− removed";
+  if (mark === "") return "";
+  if (was !== is) return `~ was “${was.length > 24 ? `${was.slice(0, 23)}…` : was}”`;
+  return set.includes("position") ? "~ moved" : "~ changed";
 }
 
 /** What stands for a node: itself, or the folded group that hides it. */
@@ -48,42 +138,26 @@ function shownFor(nodes: ReadonlyMap<string, FlowNode>, id: string): string | un
   let node = nodes.get(id);
   while (node?.hidden === true && !seen.has(node.id)) {
     seen.add(node.id);
-    node = nodes.get(node.parentGroupId ?? "");
+    node = nodes.get(groupOf(node));
   }
   return node?.hidden === true ? undefined : node?.id;
 }
 
-interface Box {
-  x: number;
-  y: number;
-  width: number;
-  height: number;
+/** How many hidden nodes each folded group stands for; a folded root of a subtree counts as one. */
+function foldedIn(nodes: readonly FlowNode[], byId: ReadonlyMap<string, FlowNode>): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const node of nodes) {
+    if (node.data?.collapsed === true) counts.set(node.id, 1);
+    const box = node.hidden === true ? shownFor(byId, node.id) : undefined;
+    if (box !== undefined) counts.set(box, (counts.get(box) ?? 0) + 1);
+  }
+  return counts;
 }
 
-// Without a colour of its own it takes that of its edge (flow.css).
-const ARROW = { type: "arrowclosed", color: null, width: 28, height: 28, markerUnits: "userSpaceOnUse" } as unknown as EdgeMarker;
-const PADDING = 24;
-
-/** Around the members of every group that is open; a group within it counts with its own frame. */
-function framesOf(nodes: readonly FlowNode[], size: { width: number; height: number }): Map<string, Box> {
-  const members = new Map<string, FlowNode[]>();
-  for (const node of nodes) if (node.parentGroupId && node.hidden !== true) members.set(node.parentGroupId, [...(members.get(node.parentGroupId) ?? []), node]);
-  const frames = new Map<string, Box>();
-  const boxOf = (node: FlowNode, around: readonly string[]): Box => {
-    const inside = members.get(node.id) ?? [];
-    if (inside.length === 0 || around.includes(node.id)) return { ...node.position, ...size };
-    const boxes = inside.map((member) => boxOf(member, [...around, node.id]));
-    const [x, y] = [Math.min(...boxes.map((box) => box.x)) - PADDING, Math.min(...boxes.map((box) => box.y)) - 2 * PADDING];
-    const [right, bottom] = [Math.max(...boxes.map((box) => box.x + box.width)), Math.max(...boxes.map((box) => box.y + box.height))];
-    return { x, y, width: right + PADDING - x, height: bottom + PADDING - y };
-  };
-  for (const node of nodes) if (members.has(node.id) && isGroup(node)) frames.set(node.id, boxOf(node, []));
-  return frames;
-}
-
-function sizeOf(flow: FlowView): { width: number; height: number } {
-  const dimensions = (flow.settings as { dimensions?: { node?: { default?: { width?: number; height?: number } } } }).dimensions;
-  return { width: dimensions?.node?.default?.width ?? 172, height: Math.min(dimensions?.node?.default?.height ?? 48, 56) };
+function radiusIn(flow: FlowView, id: string): number {
+  const { overrides, default: common } = (flow.settings as { dimensions?: { node?: { overrides?: Record<string, { borderRadius?: number }>; default?: { borderRadius?: number } } } }).dimensions?.node ?? {};
+  const radius = overrides?.[id]?.borderRadius ?? common?.borderRadius ?? 4;
+  return radius === 4 ? RADIUS : radius; // 4 is what every flow begins with
 }
 
 function markOf(change: Operation | undefined): Mark {
@@ -96,19 +170,20 @@ function once(): (element: { id: string }) => boolean {
   return ({ id }) => !seen.has(id) && seen.add(id) !== undefined;
 }
 
-const HANDLE = 6; // pixels, as the style sheet draws them
+export const HANDLE = 8; // pixels, as the style sheet draws them
+export const SIDES: readonly Side[] = ["top", "right", "bottom", "left"];
 
-/** Where edges end. Without that the library draws every node once to find out, in sight or not: thousands take half a minute. */
-function handlesOf({ width, height }: { width: number; height: number }): NodeHandle[] {
-  const size = { y: (height - HANDLE) / 2, width: HANDLE, height: HANDLE };
-  return [
-    { ...size, type: "target", position: "left" as Position, x: -HANDLE / 2 },
-    { ...size, type: "source", position: "right" as Position, x: width - HANDLE / 2 },
-  ];
+/** Where links end. Without that the library draws every node once to find out, in sight or not: thousands take half a minute. */
+export function handlesOf(shape: Shape, width: number, height: number): NodeHandle[] {
+  return SIDES.map((side) => {
+    const { x, y } = portOf(shape, width, height, side);
+    return { id: side, type: "source", position: side as Position, x: x - HANDLE / 2, y: y - HANDLE / 2, width: HANDLE, height: HANDLE };
+  });
 }
 
+
 /** The nodes as they are now, with what is chosen or held here as it is: what somebody else changes takes no node out of a hand. */
-export function keepHeld(now: readonly Node[], nodes: Node[], isMoving: (id: string) => boolean): Node[] {
+export function keepHeld(now: readonly DrawnNode[], nodes: DrawnNode[], isMoving: (id: string) => boolean): DrawnNode[] {
   const held = new Map(now.filter((node) => node.selected || node.dragging || isMoving(node.id)).map((node) => [node.id, node]));
   if (held.size === 0) return nodes;
   return nodes.map((node) => {

@@ -1,5 +1,5 @@
-import type { Node, ReactFlowInstance } from "@xyflow/react";
-import { useCallback, useEffect, useRef, type RefObject } from "react";
+import { useCallback, useEffect, useRef } from "react";
+import type { Rect, Size } from "./elements";
 
 /** The part of the diagram in sight: what is in its middle, and how large. So it is the same in a window of another size. */
 export interface Sight {
@@ -58,28 +58,41 @@ export function useSettled(change: (changes: Record<string, string | null>) => v
   );
 }
 
-export function choosing(nodes: Node[], ids: readonly string[]): Node[] {
+export function choosing<T extends { id: string }>(nodes: T[], ids: readonly string[]): T[] {
   return nodes.map((node) => (ids.includes(node.id) ? { ...node, selected: true } : node));
 }
 
-/** Shows what was in sight when the page was left, and tells what is in sight since somebody has moved it. */
-export function useInSight(flow: RefObject<ReactFlowInstance | null>, start: Sight | null, onSight: (sight: Sight) => void) {
-  const place = useRef<HTMLDivElement>(null);
-  // Nobody asked for what is in sight at first: that depends on the window.
-  const touched = useRef(false);
-  const touching = (): void => void (touched.current = true);
-  const begin = (instance: ReactFlowInstance): void => {
-    flow.current = instance;
-    if (start !== null) void instance.setCenter(start.x, start.y, { zoom: start.zoom });
-  };
-  const center = (x: number, y: number): void => {
-    touching();
-    void flow.current?.setCenter(x, y, { zoom: flow.current.getZoom() });
-  };
-  const tell = (): void => {
-    if (!touched.current || flow.current === null || place.current === null) return;
-    const { left, top, width, height } = place.current.getBoundingClientRect();
-    onSight({ ...flow.current.screenToFlowPosition({ x: left + width / 2, y: top + height / 2 }), zoom: flow.current.getZoom() });
-  };
-  return { begin, center, tell, place, touch: { onPointerDownCapture: touching, onWheelCapture: touching, onKeyDownCapture: touching } };
+/** What floats over the canvas has this much of it, so that nothing that is fitted is under it. */
+const KEPT = { top: 60, right: 24, bottom: 20, left: 64 };
+const LARGEST = 1; // what is fitted is not larger than it is
+/** Below this zoom no words can be read. */
+export const FAR = 0.3;
+export const SMALLEST = 0.01;
+export const LARGEST_ZOOM = 4;
+
+export interface View {
+  x: number;
+  y: number;
+  zoom: number;
+}
+
+/** The view of a canvas of that size that shows a part whole. */
+export function viewOf(part: Rect, { width, height }: Size): View {
+  const [w, h] = [Math.max(width - KEPT.left - KEPT.right, 40), Math.max(height - KEPT.top - KEPT.bottom, 40)];
+  const zoom = Math.max(SMALLEST, Math.min(LARGEST, w / Math.max(part.width, 1), h / Math.max(part.height, 1)));
+  return { x: KEPT.left + w / 2 - (part.x + part.width / 2) * zoom, y: KEPT.top + h / 2 - (part.y + part.height / 2) * zoom, zoom };
+}
+
+/** The view with that in its middle. */
+export function viewAt({ x, y, zoom }: Sight, { width, height }: Size): View {
+  return { x: width / 2 - x * zoom, y: height / 2 - y * zoom, zoom };
+}
+
+export function sightIn({ x, y, zoom }: View, { width, height }: Size): Sight {
+  return { x: (width / 2 - x) / zoom, y: (height / 2 - y) / zoom, zoom };
+}
+
+/** Whether all of a part is in view, where nothing floats over it. */
+export function isShown(part: Rect, { x, y, zoom }: View, { width, height }: Size): boolean {
+  return part.x * zoom + x >= KEPT.left - 1 && part.y * zoom + y >= KEPT.top - 1 && (part.x + part.width) * zoom + x <= width - KEPT.right + 1 && (part.y + part.height) * zoom + y <= height - KEPT.bottom + 1;
 }

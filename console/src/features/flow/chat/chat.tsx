@@ -1,7 +1,8 @@
 import { SegmentedControl, Textarea } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useEffect, useRef } from "react";
+import { Send } from "lucide-react";
+import { useEffect, useRef, type ReactNode } from "react";
 import { get, post } from "../../../api/client";
 import type { FlowResult, FlowView, Job } from "../../../api/types";
 import { FollowedJob } from "../../../results/followed-job";
@@ -10,7 +11,8 @@ import { visible } from "../../../shared/code/ansi";
 import { useDraft } from "../../../shared/editing/draft";
 import { faultsOf } from "../../../shared/editing/field-errors";
 import { Failed } from "../../../shared/page/loading-states";
-import { WriteButton } from "../../../shared/editing/write-button";
+import { useWrite, WriteButton } from "../../../shared/editing/write-button";
+import { Icon } from "../../../shared/values/icon";
 import { Readiness } from "../../../shared/page/readiness";
 import { chatTurns, type Message, type Turn as PastTurn } from "./chat-turns";
 
@@ -20,6 +22,7 @@ interface Props {
   onJob: (id: string) => void;
   onProposal: (id: string) => void;
   onChanged: () => void;
+  proposal: ReactNode;
 }
 
 interface Conversation {
@@ -27,7 +30,7 @@ interface Conversation {
 }
 
 /** Words become changes: done at once, or proposed first. The conversation goes on from turn to turn. */
-export function Chat({ flow, jobId, onJob, onProposal, onChanged }: Props) {
+export function Chat({ flow, jobId, onJob, onProposal, onChanged, proposal }: Props) {
   const [draft, setDraft] = useDraft(`flow.${flow.id}`, { message: "", mode: "propose", conversation: null as string | null });
   const past = useQuery({
     queryKey: ["conversation", draft.conversation, flow.version],
@@ -47,11 +50,21 @@ export function Chat({ flow, jobId, onJob, onProposal, onChanged }: Props) {
       onJob(job.id);
     },
   });
+  const write = useWrite();
+  const send = (): void => {
+    if (draft.message.trim() !== "" && !ask.isPending && write.may) ask.mutate();
+  };
+  const turns = useRef<HTMLDivElement>(null);
+  const shown = `${jobId ?? ""} ${past.data?.messages.length ?? 0} ${proposal === null}`;
+  useEffect(() => {
+    if (turns.current !== null) turns.current.scrollTop = turns.current.scrollHeight;
+  }, [shown]);
   const faults = faultsOf(ask.error, ["input.message"]);
   return (
-    <section className="panel stack" aria-label="Chat">
-      <h2>Change it in words</h2>
+    <section className="chat" aria-label="Chat">
+      <div className="chat-turns" ref={turns} tabIndex={0} role="group" aria-label="What was said">
       <Readiness kind="flow" />
+      {past.data === undefined && jobId === undefined && proposal === null ? <p className="muted">Describe a change: the model edits the diagram, or proposes the edit first.</p> : null}
       {chatTurns(flow, past.data?.messages ?? [])
         .filter((turn) => turn.job === null || turn.job !== jobId)
         .slice(-6)
@@ -63,7 +76,14 @@ export function Chat({ flow, jobId, onJob, onProposal, onChanged }: Props) {
           {(job) => (job.result && job.kind === "flow" ? <Turn result={job.result as unknown as FlowResult} onProposal={onProposal} onChanged={onChanged} /> : null)}
         </FollowedJob>
       )}
-      <Textarea aria-label="What should change" error={faults.at("input.message")} placeholder="Put a review before the payment" autosize minRows={2} value={draft.message} onChange={(event) => setDraft({ ...draft, message: event.currentTarget.value })} />
+      {proposal}
+      </div>
+      <form className="chat-write" onSubmit={(event) => (event.preventDefault(), send())}>
+      <Textarea aria-label="What should change" error={faults.at("input.message")} placeholder="Describe a change" onKeyDown={(event) => {
+          if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+          event.preventDefault();
+          send();
+        }} autosize minRows={2} value={draft.message} onChange={(event) => setDraft({ ...draft, message: event.currentTarget.value })} />
       <div className="bar">
         <SegmentedControl
           aria-label="How to change it"
@@ -74,19 +94,21 @@ export function Chat({ flow, jobId, onJob, onProposal, onChanged }: Props) {
           value={draft.mode}
           onChange={(mode) => setDraft({ ...draft, mode })}
         />
-        <WriteButton loading={ask.isPending} disabled={draft.message.trim() === ""} onClick={() => ask.mutate()}>
+        <span className="spacer" />
+        <WriteButton type="submit" variant="default" loading={ask.isPending} disabled={draft.message.trim() === ""} leftSection={<Icon of={Send} size={14} />}>
           Send
         </WriteButton>
       </div>
       {ask.error === null ? null : <Failed error={ask.error} faults={faults} />}
+      </form>
     </section>
   );
 }
 
 function Past({ turn }: { turn: PastTurn }) {
   return (
-    <article className="tight">
-      <div className="callout">{visible(turn.asked)}</div>
+    <article className="chat-turn">
+      <p className="chat-mine">{visible(turn.asked)}</p>
       <span className="muted">
         {visible(turn.answered)}
         {turn.attempts > 1 ? ` (${turn.attempts} attempts)` : ""}{" "}

@@ -56,7 +56,7 @@ export function Proposal({ flow, id, left, onLeave, onDecided, onAsked }: Props)
     onSuccess: (job) => onAsked(job.id),
   });
   return (
-    <section className="panel stack" aria-label="Proposal">
+    <section className="proposal" aria-label="Proposal">
       <Loaded query={query}>
         {(proposal) => {
           const open = proposal.state === "open";
@@ -65,12 +65,20 @@ export function Proposal({ flow, id, left, onLeave, onDecided, onAsked }: Props)
           const taken = proposal.operations.map((_, index) => index).filter((index) => !left.has(index));
           return (
             <>
-              <h2>Proposal: {visible(proposal.summary)}</h2>
-              {open ? null : <p className="muted">It is {proposal.state}.</p>}
+              <div className="proposal-head">
+                <h2>Proposal: {visible(proposal.summary)}</h2>
+                <Counts operations={proposal.operations} />
+              </div>
+              {open ? null : <p className="muted">The proposal is {proposal.state}.</p>}
+              <div className="proposal-operations">
               {proposal.operations.map((operation, index) => (
                 <Checkbox
                   key={index}
-                  label={<span className="mono">{visible(words(operation, name))}</span>}
+                  label={
+                    <>
+                      <span className={`sign ${operation.op}`}>{words(operation, name)[0]}</span> {visible(words(operation, name).slice(2))}
+                    </>
+                  }
                   checked={!left.has(index)}
                   disabled={!open || stale}
                   onChange={(event) => {
@@ -81,6 +89,7 @@ export function Proposal({ flow, id, left, onLeave, onDecided, onAsked }: Props)
                   }}
                 />
               ))}
+              </div>
               {proposal.lint.map((finding) => (
                 <p key={finding.message} className="callout warn">
                   {visible(finding.message)}
@@ -104,7 +113,7 @@ export function Proposal({ flow, id, left, onLeave, onDecided, onAsked }: Props)
                     {taken.length === proposal.operations.length ? "Accept all" : `Accept ${taken.length} of ${proposal.operations.length}`}
                   </WriteButton>
                   <WriteButton variant="default" onClick={() => decide.mutate("discard")}>
-                    Accept none
+                    Discard
                   </WriteButton>
                 </div>
               )}
@@ -115,5 +124,23 @@ export function Proposal({ flow, id, left, onLeave, onDecided, onAsked }: Props)
         }}
       </Loaded>
     </section>
+  );
+}
+
+const COUNTED = [["add", "+", "added"], ["update", "~", "changed"], ["remove", "−", "removed"]] as const; // prettier-ignore
+
+function Counts({ operations }: { operations: readonly Operation[] }) {
+  return (
+    <span className="proposal-counts">
+      {COUNTED.map(([op, sign, words]) => {
+        const number = operations.filter((each) => each.op === op).length;
+        return number === 0 ? null : (
+          <span key={op} className={`sign-count sign ${op}`} title={words}>
+            {sign}
+            {number}
+          </span>
+        );
+      })}
+    </span>
   );
 }

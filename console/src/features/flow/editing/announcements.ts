@@ -19,11 +19,15 @@ interface Params {
   memberIds?: string[];
   expand?: boolean;
   collapsed?: boolean;
+  description?: string;
+  size?: object;
+  shape?: string;
+  line?: string;
 }
 
 /** What a screen reader says of a node on the canvas. */
 export const HELP = {
-  "node.a11yDescription.default": "Enter chooses the node, with Ctrl further ones. The arrows follow its edges, with Alt they move it. Delete removes it, Escape lets go of it.",
+  "node.a11yDescription.default": "Enter chooses the node, with Ctrl further ones. The arrows follow its edges, with Alt they move it. F2 renames it, Delete removes it, Escape lets go of it.",
   "node.a11yDescription.keyboardDisabled": "Enter chooses the node. The arrows follow its edges.",
 };
 
@@ -40,12 +44,14 @@ function one(flow: FlowView, { name, params }: ToolCall): string {
     case "addNode":
       return `Added ${given.label}`;
     case "updateNode":
-      return given.label === undefined ? `Moved ${node(given.nodeId)}` : `Renamed ${node(given.nodeId)} to ${given.label}`;
+      return changed(given, node(given.nodeId));
     case "deleteNode":
       return `Deleted ${node(given.nodeId)}`;
     case "addEdge":
       return `Linked ${node(given.sourceNodeId)} to ${node(given.targetNodeId)}`;
     case "updateEdge":
+      if (given.line !== undefined) return `Drew the link ${nameOf(flow, "edge", given.edgeId ?? "")} otherwise`;
+      if (given.label === undefined) return `Gave the link ${nameOf(flow, "edge", given.edgeId ?? "")} another end`;
       return given.label ? `Wrote ${given.label} on the link ${nameOf(flow, "edge", given.edgeId ?? "")}` : `Took the words off the link ${nameOf(flow, "edge", given.edgeId ?? "")}`;
     case "deleteEdge":
       return `Deleted the link ${nameOf(flow, "edge", given.edgeId ?? "")}`;
@@ -62,6 +68,13 @@ function one(flow: FlowView, { name, params }: ToolCall): string {
     default:
       return name;
   }
+}
+
+function changed(given: Params, node: string): string {
+  if (given.label !== undefined) return `Renamed ${node} to ${given.label}`;
+  if (given.description !== undefined) return `Described ${node}`;
+  if (given.size !== undefined) return `Resized ${node}`;
+  return given.shape === undefined ? `Moved ${node}` : `Gave ${node} another shape`;
 }
 
 // What the server writes of an edit by hand, by the name of the call: of one, of several.

@@ -1,7 +1,7 @@
-import { toast } from "../../../shared/page/toasts";
 import { useMutation } from "@tanstack/react-query";
 import { useRef } from "react";
 import { postOver, Problem } from "../../../api/client";
+import { toast } from "../../../shared/page/toasts";
 import type { FlowView } from "../../../api/types";
 import { overlap, type Changed } from "./overlap";
 import { said, type ToolCall } from "./announcements";
@@ -25,6 +25,8 @@ interface Edit {
   calls: readonly ToolCall[];
   before: FlowView;
   over: number;
+  /** What is said of it, where the calls do not say it best. */
+  words?: string;
 }
 
 // Of more elements than this a refusal does not say what else has changed.
@@ -54,11 +56,11 @@ export function useEdits(flow: FlowView, say: (words: string) => void, refresh: 
         }
       }
     },
-    onSuccess: (answer, { calls, before }) => {
+    onSuccess: (answer, { calls, before, words }) => {
       if ("execution" in answer) {
         const error = answer.execution.find((each) => each.error)?.error;
         if (error) toast({ color: "red", title: "Not done", message: error });
-        else say(said(before, calls));
+        else say(words ?? said(before, calls));
       }
       refresh();
     },
@@ -67,7 +69,7 @@ export function useEdits(flow: FlowView, say: (words: string) => void, refresh: 
   const { data } = edit;
   const overtaken = data === undefined || "execution" in data ? null : data;
   return {
-    run: (calls: readonly ToolCall[], before: FlowView = flow) => edit.mutate({ calls, before, over: before.version }),
+    run: (calls: readonly ToolCall[], before: FlowView = flow, words?: string) => edit.mutate({ calls, before, over: before.version, ...(words === undefined ? {} : { words }) }),
     overtaken,
     again: () => overtaken !== null && edit.mutate({ calls: overtaken.calls, before: overtaken.before, over: overtaken.version }),
     drop: edit.reset,

@@ -17,6 +17,10 @@ interface Params {
   parentNodeId?: string;
   memberIds?: readonly string[];
   label?: string;
+  description?: string;
+  shape?: string;
+  line?: string;
+  position?: object;
 }
 
 /** Those of the changes that the calls would undo unseen, or that took away what they are about. */
@@ -32,8 +36,13 @@ function isInTheWay({ name, params }: ToolCall, { kind, id, change, members }: C
   if (change === "removed") return id === about || mentioned(given).includes(id);
   if (id !== about) return false;
   if (name === "deleteNode" || name === "deleteEdge") return change === "added" || members.some((member) => member !== "position");
+  if (name === "updateEdge") {
+    const own = [(given.label ?? given.line) === undefined ? undefined : "data", given.sourceNodeId && "source", given.targetNodeId && "target"];
+    return members.some((member) => own.includes(member));
+  }
   if (name !== "updateNode") return false;
-  return change === "added" || members.includes(given.label === undefined ? "position" : "data");
+  const touched = [given.position && "position", (given.label ?? given.description ?? given.shape) === undefined ? undefined : "data"];
+  return change === "added" || members.some((member) => touched.includes(member));
 }
 
 function mentioned({ sourceNodeId, targetNodeId, parentNodeId, memberIds = [] }: Params): (string | undefined)[] {

@@ -1,27 +1,35 @@
-import { Button, Menu, Modal, TextInput } from "@mantine/core";
+import { ActionIcon, Button, Menu, Modal, TextInput } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { useState } from "react";
+import { Ellipsis } from "lucide-react";
+import { useState, type ReactNode } from "react";
 import { remove, send } from "../../../api/client";
 import type { FlowView } from "../../../api/types";
 import { visible } from "../../../shared/code/ansi";
 import { faultsOf } from "../../../shared/editing/field-errors";
 import { Failed } from "../../../shared/page/loading-states";
-import { WriteButton } from "../../../shared/editing/write-button";
+import { useWrite } from "../../../shared/editing/write-button";
+import { Icon } from "../../../shared/values/icon";
 
 /** What is done with a flow as a whole: another name, or an end. */
-export function RenameDelete({ flow, onRenamed, onEnding }: { flow: FlowView; onRenamed: () => void; onEnding: (ends: boolean) => void }) {
+export function RenameDelete({ flow, onRenamed, onEnding, children }: { flow: FlowView; onRenamed: () => void; onEnding: (ends: boolean) => void; children: ReactNode }) {
   const [asked, setAsked] = useState<"name" | "end" | null>(null);
+  const write = useWrite();
   const close = (): void => setAsked(null);
   return (
     <>
       <Menu transitionProps={{ duration: 0 }} position="bottom-end">
         <Menu.Target>
-          <WriteButton variant="default">More</WriteButton>
+          <ActionIcon variant="subtle" color="gray" size={30} aria-label="More" title="More">
+            <Icon of={Ellipsis} />
+          </ActionIcon>
         </Menu.Target>
         <Menu.Dropdown>
-          <Menu.Item onClick={() => setAsked("name")}>Rename…</Menu.Item>
-          <Menu.Item color="red" onClick={() => setAsked("end")}>
+          {children}
+          <Menu.Item disabled={!write.may} title={write.title} onClick={() => setAsked("name")}>
+            Rename…
+          </Menu.Item>
+          <Menu.Item className="danger" disabled={!write.may} title={write.title} onClick={() => setAsked("end")}>
             Delete…
           </Menu.Item>
         </Menu.Dropdown>

@@ -4,7 +4,7 @@ import { get } from "../../../api/client";
 import type { FlowView } from "../../../api/types";
 import type { Operation } from "../canvas/elements";
 
-/** A version with what it changed; the one before it where something is gone that it still has. */
+/** A version with what it changed; the one before it where something was there that is gone or otherwise now. */
 export interface Frame {
   version: number;
   flow: FlowView;
@@ -23,8 +23,8 @@ async function read(id: string, version: number): Promise<Frame> {
     // The first version, and the oldest that is kept, have none before them.
     version === 1 ? [] : get<{ operations: Operation[] }>(`${base}/diff`, { from: version - 1, to: version }).then((diff) => diff.operations, () => []),
   ]);
-  const gone = operations.some((each) => each.op === "remove");
-  return { version, flow, operations, before: gone ? await get<FlowView>(`${base}/versions/${version - 1}`) : null };
+  const differs = operations.some((each) => each.op !== "add");
+  return { version, flow, operations, before: differs ? await get<FlowView>(`${base}/versions/${version - 1}`) : null };
 }
 
 const frameQuery = (id: string, version: number) => ({ queryKey: ["flow-frame", id, version], queryFn: () => read(id, version), staleTime: Infinity, gcTime: KEPT_MS });

@@ -1,10 +1,13 @@
-import { toast } from "../../../shared/page/toasts";
+import { ActionIcon, Menu } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
+import { Redo2, Undo2 } from "lucide-react";
 import { post, Problem } from "../../../api/client";
+import { toast } from "../../../shared/page/toasts";
 import type { FlowView } from "../../../api/types";
 import { visible } from "../../../shared/code/ansi";
 import { Failed } from "../../../shared/page/loading-states";
-import { WriteButton } from "../../../shared/editing/write-button";
+import { useWrite } from "../../../shared/editing/write-button";
+import { Icon } from "../../../shared/values/icon";
 import { nameOf } from "../canvas/outline";
 import { useNextSteps } from "./undo-labels";
 import { walked } from "../editing/announcements";
@@ -32,22 +35,29 @@ export function useUndoRedo(flow: FlowView, say: (words: string) => void, onDone
   });
 }
 
-/** Undo and redo are the server's: of everybody's last change, or of one's own. */
+/** Undo and redo are the server's: of everybody's last change. */
 export function UndoRedo({ flow, walk, disabled }: { flow: FlowView; walk: ReturnType<typeof useUndoRedo>; disabled: boolean }) {
   const next = useNextSteps(flow.id);
-  const buttons: [string, Step, string | null | undefined][] = [
-    ["Undo", { to: "undo", scope: "all" }, next.undo],
-    ["Undo mine", { to: "undo", scope: "mine" }, next.mine],
-    ["Redo", { to: "redo", scope: "all" }, next.redo],
-  ];
+  const write = useWrite();
+  const buttons = [
+    ["Undo", Undo2, { to: "undo", scope: "all" }, next.undo, "Ctrl Z"],
+    ["Redo", Redo2, { to: "redo", scope: "all" }, next.redo, "Ctrl Shift Z"],
+  ] as const;
+  return buttons.map(([words, icon, step, change, keys]) => (
+    <ActionIcon key={words} variant="subtle" color="gray" size={30} aria-label={words} disabled={disabled || change === null || !write.may} title={write.title ?? (change === null ? `Nothing is left to ${step.to}` : `${words}${change ? `: ${visible(change)}` : ""} (${keys})`)} onClick={() => walk.mutate(step)}>
+      <Icon of={icon} />
+    </ActionIcon>
+  ));
+}
+
+/** In a menu: one's own last change, whatever others have done since. */
+export function UndoMine({ flow, walk, disabled }: { flow: FlowView; walk: ReturnType<typeof useUndoRedo>; disabled: boolean }) {
+  const { mine } = useNextSteps(flow.id);
+  const write = useWrite();
   return (
-    <>
-      {buttons.map(([words, step, change]) => (
-        <WriteButton key={words} variant="default" disabled={disabled || change === null} title={change === null ? `Nothing is left to ${step.to}` : change && `${words}: ${visible(change)}`} onClick={() => walk.mutate(step)}>
-          {words}
-        </WriteButton>
-      ))}
-    </>
+    <Menu.Item disabled={disabled || mine === null || !write.may} title={mine ? visible(mine) : undefined} onClick={() => walk.mutate({ to: "undo", scope: "mine" })}>
+      Undo mine
+    </Menu.Item>
   );
 }
 
