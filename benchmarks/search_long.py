@@ -1,4 +1,7 @@
-"""Long records, compared with a plain splitter and reciprocal ranks of dense and bm25s: the sentence at 5, and ingest."""
+"""Long records, compared with a plain splitter and the ranks of dense and bm25s: a sentence at 5, and ingest.
+
+Ingest is measured in seconds of the processor, as other work on the machine changes the time on the clock.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +30,13 @@ def lines() -> list[Line]:
     embedder = model(threads=_THREADS)
     with search_service({"manuals": {}}, embedder) as service:
         service.library.probes(embedder)  # once per process, whatever is ingested
-        began = time.perf_counter()
+        began = time.process_time()
         result = service.ingest("manuals", records)
-        ours_took = time.perf_counter() - began
+        ours_took = time.process_time() - began
         assert result.ingested == len(records)
-        began = time.perf_counter()
+        began = time.process_time()
         peer = _peer([record["text"] for record in records], embedder)
-        peer_took = time.perf_counter() - began
+        peer_took = time.process_time() - began
         ours, theirs = _recall(lambda question: _ours(service, question), marked), _recall(peer, marked)
         verdicts = Counter(service.search(each.question, answer=False, max_reflections=0).verdict for each in marked)
     least = theirs * 0.95 + 0.03
@@ -64,11 +67,13 @@ def _peer(texts: Sequence[str], embedder: MiniLm) -> Finder:
     index.index(tokens(chunks), show_progress=False)
 
     def find(question: str) -> list[str]:
-        near = np.argsort(-(vectors @ embedder.query(question)))[:50]
+        asked = embedder.query(question)
+        assert asked is not None
+        near = np.argsort(-(vectors @ asked))[:50]
         worded, _ = index.retrieve(tokens([question]), k=50, show_progress=False)
         ranks: Counter[int] = Counter()
         for ranking in (near, worded[0]):
-            ranks.update({int(chunk): 1 / (60 + rank) for rank, chunk in enumerate(ranking, 1)})  # type: ignore[dict-item]
+            ranks.update({int(chunk): 1 / (60 + rank) for rank, chunk in enumerate(ranking, 1)})
         return [chunks[chunk] for chunk, _ in ranks.most_common(5)]
 
     return find

@@ -139,7 +139,7 @@ def _retrieve(service: MemorySearchService, asked: Sequence[Asked]) -> Scores:
         vectors = (vector, words.query(question.text), words.query_ngrams(question.text))
         searches = [NearestQuery(each, 50, keys=("record",)) for each in vectors]
         results = service.store.search(opened.bucket(TablePart.MASTER), searches)
-        alone = [[str(point.payload["record"]) for point in points] for points in results]
+        alone = [list(dict.fromkeys(str(point.payload["record"]) for point in points)) for points in results]
         for retriever, ids in zip(SINGLE, alone, strict=True):
             runs[retriever][question.id] = ids
         fused = engine.run(Query(question.table, "master", question.text, 10, 0.0, (), cut=True))

@@ -1,11 +1,11 @@
-"""Manuals of about 50 pages, each with thirty sentences that answer a question; everything else is about the same parts."""
+"""Manuals of about 50 pages, each with thirty sentences that answer a question; the rest is about the same parts."""
 
 from __future__ import annotations
 
 import random
 from dataclasses import dataclass
 
-MANUALS, QUESTIONS_EACH, PAGES, PARAGRAPHS = 10, 30, 50, 5
+QUESTIONS_EACH, PARTS_EACH, PAGES, PARAGRAPHS = 30, 90, 50, 5
 _MACHINES = (
     "Veltor coffee roaster", "Harnik band saw", "Oslin dough mixer", "Pereda water softener", "Quillon loom",
     "Ramsey snow blower", "Tavira juice press", "Ulmen kiln", "Wexford label printer", "Zander pond filter",
@@ -23,24 +23,31 @@ _FACTS = (
     ("Replace the {part} after {n} operating hours even if it looks new.", "When is the {part} due for replacement?"),
     ("Only {stuff} may be used to clean the {part}; anything else dulls it.", "What can I clean the {part} with?"),
     ("The warranty of the {part} ends {n} months after delivery.", "How long is the {part} under warranty?"),
-    ("When the {part} jams, turn the {color} lever a quarter and wait {n} minutes.", "What to do if the {part} is stuck?"),
-    ("A {color} lamp next to the {part} means that it was fitted the wrong way round.", "Which lamp shows that the {part} is mounted backwards?"),
+    ("When the {part} jams, turn the {color} lever and wait {n} minutes.", "What to do if the {part} is stuck?"),
+    ("A {color} lamp warns that the {part} was fitted upside down.", "Which light says that the {part} is reversed?"),
 )  # fmt: skip
-_FILLER = (
+#: About the part that a paragraph is about, and about nothing in particular.
+_ABOUT = (
     "Before you work on the {part}, switch the machine off and let it cool down.",
     "The {part} was tested in the factory together with the {other}.",
     "Figure {n} shows the {part} as it is seen from the side of the operator.",
-    "Keep the area around the {part} dry and free of dust.",
     "The {other} and the {part} are connected by a cable that must not be bent.",
-    "If you are in doubt about the {part}, ask a trained technician.",
     "Some older machines have no {part}; in these the {other} does the same work.",
-    "Wear gloves and safety glasses whenever the {part} is open.",
-    "Write down every change of the {part} in the log that came with the machine.",
-    "Children and visitors must keep away from the {part} while the machine runs.",
     "The label on the {part} must stay readable; order a new one if it fades.",
-    "During transport the {part} is held by a strap that is removed on arrival.",
-    "Look at the {part} from time to time and compare it with the {other}.",
-    "The drawing of the {part} is in the appendix, next to that of the {other}.",
+)
+_FILLER = (
+    "If you are in doubt, ask a trained technician.",
+    "Wear gloves and safety glasses at all times.",
+    "Write down every change in the log that came with the machine.",
+    "Children and visitors must keep away while the machine runs.",
+    "The drawings are in the appendix, in the order of the chapters.",
+    "Keep the floor dry, and leave a meter of room on all sides.",
+    "A second person should be near in case of an accident.",
+    "Do not hurry: most damage is done in the last minutes of a shift.",
+    "The pictures may differ from your machine in small things.",
+    "Packaging is made of cardboard and can be recycled.",
+    "Check that all tools are back in the box before you go on.",
+    "This step takes a quarter of an hour for a beginner.",
 )
 _CHAPTERS = ("Introduction", "Safety", "Transport", "Assembly", "Operation", "Maintenance", "Faults", "Storage")
 _STUFF = ("linseed oil", "white spirit", "silicone paste", "soapy water", "citric acid", "graphite powder", "beeswax")
@@ -63,12 +70,13 @@ def make(seed: int = 7) -> tuple[list[dict[str, str]], list[Marked]]:
     parts = [f"{place} {kind} {thing}" for place in _PLACES for kind in _KINDS for thing in _THINGS]
     chance.shuffle(parts)
     records, marked = [], []
-    for number, machine in enumerate(_MACHINES[:MANUALS]):
-        own = parts[number * QUESTIONS_EACH : (number + 1) * QUESTIONS_EACH]
-        facts = {part: _filled(chance, _FACTS[at % len(_FACTS)][0], part, own) for at, part in enumerate(own)}
-        places = dict(zip(chance.sample(range(PAGES * PARAGRAPHS), len(own)), own, strict=True))
+    for number, machine in enumerate(_MACHINES):
+        own = parts[number * PARTS_EACH : (number + 1) * PARTS_EACH]
+        asked = own[:QUESTIONS_EACH]
+        facts = {part: _filled(chance, _FACTS[at % len(_FACTS)][0], part, own) for at, part in enumerate(asked)}
+        places = dict(zip(chance.sample(range(PAGES * PARAGRAPHS), len(asked)), asked, strict=True))
         records.append({"id": f"m{number}", "name": machine, "text": _text(chance, own, facts, places)})
-        for at, part in enumerate(own):
+        for at, part in enumerate(asked):
             marked.append(Marked(f"m{number}", _FACTS[at % len(_FACTS)][1].format(part=part), facts[part]))
     return records, marked
 
@@ -80,7 +88,9 @@ def _text(chance: random.Random, own: list[str], facts: dict[str, str], places: 
         chapter = f"## {_CHAPTERS[page * len(_CHAPTERS) // PAGES]}\n\n" if page % 3 == 0 else ""
         paragraphs = []
         for paragraph in range(PARAGRAPHS):
-            sentences = [_filled(chance, chance.choice(_FILLER), chance.choice(own), own) for _ in range(8)]
+            topic = chance.choice(own)
+            kinds = [_ABOUT if chance.random() < 0.4 else _FILLER for _ in range(8)]
+            sentences = [_filled(chance, chance.choice(kind), topic, own) for kind in kinds]
             part = places.get(page * PARAGRAPHS + paragraph)
             if part is not None:
                 sentences.insert(chance.randrange(9), facts[part])

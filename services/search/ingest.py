@@ -14,7 +14,7 @@ from services.search.queries.filters import AnyOf
 from services.search.records.notes import Notes
 from services.search.records.shape import Refused, record
 from services.search.records.spool import SpooledRecords, spooled
-from services.search.store.port import PASSAGE, Layout, Payload, Point, TablePart
+from services.search.store.port import Layout, Payload, Point, TablePart
 from services.search.tables import points, thresholds
 from services.search.tables.catalog import TableStatistics
 from services.search.tables.library import LATER, WHOLE, Library, OpenTable, count_records
@@ -168,13 +168,10 @@ class Ingest:
         changed = {part: layout for part in TablePart if (layout := self._averaged(table, part)) is not None}
         words = {part: Words(layout.average_words, layout.language) for part, layout in changed.items()}
         store = self._library.store
-        for page in store.every_payload(table.bucket(TablePart.MASTER)) if changed else ():
+        for page in store.every_payload(table.bucket(TablePart.MASTER), WHOLE) if changed else ():
+            records = points.split([points.record_of(payload) for payload in page], table.splitter)
             for part, weigh in words.items():
-                if part is TablePart.MASTER:
-                    vectors = {points.point_id_of(payload): points.weights(payload, weigh) for payload in page}
-                else:
-                    whole = [points.record_of(payload) for payload in page if PASSAGE not in payload]
-                    vectors = points.facet_weights(points.split(whole, table.splitter), weigh)
+                vectors = (points.master_weights if part is TablePart.MASTER else points.facet_weights)(records, weigh)
                 store.replace_sparse(table.bucket(part), vectors)
             progress.step(0)
         for part, layout in changed.items():

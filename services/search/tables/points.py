@@ -19,6 +19,8 @@ from shared.contracts.search import Record
 
 _SPACE = uuid.UUID("7b0f5a52-6a63-5d2e-9f39-1d2d0c1f6f10")
 _NAME_WEIGHT = 3
+#: Of a record, with which its words are weighed as a whole. On the tables of ``benchmarks/golden`` that finds more.
+_FEW_PASSAGES = 4
 _COUNTER = 8  #: hexadecimal digits at the end of a point's id, which count the passages of a record
 
 
@@ -73,21 +75,17 @@ def whole_text(record: Record) -> str:
 
 def weighted_texts(records: Sequence[SplitRecord]) -> list[str]:
     """The texts of the records' points for the word retrievers."""
-    return [_weighted_text(payload) for record in records for payload in _payloads(record)]
+    return [text for record in records for _, text in _weighted(record)]
 
 
 def masters(records: Sequence[SplitRecord], embedder: Embedder | None, words: Words) -> list[Point]:
     """The points of the records' passages; those that carry the digests come last."""
-    payloads = [payload for record in records for payload in _payloads(record)]
-    vectors = embedder.documents([_embedded(payload) for payload in payloads]) if embedder else [None] * len(payloads)
+    weighted = [each for record in records for each in _weighted(record)]
+    texts = [_embedded(payload) for payload, _ in weighted]
+    vectors = embedder.documents(texts) if embedder else [None] * len(texts)
     points = [
-        Point(
-            point_id_of(payload),
-            vector,
-            weights(payload, words),
-            {**payload, LENGTH: words.length(_weighted_text(payload))},
-        )
-        for payload, vector in zip(payloads, vectors, strict=True)
+        Point(_id_of(payload), vector, _weights(payload, text, words), {**payload, LENGTH: words.length(text)})
+        for (payload, text), vector in zip(weighted, vectors, strict=True)
     ]
     return sorted(points, key=lambda point: "digest" in point.payload)
 
@@ -107,10 +105,11 @@ def facets(records: Sequence[SplitRecord], embedder: Embedder | None, words: Wor
     ]
 
 
-def weights(payload: Payload, words: Words) -> tuple[Sparse, ...]:
-    """The sparse vectors of a point of whole records, with the codes that its passage holds."""
-    text = _weighted_text(payload)
-    return words.document(text), words.document_ngrams(text, held_codes(_said_text(payload)))
+def master_weights(records: Sequence[SplitRecord], words: Words) -> dict[str, tuple[Sparse, ...]]:
+    """The sparse vectors of the records' passages, by point."""
+    return {
+        _id_of(payload): _weights(payload, text, words) for record in records for payload, text in _weighted(record)
+    }
 
 
 def facet_weights(records: Sequence[SplitRecord], words: Words) -> dict[str, tuple[Sparse, ...]]:
@@ -120,13 +119,6 @@ def facet_weights(records: Sequence[SplitRecord], words: Words) -> dict[str, tup
         for record in records
         for part in _facet_parts(record)
     }
-
-
-def point_id_of(payload: Payload) -> str:
-    """The id of the point of whole records that has this payload."""
-    number = payload.get(PASSAGE, 0)
-    assert isinstance(number, int)
-    return point_id(str(payload["record"]), number=number)
 
 
 def ids_of(payload: Payload) -> list[str]:
@@ -192,6 +184,28 @@ def _payloads(split_record: SplitRecord) -> Iterator[Payload]:
         yield {**common, **part, **({PASSAGE: number} if number else own)}
 
 
+def _weighted(split_record: SplitRecord) -> Iterator[tuple[Payload, str]]:
+    """The payloads of a record's points, each with its text for the word retrievers.
+
+    Where a record has a few passages only, that is the text of all of it: what it is about is said all over it.
+    """
+    record, few = split_record.record, len(split_record.passages) <= _FEW_PASSAGES
+    whole = _weighted_text(record.name, "", record.text, record.facets) if few else ""
+    for payload in _payloads(split_record):
+        yield payload, whole if few else _weighted_text(record.name, _heading(payload), str(payload["text"]), {})
+
+
+def _id_of(payload: Payload) -> str:
+    number = payload.get(PASSAGE, 0)
+    assert isinstance(number, int)
+    return point_id(str(payload["record"]), number=number)
+
+
+def _weights(payload: Payload, text: str, words: Words) -> tuple[Sparse, ...]:
+    """The sparse vectors of a point, with the codes that its passage holds."""
+    return words.document(text), words.document_ngrams(text, held_codes(_said_text(payload)))
+
+
 def _at(passage: Passage) -> dict[str, JsonValue]:
     return {key: value for key, value in asdict(passage).items() if value not in ("", None)}
 
@@ -212,12 +226,10 @@ def _embedded(payload: Payload) -> str:
     )
 
 
-def _weighted_text(payload: Payload) -> str:
+def _weighted_text(name: str, heading: str, text: str, facets: Mapping[str, str]) -> str:
     """The text for the word retrievers: the name several times, and no facet that repeats the text."""
-    name, text, facets = str(payload["name"]), str(payload["text"]), payload["facets"]
-    assert isinstance(facets, dict)
-    own = [facet for facet in map(str, facets.values()) if facet not in text]
-    return "\n".join([*[name] * _NAME_WEIGHT, *filter(None, [_heading(payload)]), text, *own])
+    own = [facet for facet in facets.values() if facet not in text]
+    return "\n".join([*[name] * _NAME_WEIGHT, *filter(None, [heading]), text, *own])
 
 
 def _said_text(payload: Payload) -> str:
