@@ -320,6 +320,19 @@ def _value(text: str) -> object:
         return text
 
 
+_BEFORE_MARK = 20  #: characters before the first marked word
+
+
+def _excerpt(passages: Sequence[Mapping[str, Any]]) -> str:
+    """Return what is around the first word of the question in the best passage."""
+    if not passages:
+        return ""
+    text, marks = passages[0]["text"], passages[0]["highlights"]
+    start = max(marks[0]["start"] - _BEFORE_MARK, 0) if marks else 0
+    page = f"p. {passages[0]['page']}: " if passages[0]["page"] else ""
+    return f"{page}{'...' if start else ''}{_line(text[start:])}"
+
+
 def _tell_search(session: CommandLine, result: dict[str, Any], *, explain: bool) -> None:
     if explain:
         for attempt in result["attempts"]:
@@ -329,12 +342,12 @@ def _tell_search(session: CommandLine, result: dict[str, Any], *, explain: bool)
     if result["answer"]:
         session.out(result["answer"])
     rows = [
-        [table, hit["id"], hit["name"], f"{hit['score']:.3f}", hit["label"]]
+        [table, hit["id"], hit["name"], f"{hit['score']:.3f}", hit["label"], _excerpt(hit.get("passages", []))]
         for table, hits in result["hits"].items()
         for hit in hits
     ]
     if rows:
-        session.out(show.table(["table", "id", "name", "score", "label"], rows))
+        session.out(show.table(["table", "id", "name", "score", "label", "passage"], rows))
     for cause in result["why_empty"]:
         if cause["hits_without"] and not rows:
             session.say(f"{cause['table']}: {cause['hits_without']} without {cause['constraint']}{_hint(cause)}")

@@ -4,9 +4,23 @@ import { draftOf, inputOf, START } from "../src/features/search/draft";
 import { faultOf, filterOf, textOf } from "../src/features/search/filters";
 import { compared } from "../src/features/search/wordings";
 import { toldConstraint } from "../src/results/constraints";
+import { segmentsOf } from "../src/results/segments";
 import { stepsOf, wordings } from "../src/results/query-diff";
 
 const result = (...ids: string[]): SearchResult => ({ hits: { items: ids.map((id, index) => ({ id, name: "", score: 1 / (index + 1) })) } }) as unknown as SearchResult;
+
+describe("a passage", () => {
+  it("is shown with the words of the question and what is cited marked, counted in characters", () => {
+    const text = "\u{1F525} extinguishers hang here. Bye.";
+    expect(segmentsOf(text, [{ start: 2, end: 15 }], [{ start: 0, end: 26 }])).toEqual([
+      { text: "\u{1F525} ", marked: false, cited: true },
+      { text: "extinguishers", marked: true, cited: true },
+      { text: " hang here.", marked: false, cited: true },
+      { text: " Bye.", marked: false, cited: false },
+    ]);
+    expect(segmentsOf("", [], [])).toEqual([{ text: "", marked: false, cited: false }]);
+  });
+});
 
 describe("two wordings", () => {
   it("are compared record by record: what both hit first, and what only one has", () => {

@@ -3,6 +3,7 @@ import { visible } from "../shared/code/ansi";
 import { Tag } from "../shared/values/marks";
 import { cell } from "../shared/values/numbers";
 import { Ladder, LADDER, ladderOf } from "./ladder";
+import { type Citation, citedId, hitId, Passages } from "./passages";
 import type { PlannedQuery } from "./query-diff";
 import { WhyEmpty } from "./why-empty";
 
@@ -23,7 +24,7 @@ export function SearchResultView({ result, onWithout, onEdit }: Props) {
       <Verdict result={result} />
       {result.answer ? <Answer result={result} /> : null}
       {Object.entries(result.hits).map(([table, hits]) => (
-        <Hits key={table} table={table} hits={hits} />
+        <Hits key={table} table={table} hits={hits} citations={result.citations} />
       ))}
       <WhyEmpty result={result} onWithout={onWithout} />
       <Ladder result={result} onEdit={onEdit} />
@@ -52,14 +53,14 @@ function Verdict({ result }: { result: SearchResult }) {
   );
 }
 
-/** The answer with its citations numbered; each leads to its record. */
+/** The answer with its citations numbered; each leads to its passage. */
 function Answer({ result }: { result: SearchResult }) {
   return (
     <section className="panel" aria-label="Answer">
       <p className="wrapped">{visible(result.answer ?? "")}</p>
       <div className="bar">
         {result.citations.map((citation, index) => (
-          <a key={index} className="plain" href={`#${hitId(citation.table, citation.id)}`}>
+          <a key={index} className="plain" href={`#${citedId(result, citation)}`}>
             [{index + 1}] {visible(citation.id)}
           </a>
         ))}
@@ -68,11 +69,7 @@ function Answer({ result }: { result: SearchResult }) {
   );
 }
 
-function hitId(table: string, id: string): string {
-  return `hit-${encodeURIComponent(`${table}-${id}`)}`;
-}
-
-function Hits({ table, hits }: { table: string; hits: readonly Hit[] }) {
+function Hits({ table, hits, citations }: { table: string; hits: readonly Hit[]; citations: readonly Citation[] }) {
   const best = Math.max(...hits.map((hit) => hit.score), 0.0001);
   return (
     <section aria-label={`Hits in ${table}`}>
@@ -96,6 +93,7 @@ function Hits({ table, hits }: { table: string; hits: readonly Hit[] }) {
                   similarity <span className="mono">{hit.similarity.toFixed(3)}</span>
                 </span>}
             </div>
+            <Passages table={table} hit={hit} citations={citations} />
             <div className="chips">
               {hit.facets.map((facet) => (
                 <span key={facet.key}>
