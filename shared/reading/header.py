@@ -68,6 +68,9 @@ def _first_row(sample: Sequence[Row]) -> int:
         row = sample[number]
         below = next((other for other in sample[number + 1 :] if _filled(other)), None)
         is_wide = _filled(row) >= 2 and len(_trimmed(row)) >= max(2, width - 1)
+        if len(_trimmed(row)) < width and len(row) < width:  # names, or a pair such as "Account:" and its number?
+            following = sample[number + 1] if number + 1 < len(sample) else ()
+            is_wide &= len(following) >= width and not any(_is_value(cell) for cell in row if cell.strip())
         if is_wide and (not _COMMENT.match(row[0]) or (below is not None and _differs(row, below))):
             above = sample[candidate:number]
             if not above or _are_titles(above, width, row, below):
@@ -84,8 +87,9 @@ def _are_titles(above: Sequence[Row], width: int, names: Row, below: Row | None)
     most = max(1, width - 2) if is_apart else max(1, (width - 1) // 2)
     is_named = below is not None and _differs(names, below)
     if any(_filled(row) > most for row in texts):
-        # A single cell cannot name several columns, so the first row is a title, and rows with gaps belong to it.
-        return is_named and _filled(texts[0]) == 1 and all(_filled(row) < width for row in texts)
+        # A single cell cannot name several columns, so the first row is a title, and rows with gaps belong to it; as do
+        # pairs such as "Account:" and its number, with a blank line behind them.
+        return is_named and (is_apart or _filled(texts[0]) == 1) and all(_filled(row) < width for row in texts)
     return is_apart or is_named
 
 
