@@ -36,7 +36,7 @@ describe("plans of a search", () => {
   test("of a job that has no result are those of its events, with why another was made", () => {
     const [first, second] = plansOf(null, [turn(1, { strategy: "initial", queries: [query()] }, { talks: 0 }), turn(2, { strategy: "rewrite", queries: [query({ query_text: "autovacuum" })] }, { talks: 3 })]);
     expect(reasonsOf(first!, [])).toEqual(["talks: no hits"]);
-    expect(reasonsOf(first!, [{ table: "talks", constraint: "filters.track", hits_without: 4 }])).toEqual(["talks: no hits", "talks: 4 without filters.track"]);
+    expect(reasonsOf(first!, [{ table: "talks", constraint: "filters.track", hits_without: 4, suggestions: [] }])).toEqual(["talks: no hits", "talks: 4 without filters.track"]);
     expect(reasonsOf(second!, [])).toEqual([]);
     expect(reasonsOf({ ...first!, errors: { talks: "embedding_unavailable" } }, [])).toEqual(["talks: embedding_unavailable"]);
   });

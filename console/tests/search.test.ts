@@ -98,7 +98,7 @@ describe("the queries of an attempt", () => {
 
   it("tell what a constraint asked for, as the last query of its table had it", () => {
     const asked = attempts([query({ filters: { track: "web", year: { gte: 5 } } })], [query({ table: "notes", filters: { track: "x" } })]);
-    const told = ["track", "year", "score_threshold", "place"].map((constraint) => toldConstraint(asked, { table: "talks", constraint, hits_without: 0 }));
+    const told = ["track", "year", "score_threshold", "place"].map((constraint) => toldConstraint(asked, { table: "talks", constraint, hits_without: 0, suggestions: [] }));
     expect(told).toEqual(["track = web", 'year = {"gte":5}', "score at least 0.500", "place"]);
   });
 
