@@ -33,16 +33,21 @@ class Displays:
         self._announce = announce
         self._count = self._cleared = 0
         self._clears_next = False
+        self.with_options: Callable[..., object] | None = None  #: what shows values where options are given
 
     def begin(self) -> None:
         """Restart the count for a new call; the displays of the last one have been fetched."""
         self._count = self._cleared = 0
         self._clears_next = False
 
-    def display(self, *values: object) -> None:
+    def display(self, *values: object, **options: object) -> object:
         """Show values: tables as HTML, figures and images as pictures, the rest as text."""
+        if options and self.with_options is not None:
+            return self.with_options(*values, **options)
         for value in values:
-            self.show(rendered(value))
+            if not _shows_itself(value):
+                self.show(rendered(value))
+        return None
 
     def show(self, form: Form, display_id: str = "", *, update: bool = False, is_value: bool = False) -> None:
         """Send one form out; an update takes the place of the display with its id."""

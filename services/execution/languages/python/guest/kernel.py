@@ -35,7 +35,8 @@ class PythonKernel:
         self._module = types.ModuleType("__main__")
         self._displays = displays
         shell = ipython.install(displays)
-        builtins.display, builtins.get_ipython = ipython.display, lambda: shell  # type: ignore[attr-defined]
+        displays.with_options = ipython.display
+        builtins.display, builtins.get_ipython = displays.display, lambda: shell  # type: ignore[attr-defined]
         # The code has separate built-ins: what it replaces there is not what its kernel uses.
         own = types.ModuleType("builtins", builtins.__doc__)
         own.__dict__.update(builtins.__dict__)
