@@ -70,6 +70,8 @@ class Ingest:
         with ExitStack() as stack:
             records = stack.enter_context(_records(context, request, table))
             total = len(records) + len(request.delete)
+            if self._library.is_undecided(info, request.table):
+                table = self._library.open(info, request.table, context.llm, _first_texts(records, table))
             stack.enter_context(self._library.writing(table))
             progress = _Progress(context, total)
             tally = _Tally()
@@ -233,17 +235,19 @@ class Ingest:
         records = count_records(store, table.bucket(TablePart.MASTER))
         if table.embedder is None:
             return TableStatistics(table.fingerprint, {}, records)
-        names = thresholds.sample(self._names(table))
+        first = self._first_records(table)
+        names = thresholds.sample([each.name for each in first])
         vectors = table.embedder.documents(names)
-        probes = self._library.probes(table.embedder)
+        language = language_of([points.whole_text(each) for each in first])
+        calibration = self._library.calibration(table.embedder, language)
         measured = thresholds.measure(
-            store, table.bucket(TablePart.MASTER), table.bucket(TablePart.FACETS), probes, vectors
+            store, table.bucket(TablePart.MASTER), table.bucket(TablePart.FACETS), calibration, vectors
         )
         return TableStatistics(table.fingerprint, measured.flat(), records)
 
-    def _names(self, table: OpenTable) -> list[str]:
+    def _first_records(self, table: OpenTable) -> list[Record]:
         pages = islice(self._library.store.every_payload(table.bucket(TablePart.MASTER), WHOLE), 4)
-        return [str(payload.get("name", "")) for page in pages for payload in page]
+        return [points.record_of(payload) for page in pages for payload in page]
 
 
 @contextmanager
@@ -265,6 +269,12 @@ def _records(context: Context, request: IngestInput, table: OpenTable) -> Iterat
                 if "\ufffd" in note:  # something of the file is lost
                     context.report.warn(note)
             yield records
+
+
+def _first_texts(records: Iterable[object], table: OpenTable) -> list[str]:
+    first = [raw for raw in islice(iter(records), _BATCH) if not isinstance(raw, Refused)]
+    parsed = [record(raw, table.spec) for raw in first]
+    return [points.whole_text(each) for each in parsed if isinstance(each, Record)]
 
 
 class _Progress:

@@ -18,7 +18,7 @@ class SearchSettings(BaseSettings):
     home: Path = Field(Path(".assay"), description="Where the embedded store and the built embedding model are kept")
     embedding: str = Field(
         DEFAULT_EMBEDDING,
-        description="Embedding of collections that name none: minilm, minilm:int8, multilingual, openai:MODEL, none",
+        description="Embedding of collections that name none: auto, minilm, multilingual, openai:MODEL, none",
     )
     embedding_threads: int = Field(2, ge=1, le=64, description="Threads that embed")
     search_seconds: float = Field(30, gt=0, description="After this a search answers with what it has")

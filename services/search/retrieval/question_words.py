@@ -6,12 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from services.search.store.port import NearestQuery, Payload, Sparse, TablePart, VectorStore
 from services.search.tables.library import OpenTable
+from services.search.tables.likeness import misspelling_held, part_held
 from services.search.tables.thresholds import Threshold
+from services.search.tables.words import AskedWord, HeldWords
 
-#: A word that no record of the table holds counts as often: of 1 to 4, best on the tables of ``benchmarks/golden``.
-_UNSEEN_WEIGHT = 3
+#: A word that no record of the table holds counts as often, in tables of English: of 1 to 4, best on the tables of
+#: ``benchmarks/golden``. Of other languages the model knows less, and stems and compounds make more words unseen.
+_UNSEEN_WEIGHT = {"english": 3}
+_MISSPELT_RECORDS, _MISSPELT_SHARE = 3, 0.75
 _TEXT_KEYS = ("name", "text", "facets")
-_Words = frozenset[int]
 
 
 class AskedWords:
@@ -20,57 +23,78 @@ class AskedWords:
     def __init__(self, store: VectorStore, table: OpenTable, text: str) -> None:
         self._store = store
         self._bucket = table.bucket(TablePart.MASTER)
-        self._distinct = table.words(TablePart.MASTER).distinct
-        self._asked = self._distinct(text)
+        self._words = table.words(TablePart.MASTER)
+        self._asked = self._words.asked(text)
+        self._unseen_weight = _UNSEEN_WEIGHT.get(self._words.language, 1)
 
     def shares(self, ids: Sequence[str]) -> dict[str, float]:
         """The share of the question's words that each record holds; 1 for a question without any.
 
         Of a record with fewer words than the question, such as a title: how many of the record's the question holds.
         """
-        return {key: self._share(words) for key, words in self._held(ids).items()}
+        return {key: self._share(held) for key, held in self._held(ids).items()}
 
     def weak(self, threshold: Threshold, cosines: Mapping[str, float | None]) -> set[str]:
         """Records too unlike an answer: by the cosine, or by the words where it is missing or near the threshold."""
         below = {key for key, cosine in cosines.items() if cosine is not None and cosine < threshold.usual}
         uncertain = [key for key, cosine in cosines.items() if key not in below and threshold.near(cosine)]
         held = self._held(uncertain) if uncertain else {}
-        unseen = self._unseen(held.values()) if any(map(self._has_room, held.values())) else 0
+        unseen = self._unseen(held.values()) if held else frozenset()
         missing = set(uncertain) - held.keys()
-        return (
-            below
-            | missing
-            | {key for key, words in held.items() if self._lacks(threshold, cosines[key], words, unseen)}
-        )
+        lacking = {key for key, words in held.items() if self._lacks(threshold, cosines[key], words, unseen)}
+        weak = below | missing | lacking
+        return weak if len(weak) < len(cosines) else weak - self._misspelt([key for key in cosines if key in below])
 
-    def _lacks(self, threshold: Threshold, cosine: float | None, words: _Words, unseen: int) -> bool:
+    def _misspelt(self, below: Sequence[str]) -> set[str]:
+        """The first records that hold nearly all of a misspelt question, whose cosine says little."""
+        held = self._held(below[:_MISSPELT_RECORDS]) if below and self._asked else {}
+        unseen = self._unseen(held.values()) if held else frozenset()
+        return {
+            key
+            for key, words in held.items()
+            if any(misspelling_held(word.text, words.spelled) for word in unseen)
+            and sum(self._found(word, words, unseen) for word in self._asked) >= _MISSPELT_SHARE * len(self._asked)
+        }
+
+    def _lacks(self, threshold: Threshold, cosine: float | None, held: HeldWords, unseen: frozenset[AskedWord]) -> bool:
         """Whether a record lacks too many of the question's words."""
-        if cosine is None:
-            return self._share(words) < 0.5
-        if not self._has_room(words):
-            return self._share(words) < threshold.words_needed(cosine)
-        weighed = len(self._asked) + (_UNSEEN_WEIGHT - 1) * unseen
-        share = len(self._asked & words) / weighed if weighed else 1.0
-        return share < threshold.words_needed(cosine, roomy=True)
+        has_room = self._has_room(held)
+        needed = 0.5 if cosine is None else threshold.words_needed(cosine, roomy=has_room)
+        if not has_room or cosine is None:
+            return self._share(held, unseen) < needed
+        found = {word: self._found(word, held, unseen) for word in self._asked}
+        weights = {word: self._unseen_weight if word in unseen and not found[word] else 1 for word in self._asked}
+        total = sum(weights.values())
+        return (sum(found.values()) / total if total else 1.0) < needed
 
-    def _has_room(self, words: _Words) -> bool:
+    def _has_room(self, held: HeldWords) -> bool:
         """Whether the record has as many words as the question, so that it could hold them all."""
-        return len(words) >= len(self._asked)
+        return len(held.stems) >= len(self._asked)
 
-    def _share(self, words: _Words) -> float:
+    def _share(self, held: HeldWords, unseen: frozenset[AskedWord] = frozenset()) -> float:
         if not self._asked:
             return 1.0
-        return len(self._asked & words) / max(min(len(self._asked), len(words)), 1)
+        found = sum(self._found(word, held, unseen) for word in self._asked)
+        return min(found / max(min(len(self._asked), len(held.stems)), 1), 1.0)
 
-    def _held(self, ids: Sequence[str]) -> dict[str, _Words]:
+    def _found(self, word: AskedWord, held: HeldWords, unseen: frozenset[AskedWord]) -> float:
+        """How far the record holds the word, 0..1. A word that no record holds may be misspelt."""
+        if word.stems <= held.stems:
+            return 1.0
+        part = part_held(word.ngrams, held.ngrams)
+        return max(part, misspelling_held(word.text, held.spelled)) if word in unseen and word.ngrams else part
+
+    def _held(self, ids: Sequence[str]) -> dict[str, HeldWords]:
         payloads = self._store.payloads(self._bucket, ids, _TEXT_KEYS)
-        return {key: self._distinct(full_text(payload)) for key, payload in payloads.items()}
+        return {key: self._words.held(full_text(payload)) for key, payload in payloads.items()}
 
-    def _unseen(self, held: Iterable[_Words]) -> int:
-        """How many of the question's words no record of the table holds."""
-        elsewhere = self._asked.difference(*held)
-        searches = [NearestQuery(Sparse((word,), (1.0,)), 1) for word in elsewhere]
-        return sum(not points for points in self._store.search(self._bucket, searches)) if searches else 0
+    def _unseen(self, held: Iterable[HeldWords]) -> frozenset[AskedWord]:
+        """The question's words that no record of the table holds."""
+        stems = frozenset[int]().union(*(each.stems for each in held))
+        elsewhere = [word for word in self._asked if not word.stems <= stems]
+        searches = [NearestQuery(Sparse(tuple(word.stems), (1.0,) * len(word.stems)), 1) for word in elsewhere]
+        results = self._store.search(self._bucket, searches) if searches else []
+        return frozenset(word for word, points in zip(elsewhere, results, strict=True) if not points)
 
 
 def full_text(payload: Payload) -> str:

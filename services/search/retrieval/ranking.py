@@ -14,16 +14,18 @@ UNKNOWN_WEIGHT = 0.5
 FACETS_WHEN_UNDECLARED = 4
 
 
-def fused(cosines: Mapping[str, float], *words: Mapping[str, float], share: float = DENSE_SHARE) -> dict[str, float]:
-    """A convex combination of the retrievers, each scaled from its least score (cosine -1, words 0) to its best one.
+def fused(
+    cosines: Mapping[str, float], *words: Mapping[str, float], share: float = DENSE_SHARE, zero: float = -1.0
+) -> dict[str, float]:
+    """A convex combination of the retrievers, each scaled from its least score (``zero``, words 0) to its best one.
 
     0..1, and 1 for a record that is best in all. Unlike ranks, scores tell by how much one hit is better than another.
     """
-    nearest = max(cosines.values(), default=0.0) + 1.0
+    nearest = max(max(cosines.values(), default=0.0) - zero, 1e-6)
     each = (1.0 - share) / max(len(words), 1)
     with_best = [(scores, max(scores.values(), default=0.0)) for scores in words]
     return {
-        item: share * (cosine + 1.0) / nearest
+        item: share * max(cosine - zero, 0.0) / nearest
         + sum(each * (scores.get(item, 0.0) / best if best else 1.0) for scores, best in with_best)
         for item, cosine in cosines.items()
     }

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from services.search.embed.models import EmbeddingModels
+from services.search.embed.models import ENGLISH_MODEL, FINGERPRINTS, MULTILINGUAL_MODEL, EmbeddingModels
 from services.search.embed.port import Embedder, Vectors
 from services.search.embed.remote import RemoteEmbedder
 from services.search.queries.filters import Conditions, Missing, Range
@@ -15,13 +15,14 @@ from services.search.settings import SearchSettings
 from services.search.store.port import PASSAGE, Bucket, Layout, TablePart, VectorStore
 from services.search.tables.catalog import Catalog, CollectionInfo, TableStatistics
 from services.search.tables.passages import Splitter
-from services.search.tables.thresholds import Probes, Thresholds, uncalibrated
-from services.search.tables.words import Words
+from services.search.tables.thresholds import REFERENCE_LANGUAGE, Calibration, Probes, Thresholds, uncalibrated
+from services.search.tables.words import Words, is_english
 from shared.contracts.search import TableSpec
 from shared.errors import EmbeddingChanged, SearchStoreUnavailable, UnknownTable
 from shared.llm.chat import Meter
 
 _NO_VECTORS = "none"
+_FOREIGN_LANGUAGE = "spanish"  #: in which questions of English tables are asked to measure what other languages reach
 _NO_THRESHOLDS = {"master": 0.0, "master_floor": 0.0, "faceted": 0.0, "faceted_floor": 0.0}
 _TYPICAL_WORDS = 60.0
 #: Only the points that hold whole records, not the later passages of long ones.
@@ -80,15 +81,21 @@ class Library:
         self.catalog = catalog
         self.settings = settings
         self._cache = cache
-        self._probes: dict[str, Probes] = {}
+        self._probes: dict[tuple[str, str], Probes] = {}
         self._with_facets: set[Bucket] = set()
         self._writing: dict[tuple[str, str], threading.Lock] = {}
         self._lock = threading.Lock()
 
-    def open(self, info: CollectionInfo, table: str, meter: object = None) -> OpenTable:
-        """``meter``: the models of the job that pays for embeddings. Raises: UnknownTable, EmbeddingUnavailable."""
+    def open(self, info: CollectionInfo, table: str, meter: object = None, texts: Sequence[str] = ()) -> OpenTable:
+        """Return the table, with the model that its vectors are of.
+
+        ``meter``: the models of the job that pays for embeddings. ``texts``: the first ones of a table that has none,
+        by whose language a model is chosen where the installation leaves that open.
+
+        Raises: UnknownTable, EmbeddingUnavailable.
+        """
         self.check(info, table)
-        embedder = self.models.named(info.embedding)
+        embedder = self._embedder(info, table, texts)
         if isinstance(embedder, RemoteEmbedder) and isinstance(meter, Meter):
             embedder = embedder.metered(meter)
         statistics = info.statistics.get(table)
@@ -100,6 +107,29 @@ class Library:
             if layout is not None:
                 opened.layouts[part] = layout
         return opened
+
+    def is_undecided(self, info: CollectionInfo, table: str) -> bool:
+        """Return whether the table's model is chosen by the language of its first records."""
+        return self.models.is_automatic(info.embedding) and self._kept_by(info, table) is None
+
+    def _embedder(self, info: CollectionInfo, table: str, texts: Sequence[str]) -> Embedder | None:
+        if not self.models.is_automatic(info.embedding):
+            return self.models.named(info.embedding)
+        kept = self._kept_by(info, table)
+        if kept is not None:
+            return kept
+        return self.models.named(ENGLISH_MODEL if is_english(texts) else MULTILINGUAL_MODEL)
+
+    def _kept_by(self, info: CollectionInfo, table: str) -> Embedder | None:
+        """Return the model of the table's vectors; None before the first ones."""
+        statistics = info.statistics.get(table)
+        for name in (MULTILINGUAL_MODEL, ENGLISH_MODEL):
+            fingerprint = FINGERPRINTS[name]
+            if statistics and statistics.records and statistics.fingerprint == fingerprint:
+                return self.models.named(name)
+            if self.store.layout(Bucket.of(info.id, table, TablePart.MASTER, fingerprint)) is not None:
+                return self.models.named(name)
+        return None
 
     def check(self, info: CollectionInfo, table: str) -> None:
         """Raises: UnknownTable."""
@@ -142,12 +172,18 @@ class Library:
         with self._lock:
             return self._writing.setdefault((table.collection_id, table.name), threading.Lock())
 
-    def probes(self, embedder: Embedder) -> Probes:
-        """The model's probes."""
+    def probes(self, embedder: Embedder, language: str = REFERENCE_LANGUAGE) -> Probes:
+        """Return the model's probes in the language."""
+        key = (embedder.fingerprint, language)
         with self._lock:
-            if embedder.fingerprint not in self._probes:
-                self._probes[embedder.fingerprint] = Probes.load(embedder, self._cache)
-            return self._probes[embedder.fingerprint]
+            if key not in self._probes:
+                self._probes[key] = Probes.load(embedder, self._cache, language)
+            return self._probes[key]
+
+    def calibration(self, embedder: Embedder, language: str) -> Calibration:
+        """Return what the model can tell apart in the language."""
+        foreign = REFERENCE_LANGUAGE if language != REFERENCE_LANGUAGE else _FOREIGN_LANGUAGE
+        return Calibration(self.probes(embedder, language), self.probes(embedder), self.probes(embedder, foreign))
 
     def question(self, table: OpenTable, text: str) -> Vectors | None:
         return self.models.question(table.embedder, text) if table.embedder else None

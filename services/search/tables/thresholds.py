@@ -16,14 +16,29 @@ from services.search.store.port import Bucket, NearestQuery, TablePart, VectorSt
 
 #: The lowest floor of any table.
 LOWEST = 0.15
-_PROBES = Path(__file__).parent / "probes.txt"
+_PROBES = Path(__file__).parent / "probes"
+REFERENCE_LANGUAGE = "english"
 #: Of the way from unrelated to known answers, where the usual threshold lies: so that at most 5 % of answerable
 #: questions are called weak on the tables of ``benchmarks/golden``, also on those whose records are titles only.
-_USUAL_SHARE = 0.23
+_USUAL_SHARE, _EARLY_SHARE = 0.23, 0.1
+_EARLY_LISTED = 0.25
 #: Bands between floor and usual threshold, above the latter, in which a record with room for them needs the words.
 _ROOMY_BANDS = 1.5
 _SAMPLE = 64
-_DOMAINS_LEFT_OUT = 2
+_LEFT_OUT = 0.15  #: of the domains, those that a table may be about
+#: Of the gap between known and unrelated questions in the language that the model knows best: below it, the cosines
+#: of another language do not tell records apart, and the words decide.
+_DISTINGUISHING = 0.6
+#: Of the same gap, the least between known answers and unrelated ones in another language than the question.
+_FOREIGN_GAP = 0.15
+_DOMAINS = 10  #: of each file of probes; the first ones of English are the same
+#: The share of the cosine in the order where the model knows the language, and where it does not.
+_MAX_SHARE, _MIN_SHARE = 0.8, 0.3
+#: In gaps below known answers, where the scale of the cosine begins: so that a gap weighs alike with every model.
+_SCALE = 2.9
+#: Of the words that a record must hold where the words decide: all else equal, and less for each standard deviation
+#: that its cosine is above the best of unrelated questions. Fitted on the tuning half of ``benchmarks/golden``.
+_WORDS_NEEDED, _PER_DEVIATION = 0.4, 1 / 16
 
 
 @dataclass(frozen=True)
@@ -32,10 +47,18 @@ class Threshold:
 
     floor: float  #: 95 of 100 unrelated questions stay below it
     usual: float  #: in force when no other is chosen
+    known: float | None = None  #: the similarity of known answers, where it does not follow from the other two
+    #: Mean and standard deviation of the best cosine of unrelated questions, where the words decide; else None.
+    unrelated: tuple[float, float] | None = None
 
     def way(self, cosine: float) -> float:
-        """Where the cosine lies between an unrelated record (0) and a known answer (1); not bounded."""
-        return (cosine - self.floor) / max((self.usual - self.floor) / _USUAL_SHARE, 1e-6)
+        """Where the cosine lies between an unrelated record (0) and a known answer (1); not bounded.
+
+        Where the words decide, the cosine says little, so that it is half of the way.
+        """
+        if self.unrelated:
+            return 0.5
+        return (cosine - self.floor) / self._whole_way
 
     def words_needed(self, cosine: float, *, roomy: bool = False) -> float:
         """The share of a question's words that a record of that cosine must hold to be a strong hit.
@@ -43,10 +66,25 @@ class Threshold:
         Half of them at the usual threshold, none twice as far above the floor (``roomy``, of records with room for
         all of them: 2.5 times); 2 (impossible) below the threshold. There unrelated and related records are alike.
         """
+        if self.unrelated:
+            mean, deviation = self.unrelated
+            return min(max(_WORDS_NEEDED - (cosine - mean) / max(deviation, 1e-3) * _PER_DEVIATION, 0.1), 1.0)
         if cosine < self.usual:
             return 2.0
-        band = (self.usual - self.floor) * (_ROOMY_BANDS if roomy else 1.0)
-        return max(0.5 - (cosine - self.usual) / band / 2, 0.0) if band > 0 else 0.0
+        band = self.floor + self._whole_way * _USUAL_SHARE * (1 + (_ROOMY_BANDS if roomy else 1.0)) - self.usual
+        return max(0.5 - (cosine - self.usual) / band / 2, 0.0) if band > 1e-5 else 0.0
+
+    @property
+    def least(self) -> float:
+        """The best cosine below which nothing is listed: where stems may not match, a little below the usual one."""
+        return self.usual if self.known is None else self.floor - (self.known - self.floor) * _EARLY_LISTED
+
+    @property
+    def _whole_way(self) -> float:
+        """From an unrelated record to a known answer."""
+        if self.known is not None:
+            return max(self.known - self.floor, 1e-6)
+        return max((self.usual - self.floor) / _USUAL_SHARE, 1e-6)
 
     def near(self, cosine: float | None) -> bool:
         """Whether the words decide too; always where there is no cosine."""
@@ -54,76 +92,161 @@ class Threshold:
 
 
 @dataclass(frozen=True)
+class CosineScale:
+    """How the cosine counts in the order of hits, beside the words."""
+
+    share: float = _MAX_SHARE
+    zero: float = -1.0  #: the cosine that counts as nothing
+
+
+@dataclass(frozen=True)
 class Thresholds:
     master: Threshold
     facets: Threshold
+    scale: CosineScale = CosineScale()
+    #: From which a question in another language is answered, where the model can tell; else None.
+    foreign: float | None = None
 
     def of(self, part: TablePart) -> Threshold:
         return self.master if part is TablePart.MASTER else self.facets
 
+    @property
+    def of_foreign(self) -> Threshold | None:
+        """The threshold of a question in another language, which shares no words with its answer."""
+        return None if self.foreign is None else Threshold(self.foreign, self.foreign, self.foreign)
+
     def flat(self) -> dict[str, float]:
         """As the API names them."""
-        return {
-            "master": self.master.usual,
-            "master_floor": self.master.floor,
-            "faceted": self.facets.usual,
-            "faceted_floor": self.facets.floor,
-        }
+        flat = {"cosine_share": self.scale.share, "cosine_zero": self.scale.zero}
+        if self.foreign is not None:
+            flat["foreign"] = self.foreign
+        for name, part in (("master", self.master), ("faceted", self.facets)):
+            flat |= {name: part.usual, f"{name}_floor": part.floor}
+            if part.known is not None:
+                flat[f"{name}_known"] = part.known
+            if part.unrelated:
+                flat |= dict(zip((f"{name}_unrelated", f"{name}_deviation"), part.unrelated, strict=True))
+        return flat
 
     @classmethod
     def parse(cls, flat: Mapping[str, float]) -> Thresholds:
-        master = Threshold(flat["master_floor"], flat["master"])
-        return cls(master, Threshold(flat["faceted_floor"], flat["faceted"]))
+        """The values of an earlier version have no scale."""
+        parts = []
+        for name in ("master", "faceted"):
+            mean, deviation = flat.get(f"{name}_unrelated"), flat.get(f"{name}_deviation")
+            unrelated = None if mean is None or deviation is None else (mean, deviation)
+            parts.append(Threshold(flat[f"{name}_floor"], flat[name], flat.get(f"{name}_known"), unrelated))
+        usual = CosineScale()
+        scale = CosineScale(flat.get("cosine_share", usual.share), flat.get("cosine_zero", usual.zero))
+        return cls(parts[0], parts[1], scale, flat.get("foreign"))
 
 
 @dataclass(frozen=True)
 class Probes:
-    """Questions of everyday domains, each domain with one statement that answers its first question."""
+    """Questions of everyday domains in one language, each domain with a statement that answers its first question."""
 
     questions: Vectors  #: [domain, question, size]
     statements: Vectors  #: [domain, size]
 
     @classmethod
-    def embed(cls, embedder: Embedder) -> Probes:
-        domains = _domains()
-        texts = [text for domain in domains for text in domain]
-        vectors = embedder.documents(texts).reshape(len(domains), len(domains[0]), -1)
-        return cls(vectors[:, 1:], vectors[:, 0])
+    def embed(cls, embedder: Embedder, language: str = REFERENCE_LANGUAGE) -> Probes:
+        domains = _domains(language)
+        statements = embedder.documents([domain[0] for domain in domains])
+        nothing = np.zeros_like(statements[0])
+        asked = [embedder.query(text) for domain in domains for text in domain[1:]]
+        questions = np.array([nothing if vector is None else vector for vector in asked], dtype=np.float32)
+        return cls(questions.reshape(len(domains), len(domains[0]) - 1, -1), statements)
 
     @classmethod
-    def load(cls, embedder: Embedder, folder: Path | None) -> Probes:
-        """The probes as cached in the folder by an earlier start; else embedded now, and cached."""
+    def load(cls, embedder: Embedder, folder: Path | None, language: str = REFERENCE_LANGUAGE) -> Probes:
+        """Return the probes as cached in the folder by an earlier start; else embed and cache them."""
         if folder is None:
-            return cls.embed(embedder)
-        key = hashlib.sha256(f"{embedder.fingerprint}\0{_PROBES.read_text()}".encode()).hexdigest()[:16]
+            return cls.embed(embedder, language)
+        key = hashlib.sha256(f"2\0{embedder.fingerprint}\0{_text(language)}".encode()).hexdigest()[:16]
         file = folder / f"probes-{key}.npy"
         try:
             vectors = np.load(file)
             return cls(vectors[:, 1:], vectors[:, 0])
         except (OSError, ValueError, EOFError):
-            probes = cls.embed(embedder)
+            probes = cls.embed(embedder, language)
         _write(file, np.concatenate([probes.statements[:, None], probes.questions], axis=1))
         return probes
 
-    def unrelated(self) -> float:
+    def unrelated(self, percentile: float = 95) -> float:
         """95 of 100 questions stay below this cosine with the statements of all other domains."""
         scores = np.einsum("dqv,sv->dqs", self.questions, self.statements)
         for domain in range(len(self.statements)):
             scores[domain, :, domain] = -1.0
-        return float(np.percentile(scores.max(axis=2), 95))
+        return float(np.percentile(scores.max(axis=2), percentile))
 
     def known(self) -> float:
         """The median cosine of a question with the statement that answers it."""
         return float(np.median(np.einsum("dv,dv->d", self.questions[:, 0], self.statements)))
 
+    def gap(self) -> float:
+        """How much more similar known answers are than 95 of 100 unrelated ones."""
+        return self.known() - self.unrelated()
 
-def measure(store: VectorStore, master: Bucket, facets: Bucket, probes: Probes, names: Vectors) -> Thresholds:
-    """By searching the table for unrelated questions, and for ``names`` of some of its records."""
+
+@dataclass(frozen=True)
+class Calibration:
+    """What a model can tell apart in the language of a table."""
+
+    probes: Probes  #: in the table's language
+    reference: Probes  #: in the language that the model is known to know
+    foreign: Probes  #: in another language, their domains in the same order
+
+    @property
+    def distinction(self) -> float:
+        """0..1: the gap between known and unrelated answers, compared with the language that the model knows best."""
+        best = max(self.reference.gap(), self.probes.gap(), 1e-3)
+        return max(self.probes.gap() / best, 0.0)
+
+    @property
+    def by_words(self) -> bool:
+        """Whether the words decide, because the model cannot distinguish texts of this language."""
+        return self.distinction < _DISTINGUISHING
+
+    def foreign_known(self) -> float:
+        """Return the median cosine of a question with the statement in another language that answers it."""
+        statements, questions = self.probes.statements, self.foreign.questions[:, 0]
+        domains = min(_DOMAINS, len(statements), len(questions))
+        own = statements[: len(statements) // domains * domains].reshape(-1, domains, statements.shape[1])
+        asked = questions[: len(questions) // domains * domains].reshape(-1, domains, questions.shape[1])
+        return float(np.median(np.einsum("adv,bdv->abd", own, asked)))
+
+    def scale(self) -> CosineScale:
+        share = min(_MIN_SHARE + (1 - _MIN_SHARE) * self.distinction, _MAX_SHARE)
+        known = self.reference.known()
+        zero = known - _SCALE * max(known - self.reference.unrelated(50), 0.0)
+        return CosineScale(round(share, 3), round(max(zero, -1.0), 4))
+
+
+def measure(store: VectorStore, master: Bucket, facets: Bucket, calibration: Calibration, names: Vectors) -> Thresholds:
+    """Search the table for unrelated questions in its own language, and for ``names`` of some of its records."""
     if store.count(master) == 0:
-        return uncalibrated(probes)
-    of_master = _calibrate(store, master, probes, names)
-    of_facets = _calibrate(store, facets, probes, names) if store.count(facets) else of_master
-    return Thresholds(of_master, of_facets)
+        return uncalibrated(calibration.probes)
+    of_master = _calibrate(store, master, calibration, names)
+    of_facets = _calibrate(store, facets, calibration, names) if store.count(facets) else of_master
+    return Thresholds(of_master, of_facets, calibration.scale(), _foreign(store, master, calibration))
+
+
+def _foreign(store: VectorStore, bucket: Bucket, calibration: Calibration) -> float | None:
+    """Return the threshold of questions in another language; None where the model cannot tell."""
+    if calibration.by_words:
+        return None
+    unrelated, known = float(np.percentile(_far(store, bucket, calibration.foreign), 95)), calibration.foreign_known()
+    gap = known - unrelated
+    enough = gap > _FOREIGN_GAP * calibration.reference.gap()
+    return round(unrelated + gap * _USUAL_SHARE, 4) if enough else None
+
+
+def _far(store: VectorStore, bucket: Bucket, probes: Probes) -> Vectors:
+    """Return the best cosine of each question of the domains that the table is not about."""
+    domains, questions = probes.questions.shape[:2]
+    best = _best(store, bucket, probes.questions.reshape(domains * questions, -1)).reshape(domains, questions)
+    # The table may be about one of the domains, so the nearest ones are not unrelated questions.
+    return best[np.argsort(best.mean(axis=1))[: domains - max(round(domains * _LEFT_OUT), 1)]]
 
 
 def uncalibrated(probes: Probes) -> Thresholds:
@@ -139,17 +262,17 @@ def sample(names: Sequence[str]) -> list[str]:
     return usable[::step][:_SAMPLE]
 
 
-def _calibrate(store: VectorStore, bucket: Bucket, probes: Probes, names: Vectors) -> Threshold:
-    domains, questions = probes.questions.shape[:2]
-    best = _best(store, bucket, probes.questions.reshape(domains * questions, -1)).reshape(domains, questions)
-    # The table may be about one of the domains, so the nearest ones are not unrelated questions.
-    far = best[np.argsort(best.mean(axis=1))[: domains - _DOMAINS_LEFT_OUT]]
+def _calibrate(store: VectorStore, bucket: Bucket, calibration: Calibration, names: Vectors) -> Threshold:
+    probes = calibration.probes
+    far = _far(store, bucket, probes)
+    if calibration.by_words:
+        return Threshold(LOWEST, LOWEST, None, (round(float(far.mean()), 4), round(float(far.std()), 4)))
     unrelated = max(float(np.percentile(far, 95)), probes.unrelated())
     known = probes.known()
     if len(names) >= 5:
         # Where the records are nothing but titles, a name is its record: no question is as similar as that.
         known = min(known, float(np.median(_best(store, bucket, names))))
-    return _threshold(unrelated, known)
+    return _threshold(unrelated, known, early=calibration.probes is not calibration.reference)
 
 
 def _best(store: VectorStore, bucket: Bucket, vectors: Vectors) -> Vectors:
@@ -157,10 +280,11 @@ def _best(store: VectorStore, bucket: Bucket, vectors: Vectors) -> Vectors:
     return np.array([answer[0].score if answer else 0.0 for answer in answers], dtype=np.float32)
 
 
-def _threshold(unrelated: float, known: float) -> Threshold:
+def _threshold(unrelated: float, known: float, early: bool = False) -> Threshold:
+    """``early``: of a language whose stems and compounds let fewer words match, where the usual one lies lower."""
     floor = max(unrelated, LOWEST)
-    usual = floor + max(known - floor, 0.0) * _USUAL_SHARE
-    return Threshold(round(floor, 4), round(usual, 4))
+    usual = floor + max(known - floor, 0.0) * (_EARLY_SHARE if early else _USUAL_SHARE)
+    return Threshold(round(floor, 4), round(usual, 4), round(known, 4) if early else None)
 
 
 def _write(file: Path, vectors: Vectors) -> None:
@@ -173,7 +297,15 @@ def _write(file: Path, vectors: Vectors) -> None:
         part.replace(file)
 
 
-def _domains() -> list[list[str]]:
-    """Blocks of ``probes.txt``: a statement, then its questions."""
-    blocks = _PROBES.read_text().strip().split("\n\n")
-    return [block.splitlines() for block in blocks]
+def _text(language: str) -> str:
+    """Return the probes of the language; of one without any, those of all other languages than the reference."""
+    own = _PROBES / f"{language}.txt"
+    if own.is_file():
+        return own.read_text(encoding="utf-8")
+    others = [file for file in sorted(_PROBES.glob("*.txt")) if file.stem != REFERENCE_LANGUAGE]
+    return "\n\n".join(file.read_text(encoding="utf-8").strip() for file in others)
+
+
+def _domains(language: str) -> list[list[str]]:
+    """Return the blocks of a file of probes: a statement, then its questions."""
+    return [block.splitlines() for block in _text(language).strip().split("\n\n")]

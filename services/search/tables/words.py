@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from unicodedata import combining, normalize
 from zlib import crc32
 
@@ -50,6 +51,31 @@ _LANGUAGES = {
     "turkish": Language.Turkish,
 }
 _LEAST_STOP_WORDS = 4  # distinct ones of a language, before a text is taken to be in it
+_PART = 8  #: texts whose language is told together
+_MAX_OTHER_LANGUAGES = 0.1  #: of the parts of a table that counts as English
+_SCRIPT_SHARE = 0.2  #: of the letters; texts quote names and terms in Latin letters
+#: Languages that are known by their script. Japanese comes before Chinese, whose signs it uses too.
+_SCRIPTS = {
+    "japanese": re.compile("[\u3040-\u30ff]"),
+    "chinese": re.compile("[\u3400-\u9fff\uf900-\ufaff]"),
+    "korean": re.compile("[\u1100-\u11ff\u3130-\u318f\uac00-\ud7af]"),
+    "thai": re.compile("[\u0e00-\u0e7f]"),
+    "arabic": re.compile("[\u0600-\u06ff\u0750-\u077f]"),
+    "hebrew": re.compile("[\u0590-\u05ff]"),
+    "greek": re.compile("[\u0370-\u03ff\u1f00-\u1fff]"),
+    "hindi": re.compile("[\u0900-\u097f]"),
+    "russian": re.compile("[\u0400-\u04ff]"),
+}
+_HIRAGANA, _HAN = re.compile("[\u3040-\u309f]"), re.compile("[\u3400-\u9fff\uf900-\ufaff]")
+_NO_HIRAGANA = re.compile("[\u30a0-\u30ff]+|[\u3400-\u9fff\uf900-\ufaff]+")
+#: Particles, pronouns, question words and modal verbs.
+_CHINESE_FUNCTION = re.compile(
+    "["
+    "的了是吗呢吧么什怎样哪里谁几多少如何为可以需要我你他她它们这那有没和与在及或从到"
+    "会能该请问个些被把给对于用就都也很还不"
+    "]"
+)
+_LATIN = tuple(name for name in _LANGUAGES if name not in _SCRIPTS)
 #: Scripts that put no spaces between words: Thai, Lao, Burmese, Khmer, Chinese and Japanese.
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 _UNSPACED_RUN = re.compile(f"{_UNSPACED.pattern}+")
@@ -64,6 +90,7 @@ class Words:
 
     def __init__(self, average: float, language: str = DEFAULT_LANGUAGE) -> None:
         self._average = max(average, 1.0)
+        self.language = language
         self._language = language if language in _LANGUAGES else DEFAULT_LANGUAGE
 
     def document(self, text: str) -> Sparse:
@@ -96,6 +123,18 @@ class Words:
         counted = Counter(_ngrams(text))
         return Sparse(tuple(counted), tuple(map(float, counted.values())), SparseName.NGRAMS)
 
+    def asked(self, text: str) -> list[AskedWord]:
+        """Return the distinct words of a question that are not stop words."""
+        words = {word.lower(): None for word in _WORD.findall(_UNSPACED_RUN.sub(" ", text[:LONGEST]))}
+        spaced = ((word, frozenset(_counted(word, self._language))) for word in words)
+        asked = [AskedWord(word, stems, frozenset(_ngrams_of(word))) for word, stems in spaced if stems]
+        pairs = {pair: None for run in _UNSPACED_RUN.findall(text[:LONGEST]) for pair in _content_pairs(run)}
+        return asked + [AskedWord(pair, frozenset([crc32(pair.encode())]), frozenset()) for pair in pairs]
+
+    def held(self, text: str) -> HeldWords:
+        """Return the words of a record as a question's words are compared with them."""
+        return HeldWords(self.distinct(text), text[:LONGEST])
+
     def distinct(self, text: str) -> frozenset[int]:
         """The words that are not stop words, as hashes of their stems."""
         return frozenset(_counted(text, self._language))
@@ -106,6 +145,48 @@ class Words:
         if not every or every <= held:
             return bool(every)
         return has_code(asked) and self.distinct(_joined(asked)) <= held | self.distinct(_joined(text))
+
+
+@dataclass(frozen=True)
+class AskedWord:
+    """A word of a question."""
+
+    text: str
+    stems: frozenset[int]  #: one, but for words that the tokenizer divides
+    ngrams: frozenset[int]  #: empty in a script without spaces, where two signs are a word
+
+
+@dataclass(frozen=True)
+class HeldWords:
+    """The words of a record."""
+
+    stems: frozenset[int]
+    text: str
+
+    @cached_property
+    def ngrams(self) -> frozenset[int]:
+        return frozenset(_ngrams(self.text))
+
+    @cached_property
+    def spelled(self) -> frozenset[str]:
+        return frozenset(_WORD.findall(self.text.lower()))
+
+
+def _content_pairs(run: str) -> Iterator[str]:
+    """Yield every two signs that stand together, without those that only make a sentence of the others.
+
+    Japanese writes these in hiragana; Chinese has a few signs for them.
+    """
+    signs = normalize("NFKC", run)
+    if _HIRAGANA.search(signs):
+        parts = _NO_HIRAGANA.findall(signs)
+    elif _HAN.search(signs):
+        parts = _CHINESE_FUNCTION.split(signs)
+    else:
+        parts = [signs]
+    long = [part for part in parts if len(part) > 1]
+    for part in long or [signs]:
+        yield from _pairs(part)
 
 
 def _weighed(counted: Mapping[int, int], average: float, name: SparseName = SparseName.WORDS) -> Sparse:
@@ -169,13 +250,47 @@ def average_words(texts: Sequence[str], language: str) -> float:
     return max(counted / len(texts), 1.0)
 
 
+def _script_of(text: str) -> str | None:
+    """Return the language that the text's script belongs to; None for Latin and scripts that are not known."""
+    letters = sum(map(str.isalpha, text))
+    counted = ((language, len(script.findall(text))) for language, script in _SCRIPTS.items())
+    return next((language for language, signs in counted if signs > letters * _SCRIPT_SHARE), None)
+
+
 def language_of(texts: Sequence[str]) -> str:
-    """The language with most stop words in the texts; English when there are too few."""
+    """Return the language of most letters, by their script; of a script that many use, the one with most stop words.
+
+    English when there are too few letters or stop words.
+    """
     sample = "\n".join(text[:500] for text in texts)[:LONGEST]
+    script = _script_of(sample)
+    if script is not None:
+        return script
     every = len(_stopped(None).embed_query(sample).indices)
-    stops = {name: every - len(_stopped(name).embed_query(sample).indices) for name in _LANGUAGES}
+    stops = {name: every - len(_stopped(name).embed_query(sample).indices) for name in _LATIN}
     likely = max(stops, key=stops.__getitem__)
     return likely if stops[likely] >= _LEAST_STOP_WORDS else DEFAULT_LANGUAGE
+
+
+def is_foreign(question: str, language: str) -> bool:
+    """Return whether a question is clearly in another language than that one."""
+    if not any(map(str.isalpha, question)):
+        return False
+    script, own = _script_of(question), language if language in _SCRIPTS else None
+    if script != own:
+        return not {script, own} <= {"japanese", "chinese"}
+    if script is not None:
+        return False
+    every = len(_stopped(None).embed_query(question).indices)
+    stops = {name: every - len(_stopped(name).embed_query(question).indices) for name in _LATIN}
+    return max(stops.values()) >= 2 and max(stops.values()) > 2 * stops.get(language, 0)
+
+
+def is_english(texts: Sequence[str]) -> bool:
+    """Return whether nearly all of the texts are English, or say too little to tell."""
+    parts = ["\n".join(text[:500] for text in texts[start : start + _PART]) for start in range(0, len(texts), _PART)]
+    others = sum(language_of([part]) != DEFAULT_LANGUAGE for part in parts)
+    return others <= len(parts) * _MAX_OTHER_LANGUAGES
 
 
 def _unspaced(text: str) -> bool:

@@ -160,7 +160,10 @@ def test_a_cancelled_ingest_stops_and_can_be_sent_again(empty: MemorySearchServi
 
 def test_thresholds_are_measured_and_kept(empty: MemorySearchService) -> None:
     result = empty.ingest("sessions", SESSIONS)
-    assert set(result.thresholds) == {"master", "master_floor", "faceted", "faceted_floor"}
+    assert set(result.thresholds) == {
+        *("master", "master_floor", "faceted", "faceted_floor"),
+        *("cosine_share", "cosine_zero"),
+    }
     assert 0.15 <= result.thresholds["master_floor"] < result.thresholds["master"] < 1
     assert empty.catalog.known[("c1", "sessions")].thresholds == result.thresholds
     assert empty.catalog.known[("c1", "sessions")].records == 3

@@ -178,7 +178,7 @@ def test_whatever_the_model_does_the_question_is_answered(
 def test_the_worker_reports_the_default_embedding(installation: WorkerInstallation) -> None:
     with installation.engine.connect() as connection:
         facts = connection.execute(select(workers.c.facts).where(workers.c.service == "search")).scalars().all()
-    assert {"embedding": "minilm"} in facts
+    assert {"embedding": "auto"} in facts
 
 
 def test_an_unknown_collection_fails_the_job_clearly(installation: WorkerInstallation) -> None:

@@ -43,7 +43,7 @@ def test_a_collection_is_created_read_listed_and_deleted(client: httpx.Client) -
 def test_a_collection_shows_the_embedding_in_effect(gateway: Gateway, client: httpx.Client) -> None:
     named = client.post("/v1/collections", json=declared(embedding="openai:small")).json()
     unnamed = client.post("/v1/collections", json=declared()).json()
-    assert (named["embedding"], unnamed["embedding"]) == ("openai:small", "minilm")
+    assert (named["embedding"], unnamed["embedding"]) == ("openai:small", "auto")
 
     def shown() -> str:
         return str(client.get(f"/v1/collections/{unnamed['name']}").json()["embedding"])
@@ -52,7 +52,7 @@ def test_a_collection_shows_the_embedding_in_effect(gateway: Gateway, client: ht
     until(lambda: shown() == "minilm:int8", "the default that the worker reports")
     assert client.get(f"/v1/collections/{named['name']}").json() == named
     workers.retire(gateway.engine, "embeds")
-    until(lambda: shown() == "minilm", "the default without a worker")
+    until(lambda: shown() == "auto", "the default without a worker")
 
 
 def test_the_same_declaration_again_is_answered_another_one_is_a_conflict(client: httpx.Client) -> None:

@@ -23,7 +23,9 @@ GERMAN = "Der schnelle Fuchs springt über den faulen Hund, und die Katze schlä
         ("Partitioning of tables, and the tuning of a vacuum for large databases.", "english"),
         ("unused import", "english"),
         ("word1 word2 der", "english"),
-        ("数据库性能调优", "english"),
+        ("数据库性能调优", "chinese"),
+        ("リズムとは、周期的な動きや進行の調子である。", "japanese"),
+        ("데이터베이스 성능 조정", "korean"),
         ("", "english"),
     ],
 )
