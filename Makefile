@@ -60,8 +60,8 @@ model-server: venv ## Run every kind with a real model server: llama.cpp's, buil
 eval: venv ## Run the suite of graded tasks with scripted models; ARGS="--live --model ..." with real ones
 	@$(BIN)/python -m benchmarks.evaluation $(or $(ARGS),--all)
 
-dist: venv ## The wheel, bills of materials and provenance, in dist/; ARGS=NAME@sha256:DIGEST names images
-	@$(BIN)/python -m scripts.supply_chain $(ARGS)
+dist: venv console ## Wheels of client and server, npm package, bills of materials, provenance, in dist/; ARGS=NAME@sha256:DIGEST names images
+	@$(BIN)/python -m scripts.release $(ARGS)
 
 docs: venv ## Build the pages of docs/ as a site, in site/
 	$(BIN)/python -m mkdocs build --strict --quiet --site-dir site

@@ -11,7 +11,7 @@ def main() -> None:
     except ModuleNotFoundError as missing:
         if missing.name not in ("cyclopts", "rich"):
             raise
-        sys.exit(f"the `assay` command needs {missing.name}: pip install 'assay[cli]'")
+        sys.exit(f"the `assay` command needs {missing.name}: pip install 'assaykit[cli]'")
     command()
 
 

@@ -67,17 +67,22 @@ class Package:
 
 
 def main() -> None:
-    began = datetime.now(UTC)
     folder = ROOT / "dist"
     folder.mkdir(exist_ok=True)
+    publish(folder, [], sys.argv[1:])
+
+
+def publish(folder: Path, made: Sequence[Path], images: Sequence[str]) -> None:
+    """Write the client's wheel, the bills of materials and the statement of all files; ``made``: further ones."""
+    began = datetime.now(UTC)
     wheel = build_wheel(folder)
-    written = [wheel]
+    written = [wheel, *made]
     bills = {"client": packages_of_client(), **{image: packages_of(image) for image in IMAGES}}
     for name, installed in bills.items():
         bill = folder / f"assay-{VERSION}-{name}.cdx.json"
         bill.write_text(json.dumps(bill_of_materials(name, installed), indent=1) + "\n")
         written.append(bill)
-    statement = provenance(written, sys.argv[1:], began)
+    statement = provenance(written, images, began)
     (folder / "provenance.json").write_text(json.dumps(statement, indent=1) + "\n")
     for file in (*written, folder / "provenance.json"):
         sys.stdout.write(f"{file.relative_to(ROOT)}\n")
@@ -93,7 +98,7 @@ def build_wheel(folder: Path) -> Path:
                 files.extraction_filter = tarfile.data_filter
             files.extractall(source)  # noqa: S202 - what git has just packed
         subprocess.run([sys.executable, "-m", "pip", "wheel", *options, "--wheel-dir", folder, source], check=True)
-    [wheel] = folder.glob(f"assay-{VERSION}-*.whl")
+    [wheel] = folder.glob(f"assaykit-{VERSION}-*.whl")
     return wheel
 
 

@@ -90,14 +90,20 @@ def _present(module: str) -> bool:
         return False
 
 
+def _server_root(module: str) -> Path | None:
+    """Return the folder that holds the server: this source tree, or the package of the server's wheel."""
+    if _present(module):
+        return Path(__file__).resolve().parents[2]
+    installed = importlib.util.find_spec("assay_server")
+    return Path(installed.origin).parent if installed is not None and installed.origin is not None else None
+
+
 def _become(module: str, *words: str, home: Path | None = None) -> NoReturn:
-    """Continue as another Python program of this source tree."""
-    if not _present(module):
-        sys.exit(
-            "assay: only the client is installed here; servers run from a clone of Assay (`make up`) or its images"
-        )
-    root = str(Path(__file__).resolve().parents[2])
-    path = ":".join(filter(None, [root, os.environ.get("PYTHONPATH")]))
+    """Continue as another program of this source tree, or of the installed server."""
+    root = _server_root(module)
+    if root is None:
+        sys.exit("assay: only the client is installed here. Install the server: pip install 'assaykit[server]'")
+    path = ":".join(filter(None, [str(root), os.environ.get("PYTHONPATH")]))
     sys.stdout.flush()
     environment = {**os.environ, "PYTHONPATH": path, **({"ASSAY_HOME": str(home)} if home is not None else {})}
     os.execve(sys.executable, [sys.executable, "-P", "-m", module, *words], environment)  # noqa: S606

@@ -27,7 +27,7 @@ def mcp(
     except ModuleNotFoundError as missing:
         if (missing.name or "").partition(".")[0] not in ("mcp", "mcp_types"):
             raise
-        raise UsageError("assay mcp needs an extra: pip install 'assay[cli,mcp]'") from None
+        raise UsageError("assay mcp needs an extra: pip install 'assaykit[cli,mcp]'") from None
 
     folders = [given.resolve() for given in folder or ()]
     for given in folders:

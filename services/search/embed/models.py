@@ -122,7 +122,7 @@ class FastEmbedder:
             from fastembed import TextEmbedding  # noqa: PLC0415
         except ImportError:
             raise EmbeddingUnavailable(
-                "the package fastembed is not installed on the search worker: install assay[fastembed]"
+                "the package fastembed is not installed on the search worker: install assaykit[fastembed]"
             ) from None
         try:
             self._model = cast(_TextEmbedding, TextEmbedding(model, cache_dir=str(cache)))
