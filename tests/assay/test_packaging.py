@@ -74,7 +74,7 @@ def test_its_command_starts_and_says_what_needs_the_whole_source(wheel: Path) ->
     assert run(wheel, command.format("--version")).stdout.strip() == VERSION
     refused = run(wheel, command.format("up"))
     assert refused.returncode == 1
-    assert "only the client is installed here" in refused.stderr
+    assert "pip install 'assaykit[server]'" in refused.stderr
 
 
 def test_without_its_packages_the_command_says_what_to_install() -> None:

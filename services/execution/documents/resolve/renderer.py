@@ -19,7 +19,7 @@ from pydantic import JsonValue
 
 _ROOT = Path(__file__).parents[4]
 _PROGRAM = (
-    f"import sys; sys.path.append({str(_ROOT)!r}); "
+    f"import sys; sys.path.insert(0, {str(_ROOT)!r}); "
     "from services.execution.documents.resolve.rendering import start; start(int(sys.argv[1]))"
 )
 #: Seconds. The fork's own limit on the processor is far lower than what a busy machine may make it wait.
