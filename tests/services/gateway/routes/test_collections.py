@@ -31,7 +31,7 @@ def test_a_collection_is_created_read_listed_and_deleted(client: httpx.Client) -
     created = client.post("/v1/collections", json=body)
     assert created.status_code == 201, created.text
     assert created.headers["location"] == f"/v1/collections/{body['name']}"
-    assert created.json()["tables"]["sessions"] == {**TABLES["sessions"], "pair": {}}
+    assert created.json()["tables"]["sessions"] == {**TABLES["sessions"], "pair": {}, "passages": None}
     assert client.get(f"/v1/collections/{body['name']}").json() == created.json()
     assert body["name"] in [item["name"] for item in client.get("/v1/collections").json()["items"]]
     assert client.delete(f"/v1/collections/{body['name']}").status_code == 204
