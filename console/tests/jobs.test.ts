@@ -7,8 +7,8 @@ describe("columns of the list of jobs", () => {
   });
 
   it("are hidden and sized as kept, except what a row needs and sizes that are none", () => {
-    const kept = keptOf('{"hidden": ["Cost", "What", "Model", "Other"], "widths": {"Kind": 120, "Took": 1, "When": "9"}}');
-    expect(shownOf(kept)).toEqual(["State", "Kind", "What", "Turns", "When", "Took"]);
-    expect(gridOf(kept)).toBe("24px 100px 120px minmax(140px, 1fr) 48px 112px 84px");
+    const kept = keptOf('{"hidden": ["Cost", "Task", "Model", "Other"], "widths": {"Type": 120, "Duration": 1, "Created": "9"}}');
+    expect(shownOf(kept)).toEqual(["State", "Task", "Type", "Attempts", "Duration", "Created"]);
+    expect(gridOf(kept)).toBe("24px 124px minmax(140px, 1fr) 120px 60px 96px 88px");
   });
 });

@@ -35,14 +35,14 @@ describe("what is known of a model", () => {
   const facts = factsOf(models);
 
   it("is its price, and never $0 where that is unknown", () => {
-    expect(priceWords(facts.prices.get("groq/a/b"))).toBe("$0.15 in, $0.6 out per million tokens");
+    expect(priceWords(facts.prices.get("groq/a/b"))).toBe("$0.15 in, $0.60 out per million tokens");
     expect([priceWords(undefined), priceWords({ provider: "x", model: "own", currency: "USD" })]).toEqual(["price unknown", "price unknown"]);
   });
 
   it("is whether its vendor has ended it, and when", () => {
     const link = { provider: "groq", model: "a/b" };
-    expect(endsWords(facts, link, "2026-11-20")).toEqual({ words: "retired: not served since 2026-11-20", over: true });
-    expect(endsWords(facts, link, "2026-11-19")).toEqual({ words: "its vendor ends it: 2026-11-20", over: false });
+    expect(endsWords(facts, link, "2026-11-20")).toEqual({ words: "Retired 2026-11-20", over: true });
+    expect(endsWords(facts, link, "2026-11-19")).toEqual({ words: "Retires 2026-11-20", over: false });
     expect(endsWords(facts, { provider: "x", model: "own" })).toBeNull();
   });
 });
@@ -52,6 +52,6 @@ it("the last hour of a provider has a point for each minute", () => {
   const row = { at: "2026-11-24T10:29:00Z", group: "groq", jobs: 1, turns_jobs: 0, calls: 3, errors: 2, input_tokens: 0, output_tokens: 0, unpriced: 0, run_p50: 0.5 };
   const points = minutesOf([row, { ...row, group: "other" }], "groq", at);
   expect(points).toHaveLength(60);
-  expect(points.at(-2)).toEqual({ value: 3, bad: 2, told: "1 min. ago: 3 calls, 2 errors, p50 500 ms" });
+  expect(points.at(-2)).toEqual({ value: 3, bad: 2, told: "1 min ago: 3 calls, 2 errors, p50 500 ms" });
   expect(points.reduce((sum, point) => sum + point.value, 0)).toBe(3);
 });

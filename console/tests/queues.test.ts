@@ -7,7 +7,7 @@ describe("a worker", () => {
     const facts = { isolation: { tier: "none", minimum: "ns" }, unavailable: "This kernel forbids namespaces." };
     expect(whyNot({ alive: true, kinds: [], facts })).toEqual(["This kernel forbids namespaces."]);
     expect(saysOf(facts)).toBe("");
-    expect(whyNot({ alive: true, kinds: [], facts: {} })).toEqual(["it stands by, and does not say why"]);
+    expect(whyNot({ alive: true, kinds: [], facts: {} })).toEqual(["on standby, no reason reported"]);
   });
 
   it("says what it lacks beside what it has", () => {
@@ -26,6 +26,6 @@ describe("a worker", () => {
 it("the last hour of a queue is told in words, as a whole and by the minute", () => {
   const past = { kind: "flow", queued: [0, 3, 1], submitted: [0, 4, 0], ended: [0, 1, 2], failed: [0, 0, 1] };
   expect([waitedWords(past), endedWords(past)]).toEqual(["at most 3 waited within the last hour, now 1", "4 came and 3 ended within the last hour, 1 failed"]);
-  expect(waitedOf(past).map((point) => point.told)).toEqual(["2 min. ago: 0 waited", "1 min. ago: 3 waited", "this minute: 1 waited"]);
+  expect(waitedOf(past).map((point) => point.told)).toEqual(["2 min ago: 0 queued", "1 min ago: 3 queued", "this minute: 1 queued"]);
   expect(endedOf(past).at(-1)).toEqual({ value: 2, bad: 1, told: "this minute: 0 came, 2 ended, 1 failed" });
 });

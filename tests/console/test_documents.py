@@ -17,12 +17,12 @@ pytestmark = [pytest.mark.slow(seconds=4), pytest.mark.timeout(240)]
 
 def test_a_document_runs_and_shows_where_its_values_come_from(page: Page, console: Console) -> None:
     page.goto("/documents")
-    page.get_by_role("button", name="Run what is stale").click()
+    page.get_by_role("button", name="Run changed blocks").click()
     frame = page.frame_locator("iframe[title='The document as a page']")
     expect(frame.get_by_text("The total is 6.")).to_be_visible()
     marks = page.locator(".cm-marks")
     expect(marks).to_contain_text("✓")
-    page.get_by_role("button", name="What is stale?").click()
+    page.get_by_role("button", name="Check what changed").click()
     expect(page.locator("main").get_by_text("Nothing would have to run.")).to_be_visible()  # it is also read out
     expect(marks.get_by_title("chunk: fresh")).to_be_visible()
     ran = console.job(page)["id"]
@@ -30,11 +30,11 @@ def test_a_document_runs_and_shows_where_its_values_come_from(page: Page, consol
     page.keyboard.press("End")
     page.keyboard.type(" + [4]")
     expect(page.get_by_text("The document was changed since")).to_be_visible()
-    page.get_by_role("button", name="What is stale?").click()
+    page.get_by_role("button", name="Check what changed").click()
     expect(page.locator("main").get_by_text("2 of 2 blocks would have to run.")).to_be_visible()
     expect(marks.get_by_title("chunk: stale")).to_be_visible()
     assert console.job(page)["id"] == ran, "a look leaves the page where it was"
-    page.get_by_role("button", name="Run what is stale").click()
+    page.get_by_role("button", name="Run changed blocks").click()
     expect(frame.get_by_text("The total is 10.")).to_be_visible()
     expect(page.get_by_text("The document was changed since")).to_have_count(0)
     page.get_by_text("What differs from the last run").click()
@@ -150,7 +150,7 @@ def test_a_value_leads_to_its_block_and_an_answer_is_edited_before_it_is_taken(p
     value = page.get_by_label("Where values stand").get_by_role("button", name="4.5")
     expect(value).to_have_attribute("title", re.compile("mean · python · float .* made by chunk-1$"))
     expect(page.locator(".cm-content")).to_contain_text("mean = 4.5")
-    expect(page.get_by_role("region", name="As it is written")).to_contain_text("The mean is {{ mean }}")
+    expect(page.get_by_role("region", name="Template")).to_contain_text("The mean is {{ mean }}")
     expect(page.get_by_role("region", name="The answer", exact=True)).to_contain_text("written by a script")
     value.click()
     expect(page.locator(".cm-focused")).to_be_visible()

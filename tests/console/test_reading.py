@@ -19,9 +19,9 @@ def test_a_job_whose_code_failed_says_so_beside_its_state_and_shows_its_tracebac
 ) -> None:
     job = console.run("execute", language="python", code="1 / 0")
     page.goto(f"/jobs/{job['id']}")
-    expect(page.locator(".head .state.bad")).to_have_text("Program error")
+    expect(page.locator(".chips .state.bad")).to_have_text("Program error")
     expect(page.get_by_text("Traceback (most recent call last)")).to_have_count(1)
-    expect(page.locator(".chips")).to_contain_text("code ran in Linux namespaces")
+    expect(page.locator(".chips")).to_contain_text("Sandbox Linux namespaces")
     expect(page.locator(".chips")).not_to_contain_text("model call")
 
 
@@ -37,17 +37,17 @@ def test_a_job_is_handled_by_keys_alone(page: Page, console: Console) -> None:
     page.goto(f"/jobs/{made['id']}")
     expect(page.get_by_role("heading", name="print('by keys')")).to_be_visible()
     page.keyboard.press(".")
-    expect(page.get_by_role("menuitem", name="Its replays")).to_be_visible()
+    expect(page.get_by_role("menuitem", name="View retries")).to_be_visible()
     page.keyboard.press("Escape")
-    expect(page.get_by_role("menuitem", name="Its replays")).to_have_count(0)
+    expect(page.get_by_role("menuitem", name="View retries")).to_have_count(0)
     page.keyboard.press("r")
     expect(page.get_by_role("region", name="Replay")).to_be_visible()
     page.get_by_label("Replay").get_by_role("button", name="Run", exact=True).click()
-    expect(page.get_by_text("replay of")).to_be_visible()
+    expect(page.get_by_text("Retry of")).to_be_visible()
     page.get_by_role("link", name="compare").click()
     expect(page.get_by_role("link", name="print('by keys')")).to_have_count(2)
     page.go_back()
-    expect(page.get_by_text("replay of")).to_be_visible()
+    expect(page.get_by_text("Retry of")).to_be_visible()
     replay = console.job(page)
     page.keyboard.press("Escape")
     expect(page).to_have_url(re.compile("/jobs$"))
@@ -97,7 +97,7 @@ def test_the_last_line_of_a_running_program_stays_in_sight_until_one_scrolls_awa
 
 
 WRITES = {
-    "/": "Run", "/transform": "Run", "/run": "Run", "/documents": "Run all", "/flows": "Create an empty one",
+    "/transform": "Run", "/run": "Run", "/documents": "Run all", "/flows": "Create an empty one",
     "/detect": "Detect",
 }  # fmt: skip
 
@@ -109,7 +109,7 @@ def test_who_may_only_read_is_told_so_in_every_workbench(console: Console, visit
         tab.goto(path)
         button = tab.get_by_role("button", name=name, exact=True).first
         expect(button).to_be_disabled()
-        expect(button).to_have_attribute("title", "needs scope write")
+        expect(button).to_have_attribute("title", "Needs the write scope")
 
 
 def test_two_jobs_are_compared_turn_by_turn(page: Page, console: Console, repaired: str) -> None:
@@ -124,7 +124,7 @@ def test_two_jobs_are_compared_turn_by_turn(page: Page, console: Console, repair
     expect(first.get_by_label("Differences")).to_contain_text("Adj Close")
     first.get_by_text("What was asked and answered").click()
     expect(first.get_by_label("Differences").last).to_contain_text("Total amount by city")
-    effect = page.locator("section", has=page.get_by_role("heading", name="What it did to the data"))
+    effect = page.locator("section", has=page.get_by_role("heading", name="Changes to the data"))
     expect(effect.get_by_label("Differences")).to_contain_text("rows: 65 → 4")
     with console.api as api:
         calls = [api.get(f"/v1/jobs/{id}/llm-calls").json()["items"] for id in (repaired, other["id"])]

@@ -28,7 +28,7 @@ def test_accepted_code_runs_on_new_data_without_a_model_and_tells_first_what_is_
     made = console.run("transform", task="Total amount by city", data=[{"name": "data", "csv": _MADE_FOR}])
     page.goto(f"/transform?job={made['id']}")
     with page.expect_download() as kept:
-        page.get_by_role("button", name="Keep the code").click()
+        page.get_by_role("button", name="Save code").click()
     assert Path(kept.value.path()).read_text() == made["result"]["code"]
 
     new = page.get_by_role("region", name="New data")
@@ -60,4 +60,4 @@ def test_accepted_code_runs_on_new_data_without_a_model_and_tells_first_what_is_
     with console.api as api:
         assert api.get(f"/v1/jobs/{ran['id']}/llm-calls").json()["items"] == []
     page.goto(f"/jobs/{ran['id']}?tab=models")
-    expect(page.get_by_text("No model was asked.")).to_be_visible()
+    expect(page.get_by_text("No model was called.")).to_be_visible()

@@ -31,13 +31,18 @@ export function comparedAttempt(attempts: readonly Iteration[], index: number, i
 export function compared(before: Rows, after: Rows, from: string): Compared {
   const diff = tableDiff(before, after);
   const by = diff.key !== null ? "key" : before.total === after.total ? "place" : null;
-  if (by === null) return { ...columnsOnly(diff, after), from, by };
+  if (by === null || isAnotherTable(diff)) return { ...columnsOnly(diff, after), from, by: null };
   const isWhole = (side: Rows): boolean => side.total <= side.rows.length;
   const rows = diff.rows
     .filter((row) => row.state !== "dropped" || isWhole(after))
     .map((row) => (row.state === "new" && !isWhole(before) ? { ...row, state: "" as const } : row));
   const number = (state: string): number => rows.filter((row) => row.state === state).length;
   return { ...diff, rows, added: number("new"), dropped: number("dropped"), from, by };
+}
+
+/** Whether hardly a row is in both tables: those of an aggregation are others, and a difference by rows says nothing. */
+function isAnotherTable({ key, rows }: TableDiff): boolean {
+  return key !== null && rows.length > 4 && rows.filter(({ state }) => state === "").length < rows.length / 10;
 }
 
 function columnsOnly(diff: TableDiff, after: Rows): TableDiff {

@@ -31,16 +31,16 @@ function told(diff: Compared): string {
   const columns = (["new", "dropped"] as const).map((state) => diff.columns.filter((column) => column.state === state).length);
   const parts = [
     ["~", diff.changed, "cell", "changed"],
-    ["+", diff.added, "row", "new"],
-    ["-", diff.dropped, "row", "gone"],
-    ["+", columns[0]!, "column", "new"],
-    ["-", columns[1]!, "column", "gone"],
+    ["+", diff.added, "row", "added"],
+    ["-", diff.dropped, "row", "removed"],
+    ["+", columns[0]!, "column", "added"],
+    ["-", columns[1]!, "column", "removed"],
   ] as const;
   const some = parts.filter(([, number]) => number > 0).map(([sign, number, noun, what]) => `${sign} ${count(number)} ${noun}${number === 1 ? "" : "s"} ${what}`);
-  return some.length === 0 ? "As before," : `${some.join(", ")};`;
+  return some.length === 0 ? "No change." : `${some.join(", ")}.`;
 }
 
 function how({ from, by, key }: Compared): string {
-  const against = `beside ${visible(from)}`;
-  return by === null ? `${against}, columns only: no column tells which rows belong together` : `${against}, rows by ${by === "key" ? visible(key!) : "their place"}`;
+  const against = `Compared with ${visible(from)}`;
+  return by === null ? `${against} by column only (no common key)` : `${against}, rows by ${by === "key" ? visible(key!) : "position"}`;
 }

@@ -18,8 +18,8 @@ export function Differences({ left, right }: { left: Job; right: Job }) {
       <Part title="Input" before={left.input} after={right.input} />
       <TurnDifferences left={left} right={right} />
       {tables[0] !== null && tables[1] !== null ? <CellDiff before={tables[0]} after={tables[1]} /> : null}
-      <Part title="What it did to the data" before={effectOf(left)} after={effectOf(right)} />
-      <Part title={tables[0] === null ? "Result" : "The rest of the result"} before={comparable(left)} after={comparable(right)} folded={tables[0] !== null} />
+      <Part title="Changes to the data" before={effectOf(left)} after={effectOf(right)} />
+      <Part title={tables[0] === null ? "Result" : "Other result fields"} before={comparable(left)} after={comparable(right)} folded={tables[0] !== null} />
       <Part title="Error" before={left.error} after={right.error} />
     </>
   );

@@ -23,7 +23,7 @@ export function EffectView({ effect, of, onAssert }: { effect: Effect; of: Measu
   const lines = assertable(effect, of);
   return (
     <section className="panel" aria-label="Effect">
-      <h3>What it did to the data</h3>
+      <h3>Changes to the data</h3>
       {effect.no_op ? <p className="callout warn">Nothing: the result is the input.</p> : null}
       <table className="grid-table wide wrap">
         <tbody>

@@ -11,9 +11,9 @@ export function FlowResultView({ result, flowId }: { result: FlowResult; flowId?
   return (
     <div className="stack">
       <div className="bar">
-        <Tag tone={result.success ? "good" : "bad"}>{result.success ? "done" : "not done"}</Tag>
+        <Tag tone={result.success ? "good" : "bad"}>{result.success ? "Done" : "Not done"}</Tag>
         {result.iterations > 1 ? <Tag tone="warn">{result.success ? `repaired in ${result.iterations} attempts` : `after ${result.iterations} attempts`}</Tag> : null}
-        {result.repaired ? <Tag tone="warn">answer mended</Tag> : null}
+        {result.repaired ? <Tag tone="warn">Answer repaired</Tag> : null}
         {flowId === undefined ? null : (
           <Link to="/flows/$id" params={{ id: flowId }} className="plain">
             Open the flow

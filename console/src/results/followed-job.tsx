@@ -13,7 +13,7 @@ import { cost } from "../shared/values/numbers";
 import { between, took } from "../shared/values/time";
 import { stateOf } from "../shared/values/states";
 import { WriteButton } from "../shared/editing/write-button";
-import { Warnings } from "./warnings";
+import { DemoModel, Warnings } from "./warnings";
 
 /** A workbench's right side: the job it submitted, live, with its error first. */
 export function FollowedJob({ id, children }: { id: string; children: (job: Job, events: readonly JobEvent[]) => ReactNode }) {
@@ -35,6 +35,7 @@ function Followed({ job, children }: { job: Job; children: (job: Job, events: re
     <div className="stack">
       <div className="bar">
         <JobMark job={job} />
+        <DemoModel warnings={job.warnings} />
         <LiveTag liveness={liveness} />
         {TERMINAL.has(job.state) ? (
           <span className="muted">

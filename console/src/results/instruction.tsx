@@ -11,8 +11,8 @@ export function Instruction({ block, onBlock }: { block: Block; onBlock: (id: st
   if (rendered === null && answers.length === 0) return null;
   return (
     <div className="beside">
-      <section className="tight" aria-label="As it is written">
-        <h3>As it is written</h3>
+      <section className="tight" aria-label="Template">
+        <h3>Template</h3>
         <p className="wrapped">{visible(block.message_original ?? "")}</p>
       </section>
       {rendered === null || rendered === block.message_original ? null : (

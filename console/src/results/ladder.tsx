@@ -7,9 +7,22 @@ import { TableHead } from "../shared/tables/table-head";
 /** The id of the part below, for links to it. */
 export const LADDER = "how-it-was-searched";
 
-/** The strategies with how many each found: "initial 0 › relax 0 › rewrite 4". */
+/** What a strategy does, for who never read of it. */
+export const STRATEGIES: Readonly<Record<string, string>> = {
+  initial: "1st query",
+  relax: "fewer filters",
+  rewrite: "rewritten by the model",
+  pivot: "other table",
+  mechanical: "automatic retry",
+};
+
+/** The queries with how many each found: "1st query: 0 hits → other table: 10 hits". */
 export function ladderOf(result: SearchResult): string {
-  return result.attempts.map((attempt) => `${attempt.strategy} ${attempt.queries.reduce((sum, query) => sum + query.hits, 0)}`).join(" › ");
+  return result.attempts.map((attempt) => `${STRATEGIES[attempt.strategy] ?? attempt.strategy}: ${hitWords(attempt.queries.reduce((sum, query) => sum + query.hits, 0))}`).join(" → ");
+}
+
+function hitWords(hits: number): string {
+  return `${hits} ${hits === 1 ? "hit" : "hits"}`;
 }
 
 interface Props {
@@ -22,11 +35,12 @@ interface Props {
 export function Ladder({ result, onEdit }: Props) {
   return (
     <section className="panel stack" aria-label="Attempts" id={LADDER}>
-      <h3>How it was searched: {ladderOf(result)}</h3>
+      <h3>How it was searched</h3>
+      <p className="muted">{ladderOf(result)}</p>
       {result.attempts.map((attempt, index) => (
         <div key={attempt.number} className="tight">
           <div className="bar">
-            <b>{attempt.number}</b> <Tag tone={attempt.strategy === "initial" ? "" : "accent"}>{attempt.strategy}</Tag>
+            <b>{attempt.number}</b> <Tag tone={attempt.strategy === "initial" ? "" : "accent"}>{STRATEGIES[attempt.strategy] ?? attempt.strategy}</Tag>
             <span>{visible(attempt.user_message)}</span>
             {onEdit === undefined ? null : (
               <button type="button" className="link" aria-label={`Edit the queries of attempt ${attempt.number}`} onClick={() => onEdit(index === 0 ? result.original_plan : attempt.queries)}>
@@ -47,17 +61,17 @@ function Queries({ number, queries }: { number: number; queries: readonly Execut
   return (
     <div className="scroll" tabIndex={0} role="region" aria-label={`Queries of attempt ${number}`}>
       <table className="grid-table wide">
-        <TableHead columns={["Table", "Mode", "Text", "Filters", { name: "Threshold", num: true }, { name: "Hits", num: true }, { name: "ms", num: true }]} />
+        <TableHead columns={["Table", "Mode", "Text", "Filters", { name: "Threshold", num: true }, { name: "Hits", num: true }, { name: "Time", num: true }]} />
         <tbody>
           {queries.map((query, index) => (
             <tr key={index}>
               <td>{visible(query.table)}</td>
-              <td>{query.search_mode}</td>
+              <td>{MODES[query.search_mode] ?? query.search_mode}</td>
               <td title={query.query_text}>{visible(query.query_text)}</td>
               <td className="mono">{Object.keys(query.filters).length === 0 ? "–" : visible(JSON.stringify(query.filters))}</td>
               <td className="num">{query.score_threshold?.toFixed(3) ?? "default"}</td>
               <td className="num">{query.error ? <span className="bad">{visible(query.error)}</span> : query.hits}</td>
-              <td className="num">{query.ms.toFixed(0)}</td>
+              <td className="num">{query.ms.toFixed(0)} ms</td>
             </tr>
           ))}
         </tbody>
@@ -65,6 +79,8 @@ function Queries({ number, queries }: { number: number; queries: readonly Execut
     </div>
   );
 }
+
+const MODES: Readonly<Record<string, string>> = { master: "full text", faceted: "by facet" };
 
 /** What each query changed of the one before it: + new, ~ other, - gone. */
 function Changed({ queries, steps }: { queries: readonly ExecutedQuery[]; steps: readonly QueryStep[] }) {
@@ -74,7 +90,7 @@ function Changed({ queries, steps }: { queries: readonly ExecutedQuery[]; steps:
         <li key={index} className="bar">
           <span className="mono">{visible(queries[index]!.table)}</span>
           {step.since === null ? (
-            <span className="good">+ was not asked before</span>
+            <span className="good">+ first searched in this attempt</span>
           ) : step.changes.length === 0 ? (
             <span className="muted">as in attempt {step.since}</span>
           ) : (

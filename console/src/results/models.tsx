@@ -2,6 +2,8 @@ import { useQuery } from "@tanstack/react-query";
 import { callsQuery } from "../api/queries";
 import type { LlmCall } from "../api/types";
 import { visible } from "../shared/code/ansi";
+import { ArrowRight } from "lucide-react";
+import { Icon } from "../shared/values/icon";
 import { Tag } from "../shared/values/marks";
 import { cost, count } from "../shared/values/numbers";
 import { Loaded } from "../shared/page/loading-states";
@@ -18,7 +20,7 @@ export function ModelCalls({ jobId, ended, turn }: { jobId: string; ended: boole
     <Loaded query={query}>
       {(calls) =>
         calls.length === 0 ? (
-          <p className="muted">No model was asked.</p>
+          <p className="muted">No model was called.</p>
         ) : (
           <div className="stack">
             {requestsOf(calls).map((each) => (
@@ -42,7 +44,7 @@ function Trail({ calls, chosen }: { calls: readonly LlmCall[]; chosen: boolean }
       </span>
       {calls.map((call, index) => (
         <span key={index} className="trail">
-          {index > 0 ? <span aria-hidden="true">›</span> : null}
+          {index > 0 ? <Icon of={ArrowRight} size={14} /> : null}
           <span className={`step ${call.outcome === "ok" ? "ok" : call.outcome === "skipped" ? "skipped" : "fault"}`}>
             <b>{call.requested.provider}</b> {told(call)}
           </span>
@@ -79,10 +81,10 @@ function CallTable({ calls, turn, onRead }: { calls: readonly LlmCall[]; turn: n
             { name: "First token", num: true },
             { name: "In", num: true },
             { name: "Out", num: true },
-            { name: "Took", num: true },
+            { name: "Duration", num: true },
             { name: "Cost", num: true },
             "Prompt",
-            "Words",
+            "Messages",
           ]}
         />
         <tbody>
@@ -110,8 +112,8 @@ function CallTable({ calls, turn, onRead }: { calls: readonly LlmCall[]; turn: n
               <td>{call.prompt ? `${call.prompt.key} v${call.prompt.version}` : "–"}</td>
               <td>
                 {call.id == null || call.outcome === "skipped" ? null : (
-                  <button type="button" className="link" aria-label={`Words of call ${index + 1}`} onClick={() => onRead(call.id!)}>
-                    read
+                  <button type="button" className="link" aria-label={`View messages of call ${index + 1}`} onClick={() => onRead(call.id!)}>
+                    View
                   </button>
                 )}
               </td>

@@ -39,7 +39,7 @@ function PassageText({ id, passage, citations }: { id: string; passage: Passage;
     `Characters ${passage.start.toLocaleString("en")} to ${passage.end.toLocaleString("en")}`,
   ].filter((part) => part !== null);
   return (
-    <blockquote id={id} className="hit">
+    <blockquote id={id} className="passage">
       <p className="muted small">{visible(place.join(", "))}</p>
       <p className="wrapped">
         {segmentsOf(passage.text, passage.highlights, cited).map((segment, index) => {

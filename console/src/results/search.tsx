@@ -1,6 +1,7 @@
 import type { SearchResult } from "../api/types";
 import { visible } from "../shared/code/ansi";
-import { Tag } from "../shared/values/marks";
+import { RESULT_STATES } from "../shared/values/states";
+import { StateMark, Tag } from "../shared/values/marks";
 import { cell } from "../shared/values/numbers";
 import { Ladder, LADDER, ladderOf } from "./ladder";
 import { type Citation, citedId, hitId, Passages } from "./passages";
@@ -34,15 +35,12 @@ export function SearchResultView({ result, onWithout, onEdit }: Props) {
 
 function Verdict({ result }: { result: SearchResult }) {
   const confidence = result.evaluation?.confidence ?? null;
-  const tone = result.verdict === "found" ? "good" : result.verdict === "weak" ? "warn" : "bad";
   return (
     <div className="bar">
-      <Tag tone={tone}>{result.verdict.replace("_", " ")}</Tag>
+      <StateMark of={RESULT_STATES[result.verdict]} />
       {confidence === null ? null : (
-        <span className="bar">
-          <span className="muted">unrelated</span>
-          <meter min={0} max={1} value={confidence} aria-label={`Confidence ${confidence.toFixed(2)}, from 0 (like an unrelated record) to 1 (like an answer)`} />
-          <span className="muted">answer ({confidence.toFixed(2)})</span>
+        <span className="muted" title="From 0 (like an unrelated record) to 1 (like an answer)">
+          Confidence: {confidence >= 0.75 ? "high" : confidence >= 0.4 ? "medium" : "low"} ({confidence.toFixed(2)})
         </span>
       )}
       <span className="spacer" />
@@ -69,46 +67,54 @@ function Answer({ result }: { result: SearchResult }) {
   );
 }
 
+/** What a hit's label means, for who never read of the strategies. */
+const LABELS: Readonly<Record<Hit["label"], string>> = { exact: "exact", relaxed: "fewer filters", rewritten: "another wording", pivoted: "from another table" };
+
 function Hits({ table, hits, citations }: { table: string; hits: readonly Hit[]; citations: readonly Citation[] }) {
   const best = Math.max(...hits.map((hit) => hit.score), 0.0001);
   return (
     <section aria-label={`Hits in ${table}`}>
-      <h3>
-        {visible(table)} <span className="muted">{hits.length} hits</span>
-      </h3>
-      {hits.length === 0 ? <p className="muted">None.</p> : null}
-      <div className="tight">
-        {hits.map((hit) => (
-          <div key={hit.id} id={hitId(table, hit.id)} className="panel tight hit">
+      <div className="sec">
+        <h3>{visible(table)}</h3>
+        <span className="muted">
+          {hits.length} {hits.length === 1 ? "hit" : "hits"}
+        </span>
+      </div>
+      {hits.length === 0 ? <p className="muted">No hits.</p> : null}
+      {hits.map((hit, index) => (
+        <article key={hit.id} id={hitId(table, hit.id)} className="hit">
+          <span className="muted num">{index + 1}</span>
+          <div className="tight">
             <div className="bar">
               <b>{visible(hit.name || hit.id)}</b>
               {hit.name === hit.id ? null : <span className="mono muted">{visible(hit.id)}</span>}
-              <Tag tone={hit.label === "exact" ? "good" : "warn"}>{hit.label}</Tag>
-              {hit.weak ? <Tag tone="warn">weak</Tag> : null}
-              <span className="muted">attempt {hit.attempt ?? 1}</span>
-              <span className="spacer" />
-              <meter min={0} max={best} value={hit.score} aria-label={`Score ${hit.score}`} />
-              <span className="num mono">{hit.score.toFixed(3)}</span>
-              {hit.similarity === null || hit.similarity === undefined ? null : <span className="muted">
-                  similarity <span className="mono">{hit.similarity.toFixed(3)}</span>
-                </span>}
+              <Tag tone={hit.label === "exact" ? "" : "accent"}>{LABELS[hit.label]}</Tag>
+              {hit.weak ? <Tag tone="warn">weak match</Tag> : null}
+              {(hit.attempt ?? 1) > 1 ? <span className="muted">query {hit.attempt}</span> : null}
             </div>
             <Passages table={table} hit={hit} citations={citations} />
+            {(hit.duplicates ?? 0) > 0 ? <span className="muted small">{hit.duplicates} more with the same text</span> : null}
             <div className="chips">
-              {hit.facets.map((facet) => (
-                <span key={facet.key}>
-                  similar in {visible(facet.key)} <b>{facet.score.toFixed(2)}</b>
-                </span>
-              ))}
               {Object.entries(hit.fields).map(([name, value]) => (
                 <span key={name}>
                   {visible(name)} <b>{visible(cell(value).slice(0, 200))}</b>
                 </span>
               ))}
+              {hit.facets.map((facet) => (
+                <span key={facet.key}>
+                  similar in {visible(facet.key)} <b>{facet.score.toFixed(2)}</b>
+                </span>
+              ))}
             </div>
           </div>
-        ))}
-      </div>
+          <span className="score" title={hit.similarity == null ? undefined : `Similarity ${hit.similarity.toFixed(3)}`}>
+            <span className={`meter ${hit.weak ? "neutral" : ""}`} role="img" aria-label={`Score ${hit.score.toFixed(3)}`}>
+              <i style={{ width: `${(100 * hit.score) / best}%` }} />
+            </span>
+            <span className="num">{(hit.similarity ?? hit.score).toFixed(2)}</span>
+          </span>
+        </article>
+      ))}
     </section>
   );
 }

@@ -19,7 +19,7 @@ export function TableDownloads({ jobId }: { jobId: string }) {
   const save = useMutation({ mutationFn: async (form: Form) => download(await contentOf(jobId, form), `result.${form}`) });
   return (
     <div className="bar" role="group" aria-label="Download the table">
-      <span className="muted">All rows as</span>
+      <span className="muted">Download</span>
       {FORMS.map(({ form, name, title }) => (
         <Button key={form} variant="default" size="compact-sm" title={title} loading={save.isPending && save.variables === form} onClick={() => save.mutate(form)}>
           {name}

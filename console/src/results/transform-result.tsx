@@ -46,9 +46,9 @@ export function TransformResultView({ jobId, result, onAssert }: { jobId: string
 function Origins({ origins, words }: { origins: readonly Origin[]; words: string }) {
   return (
     <details>
-      <summary>Where the columns come from</summary>
+      <summary>Column lineage</summary>
       {words === "" ? null : <p className="muted">{words}</p>}
-      <div className="scroll" tabIndex={0} role="region" aria-label="Where the columns come from">
+      <div className="scroll" tabIndex={0} role="region" aria-label="Column lineage">
         <table className="grid-table wide wrap">
           <tbody>
             {origins.map((origin) => (
@@ -79,7 +79,7 @@ function Sent({ result }: { result: TransformResult }) {
   if (audit.length === 0) return null;
   return (
     <section className="panel" aria-label="What left this machine">
-      <h3>What left this machine for the model</h3>
+      <h3>Data sent to the model</h3>
       <table className="grid-table wide wrap">
         <TableHead columns={["Turn", "Table", "Cells of", "Masked"]} />
         <tbody>

@@ -2,11 +2,12 @@ import type { ReactNode } from "react";
 import type { Iteration, Job, JobEvent, TransformResult } from "../api/types";
 import { visible } from "../shared/code/ansi";
 import { Code, Diff } from "../shared/code/code";
-import { Tag } from "../shared/values/marks";
+import { ATTEMPT_STATES } from "../shared/values/states";
+import { StateMark } from "../shared/values/marks";
 import { count } from "../shared/values/numbers";
 import { DataTable } from "../shared/tables/table";
 import { took } from "../shared/values/time";
-import { verdictOfAttempt, VERDICTS } from "./attempt-verdict";
+import { verdictOfAttempt } from "./attempt-verdict";
 import { AssertionMarks } from "./effect";
 import { Unverified } from "./unverified";
 
@@ -20,7 +21,7 @@ export function RepairStrip({ attempts, chosen = null, below }: { attempts: read
           {attempt.table ? (
             <details>
               <summary>
-                Its table <span className="muted">{count(attempt.table.row_count)} rows</span>
+                Table <span className="muted">{count(attempt.table.row_count)} rows</span>
               </summary>
               <DataTable label={`What attempt ${attempt.number} came to`} columns={attempt.table.columns} rows={attempt.table.rows as unknown[][]} total={attempt.table.row_count} />
             </details>
@@ -52,22 +53,22 @@ export function AttemptView({ attempts, index, whole = false, chosen = false, ch
     <section className="panel stack" aria-label={`Attempt ${attempt.number}`} data-attempt={attempt.number} data-chosen={chosen}>
       <div className="bar">
         <b>Attempt {attempt.number}</b>
-        <Tag tone={VERDICTS[verdict].tone}>{verdict === "unverified" ? verdict : attempt.outcome.replaceAll("_", " ")}</Tag>
+        <StateMark of={ATTEMPT_STATES[verdict === "unverified" ? verdict : attempt.outcome]} />
         <span className="muted">{took(attempt.seconds)}</span>
       </div>
       {failed ? (
         <div className="callout bad">
-          <b>Because attempt {before.number} gave:</b>
+          <b>Attempt {before.number} failed with</b>
           <pre className="mono wrapped">{visible(before.message)}</pre>
         </div>
       ) : null}
       {attempt.code === "" ? null : before === undefined || before.code === "" ? (
         <Code text={attempt.code} marked={lineOfError(attempt)} />
       ) : (
-        <Diff before={before.code} after={attempt.code} marked={lineOfError(before)} />
+        <Diff before={before.code} after={attempt.code} marked={lineOfError(before)} same={`Same code as attempt ${before.number}.`} />
       )}
       <pre className={`mono wrapped ${attempt.outcome === "result" ? "muted" : "bad"}`}>{visible(toldBelow ? attempt.message.split("\n")[0]! : attempt.message)}</pre>
-      {verdict === "unverified" ? <Unverified words="What speaks against it:" reasons={attempt.unverified_because ?? []} /> : null}
+      {verdict === "unverified" ? <Unverified words="Not verified because:" reasons={attempt.unverified_because ?? []} /> : null}
       <AssertionMarks checks={attempt.assertions ?? []} />
       {children}
     </section>

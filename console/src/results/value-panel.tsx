@@ -48,7 +48,7 @@ export function ValuePanel({ facts: { name, facts, cut, block, maker }, place, o
           <Fragment key={label}>
             <dt>{label}</dt>
             <dd className="mono">
-              {text} {label === "Size" && cut ? <Tag tone="warn">cut: a part stands here</Tag> : null}
+              {text} {label === "Size" && cut ? <Tag tone="warn">Truncated</Tag> : null}
             </dd>
           </Fragment>
         ))}

@@ -1,3 +1,5 @@
+import { Button } from "@mantine/core";
+import { GitCompareArrows } from "lucide-react";
 import { Link } from "@tanstack/react-router";
 import { useJob } from "../../api/queries";
 import type { Job } from "../../api/types";
@@ -13,7 +15,26 @@ import { useUrl } from "../../shared/page/url";
 export function Page() {
   useTitle("Compare");
   const [{ a, b }] = useUrl();
-  if (a === undefined || b === undefined) return <Empty title="Choose two jobs in the list to compare them" />;
+  if (a === undefined || b === undefined) {
+    return (
+      <>
+        <div className="head">
+          <h1>Compare</h1>
+        </div>
+        <Empty
+          title="Select two jobs to compare"
+          icon={GitCompareArrows}
+          actions={
+            <Button component={Link} to="/jobs">
+              Open jobs
+            </Button>
+          }
+        >
+          Check two jobs in the list, then press Compare. Their input, attempts and results appear here side by side.
+        </Empty>
+      </>
+    );
+  }
   return <Both a={a} b={b} />;
 }
 
@@ -34,20 +55,22 @@ function Compared({ left, right }: { left: Job; right: Job }) {
   return (
     <div className="stack">
       <div className="cols even">
-        <Facts side="-" job={left} />
-        <Facts side="+" job={right} />
+        <Facts side="A" sign="-" job={left} />
+        <Facts side="B" sign="+" job={right} />
       </div>
       <Differences left={left} right={right} />
     </div>
   );
 }
 
-function Facts({ side, job }: { side: string; job: Job }) {
+function Facts({ side, sign, job }: { side: string; sign: string; job: Job }) {
   const tokens = (job.usage?.input_tokens ?? 0) + (job.usage?.output_tokens ?? 0);
   return (
     <section className="panel tight">
       <span className="bar line">
-        <Tag>{side}</Tag>
+        <Tag>
+          {side} ({sign})
+        </Tag>
         <JobMark job={job} />
         <Link to="/jobs/$id" params={{ id: job.id }} className="plain clip">
           {visible(titleOf(job))}
@@ -55,7 +78,7 @@ function Facts({ side, job }: { side: string; job: Job }) {
         <When at={job.created_at} />
       </span>
       <span className="muted">
-        {job.kind}, waited {took(between(job.created_at, job.started_at))}, ran {took(between(job.started_at, job.finished_at))}
+        {job.kind}, queued {took(between(job.created_at, job.started_at))}, ran {took(between(job.started_at, job.finished_at))}
         {job.usage?.llm_calls ? `, ${count(job.usage.llm_calls)} model calls, ${count(tokens)} tokens, ${cost(job.usage.cost_usd)}` : ""}
       </span>
       <span className="mono muted">{job.id}</span>

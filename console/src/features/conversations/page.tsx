@@ -1,5 +1,6 @@
 import { Button } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
+import { MessagesSquare } from "lucide-react";
 import { get } from "../../api/client";
 import type { ConversationSummary, Page as PageOf } from "../../api/types";
 import { visible } from "../../shared/code/ansi";
@@ -23,21 +24,30 @@ export function Page() {
   return (
     <>
       <div className="head">
-        <h1>Conversations</h1>
-        <span className="muted">jobs that build on what was said before</span>
+        <div className="title">
+          <h1>Conversations</h1>
+          <p>Jobs that build on earlier messages</p>
+        </div>
       </div>
       <div className="cols even">
         <Loaded query={query}>
           {(data) => {
-            const items = data.pages.flatMap((page) => page.items);
-            if (items.length === 0) return <Empty title="No conversation yet">Each job begins one; a follow-up in Transform or Flows goes on with it.</Empty>;
+            // Every job has one; those without messages have nothing to read.
+            const items = data.pages.flatMap((page) => page.items).filter((each) => each.messages_count > 0 || each.id === url.id);
+            if (items.length === 0 && !query.hasNextPage) {
+              return (
+                <Empty title="No conversations yet" icon={MessagesSquare}>
+                  Jobs that talk to a model appear here. Follow-ups in Transform or Flows continue a conversation.
+                </Empty>
+              );
+            }
             return (
               <section className="stack" aria-label="All conversations">
                 <List items={items} chosen={url.id} choose={(id) => change({ id })} />
                 {query.hasNextPage ? (
                   <span>
                     <Button variant="default" loading={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
-                      Older ones
+                      Load more
                     </Button>
                   </span>
                 ) : null}
@@ -45,7 +55,7 @@ export function Page() {
             );
           }}
         </Loaded>
-        {url.id === undefined ? <Empty title="Choose a conversation">Its turns stand here, each with its job.</Empty> : <Turns key={url.id} id={url.id} onGone={() => change({ id: null })} />}
+        {url.id === undefined ? <Empty title="Select a conversation" icon={MessagesSquare}>Its messages and jobs will appear here.</Empty> : <Turns key={url.id} id={url.id} onGone={() => change({ id: null })} />}
       </div>
     </>
   );
@@ -55,7 +65,7 @@ function List({ items, chosen, choose }: { items: readonly ConversationSummary[]
   return (
     <div className="scroll tall" tabIndex={0} role="region" aria-label="Conversations, newest first">
       <table className="grid-table wide">
-        <TableHead columns={["Begun with", "Kinds", { name: "Messages", num: true }, "Last"]} />
+        <TableHead columns={["Started with", "Job types", { name: "Messages", num: true }, { name: "Last message", num: true }]} />
         <tbody>
           {items.map((each) => (
             <tr key={each.id} aria-current={each.id === chosen ? "true" : undefined}>
@@ -66,7 +76,7 @@ function List({ items, chosen, choose }: { items: readonly ConversationSummary[]
               </td>
               <td>{(each.kinds ?? []).join(", ")}</td>
               <td className="num">{each.messages_count}</td>
-              <td>
+              <td className="num muted">
                 <When at={each.updated_at} />
               </td>
             </tr>

@@ -24,13 +24,13 @@ export function Turns({ id, onGone }: { id: string; onGone: () => void }) {
             <div className="bar">
               <h2>{visible(talk.title ?? id)}</h2>
               <Link to="/jobs" search={{ conversation_id: id } as never} className="plain">
-                Its jobs
+                View jobs
               </Link>
               <Forget id={id} onGone={onGone} />
             </div>
-            {talk.messages.length === 0 ? <p className="muted">Nothing was said to a model in it.</p> : null}
+            {talk.messages.length === 0 ? <p className="muted">No model messages.</p> : null}
             {talk.messages.map((message, index) => (
-              <article key={index} className="tight">
+              <article key={index} className={`message ${message.role === "user" ? "asked" : ""}`}>
                 <span className="bar">
                   <b>{message.role === "user" ? "Asked" : "Answered"}</b>
                   <span className="muted">
@@ -49,10 +49,10 @@ export function Turns({ id, onGone }: { id: string; onGone: () => void }) {
 }
 
 function Jobs({ jobs }: { jobs: readonly Job[] }) {
-  if (jobs.length === 0) return <p className="muted">Its jobs are no longer kept.</p>;
+  if (jobs.length === 0) return <p className="muted">The jobs of this conversation are deleted.</p>;
   return (
     <table className="grid-table wide">
-      <TableHead columns={["Turn", "State", "Asked for", "Start anew from it"]} />
+      <TableHead columns={[{ name: "Turn", num: true }, "State", "Request", ""]} />
       <tbody>
         {jobs.map((job, index) => (
           <tr key={job.id}>
@@ -68,7 +68,7 @@ function Jobs({ jobs }: { jobs: readonly Job[] }) {
             <td>
               {WORKBENCHES[job.kind] === undefined ? null : (
                 <Link to={WORKBENCHES[job.kind] as "/"} search={{ job: job.id } as never} className="plain">
-                  Open in its workbench
+                  Continue
                 </Link>
               )}
             </td>
@@ -92,7 +92,7 @@ function Forget({ id, onGone }: { id: string; onGone: () => void }) {
   if (forget.error !== null) return <Failed error={forget.error} />;
   return (
     <WriteButton variant="default" loading={forget.isPending} onClick={() => (asked ? forget.mutate() : setAsked(true))}>
-      {asked ? "Forget all that was said" : "Forget…"}
+      {asked ? "Delete all messages" : "Delete…"}
     </WriteButton>
   );
 }

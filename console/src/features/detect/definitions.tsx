@@ -33,7 +33,7 @@ export function Definitions() {
   const changed = (): void => void client.invalidateQueries({ queryKey: ["definitions"] });
   return (
     <details className="panel" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>Own rules</summary>
+      <summary>Custom rules</summary>
       {open ? (
         <Loaded query={query}>
           {(now) => (
@@ -75,7 +75,7 @@ function Editor({ now, read }: { now: Tagged<DefinitionSet>; read: () => Promise
         {version === 0 ? "None yet." : `Version ${version}.`} A rule has id, kind, name, and files or dependencies that prove it.
       </span>
       <CodeEditor
-        label="Own rules"
+        label="Custom rules"
         language="yaml"
         value={text}
         onChange={(changed) => {
@@ -93,7 +93,7 @@ function Editor({ now, read }: { now: Tagged<DefinitionSet>; read: () => Promise
         </WriteButton>
         {check.data === undefined ? null : <span className="good">✓ {check.data.definitions.length} rules, they fit.</span>}
       </div>
-      {edited.changed ? <TextInput label="Why, for the list of versions" error={said.at("note")} value={note} maxLength={500} onChange={(event) => setNote(event.currentTarget.value)} /> : null}
+      {edited.changed ? <TextInput label="Change note" error={said.at("note")} value={note} maxLength={500} onChange={(event) => setNote(event.currentTarget.value)} /> : null}
       {(check.data?.warnings ?? []).map((warning) => (
         <p key={warning} className="callout warn">
           {visible(warning)}

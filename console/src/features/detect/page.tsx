@@ -69,7 +69,7 @@ export function Page() {
     <>
       <div className="head">
         <h1>Detect</h1>
-        <span className="muted">what a source tree is made of, with evidence</span>
+        <span className="muted">Detect the tech stack of a repository</span>
       </div>
       <Readiness kind="detect" />
       <div className="cols">
@@ -97,7 +97,7 @@ export function Page() {
           {run.error === null ? null : <Failed error={run.error} faults={faults} />}
           <Definitions />
         </div>
-        <JobSide id={id} empty="Services, their technologies, and the proof of each stand here" hint="Rules alone need no model; every piece of evidence opens its file at the line.">
+        <JobSide id={id} empty="Services, their technologies and the evidence for each will appear here" hint="Rules alone need no model; every piece of evidence opens its file at the line.">
           {(job) =>
             job.result ? (
               <>

@@ -69,7 +69,7 @@ export function Page() {
     <>
       <div className="head">
         <h1>Documents</h1>
-        <span className="muted">code runs first, prompts speak of its values</span>
+        <span className="muted">Markdown with runnable code and prompts</span>
       </div>
       <Readiness kind="document" />
       <div className="cols even">
@@ -77,7 +77,7 @@ export function Page() {
           <div className="bar">
             <Select aria-label="Flavour" data={["stencila", "quarto", "myst"]} value={draft.flavour} onChange={(flavour) => setDraft({ ...draft, flavour: flavour as Draft["flavour"] })} w={110} />
             <WriteButton loading={sent({})} onClick={() => run.mutate({})}>
-              Run what is stale
+              Run changed blocks
             </WriteButton>
             <WriteButton variant="default" loading={sent({ execute: "all" })} onClick={() => run.mutate({ execute: "all" })}>
               Run all
@@ -95,7 +95,7 @@ export function Page() {
           <Parameters schema={result?.parameters_schema} error={faults.at("input.parameters")} values={draft.parameters} onChange={(parameters) => setDraft({ ...draft, parameters })} />
           <FileDrop label="Add files" error={faults.at("input.files")} files={draft.files} onChange={(files) => setDraft({ ...draft, files })} />
         </div>
-        <JobSide id={id} empty="The page stands here" hint="With every block's outputs, what each prompt said, and where its values came from.">
+        <JobSide id={id} empty="The page will appear here" hint="With every block's outputs, what each prompt said, and where its values came from.">
           {(job) =>
             job.result && job.kind === "document" ? (
               <>

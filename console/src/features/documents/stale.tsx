@@ -60,7 +60,7 @@ export function LookBar({ look, disabled, onLine }: { look: Look; disabled: bool
     <>
       <div className="bar">
         <WriteButton variant="default" disabled={disabled} loading={look.isPending} title={disabled ? "Run it once: then there is something to compare with" : undefined} onClick={look.ask}>
-          What is stale?
+          Check what changed
         </WriteButton>
         {look.blocks === undefined ? null : <span>{seen}</span>}
         {[...faults, ...stale].slice(0, 20).map((block) => (

@@ -22,7 +22,7 @@ export function Matrix({ evaluation }: { evaluation: Evaluation }) {
   );
   const isWeak = (index: number): boolean => variants.some((_, number) => isFault(byPlace.get(`${index}.${number}`)));
   const shown = cases.map((name, index) => ({ name, index })).filter(({ index }) => url.failing !== "1" || isWeak(index));
-  const rowHeight = window.matchMedia("(max-width: 700px)").matches ? 44 : 28;
+  const rowHeight = window.matchMedia("(max-width: 767px)").matches ? 44 : 32;
   const columns = `minmax(${NAME}px, 1fr) repeat(${variants.length}, ${CELL}px)`;
   return (
     <section className="tight" aria-label="Cases and variants">

@@ -59,7 +59,7 @@ function Actions({ evaluation, refresh }: { evaluation: Evaluation; refresh: () 
         History
       </Button>
       <Button component={Link} to="/jobs" search={{ label: `evaluation=${evaluation.id}` } as never} variant="default">
-        Its jobs
+        View jobs
       </Button>
     </div>
   );

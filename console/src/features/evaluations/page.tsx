@@ -1,6 +1,9 @@
 import { Button } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { FlaskConical, Plus } from "lucide-react";
+import { lazy, Suspense, useState } from "react";
+import { Icon } from "../../shared/values/icon";
 import { get } from "../../api/client";
 import type { EvaluationSummary, Page as PageOf } from "../../api/types";
 import { visible } from "../../shared/code/ansi";
@@ -15,10 +18,13 @@ import { Shadows } from "./shadows";
 import { EVALUATION_STATES } from "../../shared/values/states";
 import { TableHead } from "../../shared/tables/table-head";
 
+const Start = lazy(() => import("./start"));
+
 const SHOWN_VARIANTS = 4;
 
 export function Page() {
   const [{ suite }, change] = useUrl();
+  const [starting, setStarting] = useState(false);
   useTitle(suite === undefined ? "Evaluations" : `${suite} · Evaluations`);
   const query = useInfiniteQuery({
     queryKey: ["evaluations", suite],
@@ -40,9 +46,17 @@ export function Page() {
             </button>
           </span>
         )}
+        <span className="spacer" />
+        <Button leftSection={<Icon of={Plus} />} onClick={() => setStarting(true)}>
+          New evaluation
+        </Button>
       </div>
+      {starting ? (
+        <Suspense>
+          <Start known={query.data?.pages.flatMap((page) => page.items) ?? []} onClose={() => setStarting(false)} />
+        </Suspense>
+      ) : null}
       <div className="stack">
-        {suite === undefined ? <Shadows /> : null}
         <Loaded query={query} rows={8}>
           {({ pages }) => {
             const items = pages.flatMap((page) => page.items);
@@ -54,7 +68,7 @@ export function Page() {
                 {query.hasNextPage ? (
                   <span>
                     <Button variant="default" loading={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
-                      Older ones
+                      Load more
                     </Button>
                   </span>
                 ) : null}
@@ -62,6 +76,7 @@ export function Page() {
             );
           }}
         </Loaded>
+        {suite === undefined ? <Shadows /> : null}
       </div>
     </>
   );
@@ -71,7 +86,7 @@ function List({ items }: { items: readonly EvaluationSummary[] }) {
   return (
     <div className="scroll tall" tabIndex={0} role="region" aria-label="Evaluations">
       <table className="grid-table wide">
-        <TableHead columns={["State", "Suite", "Runs", "Success by variant (95 %)", "When", "History"]} />
+        <TableHead columns={["State", "Suite", { name: "Runs", num: true }, "Success by variant (95%)", { name: "Started", num: true }, ""]} />
         <tbody>
           {items.map((each) => (
             <tr key={each.id}>
@@ -83,18 +98,18 @@ function List({ items }: { items: readonly EvaluationSummary[] }) {
                   {visible(each.name)}
                 </Link>
               </td>
-              <td className="mono">
+              <td className="num">
                 {each.progress.finished}/{each.progress.runs}
               </td>
               <td>
                 <Variants of={each} />
               </td>
-              <td>
+              <td className="num muted">
                 <When at={each.created_at} />
               </td>
               <td>
                 <Link to="/evaluations" search={{ suite: each.name } as never} className="plain">
-                  over time
+                  Over time
                 </Link>
               </td>
             </tr>
@@ -125,10 +140,8 @@ function share({ successes, runs }: { successes: number; runs: number }): number
 
 function Nothing({ suite }: { suite: string | undefined }) {
   return (
-    <Empty title={suite === undefined ? "No evaluations yet" : `No evaluation of ${suite} yet`}>
-      <span>A suite of cases is run with several models and prompts, and what comes out is held against what each case expects.</span>
-      <code>assay eval run suite.yaml --model groq/openai/gpt-oss-120b --repeat 3</code>
-      <span>A finished job becomes a case on its own page: “Make this a case”.</span>
+    <Empty title={suite === undefined ? "No evaluations yet" : `No evaluation of ${suite} yet`} icon={FlaskConical}>
+      Run a suite of cases with several models and prompts, and see which one gives what each case expects. On the page of a finished job, “Add to evaluation…” makes it a case. From the command line: <code>assay eval run suite.yaml --repeat 3</code>
     </Empty>
   );
 }

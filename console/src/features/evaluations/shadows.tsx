@@ -25,7 +25,7 @@ export function Shadows() {
   const [chosen, setChosen] = useState<string | null>(null);
   return (
     <details className="panel">
-      <summary>Shadows: live jobs done again with another model or prompt</summary>
+      <summary>Shadow runs: replay live jobs with another model or prompt</summary>
       <div className="stack">
         <Start />
         <Loaded query={query} rows={2}>
@@ -52,6 +52,7 @@ function Start() {
     <form
       className="stack"
       aria-label="Start a shadow"
+      noValidate
       onSubmit={(event) => {
         event.preventDefault();
         start.mutate();

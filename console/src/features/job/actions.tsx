@@ -2,10 +2,12 @@ import { Button, Menu } from "@mantine/core";
 import { toast } from "../../shared/page/toasts";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
+import { RotateCcw } from "lucide-react";
 import { post, Problem } from "../../api/client";
 import { TERMINAL, type Job } from "../../api/types";
 import { useActions, type Action } from "../../app/actions";
-import { WORKBENCHES } from "../../app/navigation";
+import { nameOfPlace, WORKBENCHES } from "../../app/navigation";
+import { Icon } from "../../shared/values/icon";
 import { download } from "../../shared/files/download";
 import { WriteButton } from "../../shared/editing/write-button";
 import { copy } from "./keys";
@@ -32,13 +34,13 @@ export function Actions({ job, onReplay, onCase }: { job: Job; onReplay: () => v
   const ended = TERMINAL.has(job.state);
   // The same in the menu and in the palette.
   const more: Action[] = [
-    ...(ended ? [{ name: "Make this a case…", go: onCase }] : []),
-    { name: "Its replays", go: () => void navigate({ to: "/jobs", search: { replayed_from: job.id } as never }) },
-    { name: "Copy the id", hint: "c", go: () => copy(job.id) },
+    ...(ended ? [{ name: "Add to evaluation…", go: onCase }] : []),
+    { name: "View retries", go: () => void navigate({ to: "/jobs", search: { replayed_from: job.id } as never }) },
+    { name: "Copy ID", hint: "c", go: () => copy(job.id) },
     { name: "Copy as curl", go: () => copy(curl(job)) },
     { name: "Copy as Python", go: () => copy(python(job)) },
-    { name: "Copy as command", go: () => copy(`assay jobs replay ${job.id}`) },
-    { name: "Download the job", go: () => download(JSON.stringify(job, null, 2), `job-${job.id}.json`) },
+    { name: "Copy as CLI", go: () => copy(`assay jobs replay ${job.id}`) },
+    { name: "Download job (JSON)", go: () => download(JSON.stringify(job, null, 2), `job-${job.id}.json`) },
   ];
   useActions(more);
   return (
@@ -50,19 +52,19 @@ export function Actions({ job, onReplay, onCase }: { job: Job; onReplay: () => v
       )}
       {workbench === undefined ? null : (
         <Button component={Link} to={workbench} search={{ job: job.id } as never} variant="default">
-          Open in the workbench
+          Open in {nameOfPlace(workbench)}
         </Button>
       )}
       {flow === undefined ? null : (
         <Button component={Link} to="/flows/$id" params={{ id: flow } as never} variant="default">
-          Open the flow
+          Open flow
         </Button>
       )}
-      <WriteButton variant="default" loading={retry.isPending} onClick={() => retry.mutate()}>
-        Run again
+      <WriteButton variant="default" leftSection={<Icon of={RotateCcw} />} loading={retry.isPending} onClick={() => retry.mutate()}>
+        Retry
       </WriteButton>
       <WriteButton variant="default" onClick={onReplay}>
-        Replay…
+        Retry with changes…
       </WriteButton>
       <Menu transitionProps={{ duration: 0 }} position="bottom-end">
         <Menu.Target>

@@ -50,7 +50,7 @@ function Ways({ job, attempt, busy, onRun }: { job: Job; attempt: Attempt; busy:
       <div className="tight">
         <Textarea
           label="The next task"
-          description={goesOn ? "Its table is the first data set, and a model goes on from there" : job.result === null ? "The job has no result: only its code can be taken on" : "It came to no table: only its code can be taken on"}
+          description={goesOn ? "Table is the first data set, and a model goes on from there" : job.result === null ? "The job has no result: only its code can be taken on" : "It came to no table: only its code can be taken on"}
           autosize
           minRows={3}
           disabled={!goesOn}

@@ -2,8 +2,10 @@ import { Link } from "@tanstack/react-router";
 import { TERMINAL, type Job, type JobEvent } from "../../api/types";
 import { visible } from "../../shared/code/ansi";
 import { tierWords } from "../../shared/values/isolation";
-import { Tag } from "../../shared/values/marks";
+import { DemoModel } from "../../results/warnings";
+import { JobMark, Tag } from "../../shared/values/marks";
 import { cost, count } from "../../shared/values/numbers";
+import { failedBlocks } from "../../shared/values/states";
 import { between, took, useNow, When } from "../../shared/values/time";
 
 /** What the job was, when it ran, who answered it, what it took, and which other jobs it belongs to. */
@@ -12,27 +14,29 @@ export function Facts({ job, events }: { job: Job; events: readonly JobEvent[] }
   const end = job.finished_at ?? new Date(now).toISOString();
   return (
     <div className="chips">
+      <JobMark job={job} />
+      <FailedBlocks of={job} />
+      <DemoModel warnings={job.warnings} />
       <span>
         <b>{job.kind}</b>
       </span>
-      <span className="mono">{job.id}</span>
       <span>
-        submitted <When at={job.created_at} />
+        Created <When at={job.created_at} />
         {job.actor_name ? ` by ${visible(job.actor_name)}` : ""}
       </span>
       <span>
-        waited <b>{took(between(job.created_at, job.started_at ?? end))}</b>
+        Queued <b>{took(between(job.created_at, job.started_at ?? end))}</b>
       </span>
       {job.started_at ? (
         <span>
-          ran <b>{took(between(job.started_at, end))}</b>
+          {TERMINAL.has(job.state) ? "Ran" : "Running for"} <b>{took(between(job.started_at, end))}</b>
         </span>
       ) : null}
       <Models job={job} events={events} />
       {job.isolation ? (
         <span>
-          code ran in <b>{tierWords(job.isolation.tier)}</b>
-          {job.isolation.claimed ? ` (the operator says ${visible(job.isolation.claimed)})` : ""}
+          Sandbox <b>{tierWords(job.isolation.tier)}</b>
+          {job.isolation.claimed ? ` (operator claims ${visible(job.isolation.claimed)})` : ""}
         </span>
       ) : null}
       {Object.entries(job.labels ?? {}).map(([key, value]) => (
@@ -42,13 +46,13 @@ export function Facts({ job, events }: { job: Job; events: readonly JobEvent[] }
       ))}
       {job.replayed_from ? (
         <span>
-          replay of{" "}
+          Retry of{" "}
           <Link to="/jobs/$id" params={{ id: job.replayed_from }} className="plain mono">
             {job.replayed_from.slice(0, 13)}
           </Link>
           ,{" "}
           <Link to="/compare" search={{ a: job.replayed_from, b: job.id } as never} className="plain">
-            compare
+            Compare
           </Link>
         </span>
       ) : null}
@@ -67,13 +71,19 @@ function Models({ job, events }: { job: Job; events: readonly JobEvent[] }) {
     <>
       <span>
         <b>{count(calls)}</b> {calls === 1 ? "model call" : "model calls"}
-        {turns === 0 ? "" : ` in ${count(turns)} ${turns === 1 ? "turn" : "turns"}`}, <b>{count(tokens)}</b> tokens, <b>{cost(job.usage?.cost_usd)}</b>
+        {turns === 0 ? "" : ` in ${count(turns)} ${turns === 1 ? "attempt" : "attempts"}`}, <b>{count(tokens)}</b> tokens, <b>{cost(job.usage?.cost_usd)}</b>
       </span>
       {served === undefined ? null : (
         <span>
-          answered by <b>{visible(`${String(served.provider)}/${String(served.model)}`)}</b>
+          Model <b>{visible(`${String(served.provider)}/${String(served.model)}`)}</b>
         </span>
       )}
     </>
   );
+}
+
+/** "1 of 9 blocks failed" of a document, next to its mark. */
+function FailedBlocks({ of: job }: { of: Job }) {
+  const text = failedBlocks(job.result);
+  return text === null ? null : <span className="bad">{text}</span>;
 }

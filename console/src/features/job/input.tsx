@@ -102,7 +102,7 @@ function Webhook({ job }: { job: Job }) {
                 <b>{each.attempt}</b>
                 <Tag tone={each.outcome === "delivered" ? "good" : "bad"}>{each.outcome}</Tag>
                 {each.http_status ?? ""} <span className="muted">{visible(each.detail ?? "")}</span> {took(each.seconds)} <When at={each.at} />
-                <button type="button" className="link" disabled={!writes} title={writes ? undefined : "needs scope write"} onClick={() => again.mutate(each.id)}>
+                <button type="button" className="link" disabled={!writes} title={writes ? undefined : "Needs the write scope"} onClick={() => again.mutate(each.id)}>
                   Deliver again
                 </button>
               </div>

@@ -22,9 +22,9 @@ interface Estimate {
 export default function MakeCase({ job, onClose }: { job: Job; onClose: () => void }) {
   const query = useQuery({ queryKey: ["case", job.id], queryFn: () => get<Case>(`/v1/jobs/${job.id}/case`), staleTime: Infinity, retry: false });
   return (
-    <section className="panel stack" aria-label="Make this a case">
+    <section className="panel stack" aria-label="Add to evaluation">
       <div className="head">
-        <h2>Make this a case</h2>
+        <h2>Add to evaluation</h2>
         <span className="spacer" />
         <Button variant="subtle" onClick={onClose}>
           Close
@@ -70,15 +70,15 @@ function Form({ made, job }: { made: Case; job: Job }) {
         {error === null ? null : <Failed error={error} faults={faults} />}
         {check.data === undefined ? null : (
           <p className="callout">
-            {count(check.data.runs)} runs, {count(check.data.asking)} of which ask models: {check.data.tokens === null ? "tokens unknown" : `about ${count(check.data.tokens)} tokens`}, {check.data.cost_usd === null ? "cost unknown" : cost(check.data.cost_usd)}
+            {count(check.data.runs)} runs, {count(check.data.asking)} with model calls: {check.data.tokens === null ? "tokens unknown" : `about ${count(check.data.tokens)} tokens`}, {check.data.cost_usd === null ? "cost unknown" : cost(check.data.cost_usd)}
           </p>
         )}
         <span className="bar">
           <WriteButton disabled={fault !== null} loading={run.isPending} onClick={() => run.mutate()}>
-            Run it
+            Start evaluation
           </WriteButton>
           <WriteButton variant="default" disabled={fault !== null} loading={check.isPending} onClick={() => check.mutate()}>
-            What may it take?
+            Estimate
           </WriteButton>
         </span>
         <span className="muted">

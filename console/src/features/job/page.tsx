@@ -1,6 +1,7 @@
 import { Tabs } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
-import { useParams } from "@tanstack/react-router";
+import { Link, useParams } from "@tanstack/react-router";
+import { ChevronRight, Copy } from "lucide-react";
 import { lazy, Suspense, useEffect } from "react";
 import { useJobEvents } from "../../api/events";
 import { useJob } from "../../api/queries";
@@ -11,18 +12,20 @@ import { ModelCalls } from "../../results/models";
 import { Warnings } from "../../results/warnings";
 import { visible } from "../../shared/code/ansi";
 import { useAnnounced } from "../../shared/page/announce";
-import { JobMark, LiveTag } from "../../shared/values/marks";
+import { Icon } from "../../shared/values/icon";
+import { LiveTag } from "../../shared/values/marks";
+import { Callout } from "../../shared/page/callout";
 import { Boundary, Loaded, Loading } from "../../shared/page/loading-states";
 import { titleOf, useTitle } from "../../shared/page/title";
-import { useUrl } from "../../shared/page/url";
-import { failedBlocks, stateOf } from "../../shared/values/states";
+import { lastFilter, useUrl } from "../../shared/page/url";
+import { stateOf } from "../../shared/values/states";
 import { Actions } from "./actions";
 import { BranchFrom } from "./branch";
 import { ErrorPanel, waitingWords } from "./error";
 import { EventList } from "./event-list";
 import { Facts } from "./facts";
 import { Input } from "./input";
-import { useJobKeys } from "./keys";
+import { copy, useJobKeys } from "./keys";
 import { Output } from "./output";
 import { Prompt } from "./prompt";
 import { keepTab, tabOf, tabsOf } from "./tabs";
@@ -60,20 +63,29 @@ function JobPage({ job }: { job: Job }) {
     change({ turn: chosen === null ? null : String(chosen), call: null, ...(leads ? { tab: tabs.find(({ value }) => OF_TURNS.includes(value))?.value ?? tab } : {}) });
   };
   useJobKeys(job, () => change({ replay: "1" }), choose);
-  const narrow = window.matchMedia("(max-width: 700px)").matches;
+  const narrow = window.matchMedia("(max-width: 767px)").matches;
   const timeline = <Timeline events={events} ended={ended} failed={state.tone === "bad"} turn={turn} onTurn={choose} />;
   return (
     <div className="stack">
       <div className="head">
-        <JobMark job={job} />
-        <FailedBlocks of={job} />
-        <h1 className="clip">{visible(titleOf(job))}</h1>
-        <LiveTag liveness={liveness} />
-        <span className="spacer" />
+        <div className="title">
+          <div className="crumb">
+            <Link to="/jobs" search={lastFilter() as never}>
+              Jobs
+            </Link>
+            <Icon of={ChevronRight} size={14} />
+            <span className="mono">{job.id}</span>
+            <button type="button" className="icon-button" aria-label="Copy job ID" onClick={() => copy(job.id)}>
+              <Icon of={Copy} size={14} />
+            </button>
+            <LiveTag liveness={liveness} />
+          </div>
+          <h1 className="two-lines">{visible(titleOf(job))}</h1>
+        </div>
         <Actions job={job} onReplay={() => change({ replay: "1" })} onCase={() => change({ case: "1" })} />
       </div>
       <Facts job={job} events={events} />
-      {job.waiting ? <p className="callout warn">{waitingWords(job)}</p> : null}
+      {job.waiting ? <Callout tone="warn" icon="dashed">{waitingWords(job)}</Callout> : null}
       {job.error ? <ErrorPanel job={job} /> : null}
       <Warnings of={job.warnings} />
       {narrow ? null : timeline}
@@ -121,10 +133,4 @@ function TabBody({ tab, job, events, ended, turn }: { tab: string; job: Job; eve
   if (tab === "input") return <Input job={job} />;
   if (job.result === null || job.result === undefined) return <p className="muted">{ended ? "The job ended without a result." : "No result yet."}</p>;
   return <ResultView job={job} />;
-}
-
-/** "1 of 9 blocks failed" of a document, next to its mark. */
-function FailedBlocks({ of: job }: { of: Job }) {
-  const text = failedBlocks(job.result);
-  return text === null ? null : <span className="bad">{text}</span>;
 }

@@ -16,7 +16,7 @@ export function Prompt({ job, ended, turn }: { job: Job; ended: boolean; turn: n
       {(calls) => {
         const sent = calls.filter((call) => call.id != null && call.outcome !== "skipped");
         const chosen = chosenOf(sent, url.call, turn);
-        if (chosen === undefined) return <p className="muted">No model was asked.</p>;
+        if (chosen === undefined) return <p className="muted">No model was called.</p>;
         return (
           <div className="stack">
             <Select

@@ -41,8 +41,8 @@ export default function Replay({ job, onClose }: { job: Job; onClose: () => void
       <div className="cols">
         <Textarea label="Input" autosize minRows={8} maxRows={24} value={text} error={fault ?? faults.at("input")} spellCheck={false} classNames={{ input: "mono" }} onChange={(event) => setText(event.currentTarget.value)} />
         <div className="stack">
-          {text === original ? <p className="muted">Change the input: the difference stands here.</p> : <Diff before={original} after={text} />}
-          <NumberInput label="Turns at most" error={faults.at("budget.turns")} placeholder="as before" min={1} max={100} value={turns} onChange={setTurns} w={160} />
+          {text === original ? <p className="muted">Change the input to see the difference.</p> : <Diff before={original} after={text} />}
+          <NumberInput label="Max attempts" error={faults.at("budget.turns")} placeholder="as before" min={1} max={100} value={turns} onChange={setTurns} w={160} />
           <label className="tight">
             Model, as provider/model
             <input className="plain-input mono" placeholder="as before" {...invalid("replay-model", faults.at("model"))} value={model} onChange={(event) => setModel(event.currentTarget.value)} />

@@ -2,6 +2,9 @@ import { useMemo, useState, type KeyboardEvent, type PointerEvent } from "react"
 import "./timeline.css";
 import type { JobEvent } from "../../api/types";
 import { visible } from "../../shared/code/ansi";
+import { ChevronDown, ChevronRight } from "lucide-react";
+import { useUrl } from "../../shared/page/url";
+import { Icon } from "../../shared/values/icon";
 import { took, useNow } from "../../shared/values/time";
 import { drawingOf, onScale, type Row } from "./bars";
 import { TimelineTable } from "./timeline-table";
@@ -13,6 +16,8 @@ import { useRange, useWheel, useWidth } from "./range-selection";
 
 /** Where a bar can be told from the one beside it. */
 const APART = 4;
+/** Width of the folded strip, in units of its own. */
+const STRIP = 1000;
 
 interface Props {
   events: readonly JobEvent[];
@@ -33,17 +38,46 @@ export function Timeline({ events, ended, failed = false, turn, onTurn }: Props)
   const now = useNow(ended ? 0 : 500);
   const course = useMemo(() => courseOf(events, ended ? null : now, failed), [events, ended, now, failed]);
   const [open, setOpen] = useState(false);
-  const narrow = window.matchMedia("(max-width: 700px)").matches;
+  const [url, change] = useUrl();
+  const unfolded = url.timeline === "1" || url.zoom !== undefined;
+  const narrow = window.matchMedia("(max-width: 767px)").matches;
   const table = <TimelineTable course={course} turn={turn} onTurn={onTurn} />;
   if (course.bars.length === 0) return null;
   if (narrow) return table;
   return (
     <div className="tight">
-      <Chart course={course} turn={turn} onTurn={onTurn} />
-      <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+      {ended ? (
+        <Folded course={course} unfolded={unfolded} onToggle={() => change({ timeline: unfolded ? null : "1" })} />
+      ) : null}
+      {ended && !unfolded ? null : <Chart course={course} turn={turn} onTurn={onTurn} />}
+      <details hidden={ended && !unfolded} onToggle={(event) => setOpen(event.currentTarget.open)}>
         <summary>Timeline as a table</summary>
         {open ? table : null}
       </details>
+    </div>
+  );
+}
+
+/** The whole course as one strip: once a job has ended, its result matters more. */
+function Folded({ course, unfolded, onToggle }: { course: ReturnType<typeof courseOf>; unfolded: boolean; onToggle: () => void }) {
+  const providers = providersOf(course.bars);
+  return (
+    <div className="folded-timeline">
+      <button type="button" className="toggle" aria-expanded={unfolded} onClick={onToggle}>
+        <Icon of={unfolded ? ChevronDown : ChevronRight} />
+        <b>Timeline</b> <span className="muted">{took(course.total)}</span>
+      </button>
+      {unfolded ? null : (
+        <>
+          <svg width="100%" height="12" viewBox={`0 0 ${STRIP} 12`} preserveAspectRatio="none" aria-hidden="true">
+            <Patterns />
+            {course.bars.map((bar, index) => (
+              <rect key={index} {...fillOf(bar, providers)} x={(bar.from / course.total) * STRIP} y={0.5} width={Math.max(3, ((bar.to - bar.from) / course.total) * STRIP)} height={11} />
+            ))}
+          </svg>
+          <Legend bars={course.bars} providers={providers} />
+        </>
+      )}
     </div>
   );
 }
@@ -115,7 +149,7 @@ function Chart({ course, turn, onTurn }: { course: ReturnType<typeof courseOf> }
           height={height + 18}
           viewBox={`0 0 ${width} ${height + 18}`}
           role="img"
-          aria-label={`Timeline of ${took(course.total)}; below it stands the same as a table`}
+          aria-label={`Timeline of ${took(course.total)}; the table below has the same`}
           onPointerDown={(event) => setDrag([pointed(event), pointed(event)])}
           onPointerMove={move}
           onPointerUp={release}

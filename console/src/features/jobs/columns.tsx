@@ -1,14 +1,17 @@
+import { Button, Popover } from "@mantine/core";
+import { Columns3 } from "lucide-react";
 import { useState } from "react";
+import { Icon } from "../../shared/values/icon";
 
 export const COLUMNS = [
-  { name: "State", width: "100px" },
-  { name: "Kind", width: "80px" },
-  { name: "What", width: "minmax(140px, 1fr)" },
-  { name: "Model", width: "minmax(0, 190px)" },
-  { name: "Turns", width: "48px" },
-  { name: "When", width: "112px" },
-  { name: "Took", width: "84px" },
+  { name: "State", width: "124px" },
+  { name: "Task", width: "minmax(140px, 1fr)" },
+  { name: "Type", width: "76px" },
+  { name: "Model", width: "minmax(0, 170px)" },
+  { name: "Attempts", width: "60px" },
+  { name: "Duration", width: "96px" },
   { name: "Cost", width: "76px" },
+  { name: "Created", width: "88px" },
 ] as const;
 
 export type Column = (typeof COLUMNS)[number]["name"];
@@ -19,8 +22,8 @@ export interface Kept {
   widths: Readonly<Partial<Record<Column, number>>>;
 }
 
-const PLACE = "assay.jobs.columns";
-const NEVER_HIDDEN: ReadonlySet<Column> = new Set(["State", "What"]);
+const PLACE = "assay.jobs.columns.2";
+const NEVER_HIDDEN: ReadonlySet<Column> = new Set(["State", "Task"]);
 export const [LEAST, MOST] = [40, 800];
 
 /** What the browser has kept; whatever of that is none of a column is left out. */
@@ -71,20 +74,26 @@ export function ColumnChoice({ kept, keep }: { kept: Kept; keep: (kept: Kept) =>
     keep({ ...kept, widths: isWidth(Number(text)) ? { ...others, [name]: Number(text) } : others });
   };
   return (
-    <details>
-      <summary>Columns</summary>
-      <fieldset className="panel tight">
-        <legend>Columns, and their widths in pixels</legend>
+    <Popover position="bottom-end">
+      <Popover.Target>
+        <Button variant="default" leftSection={<Icon of={Columns3} />}>
+          Columns
+        </Button>
+      </Popover.Target>
+      <Popover.Dropdown>
+      <fieldset className="tight">
+        <legend className="unseen">Columns, and their widths in pixels</legend>
         {COLUMNS.map(({ name }) => (
           <div key={name} className="bar">
             <label className="bar" style={{ minWidth: 90, minHeight: 24 }}>
               <input type="checkbox" checked={!kept.hidden.includes(name)} disabled={NEVER_HIDDEN.has(name)} onChange={(event) => show(name, event.currentTarget.checked)} />
               {name}
             </label>
-            <input className="plain-input" type="number" aria-label={`Width of ${name}`} min={LEAST} max={MOST} placeholder="by itself" defaultValue={kept.widths[name] ?? ""} onChange={(event) => size(name, event.currentTarget.value)} />
+            <input className="plain-input" type="number" aria-label={`Width of ${name}`} min={LEAST} max={MOST} placeholder="auto" defaultValue={kept.widths[name] ?? ""} onChange={(event) => size(name, event.currentTarget.value)} />
           </div>
         ))}
       </fieldset>
-    </details>
+      </Popover.Dropdown>
+    </Popover>
   );
 }

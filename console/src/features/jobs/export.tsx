@@ -1,8 +1,10 @@
-import { Button } from "@mantine/core";
+import { Button, Menu } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
+import { Download } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import type { Query } from "../../api/client";
 import { download } from "../../shared/files/download";
+import { Icon } from "../../shared/values/icon";
 import { count } from "../../shared/values/numbers";
 import { Failed } from "../../shared/page/loading-states";
 import { csvOf, everything } from "./fetch-all";
@@ -32,11 +34,20 @@ export function Export({ filter }: { filter: Query }) {
           </Button>
         </>
       ) : (
-        (["csv", "json"] as const).map((form) => (
-          <Button key={form} variant="default" title="All jobs of this list, the newest 20,000 at most" onClick={() => save.mutate(form)}>
-            Export {form.toUpperCase()}
-          </Button>
-        ))
+        <Menu>
+          <Menu.Target>
+            <Button variant="default" leftSection={<Icon of={Download} />}>
+              Export
+            </Button>
+          </Menu.Target>
+          <Menu.Dropdown>
+            {(["csv", "json"] as const).map((form) => (
+              <Menu.Item key={form} title="All jobs of this list, the newest 20,000 at most" onClick={() => save.mutate(form)}>
+                Export {form.toUpperCase()}
+              </Menu.Item>
+            ))}
+          </Menu.Dropdown>
+        </Menu>
       )}
       {save.isSuccess ? (
         <span role="status" className={save.data.cut ? "warn" : "muted"}>

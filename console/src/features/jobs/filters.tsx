@@ -1,40 +1,51 @@
-import { Button, Select, TextInput } from "@mantine/core";
+import { Menu, Select, TextInput } from "@mantine/core";
+import { useNavigate } from "@tanstack/react-router";
+import { Plus, Search, X } from "lucide-react";
 import { useState } from "react";
 import type { Query } from "../../api/client";
 import { visible } from "../../shared/code/ansi";
-import { Checkbox } from "../../shared/editing/checkbox";
+import { Icon } from "../../shared/values/icon";
 
 export const KINDS = ["execute", "transform", "document", "search", "ingest", "records", "flow", "detect"];
-const STATES = ["queued", "running", "succeeded", "failed", "cancelled", "dead"];
 const SINCE = [
-  { value: "1", label: "last hour" },
-  { value: "24", label: "last day" },
-  { value: "168", label: "last week" },
+  { value: "1", label: "Last hour" },
+  { value: "24", label: "Last 24 h" },
+  { value: "168", label: "Last 7 days" },
+  { value: "720", label: "Last 30 days" },
 ];
 /** What the address may hold of the list's filters, and the words for a chip. */
 const NAMES: Readonly<Record<string, string>> = {
-  kind: "kind",
-  state: "state",
-  label: "label",
-  q: "about",
-  model: "model",
-  provider: "provider",
-  prompt: "prompt",
-  error_code: "error",
-  failed_over: "failed over",
-  warnings: "warnings",
-  replayed_from: "replay of",
-  batch_id: "batch",
-  conversation_id: "conversation",
-  hours: "hours",
+  kind: "Type",
+  state: "State",
+  label: "Label",
+  q: "Title",
+  model: "Model",
+  provider: "Provider",
+  prompt: "Prompt",
+  error_code: "Error",
+  failed_over: "Used fallback",
+  warnings: "Warnings",
+  replayed_from: "Retry of",
+  batch_id: "Batch",
+  conversation_id: "Conversation",
+  hours: "Created",
 };
+/** Those that a person types or switches on; the others come with a link. */
+const TYPED: readonly { name: string; placeholder: string }[] = [
+  { name: "label", placeholder: "key=value" },
+  { name: "error_code", placeholder: "e.g. providers_failed" },
+  { name: "model", placeholder: "e.g. gpt-oss-120b" },
+  { name: "provider", placeholder: "e.g. groq" },
+];
+const SWITCHED = ["failed_over", "warnings"] as const;
+const JOB_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 export type Url = Readonly<Record<string, string>>;
 export type Change = (changes: Record<string, string | null>) => void;
 
 export const chosen = (url: Url): string[] => Object.keys(NAMES).filter((name) => url[name] !== undefined);
 
-/** The address as a query of the API; several values stand separated by commas. */
+/** The address as a query of the API; several values are separated by commas. */
 export function queryOf(url: Url): Query {
   const { kind, state, hours, ...others } = Object.fromEntries(chosen(url).map((name) => [name, url[name]!]));
   const since = hours === undefined ? undefined : new Date(Math.floor(Date.now() / 60_000) * 60_000 - Number(hours) * 3_600_000).toISOString();
@@ -47,39 +58,90 @@ export function fits(url: Url, job: { kind: string; state: string }): boolean {
   return among("kind", job.kind) && among("state", job.state);
 }
 
+/** A pasted ID of a job, which is opened and not searched for; null of other words. */
+export function jobIdIn(words: string): string | null {
+  return JOB_ID.test(words.trim()) ? words.trim().toLowerCase() : null;
+}
+
 export function Filters({ url, change }: { url: Url; change: Change }) {
   const [words, setWords] = useState(url.q ?? "");
-  const [label, setLabel] = useState(url.label ?? "");
-  const running = url.state === "queued,running";
+  const [adding, setAdding] = useState<string | null>(null);
+  const navigate = useNavigate();
+  const search = (text: string): void => {
+    const id = jobIdIn(text);
+    if (id !== null) void navigate({ to: "/jobs/$id", params: { id } });
+    else change({ q: text.trim() || null });
+  };
+  const shown = chosen(url).filter((name) => !["q", "state", "hours"].includes(name) && !(name === "kind" && !url.kind!.includes(",")));
   return (
-    <div className="bar">
+    <>
       <form
-        className="bar"
         onSubmit={(event) => {
           event.preventDefault();
-          change({ q: words.trim() || null, label: label.trim() || null });
+          search(words);
         }}
       >
-        <TextInput data-filter aria-label="What it was about" placeholder="What it was about" value={words} onChange={(event) => setWords(event.currentTarget.value)} w={170} />
-        <TextInput aria-label="Label" placeholder="label: key=value" value={label} onChange={(event) => setLabel(event.currentTarget.value)} w={130} />
-        <Button type="submit" variant="default">
-          Filter
-        </Button>
+        <TextInput
+          data-filter
+          aria-label="Search title or ID"
+          placeholder="Search title or ID"
+          leftSection={<Icon of={Search} />}
+          rightSection={<kbd>/</kbd>}
+          value={words}
+          onChange={(event) => setWords(event.currentTarget.value)}
+          onPaste={(event) => {
+            const id = jobIdIn(event.clipboardData.getData("text"));
+            if (id !== null) search(id);
+          }}
+          w={260}
+        />
       </form>
-      <Select aria-label="Kind" placeholder="Any kind" data={KINDS} value={url.kind?.includes(",") ? null : (url.kind ?? null)} clearable onChange={(kind) => change({ kind })} w={110} />
-      <Select aria-label="State" placeholder="Any state" data={STATES} value={url.state?.includes(",") ? null : (url.state ?? null)} clearable onChange={(state) => change({ state })} w={120} />
-      <Select aria-label="Time" placeholder="Any time" data={SINCE} value={url.hours ?? null} clearable onChange={(hours) => change({ hours })} w={110} />
-      <Checkbox label="In flight" checked={running} onChange={(event) => change({ state: event.currentTarget.checked ? "queued,running" : null })} />
-      <Checkbox label="Failed over" checked={url.failed_over === "true"} onChange={(event) => change({ failed_over: event.currentTarget.checked ? "true" : null })} />
-      <Checkbox label="With warnings" checked={url.warnings === "true"} onChange={(event) => change({ warnings: event.currentTarget.checked ? "true" : null })} />
-      {chosen(url).map((name) => (
-        <span key={name} className="tag accent">
-          {NAMES[name]}: {visible(url[name]!)}{" "}
-          <button type="button" className="link" aria-label={`Remove the filter ${NAMES[name]}`} onClick={() => change({ [name]: null })}>
-            ×
+      <Select aria-label="Type" placeholder="Any type" data={KINDS} value={url.kind?.includes(",") ? null : (url.kind ?? null)} clearable onChange={(kind) => change({ kind })} w={130} />
+      <Select aria-label="Created" placeholder="Created: any time" data={SINCE} value={url.hours ?? null} clearable onChange={(hours) => change({ hours })} w={150} />
+      {shown.map((name) => (
+        <span key={name} className="chip">
+          <span className="muted">{NAMES[name]}</span> {url[name] === "true" ? "yes" : visible(url[name]!)}
+          <button type="button" className="icon-button" aria-label={`Remove filter ${NAMES[name]}`} onClick={() => change({ [name]: null })}>
+            <Icon of={X} size={14} />
           </button>
         </span>
       ))}
-    </div>
+      {adding === null ? null : <Typed name={adding} onDone={() => setAdding(null)} change={change} />}
+      <Menu position="bottom-start">
+        <Menu.Target>
+          <button type="button" className="chip dashed">
+            <Icon of={Plus} size={14} />
+            Add filter
+          </button>
+        </Menu.Target>
+        <Menu.Dropdown>
+          {TYPED.map(({ name }) => (
+            <Menu.Item key={name} onClick={() => setAdding(name)}>
+              {NAMES[name]}…
+            </Menu.Item>
+          ))}
+          {SWITCHED.map((name) => (
+            <Menu.Item key={name} onClick={() => change({ [name]: "true" })}>
+              {NAMES[name]}
+            </Menu.Item>
+          ))}
+        </Menu.Dropdown>
+      </Menu>
+    </>
+  );
+}
+
+function Typed({ name, onDone, change }: { name: string; onDone: () => void; change: Change }) {
+  const [value, setValue] = useState("");
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (value.trim() !== "") change({ [name]: value.trim() });
+        onDone();
+      }}
+    >
+      <TextInput autoFocus aria-label={NAMES[name]} placeholder={`${NAMES[name]}: ${TYPED.find((each) => each.name === name)?.placeholder}`} value={value} onChange={(event) => setValue(event.currentTarget.value)} onBlur={() => value === "" && onDone()} w={220} />
+    </form>
   );
 }

@@ -1,17 +1,19 @@
 import { Button } from "@mantine/core";
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
+import { List, Play, Plus, Search } from "lucide-react";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { patch, useLiveJobs, useRefresh } from "../../api/live";
 import { jobsPage } from "../../api/queries";
 import { useSession } from "../../app/shell";
 import { useAnnounced } from "../../shared/page/announce";
+import { Icon } from "../../shared/values/icon";
 import { LiveTag } from "../../shared/values/marks";
 import { Rows } from "../../shared/tables/virtual-rows";
 import { Empty, Loaded } from "../../shared/page/loading-states";
 import { When } from "../../shared/values/time";
 import { useTitle } from "../../shared/page/title";
-import { useUrl } from "../../shared/page/url";
+import { LAST_FILTER, useUrl } from "../../shared/page/url";
 import { ColumnChoice, gridOf, shownOf, useColumns } from "./columns";
 import { Counts, COUNTS } from "./counts";
 import { Export } from "./export";
@@ -20,7 +22,7 @@ import { Cells, Titles } from "./row";
 import { Selection } from "./selection";
 import { longestOf } from "./duration-strip";
 
-const NARROW = "24px 100px minmax(60px, 1fr)"; // kind, age and seconds stand below the title
+const NARROW = "24px 124px minmax(60px, 1fr)"; // type, age and duration are below the title
 
 export function Page() {
   useTitle("Jobs");
@@ -60,32 +62,38 @@ export function Page() {
     document.querySelector(".rows")?.scrollTo({ top: 0 });
     void client.resetQueries({ queryKey: ["jobs", filter] });
   };
+  useEffect(() => sessionStorage.setItem(LAST_FILTER, JSON.stringify(url)), [url]);
   const more = useCallback(() => {
     if (query.hasNextPage && !query.isFetching) void query.fetchNextPage();
   }, [query.hasNextPage, query.isFetching, query.fetchNextPage]);
   const open = useCallback((id: string) => void navigate({ to: "/jobs/$id", params: { id } }), [navigate]);
   const clear = (): void => change(Object.fromEntries(names.map((name) => [name, null])));
   const pick = useCallback((id: string) => setPicked((now) => new Set(now.has(id) ? [...now].filter((each) => each !== id) : [...now, id])), []);
-  const narrow = window.matchMedia("(max-width: 700px)").matches;
+  const narrow = window.matchMedia("(max-width: 767px)").matches;
   const [kept, keep] = useColumns();
   const shown = shownOf(kept);
   return (
     <>
       <div className="head">
         <h1>Jobs</h1>
+        <span className="spacer" />
         <LiveTag liveness={liveness} />
+        <Export key={JSON.stringify(url)} filter={asked} />
+        {narrow ? null : <ColumnChoice kept={kept} keep={keep} />}
+        <Button component={Link} to="/transform" leftSection={<Icon of={Plus} />}>
+          New job
+        </Button>
+      </div>
+      <div className="bar filter-line">
         <Filters key={url.q} url={url} change={change} />
         {filtered ? (
           <Button variant="subtle" onClick={clear}>
-            Clear
+            Clear filters
           </Button>
         ) : null}
-        {narrow ? null : <ColumnChoice kept={kept} keep={keep} />}
       </div>
-      <div className="head">
+      <div className="filter-line">
         <Counts url={url} change={change} />
-        <span className="spacer" />
-        <Export key={JSON.stringify(url)} filter={asked} />
       </div>
       <Loaded query={query} rows={14}>
         {(data) => {
@@ -109,10 +117,11 @@ export function Page() {
               label="Jobs"
               items={items}
               columns={narrow ? NARROW : gridOf(kept)}
-              titles={<Titles shown={narrow ? ["State", "What"] : shown} />}
+              titles={<Titles shown={narrow ? ["State", "Task"] : shown} all={chosenJobs.length === items.length} onAll={() => setPicked(chosenJobs.length === items.length ? new Set() : new Set(items.map(({ id }) => id)))} />}
               idOf={(job) => job.id}
               cells={(job) => <Cells job={job} narrow={narrow} shown={shown} picked={picked.has(job.id)} longest={longest} />}
               onOpen={open}
+              height="calc(100vh - 196px)"
               onEnd={more}
               onPick={pick}
               onTop={(value) => (top.current = value)}
@@ -129,9 +138,9 @@ export function Page() {
 function LooksOn({ back, more }: { back: string; more: () => void }) {
   useEffect(more, [more]);
   return (
-    <Empty title="Looking through older jobs">
+    <Empty title="Searching older jobs" icon={Search}>
       <span role="status">
-        None so far that fits the filter, back to <When at={back} />.
+        No match so far, back to <When at={back} />.
       </span>
     </Empty>
   );
@@ -140,21 +149,28 @@ function LooksOn({ back, more }: { back: string; more: () => void }) {
 function Nothing({ filtered, clear }: { filtered: boolean; clear: () => void }) {
   if (filtered) {
     return (
-      <Empty title="No job fits this filter">
-        <span>
+      <Empty
+        title="No jobs match these filters"
+        icon={Search}
+        actions={
           <Button variant="default" onClick={clear}>
-            Clear the filter
+            Clear filters
           </Button>
-        </span>
-      </Empty>
+        }
+      />
     );
   }
   return (
-    <Empty title="No jobs yet">
-      <span>Jobs that you, the command or a program submit stand here, newest first.</span>
-      <Link to="/" className="plain">
-        Run an example
-      </Link>
+    <Empty
+      title="No jobs yet"
+      icon={List}
+      actions={
+        <Button component={Link} to="/" leftSection={<Icon of={Play} />}>
+          Run an example
+        </Button>
+      }
+    >
+      Jobs from the console, CLI and API appear here, newest first.
     </Empty>
   );
 }

@@ -1,78 +1,87 @@
 import { Link } from "@tanstack/react-router";
 import type { Job } from "../../api/types";
 import { visible } from "../../shared/code/ansi";
+import { titleOf } from "../../shared/page/title";
 import { JobMark } from "../../shared/values/marks";
-import { cost } from "../../shared/values/numbers";
-import { between, took, When } from "../../shared/values/time";
+import { cost, ordinal } from "../../shared/values/numbers";
+import { between, took, useNow, When } from "../../shared/values/time";
 import type { Column } from "./columns";
 import { stripOf } from "./duration-strip";
 
-const NUMBERS = new Set(["Turns", "Took", "Cost"]);
+const NUMBERS = new Set(["Attempts", "Duration", "Cost", "Created"]);
 
-/** The heads of the columns. */
-export function Titles({ shown }: { shown: readonly Column[] }) {
-  const names = ["", ...shown];
+/** The heads of the columns; the first one selects all rows that are there. */
+export function Titles({ shown, all, onAll }: { shown: readonly Column[]; all: boolean; onAll: () => void }) {
   return (
     <>
-      {names.map((name) => (
+      <span role="columnheader">
+        <input type="checkbox" className="pick" checked={all} onChange={onAll} aria-label="Select all loaded jobs" />
+      </span>
+      {shown.map((name) => (
         <span key={name} role="columnheader" className={NUMBERS.has(name) ? "num" : ""}>
-          {name === "" ? <span className="hidden">Choose</span> : name}
+          {name}
         </span>
       ))}
     </>
   );
 }
 
-/** One job as a row; on a narrow page kind, age and seconds stand below its title. */
+/** Why a job failed or waits, next to its title. */
+function noteOf(job: Job): { text: string; tone: string } | null {
+  if (job.error) return { text: job.error.detail || job.error.title, tone: "bad" };
+  if (job.waiting?.position) return { text: `${ordinal(job.waiting.position)} in line`, tone: "muted" };
+  if (job.state === "running" && job.turns) return { text: `attempt ${job.turns}`, tone: "muted" };
+  return null;
+}
+
+/** One job as a row; on a narrow page type, age and duration are below its title. */
 export function Cells({ job, narrow, shown, picked, longest }: { job: Job; narrow: boolean; shown: readonly Column[]; picked: boolean; longest: number }) {
-  const said = job.error?.detail ?? "";
-  const has = (name: Column): boolean => !narrow && shown.includes(name);
+  const note = noteOf(job);
+  const title = visible(titleOf(job));
+  const cells: Record<Column, () => React.ReactNode> = {
+    State: () => <JobMark job={job} />,
+    Task: () => (
+      <>
+        <Link to="/jobs/$id" params={{ id: job.id }} className="task">
+          {title}
+        </Link>
+        {note === null ? null : <span className={`note ${note.tone}`}>{visible(note.text)}</span>}
+        {narrow ? (
+          <div className="muted">
+            {job.kind}, <When at={job.created_at} />, <Duration job={job} />
+          </div>
+        ) : null}
+      </>
+    ),
+    Type: () => job.kind,
+    Model: () => (
+      <span className="mono muted" title={job.failed_over ? "Another model answered than the first of the chain" : undefined}>
+        {job.failed_over ? <span className="warn">fallback </span> : null}
+        {job.served ? visible(job.served.model) : "–"}
+      </span>
+    ),
+    Attempts: () => job.turns || "–",
+    Duration: () => <Duration job={job} />,
+    Cost: () => cost(job.usage?.cost_usd),
+    Created: () => <When at={job.created_at} />,
+  };
   return (
     <>
       <span role="cell" data-pick={job.id}>
-        <input type="checkbox" className="pick" checked={picked} readOnly aria-label={`Choose ${job.id}`} />
+        <input type="checkbox" className="pick" checked={picked} readOnly aria-label={`Select ${title}, ${job.id.slice(0, 13)}`} />
       </span>
-      <span role="cell">
-        <JobMark job={job} />
-      </span>
-      {has("Kind") ? <span role="cell">{job.kind}</span> : null}
-      <span role="cell">
-        <Link to="/jobs/$id" params={{ id: job.id }} className="plain">
-          {visible(job.title ?? `${job.kind} ${job.id.slice(0, 8)}`)}
-        </Link>
-        {said === "" ? null : <span className="bad"> {visible(said)}</span>}
-        {narrow ? (
-          <div className="muted">
-            {job.kind}, <When at={job.created_at} />, {took(between(job.started_at, job.finished_at))}
-          </div>
-        ) : null}
-      </span>
-      {has("Model") ? (
-        <span role="cell" className="muted">
-          {job.failed_over ? <span className="warn">failed over: </span> : null}
-          {job.served ? visible(`${job.served.provider}/${job.served.model}`) : ""}
+      {(narrow ? (["State", "Task"] as const) : shown).map((name) => (
+        <span key={name} role="cell" className={`${NUMBERS.has(name) ? "num" : ""} ${name === "Duration" ? "strip" : ""} ${name === "Created" ? "muted" : ""}`} {...(name === "Duration" ? stripOf(job, longest) : {})}>
+          {cells[name]()}
         </span>
-      ) : null}
-      {has("Turns") ? (
-        <span role="cell" className="num">
-          {job.turns || "–"}
-        </span>
-      ) : null}
-      {has("When") ? (
-        <span role="cell">
-          <When at={job.created_at} />
-        </span>
-      ) : null}
-      {has("Took") ? (
-        <span role="cell" className="num strip" {...stripOf(job, longest)}>
-          {took(between(job.started_at, job.finished_at))}
-        </span>
-      ) : null}
-      {has("Cost") ? (
-        <span role="cell" className="num">
-          {cost(job.usage?.cost_usd)}
-        </span>
-      ) : null}
+      ))}
     </>
   );
+}
+
+/** How long it ran; of one that runs, so far. */
+function Duration({ job }: { job: Job }) {
+  const running = job.state === "running";
+  const now = useNow(running ? 1000 : 0);
+  return <>{took(between(job.started_at, running ? new Date(now).toISOString() : job.finished_at))}</>;
 }

@@ -25,14 +25,15 @@ export function Selection({ jobs, onClear }: { jobs: readonly Job[]; onClear: ()
   const act = useMutation({ mutationFn: (verb: "cancel" | "replay") => done(targets(jobs, verb), verb) });
   const alive = targets(jobs, "cancel").length;
   return (
-    <section className="panel tight" aria-label="Chosen jobs">
-      <div className="bar">
-        <b>{jobs.length} chosen</b>
+    <section className="tight" aria-label="Selected jobs">
+      <div className="selection">
+        <b>{jobs.length} selected</b>
+        <span className="spacer" />
         <Button variant="default" disabled={!mayWrite || alive === 0} loading={act.isPending} onClick={() => act.mutate("cancel")}>
           Cancel {alive}
         </Button>
         <Button variant="default" disabled={!mayWrite} loading={act.isPending} onClick={() => act.mutate("replay")}>
-          Run {jobs.length} again
+          Retry {jobs.length}
         </Button>
         {jobs.length === 2 ? (
           <Button component={Link} to="/compare" search={{ a: jobs[0]!.id, b: jobs[1]!.id } as never} variant="default">
@@ -46,7 +47,7 @@ export function Selection({ jobs, onClear }: { jobs: readonly Job[]; onClear: ()
           JSON
         </Button>
         <Button variant="subtle" onClick={onClear}>
-          Choose none
+          Clear selection
         </Button>
       </div>
       {act.error === null ? null : <Failed error={act.error} />}
@@ -69,5 +70,5 @@ async function done(jobs: readonly Job[], verb: "cancel" | "replay"): Promise<Ou
   for (let place = 0; place < jobs.length; place += AT_ONCE) {
     answers.push(await post<Schemas["BulkOutcomes"]>(`/v1/jobs/${verb}`, { ids: jobs.slice(place, place + AT_ONCE).map((job) => job.id) }));
   }
-  return answers.flatMap(({ items }) => items.map((each) => ({ id: each.id, ok: each.ok, said: each.ok ? (each.job_id ? `runs again as ${each.job_id}` : `is ${each.state}`) : `${each.detail} (${each.code})` })));
+  return answers.flatMap(({ items }) => items.map((each) => ({ id: each.id, ok: each.ok, said: each.ok ? (each.job_id ? `retried as ${each.job_id}` : `is ${each.state}`) : `${each.detail} (${each.code})` })));
 }

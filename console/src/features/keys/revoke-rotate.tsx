@@ -5,6 +5,7 @@ import { post, remove } from "../../api/client";
 import type { KeyInfo } from "../../api/types";
 import { visible } from "../../shared/code/ansi";
 import { Failed } from "../../shared/page/loading-states";
+import { NewKey } from "./new-key";
 
 interface Props {
   of: KeyInfo;
@@ -22,28 +23,30 @@ export function Revoke({ of: { id, name }, onClose, onDone }: Props) {
     },
   });
   return (
-    <Modal opened onClose={onClose} title={`Revoke ${visible(name)} (${id})?`}>
+    <Modal opened onClose={onClose} size={420} title={`Revoke “${visible(name)}”?`} role="alertdialog">
       <div className="stack">
-        <span>Whatever uses it is refused at once, and so are its sessions. It cannot be undone.</span>
+        <span>
+          Requests with this key and its sessions fail at once. This can’t be undone. <span className="mono muted">{id}</span>
+        </span>
         {revoke.error === null ? null : <Failed error={revoke.error} />}
-        <span className="bar">
+        <div className="dialog-foot">
+          <Button variant="default" data-autofocus onClick={onClose}>
+            Cancel
+          </Button>
           <Button color="red" loading={revoke.isPending} onClick={() => revoke.mutate()}>
             Revoke {visible(name)}
           </Button>
-          <Button variant="default" onClick={onClose}>
-            Keep it
-          </Button>
-        </span>
+        </div>
       </div>
     </Modal>
   );
 }
 
 const OVERLAPS = [
-  { value: "0", label: "not at all" },
-  { value: "3600", label: "for an hour" },
-  { value: "86400", label: "for a day" },
-  { value: "604800", label: "for a week" },
+  { value: "0", label: "Not at all" },
+  { value: "3600", label: "For 1 hour" },
+  { value: "86400", label: "For 1 day" },
+  { value: "604800", label: "For 1 week" },
 ];
 
 /** A key like the old one in its place; the old one stays good until whatever uses it has the new one. */
@@ -51,31 +54,25 @@ export function Rotate({ of: { id, name }, onClose, onDone }: Props) {
   const [overlap, setOverlap] = useState("86400");
   const rotate = useMutation({ mutationFn: () => post<{ key: string }>(`/v1/keys/${id}/rotate`, { overlap_seconds: Number(overlap) }), onSuccess: onDone });
   return (
-    <Modal opened onClose={onClose} closeOnClickOutside={rotate.data === undefined} title={`Rotate ${visible(name)} (${id})`}>
+    <Modal opened onClose={onClose} closeOnClickOutside={rotate.data === undefined} size={560} title={`Rotate “${visible(name)}”`}>
       {rotate.data === undefined ? (
         <div className="stack">
-          <span>A new key has the same name, scopes and lifetime.</span>
-          <Select label="The old one stays good" data={OVERLAPS} allowDeselect={false} value={overlap} onChange={(chosen) => setOverlap(chosen ?? overlap)} />
+          <span>
+            The new key has the same name, scopes and lifetime. <span className="mono muted">{id}</span>
+          </span>
+          <Select label="Old key stays valid" data={OVERLAPS} allowDeselect={false} value={overlap} onChange={(chosen) => setOverlap(chosen ?? overlap)} />
           {rotate.error === null ? null : <Failed error={rotate.error} />}
-          <span className="bar">
+          <div className="dialog-foot">
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
             <Button loading={rotate.isPending} onClick={() => rotate.mutate()}>
               Rotate {visible(name)}
             </Button>
-            <Button variant="default" onClick={onClose}>
-              Keep it
-            </Button>
-          </span>
+          </div>
         </div>
       ) : (
-        <div className="stack">
-          <div className="callout good tight">
-            <b>Keep it now: it is shown this once.</b>
-            <code className="wrapped">{rotate.data.key}</code>
-          </div>
-          <span>
-            <Button onClick={onClose}>I have it</Button>
-          </span>
-        </div>
+        <NewKey value={rotate.data.key} onClose={onClose} />
       )}
     </Modal>
   );

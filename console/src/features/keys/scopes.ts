@@ -1,7 +1,7 @@
 /** What a key may do, in words. */
 export const SCOPES: Readonly<Record<string, string>> = {
-  read: "look at jobs, files and flows",
-  write: "submit jobs, upload, change flows",
-  tenant_admin: "make, rotate and revoke keys of its own tenant",
-  admin: "keys of every tenant, prompts, models, limits, what the server is",
+  read: "View jobs, files and flows",
+  write: "Submit jobs, upload files, change flows",
+  tenant_admin: "Create, rotate and revoke keys of its own tenant",
+  admin: "Manage keys of all tenants, prompts, models, limits and server settings",
 };

@@ -1,6 +1,9 @@
+import { Menu } from "@mantine/core";
+import { Ellipsis, RotateCcw, Trash2 } from "lucide-react";
 import { useState } from "react";
 import type { KeyInfo } from "../../api/types";
 import { visible } from "../../shared/code/ansi";
+import { Icon } from "../../shared/values/icon";
 import { Tag } from "../../shared/values/marks";
 import { When } from "../../shared/values/time";
 import { Revoke, Rotate } from "./revoke-rotate";
@@ -17,33 +20,49 @@ export function KeyTable({ keys, own, onDone }: { keys: readonly KeyInfo[]; own:
   return (
     <>
       <div className="scroll tall" tabIndex={0} role="region" aria-label="Keys">
-        <table className="grid-table wide wrap">
-          <TableHead columns={["Name", "Tenant", "Scopes", "Made", "Last used", "Ends", ""]} />
+        <table className="grid-table wide">
+          <TableHead columns={["Name", "Key ID", "Tenant", "Scopes", { name: "Created", num: true }, { name: "Last used", num: true }, { name: "Expires", num: true }, ""]} />
           <tbody>
             {shown.map((key) => (
               <tr key={key.id}>
                 <td>
-                  {visible(key.name)} <span className="mono muted">{key.id}</span> {key.id === own ? <Tag tone="accent">this browser</Tag> : key.parent_id ? <Tag>session</Tag> : null}
+                  <span className="medium">{visible(key.name)}</span> {key.id === own ? <Tag tone="accent">This browser</Tag> : key.parent_id ? <Tag>Session</Tag> : null}
                 </td>
+                <td className="mono muted">{key.id}</td>
                 <td>{key.tenant}</td>
-                <td title={key.scopes.map((scope) => `${scope}: ${SCOPES[scope] ?? ""}`).join("\n")}>{key.scopes.join(", ")}</td>
                 <td>
+                  <span className="bar">
+                    {key.scopes.map((scope) => (
+                      <Tag key={scope} tone={scope === "admin" || scope === "tenant_admin" ? "warn" : ""} title={SCOPES[scope]}>
+                        {scope}
+                      </Tag>
+                    ))}
+                  </span>
+                </td>
+                <td className="num muted">
                   <When at={key.created_at} />
                 </td>
-                <td>{key.last_used_at ? <When at={key.last_used_at} /> : "never"}</td>
-                <td>{key.revoked_at ? <Tag tone="bad">revoked</Tag> : key.expires_at ? <When at={key.expires_at} /> : "never"}</td>
-                <td>
+                <td className="num">{key.last_used_at ? <When at={key.last_used_at} /> : <span className="warn">Never</span>}</td>
+                <td className="num">{key.revoked_at ? <Tag tone="bad">Revoked</Tag> : key.expires_at ? <When at={key.expires_at} /> : "Never"}</td>
+                <td className="actions">
                   {key.revoked_at ? null : (
-                    <span className="bar">
-                      {key.parent_id ? null : (
-                        <button type="button" className="link" onClick={() => setAsked({ key, to: "rotate" })}>
-                          Rotate
+                    <Menu>
+                      <Menu.Target>
+                        <button type="button" className="icon-button" aria-label={`Actions for ${visible(key.name)}`}>
+                          <Icon of={Ellipsis} />
                         </button>
-                      )}
-                      <button type="button" className="link" onClick={() => setAsked({ key, to: "revoke" })}>
-                        Revoke
-                      </button>
-                    </span>
+                      </Menu.Target>
+                      <Menu.Dropdown>
+                        {key.parent_id ? null : (
+                          <Menu.Item leftSection={<Icon of={RotateCcw} />} onClick={() => setAsked({ key, to: "rotate" })}>
+                            Rotate…
+                          </Menu.Item>
+                        )}
+                        <Menu.Item color="red" leftSection={<Icon of={Trash2} />} onClick={() => setAsked({ key, to: "revoke" })}>
+                          Revoke…
+                        </Menu.Item>
+                      </Menu.Dropdown>
+                    </Menu>
                   )}
                 </td>
               </tr>
@@ -55,7 +74,7 @@ export function KeyTable({ keys, own, onDone }: { keys: readonly KeyInfo[]; own:
       </div>
       {left === 0 && !all ? null : (
         <button type="button" className="link" onClick={() => setAll(!all)}>
-          {all ? "Without the sessions" : `And ${left} ${left === 1 ? "session" : "sessions"} of browsers`}
+          {all ? "Hide browser sessions" : `Show ${left} browser ${left === 1 ? "session" : "sessions"}`}
         </button>
       )}
     </>

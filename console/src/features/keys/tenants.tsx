@@ -14,12 +14,19 @@ type Stats = components["schemas"]["Stats"];
 export function Tenants() {
   const query = useQuery({ queryKey: ["stats", "tenant", "all"], queryFn: () => get<Stats>("/v1/stats", { by: "tenant", bucket: "all" }), refetchInterval: 30_000 });
   return (
-    <section className="panel" aria-label="Use by tenant">
-      <h2>Use by tenant, last 7 days</h2>
+    <section aria-label="Use by tenant">
+      <div className="sec">
+        <h2>Use by tenant</h2>
+        <span className="muted">last 7 days</span>
+        <span className="spacer" />
+        <Link to="/usage" search={{ by: "tenant" } as never}>
+          Usage
+        </Link>
+      </div>
       <Loaded query={query} rows={2}>
         {({ items }) =>
           items.length === 0 ? (
-            <span className="muted">No tenant has run anything.</span>
+            <span className="muted">No jobs yet.</span>
           ) : (
             <div className="scroll" tabIndex={0} role="region" aria-label="Tenants">
               <table className="grid-table wide">
@@ -50,9 +57,6 @@ export function Tenants() {
           )
         }
       </Loaded>
-      <Link to="/usage" search={{ by: "tenant" } as never} className="plain">
-        By day, model and more
-      </Link>
     </section>
   );
 }

@@ -1,6 +1,8 @@
+import { ArrowDown, ArrowUp, GripVertical, X, Zap, type LucideIcon } from "lucide-react";
 import { useRef, useState, type KeyboardEvent, type PointerEvent } from "react";
 import type { Link } from "../../api/types";
 import { visible } from "../../shared/code/ansi";
+import { Icon } from "../../shared/values/icon";
 import { Tag } from "../../shared/values/marks";
 import { moved, placeAt } from "./reorder";
 import { endsWords, nameOf, parameterWords, priceWords, type Facts } from "./facts";
@@ -22,7 +24,7 @@ export function Chain({ links, facts, may, onChange, onTry }: Props) {
   const move = (from: number, to: number): void => {
     if (to < 0 || to >= links.length || to === from) return;
     onChange(moved(links, from, to));
-    setTold(`${nameOf(links[from]!)} is asked as number ${to + 1} of ${links.length}`);
+    setTold(`${nameOf(links[from]!)} moved to ${to + 1} of ${links.length}`);
   };
   const take = (event: PointerEvent, index: number): void => {
     list.current?.setPointerCapture(event.pointerId);
@@ -51,32 +53,22 @@ export function Chain({ links, facts, may, onChange, onTry }: Props) {
             <button
               type="button"
               data-handle
-              className="link"
+              className="icon-button"
               disabled={!may || links.length < 2}
-              aria-label={`Move ${nameOf(link)}: drag, or the arrows up and down`}
+              aria-label={`Move ${nameOf(link)}: drag, or use the arrow keys`}
               title="Drag, or use the arrow keys"
               style={{ cursor: "grab", touchAction: "none", order: -1, minWidth: 24, minHeight: 24 }}
               onPointerDown={(event) => take(event, index)}
               onKeyDown={(event) => step(event, index)}
             >
-              <svg width="10" height="14" viewBox="0 0 10 14" aria-hidden="true" fill="currentColor">
-                {[2, 7, 12].flatMap((y) => [2, 8].map((x) => <circle key={`${x} ${y}`} cx={x} cy={y} r="1.4" />))}
-              </svg>
+              <Icon of={GripVertical} />
             </button>
             <Terms link={link} facts={facts} />
             <span className="spacer" />
-            <button type="button" className="link" disabled={!may} aria-label={`try ${nameOf(link)}`} title="A small question to it, saved or not" onClick={() => onTry(link)}>
-              try
-            </button>
-            <button type="button" className="link" disabled={!may || index === 0} aria-label={`Ask ${link.provider} earlier`} onClick={() => move(index, index - 1)}>
-              up
-            </button>
-            <button type="button" className="link" disabled={!may || index === links.length - 1} aria-label={`Ask ${link.provider} later`} onClick={() => move(index, index + 1)}>
-              down
-            </button>
-            <button type="button" className="link" disabled={!may} aria-label={`Remove ${nameOf(link)}`} onClick={() => onChange(links.filter((each) => each !== link))}>
-              remove
-            </button>
+            <Small icon={Zap} name={`Test ${nameOf(link)}`} disabled={!may} onClick={() => onTry(link)} />
+            <Small icon={ArrowUp} name={`Move ${nameOf(link)} up`} disabled={!may || index === 0} onClick={() => move(index, index - 1)} />
+            <Small icon={ArrowDown} name={`Move ${nameOf(link)} down`} disabled={!may || index === links.length - 1} onClick={() => move(index, index + 1)} />
+            <Small icon={X} name={`Remove ${nameOf(link)}`} disabled={!may} onClick={() => onChange(links.filter((each) => each !== link))} />
           </li>
         ))}
       </ol>
@@ -84,6 +76,14 @@ export function Chain({ links, facts, may, onChange, onTry }: Props) {
         {told}
       </span>
     </>
+  );
+}
+
+function Small({ icon, name, disabled, onClick }: { icon: LucideIcon; name: string; disabled: boolean; onClick: () => void }) {
+  return (
+    <button type="button" className="icon-button" aria-label={name} title={name} disabled={disabled} onClick={onClick}>
+      <Icon of={icon} />
+    </button>
   );
 }
 
@@ -96,7 +96,7 @@ function Terms({ link, facts }: { link: Link; facts: Facts }) {
       {parameters === "" ? null : <span className="muted">{visible(parameters)}</span>}
       <span className="muted">{priceWords(facts.prices.get(nameOf(link)))}</span>
       {ends === null ? null : <Tag tone={ends.over ? "bad" : "warn"}>{ends.words}</Tag>}
-      {facts.configured.get(nameOf(link)) === false ? <Tag>no key: passed over</Tag> : null}
+      {facts.configured.get(nameOf(link)) === false ? <Tag>No key: skipped</Tag> : null}
     </>
   );
 }

@@ -42,12 +42,19 @@ export function linesOf(links: readonly Link[]): string {
 /** "$0.15 in, $0.6 out per million tokens"; what is unknown is said and never $0. */
 export function priceWords(price: Price | undefined): string {
   if (price?.input == null || price.output == null) return "price unknown";
-  return `$${price.input} in, $${price.output} out per million tokens`;
+  return `${dollars(price.input)} in, ${dollars(price.output)} out per million tokens`;
+}
+
+/** "$0.60", "$0.075": at least two digits of cents. */
+export function dollars(price: number): string {
+  const text = String(price);
+  const digits = text.split(".")[1]?.length ?? 0;
+  return `$${digits < 2 ? price.toFixed(2) : text}`;
 }
 
 /** Whether its vendor has ended it, and when; null where nothing is announced. */
 export function endsWords({ ends }: Pick<Facts, "ends">, link: { provider: string; model: string }, today = new Date().toISOString().slice(0, 10)): { words: string; over: boolean } | null {
   const day = ends.get(nameOf(link));
   if (day === undefined) return null;
-  return day <= today ? { words: `retired: not served since ${day}`, over: true } : { words: `its vendor ends it: ${day}`, over: false };
+  return day <= today ? { words: `Retired ${day}`, over: true } : { words: `Retires ${day}`, over: false };
 }

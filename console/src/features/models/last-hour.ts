@@ -13,6 +13,6 @@ export function minutesOf(rows: readonly Row[], group: string, now: number): Poi
   return Array.from({ length: MINUTES }, (_, place) => {
     const ago = MINUTES - 1 - place;
     const row = by.get(ago);
-    return { value: row?.calls ?? 0, bad: row?.errors ?? 0, told: `${ago} min. ago: ${row?.calls ?? 0} calls, ${row?.errors ?? 0} errors, p50 ${took(row?.run_p50)}` };
+    return { value: row?.calls ?? 0, bad: row?.errors ?? 0, told: `${ago} min ago: ${row?.calls ?? 0} calls, ${row?.errors ?? 0} errors, p50 ${took(row?.run_p50)}` };
   });
 }

@@ -1,16 +1,21 @@
 import { visible } from "../../shared/code/ansi";
-import { Tag } from "../../shared/values/marks";
+import { StateMark, Tag } from "../../shared/values/marks";
+import { PROVIDER_STATES, type State } from "../../shared/values/states";
 import type { Models } from "../../api/types";
 import { count } from "../../shared/values/numbers";
-import { endsWords, nameOf, type Facts, type Price } from "./facts";
+import { dollars, endsWords, nameOf, type Facts, type Price } from "./facts";
 import { TableHead } from "../../shared/tables/table-head";
+
+const AVAILABLE: State = { ...PROVIDER_STATES.healthy, word: "Available" };
 
 /** Every model that is known: what it costs and since when that is known, what it takes, and until when it is there. */
 export function ModelTable({ models, facts }: { models: Models; facts: Facts }) {
   return (
-    <section className="panel" aria-label="Known models">
-      <h2>ModelTable models and their prices</h2>
-      <p className="muted">US dollars for a million tokens, as of the day beside them. A cost without a price is unknown, and counted as unpriced.</p>
+    <section aria-label="Known models">
+      <div className="sec">
+        <h2>Prices</h2>
+        <span className="muted">US dollars per million tokens. Calls to a model without a price are counted as unpriced.</span>
+      </div>
       <div className="scroll" tabIndex={0} role="region" aria-label="Prices">
         <table className="grid-table wide">
           <TableHead
@@ -44,23 +49,23 @@ function Row({ name, price, window, facts }: { name: string; price: Price | unde
     <tr>
       <td className="mono">{visible(name)}</td>
       <td className="num" title={above ? `$${above.input} beyond ${count(above.tokens)} tokens` : undefined}>
-        {dollars(price?.input)}
+        {priceOf(price?.input)}
         {above ? "*" : ""}
       </td>
       <td className="num" title={above ? `$${above.output} beyond ${count(above.tokens)} tokens` : undefined}>
-        {dollars(price?.output)}
+        {priceOf(price?.output)}
         {above ? "*" : ""}
       </td>
-      <td className="num">{price?.input == null ? "–" : price.cached == null ? "as input" : dollars(price.cached)}</td>
+      <td className="num">{price?.input == null ? "–" : price.cached == null ? "as input" : priceOf(price.cached)}</td>
       <td className="mono">{price?.as_of ?? "–"}</td>
       <td className="num">{count(window)}</td>
       <td>
-        {ends === null ? null : <Tag tone={ends.over ? "bad" : "warn"}>{ends.words}</Tag>} {facts.configured.get(name) ? <Tag tone="good">has a key</Tag> : <Tag>no key</Tag>}
+        {ends === null ? null : <Tag tone={ends.over ? "bad" : "warn"}>{ends.words}</Tag>} {facts.configured.get(name) ? <StateMark of={AVAILABLE} /> : <StateMark of={PROVIDER_STATES.unconfigured} />}
       </td>
     </tr>
   );
 }
 
-function dollars(price: number | null | undefined): string {
-  return price == null ? "unknown" : `$${price}`;
+function priceOf(price: number | null | undefined): string {
+  return price == null ? "–" : dollars(price);
 }

@@ -7,6 +7,7 @@ import { factsOf } from "./facts";
 import { ModelTable } from "./model-table";
 import { Providers } from "./providers";
 import { Role } from "./role";
+import { RoleTable } from "./role-table";
 
 export function Page() {
   useTitle("Models");
@@ -16,12 +17,17 @@ export function Page() {
   return (
     <>
       <div className="head">
-        <h1>Models</h1>
-        <span className="muted">who is asked for what, in which order</span>
+        <div className="title">
+          <h1>Models</h1>
+          <p>Models and fallback order per role</p>
+        </div>
       </div>
-      <div className="stack">
-        <section className="panel" aria-label="Providers">
-          <h2>Providers</h2>
+      <div className="sections">
+        <section aria-label="Providers">
+          <div className="sec">
+            <h2>Providers</h2>
+            <span className="muted">last hour</span>
+          </div>
           <Loaded query={providers}>{({ items }) => <Providers items={items} />}</Loaded>
         </section>
         <Loaded query={models}>{(now) => <Roles now={now} read={read} />}</Loaded>
@@ -35,9 +41,7 @@ function Roles({ now, read }: { now: Tagged<Models>; read: () => Promise<Tagged<
   const facts = factsOf(models);
   return (
     <>
-      {Object.keys(models.roles).map((role) => (
-        <Role key={role} role={role} now={now} read={read} facts={facts} />
-      ))}
+      <RoleTable roles={models.roles} editor={(role) => <Role role={role} now={now} read={read} facts={facts} />} />
       <datalist id="models">
         {facts.names.map((name) => (
           <option key={name} value={name} />

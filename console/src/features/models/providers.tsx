@@ -1,3 +1,4 @@
+import { Button } from "@mantine/core";
 import { toast } from "../../shared/page/toasts";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { get, post } from "../../api/client";
@@ -5,7 +6,8 @@ import type { components } from "../../api/schema";
 import type { ProviderState } from "../../api/types";
 import { useSession } from "../../app/shell";
 import { visible } from "../../shared/code/ansi";
-import { Tag } from "../../shared/values/marks";
+import { StateMark } from "../../shared/values/marks";
+import { providerState } from "../../shared/values/states";
 import { count } from "../../shared/values/numbers";
 import { took, When } from "../../shared/values/time";
 import { Sparkline } from "../../shared/values/sparkline";
@@ -14,9 +16,6 @@ import { DAY_MS, HOUR_MS, Strip } from "./latency-strip";
 import { TableHead } from "../../shared/tables/table-head";
 
 type Stats = components["schemas"]["Stats"];
-
-/** Of a breaker; one that is called and only refuses has failed as well. */
-const TONES: Readonly<Record<ProviderState["state"], "good" | "warn" | "bad" | "">> = { closed: "good", half_open: "warn", open: "bad", parked: "bad", refusing: "bad", unconfigured: "" };
 
 /** How each provider fares: its breaker, its last error, and the hours of the last day as a strip. */
 export function Providers({ items }: { items: readonly ProviderState[] }) {
@@ -31,34 +30,37 @@ export function Providers({ items }: { items: readonly ProviderState[] }) {
   const day = (stats.data?.items ?? []).filter((row) => Date.parse(row.at) > Date.now() - DAY_MS);
   const slowest = day.reduce((most, row) => Math.max(most, row.run_p95 ?? 0), 0);
   const hour = useLastHour();
+  const figures = (name: string): Figures => ({ calls: hour.whole(name)?.calls ?? 0, errors: hour.whole(name)?.errors ?? 0 });
   return (
     <div className="scroll" tabIndex={0} role="region" aria-label="How the providers fare">
     <table className="grid-table wide">
       <TableHead
         columns={[
           "Provider",
-          "Breaker",
-          "Until",
-          "Last error",
-          { name: "Calls / h", num: true, title: "Of your tenant, in the last hour" },
-          { name: "Errors / h", num: true },
+          "State",
+          "Detail",
+          { name: "Calls", num: true, title: "Of your tenant, in the last hour" },
+          { name: "Errors", num: true },
+          { name: "Error rate", num: true },
           { name: "p50", num: true, title: "Half of the answers of the last hour took no longer" },
           "Last hour",
-          "Last 24 hours",
-          "Ask again",
+          "Latency, 24 h",
+          "",
         ]}
       />
       <tbody>
         {items.map((provider) => (
           <tr key={provider.name}>
-            <td>{provider.name}</td>
+            <td className="medium">{provider.name}</td>
             <td>
-              <Tag tone={TONES[provider.state]}>{provider.state.replace("_", " ")}</Tag>
+              <StateMark of={providerState(provider.state, figures(provider.name))} />
             </td>
-            <td>{provider.until ? <When at={provider.until} /> : "–"}</td>
-            <td>{visible(provider.last_error ?? "–")}</td>
-            <td className="num">{count(hour.whole(provider.name)?.calls ?? 0)}</td>
-            <td className="num">{hour.whole(provider.name)?.errors ? <span className="bad">{count(hour.whole(provider.name)?.errors)}</span> : 0}</td>
+            <td className="muted">{detailOf(provider, figures(provider.name))}</td>
+            <td className="num">{count(figures(provider.name).calls)}</td>
+            <td className="num">{count(figures(provider.name).errors)}</td>
+            <td className="num">
+              <Rate of={figures(provider.name)} />
+            </td>
             <td className="num">{took(hour.whole(provider.name)?.run_p50)}</td>
             <td>
               <Sparkline points={minutesOf(hour.minutes, provider.name, Date.now())} most={hour.most} label={`Calls and errors of ${provider.name} by the minute of the last hour`} />
@@ -66,13 +68,11 @@ export function Providers({ items }: { items: readonly ProviderState[] }) {
             <td>
               <Strip hours={day.filter((row) => row.group === provider.name)} slowest={slowest} />
             </td>
-            <td>
-              {provider.state === "closed" || provider.state === "unconfigured" ? (
-                "–"
-              ) : (
-                <button type="button" className="link" disabled={!admin} title={admin ? "Forget its failures and limits" : "needs scope admin"} onClick={() => release.mutate(provider.name)}>
-                  now
-                </button>
+            <td className="actions">
+              {provider.state === "closed" || provider.state === "unconfigured" ? null : (
+                <Button variant="default" className="small" disabled={!admin} title={admin ? "Forget its failures and limits" : "Needs the admin scope"} onClick={() => release.mutate(provider.name)}>
+                  Retry now
+                </Button>
               )}
             </td>
           </tr>
@@ -81,6 +81,37 @@ export function Providers({ items }: { items: readonly ProviderState[] }) {
     </table>
     </div>
   );
+}
+
+interface Figures {
+  calls: number;
+  errors: number;
+}
+
+function Rate({ of: { calls, errors } }: { of: Figures }) {
+  if (calls === 0) return <>–</>;
+  return <span className={errors / calls > 0.05 ? "bad bold" : ""}>{((100 * errors) / calls).toFixed(1)}%</span>;
+}
+
+/** Why it is in its state, in a few words. */
+function detailOf({ state, until, last_error, configured }: ProviderState, { calls, errors }: Figures) {
+  if (!configured) return "Set its API key on the server, then restart it";
+  const last = last_error ? <code>{visible(last_error)}</code> : null;
+  if (until) {
+    return (
+      <>
+        {state === "parked" ? "Rate-limited" : "Not called"} until <When at={until} /> {last}
+      </>
+    );
+  }
+  if (errors > 0) {
+    return (
+      <>
+        {errors} of {calls} calls failed {last}
+      </>
+    );
+  }
+  return last === null ? "–" : <>Last error {last}</>;
 }
 
 /** The last hour of all providers, whole and by the minute. */

@@ -50,15 +50,15 @@ export function Role({ role, now, read, facts }: Props) {
       <div className="head">
         <h2>{role}</h2>
         <span className="spacer" />
-        <Button variant="default" disabled={!admin} loading={test.isPending} title={admin ? "A small question to the first, saved or not" : "needs scope admin"} onClick={() => test.mutate(changed ? links[0] : undefined)}>
+        <Button variant="default" disabled={!admin} loading={test.isPending} title={admin ? "A short test question to the first model" : "Needs the admin scope"} onClick={() => test.mutate(changed ? links[0] : undefined)}>
           Test
         </Button>
         {changed ? (
           <Button variant="default" onClick={edited.drop}>
-            As it was
+            Discard changes
           </Button>
         ) : null}
-        <Button disabled={!admin || !changed || links.length === 0} loading={edited.saving} title={admin ? undefined : "needs scope admin"} onClick={edited.save}>
+        <Button disabled={!admin || !changed || links.length === 0} loading={edited.saving} title={admin ? undefined : "Needs the admin scope"} onClick={edited.save}>
           Save
         </Button>
       </div>

@@ -1,156 +1,119 @@
-import { useMutation, useQuery } from "@tanstack/react-query";
-import { Link, useNavigate } from "@tanstack/react-router";
-import { get, post } from "../../api/client";
+import { Button } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { Plus } from "lucide-react";
+import { get } from "../../api/client";
 import { useLiveJobs, useRefresh } from "../../api/live";
 import { jobsPage } from "../../api/queries";
-import type { Capabilities, Job } from "../../api/types";
+import type { components } from "../../api/schema";
+import { installationHealth, useProviders } from "../../app/health";
 import { useSession } from "../../app/shell";
-import { visible } from "../../shared/code/ansi";
-import { tierWords } from "../../shared/values/isolation";
-import { LiveTag, JobMark, Tag } from "../../shared/values/marks";
-import { Failed, Loaded } from "../../shared/page/loading-states";
-import { When } from "../../shared/values/time";
+import { Callout } from "../../shared/page/callout";
+import { Loading } from "../../shared/page/loading-states";
+import { useCapabilities } from "../../shared/page/readiness";
+import { Segmented } from "../../shared/editing/segmented";
 import { useTitle } from "../../shared/page/title";
-import { WriteButton } from "../../shared/editing/write-button";
-import { REMEDIES, useCapabilities } from "../../shared/page/readiness";
-import { Health } from "./health";
-import { Today } from "./today";
+import { useUrl } from "../../shared/page/url";
+import { Icon } from "../../shared/values/icon";
+import { useNow } from "../../shared/values/time";
+import { ActiveNow, Tenants } from "./aside";
+import { Failures } from "./failures";
+import { FirstSteps } from "./first-steps";
+import { barsOf, periodOf, PERIODS, reasonsOf, startOf, type Period } from "./period";
+import { Providers } from "./providers";
+import { Figures } from "./stats";
+import { Traffic } from "./traffic";
 
-interface Example {
-  kind: string;
-  summary: string;
-  body: unknown;
-}
+type Stats = components["schemas"]["Stats"];
 
-interface Description {
-  paths: { "/v1/jobs": { post: { requestBody: { content: { "application/json": { examples: Record<string, { summary: string; value: { kind: string } }> } } } } } };
-}
+const READ = 200;
+const FEW = 5;
 
+/** What is broken, who causes it, and what it costs. */
 export function Page() {
   useTitle("Overview");
+  const [url, change] = useUrl();
+  const name = periodOf(url.period);
+  const period = PERIODS[name];
+  const minute = useNow(60_000);
+  const now = Math.floor(minute / 60_000) * 60_000;
+  const session = useSession();
   const capabilities = useCapabilities();
-  const recent = useQuery({ queryKey: ["jobs", "recent"], queryFn: () => jobsPage({ limit: 8 }), refetchInterval: 30_000 });
-  const failures = useQuery({ queryKey: ["jobs", "failures"], queryFn: () => jobsPage({ state: "failed", limit: 5 }), refetchInterval: 30_000 });
-  const refresh = useRefresh(["jobs", "recent"], ["jobs", "failures"]);
-  const liveness = useLiveJobs(useSession()?.tenant, refresh);
+  const { whole, before, parts, tenants, newest, failed, queues } = useFigures(period, now, session?.scopes.includes("admin") ?? false);
+  const refresh = useRefresh(["overview"], ["jobs", "active"], ["queues"]);
+  useLiveJobs(session?.tenant, refresh);
+  const jobs = newest.data?.items ?? [];
+  const all = [...new Map([...(failed.data?.items ?? []), ...jobs].map((job) => [job.id, job])).values()];
+  const bars = barsOf(period, parts.data?.items ?? [], jobs, now);
+  const few = newest.data !== undefined && jobs.length < FEW && newest.data.next_cursor === null;
   return (
     <>
       <div className="head">
         <h1>Overview</h1>
-        <LiveTag liveness={liveness} />
+        <span className="spacer" />
+        <Segmented label="Period" value={name} choices={Object.entries(PERIODS).map(([value, each]) => ({ value, label: each.name }))} onChange={(value) => change({ period: value })} />
+        <Button component={Link} to="/transform" leftSection={<Icon of={Plus} />}>
+          New job
+        </Button>
       </div>
-      <div className="cols">
+      <div className="sections">
         <div className="stack">
-          <section className="panel">
-            <h2>What can be done here</h2>
-            <Loaded query={capabilities}>{(data) => <Kinds data={data} />}</Loaded>
-            <Health />
-          </section>
-          <section className="panel">
-            <h2>Examples</h2>
-            <Examples ready={capabilities.data} />
-          </section>
+          <Trouble />
+          {few ? <FirstSteps capabilities={capabilities.data} none={jobs.length === 0} /> : null}
+          {whole.data === undefined || newest.data === undefined ? <Loading rows={4} /> : <Figures period={period} now={whole.data.items} before={before.data?.items ?? []} bars={bars} queues={queues.data?.items ?? []} />}
         </div>
-        <div className="stack">
-          <Today />
-          <section className="panel">
-            <h2>Latest jobs</h2>
-            <Loaded query={recent}>{(page) => <JobList jobs={page.items} none="None yet: run an example." />}</Loaded>
-          </section>
-          <section className="panel">
-            <h2>Last failures</h2>
-            <Loaded query={failures}>{(page) => <JobList jobs={page.items} none="No job has failed." />}</Loaded>
-          </section>
+        <Traffic period={period} bars={bars} />
+        <div className="cols main">
+          <div className="sections">
+            <Failures reasons={reasonsOf(all)} cut={newest.data?.next_cursor ? READ : null} />
+            <Providers />
+          </div>
+          <div className="sections">
+            <ActiveNow latest={jobs.slice(0, 6)} />
+            <Tenants rows={tenants.data?.items ?? []} />
+          </div>
         </div>
       </div>
     </>
   );
 }
 
-function Kinds({ data }: { data: Capabilities }) {
-  return (
-    <dl className="facts">
-      {Object.entries(data.kinds).map(([kind, { state, reason }]) => (
-        <div key={kind} style={{ display: "contents" }}>
-          <dt>{kind}</dt>
-          <dd>
-            <Tag tone={state === "ready" ? "good" : state === "no_worker" ? "bad" : "warn"}>{state.replace("_", " ")}</Tag> {reason} {REMEDIES[state] ?? ""}
-          </dd>
-        </div>
-      ))}
-      <dt>code runs in</dt>
-      <dd>{tierWords(data.isolation.tier)}</dd>
-      <dt>languages</dt>
-      <dd>
-        {Object.entries(data.languages)
-          .map(([name, language]) => (language.available ? `${name} ${language.version ?? ""}`.trim() : `no ${name}`))
-          .join(", ")}
-      </dd>
-    </dl>
-  );
+function useFigures(period: Period, now: number, admin: boolean) {
+  const start = startOf(period, now);
+  const from = new Date(start).toISOString();
+  const earlier = new Date(start - period.step * period.buckets).toISOString();
+  const stats = (query: Record<string, string>) => () => get<Stats>("/v1/stats", query);
+  const options = { refetchInterval: 30_000, placeholderData: <T,>(old: T | undefined) => old };
+  const since = { created_after: from, limit: READ };
+  return {
+    whole: useQuery({ queryKey: ["overview", "whole", from], queryFn: stats({ by: "state", bucket: "all", from }), ...options }),
+    before: useQuery({ queryKey: ["overview", "before", from], queryFn: stats({ by: "state", bucket: "all", from: earlier, to: from }), ...options }),
+    parts: useQuery({ queryKey: ["overview", "parts", from, period.bucket], queryFn: stats({ by: "state", bucket: period.bucket, from }), ...options }),
+    tenants: useQuery({ queryKey: ["overview", "tenants", from], queryFn: stats({ by: "tenant", bucket: "all", from }), enabled: admin, ...options }),
+    newest: useQuery({ queryKey: ["overview", "newest", from], queryFn: () => jobsPage(since), ...options }),
+    failed: useQuery({ queryKey: ["overview", "failed", from], queryFn: () => jobsPage({ ...since, state: ["failed", "dead"] }), ...options }),
+    queues: useQuery({ queryKey: ["queues"], queryFn: () => get<components["schemas"]["Queues"]>("/v1/queues"), refetchInterval: 5_000 }),
+  };
 }
 
-/** The examples of the API's own description: they work as they stand. */
-function Examples({ ready }: { ready: Capabilities | undefined }) {
-  const navigate = useNavigate();
-  const query = useQuery({ queryKey: ["examples"], queryFn: examples, staleTime: Infinity });
-  const run = useMutation({
-    mutationFn: (example: Example) => post<Job>("/v1/jobs", example.body),
-    onSuccess: (job) => navigate({ to: "/jobs/$id", params: { id: job.id } }),
-  });
+/** What is degraded, in one sentence each, with the way to it. */
+function Trouble() {
+  const capabilities = useCapabilities();
+  const providers = useProviders() ?? [];
+  if (capabilities.data === undefined) return null;
+  const health = installationHealth(capabilities.data, providers);
+  if (health.faults.length === 0) return null;
+  const ofKinds = health.words.includes("job type");
   return (
-    <div className="stack">
-      {run.error === null ? null : <Failed error={run.error} />}
-      <Loaded query={query}>
-        {(list) => (
-          <div className="tight">
-            {list.map((example) => {
-              const state = ready?.kinds[example.kind]?.state;
-              return (
-                <div key={example.kind} className="bar line">
-                  <WriteButton variant="default" disabled={state === "no_worker" || run.isPending} onClick={() => run.mutate(example)}>
-                    Run
-                  </WriteButton>
-                  <span className="clip" title={example.summary}>
-                    {example.summary}
-                  </span>
-                  {state === "needs_provider" ? <Tag tone="warn">needs a model provider</Tag> : null}
-                </div>
-              );
-            })}
-          </div>
-        )}
-      </Loaded>
-    </div>
-  );
-}
-
-// Those that name a flow, a collection or an archive need one that is there.
-const SELF_CONTAINED = new Set(["execute", "transform", "document"]);
-
-async function examples(): Promise<Example[]> {
-  const description = await get<Description>("/openapi.json");
-  const given = description.paths["/v1/jobs"].post.requestBody.content["application/json"].examples;
-  return Object.values(given)
-    .filter(({ value }) => SELF_CONTAINED.has(value.kind))
-    .map(({ summary, value }) => ({ kind: value.kind, summary, body: value }));
-}
-
-function JobList({ jobs, none }: { jobs: readonly Job[]; none: string }) {
-  if (jobs.length === 0) return <span className="muted">{none}</span>;
-  return (
-    <div className="tight">
-      {jobs.map((job) => (
-        <div key={job.id} className="bar line">
-          <span className="state-place">
-            <JobMark job={job} />
-          </span>
-          <Link to="/jobs/$id" params={{ id: job.id }} className="plain clip">
-            {visible(job.title ?? `${job.kind} ${job.id.slice(0, 8)}`)}
-          </Link>
-          <When at={job.created_at} />
-        </div>
-      ))}
-    </div>
+    <Callout
+      tone="warn"
+      actions={
+        <Button component={Link} to={ofKinds ? "/settings" : "/models"} variant="default" className="small">
+          {ofKinds ? "View health" : "View providers"}
+        </Button>
+      }
+    >
+      <b>{health.words}.</b> {health.faults.join("; ")}.
+    </Callout>
   );
 }

@@ -81,12 +81,12 @@ function Editor({ now, read, builtIn }: EditorProps) {
     <div className="stack">
       <div className="bar">
         <Tag>version {prompt.version} in use</Tag>
-        {prompt.is_default ? <Tag>as it came</Tag> : <Tag tone="accent">changed</Tag>}
+        {prompt.is_default ? <Tag>Default</Tag> : <Tag tone="accent">changed</Tag>}
         {edited.changed ? <Tag tone="warn">draft, not published</Tag> : null}
         <span className="spacer" />
         {edited.changed ? (
           <Button variant="subtle" onClick={edited.drop}>
-            Drop the draft
+            Discard draft
           </Button>
         ) : null}
         <Button variant="default" disabled={!admin || prompt.is_default} loading={reset.pending} title={admin ? undefined : "needs scope admin"} onClick={() => reset.act("reset")}>
@@ -110,7 +110,7 @@ function Editor({ now, read, builtIn }: EditorProps) {
         <section>
           <h3>What would change</h3>
           <Diff before={before} after={text} />
-          <TextInput label="Why, for the list of versions" error={said.at("note")} value={note} maxLength={500} onChange={(event) => setNote(event.currentTarget.value)} />
+          <TextInput label="Change note" error={said.at("note")} value={note} maxLength={500} onChange={(event) => setNote(event.currentTarget.value)} />
         </section>
       )}
       {faults.length > 0 ? null : <Trial prompt={prompt} text={text} />}

@@ -36,8 +36,8 @@ export function Trial({ prompt, text }: { prompt: Prompt; text: string }) {
     <section className="panel stack" aria-label="Try it">
       <h2>Try it</h2>
       <div className="bar">
-        <TextInput label="On the words of a job" error={faults.at("job_id")} placeholder="its id" value={url.job ?? ""} onChange={(event) => change({ job: event.currentTarget.value || null })} w={300} />
-        <Select label="Model" error={faults.at("model")} placeholder="as the role says" data={[...new Set(names)]} value={model} onChange={setModel} searchable clearable w={240} />
+        <TextInput label="Replay with job" error={faults.at("job_id")} placeholder="its id" value={url.job ?? ""} onChange={(event) => change({ job: event.currentTarget.value || null })} w={300} />
+        <Select label="Model" error={faults.at("model")} placeholder="Default model" data={[...new Set(names)]} value={model} onChange={setModel} searchable clearable w={240} />
       </div>
       {job === undefined && jobs.data !== undefined && jobs.data.items.length > 0 ? (
         <div className="bar" role="group" aria-label="Its latest jobs">
@@ -84,7 +84,7 @@ function Answer({ tried }: { tried: Tried }) {
       {tried.before != null && tried.answer != null ? (
         <>
           <h3>What the job got with version {tried.before_version} | what it would get</h3>
-          <Diff before={tried.before} after={tried.answer} />
+          <Diff before={tried.before} after={tried.answer} same="Same answer." />
         </>
       ) : tried.answer ? (
         <pre className="code wrap" tabIndex={0}>

@@ -28,7 +28,7 @@ export function VersionRow({ version, current, sums, who, may, onUse }: Props) {
         <b className="mono">v{version.version}</b>
         <When at={version.updated_at} />
         {who === null ? null : <span className="muted">by {visible(who)}</span>}
-        {version.is_default ? <Tag>as it came</Tag> : null}
+        {version.is_default ? <Tag>Default</Tag> : null}
         {(version.labels ?? []).map((label) => (
           <Tag key={label} tone="accent">
             {label}
@@ -41,7 +41,7 @@ export function VersionRow({ version, current, sums, who, may, onUse }: Props) {
         </Link>
         {used ? null : (
           <button type="button" className="link" disabled={!may} title={may ? undefined : "needs scope admin"} onClick={onUse}>
-            {version.version > current ? "Publish it" : "Roll back to it"}
+            {version.version > current ? "Publish it" : "Restore"}
           </button>
         )}
       </div>

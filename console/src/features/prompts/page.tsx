@@ -1,6 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { useState } from "react";
 import { get } from "../../api/client";
+import { Checkbox } from "../../shared/editing/checkbox";
 import type { components } from "../../api/schema";
 import type { Models, Page as PageOf, Prompt } from "../../api/types";
 import { visible } from "../../shared/code/ansi";
@@ -23,11 +25,14 @@ export function Page() {
   const models = useQuery({ queryKey: ["models"], queryFn: () => get<Models>("/v1/models") });
   const sums = new Map(stats.data?.items.map((row) => [row.group, row]));
   const roles = models.data?.roles ?? {};
+  const [all, setAll] = useState(false);
   return (
     <>
       <div className="head">
         <h1>Prompts</h1>
-        <span className="muted">the words that models are asked with; the numbers are those of the version in use, of the last seven days</span>
+        <span className="muted">Prompt templates. Metrics: current version, last 7 days.</span>
+        <span className="spacer" />
+        <Checkbox label="Show parts" checked={all} onChange={(event) => setAll(event.currentTarget.checked)} />
       </div>
       <Loaded query={query}>
         {(page) => (
@@ -37,10 +42,10 @@ export function Page() {
                 columns={[
                   "Prompt",
                   { name: "Version", num: true },
-                  "Text",
+                  "State",
                   { name: "Jobs", num: true, title: "Whose calls began with it; words that follow later in a conversation are counted with its first" },
-                  { name: "Success (95 %, n)", num: true },
-                  { name: "Turns to done (n)", num: true, title: "Mean / median" },
+                  { name: "Success (95%, n)", num: true },
+                  { name: "Attempts to success", num: true, title: "Mean / median" },
                   { name: "Cost", num: true },
                   "Changed",
                   "Variables",
@@ -50,12 +55,14 @@ export function Page() {
                 <tbody key={group}>
                   <tr>
                     <th colSpan={9} scope="rowgroup">
-                      {group} <span className="muted">{roles[group]?.[0] === undefined ? "no role of its own" : visible(`asks ${roles[group][0].provider}/${roles[group][0].model} first`)}</span>
+                      {group} <span className="muted">{roles[group]?.[0] === undefined ? "no role" : visible(`Primary model: ${roles[group][0].provider}/${roles[group][0].model}`)}</span>
                     </th>
                   </tr>
-                  {prompts.map((prompt) => (
-                    <PromptRow key={prompt.key} prompt={prompt} sums={sums.get(`${prompt.key}@${prompt.version}`)} />
-                  ))}
+                  {prompts
+                    .filter((prompt) => all || !isPart(prompt, group, sums))
+                    .map((prompt) => (
+                      <PromptRow key={prompt.key} prompt={prompt} sums={sums.get(`${prompt.key}@${prompt.version}`)} />
+                    ))}
                 </tbody>
               ))}
             </table>
@@ -64,6 +71,11 @@ export function Page() {
       </Loaded>
     </>
   );
+}
+
+/** A text that another prompt puts together, as it came and without calls of its own: few people edit those. */
+function isPart(prompt: Prompt, group: string, sums: ReadonlyMap<string, Row>): boolean {
+  return prompt.key !== group && prompt.key.startsWith(`${group}_`) && prompt.is_default && !sums.has(`${prompt.key}@${prompt.version}`);
 }
 
 function PromptRow({ prompt, sums }: { prompt: Prompt; sums: Row | undefined }) {
@@ -75,7 +87,7 @@ function PromptRow({ prompt, sums }: { prompt: Prompt; sums: Row | undefined }) 
         </Link>
       </td>
       <td className="num">{prompt.version}</td>
-      <td>{prompt.is_default ? <Tag>as it came</Tag> : <Tag tone="accent">changed</Tag>}</td>
+      <td>{prompt.is_default ? <Tag>Default</Tag> : <Tag tone="accent">Customized</Tag>}</td>
       <td className="num">
         {sums === undefined ? (
           "–"

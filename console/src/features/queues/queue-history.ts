@@ -6,7 +6,7 @@ type Past = components["schemas"]["QueuePast"];
 
 /** How many waited at the end of each minute. */
 export function waitedOf(past: Past): Point[] {
-  return past.queued.map((value, place) => ({ value, told: `${agoOf(past, place)}: ${count(value)} waited` }));
+  return past.queued.map((value, place) => ({ value, told: `${agoOf(past, place)}: ${count(value)} queued` }));
 }
 
 /** How many ended in each minute, those that failed among them. */
@@ -29,5 +29,5 @@ export function endedWords(past: Past): string {
 
 function agoOf(past: Past, place: number): string {
   const minutes = past.queued.length - 1 - place;
-  return minutes === 0 ? "this minute" : `${minutes} min. ago`;
+  return minutes === 0 ? "this minute" : `${minutes} min ago`;
 }

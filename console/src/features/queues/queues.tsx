@@ -25,13 +25,13 @@ export function QueueTable({ items }: { items: Queues["items"] }) {
           columns={[
             "Kind",
             { name: "Queued", num: true },
-            { name: "Waited, last hour", title: "Jobs that waited at the end of each minute of the last hour, all kinds to the same scale" },
+            { name: "Backlog (1 h)", title: "Jobs that waited at the end of each minute of the last hour, all kinds to the same scale" },
             { name: "Oldest", num: true },
             { name: "Running", num: true },
             { name: "Submitted / h", num: true },
             { name: "Ended / h", num: true },
             { name: "Failed / h", num: true },
-            { name: "Ended by the minute", title: "Jobs that ended in each minute of the last hour, each kind to its own scale; those that failed are marked" },
+            { name: "Throughput (per min)", title: "Jobs that ended in each minute of the last hour, each kind to its own scale; those that failed are marked" },
             { name: "Workers", num: true },
           ]}
         />

@@ -19,7 +19,7 @@ export function whyNot({ alive, kinds, facts }: Worker): string[] {
   const reasons: string[] = [];
   if (!alive) reasons.push("it has not reported for six seconds");
   if (typeof facts.unavailable === "string") reasons.push(facts.unavailable);
-  else if (kinds.length === 0) reasons.push("it stands by, and does not say why");
+  else if (kinds.length === 0) reasons.push("on standby, no reason reported");
   for (const [kind, reason] of entriesOf(facts.degraded)) reasons.push(`${kind}: ${String(reason)}`);
   for (const [name, language] of entriesOf(facts.languages) as [string, Language][]) {
     if (language.available === false) reasons.push(`no ${name}${language.reason ? `: ${language.reason}` : ""}`);
@@ -27,7 +27,7 @@ export function whyNot({ alive, kinds, facts }: Worker): string[] {
   return reasons;
 }
 
-/** What it says of itself, as words: the languages that it has, the tier of isolation, and whatever else there is. */
+/** Capabilities, as words: the languages that it has, the tier of isolation, and whatever else there is. */
 export function saysOf(facts: Facts): string {
   const said = [];
   for (const [name, value] of Object.entries(facts)) {

@@ -1,6 +1,7 @@
 import type { components } from "../../api/schema";
 import { visible } from "../../shared/code/ansi";
-import { Tag } from "../../shared/values/marks";
+import { WORKER_STATES } from "../../shared/values/states";
+import { StateMark } from "../../shared/values/marks";
 import { When } from "../../shared/values/time";
 import { saysOf, whyNot } from "./worker-facts";
 import { TableHead } from "../../shared/tables/table-head";
@@ -13,13 +14,13 @@ export function WorkerTable({ items }: { items: Workers["items"] }) {
   return (
     <div className="scroll" tabIndex={0} role="region" aria-label="Workers">
       <table className="grid-table wide wrap">
-        <TableHead columns={["Service", "State", "Kinds", { name: "Busy", num: true }, "Version", "Started", "Seen", "Why not", "What it says of itself"]} />
+        <TableHead columns={["Service", "State", "Kinds", { name: "Busy", num: true }, "Version", "Started", "Seen", "Limitations", "Capabilities"]} />
         <tbody>
           {items.map((worker) => (
             <tr key={worker.id}>
               <td title={worker.id}>{worker.service}</td>
-              <td>{worker.alive ? <Tag tone="good">alive</Tag> : <Tag tone="bad">silent</Tag>}</td>
-              <td>{worker.kinds.join(", ") || <Tag tone="warn">stands by</Tag>}</td>
+              <td><StateMark of={worker.alive ? WORKER_STATES.online : WORKER_STATES.offline} /></td>
+              <td>{worker.kinds.join(", ") || <StateMark of={WORKER_STATES.standby} />}</td>
               <td className="num">
                 {worker.running ?? 0} of {worker.concurrency}
               </td>

@@ -74,8 +74,8 @@ export function Page() {
               onChange={(value) => value !== null && setDraft({ ...draft, language: value as Language, code: Object.values(START).includes(draft.code) ? START[value as Language] : draft.code })}
               w={140}
             />
-            <NumberInput aria-label="Seconds at most" error={faults.at("input.limits.wall_seconds")} suffix=" s" min={1} max={300} value={draft.seconds} onChange={(seconds) => setDraft({ ...draft, seconds: Number(seconds) })} w={90} />
-            <NumberInput aria-label="Memory at most" error={faults.at("input.limits.memory_mb")} suffix=" MB" min={16} max={4096} value={draft.memory} onChange={(memory) => setDraft({ ...draft, memory: Number(memory) })} w={100} />
+            <NumberInput aria-label="Timeout (s)" error={faults.at("input.limits.wall_seconds")} suffix=" s" min={1} max={300} value={draft.seconds} onChange={(seconds) => setDraft({ ...draft, seconds: Number(seconds) })} w={90} />
+            <NumberInput aria-label="Memory limit" error={faults.at("input.limits.memory_mb")} suffix=" MB" min={16} max={4096} value={draft.memory} onChange={(memory) => setDraft({ ...draft, memory: Number(memory) })} w={100} />
             <WriteButton loading={run.isPending} disabled={draft.code.trim() === ""} onClick={() => run.mutate()}>
               Run
             </WriteButton>
@@ -86,7 +86,7 @@ export function Page() {
         </div>
         <div className="stack">
           {url.job === undefined ? (
-            <Empty title="What the code does stands here">
+            <Empty title="Output will appear here">
               <span className="muted">Its verdict, the value of its last expression, what it prints, and the files that it writes.</span>
             </Empty>
           ) : (

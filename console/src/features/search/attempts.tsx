@@ -22,7 +22,7 @@ export function PastAttempts({ collection }: { collection: string }) {
   });
   return (
     <details className="panel" onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>What searches tried here</summary>
+      <summary>Search history</summary>
       {open ? (
         <Loaded query={query} rows={3}>
           {({ items }) =>

@@ -7,8 +7,10 @@ import { FollowedJob } from "../../results/followed-job";
 import { visible } from "../../shared/code/ansi";
 import { faultsOf } from "../../shared/editing/field-errors";
 import { Failed } from "../../shared/page/loading-states";
-import { FileDrop } from "../../shared/files/upload";
+import { FileDrop, type Uploaded } from "../../shared/files/upload";
 import { WriteButton } from "../../shared/editing/write-button";
+import { Mapping } from "./mapping";
+import type { RecordMapping } from "./mapping-guess";
 
 const DECLARATION = `{
   "articles": {"facets": {"topic": 1.0}, "fields": {"year": "integer"}}
@@ -43,14 +45,18 @@ export function NewCollection({ first, onDone }: { first: boolean; onDone: () =>
   );
 }
 
-/** Records from a file into one table, with what is wrong by row. */
+/** Records from a file into one table: the file's columns are matched before anything is added. */
 export function Ingest({ collection, onDone }: { collection: CollectionView; onDone: () => void }) {
   const tables = Object.keys(collection.tables);
   const [table, setTable] = useState(tables[0] ?? null);
+  const [file, setFile] = useState<Uploaded | null>(null);
   const [job, setJob] = useState<string | null>(null);
   const ingest = useMutation({
-    mutationFn: (fileId: string) => post<Job>("/v1/jobs", { kind: "ingest", input: { collection: collection.name, table, file_id: fileId } }),
-    onSuccess: (made) => setJob(made.id),
+    mutationFn: (mapping: RecordMapping | null) => post<Job>("/v1/jobs", { kind: "ingest", input: { collection: collection.name, table, file_id: file!.id, ...(mapping === null ? {} : { mapping }) } }),
+    onSuccess: (made) => {
+      setJob(made.id);
+      setFile(null);
+    },
   });
   const wrong = faultsOf(ingest.error, ["input.table", "input.file_id"]);
   return (
@@ -58,7 +64,8 @@ export function Ingest({ collection, onDone }: { collection: CollectionView; onD
       <summary>Add records</summary>
       <div className="stack">
         <Select label="Table" error={wrong.at("input.table")} data={tables} value={table} onChange={setTable} />
-        <FileDrop label="JSON lines, CSV or Parquet" many={false} files={[]} error={wrong.at("input.file_id")} onChange={(files) => files[0] && ingest.mutate(files[0].id)} />
+        <FileDrop label="Upload file (JSONL, CSV, Parquet)" many={false} files={file === null ? [] : [file]} error={wrong.at("input.file_id")} onChange={(files) => setFile(files[0] ?? null)} />
+        {file === null || table === null ? null : <Mapping key={`${file.id} ${table}`} file={file} spec={collection.tables[table]!} busy={ingest.isPending} onAdd={(mapping) => ingest.mutate(mapping)} />}
         {ingest.error === null ? null : <Failed error={ingest.error} faults={wrong} />}
         {job === null ? null : (
           <FollowedJob id={job}>{(done) => (done.result ? <Ingested result={done.result as unknown as IngestResult} onDone={onDone} /> : null)}</FollowedJob>
@@ -74,12 +81,12 @@ function Ingested({ result, onDone }: { result: IngestResult; onDone: () => void
       <span>
         {result.ingested} new, {result.updated} changed, {result.unchanged} unchanged, {result.deleted} deleted{" "}
         <button type="button" className="link" onClick={onDone}>
-          Count again
+          Refresh counts
         </button>
       </span>
       {result.errors.slice(0, 20).map((error) => (
         <span key={error.index} className="bad">
-          record {error.index}: {visible(error.message)}
+          Record {error.index}: {visible(error.message)}
         </span>
       ))}
     </div>

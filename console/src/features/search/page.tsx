@@ -1,5 +1,6 @@
 import { Select, Textarea } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
+import { Search as SearchIcon } from "lucide-react";
 import { get, post } from "../../api/client";
 import type { CollectionView, Job, Page as PageOf, SearchResult } from "../../api/types";
 import { SearchResultView } from "../../results/search";
@@ -20,6 +21,8 @@ import { Records } from "./records";
 import { draftOf, inputOf, planOf, queriesOf, START, without, type Draft } from "./draft";
 import { FilterFields } from "./filter-fields";
 import { fieldsOf } from "./filters";
+import { Segmented } from "../../shared/editing/segmented";
+import { TableHead } from "../../shared/tables/table-head";
 import { Plan } from "./plan";
 import { Checkbox } from "../../shared/editing/checkbox";
 
@@ -29,7 +32,7 @@ export function Page() {
   useTitle("Search");
   const [draft, setDraft] = useDraft<Draft>("search-typed", START);
   const collections = useQuery({ queryKey: ["collections"], queryFn: () => get<PageOf<CollectionView>>("/v1/collections", { limit: 200 }) });
-  const [url] = useUrl();
+  const [url, change] = useUrl();
   const { id, job: past, show } = useWorkbenchJob("search", (opened) => setDraft((now) => ({ ...draftOf(opened, now), second: url.second === undefined ? "" : now.second })));
   const run = useMutation({
     mutationFn: async ({ draft, collection }: { draft: Draft; collection: CollectionView }) => {
@@ -50,26 +53,34 @@ export function Page() {
   return (
     <>
       <div className="head">
-        <h1>Search</h1>
-        <span className="muted">a question becomes queries, which are tried and mended</span>
+        <div className="title">
+          <h1>Search</h1>
+          <p>Ask a question; queries are generated and refined</p>
+        </div>
+        <Segmented
+          label="View"
+          value={url.view === "collections" || collections.data?.items.length === 0 ? "collections" : "search"}
+          choices={[
+            { value: "search", label: "Questions" },
+            { value: "collections", label: `Collections ${collections.data?.items.length ?? ""}`.trim() },
+          ]}
+          onChange={(view) => change({ view: view === "search" ? null : view })}
+        />
       </div>
       <Readiness kind="search" />
       <Loaded query={collections}>
         {(page) => {
           const chosen = page.items.find((each) => each.name === draft.collection) ?? page.items[0];
+          if (chosen === undefined || url.view === "collections") {
+            return <Collections items={page.items} chosen={chosen} onChoose={(collection) => setDraft({ ...draft, collection, plan: [], filters: {} })} onChange={() => void collections.refetch()} />;
+          }
           return (
-            <div className="cols">
+            <div className="cols form">
               <div className="stack">
-                {chosen === undefined ? (
-                  <Empty title="There is no collection yet">
-                    <span className="muted">A collection holds tables of records; a question is answered from them.</span>
-                  </Empty>
-                ) : (
-                  <>
                     <Select label="Collection" error={faults.at("input.collection")} data={page.items.map((each) => each.name)} value={chosen.name} onChange={(collection) => setDraft({ ...draft, collection, plan: [], filters: {} })} />
                     <Tables collection={chosen} />
                     <Textarea label="Question" error={faults.at("input.question")} autosize minRows={2} value={draft.question} onChange={(event) => setDraft({ ...draft, question: event.currentTarget.value })} />
-                    <Textarea label="In other words" description="Searched for beside the question, to see which hits depend on the wording" autosize value={draft.second} onChange={(event) => setDraft({ ...draft, second: event.currentTarget.value })} />
+                    <Textarea label="Alternative wording" description="Compare which results depend on phrasing" autosize value={draft.second} onChange={(event) => setDraft({ ...draft, second: event.currentTarget.value })} />
                     {Object.keys(fieldsOf(chosen)).length === 0 ? null : (
                       <fieldset className="panel tight">
                         <legend>Filters</legend>
@@ -78,31 +89,26 @@ export function Page() {
                     )}
                     <Plan collection={chosen} plan={draft.plan} proposed={planOf(past)} question={draft.question} onChange={(plan) => setDraft({ ...draft, plan })} />
                     <div className="bar">
-                      <Checkbox label="Answer in words" checked={draft.answer} onChange={(event) => setDraft({ ...draft, answer: event.currentTarget.checked })} />
-                      <Checkbox label="Let a model rewrite" checked={draft.reflection} onChange={(event) => setDraft({ ...draft, reflection: event.currentTarget.checked })} />
-                      <Checkbox label="A retry may drop filters" checked={draft.relax} onChange={(event) => setDraft({ ...draft, relax: event.currentTarget.checked })} />
+                      <Checkbox label="Write an answer" checked={draft.answer} onChange={(event) => setDraft({ ...draft, answer: event.currentTarget.checked })} />
+                      <Checkbox label="Let the model rewrite queries" checked={draft.reflection} onChange={(event) => setDraft({ ...draft, reflection: event.currentTarget.checked })} />
+                      <Checkbox label="Allow dropping filters on retry" checked={draft.relax} onChange={(event) => setDraft({ ...draft, relax: event.currentTarget.checked })} />
                     </div>
                     <span>
                       <WriteButton loading={run.isPending} disabled={draft.question.trim() === ""} onClick={() => run.mutate({ draft, collection: chosen })}>
                         {draft.second.trim() === "" ? "Search" : "Search for both"}
                       </WriteButton>
                     </span>
-                  </>
-                )}
                 {run.error === null ? null : <Failed error={run.error} faults={faults} />}
-                {chosen === undefined ? null : <PastAttempts key={chosen.name} collection={chosen.name} />}
-                {chosen === undefined ? null : <Records key={`records ${chosen.name}`} collection={chosen} />}
-                {chosen === undefined ? null : <Ingest collection={chosen} onDone={() => void collections.refetch()} />}
-                <NewCollection key={String(chosen === undefined)} first={chosen === undefined} onDone={() => void collections.refetch()} />
+                <PastAttempts key={chosen.name} collection={chosen.name} />
               </div>
-              <JobSide id={id} empty="What is found stands here" hint="With the queries that found it, and, when nothing is found, which constraint stands in the way.">
+              <JobSide id={id} empty="Hits will appear here" hint="With the queries that found it, and, when nothing is found, which filter to remove.">
                 {(job) => (
                   <>
                     {url.second === undefined ? null : <WordingComparison first={job} secondId={url.second} />}
                     {job.result ? (
                       <SearchResultView
                         result={job.result as unknown as SearchResult}
-                        onWithout={chosen === undefined ? undefined : (_, constraint) => runWithout(constraint, chosen)}
+                        onWithout={(_, constraint) => runWithout(constraint, chosen)}
                         onEdit={(queries) => setDraft((now) => ({ ...now, plan: queriesOf(queries) }))}
                       />
                     ) : null}
@@ -114,6 +120,49 @@ export function Page() {
         }}
       </Loaded>
     </>
+  );
+}
+
+/** The collections with their tables; records are read and added here. */
+function Collections({ items, chosen, onChoose, onChange }: { items: readonly CollectionView[]; chosen: CollectionView | undefined; onChoose: (name: string) => void; onChange: () => void }) {
+  return (
+    <div className="cols even">
+      <div className="stack">
+        {items.length === 0 ? (
+          <Empty title="No collections yet" icon={SearchIcon}>
+            Add records from a JSONL, CSV or Parquet file, then ask questions in plain language.
+          </Empty>
+        ) : (
+          <div className="scroll" tabIndex={0} role="region" aria-label="Collections">
+            <table className="grid-table wide">
+              <TableHead columns={["Collection", "Tables", { name: "Records", num: true }]} />
+              <tbody>
+                {items.map((each) => (
+                  <tr key={each.name} aria-selected={each.name === chosen?.name}>
+                    <td>
+                      <button type="button" className="link" onClick={() => onChoose(each.name)}>
+                        {visible(each.name)}
+                      </button>
+                    </td>
+                    <td>{visible(Object.keys(each.tables).join(", "))}</td>
+                    <td className="num">{count(Object.values(each.records ?? {}).reduce((sum, records) => sum + records, 0))}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        )}
+        <NewCollection key={String(chosen === undefined)} first={chosen === undefined} onDone={onChange} />
+      </div>
+      {chosen === undefined ? null : (
+        <div className="stack">
+          <h2>{visible(chosen.name)}</h2>
+          <Tables collection={chosen} />
+          <Ingest key={chosen.name} collection={chosen} onDone={onChange} />
+          <Records key={`records ${chosen.name}`} collection={chosen} />
+        </div>
+      )}
+    </div>
   );
 }
 

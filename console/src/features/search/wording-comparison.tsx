@@ -17,7 +17,7 @@ export function WordingComparison({ first, secondId }: { first: Job; secondId: s
         <li>{wordsOf(first)}</li>
         <li>{second === undefined ? secondId : wordsOf(second)}</li>
       </ol>
-      <span className="muted">What stands below, answer and hits, is of the first.</span>
+      <span className="muted">The answer and hits below are of the first wording.</span>
       {second === undefined || !TERMINAL.has(second.state) ? <span className="muted">The second one is at work.</span> : null}
       {second?.error ? <p className="callout bad">{visible(second.error.detail)}</p> : null}
       {first.result && second?.result ? <Table first={first.result as unknown as SearchResult} second={second.result as unknown as SearchResult} /> : null}

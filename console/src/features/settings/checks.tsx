@@ -2,9 +2,16 @@ import { useQuery } from "@tanstack/react-query";
 import { get } from "../../api/client";
 import type { Doctor, Readiness } from "../../api/types";
 import { visible } from "../../shared/code/ansi";
-import { Tag } from "../../shared/values/marks";
+import { StateMark } from "../../shared/values/marks";
+import { HEALTH_STATES, type State } from "../../shared/values/states";
 import { Loaded } from "../../shared/page/loading-states";
 import { When } from "../../shared/values/time";
+
+const CHECKED = {
+  ok: { word: "OK", icon: "check", tone: "good" },
+  broken: { word: "Broken", icon: "cross", tone: "bad" },
+  attention: { word: "Needs attention", icon: "triangle", tone: "warn" },
+} as const satisfies Record<string, State>;
 
 /** Whether what the server needs answers: all that a key without `admin` is told. */
 export function Needs() {
@@ -19,7 +26,7 @@ export function Needs() {
               <div key={name} style={{ display: "contents" }}>
                 <dt>{name}</dt>
                 <dd>
-                  <Tag tone={state === "ok" ? "good" : "bad"}>{state === "ok" ? "answers" : state}</Tag> {visible(reason ?? "")}
+                  <StateMark of={HEALTH_STATES[state]} /> {visible(reason ?? "")}
                 </dd>
               </div>
             ))}
@@ -50,7 +57,7 @@ export function Checks() {
                     <dt>{check.name}</dt>
                     <dd className="tight">
                       <span>
-                        <Tag tone={check.ok ? "good" : check.grave ? "bad" : "warn"}>{check.ok ? "✓ well" : check.grave ? "✗ broken" : "! look"}</Tag> {visible(check.finding)}
+                        <StateMark of={check.ok ? CHECKED.ok : check.grave ? CHECKED.broken : CHECKED.attention} /> {visible(check.finding)}
                       </span>
                       {check.remedy ? <span>{check.remedy}</span> : null}
                     </dd>

@@ -15,7 +15,7 @@ export function Effective() {
       <span className="bar">
         <h2>The gateway's settings</h2>
         <button type="button" className="link" aria-pressed={all} onClick={() => setAll(!all)}>
-          {all ? "Only those that are set" : "With the defaults"}
+          {all ? "Only those that are set" : "Show defaults"}
         </button>
       </span>
       <Loaded query={settings}>
@@ -29,7 +29,7 @@ export function Effective() {
                 .map((each) => (
                   <tr key={each.name} title={each.description}>
                     <td className="mono">{each.name}</td>
-                    <td className="mono">{each.told ? visible(String(each.value ?? "–")) : <span className="muted">not told</span>}</td>
+                    <td className="mono">{each.told ? visible(String(each.value ?? "–")) : <span className="muted">Hidden</span>}</td>
                     <td>{each.source}</td>
                   </tr>
                 ))}

@@ -7,7 +7,8 @@ import { keysAreOn } from "../../app/keys";
 import { useSession } from "../../app/shell";
 import { visible } from "../../shared/code/ansi";
 import { tierWords } from "../../shared/values/isolation";
-import { Tag } from "../../shared/values/marks";
+import { StateMark } from "../../shared/values/marks";
+import { KIND_STATES } from "../../shared/values/states";
 import { Quotas } from "../../shared/page/quotas";
 import { Loaded } from "../../shared/page/loading-states";
 import { When } from "../../shared/values/time";
@@ -29,8 +30,8 @@ export function Page() {
       </div>
       <div className="cols even">
         <div className="stack">
-          <section className="panel stack" aria-label="Capabilities">
-            <h2>What can be done here</h2>
+          <section className="panel" aria-label="Capabilities">
+            <h2>Job types</h2>
             <Loaded query={capabilities}>
               {(data) => (
                 <>
@@ -40,23 +41,23 @@ export function Page() {
                         <dt>{kind}</dt>
                         <dd className="tight">
                           <span>
-                            <Tag tone={state === "ready" ? "good" : state === "no_worker" ? "bad" : "warn"}>{state.replace("_", " ")}</Tag> {reason ? <span className="muted">{visible(reason)}</span> : null}
+                            <StateMark of={KIND_STATES[state]} /> {reason ? <span className="muted">{visible(reason)}</span> : null}
                           </span>
                           {REMEDIES[state] === undefined ? null : <span>{REMEDIES[state]}</span>}
                         </dd>
                       </div>
                     ))}
-                    <dt>version</dt>
+                    <dt>Version</dt>
                     <dd>Assay {data.version ?? "unknown"}</dd>
-                    <dt>code runs in</dt>
+                    <dt>Sandbox</dt>
                     <dd>
                       {tierWords(data.isolation.tier)}
-                      {data.isolation.minimum === data.isolation.tier ? " (demanded)" : `; demanded: ${tierWords(data.isolation.minimum)}`}
+                      {data.isolation.minimum === data.isolation.tier ? " (required)" : `; required: ${tierWords(data.isolation.minimum)}`}
                     </dd>
                     {Object.entries(data.languages).map(([name, language]) => (
                       <div key={name} style={{ display: "contents" }}>
                         <dt>{name}</dt>
-                        <dd>{language.available ? (language.version ?? "available") : `not here: ${visible(language.reason ?? "")}`}</dd>
+                        <dd>{language.available ? (language.version ?? "Available") : `Not installed${language.reason ? `: ${visible(language.reason)}` : ""}`}</dd>
                       </div>
                     ))}
                   </dl>
@@ -70,14 +71,14 @@ export function Page() {
         <div className="stack">
           {session?.scopes.includes("admin") ? <Checks /> : <Needs />}
           <section className="panel" aria-label="Providers">
-            <h2>Providers' keys</h2>
+            <h2>Provider keys</h2>
             <Loaded query={providers}>
               {({ items }) => (
                 <dl className="facts">
                   {items.map((provider) => (
                     <div key={provider.name} style={{ display: "contents" }}>
                       <dt>{provider.name}</dt>
-                      <dd>{provider.configured ? "set" : "not set"}</dd>
+                      <dd>{provider.configured ? "Set" : "Not set"}</dd>
                     </div>
                   ))}
                 </dl>
@@ -88,16 +89,16 @@ export function Page() {
             <h2>This browser</h2>
             {session === undefined ? null : (
               <dl className="facts">
-                <dt>tenant</dt>
+                <dt>Tenant</dt>
                 <dd>{session.tenant}</dd>
-                <dt>key</dt>
+                <dt>Key</dt>
                 <dd>
                   {visible(session.name)} <span className="mono">{session.key_id}</span>
                 </dd>
-                <dt>may</dt>
+                <dt>Scopes</dt>
                 <dd>{session.scopes.join(", ")}</dd>
-                <dt>ends</dt>
-                <dd>{session.expires_at ? <When at={session.expires_at} /> : "when it is revoked"}</dd>
+                <dt>Expires</dt>
+                <dd>{session.expires_at ? <When at={session.expires_at} /> : "Never"}</dd>
               </dl>
             )}
             <Checkbox

@@ -31,14 +31,14 @@ export function Accepted({ job, draft, submit, ask }: Props) {
         <h3>The code</h3>
         <span className="spacer" />
         <Button variant="default" onClick={() => download(result.code, `transform.${ENDINGS[draft.language] ?? "txt"}`)}>
-          Keep the code
+          Save code
         </Button>
       </div>
       <Code text={result.code} />
       <DriftList drift={result.drift ?? []} />
       <NewData input={result.inputs?.find((input) => input.name === draft.data[0]?.name) ?? result.inputs?.[0]} run={runOn} />
       <NextTask
-        label={result.status === "question" ? "Answer the question" : "Ask on: the result is the next task's data"}
+        label={result.status === "question" ? "Answer the question" : "Follow up on this result"}
         button={result.status === "question" ? "Answer" : "Ask on"}
         onAsk={ask}
       />

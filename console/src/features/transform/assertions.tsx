@@ -24,7 +24,7 @@ export function AssertionPart({ draft, change, checks, error }: Props) {
   const offers = ["rows == 1", "rows unchanged", ...columns.flatMap((name) => [`no_nulls(${name})`, `unique(${name})`, `sum(${name}) unchanged`, `columns contain ${name}`])];
   return (
     <section className="tight" aria-label="Assertions">
-      <h3>What must hold of the result</h3>
+      <h3>Checks</h3>
       {draft.assertions.map((assertion) => {
         const check = checks.find((each) => each.text === assertion);
         return (

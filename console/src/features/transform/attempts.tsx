@@ -43,7 +43,7 @@ export function Attempts({ job, attempts, onBranch }: Props) {
               {attempt.effect && hasOwnEffect ? <EffectView effect={attempt.effect} of={{ inputs: result?.inputs ?? [], table: attempt.table ?? null }} /> : null}
               {attempt.table && result ? (
                 <details>
-                  <summary>Branch from it</summary>
+                  <summary>Branch from this attempt</summary>
                   <NextTask label={`What to do with what attempt ${attempt.number} gave`} button="Branch" onAsk={(task) => onBranch(task, attempt.number)} />
                 </details>
               ) : null}

@@ -63,7 +63,7 @@ export function FileColumns({ fileId, label, rows, masked, toggle, fallback }: {
     <div className="tight">
       <Columns label={label} shown={shown} masked={masked} toggle={toggle} />
       <span className="muted">
-        {count(head.data.row_count)} rows{profile.isFetching ? "; the columns are being described" : ""}
+        {count(head.data.row_count)} rows{profile.isFetching ? "; Analyzing columns…" : ""}
       </span>
     </div>
   );

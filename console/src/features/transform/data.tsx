@@ -65,7 +65,7 @@ export function DataPart({ draft, change, faults }: { draft: Draft; change: Chan
         <DataSet key={index} data={data} draft={draft} change={change} remove={() => change((now) => ({ ...now, data: now.data.filter((_, place) => place !== index) }))} />
       ))}
       {draft.data.length > 0 ? (
-        <NumberInput label="Rows that the model sees" error={faults.at("input.preview.rows")} description="0 shows it names and types only" min={0} max={100} value={draft.rows} onChange={(rows) => change((now) => ({ ...now, rows: Number(rows) }))} w={220} />
+        <NumberInput label="Sample rows sent to the model" error={faults.at("input.preview.rows")} description="0 sends only column names and types" min={0} max={100} value={draft.rows} onChange={(rows) => change((now) => ({ ...now, rows: Number(rows) }))} w={220} />
       ) : null}
     </section>
   );

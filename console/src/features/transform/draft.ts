@@ -15,7 +15,7 @@ export interface Draft {
   language: "python" | "r" | "sql";
   output: "table" | "plot";
   rounds: number;
-  /** provider/model; null: as the role says. */
+  /** provider/model; null: Default model. */
   model: string | null;
   seconds: number | null;
   tokens: number | null;
@@ -74,7 +74,7 @@ export function draftOf(job: Job): Draft {
         name: each.name,
         fileId: each.file_id ?? null,
         csv: each.csv ?? null,
-        label: each.file_id === undefined ? "typed in" : "file of that job",
+        label: each.file_id === undefined ? "typed in" : "From the opened job",
         head: each.csv !== undefined ? headOf(each.csv) : seen === undefined ? null : { columns: seen.columns.map((column) => column.name), rows: [] },
       };
     }),

@@ -16,12 +16,12 @@ export function Options({ draft, change, faults }: { draft: Draft; change: (part
       <div className="bar">
         <Select label="Language" error={faults.at("input.language")} data={["python", "r", "sql"]} value={draft.language} onChange={(value) => change({ language: value as Draft["language"] })} w={110} />
         <Select label="Result" error={faults.at("input.output")} data={["table", "plot"]} value={draft.output} onChange={(value) => change({ output: value as Draft["output"] })} w={100} />
-        <Select label="Model" error={faults.at("model")} placeholder="as the role says" data={offered} value={draft.model} onChange={(model) => change({ model })} searchable clearable style={{ flex: 1, minWidth: 200 }} />
+        <Select label="Model" error={faults.at("model")} placeholder="Default model" data={offered} value={draft.model} onChange={(model) => change({ model })} searchable clearable style={{ flex: 1, minWidth: 200 }} />
       </div>
       <div className="bar">
-        <NumberInput label="Model calls at most" error={faults.at("input.max_iterations")} min={1} max={20} value={draft.rounds} onChange={(rounds) => change({ rounds: Number(rounds) || 1 })} w={140} />
-        <Limit label="Seconds at most" error={faults.at("budget.seconds")} most={3600} value={draft.seconds} onChange={(seconds) => change({ seconds })} />
-        <Limit label="Tokens at most" error={faults.at("budget.tokens")} most={100_000_000} value={draft.tokens} onChange={(tokens) => change({ tokens })} />
+        <NumberInput label="Max model calls" error={faults.at("input.max_iterations")} min={1} max={20} value={draft.rounds} onChange={(rounds) => change({ rounds: Number(rounds) || 1 })} w={140} />
+        <Limit label="Timeout (s)" error={faults.at("budget.seconds")} most={3600} value={draft.seconds} onChange={(seconds) => change({ seconds })} />
+        <Limit label="Token limit" error={faults.at("budget.tokens")} most={100_000_000} value={draft.tokens} onChange={(tokens) => change({ tokens })} />
       </div>
     </>
   );

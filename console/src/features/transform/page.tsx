@@ -57,7 +57,7 @@ export function Page() {
     <>
       <div className="head">
         <h1>Transform</h1>
-        <span className="muted">a task in words, code that is run and checked</span>
+        <span className="muted">Describe a task; the model writes code and we verify it</span>
         <span className="spacer" />
         <Button
           variant="subtle"
@@ -67,7 +67,7 @@ export function Page() {
             change({ job: null, on: null, attempt: null });
           }}
         >
-          Start anew
+          New
         </Button>
       </div>
       <Readiness kind="transform" />
@@ -83,7 +83,7 @@ export function Page() {
             </WriteButton>
             {result?.code ? (
               <WriteButton variant="default" disabled={draft.assertions.length === 0} title="Runs the code that is there, without a model" onClick={() => run.mutate({ code: result.code })}>
-                Try the assertions on this result
+                Run checks on this result
               </WriteButton>
             ) : null}
           </div>
@@ -91,7 +91,7 @@ export function Page() {
         </div>
         <div className="stack">
           {url.job === undefined ? (
-            <Empty title="Every attempt stands here, as it happens">
+            <Empty title="Attempts will appear here as they happen">
               <span className="muted">The code that the model proposes, what happened when it ran, and what it did to your data.</span>
             </Empty>
           ) : (

@@ -15,14 +15,14 @@ interface Column {
 export const COLUMNS: readonly Column[] = [
   { title: "Jobs", text: (row) => count(row.jobs) },
   { title: "Success (95 %, n)", hint: "The share of those that ended, Wilson's interval, and how many they are", text: (row) => interval(row) },
-  { title: "Turns to done (n)", hint: "Mean / median, of jobs that succeeded, that asked models, and that began and ended in this time", text: (row) => turns(row) },
+  { title: "Attempts to success", hint: "Mean / median, of jobs that succeeded, that asked models, and that began and ended in this time", text: (row) => turns(row) },
   { title: "Calls", text: (row) => count(row.calls) },
   { title: "Errors", hint: "Calls that brought no answer", text: (row) => count(row.errors) },
   { title: "Failovers", hint: "Answers in place of another model", text: (row) => count(row.failovers) },
   { title: "Tokens in", text: (row) => count(row.input_tokens) },
   { title: "Tokens out", text: (row) => count(row.output_tokens) },
   { title: "Cost", text: (row) => cost(row.cost_usd) },
-  { title: "Unpriced", hint: "Calls to models whose price is not known: they are not in the cost", text: (row) => count(row.unpriced) },
+  { title: "Calls without price", hint: "Calls to models whose price is not known: they are not in the cost", text: (row) => count(row.unpriced) },
   { title: "p50", hint: "Half took no longer", text: (row) => took(row.run_p50) },
   { title: "p95", hint: "Of twenty, nineteen took no longer", text: (row) => took(row.run_p95) },
 ];

@@ -78,7 +78,7 @@ export function Page() {
         </div>
         <Loaded query={shown}>{(stats) => <Table stats={stats} rows={inTime ? newest(stats.items) : dearest(stats.items)} names={names} />}</Loaded>
         <div className="cols">
-          <Quotas title="Budgets left" />
+          <Quotas title="Remaining quota" />
           <Served time={{ from: sinceOf(days), source: url.source }} />
         </div>
       </div>

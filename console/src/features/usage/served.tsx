@@ -24,7 +24,7 @@ export function Served({ time }: { time: Readonly<Record<string, string | undefi
     <Loaded query={query} rows={2}>
       {({ items }) => (
         <section className="panel" aria-label="Requested and served">
-          <h2>Requested › served</h2>
+          <h2>Fallback report</h2>
           {items.length === 0 ? <span className="muted">No model was asked in that time.</span> : <Pairs items={items} />}
         </section>
       )}
@@ -45,7 +45,7 @@ function Pairs({ items }: { items: readonly Row[] }) {
             { name: "Requests", num: true },
             { name: "Share", num: true, title: "Of those that asked this model first" },
             { name: "Jobs", num: true },
-            "Because the first was",
+            "Reason",
           ]}
         />
         <tbody>
@@ -68,9 +68,9 @@ function Pairs({ items }: { items: readonly Row[] }) {
 }
 
 function Answered({ row }: { row: Row }) {
-  if (row.served === null) return <Tag tone="bad">nobody</Tag>;
+  if (row.served === null) return <Tag tone="bad">Failed</Tag>;
   const words = visible(wordsOf(row.served));
-  if (wordsOf(row.served) === wordsOf(row.requested)) return <span className="muted">itself</span>;
+  if (wordsOf(row.served) === wordsOf(row.requested)) return <span className="muted">Same model</span>;
   return (
     <Link to="/jobs" search={{ provider: row.served.provider, model: row.served.model, failed_over: "true" } as never} className="plain">
       {words}

@@ -18,7 +18,7 @@ interface Props {
 /** A row per group, and where they are told, per day or hour. */
 export function Table({ stats, rows, names }: Props) {
   const moment = useMoment(stats);
-  if (rows.length === 0) return <Empty title="Nothing has run in that time">Jobs, tokens, cost, turns and success stand here, by what is chosen above.</Empty>;
+  if (rows.length === 0) return <Empty title="No jobs in this period">Jobs, tokens, cost, attempts and success will appear here.</Empty>;
   return (
     <div className="scroll tall" tabIndex={0} role="region" aria-label="Sums">
       <table className="grid-table wide">

@@ -25,9 +25,11 @@ export function Code({ text, marked = [], first = 1 }: { text: string; marked?: 
 }
 
 /** What changed from one text to the next, line by line, with signs that need no colour. */
-export function Diff({ before, after, marked = [] }: { before: string; after: string; marked?: readonly number[] }) {
+export function Diff({ before, after, marked = [], same = "No changes." }: { before: string; after: string; marked?: readonly number[]; same?: string }) {
   const lines = useMemo(() => changes(before, after), [before, after]);
   const [all, setAll] = useState(false);
+  const changed = lines.filter(({ sign }) => sign !== " ").length;
+  if (changed === 0) return <p className="muted">{same}</p>;
   const shown = all ? lines : lines.filter((line, index) => line.sign !== " " || near(lines, index));
   return (
     <CodeFrame copy={after}>
@@ -42,7 +44,7 @@ export function Diff({ before, after, marked = [] }: { before: string; after: st
       </pre>
       {shown.length < lines.length ? (
         <button type="button" className="link" onClick={() => setAll(true)}>
-          Show {lines.length - shown.length} unchanged lines
+          Show {lines.length - shown.length} unchanged {lines.length - shown.length === 1 ? "line" : "lines"}
         </button>
       ) : null}
     </CodeFrame>

@@ -2,7 +2,7 @@ import { Button, type ButtonProps } from "@mantine/core";
 import type { ComponentPropsWithoutRef } from "react";
 import { useSession } from "../../app/shell";
 
-const NEEDS = "needs scope write";
+const NEEDS = "Needs the write scope";
 
 /** What a control gets that changes something: for a key without the scope it is shown, does nothing and says why. */
 export function useWrite(): { may: boolean; title: string | undefined } {

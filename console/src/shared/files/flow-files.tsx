@@ -32,7 +32,7 @@ export function useFlowFiles() {
     if (files.length === 0) return;
     setBusy(true);
     const made: Outcome[] = [];
-    for (const file of files) made.push(may ? await imported(file) : refused(file.name, "This key may not import: it needs scope write."));
+    for (const file of files) made.push(may ? await imported(file) : refused(file.name, "This key may not import: it Needs the write scope."));
     setBusy(false);
     void client.invalidateQueries({ queryKey: ["flows"] });
     announce(made.map(told).join(". "), "import");

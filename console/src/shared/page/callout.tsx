@@ -11,8 +11,14 @@ export function Callout({ tone = "neutral", icon, role, actions, className = "",
       <span className="mark">
         <StateShape icon={icon ?? ICONS[tone]} size={16} />
       </span>
-      {actions === undefined ? null : <div className="acts">{actions}</div>}
-      {children}
+      {actions === undefined ? (
+        children
+      ) : (
+        <>
+          <div>{children}</div>
+          <div className="acts">{actions}</div>
+        </>
+      )}
     </div>
   );
 }

@@ -21,3 +21,14 @@ export function useUrl(): [Readonly<Record<string, string>>, (changes: Record<st
   );
   return [search, change];
 }
+
+/** Where the list of jobs keeps its filter, for who comes back to it from a job. */
+export const LAST_FILTER = "assay.jobs.filter";
+
+export function lastFilter(): Record<string, string> {
+  try {
+    return JSON.parse(sessionStorage.getItem(LAST_FILTER) ?? "{}") as Record<string, string>;
+  } catch {
+    return {};
+  }
+}

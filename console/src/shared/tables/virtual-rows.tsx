@@ -23,7 +23,7 @@ interface Props<T> {
 /** Many rows, of which only those in sight exist; plain elements and one handler, as library components cost too much. */
 export function Rows<T>({ items, titles, columns, idOf, cells, label, chosen, onOpen, onEnd, onPick, onTop, height = "calc(100vh - 190px)", minWidth }: Props<T>) {
   const scroller = useRef<HTMLDivElement>(null);
-  const rowHeight = window.matchMedia("(max-width: 700px)").matches ? 44 : 28;
+  const rowHeight = window.matchMedia("(max-width: 767px)").matches ? 44 : 32;
   const virtual = useVirtualizer({ count: items.length, getScrollElement: () => scroller.current, estimateSize: () => rowHeight, overscan: 8 });
   const shown = virtual.getVirtualItems();
   const last = shown[shown.length - 1]?.index ?? 0;

@@ -20,3 +20,10 @@ export function cell(value: unknown): string {
   if (value === null || value === undefined) return "";
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
+
+/** "2nd", "13th". */
+export function ordinal(place: number): string {
+  const last = place % 100;
+  const ending = last > 10 && last < 14 ? "th" : (["th", "st", "nd", "rd"][place % 10] ?? "th");
+  return `${place}${ending}`;
+}
