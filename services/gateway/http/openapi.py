@@ -83,7 +83,36 @@ def _document(app: FastAPI) -> Json:
             _complete(operation, method, route)
             if operation["operationId"] in _HELD:
                 operation.setdefault("parameters", []).append(_PREFER)
+    bodies = [
+        operation["requestBody"]
+        for path in document["paths"].values()
+        for operation in path.values()
+        if isinstance(operation, dict) and "requestBody" in operation
+    ]
+    _move_defaults(bodies, schemas)
     return document
+
+
+def _move_defaults(bodies: list[Json], schemas: Json) -> None:
+    """Move the defaults of request bodies to ``x-default``: generators of types take a default for a promise that the
+    member is always there, so that they require it of the caller.
+    """
+    waiting: list[object] = [*bodies]
+    seen: set[str] = set()
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, list):
+            waiting += part
+        elif isinstance(part, dict):
+            name = str(part.get("$ref", "")).rpartition("/")[2]
+            if name and name not in seen:
+                seen.add(name)
+                waiting.append(schemas.get(name))
+            properties = part.get("properties")
+            for member in properties.values() if isinstance(properties, dict) else ():
+                if isinstance(member, dict) and "default" in member:
+                    member["x-default"] = member.pop("default")
+            waiting += [value for key, value in part.items() if key not in {"example", "examples", "x-default"}]
 
 
 def _add_schema(schemas: Json, model: type[BaseModel]) -> None:

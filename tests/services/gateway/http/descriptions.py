@@ -96,8 +96,9 @@ def contradictions(name: str, schema: Schema, parent: Schema, schemas: Mapping[s
 def _wrong_numbers(text: str, schema: Schema) -> Iterator[str]:
     """Yield the defaults and limits that differ from the schema's."""
     for default in re.findall(rf"[Dd]efaults?(?: is| to|:) `?(?:{_NUMBER}|true|false)", text):
-        if str(schema.get("default")) != default.replace(",", ""):
-            yield f"names the default {default}, and the schema has {schema.get('default')}"
+        own = schema.get("default", schema.get("x-default"))  # request bodies hold it under the second name
+        if str(own) != default.replace(",", ""):
+            yield f"names the default {default}, and the schema has {own}"
     parts = [schema, *schema.get("anyOf", ())]
     for words, keys in (
         (rf"at most {_NUMBER}", ("maximum", "maxItems", "maxLength", "maxProperties")),
