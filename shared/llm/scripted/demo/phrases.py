@@ -42,7 +42,10 @@ ROWS = frozenset(
         "row rows record records entry entries line lines item items order orders sale sales transaction transactions "
         "purchase purchases event events case cases observation observations sample samples payment payments invoice "
         "invoices visit visits booking bookings ticket tickets measurement measurements thing things ones one people "
-        "person customer customers user users employee employees student students product products"
+        "person customer customers user users employee employees player players "
+        "member members patient patients game games match matches book books film films "
+        "movie movies article articles house houses car cars "
+        "student students product products"
     ).split()
 )
 FILLERS = frozenset(

@@ -379,14 +379,32 @@ class TaskParser(Conditions):
 
     def _which(self, at: int) -> int:
         """``which city has the highest total amount``, ``the city with the most orders``."""
-        end = self.skip(at, {"which", "what", "the", "is", "find", "row", "rows"})
+        end = self.skip(at, {"which", "what", "the", "is", "find", "row", "rows", "who"})
         column = self.column(end)
-        rows = self.lower(end - 1) in {"row", "rows"} or self.lower(end) in phrases.ROWS
+        rows = self.lower(end - 1) in {"row", "rows", "who"} or self.lower(end) in phrases.ROWS
         if column is None and not rows:
             return at
         end = end + 1 if column is not None or self.lower(end) in phrases.ROWS else end
         verb = self.lower(end)
-        if verb not in {"has", "have", "had", "with", "is", "was", "got", "made", "did", "having", "sold", "are"}:
+        if verb not in {
+            "has",
+            "have",
+            "had",
+            "with",
+            "is",
+            "was",
+            "got",
+            "made",
+            "did",
+            "having",
+            "sold",
+            "scored",
+            "earned",
+            "paid",
+            "bought",
+            "spent",
+            "are",
+        }:
             return at
         end = self.skip(end + 1, {"the", "a"})
         word = self.lower(end)
@@ -459,6 +477,7 @@ class TaskParser(Conditions):
                 break
             text, to = self.phrase(to)
             self.query.rename.append((column, text))
+            self._alias(text, column, to)
             end = to
             joint = self.skip(end, {",", "and", "the", "column", "rename"})
             if joint == end or self.column(joint) is None or self.lower(joint + 1) not in {"to", "as", "into", "="}:
@@ -530,7 +549,17 @@ class TaskParser(Conditions):
             return at
         name = word.text if word.quoted else "_".join(self.words[i].text for i in range(end, equals))
         self.query.computed.append(Computed(name, tuple(expression)))
+        self._alias(name, ColumnSeen(self.tables[0].name, name, "float"), after)
         return after
+
+    def _alias(self, name: str, column: ColumnSeen, start: int) -> None:
+        """Let later words name a column as the task has called it."""
+        self.words = [
+            replace(word, columns=(column,), partial=False)
+            if at >= start and word.lower == name.casefold() and not word.columns
+            else word
+            for at, word in enumerate(self.words)
+        ]
 
     def _is_assignment(self, at: int) -> bool:
         return self.lower(at) in {"=", "as", "with", ":", "from", "is"}
