@@ -30,6 +30,8 @@ _ROOT = Path(__file__).resolve().parents[2]
 _DEMO = _ROOT / "services" / "host" / "demo"
 _TASK = "One row per month: the mean adjusted close, the number of trading days, and the total volume"
 _SHOWN = ("job", "transform", "flow", "search", "document", "detect", "prompts", "models", "evaluation")
+#: Exit status of an evaluation some of whose runs fail, as those of the pictures do.
+_CASES_FAILED = 8
 _SUITE = """\
 name: cities
 cases:
@@ -56,7 +58,11 @@ class Server:
 
     def assay(self, *words: str) -> None:
         env = {**os.environ, "PYTHONPATH": str(_ROOT)}
-        subprocess.run([sys.executable, "-m", "assay", *words], cwd=self.work, env=env, check=True, capture_output=True)
+        ran = subprocess.run(
+            [sys.executable, "-m", "assay", *words], cwd=self.work, env=env, check=False, capture_output=True
+        )
+        if ran.returncode not in (0, _CASES_FAILED):
+            ran.check_returncode()
 
     def get(self, path: str, **query: Any) -> Any:
         headers = {"Authorization": f"Bearer {self.key}"}

@@ -2,7 +2,7 @@ import { visible } from "../shared/code/ansi";
 import { Callout } from "../shared/page/callout";
 import { Tag } from "../shared/values/marks";
 
-const SCRIPTED = /^Served by the scripted LLM server/;
+const SCRIPTED = /^(?:Demo mode: scripted reply|Served by the scripted LLM server)/;
 
 /** What a job warns of, in one place however much it is. */
 export function Warnings({ of }: { of: readonly string[] | undefined }) {
