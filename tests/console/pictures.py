@@ -196,8 +196,8 @@ def _take(context: BrowserContext, server: Server, folder: Path, look: str, *, e
         expect(tab.locator("[aria-busy=true]")).to_have_count(0)
         picture = Image.open(io.BytesIO(tab.screenshot(full_page=everything)))
         name = f"{page}-{look}" if everything else f"{page}-{look.partition('-')[0]}"
-        # Few colours: a quarter of the size, and the eye sees no difference.
-        picture.convert("RGB").quantize(64).save(folder / f"{name}.png", optimize=True)
+        # Few colors: a third of the size; with fewer than these the green and amber of states turn gray.
+        picture.convert("RGB").quantize(128).save(folder / f"{name}.png", optimize=True)
         tab.close()
     context.close()
 

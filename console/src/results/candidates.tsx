@@ -43,7 +43,7 @@ function CandidateView({ jobId, candidate, overruledBy, onDisable, onRule }: { c
         <span className="muted">{candidate.confidence.toFixed(2)}</span>
         {candidate.source === "rule" ? null : <Tag tone="accent">{candidate.source}</Tag>}
         {overruledBy === null ? null : <span className="muted">overruled by {visible(overruledBy.name)}</span>}
-        <span className="muted">{candidate.evidence.length} {candidate.evidence.length === 1 ? "piece" : "pieces"} of evidence</span>
+        <span className="muted">{candidate.evidence.length} {candidate.evidence.length === 1 ? "source" : "sources"}</span>
       </div>
       {open
         ? candidate.evidence.map((evidence, index) => (

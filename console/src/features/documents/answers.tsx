@@ -33,7 +33,7 @@ export function Answers({ draft, answered, onTake }: Props) {
         <span className="spacer" />
         {text === draft ? null : (
           <Button variant="default" onClick={() => onTake(text)}>
-            Take the document with {suggestions.length === 1 ? "it" : "them"}
+            Insert into document
           </Button>
         )}
       </div>
