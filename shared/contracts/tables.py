@@ -30,7 +30,7 @@ class TableReading(Request):
     decimal: DecimalSign | None = None
     """Sign before the decimals of numbers in a text file; null detects it"""
     na_values: Annotated[list[Annotated[str, Field(min_length=1, max_length=100)]], Field(max_length=100)] = []
-    """Cells that mean a missing value, in addition to `NA`, `N/A` and `null`"""
+    """Cells that mean a missing value, in addition to `NA`, `N/A` and other common marks"""
 
     def reading(self) -> dict[str, JsonValue]:
         """Return the options that are given."""

@@ -30,7 +30,7 @@ def test_an_unverified_result_is_printed_and_exits_with_7(shell: Shell) -> None:
     ran = shell("transform", written(shell, "d.csv", DATA), "invent some", "-o", "out.csv", "--format", "csv")
     assert ran.status == 7
     assert "Utopia" in ran.out
-    assert "unverified: The code gives the name data a value of its own" in ran.talk
+    assert "unverified: The code assigns to data before it reads the data set data." in ran.talk
     assert (shell.folder / "out.csv").exists()
     job = shell("transform", "d.csv", "invent some", "--json")
     assert job.status == 7
