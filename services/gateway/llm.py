@@ -28,6 +28,8 @@ class LlmAccess:
         self._closed = False
         self._engine = connect(settings.stores.database_url, connections=1)
         self.layer = LlmLayer(settings.providers, settings.calls, self._engine, settings.stores.redis_url)
+        # The gateway alone may store prompts: what the files of a new release hold reaches the workers from here.
+        self._threads.submit(self._disposing, self.layer.prompts.refresh)
 
     async def configured(self, role: str | None = None) -> bool:
         """Return whether a provider could answer for the role, or for any."""

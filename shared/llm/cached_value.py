@@ -62,6 +62,6 @@ class Fresh(Generic[Value]):
         try:
             self._value = self._load()
         except SQLAlchemyError as error:
-            log.warning("the database cannot be reached, settings stay as they were: %s", reason_of(error))
+            log.warning("settings were not read and stay as they were: %s", reason_of(error))
         finally:
             self._began_at, self._read_at = began, time.monotonic()

@@ -52,6 +52,9 @@ def _texts(service: str, folder: Path) -> Mapping[str, str]:
     return {f"{service}.{file.stem}": file.read_text(encoding="utf-8") for file in sorted(folder.glob("*.md"))}
 
 
+_MAY_WRITE = text("SELECT has_table_privilege('prompt_versions', 'INSERT')")
+
+
 @dataclass(frozen=True)
 class Stored:
     """One version of a prompt."""
@@ -78,6 +81,10 @@ class PromptRegistry:
     def keys(self) -> list[str]:
         return sorted(self._files)
 
+    def refresh(self) -> None:
+        """Read the prompts again when they are old; where this role may write, new files become versions."""
+        self._active.get()
+
     def get(self, key: str) -> Prompt:
         """Return the version in use. Raises: NotFound."""
         return self._shown(self.active(key))
@@ -97,7 +104,7 @@ class PromptRegistry:
         self.default(key)
         if self._engine is None:
             return [self._shown(self._initial[key])]
-        self._active.get()
+        self.refresh()
         of_key = select(prompt_versions).where(prompt_versions.c.key == key)
         with self._engine.connect() as connection:
             rows = connection.execute(of_key.order_by(prompt_versions.c.version.desc()).limit(limit)).all()
@@ -258,18 +265,25 @@ class PromptRegistry:
         if self._engine is None:
             return self._initial
         if not self._synced:
-            self._sync(self._engine)
-            self._synced = True
+            self._synced = self._sync(self._engine)
         with self._engine.connect() as connection:
-            return _used(connection)
+            used = _used(connection)
+        if self._synced:
+            return used
+        # Until a service that may write has started, the defaults are those of this process's files.
+        edited = {key: stored for key, stored in used.items() if not stored.is_default or key not in self._files}
+        return {**used, **self._initial, **edited}
 
-    def _sync(self, engine: Engine) -> None:
-        """Once per process: new files become versions; where a default was in use, the new default is."""
+    def _sync(self, engine: Engine) -> bool:
+        """Make versions of new files, and use them where a default was in use; False when this role may only read."""
         with engine.begin() as connection:
             if self._outdated(connection):
+                if not connection.scalar(_MAY_WRITE):
+                    return False
                 _lock(connection)
                 for key in self._outdated(connection):  # another process may have been first
                     _add(connection, key, self._files[key], True, None)
+        return True
 
     def _outdated(self, connection: Connection) -> list[str]:
         used = _used(connection)

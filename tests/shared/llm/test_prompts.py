@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from sqlalchemy import Engine, delete
+from sqlalchemy import Engine, create_engine, delete
+from sqlalchemy.engine import make_url
 
+from migrations import roles
 from shared import db
+from shared.db import with_driver
 from shared.errors import NotFound, PreconditionFailed
+from shared.llm.cached_value import MAX_AGE
 from shared.llm.prompts import PromptRegistry, default_prompts
 from shared.llm.tables import prompt_labels, prompt_versions
 from shared.llm.templates import (
@@ -92,6 +97,30 @@ def test_a_new_file_replaces_an_untouched_default_and_leaves_an_edited_prompt_al
     new = PromptRegistry(engine, {"flows.edit": "Better {{ flow }}", "flows.retry": "Better: {{ why }}"})
     assert (new.get("flows.edit").text, new.get("flows.edit").version) == ("Better {{ flow }}", 2)
     assert new.get("flows.retry").text == "Mine: {{ why }}"
+
+
+def test_a_role_that_only_reads_uses_its_files_for_defaults_and_stores_nothing(
+    engine: Engine, database_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    PromptRegistry(engine, FILES).save("flows.retry", "Mine: {{ why }}")
+    with engine.begin() as connection:
+        roles.apply(connection)
+        roles.allow_login(connection, {"execution": "secret"})
+    url = make_url(with_driver(database_url)).set(username=f"{roles.PREFIX}execution", password="secret")
+    files = {"flows.edit": "Better {{ flow }}", "flows.retry": "Better: {{ why }}", "flows.new": "New"}
+    worker_engine = create_engine(url)
+    try:
+        worker = PromptRegistry(worker_engine, files)
+        texts = {key: worker.get(key).text for key in files}
+        assert texts == {"flows.edit": "Better {{ flow }}", "flows.retry": "Mine: {{ why }}", "flows.new": "New"}
+        assert "stay as they were" not in caplog.text
+        assert PromptRegistry(engine, FILES).get("flows.edit").version == 1, "nothing was stored"
+
+        PromptRegistry(engine, files).refresh()
+        time.sleep(MAX_AGE)
+        assert worker.get("flows.edit").version == 2, "stored by a service that may"
+    finally:
+        worker_engine.dispose()
 
 
 def test_a_job_can_be_pinned_to_a_version(engine: Engine) -> None:
