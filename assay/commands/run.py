@@ -125,10 +125,10 @@ def end(
 
 
 def status_of(job: Mapping[str, Any]) -> int:
-    """The exit status that a finished job stands for."""
+    """Return the exit status that a finished job stands for."""
     if job["state"] == "succeeded":
         result = job.get("result") or {}
-        if job["kind"] == "flow" and result.get("success") is False:
+        if result.get("success") is False:  # a model that wanted no valid change
             return FAILED
         return _STATUSES.get(str(result.get("status")), DONE)
     return NOT_FOUND if (job.get("error") or {}).get("code") in ("not_found", "unknown_collection") else FAILED

@@ -73,7 +73,7 @@ def test_files_of_a_folder_or_a_pattern_are_one_table(shell: Shell, same: list[s
     assert shell("transform", "nothing*.csv", *same).status == 2
     written(shell, "parts/e.csv", DATA)
     mixed = shell("transform", "parts", *same)
-    assert (mixed.status, "different kinds" in mixed.talk) == (2, True)
+    assert (mixed.status, "parts mixes .csv, .parquet; give a pattern" in mixed.talk) == (2, True)
 
 
 @pytest.mark.slow

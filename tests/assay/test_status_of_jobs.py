@@ -14,6 +14,8 @@ from assay.commands.run import status_of
         ({"state": "succeeded", "result": None}, 0),
         ({"state": "succeeded", "result": {"status": "done"}}, 0),
         ({"state": "succeeded", "result": {"status": "best_so_far"}}, 0),
+        ({"state": "succeeded", "result": {"success": False, "message": "There is no such node."}}, 1),
+        ({"state": "succeeded", "result": {"success": True}}, 0),
         ({"state": "succeeded", "result": {"status": "question"}}, 6),
         ({"state": "succeeded", "result": {"status": "unverified"}}, 7),
         ({"state": "failed", "error": {"code": "user_code_failed"}}, 1),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Literal
 
-from sqlalchemy import ColumnElement, Text, and_, case, cast, func, literal, null
+from sqlalchemy import ColumnElement, Text, case, cast, func, literal, null
 
 from shared.jobs.record.tables import jobs
 from shared.kinds import KINDS
@@ -105,5 +105,5 @@ def verdict() -> ColumnElement[str]:
     """Return how the result rates itself: verdict, status, whether it succeeded, or that a block failed."""
     result = jobs.c.result
     success = case((result["success"].astext == "false", "failed"), (result["success"].astext == "true", "ok"))
-    block = case((and_(jobs.c.kind == "document", result.contains({"blocks": [{"status": "error"}]})), "block_failed"))
+    block = case((result.contains({"blocks": [{"status": "error"}]}), "block_failed"))
     return func.coalesce(result["verdict"].astext, result["status"].astext, success, block)

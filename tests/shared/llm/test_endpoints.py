@@ -179,7 +179,7 @@ def test_other_variables_cannot_be_sent_anywhere_by_naming_them(name: str) -> No
         ("http://127.0.0.1:8000/v1", False, "only https"),
         ("https://127.0.0.1:8000/v1", False, "private"),
         ("http://169.254.169.254/v1", True, "machine's own services"),
-        ("https://localhost/v1?x=1", True, "no base URL"),
+        ("https://localhost/v1?x=1", True, "not a base URL"),
         ("http://127.0.0.1:99999/v1", True, "not known"),
     ],
 )

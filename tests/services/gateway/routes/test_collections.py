@@ -90,7 +90,7 @@ def test_another_tenants_collection_is_not_there(client: httpx.Client, other: ht
         {"name": "../x"},
         {"tables": {}},
         {"tables": {"a b": {}}},
-        {"tables": {"t": {"fields": {"f": "geo"}}}},
+        {"tables": {"t": {"fields": {"f": "polygon"}}}},
         {"tables": {"t": {"facets": {"f": 0}}}},
         {"tables": {"t": {"facets": {"f": -1}}}},
         {"tables": {"t": {"facets": {"f": "high"}}}},

@@ -258,7 +258,7 @@ def test_a_conversation_is_started_read_and_forgotten(
         connection.execute(pair)
     listed = client.get("/v1/conversations?limit=1").json()
     assert (listed["items"][0]["id"], listed["items"][0]["messages_count"]) == (id, 2)
-    assert (listed["items"][0]["kinds"], listed["items"][0]["title"]) == (["execute"], CODE["code"])
+    assert (listed["items"][0]["kinds"], listed["items"][0]["title"]) == (["execute"], f"python: {CODE['code']}")
     read = Conversation.model_validate(client.get(f"/v1/conversations/{id}").json())
     assert [(message.role, message.content) for message in read.messages] == [("user", "do it"), ("assistant", "done")]
     assert read.messages[1].tool_calls == [{"id": "1", "name": "f", "params": {}}]
