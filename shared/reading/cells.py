@@ -12,7 +12,8 @@ from typing import Any, Literal
 import polars as pl
 
 Kind = Literal["int", "float", "bool", "date", "text"]
-#: Read as missing in every column, and, the second list, only where the rest of the column is no text.
+#: Read as missing in every column; those of the second list only where the rest of the column holds numbers, dates or
+#: the like.
 MISSING = (
     "", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "<NA>", "None", "#N/A N/A", "-nan", "-NaN", "1.#QNAN",
 )  # fmt: skip
@@ -37,7 +38,7 @@ class ColumnReading:
 
 
 def cells_of(column: pl.Series, reading: ColumnReading) -> pl.Series:
-    """Without blanks around, and null where missing; the spellings are counted."""
+    """Return the cells without surrounding blanks, null where missing; count the spellings of missing ones."""
     cells = column.str.strip_chars(" \t\u00a0") if _has_blanks(column) else column
     absent = cells.is_in([*MISSING, *MISSING_IN_NUMBERS])
     if absent.any():
@@ -77,7 +78,7 @@ class _Claim:
 
 
 def kind_of(sample: list[str]) -> Kind | None:
-    """What these cells of a column have in common; ``None`` when that needs a closer look."""
+    """Return what these cells of a column have in common; ``None`` when that needs a closer look."""
     if not sample or any(LEADING_ZERO.fullmatch(cell) for cell in sample):
         return None
     if all(INT.fullmatch(cell) for cell in sample):
@@ -96,7 +97,7 @@ def _looks_typed(cell: str) -> bool:
 
 
 def typed_at_once(frame: pl.DataFrame, samples: Mapping[str, list[str]]) -> dict[str, pl.Series]:
-    """The columns of text of which every cell is plainly of one kind."""
+    """Return the columns of text of which every cell is plainly of one kind."""
     claims = {name: claim for name, sample in samples.items() if (claim := _claim(name, sample)) is not None}
     if not claims:
         return {}
@@ -114,7 +115,7 @@ def typed_at_once(frame: pl.DataFrame, samples: Mapping[str, list[str]]) -> dict
 
 
 def may_be_inexact(column: pl.Series) -> bool:
-    """Whether a float may stand for a number that had more digits than it keeps."""
+    """Return whether a float of the column may have lost digits of the number in the file."""
     largest = column.abs().max() if column.dtype.is_float() else None
     return isinstance(largest, float) and LEAST_INEXACT <= largest < float("inf")
 
@@ -125,13 +126,15 @@ def _is_whole(column: pl.Series) -> bool:
 
 
 def _oddly_written(frame: pl.DataFrame, least: Mapping[str, str]) -> set[str]:
-    """The columns with numbers that lose something when they are typed; ``least`` is the least cell of each as text."""
+    """Return the columns with numbers that lose something when they are typed; ``least`` is the least cell of each
+    as text.
+    """
     answers = frame.select([_is_odd(name, text).alias(name) for name, text in least.items()]) if least else None
     return set() if answers is None else {name for name, odd in answers.row(0, named=True).items() if odd}
 
 
 def _is_odd(name: str, least: str) -> pl.Expr:
-    """Whether any has leading zeros or a plus."""
+    """Return whether any cell has leading zeros or a plus."""
     cell = pl.col(name)
     odd = cell.str.starts_with("0") & (cell.str.len_bytes() > 1) & ~cell.str.starts_with("0.")
     if least < "0":  # there are signs, or blanks

@@ -24,7 +24,7 @@ _CONTINUES = 0xFFFFFFFF  #: before the length of a message, in all but old files
 
 
 def read_parquet(source: Path | pa.NativeFile) -> pl.DataFrame:
-    """Raises: Unreadable."""
+    """Read a Parquet file. Raises: Unreadable."""
     try:
         with pq.ParquetFile(source) as file:
             meta = file.metadata
@@ -41,7 +41,9 @@ def read_parquet(source: Path | pa.NativeFile) -> pl.DataFrame:
 
 
 def _repeating(meta: pq.FileMetaData) -> list[str]:
-    """Columns of text whose dictionary could make them too large: they are read with it, and expanded when they fit."""
+    """Return the columns of text whose dictionary could make them too large: they are read with it, and expanded if
+    they fit.
+    """
     names = set()
     for group in map(meta.row_group, range(meta.num_row_groups)):
         for chunk in map(group.column, range(group.num_columns)):
@@ -82,7 +84,7 @@ def _bounded(reader: pa_ipc.RecordBatchFileReader | pa_ipc.RecordBatchStreamRead
 
 
 def check_size(rows: int, columns: int, unpacked: int = 0, most: int = MOST_UNPACKED_BYTES) -> None:
-    """Raises: Unreadable when the table is more than can be worked with."""
+    """Refuse a table that is too large to work with. Raises: TableTooLarge."""
     if rows > MOST_ROWS or rows * columns > MOST_CELLS:
         raise TableTooLarge(f"there are {rows:,} rows of {columns:,} columns, more than can be worked with")
     if unpacked > most:
@@ -103,7 +105,7 @@ def framed(table: pa.Table) -> pl.DataFrame:
 
 
 def _claimed_sizes(path: Path, is_file: bool) -> Iterator[tuple[int, int]]:
-    """Rows and unpacked bytes of one message after another. Raises: pa.ArrowException, OSError, struct.error."""
+    """Yield rows and unpacked bytes of each message. Raises: pa.ArrowException, OSError, struct.error."""
     with pa.memory_map(str(path)) as source:
         for metadata, body in _of_file(source) if is_file else _of_stream(source):
             message = _Table.root(metadata)
@@ -126,7 +128,7 @@ def _of_stream(source: pa.NativeFile) -> Iterator[tuple[bytes, memoryview]]:
 
 
 def _of_file(source: pa.NativeFile) -> Iterator[tuple[bytes, memoryview]]:
-    """The messages that the footer lists, as often as it lists them."""
+    """Yield the messages that the footer lists, as often as it lists them."""
     end = source.size() - _TAIL
     (length,) = struct.unpack("<i", source.read_at(4, end))
     footer = _Table.root(source.read_at(length, end - length))
@@ -140,7 +142,7 @@ def _of_file(source: pa.NativeFile) -> Iterator[tuple[bytes, memoryview]]:
 
 
 def _unpacked(batch: _Table, body: memoryview) -> int:
-    """The sum of the batch's buffers; a packed one begins with its size, -1 when it is not packed after all."""
+    """Return the sum of the batch's buffers; a packed one begins with its size, -1 when it is not packed after all."""
     total = 0
     packed = batch.has(3)
     for offset, length in batch.structs(2, "<qq"):
@@ -150,7 +152,7 @@ def _unpacked(batch: _Table, body: memoryview) -> int:
 
 
 class _Table:
-    """A table of a flatbuffer: fields by number, through an index of where each one stands."""
+    """A table of a flatbuffer: fields by number, through an index of their offsets."""
 
     def __init__(self, data: bytes, place: int) -> None:
         self._data, self._place = data, place
@@ -162,7 +164,7 @@ class _Table:
         return cls(data, struct.unpack_from("<I", data)[0])
 
     def _at(self, field: int) -> int:
-        """Where the field stands; 0 when it is left out."""
+        """Return the offset of the field; 0 when it is left out."""
         if field >= self._fields:
             return 0
         offset: int = struct.unpack_from("<H", self._data, self._index + 4 + 2 * field)[0]
@@ -181,7 +183,7 @@ class _Table:
         return _Table(self._data, at + struct.unpack_from("<I", self._data, at)[0])
 
     def structs(self, field: int, form: str) -> Iterator[tuple[int, ...]]:
-        """A list of structs of numbers."""
+        """Yield the structs of numbers of a list."""
         at = self._at(field)
         if at:
             start = at + struct.unpack_from("<I", self._data, at)[0]

@@ -62,7 +62,7 @@ class ColumnSummary:
 
 
 def profile(frame: pl.DataFrame, types: Mapping[str, TypeName] | None = None) -> list[ColumnSummary]:
-    """Every column of the frame."""
+    """Summarise every column of the frame."""
     step = frame.height // _SAMPLE_ROWS
     sample = frame.gather_every(step) if step > 1 else frame
     exact = _exact(frame)

@@ -41,7 +41,7 @@ class Layout:
     is_plain: bool  #: the first line has the names, and nothing needs to be changed
 
     def header(self) -> bytes:
-        """The names, as a line of the table."""
+        """Return the names as a line of the table."""
         line = io.StringIO()
         csv.writer(line, delimiter=self.delimiter, lineterminator="\n").writerow(self.names)
         return line.getvalue().encode()
@@ -53,7 +53,7 @@ def read_delimited(
     stated: Stated = NOTHING_STATED,
     misfits: list[BadRow] | None = None,
 ) -> tuple[pl.DataFrame, str, list[str]]:
-    """The cells as text ("" where empty), the delimiter, and notes on the layout.
+    """Return the cells as text ("" where empty), the delimiter, and notes on the layout.
 
     Rows that do not fit go to ``misfits`` where that is given; else the first one is raised.
 
@@ -155,7 +155,7 @@ def _after_lines(head: bytes, count: int) -> int:
 
 
 def _rows_of(content: bytes, delimiter: str) -> tuple[list[list[str]], list[int]]:
-    """The first rows, and where each of them begins, with the end of the last one."""
+    """Return the first rows, and where each of them begins, with the end of the last one."""
     lines = content.splitlines(keepends=True)
     if len(content) >= _HEAD and len(lines) > 1:
         lines = lines[:-1]  # the last one is cut
@@ -175,13 +175,13 @@ def _rows_of(content: bytes, delimiter: str) -> tuple[list[list[str]], list[int]
 
 
 def _has_trailing(width: int, rows: list[list[str]]) -> bool:
-    """Whether every row, but not the header, ends with one more delimiter."""
+    """Return whether every row, but not the header, ends with one more delimiter."""
     filled = [row for row in rows if row]
     return bool(filled) and all(len(row) == width + 1 and not row[-1].strip() for row in filled)
 
 
 def _unescaped(content: bytes, layout: Layout) -> bytes | None:
-    """The text with its quotes doubled, where it reads so and not as it stands; else None."""
+    """Return the text with its quotes doubled, if only that makes it readable; else None."""
     text = content.decode()
     width = len(layout.names)
 
@@ -210,7 +210,7 @@ class BadLine(Unreadable):
     """A row that does not fit."""
 
     def __init__(self, line: int, what: str) -> None:
-        """``what`` follows the number of the line, from 1."""
+        """Keep the number of the line, from 1, and the text that follows it in the message."""
         super().__init__(f"line {line}{what}")
         self.line = line
         self.what = what
@@ -247,7 +247,7 @@ def _whole(source: Path | bytes) -> bytes:
 
 
 def find_delimiter(head: bytes, tab_first: bool = False) -> str:
-    """The delimiter that splits the first lines most evenly; a comma when none does."""
+    """Return the delimiter that splits the first lines most evenly; a comma when none does."""
     lines = _sample(head)
     best, best_score = ("\t" if tab_first else ","), (0.0, 0)
     for delimiter in _DELIMITERS:
@@ -272,7 +272,7 @@ def _sample(head: bytes) -> list[str]:
 
 
 def check_names(names: list[str]) -> None:
-    """Raises: Unreadable when columns are too many, nameless or named alike."""
+    """Refuse columns that are too many, nameless or named alike. Raises: Unreadable."""
     if len(names) > MOST_COLUMNS:
         raise Unreadable(f"there are {len(names):,} columns, at most {MOST_COLUMNS:,} can be worked with")
     empty = [position for position, name in enumerate(names, 1) if not name]
@@ -311,7 +311,7 @@ def _read_carefully(
 def _read_row_by_row(
     content: bytes, delimiter: str, names: list[str], above: int, misfits: list[BadRow]
 ) -> pl.DataFrame:
-    """The rows that fit; the others go to ``misfits``. Raises: BadLine for a quoted cell that is not closed."""
+    """Return the rows that fit; the others go to ``misfits``. Raises: BadLine for a quoted cell that is not closed."""
     text = io.TextIOWrapper(io.BytesIO(content), newline="")
     reader = csv.reader(text, delimiter=delimiter, strict=True)
     fitting: list[list[str]] = []
@@ -341,7 +341,7 @@ def _count_quotes(source: Path | bytes) -> int:
 
 
 def _check_closed(content: bytes, delimiter: str, above: int) -> None:
-    """Raises: BadLine with the line of an opening quote that the end of the file leaves open."""
+    """Refuse a file that ends within quotes. Raises: BadLine with the line of the opening quote."""
     lines = io.TextIOWrapper(io.BytesIO(content), newline="")
     reader = csv.reader(chain(lines, ["\n", _END]), delimiter=delimiter)
     line, last = 1, 1
@@ -354,7 +354,9 @@ def _check_closed(content: bytes, delimiter: str, above: int) -> None:
 
 
 def check_misfits(misfits: Sequence[BadRow]) -> None:
-    """Raises: Unreadable when so many rows do not fit that the header cannot be that of the table."""
+    """Refuse a file of which so many rows do not fit that the header cannot be that of the table. Raises:
+    Unreadable.
+    """
     if len(misfits) > _MAX_MISFITS:
         raise Unreadable(f"more than {_MAX_MISFITS:,} rows have another number of columns than the header")
 

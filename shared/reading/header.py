@@ -1,4 +1,4 @@
-"""Where the names of the columns stand: below titles and comments, over two rows, or with gaps."""
+"""Where the names of the columns are: below titles and comments, in two rows, or with gaps."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MIDNIGHT = re.compile(r"(\d{4}-\d\d-\d\d)[ T]00:00:00")
 
 @dataclass(frozen=True)
 class Header:
-    """``first``: the number of the row of names, from 0; ``rows``: over how many they stand."""
+    """``first``: the number of the row of names, from 0; ``rows``: how many rows the names take."""
 
     first: int
     rows: int
@@ -30,7 +30,7 @@ class Header:
 
 
 def find_header(sample: Sequence[Row], *, may_merge: bool = False, first: int | None = None) -> Header:
-    """The header of a table of which ``sample`` are the first rows, as they stand; blank ones are empty.
+    """Find the header of a table of which ``sample`` are the first rows, unchanged; blank ones are empty.
 
     ``may_merge``: names may be in two rows, the upper of which has a cell for several columns.
     ``first``: the row of the names, from 0, where the caller states it.
@@ -45,7 +45,7 @@ def find_header(sample: Sequence[Row], *, may_merge: bool = False, first: int | 
     rows = 1
     if may_merge and _is_upper(row, sample[first + 1 : first + 3]):
         row, rows = _merged(row, [_as_name(cell) for cell in sample[first + 1]]), 2
-        notes.append("the names stand in two rows, and were joined")
+        notes.append("the names are in two rows, and were joined")
     if first and _COMMENT.match(row[0]) and len(row) > 1:
         row[0] = _COMMENT.sub("", row[0], count=1).strip()
     names, named = _with_names(row)
@@ -53,13 +53,13 @@ def find_header(sample: Sequence[Row], *, may_merge: bool = False, first: int | 
 
 
 def no_header(sample: Sequence[Row]) -> Header:
-    """The header of a table without one: a made-up name for every column, and no row above the values."""
+    """Return the header of a table without one: a made-up name for every column, and no row above the values."""
     names, _ = _with_names([""] * _width(sample))
     return Header(-1, 1, names, ["no header: the columns are numbered"])
 
 
 def _first_row(sample: Sequence[Row]) -> int:
-    """The row of names: the first one that is as wide as the table, if what stands above is a title or a comment."""
+    """Return the row of names: the first one that is as wide as the table, if a title or a comment is above it."""
     width = _width(sample)
     candidate = next((n for n, row in enumerate(sample) if _filled(row)), 0)
     if width < 2:
@@ -79,7 +79,7 @@ def _first_row(sample: Sequence[Row]) -> int:
 
 
 def _are_titles(above: Sequence[Row], width: int, names: Row, below: Row | None) -> bool:
-    """Whether these rows are no part of the table; names of one column alone could be, so there has to be a sign."""
+    """Return whether these rows are outside of the table; names of one column alone could be, so a sign is needed."""
     texts = [row for row in above if _filled(row) and not _COMMENT.match(row[0])]
     if not texts:
         return True
@@ -94,7 +94,7 @@ def _are_titles(above: Sequence[Row], width: int, names: Row, below: Row | None)
 
 
 def _differs(names: Row, below: Row) -> bool:
-    """Whether a row of names stands above a row of values: text above a number or a date."""
+    """Return whether a row of names is above a row of values: text above a number or a date."""
     pairs = zip(names, below, strict=False)
     return any(value.strip() and _is_value(value) and name.strip() and not _is_value(name) for name, value in pairs)
 
@@ -105,7 +105,9 @@ def _is_value(cell: str) -> bool:
 
 
 def _width(sample: Sequence[Row]) -> int:
-    """Of most rows but the first ones, among which titles are; of two that are as frequent the larger."""
+    """Return the width of most rows, not counting the first ones, which may be titles; of two as frequent, the
+    larger.
+    """
     filled = [row for row in sample if _filled(row)]
     widths = Counter(len(row) for row in filled[len(filled) // 2 :])
     return max(widths, key=lambda width: (widths[width], width), default=0)
@@ -123,7 +125,7 @@ def _trimmed(row: Row) -> Row:
 
 
 def _is_upper(row: Row, below: Sequence[Row]) -> bool:
-    """Whether the names go on in the next row: this one has gaps that the next one has not."""
+    """Return whether the next row holds the rest of the names: it has cells where this one has gaps."""
     if len(below) < 2 or len(below[0]) != len(row):
         return False
     lower = below[0]
@@ -141,7 +143,7 @@ def _merged(upper: Row, lower: Row) -> list[str]:
 
 
 def _as_name(cell: str) -> str:
-    """A day as it is written: spreadsheets have it with a time."""
+    """Write a day without the time that spreadsheets add."""
     text = cell.strip()
     midnight = _MIDNIGHT.fullmatch(text)
     return midnight[1] if midnight else text

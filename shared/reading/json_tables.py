@@ -18,7 +18,7 @@ _NO_OBJECTS = "a JSON file needs a list of objects, one for each row"
 
 
 def read_json(content: bytes) -> pl.DataFrame:
-    """Raises: Unreadable with the line."""
+    """Read JSON lines. Raises: Unreadable with the line."""
     _bounded(content)
     try:
         value = _loaded(content)
@@ -28,7 +28,7 @@ def read_json(content: bytes) -> pl.DataFrame:
 
 
 def read_json_lines(content: bytes) -> pl.DataFrame:
-    """Raises: Unreadable with the line."""
+    """Read one object from each line. Raises: Unreadable with the line."""
     _bounded(content)
     rows: list[object] = []
     for number, line in enumerate(content.split(b"\n"), 1):
@@ -51,7 +51,7 @@ def _loaded(text: bytes) -> Any:
 
 
 def frame_of(rows: list[object]) -> pl.DataFrame:
-    """A table of objects; a key that an object lacks is missing there.
+    """Return a table of the objects; a key that an object lacks is missing there.
 
     Raises: Unreadable when an element is no object, or when there are none.
     """
@@ -92,7 +92,7 @@ def _series(name: str, values: list[object]) -> pl.Series:
 
 
 def _is_deep(value: object, left: int) -> bool:
-    """Whether it is nested further than tables can be."""
+    """Return whether the value is nested further than tables can be."""
     inner = value if isinstance(value, list) else value.values() if isinstance(value, dict) else ()
     return left == 0 or any(_is_deep(one, left - 1) for one in inner if isinstance(one, (list, dict)))
 

@@ -1,4 +1,4 @@
-"""Parquet files larger than memory: told by the footer and a sample of rows; nothing else is read."""
+"""Parquet files larger than memory: described by the footer and a sample of rows; nothing else is read."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _MOST_GROUP_BYTES = 2_000_000_000  #: unpacked; a group of rows is the least tha
 
 @dataclass(frozen=True)
 class LargeTable:
-    """What is told of a file whose rows stay where they are."""
+    """The description of a file whose rows are not read."""
 
     rows: int
     sample: pl.DataFrame  #: the first rows first
-    profiles: list[ColumnSummary]  #: missing, least and greatest of the whole file, where it tells them
-    uncounted: frozenset[str]  #: columns whose missing cells the file does not tell
+    profiles: list[ColumnSummary]  #: missing, least and greatest of the whole file, where its footer has them
+    uncounted: frozenset[str]  #: columns whose number of missing cells is not in the footer
 
 
 def claimed_bytes(source: pa.NativeFile) -> int:
-    """What the file unpacks to, as its footer says; 0 when it cannot be read."""
+    """Return the unpacked size according to the footer, in bytes; 0 when it cannot be read."""
     try:
         with pq.ParquetFile(source) as file:
             return sum(group.total_byte_size for group in _groups(file.metadata))
@@ -39,7 +39,7 @@ def claimed_bytes(source: pa.NativeFile) -> int:
 
 
 def look_at(source: pa.NativeFile) -> LargeTable:
-    """Raises: Unreadable."""
+    """Describe a file by its footer and a sample of its rows. Raises: Unreadable."""
     try:
         with pq.ParquetFile(source) as file:
             meta = file.metadata
@@ -96,7 +96,7 @@ def _take_in(told: dict[str, _Told], group: pq.RowGroupMetaData) -> None:
 
 
 def _of_all(sampled: ColumnSummary, told: _Told) -> ColumnSummary:
-    """Sampled counts and quartiles; the rest is the whole file's or left out."""
+    """Return sampled counts and quartiles; the rest is that of the whole file, or left out."""
     spread = sampled.distribution
     if spread is not None:
         lows = [low for low, _ in told.spans or [] if isinstance(low, type(spread.least))]

@@ -64,13 +64,13 @@ class _Text:
 
 @dataclass
 class _Type:
-    """What all pieces so far have a column as; ``dtype`` is None while all its cells are missing."""
+    """The type that a column has in all pieces so far; ``dtype`` is None while all its cells are missing."""
 
     dtype: pl.DataType | None
     note: str
 
     def joined(self, dtype: pl.DataType, note: str) -> _Type:
-        """The type that has room for the cells of another piece too."""
+        """Return the type that can hold the cells of another piece too."""
         notes = {self.note, note}
         if self.dtype is None:
             return _Type(dtype, note)
@@ -96,7 +96,7 @@ class _Types:
         return [name for name, each in self.of.items() if each.dtype == pl.String]
 
     def learn(self, frame: pl.DataFrame, readings: dict[str, ColumnReading]) -> bool:
-        """Whether the piece fits what is known; types grow wider until it does."""
+        """Return whether the piece fits the known types, and widen them until it does."""
         before = dict(self.of)
         for name, dtype in frame.schema.items():
             known = self.of.get(name, _Type(None, ""))
@@ -157,7 +157,7 @@ def _check_encoding(encoding: str) -> None:
 
 
 def _utf8(piece: bytes, encoding: str, cut: bool = False) -> bytes:
-    """The piece in UTF-8; ``cut``: its last sign may be cut. Raises: NotUtf8, Unreadable."""
+    """Return the piece in UTF-8; ``cut``: its last character may be cut. Raises: NotUtf8, Unreadable."""
     try:
         if encoding == "utf-8":
             return piece
@@ -177,7 +177,7 @@ def _written(text: _Text, to: Path) -> StreamedTable:
 
 
 def _attempt(text: _Text, types: _Types, readings: dict[str, ColumnReading], to: Path) -> bool:
-    """Whether all pieces had the types that the first ones had. If not, ``types`` fit all of them now."""
+    """Return whether all pieces had the types of the first ones. If not, ``types`` fit all of them now."""
     writer: pq.ParquetWriter | None = None
     is_agreed = True
     try:
@@ -209,7 +209,7 @@ def _add(readings: dict[str, ColumnReading], own: dict[str, ColumnReading]) -> N
 
 
 def _pieces(text: _Text) -> Iterator[pl.DataFrame]:
-    """The cells of one piece after another, as text. Raises: Unreadable, NotUtf8."""
+    """Yield the cells of each piece as text. Raises: Unreadable, NotUtf8."""
     begins, rows = text.begins, 0
     if text.misfits is not None:
         text.misfits.clear()
@@ -226,7 +226,7 @@ def _pieces(text: _Text) -> Iterator[pl.DataFrame]:
                     check_misfits(text.misfits)
                 rows += cells.height + len(own or ())
             except BadLine as bad:
-                # Each piece stands behind the header, whose lines are counted twice otherwise.
+                # Each piece follows the header, whose lines would be counted twice.
                 above = _count(text.file, 0, begins, b"\n") - text.header.count(b"\n")
                 raise BadLine(bad.line + above, bad.what) from None
             cells.columns = text.names
@@ -235,7 +235,7 @@ def _pieces(text: _Text) -> Iterator[pl.DataFrame]:
 
 
 def _ends(text: _Text) -> Iterator[int]:
-    """Where pieces end: behind a line end that is not within quotes."""
+    """Yield where pieces end: behind a line end that is not within quotes."""
     file, size = text.file, text.size
     quoted = _count(file, text.begins, size, b'"') % 2 == 0  # stray quotes say nothing of line ends
     at = text.begins
@@ -260,7 +260,7 @@ def _read(file: BinaryIO, begin: int, end: int) -> bytes:
 
 
 def _behind_line(file: BinaryIO, at: int) -> int:
-    """The place behind the next line end, or the end of the file. Raises: Unreadable when there is none for long."""
+    """Return the place behind the next line end, or the end of the file. Raises: Unreadable when a line is too long."""
     for begin in range(at, at + _LONGEST_ROW, _WINDOW):
         window = _read(file, begin, begin + _WINDOW)
         place = window.find(b"\n")

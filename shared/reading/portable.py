@@ -35,13 +35,15 @@ _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 def read_portable(path: Path) -> pl.DataFrame:
-    """The frame of an Arrow file that is known to hold together."""
+    """Return the frame of an Arrow file that is known to be consistent."""
     with pa.memory_map(str(path)) as source:
         return portable(pa_ipc.open_file(source).read_all())
 
 
 def portable(table: pa.Table) -> pl.DataFrame:
-    """The frame, a column that polars cannot hold as text. Raises: what the libraries raise for broken tables."""
+    """Return the frame; a column that polars cannot hold becomes text. Raises: what the libraries raise for broken
+    tables.
+    """
     names: dict[str, None] = {}
     for name in table.column_names:
         names[_numbered(name, {*names, *table.column_names}) if name in names else name] = None
@@ -49,7 +51,7 @@ def portable(table: pa.Table) -> pl.DataFrame:
 
 
 def _numbered(name: str, taken: set[str]) -> str:
-    """A name for a second column of that name."""
+    """Return a name for a second column of that name."""
     return next(each for number in count(1) if (each := f"{name}_{number}") not in taken)
 
 
@@ -70,7 +72,7 @@ def _taken(name: str, column: Any) -> pl.Series:
 
 
 def _plain(array: Any) -> Any:  # noqa: PLR0911 - one answer for each kind
-    """The array in a type that polars knows, as far as its outermost kind goes."""
+    """Return the array in a type that polars knows, as far as its outermost kind goes."""
     kind, types = array.type, pa.types
     if _is_extension(kind):
         return _plain(_of_extension(array))
@@ -88,12 +90,12 @@ def _plain(array: Any) -> Any:  # noqa: PLR0911 - one answer for each kind
     if types.is_list_view(kind) or types.is_large_list_view(kind):
         return _plain(pa.array(array.to_pylist(), pa.large_list(kind.value_type)))
     if types.is_interval(kind) or types.is_union(kind) or _is_odd(kind):
-        raise TypeError(f"{kind} is told as text")
+        raise TypeError(f"{kind} becomes text")
     return array
 
 
 def _is_odd(kind: Any) -> bool:
-    """Whether something within it is of a kind that polars panics over."""
+    """Return whether something within the type is of a kind that polars panics over."""
     types = pa.types
     if types.is_struct(kind):
         names = [field.name for field in kind]
@@ -117,13 +119,13 @@ def _is_extension(kind: Any) -> bool:
 
 
 def _of_extension(array: Any) -> Any:
-    """What an extension type keeps its values in, where that says the same."""
+    """Return the type in which an extension type keeps its values, where that means the same."""
     name = array.type.extension_name
     if name == "arrow.bool8":
         return array.storage.cast(pa.bool_())
     if name in ("arrow.json", "arrow.opaque"):
         return array.storage
-    raise TypeError(f"{name} is told as text")
+    raise TypeError(f"{name} becomes text")
 
 
 def _is_known_zone(zone: str | None) -> bool:
@@ -167,7 +169,7 @@ def _fits_python(leaf: Any) -> bool:
 
 
 def _cells(column: Any) -> Iterator[object]:
-    """Cell after cell as Python has them; where it has no word for one, the number that stands there."""
+    """Yield each cell as Python has it; where Python has no such value, the number that is stored."""
     for chunk in column.chunks:
         for scalar in chunk:
             try:

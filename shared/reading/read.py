@@ -26,7 +26,7 @@ from .type_inference import infer
 
 _MOST_HEAD_CELLS = 20_000
 _LONGEST_CELL = 1000
-_EXACT = 2**53  #: the last whole number that a float tells from its neighbours
+_EXACT = 2**53  #: the last whole number that a float distinguishes from its neighbours
 
 
 class Reader(NamedTuple):
@@ -38,7 +38,7 @@ class Reader(NamedTuple):
 
 
 def read(path: Path, name: str, stated: Stated = NOTHING_STATED) -> tuple[pl.DataFrame, list[str], dict[str, str]]:
-    """The table, notes on the file, and a note for each column that needs one.
+    """Return the table, notes on the file, and a note for each column that needs one.
 
     Raises: Unreadable.
     """
@@ -92,7 +92,7 @@ def column_notes_of(readings: Mapping[str, ColumnReading]) -> dict[str, str]:
 
 
 def read_parts(folder: Path, name: str, stated: Stated) -> tuple[pl.DataFrame, list[str], dict[str, str]]:
-    """The rows of all files of a folder, in the order of their names; each has the columns of the first.
+    """Return the rows of all files of a folder, in the order of their names; each has the columns of the first.
 
     Raises: Unreadable naming the file by its number.
     """
@@ -147,7 +147,7 @@ def as_seen_by(frame: pl.DataFrame, reader: Reader) -> pl.DataFrame:
 
 
 def answer(path: str, name: str, reader: Reader, rows: int, options: Mapping[str, Any]) -> pl.DataFrame | None:
-    """Print the report, or the reason why not, as one line of JSON; return the table.
+    """Print the report, or why there is no table, as one line of JSON; return the table.
 
     The report goes out before the table does: the worker can go on while the table is copied out.
     """
@@ -168,7 +168,7 @@ def answer(path: str, name: str, reader: Reader, rows: int, options: Mapping[str
 
 
 def answer_parquet(source: pa.NativeFile, reader: Reader, rows: int) -> pl.DataFrame | None:
-    """As ``answer``, of one Parquet file; when it is larger than memory, the report of it alone."""
+    """Answer as ``answer`` does, for one Parquet file; when it is larger than memory, with the report alone."""
     columns: dict[str, str] = {}
     try:
         try:
@@ -193,7 +193,7 @@ def answer_parquet(source: pa.NativeFile, reader: Reader, rows: int) -> pl.DataF
 
 
 def answer_streamed(source: BinaryIO, name: str, rows: int, target: str, options: Mapping[str, Any]) -> None:
-    """As ``answer``, of a text table larger than memory, which becomes a Parquet file at ``target``."""
+    """Answer as ``answer`` does, for a text table larger than memory, which becomes a Parquet file at ``target``."""
     stated = Stated.of(options)
     try:
         kind = "csv" if stated.encoding or stated.delimiter else format_of(source.read(1 << 16), name)
@@ -248,7 +248,9 @@ def _unrounded(frame: pl.DataFrame, reader: Reader, notes: dict[str, str]) -> pl
 
 
 def _most_text(source: Path, name: str, stated: Stated) -> int | None:
-    """The bytes of a text table's file: its cells hold no more. None for other files, and where it is not known."""
+    """Return the bytes of a text table's file: its cells hold no more. None for other files, and where it is not
+    known.
+    """
     if source.is_dir() or stated.encoding is not None or detect(source, name) != "csv":
         return None
     return source.stat().st_size

@@ -72,7 +72,7 @@ def _of_text(path: Path, tabs: bool, stated: Stated, is_typed: Callable[[str], b
 
 
 def _of_large_text(path: Path, tabs: bool, stated: Stated, is_typed: Callable[[str], bool]) -> TableRows:
-    """By way of a Parquet file, which is read a few rows at a time."""
+    """Convert to a Parquet file, and read that a few rows at a time."""
     misfits: list[BadRow] = []
     written = NamedTemporaryFile()  # noqa: SIM115 - it is read until the rows are
     with path.open("rb") as file:
@@ -118,7 +118,7 @@ def _by_column(notes: dict[str, str]) -> list[str]:
 
 
 def _with_misfits(rows: Iterator[Row | BadRow], misfits: Sequence[BadRow]) -> Iterator[Row | BadRow]:
-    """The rows, with those that do not fit at their places."""
+    """Yield the rows, with those that do not fit at their places."""
     position = 0
     for misfit in misfits:
         while position < misfit.position and (row := next(rows, None)) is not None:
@@ -130,7 +130,7 @@ def _with_misfits(rows: Iterator[Row | BadRow], misfits: Sequence[BadRow]) -> It
 
 
 def json_rows(frame: pl.DataFrame) -> Iterator[Row]:
-    """Each row as JSON has it: times in ISO 8601, decimals as text, and null for what is no JSON number."""
+    """Yield each row as JSON: times in ISO 8601, decimals as text, and null for numbers that JSON lacks."""
     columns = [_as_json(column) for column in frame.iter_columns()]
     nested = {column.name for column in columns if column.dtype.is_nested()}
     for row in pl.DataFrame(columns).iter_rows(named=True):
@@ -155,7 +155,7 @@ def _as_json(column: pl.Series) -> pl.Series:
 
 
 def _value(cell: object) -> Any:
-    """A cell of a nested column as JSON."""
+    """Return a cell of a nested column as JSON."""
     if isinstance(cell, list):
         return [_value(item) for item in cell]
     if isinstance(cell, dict):

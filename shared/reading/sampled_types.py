@@ -19,21 +19,21 @@ Bytes = NDArray[np.uint8]
 #: Smaller ones are quickly read as text first.
 LEAST_BYTES = 2_000_000
 _HEAD_ROWS = 200
-_PLACES = 40  #: spread over the file, where rows are looked at before it is read
+_PLACES = 40  #: spread over the file, where rows are sampled before it is read
 _ABSENT = {*MISSING, *MISSING_IN_NUMBERS}
-#: Where text looks like an odd number, odd numbers cannot be told from it by a look at the bytes.
+#: Where text resembles an odd number, the bytes alone cannot distinguish the two.
 _ODD = re.compile(r"[+ ][\d.]|-?0\d")
 # Dates stay text at first: the reader would take several formats for one.
 _READ_AS: Mapping[Kind | None, type[pl.DataType]] = {"int": pl.Int64, "float": pl.Float64, "bool": pl.Boolean}
 _BLOCK = 1 << 18  #: small enough to stay in the processor's cache
-_AHEAD = 4  #: bytes of a block that are looked at again in the next one
+_AHEAD = 4  #: bytes of a block that are read again in the next one
 _DIGIT = np.array([chr(code).isdigit() for code in range(128)] + [False] * 128)
 _BEGINS = _DIGIT.copy()  #: what a number may begin with, behind a blank
 _BEGINS[list(b"+-. ")] = True
 
 
 def read_large(path: Path, head: str, delimiter: str, names: Sequence[str]) -> pl.DataFrame | None:
-    """The table; columns that need a closer look are text ("" where empty).
+    """Return the table; columns that need a closer look are text ("" where empty).
 
     ``None`` when a claim did not hold, or a row may be too short: the file has to be read as text first.
     """
@@ -63,7 +63,7 @@ def read_large(path: Path, head: str, delimiter: str, names: Sequence[str]) -> p
 
 
 def _samples(path: Path, head: str, delimiter: str, width: int) -> list[set[str]]:
-    """Of each column, cells of the first rows and of places all over the file; empty ones left out."""
+    """Return of each column the cells of the first rows and of places all over the file, without empty ones."""
     cells: list[set[str]] = [set() for _ in range(width)]
     for row in _rows(path, head, delimiter):
         if len(row) == width:  # a line within a quoted cell is no row
@@ -85,13 +85,13 @@ def _rows(path: Path, head: str, delimiter: str) -> Iterable[list[str]]:
 
 
 def _may_be_ragged(frame: pl.DataFrame) -> bool:
-    """A row that is too short, and a blank line, look like a missing last cell."""
+    """Return whether a row may be too short; that, and a blank line, look like a missing last cell."""
     last = frame.to_series(-1)
     return bool(last.null_count()) or (last.dtype == pl.String and bool((last == "").any()))
 
 
 def has_odd_numbers(path: Path, delimiter: str) -> bool:
-    """Whether any cell looks like a number with a leading zero, a plus or a blank. Text may look so too."""
+    """Return whether any cell looks like a number with a leading zero, a plus or a blank. Text may look so too."""
     cells = _Beginnings(delimiter)
     for block, buffer in _blocks(path):
         cells.look_at(block, quoted=b'"' in buffer)
@@ -106,7 +106,7 @@ def has_odd_numbers(path: Path, delimiter: str) -> bool:
 
 
 def has_odd_signs(path: Path, delimiter: str) -> bool:
-    """Whether a minus stands before a leading zero."""
+    """Return whether a minus precedes a leading zero."""
     cells = _Beginnings(delimiter)
     for block, buffer in _blocks(path):
         cells.look_at(block, quoted=b'"' in buffer)
@@ -117,7 +117,7 @@ def has_odd_signs(path: Path, delimiter: str) -> bool:
 
 
 def is_rectangular(path: Path, delimiter: str, rows: int, width: int) -> bool:
-    """Whether every row has its delimiters. Not known, and so not true, of a file with quotes."""
+    """Return whether every row has its delimiters; False for a file with quotes, where it is not known."""
     count = 0
     with path.open("rb") as file:
         while content := file.read(_BLOCK):
@@ -128,7 +128,7 @@ def is_rectangular(path: Path, delimiter: str, rows: int, width: int) -> bool:
 
 
 def _blocks(path: Path) -> Iterator[tuple[Bytes, bytearray]]:
-    """The file piece by piece, in one buffer that is used again, with a blank end."""
+    """Yield the file piece by piece, in one buffer that is used again, with a blank end."""
     buffer = bytearray(_BLOCK)
     view = memoryview(buffer)
     kept = 0
@@ -158,7 +158,7 @@ class _Beginnings:
             np.logical_or(self._begins, np.equal(block, mark, out=self._fits), out=self._begins)
 
     def with_first(self, first: str, but_for: int = 0) -> NDArray[np.intp]:
-        """The places of the cells with this first character; ``but_for`` are bits of it that may be otherwise."""
+        """Return the places of the cells with this first character; ``but_for`` are bits of it that may differ."""
         kept = 0xFF & ~but_for
         seen = np.bitwise_and(self._block, np.uint8(kept), out=self._masked) if but_for else self._block
         np.equal(seen, ord(first) & kept, out=self._fits)

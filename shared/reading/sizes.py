@@ -17,12 +17,12 @@ from .source import MOST_TABLE_BYTES, TableTooLarge
 Floats = NDArray[np.float64]  #: whole numbers would overflow: sizes multiply at each level of nesting
 Bytes = float | Floats  #: of each cell; one number where all take the same
 
-#: Longer arrays of cells of different sizes cannot fit: each such cell takes 16 bytes beside its content.
+#: Longer arrays of cells of different sizes cannot fit: each such cell takes 16 bytes in addition to its content.
 _MOST_CELLS = MOST_TABLE_BYTES // 16
 
 
 def check_expanded(table: pa.Table) -> None:
-    """Raises: Unreadable when the table is more than can be worked with."""
+    """Refuse a table that is too large to work with. Raises: Unreadable."""
     size = sum(_total(chunk) for column in table.columns for chunk in column.chunks)
     if size > MOST_TABLE_BYTES:
         raise too_large(size)

@@ -52,18 +52,18 @@ class Text:
 
     content: bytes
     encoding: str
-    note: str = ""  #: what could not be read, and what stands in its place
+    note: str = ""  #: what could not be read, and what replaces it
 
 
 def detect(path: Path, name: str) -> Format:
-    """Raises: Unreadable for an empty or foreign file."""
+    """Return the format of a file. Raises: Unreadable for an empty or foreign file."""
     with path.open("rb") as file:
         head = file.read(_HEAD)
     return _workbook(path) if head.startswith(_ZIP) else format_of(head, name)
 
 
 def format_of(head: bytes, name: str) -> Format:
-    """As the first 64 kB say. Raises: Unreadable for an empty or foreign file."""
+    """Return the format according to the first 64 kB. Raises: Unreadable for an empty or foreign file."""
     head = head[:_HEAD]
     if not head.strip(b" \t\r\n\x00\xef\xbb\xbf"):
         raise Unreadable("the file is empty")
@@ -82,7 +82,7 @@ def format_of(head: bytes, name: str) -> Format:
 
 
 def read_text(path: Path, encoding: str | None = None) -> Text:
-    """The whole text in UTF-8; the encoding is found when it is not given."""
+    """Return the whole text in UTF-8; the encoding is detected when it is not given."""
     content = path.read_bytes()
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         encoding = "utf-16"
@@ -113,7 +113,7 @@ def _mended(content: bytes) -> tuple[str, bytes, str]:
 
 
 def decoded(path: Path, encoding: str) -> Text:
-    """The text in an encoding that the caller names. Raises: Unreadable."""
+    """Return the text in an encoding that the caller names. Raises: Unreadable."""
     try:
         content = path.read_bytes().decode(encoding).removeprefix("\ufeff").encode()
     except LookupError:
@@ -127,7 +127,7 @@ def decoded(path: Path, encoding: str) -> Text:
 
 
 def is_plain(path: Path) -> bool:
-    """Whether the head looks like UTF-8 with ordinary line ends, so that the file can be mapped as it is."""
+    """Return whether the head looks like UTF-8 with ordinary line ends, so that the file can be mapped unchanged."""
     with path.open("rb") as file:
         head = file.read(_HEAD)
     return not head.startswith((b"\xff\xfe", b"\xfe\xff")) and (b"\n" in head or b"\r" not in head)
@@ -171,7 +171,7 @@ def _text_format(head: bytes, name: str) -> Format:
 
 
 def _json_format(head: bytes) -> Format:
-    """One object per line is JSON lines, whatever the name says."""
+    """Return the format of JSON: one object per line is JSON lines, whatever the file's name."""
     lines = head.lstrip(b"\xef\xbb\xbf \t\r\n").split(b"\n", 2)
     if len(lines) < 2 or not lines[0].strip().startswith(b"{"):
         return "json"

@@ -40,7 +40,7 @@ class Stated:
         return cls(**{**known, "na_values": tuple(known.get("na_values", ()))})
 
     def check(self, kind: str) -> None:
-        """Raises: Unreadable for an option that does not apply to the kind of file."""
+        """Refuse an option that does not apply to the kind of file. Raises: Unreadable."""
         for name, (kinds, why) in _APPLIES.items():
             if getattr(self, name) not in (None, 0, ()) and kind not in kinds:
                 raise Unreadable(f"{name}: {why}, and the file is {'a workbook' if kind == 'excel' else kind}")

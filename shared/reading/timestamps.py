@@ -6,7 +6,7 @@ import polars as pl
 
 from .cells import ColumnReading, cells_of
 
-#: Two digits of a year only beside a month's name: 01/02/03 could be anything.
+#: Two digits of a year only together with a month's name: 01/02/03 could be anything.
 _DATES = (
     "%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%d %b %Y", "%d-%b-%Y",
     "%b %d, %Y", "%b %d %Y", "%d %B %Y", "%B %d, %Y", "%B %d %Y", "%d-%b-%y", "%d %b %y",
@@ -42,7 +42,7 @@ def moment(column: pl.Series, sample: list[str], comma_decimal: bool, reading: C
 
 
 def _is_finer(column: pl.Series, sample: list[str]) -> bool:
-    """Whether a moment has more digits of a second than are kept."""
+    """Return whether a moment has more digits of a second than are kept."""
     if not any(":" in cell for cell in sample):
         return False
     return bool(column.str.contains(r":\d\d[.,]\d{6}0*[1-9]").any())
@@ -54,7 +54,7 @@ def _datetimes() -> tuple[str, ...]:
 
 
 def _is_ambiguous(typed: dict[str, pl.Series]) -> bool:
-    """Both orders fit every cell, and they do not mean the same days."""
+    """Return whether both orders fit every cell and do not mean the same days."""
     dates = {shape.split(" ")[0].split("T")[0]: series for shape, series in typed.items()}
     for pair in _AMBIGUOUS:
         if pair <= dates.keys():

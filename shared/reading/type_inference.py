@@ -87,7 +87,7 @@ def _without(text: pl.DataFrame, marks: Sequence[str]) -> tuple[pl.DataFrame, di
 
 
 def has_comma_decimals(delimiter: str, samples: Iterable[Collection[str]]) -> bool:
-    """Whether a column holds 1,5 and nothing but numbers; never where the comma is the delimiter."""
+    """Return whether a column holds 1,5 and nothing but numbers; never where the comma is the delimiter."""
     return delimiter in ";\t|" and any(
         any("," in cell for cell in sample)
         and all(_COMMA_DECIMAL.fullmatch(cell) or FLOAT.fullmatch(cell) for cell in sample)
@@ -96,7 +96,7 @@ def has_comma_decimals(delimiter: str, samples: Iterable[Collection[str]]) -> bo
 
 
 def _samples(frame: pl.DataFrame) -> dict[str, list[str]]:
-    """Of each column, distinct cells that are not missing, from the beginning and spread over the rest."""
+    """Return of each column distinct cells that are not missing, from the beginning and spread over the rest."""
     step = max(1, frame.height // _SAMPLE)
     picked = pl.concat([frame.head(_SAMPLE), frame.gather_every(step)]) if step > 1 else frame
     absent = {*MISSING, *MISSING_IN_NUMBERS}
@@ -136,7 +136,9 @@ def _truth(column: pl.Series, sample: list[str], comma_decimal: bool, reading: C
 def _number(  # noqa: PLR0911 - leaves as soon as it is none
     column: pl.Series, sample: list[str], comma_decimal: bool, reading: ColumnReading
 ) -> pl.Series | None:
-    """A number without leading zeros; separators of thousands and a decimal comma are taken out."""
+    """Return the numbers of a column without leading zeros; separators of thousands and a decimal comma are taken
+    out.
+    """
     if any(LEADING_ZERO.fullmatch(cell) for cell in sample):
         return None
     tentative = ColumnReading()
@@ -177,7 +179,7 @@ def _grouping(sample: list[str], comma_decimal: bool) -> tuple[re.Pattern[str], 
     def fits(pattern: re.Pattern[str]) -> bool:
         return all(pattern.fullmatch(cell) or FLOAT.fullmatch(cell) for cell in sample)
 
-    # Where the comma is the delimiter, only a blank between thousands says that it is a decimal one, too.
+    # Where the comma is the delimiter, only a blank between thousands shows that it is a decimal one, too.
     if comma_decimal or any(_SPACE_THOUSANDS.fullmatch(cell) and "," in cell for cell in sample):
         pattern = re.compile(f"{_POINT_THOUSANDS.pattern}|{_SPACE_THOUSANDS.pattern}|{_COMMA_DECIMAL.pattern}")
         if fits(pattern) and not any("." in cell and " " in cell for cell in sample):
@@ -215,7 +217,7 @@ def _number_beyond(cells: pl.Series, tentative: ColumnReading, reading: ColumnRe
 
 
 def _is_inexact(cells: pl.Series, typed: pl.Series) -> bool:
-    """Whether a whole part of 16 digits or more is not the same as a float."""
+    """Return whether a whole part of 16 digits or more differs from its float."""
     long = (typed.abs() >= LEAST_INEXACT) & cells.str.contains(r"^[+-]?\d{16,}(\.\d*)?$")
     pairs = zip(cells.filter(long).to_list(), typed.filter(long).to_list(), strict=True)
     return any(Decimal(text) != Decimal(repr(number)) for text, number in pairs)

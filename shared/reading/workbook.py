@@ -80,7 +80,9 @@ def _header(rows: list[list[str]], stated: Stated) -> tuple[Header, int]:
 
 
 def _first_rows(reader: fastexcel.ExcelReader, sheet: str) -> list[list[str]]:
-    """As they stand, each cell as text; blank rows at the top too, which are counted as the sheet counts them."""
+    """Return the first rows, each cell as text; blank rows at the top too, which are counted as the sheet counts
+    them.
+    """
     table = _one_table(reader.load_sheet(sheet, header_row=None, skip_rows=0, n_rows=_HEAD_ROWS).to_arrow())
     columns = [_as_texts(column) for column in table.columns]
     return [list(row) for row in zip(*columns, strict=True)]
@@ -127,7 +129,7 @@ def _one_table(table: pa.Table | pa.RecordBatch) -> pa.Table:
 
 
 def _whole_numbers(frame: pl.DataFrame) -> pl.DataFrame:
-    """A workbook keeps every number as a float; whole ones are meant as such. Midnights are dates."""
+    """Make whole numbers of floats, as which a workbook keeps every number, and dates of midnights."""
     columns = []
     for column in frame.iter_columns():
         typed = column
