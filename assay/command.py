@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """The exit status of a command line."""
+    """Return the exit status of a command line."""
     try:
         flags, rest = take_globals(arguments)
     except UsageError as error:
@@ -87,7 +87,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def build() -> App:
-    """The command with all its nouns."""
+    """Return the command with all its nouns."""
     app = App(
         name="assay",
         help=_HELP,

@@ -124,7 +124,7 @@ _BY_STATUS: Mapping[int, type[APIStatusError]] = {
 
 
 def status_error(status: int, problem: Mapping[str, Any], headers: Mapping[str, str]) -> APIStatusError:
-    """The error class for an answer."""
+    """Return the error class for an answer."""
     kind = _BY_STATUS.get(status) or (ServerError if status >= 500 else APIStatusError)
     return kind(status, problem, headers)
 

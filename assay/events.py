@@ -73,14 +73,14 @@ class Feed:
         return max(self._patience, 0.0)
 
     def renew(self, deadline: float | None) -> bool:
-        """Whether to connect again because the reader's deadline has come nearer than a silence may last."""
+        """Return whether to connect again because the reader's deadline has come nearer than a silence may last."""
         if deadline is None:
             return False
         now = time.monotonic()
         return now - self._opened > 1 and deadline - now < self._patience
 
     def pause(self, deadline: float | None) -> float:
-        """How long to wait before the next connection. Raises: APIConnectionError after too many in vain."""
+        """Return how long to wait before the next connection. Raises: APIConnectionError after too many in vain."""
         now = time.monotonic()
         self.failures = 1 if now - self._opened > _LASTING else self.failures + 1
         if self.failures > MOST_FAILURES:

@@ -70,7 +70,7 @@ def exchange(call: ApiCall[Any], options: ClientOptions) -> Steps[Reply]:
 
 
 def error_of(reply: Reply) -> Exception:
-    """The typed error of an answer, whatever its body is."""
+    """Return the typed error of an answer, whatever its body is."""
     try:
         problem = reply.json()
     except ValueError:
@@ -99,7 +99,7 @@ def _request(call: ApiCall[Any], options: ClientOptions) -> Send:
 
 
 def _pause(outcome: Outcome, attempt: int) -> float | None:
-    """How long to wait before the next attempt; None when there shall be none."""
+    """Return how long to wait before the next attempt; None when there shall be none."""
     if isinstance(outcome, APIConnectionError):
         return backoff(attempt)
     assert isinstance(outcome, Reply)

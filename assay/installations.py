@@ -10,8 +10,9 @@ from typing import Any
 
 
 def home_of(environment: Mapping[str, str]) -> Path:
-    """The folder of the installation that is meant: ASSAY_HOME, else `.assay` here or in a folder above, else the one
-    that was started last and runs, else where one would be made."""
+    """Return the folder of the installation that is meant: ASSAY_HOME, else `.assay` here or in a folder above, else
+    the one that was started last and runs, else where one would be made.
+    """
     if given := environment.get("ASSAY_HOME"):
         return Path(given).expanduser().absolute()
     for home in (near_home(), *_registered(environment)):
@@ -21,14 +22,14 @@ def home_of(environment: Mapping[str, str]) -> Path:
 
 
 def near_home() -> Path | None:
-    """The folder of the installation that runs in ``.assay`` here or in a folder above."""
+    """Return the folder of the installation that runs in ``.assay`` here or in a folder above."""
     here = Path.cwd()
     homes = (folder / ".assay" for folder in (here, *here.parents))
     return next((home for home in homes if _is_ours(home / "status.json")), None)
 
 
 def registry(environment: Mapping[str, str]) -> Path:
-    """The file in which `assay up` notes every installation that it starts, the newest first."""
+    """Return the file in which `assay up` notes every installation that it starts, the newest first."""
     state = environment.get("XDG_STATE_HOME") or ""
     folder = (
         Path(state) if state.startswith("/") else Path(environment.get("HOME") or "~").expanduser() / ".local/state"
@@ -37,7 +38,7 @@ def registry(environment: Mapping[str, str]) -> Path:
 
 
 def read_status(home: Path) -> dict[str, Any] | None:
-    """What the supervisor wrote about itself; None when nothing, or nothing that can be read."""
+    """Return what the supervisor wrote about itself; None when nothing, or nothing that can be read."""
     try:
         status = json.loads((home / "status.json").read_text("utf-8"))
     except (OSError, ValueError):
@@ -46,7 +47,7 @@ def read_status(home: Path) -> dict[str, Any] | None:
 
 
 def _is_ours(file: Path) -> bool:
-    """Whether it is there and this user's or root's: anyone may leave a folder in /tmp."""
+    """Return whether it is there and this user's or root's: anyone may leave a folder in /tmp."""
     try:
         owner = file.stat().st_uid
     except OSError:
@@ -55,7 +56,7 @@ def _is_ours(file: Path) -> bool:
 
 
 def _registered(environment: Mapping[str, str]) -> Iterator[Path]:
-    """Those that run."""
+    """Yield those that run."""
     try:
         homes = json.loads(registry(environment).read_text("utf-8"))
     except (OSError, ValueError):

@@ -48,7 +48,7 @@ def pack(folder: Path, archive: BinaryIO) -> None:
 
 
 def _listed_by_git(folder: Path) -> list[str] | None:
-    """The files below the folder that git tracks or would track; None where git does not say."""
+    """Return the files below the folder that git tracks or would track; None where git does not say."""
     command = ["git", "-C", str(folder), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     try:
         answer = subprocess.run(command, capture_output=True, check=True)

@@ -142,7 +142,7 @@ def _data_set(options: ClientOptions, name: str, value: object) -> Steps[dict[st
 
 
 def _is_reference(data: Mapping[Any, object]) -> bool:
-    """A data set as the API itself writes it."""
+    """Return a data set as the API itself writes it."""
     return bool({"file_id", "rows", "csv"} & set(data))
 
 
@@ -156,7 +156,9 @@ def _parquet(frame: Any) -> bytes:
 
 
 def result_of(view: JobView) -> Any:
-    """The result as its kind's contract has it, or as JSON for a kind that only the server knows. Raises: JobFailed."""
+    """Return the result as its kind's contract has it, or as JSON for a kind that only the server knows. Raises:
+    JobFailed.
+    """
     from shared.kinds import KINDS  # noqa: PLC0415
 
     if view.state.value != "succeeded":
@@ -166,7 +168,7 @@ def result_of(view: JobView) -> Any:
 
 
 def table_file(view: JobView) -> str:
-    """The Parquet file of a transform's table. Raises: JobFailed, APIError when the result is no table."""
+    """Return the Parquet file of a transform's table. Raises: JobFailed, APIError when the result is no table."""
     result = result_of(view)
     table = getattr(result, "table", None)
     if table is None or table.file_id is None:

@@ -89,8 +89,9 @@ def find_target(
     environment: Mapping[str, str] | None = None,
     profile: str | None = None,
 ) -> Target:
-    """What is given, else the profile that is named (also by ASSAY_PROFILE), else ASSAY_URL and ASSAY_API_KEY, else the
-    installation in ASSAY_HOME or in ``.assay`` here or above, else the default profile, else the one started last.
+    """Return what is given, else the profile that is named (also by ASSAY_PROFILE), else ASSAY_URL and ASSAY_API_KEY,
+    else the installation in ASSAY_HOME or in ``.assay`` here or above, else the default profile, else the one started
+    last.
 
     A key is shown to its own URL only: an installation's, and a profile's. Raises: ProfileError.
     """
@@ -108,7 +109,9 @@ def find_target(
 
 
 def chosen_profile(profile: str | None, env: Mapping[str, str]) -> Profile | None:
-    """The profile that is named, or the default where nothing else says which server is meant. Raises: ProfileError."""
+    """Return the profile that is named, or the default where nothing else says which server is meant. Raises:
+    ProfileError.
+    """
     if name := profile or env.get("ASSAY_PROFILE"):
         return profiles.read(env).profile(name)
     if env.get("ASSAY_URL") or env.get("ASSAY_HOME") or near_home() is not None:
@@ -125,7 +128,7 @@ def _of_profile(profile: Profile, url: str | None, api_key: str | None, env: Map
 
 
 def _local(home: Path) -> Target | None:
-    """What the supervisor wrote about itself."""
+    """Return what the supervisor wrote about itself."""
     status = read_status(home) or {}
     url = status.get("url")
     return Target(url, status.get("api_key")) if isinstance(url, str) else None
@@ -150,7 +153,7 @@ def reply_of(response: httpx2.Response, body: bytes) -> Reply:
 
 
 def fault_of(fault: Exception, target: Target) -> APIConnectionError:
-    """The transport's error in our words; its own text may hold addresses, but they are the caller's."""
+    """Return the transport's error in our words; its own text may hold addresses, but they are the caller's."""
     through = f" through the proxy of {target.proxy}" if target.proxy else ""
     if isinstance(fault, httpx2.TimeoutException):
         return APITimeoutError(f"the server did not answer in time{through}")
@@ -160,7 +163,7 @@ def fault_of(fault: Exception, target: Target) -> APIConnectionError:
 
 
 def answer_of_proxy(reply: Reply, target: Target) -> APIConnectionError | None:
-    """The error for an answer that the proxy on the way gave; None when Assay gave it."""
+    """Return the error for an answer that the proxy on the way gave; None when Assay gave it."""
     if reply.status < 400 or "x-request-id" in reply.headers or (proxy := target.proxy) is None:
         return None
     host = urlsplit(target.url).hostname

@@ -15,7 +15,7 @@ def _noop(value: str) -> str:
 
 
 def application() -> Any:  # noqa: ANN401 - celery has no types
-    """The app, with its broker and results where the variables say (they are set when the servers run)."""
+    """Return the app, with its broker and results where the variables say (they are set when the servers run)."""
     app = Celery("bare", broker=os.environ["BARE_BROKER"], backend=os.environ["BARE_BACKEND"])
     app.conf.update(task_default_queue="bare", worker_prefetch_multiplier=1, broker_connection_retry_on_startup=True)
     app.task(name=_TASK)(_noop)
@@ -23,7 +23,7 @@ def application() -> Any:  # noqa: ANN401 - celery has no types
 
 
 def task() -> Any:  # noqa: ANN401
-    """The task that does nothing, ready for ``delay``."""
+    """Return the task that does nothing, ready for ``delay``."""
     return application().tasks[_TASK]
 
 

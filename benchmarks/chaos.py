@@ -171,7 +171,7 @@ def _have_ended(scene: Scene, least: float) -> bool:
 
 
 def _counted(scene: Scene) -> tuple[int, int]:
-    """How many jobs there are, and how many effects there are too many."""
+    """Return how many jobs there are, and how many effects there are too many."""
     with scene.platform.engine.connect() as connection:
         kept = int(connection.execute(text("SELECT count(*) FROM jobs WHERE actor <> 'test'")).scalar_one())
         twice = text("SELECT count(*) - count(DISTINCT job_id) FROM effects")

@@ -22,7 +22,7 @@ def asked(client: Any, code: str, expressions: dict[str, str] | None = None) -> 
 
 
 def started() -> tuple[Any, Any, float]:
-    """A new kernel, its client, and how long its first chunk took from nothing."""
+    """Return a new kernel, its client, and how long its first chunk took from nothing."""
     began = time.perf_counter()
     manager = KernelManager(kernel_name="python3")
     manager.start_kernel()

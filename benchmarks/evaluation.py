@@ -78,7 +78,7 @@ def fill(folder: Path, environment: Mapping[str, str]) -> None:
 
 
 def _every(folder: Path) -> list[Path]:
-    """The suites that ask models, but the golden questions, which take a collection."""
+    """Return the suites that ask models, but the golden questions, which take a collection."""
     return [write_transform(folder, GRADED), write_flows(folder), write_documents(folder), write_detect(folder)]
 
 
@@ -103,7 +103,7 @@ def installation(
 
 
 def _versions(environment: Mapping[str, str]) -> tuple[int, int]:
-    """The version of the prompt in use, and one with a line more."""
+    """Return the version of the prompt in use, and one with a line more."""
     command = [sys.executable, "-m", "assay", "--json", "prompts"]
     shown = subprocess.run([*command, "get", PROMPT], env=environment, cwd=ROOT, check=True, capture_output=True)
     prompt = json.loads(shown.stdout)

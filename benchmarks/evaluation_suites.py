@@ -18,7 +18,7 @@ Json = Mapping[str, Any]
 
 
 def write_transform(folder: Path, tasks: Sequence[Task]) -> Path:
-    """The suite with its tables beside it."""
+    """Return the suite with its tables beside it."""
     cases = []
     for task in tasks:
         data: list[dict[str, Any]] = []
@@ -61,7 +61,7 @@ def write_documents(folder: Path) -> Path:
 
 
 def write_detect(folder: Path) -> Path:
-    """The suite with its projects beside it."""
+    """Return the suite with its projects beside it."""
     cases = []
     for task in DETECT:
         for path, text in task.files.items():
@@ -74,7 +74,9 @@ def write_detect(folder: Path) -> Path:
 
 
 def write_search(folder: Path) -> Path:
-    """The golden questions: what was planned finds nothing, so it takes a better query to find a relevant record."""
+    """Return the golden questions: what was planned finds nothing, so it takes a better query to find a relevant
+    record.
+    """
     cases = []
     for number, golden in enumerate(load(), 1):
         relevant = {table: sorted(ids) for table, ids in golden.relevant.items()}
@@ -94,7 +96,7 @@ def write_search(folder: Path) -> Path:
 
 
 def script(tasks: Sequence[Task]) -> dict[str, Any]:
-    """What the models answer: the task's own code; ``wrong`` loses the last row of every third table."""
+    """Return what the models answer: the task's own code; ``wrong`` loses the last row of every third table."""
     rules: list[dict[str, Any]] = []
     for number, task in enumerate(tasks):
         said = re.escape(task.text)

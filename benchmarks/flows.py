@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def diagram(nodes: int, edges: int) -> Document:
-    """A random diagram, the same in every run."""
+    """Return a random diagram, the same in every run."""
     chance = random.Random(nodes)
     bodies: list[JsonValue] = [
         {"id": f"n{n}", "type": "default", "position": {"x": 0, "y": n}, "data": {"label": f"Node {n}"}}
@@ -148,7 +148,7 @@ def undo(engine: Engine) -> list[Line]:
 
 
 def job(assay: Installation) -> list[Line]:
-    """A flow job over HTTP with a model that answers at once; the ledger says what the model took."""
+    """Return a flow job over HTTP with a model that answers at once; the ledger says what the model took."""
     scripted, address = started()
     model = ScriptedLlm(address)
     reply = '<thinking>ok</thinking><response>[{"name": "addNode", "input": {"label": "Login"}}]</response>'

@@ -41,7 +41,7 @@ def median_ms(work: Callable[[], object], times: int = TIMES) -> float:
 
 
 def taking_turns(*works: Callable[[], object], times: int = TIMES) -> list[float]:
-    """The median ms of each."""
+    """Return the median ms of each."""
     rounds = [[_spent(work) for work in works] for _ in range(times)]
     return [statistics.median(spent) * 1000 for spent in zip(*rounds, strict=True)]
 
@@ -75,7 +75,7 @@ def kept_process() -> float:
 
 
 def first_result(url: str, key: str, code: str) -> Callable[[], object]:
-    """A new client, a new connection, a new sandbox."""
+    """Return a new client, a new connection, a new sandbox."""
 
     def work() -> None:
         with Client(url, key) as client:
@@ -85,7 +85,7 @@ def first_result(url: str, key: str, code: str) -> Callable[[], object]:
 
 
 def session_call(client: Client) -> Callable[[], object]:
-    """A call that finds what the one before has left."""
+    """Return a call that finds what the one before has left."""
     last = client.execute("n = 0", session=True, wait=30).id
 
     def call() -> None:
@@ -98,7 +98,7 @@ def session_call(client: Client) -> Callable[[], object]:
 
 
 def repeated(result: ExecuteResult) -> int:
-    """How many earlier calls ran again for this one."""
+    """Return how many earlier calls ran again for this one."""
     assert result.session is not None
     return result.session.repeated
 

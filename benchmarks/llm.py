@@ -214,7 +214,7 @@ def _added(
 
 
 def _quick(taken: Sequence[float]) -> float:
-    """The tenth part of the way up: what a call takes where nobody else wants the processor."""
+    """Return the tenth part of the way up: what a call takes where nobody else wants the processor."""
     return statistics.quantiles(taken, n=10)[0]
 
 
@@ -252,7 +252,7 @@ def _server() -> Iterator[ScriptedLlm]:
 
 
 def _environment(folder: Path, package: str) -> Path:
-    """A virtual environment with the package in it; made when it is not there."""
+    """Return a virtual environment with the package in it; made when it is not there."""
     python = folder / "bin" / "python"
     if not python.exists():
         Console().print(f"installing {package} into {folder}")

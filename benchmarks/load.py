@@ -48,7 +48,7 @@ async def _one(port: int, request: bytes, times: int, expect: int) -> Sequence[f
 
 
 def post(path: str, body: bytes, headers: Mapping[str, str] = MappingProxyType({})) -> bytes:
-    """A POST of JSON as bytes on the wire."""
+    """Return a POST of JSON as bytes on the wire."""
     more = [f"{name}: {value}" for name, value in headers.items()]
     lines = [f"POST {path} HTTP/1.1", "Host: localhost", "Content-Type: application/json", *more]
     return "\r\n".join([*lines, f"Content-Length: {len(body)}", "", ""]).encode() + body

@@ -12,7 +12,7 @@ from rich.console import Console
 
 
 def peer_python(packages: Sequence[str]) -> Path | None:
-    """An interpreter that has the packages (``name==version``); ``None`` when they cannot be installed."""
+    """Return an interpreter that has the packages (``name==version``); ``None`` when they cannot be installed."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     folder = cache / "assay-benchmarks" / "-".join(packages).replace("==", "-")
     python = folder / "bin" / "python"

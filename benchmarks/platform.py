@@ -66,7 +66,7 @@ def measure(assay: Installation, platform: Platform) -> list[Line]:
 
 
 def publishing(redis_url: str) -> Line:
-    """One notification by redis.asyncio against one ``apply_async``."""
+    """Return one notification by redis.asyncio against one ``apply_async``."""
     noop = bare_celery.task()
 
     async def ours() -> float:
@@ -106,7 +106,9 @@ def submitting(assay: Installation, platform: Platform) -> Line:
 
 
 def submit_to_result(assay: Installation, platform: Platform) -> Iterator[Line]:
-    """One client that submits and waits for the result, again and again; alone, and next to a process of one core."""
+    """Yield one client that submits and waits for the result, again and again; alone, and next to a process of one
+    core.
+    """
     noop = bare_celery.task()
     _forget_jobs(platform)
     worker = platform.ready_worker()

@@ -113,7 +113,7 @@ def per_second(sandbox: Sandbox, code: str, seconds: float = 5.0) -> float:
 
 
 def kill_latency(sandbox: Sandbox) -> float:
-    """The worst of ten: ms between the limit and the end of a busy loop."""
+    """Return the worst of ten: ms between the limit and the end of a busy loop."""
     worst = 0.0
     for _ in range(10):
         with sandbox.run(Run("python", "while True: pass", limits=Limits(wall_seconds=0.3))) as outcome:

@@ -121,7 +121,7 @@ def _plan(text: str) -> dict[str, object]:
 
 
 def executed(made: MemorySearchService, text: str, **more: object) -> float:
-    """The milliseconds of the query as the ledger has them."""
+    """Return the milliseconds of the query as the ledger has them."""
     plan = [{**_plan(text), **more}]
     result = made.search(text, plan=plan, answer=False, max_reflections=0)
     return result.attempts[0].queries[0].ms

@@ -107,7 +107,7 @@ def _harm(service: MemorySearchService) -> list[Line]:
 
 
 def _fusion(service: MemorySearchService) -> list[Line]:
-    """Every retriever alone, and all fused as a search fuses them, without any threshold."""
+    """Return every retriever alone, and all fused as a search fuses them, without any threshold."""
     out = []
     scored: list[Scores] = []
     for name, asked in search_sets.ingest_known(service).items():
@@ -121,7 +121,7 @@ def _fusion(service: MemorySearchService) -> list[Line]:
 
 
 def _slipped(text: str) -> str:
-    """The longest word with its second and third letter exchanged."""
+    """Return the longest word with its second and third letter exchanged."""
     longest = max(text.split(), key=len)
     return text.replace(longest, longest[0] + longest[2:0:-1] + longest[3:], 1)
 
@@ -160,7 +160,7 @@ def by_ranks(*rankings: Sequence[str]) -> list[str]:
 
 
 def _fused_lines(what: str, scored: Scores) -> list[Line]:
-    """The fusion, and beside it the retriever that is best for each question, which takes knowing the answer."""
+    """Return the fusion, and beside it the retriever that is best for each question, which takes knowing the answer."""
     single = max(scored[retriever] for retriever in SINGLE)
     fused, ideal = scored["fused"] / single, scored["best of each"] / single
     alone = ", ".join(f"{retriever} {scored[retriever]:.3f}" for retriever in (*SINGLE, "by ranks"))

@@ -32,7 +32,7 @@ def ingest_golden(service: MemorySearchService) -> None:
 
 
 def ingest_known(service: MemorySearchService) -> dict[str, Sequence[Asked]]:
-    """The four sets by name, the tables of three of them filled; `ingest_golden` fills those of the first."""
+    """Return the four sets by name, the tables of three of them filled; `ingest_golden` fills those of the first."""
     return {
         "golden wordings": golden_wordings(),
         "rule messages": _rule_messages(service),
@@ -51,7 +51,7 @@ def golden_wordings() -> list[Asked]:
 
 
 def wording(golden: Golden) -> tuple[str, str]:
-    """The table and the words that find the answer."""
+    """Return the table and the words that find the answer."""
     if golden.reply is None:
         return str(golden.plan["table"]), golden.question
     return golden.reply["table"], golden.reply["query_text"]

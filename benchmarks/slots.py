@@ -62,7 +62,7 @@ def _lines(alone: float, taken: float, order: Sequence[str]) -> list[Line]:
 
 
 def _all(layers: Sequence[LlmLayer], tenants: Sequence[str]) -> list[str]:
-    """The tenants in the order of their answers; those that failed are left out."""
+    """Return the tenants in the order of their answers; those that failed are left out."""
     order: list[str] = []
     together = threading.Barrier(len(tenants), timeout=120)
 

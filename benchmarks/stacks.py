@@ -94,7 +94,7 @@ def best(run: Callable[[], object], repeat: int = 5) -> float:
 
 
 def walk(root: Path) -> int:
-    """The bare directory walk that everything is measured against."""
+    """Return the bare directory walk that everything is measured against."""
     count, stack = 0, [str(root)]
     while stack:
         with os.scandir(stack.pop()) as entries:
@@ -186,7 +186,7 @@ def read_manifests(root: Path) -> int:
 
 
 def packed_sources() -> bytes:
-    """A tar.gz of about 30 MB that packs as source code does."""
+    """Return a tar.gz of about 30 MB that packs as source code does."""
     chance = random.Random(3)
     words = [f"word{chance.randint(0, 9999)}" for _ in range(4000)]
     buffer = io.BytesIO()

@@ -29,7 +29,7 @@ Files = Iterator[tuple[str, str]]
 
 
 def java_modules(chance: random.Random) -> Files:
-    """A Maven reactor with a page in TypeScript beside it."""
+    """Return a Maven reactor with a page in TypeScript beside it."""
     modules = [f"{chance.choice(_WORDS)}{number}" for number in range(60)]
     listed = "".join(f"<module>modules/{name}</module>" for name in modules)
     yield (
@@ -72,7 +72,7 @@ def _pom(name: str) -> str:
 
 
 def dotnet_projects(chance: random.Random) -> Files:
-    """A solution of many projects, each with a few hundred lines of ignore rules at the root."""
+    """Return a solution of many projects, each with a few hundred lines of ignore rules at the root."""
     names = [f"{chance.choice(_WORDS).title()}{number}" for number in range(80)]
     listed = "\n".join(
         f'Project("{{F}}") = "{name}", "src\\{name}\\{name}.csproj", "{{1}}"\nEndProject' for name in names
@@ -133,7 +133,7 @@ def workspaces(chance: random.Random) -> Files:
 
 
 def one_program(chance: random.Random) -> Files:
-    """One Python program of thousands of files, with all its fixtures and translations."""
+    """Return one Python program of thousands of files, with all its fixtures and translations."""
     yield (
         "pyproject.toml",
         '[project]\nname = "shop"\ndependencies = ["django>=5", "celery", "psycopg[binary]", "redis"]\n',
@@ -216,7 +216,7 @@ SHAPES: dict[str, Callable[[random.Random], Files]] = {
 
 
 def write_shape(root: Path, shape: str) -> int:
-    """How many files were written: 5,000 to 13,000."""
+    """Return how many files were written: 5,000 to 13,000."""
     count = 0
     for path, text in SHAPES[shape](random.Random(11)):
         (root / path).parent.mkdir(parents=True, exist_ok=True)

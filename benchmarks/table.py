@@ -22,19 +22,19 @@ class Line:
 
 
 def at_least(what: str, ours: float, peer: float, unit: str, target: float) -> Line:
-    """A line that wants ours / peer to be at least ``target``."""
+    """Return a line that wants ours / peer to be at least ``target``."""
     ratio = ours / peer
     return Line(what, f"{ours:,.1f} {unit}", f"{peer:,.1f} {unit}", ratio, f">= {target}x", ratio >= target)
 
 
 def at_most(what: str, ours: float, peer: float, unit: str, target: float) -> Line:
-    """A line that wants ours / peer to be at most ``target``."""
+    """Return a line that wants ours / peer to be at most ``target``."""
     ratio = ours / peer
     return Line(what, f"{ours:,.2f} {unit}", f"{peer:,.2f} {unit}", ratio, f"<= {target}x", ratio <= target)
 
 
 def within(what: str, seconds: float, most: float) -> Line:
-    """A line that wants an absolute time."""
+    """Return a line that wants an absolute time."""
     return Line(what, f"{seconds:.2f} s", "", seconds / most, f"<= {most:g} s", seconds <= most)
 
 
@@ -49,7 +49,7 @@ def show(title: str, lines: Sequence[Line]) -> None:
 
 
 def median_us(work: Callable[[], object], times: int) -> float:
-    """The median time of a call, in microseconds."""
+    """Return the median time of a call, in microseconds."""
     taken = []
     for _ in range(times):
         began = time.perf_counter()

@@ -115,7 +115,7 @@ def _filled(template: str, parts: Mapping[str, str]) -> str:
 
 
 def timed(reply: Reply) -> Reply:
-    """The reply as a rule of the script, after the time that a model needs to write it."""
+    """Return the reply as a rule of the script, after the time that a model needs to write it."""
     written = reply["text"] + "".join(json.dumps(use) for use in reply.get("tool_calls", []))
     tokens = max(1, len(written) // 4)
     return {"reply": {**reply, "output_tokens": tokens}, "times": 1, "latency_ms": CALL_MS + TOKEN_MS * tokens}

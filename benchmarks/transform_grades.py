@@ -130,7 +130,7 @@ class Grader:
             yield "right, states nothing", True, _reply(task.pandas)
 
     def _slips(self, task: Task) -> Iterator[str]:
-        """The code with each slip that makes it run and answer wrongly."""
+        """Yield the code with each slip that makes it run and answer wrongly."""
         for pattern, instead in SLIPS:
             code = re.sub(pattern, instead, task.pandas, count=1)
             if code != task.pandas:
@@ -187,7 +187,7 @@ def _literal(cell: object) -> object:
 
 
 def _invented(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows with other numbers."""
+    """Return the rows with other numbers."""
     return [
         {
             key: round(cell * 3 + 7 + at, 3)

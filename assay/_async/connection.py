@@ -120,7 +120,9 @@ class AsyncConnection:
         return whole
 
     async def events(self, job_id: str, after: int = 0, timeout: float | None = None) -> AsyncIterator[JobEvent]:
-        """The job's events until its last, or until ``timeout`` seconds are over; reconnects as often as needed."""
+        """Yield the job's events until its last, or until ``timeout`` seconds are over; reconnects as often as
+        needed.
+        """
         feed = Feed(after)
         deadline = None if timeout is None else time.monotonic() + timeout
         while not feed.finished:
@@ -138,7 +140,7 @@ class AsyncConnection:
     async def _listen(
         self, job_id: str, feed: Feed, patience: float, deadline: float | None
     ) -> AsyncIterator[JobEvent]:
-        """One connection's worth. Raises: EndOfEvents, httpx2.HTTPError for another try, APIError."""
+        """Yield one connection's worth. Raises: EndOfEvents, httpx2.HTTPError for another try, APIError."""
         before, path = feed.after, jobs.events_path(job_id)
         async with self._http.stream("GET", path, headers=feed.headers, timeout=patience) as response:
             if response.status_code >= 400:
@@ -154,7 +156,7 @@ class AsyncConnection:
             raise httpx2.ReadError("the stream ended before the job")
 
     async def _ended(self, job_id: str) -> bool:
-        """Whether a stream was silent because everything in it had been seen before."""
+        """Return whether a stream was silent because everything in it had been seen before."""
         job = await self.send(jobs.get(job_id))
         return job.state.terminal
 

@@ -47,7 +47,7 @@ class Client(Connection):
         self._add_resources()
 
     def with_options(self, *, timeout: float | None = None, max_retries: int | None = None) -> Self:
-        """The same client on the same connections, with other patience."""
+        """Return the same client on the same connections, with other patience."""
         other = type(self).__new__(type(self))
         other.target, other._http = self.target, self._http
         given = {"timeout": timeout, "max_retries": max_retries}
@@ -132,7 +132,7 @@ class Client(Connection):
         submit: jobs.SubmitOptions | None = None,
         **fields: Any,
     ) -> Job[RecordsResult]:
-        """A page of what a table holds; ``after`` is the ``next`` of the page before."""
+        """Return a page of what a table holds; ``after`` is the ``next`` of the page before."""
         return self.submit("records", {"collection": collection, "table": table, **fields}, submit)
 
     def document(self, submit: jobs.SubmitOptions | None = None, **fields: Any) -> Job[DocumentResult]:
@@ -148,12 +148,12 @@ class Client(Connection):
         idempotency_key: str | None = None,
         **more: Unpack[jobs.SubmitOptions],
     ) -> Job[Any]:
-        """A job of any kind, with its input as API.md has it."""
+        """Return a job of any kind, with its input as API.md has it."""
         options: jobs.SubmitOptions = {**(submit or {}), **more}
         return self.jobs.create(kind, input, wait=wait, idempotency_key=idempotency_key, **options)
 
     def job(self, id: str) -> Job[Any]:
-        """The handle of a job that is there."""
+        """Return the handle of a job that is there."""
         return Job(self, self.send(jobs.get(id)))
 
     # --- the rest ----------------------------------------------------------------------------------------------------
@@ -165,7 +165,7 @@ class Client(Connection):
         return self.send(rest.queues())
 
     def queue_history(self) -> QueueHistory:
-        """What waited, came and went in each minute of the last hour."""
+        """Return what waited, came and went in each minute of the last hour."""
         return self.send(rest.queue_history())
 
     def workers(self) -> Workers:
@@ -175,7 +175,7 @@ class Client(Connection):
         return self.send(rest.settings())
 
     def doctor(self) -> Doctor:
-        """What the server checks of itself; for keys with admin."""
+        """Return what the server checks of itself; for keys with admin."""
         return self.send(rest.doctor())
 
     def stats(
@@ -190,14 +190,14 @@ class Client(Connection):
         return self.send(rest.stats(by, bucket, since, until, source))
 
     def served(self, since: str | None = None, until: str | None = None, source: str | None = None) -> Served:
-        """Which models answered for which."""
+        """Return which models answered for which."""
         return self.send(rest.served(since, until, source))
 
     def providers(self) -> Providers:
         return self.models.providers()
 
     def ready(self) -> bool:
-        """Whether the server is there and reaches its database."""
+        """Return whether the server is there and reaches its database."""
         try:
             self.with_options(max_retries=0).send(rest.ready())
         except Exception:

@@ -69,7 +69,7 @@ class ApiCall(Generic[Answer]):
 
 
 def without_none(**fields: object) -> dict[str, object]:
-    """The fields that were given."""
+    """Return the fields that were given."""
     return {name: value for name, value in fields.items() if value is not None}
 
 
@@ -78,7 +78,7 @@ class NoId(ValueError):
 
 
 def segment(id: str) -> str:
-    """An id inside a path. Raises: NoId for one that would mean another path."""
+    """Return an id inside a path. Raises: NoId for one that would mean another path."""
     from urllib.parse import quote  # noqa: PLC0415
 
     if not id or id in (".", ".."):
@@ -105,7 +105,7 @@ def as_page(name: str) -> Callable[[Reply], Any]:
 
 
 def contract(name: str) -> Any:
-    """The class in ``shared.contracts``."""
+    """Return the class in ``shared.contracts``."""
     from importlib import import_module  # noqa: PLC0415
 
     module, _, kind = name.rpartition(".")

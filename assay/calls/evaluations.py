@@ -55,7 +55,7 @@ def runs(id: str, case: str | None = None, variant: str | None = None) -> ApiCal
 
 
 def case_of(job: str, name: str | None = None) -> ApiCall[Case]:
-    """A finished job as a case: its input with files by id, and its result as the expectation."""
+    """Return a finished job as a case: its input with files by id, and its result as the expectation."""
     path = f"/v1/jobs/{segment(job)}/case"
     return ApiCall("GET", path, as_model("evaluations.Case"), query={"name": name})
 

@@ -54,12 +54,12 @@ def rows(
 
 
 def profile(id: str) -> ApiCall[FileProfile]:
-    """What the columns of a file hold that is a table."""
+    """Return what the columns of a file hold that is a table."""
     return ApiCall("GET", f"/v1/files/{segment(id)}/profile", as_model("files.FileProfile"))
 
 
 def content(id: str, first: int | None = None, last: int | None = None) -> ApiCall[bytes]:
-    """The bytes; ``first`` and ``last`` (inclusive) ask for a part."""
+    """Return the bytes; ``first`` and ``last`` (inclusive) ask for a part."""
     headers = {}
     if first is not None or last is not None:
         headers["Range"] = f"bytes={'' if first is None else first}-{'' if last is None else last}"

@@ -92,7 +92,7 @@ def page(
 def counts(
     kind: str | None = None, labels: Mapping[str, str] | None = None, filters: Mapping[str, str] | None = None
 ) -> ApiCall[JobCounts]:
-    """How many of the jobs that the list shows for the same filters are in each state."""
+    """Return how many of the jobs that the list shows for the same filters are in each state."""
     label = [f"{key}={value}" for key, value in (labels or {}).items()]
     query = {"kind": kind, "label": label, **(filters or {})}
     return ApiCall("GET", "/v1/jobs/counts", as_model("jobs.JobCounts"), query=query)
@@ -103,7 +103,7 @@ def get(id: str) -> ApiCall[JobView]:
 
 
 def result(id: str) -> ApiCall[Any]:
-    """The bare result. Raises: NotFound with code ``job_not_finished`` before the end."""
+    """Return the bare result. Raises: NotFound with code ``job_not_finished`` before the end."""
     return ApiCall("GET", f"/v1/jobs/{segment(id)}/result", raw)
 
 
@@ -113,7 +113,7 @@ def result_form(id: str, format: str) -> ApiCall[bytes]:
 
 
 def result_path(id: str, format: str) -> str:
-    """Where every row of a result's table is streamed from, for example as ``csv``."""
+    """Return where every row of a result's table is streamed from, for example as ``csv``."""
     from urllib.parse import quote  # noqa: PLC0415
 
     return f"/v1/jobs/{segment(id)}/result?format={quote(format, safe='')}"
@@ -137,13 +137,13 @@ def replay(
 def source(
     id: str, path: str | None = None, *, first: int | None = None, last: int | None = None
 ) -> ApiCall[DetectSource]:
-    """The files that a ``detect`` job read, by name; with a ``path`` the lines of one that a claim rests on."""
+    """Return the files that a ``detect`` job read, by name; with a ``path`` the lines of one that a claim rests on."""
     query: Query = {"path": path, "first": first, "last": last}
     return ApiCall("GET", f"/v1/jobs/{segment(id)}/source", as_model("detect.DetectSource"), query=query)
 
 
 def llm_call(id: str, call: int) -> ApiCall[LlmCallText]:
-    """One call with its messages and its answer, where the installation keeps them."""
+    """Return one call with its messages and its answer, where the installation keeps them."""
     return ApiCall("GET", f"/v1/jobs/{segment(id)}/llm-calls/{call}", as_model("models.LlmCallText"))
 
 
@@ -157,7 +157,7 @@ def delete(id: str) -> ApiCall[None]:
 
 
 def deliveries(id: str) -> ApiCall[Deliveries]:
-    """The attempts to deliver the job's webhook, the latest first."""
+    """Return the attempts to deliver the job's webhook, the latest first."""
     return ApiCall("GET", f"/v1/jobs/{segment(id)}/deliveries", as_model("webhooks.Deliveries"))
 
 
@@ -168,7 +168,7 @@ def redeliver(id: str, delivery_id: str) -> ApiCall[Deliveries]:
 
 
 def rows_path(id: str) -> str:
-    """Where the rows of a job's table are, one as JSON on each line."""
+    """Return where the rows of a job's table are, one as JSON on each line."""
     return f"/v1/jobs/{segment(id)}/result?format=jsonl"
 
 
@@ -177,7 +177,7 @@ def events_path(id: str) -> str:
 
 
 def events_page(id: str, after: int = 0, types: Sequence[str] = (), limit: int | None = None) -> ApiCall[EventPage]:
-    """The events that there are, of these types only when any are named; ``next_after`` goes on."""
+    """Return the events that there are, of these types only when any are named; ``next_after`` goes on."""
     query: Query = {"after": after, "type": list(types), "limit": limit}
     headers = {"Accept": "application/json"}
     return ApiCall("GET", events_path(id), as_model("jobs.EventPage"), query=query, headers=headers)

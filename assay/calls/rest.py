@@ -63,7 +63,7 @@ def set_prompt(key: str, text: str, if_match: str | None = None, note: str | Non
 
 
 def draft_prompt(key: str, text: str) -> ApiCall[Prompt]:
-    """A version that nobody uses until it is published."""
+    """Return a version that nobody uses until it is published."""
     body = {"text": text, "use": False}
     return ApiCall("PUT", f"/v1/prompts/{segment(key)}", as_model("models.Prompt"), body=body)
 
@@ -95,7 +95,7 @@ def models() -> ApiCall[Models]:
 def set_chain(
     role: str, chain: Sequence[Mapping[str, Any]], evaluation: str | None = None, require: float | None = None
 ) -> ApiCall[Any]:
-    """The chain of a role: the first is asked first; with an evaluation only if that has passed with it."""
+    """Return the chain of a role: the first is asked first; with an evaluation only if that has passed with it."""
     body = without_none(chain=list(chain), evaluation=evaluation, require=require)
     return ApiCall("PUT", f"/v1/models/{segment(role)}", raw, body=body)
 
@@ -112,7 +112,7 @@ def release_provider(name: str) -> ApiCall[ProviderState]:
 
 
 def endpoints() -> ApiCall[Page[Endpoint]]:
-    """The vendors, and the servers of models that the operator has named."""
+    """Return the vendors, and the servers of models that the operator has named."""
     return ApiCall("GET", "/v1/endpoints", as_page("models.Endpoint"))
 
 
@@ -133,7 +133,7 @@ def test_endpoint(name: str) -> ApiCall[EndpointTest]:
 
 
 def tenant_models(tenant: str) -> ApiCall[AllowedModels]:
-    """Which models a tenant may use."""
+    """Return which models a tenant may use."""
     return ApiCall("GET", f"/v1/tenants/{segment(tenant)}/models", as_model("models.AllowedModels"))
 
 
@@ -195,7 +195,7 @@ def delete_tenant(tenant: str) -> ApiCall[None]:
 
 
 def rotate_key(id: str, overlap_seconds: int | None = None) -> ApiCall[NewKey]:
-    """A new key like the old one, which is good for ``overlap_seconds`` more (a day when left out)."""
+    """Return a new key like the old one, which is good for ``overlap_seconds`` more (a day when left out)."""
     body = without_none(overlap_seconds=overlap_seconds)
     return ApiCall("POST", f"/v1/keys/{segment(id)}/rotate", as_model("keys.NewKey"), body=body)
 
@@ -222,7 +222,7 @@ def audit(
 
 
 def create_session(code: str | None = None) -> ApiCall[NewSession]:
-    """A key for 12 hours, made with this client's or with a one-time code."""
+    """Return a key for 12 hours, made with this client's or with a one-time code."""
     return ApiCall("POST", "/v1/sessions", as_model("keys.NewSession"), body=without_none(code=code))
 
 
@@ -287,7 +287,7 @@ def tenant_limits(tenant: str) -> ApiCall[TenantLimits]:
 
 
 def set_tenant_limits(tenant: str, limits: Mapping[str, int | None]) -> ApiCall[TenantLimits]:
-    """All of them: what is left out is the installation's default again."""
+    """Return all of them: what is left out is the installation's default again."""
     path = f"/v1/tenants/{segment(tenant)}/limits"
     return ApiCall("PUT", path, as_model("limits.TenantLimits"), body=limits)
 
@@ -331,7 +331,7 @@ def collection(name: str) -> ApiCall[Collection]:
 
 
 def search_attempts(name: str, limit: int | None = None, cursor: str | None = None) -> ApiCall[Page[PastAttempt]]:
-    """What searches of the collection have tried, newest first."""
+    """Return what searches of the collection have tried, newest first."""
     path = f"/v1/collections/{segment(name)}/attempts"
     return ApiCall("GET", path, as_page("search.PastAttempt"), query={"limit": limit, "cursor": cursor})
 

@@ -32,7 +32,7 @@ def page(limit: int | None = None, cursor: str | None = None) -> ApiCall[Page[Up
 
 
 def get(id: str) -> ApiCall[UploadInfo]:
-    """How far it has come."""
+    """Return how far it has come."""
     return ApiCall("GET", f"/v1/uploads/{segment(id)}", as_model("files.UploadInfo"), headers=_TUS)
 
 

@@ -73,7 +73,7 @@ def remedy(code: str) -> str:
 
 
 def of_server(error: APIStatusError) -> ToolProblem:
-    """What the API has refused; its detail names the fields."""
+    """Return what the API has refused; its detail names the fields."""
     detail = _PLACE.sub("", error.detail)
     return ToolProblem(error.code or f"http_{error.status}", detail, error.retry_after)
 

@@ -121,7 +121,7 @@ def line_of(view: JobView) -> JobLine:
 
 
 def file_links(view: JobView) -> list[types.ResourceLink]:
-    """The result as a resource, then the files that it names."""
+    """Return the result as a resource, then the files that it names."""
     if view.state is not JobState.SUCCEEDED:
         return []
     whole = types.ResourceLink(uri=result_uri(view.id), name=f"result of job {view.id}", mime_type="application/json")
@@ -156,7 +156,7 @@ def _error_of(view: JobView) -> ErrorReport | None:
 
 
 def _bounded(result: dict[str, JsonValue], most: int = _MOST_RESULT) -> tuple[dict[str, JsonValue] | None, bool]:
-    """The result, its longest texts and lists cut until it fits; None when even that does not help."""
+    """Return the result, its longest texts and lists cut until it fits; None when even that does not help."""
     if _length(result) <= most:
         return result, False
     for text, items in zip(_TEXT_STEPS, _ITEM_STEPS, strict=True):

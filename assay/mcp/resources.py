@@ -70,7 +70,7 @@ async def page(client: AsyncClient, cursor: str | None) -> types.ListResourcesRe
 
 
 async def read(client: AsyncClient, uri: str) -> types.ReadResourceResult:
-    """One part; ``_meta`` has the size of the whole in bytes, and the URI of the next part.
+    """Return one part; ``_meta`` has the size of the whole in bytes, and the URI of the next part.
 
     Raises: APIError, ToolProblem.
     """
@@ -114,7 +114,7 @@ def _part(base: str, uri: str, content: bytes, offset: int, size: int, media_typ
 
 
 def _text_of(content: bytes, media_type: str, *, is_last: bool) -> str | None:
-    """The part as text; a character that the end of the part has cut belongs to the next one."""
+    """Return the part as text; a character that the end of the part has cut belongs to the next one."""
     if not _TEXT_TYPES.fullmatch(media_type.partition(";")[0]):
         return None
     for cut in range(1 if is_last else 4):

@@ -83,7 +83,7 @@ async def _end_when(stopping: Callable[[], Awaitable[object]], waiting: anyio.Ca
 
 
 def message_of(event: JobEvent) -> str:
-    """One line for a person, from what the event says."""
+    """Return one line for a person, from what the event says."""
     data = event.data
     outcome = data.get("outcome")
     if isinstance(outcome, dict):
@@ -100,7 +100,7 @@ def message_of(event: JobEvent) -> str:
 
 
 async def placed(context: ToolContext, given: Sequence[SandboxFile]) -> list[dict[str, str]]:
-    """The files as a job's input names them; texts are uploaded. Raises: ToolProblem."""
+    """Return the files as a job's input names them; texts are uploaded. Raises: ToolProblem."""
     references = []
     for file in given:
         if (file.file_id is None) == (file.text is None):
@@ -114,7 +114,7 @@ async def placed(context: ToolContext, given: Sequence[SandboxFile]) -> list[dic
 
 
 def content_of(context: ToolContext, text: str | None, encoded: str | None, path: str | None) -> files.Content:
-    """What is to be uploaded. Raises: ToolProblem."""
+    """Return what is to be uploaded. Raises: ToolProblem."""
     if sum(given is not None for given in (text, encoded, path)) != 1:
         raise ToolProblem("invalid_request", "Give exactly one of text, base64 and path.")
     if text is not None:
@@ -129,7 +129,7 @@ def content_of(context: ToolContext, text: str | None, encoded: str | None, path
 
 
 def _opened(folders: Sequence[Path], path: str) -> Path:
-    """The file below one of the folders, wherever links lead. Raises: ToolProblem."""
+    """Return the file below one of the folders, wherever links lead. Raises: ToolProblem."""
     for folder in folders:
         try:
             file = (folder / path).resolve(strict=True)

@@ -51,7 +51,7 @@ class Access:
 
 
 def build_server(access: Callable[[Request], Access], version: str) -> Server[Any]:
-    """The server; ``access`` says what the caller of a request may use."""
+    """Return the server; ``access`` says what the caller of a request may use."""
     handlers = _Handlers(access)
     return Server(
         "assay",
@@ -115,7 +115,7 @@ class _Handlers:
 
 
 def described(tool: ToolSpec) -> types.Tool:
-    """The tool as clients list it."""
+    """Return the tool as clients list it."""
     return types.Tool(
         name=tool.name,
         title=tool.title,
@@ -167,7 +167,7 @@ def _teller(request: Request) -> Tell | None:
 
 
 def _problem_of(error: Exception) -> ToolProblem:
-    """What the agent is told; of what nobody expected only that it happened."""
+    """Return what the agent is told; of what nobody expected only that it happened."""
     if isinstance(error, ToolProblem):
         return error
     if isinstance(error, NoId):

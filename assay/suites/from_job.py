@@ -39,7 +39,7 @@ class CaseMaker:
         return inner if name is None else {**inner, "file": self._kept(value[name])}
 
     def _kept(self, id: str) -> str:
-        """The file below the suite's folder, under a name that no other content has."""
+        """Return the file below the suite's folder, under a name that no other content has."""
         name, content = self.fetch(id)
         plain = re.sub(r"[^\w.-]+", "_", PurePosixPath(name).name).lstrip(".") or "file"
         folder = self.folder / "files"
@@ -54,7 +54,7 @@ class CaseMaker:
 
 
 def names_in(path: Path) -> set[str]:
-    """The names of a suite's cases; none when there is no such file. Raises: SuiteError."""
+    """Return the names of a suite's cases; none when there is no such file. Raises: SuiteError."""
     return {case["name"] for case in read_suite(path).content["cases"]} if path.exists() else set()
 
 
@@ -80,7 +80,7 @@ def _ended(text: str) -> str:
 
 
 def _item(before: str, case: Json) -> str:
-    """The case as an item of a list, indented as the items before it."""
+    """Return the case as an item of a list, indented as the items before it."""
     match = re.search(r"^( *)- ", before.partition("cases:")[2], re.MULTILINE)
     indent = match[1] if match else "  "
     lines = _yaml(case).splitlines()

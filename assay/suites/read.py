@@ -46,7 +46,7 @@ class SuiteFile:
         return self.path.resolve().parent
 
     def fault(self, loc: Sequence[str | int], message: str) -> SuiteError:
-        """An error at the field, or at the nearest one around it that stands in the file."""
+        """Return an error at the field, or at the nearest one around it that stands in the file."""
         return SuiteError(self.path, self._line(tuple(loc)), tuple(loc), message)
 
     def _line(self, loc: Loc) -> int | None:
@@ -108,7 +108,7 @@ def _find_lines(path: Path, node: yaml.Node, loc: Loc, lines: dict[Loc, int]) ->
 
 
 def _of_lines(path: Path, text: str) -> SuiteFile:
-    """One case in each line; a line without ``kind`` but with ``suite`` names the suite, else its file does."""
+    """Return one case in each line; a line without ``kind`` but with ``suite`` names the suite, else its file does."""
     name = path.stem
     cases: list[Any] = []
     lines: dict[Loc, int] = {(): 1}
@@ -150,7 +150,7 @@ def _check(suite: SuiteFile) -> None:
 
 
 def _not_json(value: object, loc: Loc = ()) -> Loc:
-    """Where the first value stands that JSON does not have."""
+    """Return where the first value stands that JSON does not have."""
     inner: list[tuple[str | int, object]] = []
     if isinstance(value, dict):
         inner = [(str(key), each) for key, each in value.items()]
@@ -165,7 +165,7 @@ def _not_json(value: object, loc: Loc = ()) -> Loc:
 
 
 def in_suite(loc: Sequence[str | int], content: object) -> Loc:
-    """A place that a validator names, without the names of its own alternatives, which stand in no file."""
+    """Return a place that a validator names, without the names of its own alternatives, which stand in no file."""
     kept: list[str | int] = []
     for position, part in enumerate(loc):
         if isinstance(content, dict):

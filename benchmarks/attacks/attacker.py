@@ -28,7 +28,9 @@ class Attacker:
     outcomes: Counter[str] = field(default_factory=Counter)
 
     async def send(self, method: str, path: str, body: object = None, *, key: str | None = None, **headers: str) -> str:
-        """One request, its body as JSON unless it is bytes; the text of the answer, empty when there was none."""
+        """Return one request, its body as JSON unless it is bytes; the text of the answer, empty when there was
+        none.
+        """
         content = body if isinstance(body, bytes) else json.dumps(body).encode() if body is not None else None
         sent = {"Authorization": f"Bearer {key or self.key}", "Content-Type": "application/json"}
         sent |= {name.replace("_", "-"): value for name, value in headers.items()}
@@ -41,7 +43,7 @@ class Attacker:
         return response.text
 
     async def submit(self, kind: str, given: object, *, webhook: str | None = None, prefer: str = "") -> str:
-        """A job; its id, empty when it was refused."""
+        """Return a job; its id, empty when it was refused."""
         body: dict[str, object] = {"kind": kind, "input": given}
         if webhook:
             body["webhook"] = {"url": webhook, "events": ["job.finished"]}
@@ -49,7 +51,7 @@ class Attacker:
         return str(json.loads(answer).get("id", "")) if answer.startswith("{") else ""
 
     async def upload(self, name: str, content: bytes) -> str:
-        """A file; its id, empty when it was refused."""
+        """Return a file; its id, empty when it was refused."""
         answer = await self.send("POST", f"/v1/files?name={name}", content, Content_Type="application/octet-stream")
         return str(json.loads(answer).get("id", "")) if answer.startswith("{") else ""
 

@@ -108,7 +108,7 @@ def make(podman: Podman, base: Base) -> None:
 
 
 def _mirror() -> str:
-    """Where this machine has its own packages from. Raises: Failed."""
+    """Return where this machine has its own packages from. Raises: Failed."""
     listed = subprocess.run(
         ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages"],
         capture_output=True,

@@ -99,7 +99,7 @@ def composed(podman: Podman) -> Iterator[Composition]:
 
 
 def adapted(original: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """The file with what ``DIFFERENCES`` tells."""
+    """Return the file with what ``DIFFERENCES`` tells."""
     whole = yaml.safe_load(yaml.safe_dump({k: v for k, v in original.items() if not k.startswith("x-")}))
     services: dict[str, Any] = whole["services"]
     del services["qdrant"]
@@ -144,7 +144,7 @@ def _settings(port: int) -> str:
 
 
 def _in_order(services: Mapping[str, Any]) -> Iterator[str]:
-    """Every service after those that it depends on."""
+    """Yield every service after those that it depends on."""
     waiting, done = dict(services), {"qdrant"}
     yield "models"
     waiting.pop("qdrant")
@@ -212,7 +212,7 @@ def repository_server(this: Composition) -> Iterator[str]:
 
 
 def confined(this: Composition) -> Mapping[str, str]:
-    """What the kernel says of each service's process, by name. Raises: Failed."""
+    """Return what the kernel says of each service's process, by name. Raises: Failed."""
     told = {}
     for process in PROCESSES:
         inside = this.process(process.name)

@@ -30,7 +30,7 @@ class Built:
 
 
 def dockerfiles() -> Mapping[str, Path]:
-    """The tag of each image of the project, and what builds it."""
+    """Return the tag of each image of the project, and what builds it."""
     images = {}
     for file in sorted((ROOT / "deploy").glob("*/Dockerfile")):
         name = "assay" if file.parent.name == "assay" else f"assay-{file.parent.name}"
@@ -61,7 +61,7 @@ def build(podman: Podman, name: str, dockerfile: Path, *, cached: bool) -> Built
 
 
 def _mounts(folder: Path) -> Iterator[str]:
-    """What this machine needs to reach its package registries, seen by the build and in no layer of the image."""
+    """Yield what this machine needs to reach its package registries, seen by the build and in no layer of the image."""
     bundle = os.environ.get("SSL_CERT_FILE") or ssl.get_default_verify_paths().cafile or _BUNDLE
     if Path(bundle).is_file():
         yield f"--volume={Path(bundle).resolve()}:{_BUNDLE}:ro"

@@ -107,7 +107,7 @@ CASES: Sequence[Case] = (
 
 
 def repository(url: str) -> Case:
-    """The same files in a repository that git fetches."""
+    """Return the same files in a repository that git fetches."""
     return Case(
         "detect, a repository", lambda client: client.detect(url, mode="static"), lambda r: "fastapi" in _names(r)
     )
@@ -139,7 +139,7 @@ def running(jobs: Sequence[Job[Any]]) -> int:
 
 
 def ended_once(jobs: Sequence[Job[Any]]) -> Iterator[int]:
-    """The attempts of each job, which succeeded with its own answer and ended exactly once. Raises: Failed."""
+    """Yield the attempts of each job, which succeeded with its own answer and ended exactly once. Raises: Failed."""
     for n, job in enumerate(jobs):
         view = job.wait(PATIENCE)
         if view.state.value != "succeeded" or view.result is None or view.result["stdout"] != f"{n}\n":

@@ -42,7 +42,7 @@ _READY_SECONDS = 240.0
 
 
 def documents() -> list[dict[str, Any]]:
-    """What the two kustomizations list."""
+    """Return what the two kustomizations list."""
     parts = []
     for folder in _FOLDERS:
         for name in yaml.safe_load((folder / "kustomization.yaml").read_text())["resources"]:
@@ -51,7 +51,7 @@ def documents() -> list[dict[str, Any]]:
 
 
 def left_out() -> Sequence[str]:
-    """The kinds that nothing here plays."""
+    """Return the kinds that nothing here plays."""
     return sorted({part["kind"] for part in documents()} - {"Deployment", "Job", "Service"})
 
 
@@ -195,7 +195,7 @@ def _play(this: Cluster, name: str, document: Mapping[str, Any]) -> None:
 
 
 def _probe(probe: Mapping[str, Any]) -> Sequence[str]:
-    """The command of a probe, or one that asks what it asks."""
+    """Return the command of a probe, or one that asks what it asks."""
     if "exec" in probe:
         return list(probe["exec"]["command"])
     url = f"http://127.0.0.1:8000{probe['httpGet']['path']}"

@@ -81,7 +81,7 @@ class Podman:
         }
 
     def run(self, *words: str | Path, input: str | None = None, seconds: float = 600) -> str:
-        """What it prints. Raises: Failed with the end of what it complains of."""
+        """Return what it prints. Raises: Failed with the end of what it complains of."""
         done = self.tried(*words, input=input, seconds=seconds)
         if done.returncode:
             raise Failed(f"podman {' '.join(map(str, words[:4]))} ...: {(done.stderr or done.stdout).strip()[-2000:]}")
@@ -111,12 +111,12 @@ class Podman:
         return dict(about)
 
     def image_bytes(self, name: str) -> int | None:
-        """The size of an image with the layers below; None when there is none."""
+        """Return the size of an image with the layers below; None when there is none."""
         done = self.tried("image", "inspect", "--format", "{{.Size}}", name)
         return None if done.returncode else int(done.stdout)
 
     def healthy(self, name: str) -> bool:
-        """Whether the container's own health check passes now."""
+        """Return whether the container's own health check passes now."""
         return self.tried("healthcheck", "run", name, seconds=60).returncode == 0
 
     def delete_all(self) -> None:

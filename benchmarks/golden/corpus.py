@@ -38,7 +38,7 @@ Record = dict[str, Any]
 
 
 def tables() -> dict[str, list[Record]]:
-    """Every record of every table."""
+    """Return every record of every table."""
     return {"rules": list(rules()), "settings": list(settings()), "modules": list(modules())}
 
 

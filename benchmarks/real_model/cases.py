@@ -74,13 +74,13 @@ def collection(client: Client) -> None:
 
 
 def story(client: Client) -> Job[Any]:
-    """An answer of some seconds."""
+    """Return an answer of some seconds."""
     words = "::: describe Tell a story of a ship, with its sailors and what they ate, in ten sentences. :::\n"
     return client.document(markdown=words, submit={"budget": _BUDGET})
 
 
 def long_document(client: Client) -> Job[Any]:
-    """A prompt of several windows."""
+    """Return a prompt of several windows."""
     words = "The review took place on a Friday. " * 2500
     return client.document(
         markdown=f"{words}\n\n::: describe Summarise this: {words} :::\n", submit={"budget": _BUDGET}

@@ -43,7 +43,7 @@ def errors_in(result: Json) -> list[str]:
 
 
 def checked(client: Client, job: Job[Any], seconds: float, lies: Callable[[Json], str | None] | None = None) -> JobView:
-    """The job after its end. Raises: Dishonest, JobTimeout."""
+    """Return the job after its end. Raises: Dishonest, JobTimeout."""
     view = job.wait(seconds)
     if view.state.value not in _ENDS:
         raise Dishonest(f"{view.kind} ended as {view.state.value}")

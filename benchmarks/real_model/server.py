@@ -54,7 +54,7 @@ class ModelServer:
             return False
 
     def is_busy(self) -> bool:
-        """Whether its slot is working on an answer."""
+        """Return whether its slot is working on an answer."""
         return any(slot["is_processing"] for slot in self._get("/slots"))
 
     def ask(self, words: str, cap: int) -> None:

@@ -136,7 +136,7 @@ def by_tools(lab: Lab, llm: LlmLayer, task: Task) -> Outcome:
 
 
 def by_single_call(lab: Lab, llm: LlmLayer, task: Task) -> Outcome:
-    """One call with two short examples, whose code is run once; what runs is accepted."""
+    """Return one call with two short examples, whose code is run once; what runs is accepted."""
     del llm
     messages = [*_SHOTS, {"role": "user", "content": _asked(_described(task), task.text, _names(task)[0])}]
     body = {"model": lab.model, "messages": messages, "temperature": 0, "max_tokens": MAX_TOKENS}

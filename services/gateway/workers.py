@@ -42,7 +42,7 @@ class Workforce:
         return self._workers
 
     async def serving(self, kind: str) -> Sequence[LiveWorker]:
-        """The workers of a kind."""
+        """Return the workers of a kind."""
         await self._refresh(_CACHE_SECONDS)
         workers = self._of(kind)
         if not workers:

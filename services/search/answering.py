@@ -61,7 +61,7 @@ def from_model(
     texts: Texts,
     history: Sequence[ChatMessage] = (),
 ) -> ComposedAnswer | None:
-    """None when no model answers, or when its answer cites nothing by which it could be checked.
+    """Return None when no model answers, or when its answer cites nothing by which it could be checked.
 
     The text is empty when nothing is left of it; the rest then still tells why.
     """
@@ -102,7 +102,7 @@ def from_model(
 def _citations(
     existing: Sequence[RecordKey], kept: Sequence[AnsweredSentence], text: str, texts: Texts
 ) -> list[Citation]:
-    """Each record that was cited, with the passages that say what it was cited for."""
+    """Return each record that was cited, with the passages that say what it was cited for."""
     out: list[Citation] = []
     for key in existing:
         said = [
@@ -122,7 +122,7 @@ def citation(table: str, record_id: str, passage: ShownPassage | None) -> Citati
 
 
 def _supported(reply: AnswerReply, question: str, known: Mapping[RecordKey, str]) -> tuple[list[AnsweredSentence], int]:
-    """The sentences that cite a record which holds every number and code that they say; and how many do not."""
+    """Return the sentences that cite a record which holds every number and code that they say; and how many do not."""
     said = [sentence for sentence in reply.sentences if sentence.text.strip()]
     kept = []
     for sentence in said:
@@ -138,12 +138,12 @@ def _joined(sentences: Sequence[AnsweredSentence]) -> str:
 
 
 def _without_marks(text: str) -> str:
-    """The sentence without what numbers it, or points to its sources."""
+    """Return the sentence without what numbers it, or points to its sources."""
     return _MARKS.sub(" ", text)
 
 
 def texts_of(library: Library, tables: Mapping[str, OpenTable], hits: Hits) -> Texts:
-    """What a model reads of the hits, by table and record: a short record whole, of a long one what matches.
+    """Return what a model reads of the hits, by table and record: a short record whole, of a long one what matches.
 
     The best passage of every hit comes before the second of any; what is beyond the most that is shown is left out.
     """
@@ -205,7 +205,9 @@ def mechanical(hits: Hits, answerable: float | None = None) -> ComposedAnswer:
 def nothing_found(
     attempts: Sequence[Attempt], why_empty: Sequence[WhyEmpty], empty: Sequence[str] = ()
 ) -> ComposedAnswer:
-    """Where the search looked, in which words, which tables are ``empty``, and which filters kept records out."""
+    """Return where the search looked, in which words, which tables are ``empty``, and which filters kept records
+    out.
+    """
     searched = list(dict.fromkeys(query.table for attempt in attempts for query in attempt.queries))
     if searched and set(searched) <= set(empty):
         return ComposedAnswer(f"Nothing was ingested yet into what was searched: {', '.join(searched)}.", [])
@@ -254,7 +256,7 @@ def _confidence(hit: Hit, threshold: Threshold) -> float | None:
 
 
 def _quality(hits: Hits, answer: ComposedAnswer) -> float:
-    """The share of the citations that are among the hits and strong."""
+    """Return the share of the citations that are among the hits and strong."""
     strong = {(table, hit.id) for table, rows in hits.items() for hit in rows if not hit.weak}
     cited = len(answer.citations) + answer.dropped
     if not cited:
@@ -263,7 +265,7 @@ def _quality(hits: Hits, answer: ComposedAnswer) -> float:
 
 
 def _hit_text(table: str, hit: Hit, texts: Texts) -> str:
-    """What the model was shown of the hit."""
+    """Return what the model was shown of the hit."""
     shown = [passage.text for passage in texts.get((table, hit.id), ())]
     return "\n".join([hit.id, hit.name, *map(str, hit.fields.values()), *shown])
 

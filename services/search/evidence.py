@@ -30,7 +30,7 @@ class ShownPassage:
 
 
 def passage_for(claim: str, passages: Sequence[ShownPassage]) -> ShownPassage | None:
-    """The sentence, or else the passage, that says most of the claim; None where no text was shown."""
+    """Return the sentence, or else the passage, that says most of the claim; None where no text was shown."""
     asked, figures = _words(claim), Figures.of(claim)
 
     def says(text: str) -> tuple[bool, int]:

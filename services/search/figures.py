@@ -77,7 +77,7 @@ class Figures:
         return found
 
     def hold(self, said: Figures) -> bool:
-        """Whether every figure of ``said`` is among these."""
+        """Return whether every figure of ``said`` is among these."""
         return (
             all(self._holds_number(*wanted) for wanted in said.numbers)
             and all(any(_same_date(wanted, own) for own in self.dates) for wanted in said.dates)
@@ -193,7 +193,7 @@ _UNITS = {
 
 
 def _unit_of(text: str, start: int, end: int) -> str:
-    """The unit of measure that stands after a number, or before it as currencies do."""
+    """Return the unit of measure that stands after a number, or before it as currencies do."""
     after = re.match(r"[\s-]{0,2}([^\W\d_]+|[%€$£]|°[cf])", text[end : end + 24], re.IGNORECASE)
     before = text[start - 1 : start]
     return _UNITS.get(before, "") or (_UNITS.get(after[1].lower(), "") if after else "")
@@ -226,7 +226,7 @@ def _same_time(said: tuple[int, int, int | None], own: tuple[int, int, int | Non
 
 
 def _same(said: Decimal, own: Decimal) -> bool:
-    """Whether the number is the source's, rounded to the digits that are said."""
+    """Return whether the number is the source's, rounded to the digits that are said."""
     if said == own:
         return True
     exponent, own_exponent = said.as_tuple().exponent, own.as_tuple().exponent
@@ -237,7 +237,9 @@ def _same(said: Decimal, own: Decimal) -> bool:
 
 
 def _decimal(text: str) -> Decimal | None:
-    """A number as people write it: a comma or a point before one, two or more than three digits is the decimal one."""
+    """Return a number as people write it: a comma or a point before one, two or more than three digits is the
+    decimal one.
+    """
     plain = text.replace("\u2212", "-").strip()
     plain = re.sub(r"(?<=\d)[ '\u00a0\u202f\u2019](?=\d{3})", "", plain)
     if "," in plain and "." in plain:

@@ -181,7 +181,7 @@ class Ingest:
             table.layouts[part] = layout
 
     def _averaged(self, table: OpenTable, part: TablePart) -> Layout | None:
-        """The part's layout with its exact average; None where the one in force is within a hundredth of it."""
+        """Return the part's layout with its exact average; None where the one in force is within a hundredth of it."""
         layout, bucket, store = table.layouts.get(part), table.bucket(part), self._library.store
         count = store.count(bucket) if layout else 0
         if layout is None or not count:
@@ -221,7 +221,7 @@ class Ingest:
             self._library.store.drop(bucket)
 
     def _statistics(self, table: OpenTable, known: TableStatistics | None, tally: _Tally) -> TableStatistics:
-        """The known ones, while they still describe the table; else measured anew."""
+        """Return the known ones, while they still describe the table; else measured anew."""
         if known is None or tally.changed or known.fingerprint != table.fingerprint:
             return self._measure(table)
         records = count_records(self._library.store, table.bucket(TablePart.MASTER))

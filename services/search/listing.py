@@ -42,7 +42,9 @@ class Stored:
         return RecordsResult(records=records, total=count_records(self._library.store, bucket), next=follows)
 
     def _bucket(self, collection_id: str, table: str) -> Bucket | None:
-        """Where the whole records are, of whichever model; while a table is embedded anew, where most of them are."""
+        """Return where the whole records are, of whichever model; while a table is embedded anew, where most of them
+        are.
+        """
         buckets = [
             bucket
             for bucket in self._library.store.buckets()

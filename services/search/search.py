@@ -165,7 +165,7 @@ class _SearchRun:
         return plan
 
     def _eligible(self) -> Mapping[str, OpenTable]:
-        """The tables to plan with: those that were named, else those that have the fields of the filters."""
+        """Return the tables to plan with: those that were named, else those that have the fields of the filters."""
         request, specs = self._request, self._info.tables
         if request.tables:
             return {name: self._tables[name] for name in request.tables}
@@ -205,7 +205,7 @@ class _SearchRun:
         self._context.report.turn(number, {"strategy": replan.strategy, "queries": proposal}, hits)
 
     def _unanswered(self, plan: Plan) -> bool:
-        """Whether a table came back empty that should not have."""
+        """Return whether a table came back empty that should not have."""
         self._progress("check_results", "Checking what was found.")
         if self._context.cancelled.is_set():
             raise JobCancelled("the search was cancelled")
@@ -232,7 +232,7 @@ class _SearchRun:
         return self._request.reflection and self._library.settings.search_reflection
 
     def _may_retry(self) -> bool:
-        """Whether a retry is left, and time for it; too little time is told in a warning."""
+        """Return whether a retry is left, and time for it; too little time is told in a warning."""
         if len(self._ledger.attempts) > self._request.max_reflections:
             return False
         in_time = time.monotonic() < self._deadline
@@ -261,7 +261,9 @@ class _SearchRun:
             raise SearchStoreUnavailable("the search store failed while it was asked why nothing was found") from None
 
     def _replan(self, latest: Sequence[QueryEvidence], first: Sequence[QueryEvidence]) -> Replan | None:
-        """What to try next, by the evidence of the ``latest`` queries and, as a last resort, of the ``first`` ones."""
+        """Return what to try next, by the evidence of the ``latest`` queries and, as a last resort, of the ``first``
+        ones.
+        """
         reflecting = self._reflecting
         if all(entry.closed for entry in latest):
             reflecting = False  # only other tables are left to look into
@@ -335,7 +337,9 @@ class _SearchRun:
         return result.model_copy(update={**composed, "evaluation": evaluation})
 
     def _marked(self, hits: Mapping[str, Sequence[Hit]]) -> dict[str, list[Hit]]:
-        """The hits with the words of the question, and of the wordings that were searched, marked in their passages."""
+        """Return the hits with the words of the question, and of the wordings that were searched, marked in their
+        passages.
+        """
         out = {}
         for name, rows in hits.items():
             wordings = {outcome.query.text for outcome in self._ledger.outcomes if outcome.query.table == name}
@@ -356,7 +360,7 @@ class _SearchRun:
         return max((each for each in told if each is not None), default=None)
 
     def _wordings(self, table: str) -> list[str]:
-        """The question, and what was searched in the table."""
+        """Return the question, and what was searched in the table."""
         searched = [outcome.query.text for outcome in self._ledger.outcomes if outcome.query.table == table]
         return list(dict.fromkeys([self._request.question, *searched]))[:_MAX_WORDINGS]
 

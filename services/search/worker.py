@@ -76,14 +76,14 @@ def _open(settings: SearchSettings, qdrant: QdrantSettings) -> VectorStore:
 
 
 def _remote(server: EmbeddingServer) -> RemoteAccess | None:
-    """Where to embed remotely; None without a server or key (a self-hosted server needs no key)."""
+    """Return where to embed remotely; None without a server or key (a self-hosted server needs no key)."""
     if not server.base_url and not server.api_key:
         return None
     return RemoteAccess(server.base_url or _OPENAI, server.api_key)
 
 
 def _facts(models: EmbeddingModels) -> Mapping[str, JsonValue]:
-    """What the gateway tells about this worker, and the embedding of collections that name none."""
+    """Return what the gateway tells about this worker, and the embedding of collections that name none."""
     facts: dict[str, JsonValue] = {"embedding": models.default}
     if models.default == "none":
         facts["degraded"] = {"search": _KEYWORDS_ONLY, "ingest": _KEYWORDS_ONLY}

@@ -250,7 +250,7 @@ class Walk:
         document.prefix, document.line = outer
 
     def _arguments(self, block: Block, node: Include) -> dict[str, JsonValue] | None:
-        """The values of a call; ``None`` when one of them has none."""
+        """Return the values of a call; ``None`` when one of them has none."""
         values: dict[str, JsonValue] = {}
         for name, argument in node.arguments.items() if node.call else ():
             if argument.code is None:

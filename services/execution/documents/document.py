@@ -148,7 +148,7 @@ class Documents:
 
 
 def _content(context: Context, request: DocumentInput, file: InputFile, fetched: Path) -> str:
-    """A file's digest; of a document, that of the text without the models' answers."""
+    """Return a file's digest; of a document, that of the text without the models' answers."""
     info = context.files.info(file.id)
     if posixpath.splitext(file.path)[1] in _DOCUMENTS and info.size <= MOST_INCLUDED:
         with suppress(UnicodeDecodeError):
@@ -157,7 +157,7 @@ def _content(context: Context, request: DocumentInput, file: InputFile, fetched:
 
 
 def _files(context: Context, included: Mapping[str, Instructions]) -> list[DocumentFile]:
-    """The included files that have gained answers, as they are now."""
+    """Return the included files that have gained answers, as they are now."""
     written = {path: instructions.markdown() for path, instructions in included.items()}
     changed = [(path, text) for path, text in written.items() if text != included[path].tree.source]
     return [
@@ -181,7 +181,7 @@ def _read(context: Context, request: DocumentInput) -> str:
 
 
 def _walked(document: RunningDocument, tree: DocumentTree, folder: Path) -> tuple[Instructions, IncludedFiles]:
-    """Every block in its turn, with the values that the request gives."""
+    """Return every block in its turn, with the values that the request gives."""
     request = document.request
     for name, value in request.parameters.items():
         document.set_value(name, value)
@@ -195,7 +195,7 @@ def _walked(document: RunningDocument, tree: DocumentTree, folder: Path) -> tupl
 
 
 def _untouched(context: Context, check: DocumentCheck, blocks: list[Block], warnings: list[str]) -> DocumentResult:
-    """The document as it came."""
+    """Return the document as it came."""
     source = check.tree.source
     return DocumentResult(
         markdown=source,

@@ -17,7 +17,7 @@ MOST_INCLUDED = 4_000_000  #: bytes of a file
 
 
 def path_of(source: str, folder: str, files: Container[str]) -> str | Note:
-    """Which of the document's files is meant, or why there is none."""
+    """Return which of the document's files is meant, or why there is none."""
     path = posixpath.normpath(posixpath.join(folder, source))
     if "://" in source or source.startswith("/") or path.startswith(".."):
         return Note(
@@ -35,7 +35,7 @@ class IncludedFiles:
     read: dict[str, Instructions] = field(default_factory=dict)  #: by path
 
     def open(self, node: Include, inside: Sequence[str]) -> tuple[str, Instructions] | Note:
-        """A file's path and its instructions; ``inside`` are the files that stand around this include."""
+        """Return a file's path and its instructions; ``inside`` are the files that stand around this include."""
         path = path_of(node.source, posixpath.dirname(inside[-1]) if inside else "", self.files)
         if isinstance(path, Note):
             return path

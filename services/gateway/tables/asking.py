@@ -24,7 +24,7 @@ _SECONDS = 60.0
 async def ask(
     conversions: Conversions, store: ObjectStore, sha256: str, size: int, tenant: str, question: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The answer of ``tasks.answer_question``. Raises: InvalidRequest, NotFound, Overloaded."""
+    """Return the answer of ``tasks.answer_question``. Raises: InvalidRequest, NotFound, Overloaded."""
     if size > MAX_BYTES:
         raise InvalidRequest(f"The file has {size:,} bytes; tables of up to {MAX_BYTES:,} are read here. Fetch it.")
     bounds = Bounds(conversions.memory_mb, _SECONDS, wall_seconds=2 * _SECONDS, output_mb=16)

@@ -79,7 +79,7 @@ def write_xlsx(file: pq.ParquetFile, target: Path) -> None:
 
 
 def _fine_columns(file: pq.ParquetFile) -> set[str]:
-    """The columns of times finer than milliseconds, which is what programs read of a workbook."""
+    """Return the columns of times finer than milliseconds, which is what programs read of a workbook."""
     names = [
         field.name
         for field in file.schema_arrow
@@ -97,14 +97,14 @@ def _fine_columns(file: pq.ParquetFile) -> set[str]:
 
 
 def _has_cells(kind: pa.DataType) -> bool:
-    """Whether Excel has a type for it."""
+    """Return whether Excel has a type for it."""
     is_local = pa.types.is_timestamp(kind) and kind.tz is None
     numeric = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
     return is_local or numeric or pa.types.is_boolean(kind) or pa.types.is_date(kind) or pa.types.is_time(kind)
 
 
 def _excel_value(value: object) -> object:
-    """The value, or its text where Excel would change it."""
+    """Return the value, or its text where Excel would change it."""
     match value:
         case bool() | None | time():
             exact = True

@@ -21,29 +21,29 @@ _AS_JSON_LARGE = (pa.types.is_large_binary, pa.types.is_fixed_size_binary)
 
 
 def batches(file: pq.ParquetFile) -> Iterator[pa.RecordBatch]:
-    """The rows in order, a few thousand at a time."""
+    """Yield the rows in order, a few thousand at a time."""
     yield from file.iter_batches(batch_size=BATCH_ROWS, use_threads=False)
 
 
 def as_text(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Every column as text, nulls as they are."""
+    """Return every column as text, nulls as they are."""
     return pa.RecordBatch.from_arrays([_text(column) for column in batch.columns], batch.schema.names)
 
 
 def plain(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The columns that have a type of their own in SQL and spreadsheets as they are, the others as text."""
+    """Return the columns that have a type of their own in SQL and spreadsheets as they are, the others as text."""
     columns = [column if _is_plain(column.type) else _text(column) for column in batch.columns]
     return pa.RecordBatch.from_arrays(columns, batch.schema.names)
 
 
 def in_python(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The columns with text for what Python's types would cut: times in nanoseconds."""
+    """Return the columns with text for what Python's types would cut: times in nanoseconds."""
     columns = [_text(column) if _is_finer(column.type) else _without_finer(column) for column in batch.columns]
     return pa.RecordBatch.from_arrays(columns, batch.schema.names)
 
 
 def infinity_as_text(value: float) -> float | str:
-    """The number, or ``Infinity``, which JSON has no number for; NaN becomes null, as it means missing."""
+    """Return the number, or ``Infinity``, which JSON has no number for; NaN becomes null, as it means missing."""
     return value if abs(value) != math.inf else f"{'-' * (value < 0)}Infinity"
 
 
@@ -65,7 +65,7 @@ def _has_floats(kind: pa.DataType) -> bool:
 
 
 def with_infinities(cell: object) -> object:
-    """The cell with text for each infinity in it."""
+    """Return the cell with text for each infinity in it."""
     if isinstance(cell, float):
         return infinity_as_text(cell)
     if isinstance(cell, list):
@@ -74,7 +74,7 @@ def with_infinities(cell: object) -> object:
 
 
 def to_json(value: object) -> object:
-    """What orjson does not know. Raises: TypeError."""
+    """Return what orjson does not know. Raises: TypeError."""
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     if isinstance(value, (Decimal, timedelta)):
@@ -103,7 +103,7 @@ def _without_finer(column: pa.Array) -> pa.Array:
 
 
 def _with_text(kind: pa.DataType) -> pa.DataType:
-    """The nested type with text instead of times in nanoseconds."""
+    """Return the nested type with text instead of times in nanoseconds."""
     if _is_finer(kind):
         return pa.string()
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):

@@ -47,7 +47,7 @@ class Conversions:
     async def start(
         self, store: ObjectStore, sha256: str, form: Form, tenant: str, most_bytes: int
     ) -> AsyncIterator[bytes]:
-        """The bytes, of which the first are there; ``most_bytes``: what may be on the disk meanwhile.
+        """Yield the bytes, of which the first are there; ``most_bytes``: what may be on the disk meanwhile.
 
         Raises: InvalidRequest, NotFound, Overloaded.
         """

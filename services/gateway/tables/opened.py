@@ -74,7 +74,7 @@ def _create(database: duckdb.DuckDBPyConnection, file: Path) -> None:
 
 
 def type_name(kind: str) -> str:
-    """A type of DuckDB as the API names it."""
+    """Return a type of DuckDB as the API names it."""
     if kind.endswith("]"):
         return "list"
     return _TYPES.get(kind.partition("(")[0].partition(" ")[0], "string")
@@ -87,12 +87,12 @@ def quoted(name: str) -> str:
 def batches(
     database: duckdb.DuckDBPyConnection, query: str, values: Sequence[object] = ()
 ) -> Iterator[list[list[Any]]]:
-    """The rows of an answer, a few at a time; by Arrow, which needs no further package for times with a zone."""
+    """Yield the rows of an answer, a few at a time; by Arrow, which needs no further package for times with a zone."""
     for batch in database.sql(query, params=list(values)).to_arrow_reader(_ROWS_AT_ONCE):
         columns = [column.to_pylist() for column in batch.columns]
         yield [list(row) for row in zip(*columns, strict=True)]
 
 
 def first(database: duckdb.DuckDBPyConnection, query: str, values: Sequence[object] = ()) -> list[Any]:
-    """The only row of an answer."""
+    """Return the only row of an answer."""
     return next(row for batch in batches(database, query, values) for row in batch)

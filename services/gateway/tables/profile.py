@@ -57,7 +57,7 @@ def _column(database: duckdb.DuckDBPyConnection, name: str, type: str, total: in
 def _histogram(
     database: duckdb.DuckDBPyConnection, column: str, low: float | Decimal | None, high: float | Decimal | None
 ) -> list[int] | None:
-    """How many in each of equal parts; nothing where there is but one value, or one without an end."""
+    """Return how many in each of equal parts; nothing where there is but one value, or one without an end."""
     if low is None or high is None or low == high or not float("-inf") < float(low) <= float(high) < float("inf"):
         return None
     width = (float(high) - float(low)) / _BINS

@@ -69,7 +69,9 @@ class SentenceEncoder:
         return [max(len(ids) - 2, 0) for ids in self._encoded([_bounded(text) for text in texts])]
 
     def query(self, text: str) -> Vectors | None:
-        """None for emoji and scripts outside its vocabulary, which it would all embed as the same unknown word."""
+        """Return None for emoji and scripts outside its vocabulary, which it would all embed as the same unknown
+        word.
+        """
         if not self._knows(text):
             return None
         return np.asarray(self._embed(self._encoded([self._question(_bounded(text))]))[0], dtype=np.float32)

@@ -13,7 +13,7 @@ _GRAPH_VERSION = 1  # raise it when ``bert.build`` changes what it builds for th
 
 
 def weights_folder() -> Path | None:
-    """Where the package's weights are; None when it is not installed. The package itself is never imported."""
+    """Return where the package's weights are; None when it is not installed. The package itself is never imported."""
     spec = importlib.util.find_spec(_PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         return None

@@ -47,7 +47,7 @@ class EmbeddingModels:
         self._recent: OrderedDict[tuple[str, str], tuple[float, Vectors | None]] = OrderedDict()
 
     def named(self, name: str | None) -> Embedder | None:
-        """The model of that name (the installation's default for None); None means keywords only.
+        """Return the model of that name (the installation's default for None); None means keywords only.
 
         Raises: EmbeddingUnavailable.
         """
@@ -66,7 +66,7 @@ class EmbeddingModels:
         return EmbeddingName.parse(_installed(name or self.default)).family == "auto"
 
     def question(self, embedder: Embedder, text: str, now: Callable[[], float] = time.monotonic) -> Vectors | None:
-        """The vector of a question, cached for an hour; None when the model does not know its words."""
+        """Return the vector of a question, cached for an hour; None when the model does not know its words."""
         key = (embedder.fingerprint, text)
         with self._lock:
             cached = self._recent.get(key)

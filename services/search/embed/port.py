@@ -24,7 +24,9 @@ class Embedder(Protocol):
         ...
 
     def query(self, text: str) -> Vectors | None:
-        """One question, as a vector [size]; None when the model knows no word of it. Raises: EmbeddingUnavailable."""
+        """Return one question, as a vector [size]; None when the model knows no word of it. Raises:
+        EmbeddingUnavailable.
+        """
         ...
 
 
@@ -38,11 +40,11 @@ class Tokenizes(Protocol):
         ...
 
     def tokens(self, texts: Sequence[str]) -> list[int]:
-        """The number of tokens of each text, up to ``most_tokens``."""
+        """Return the number of tokens of each text, up to ``most_tokens``."""
         ...
 
 
 def unit(vectors: Vectors) -> Vectors:
-    """The vectors scaled to length 1; zero vectors stay zero."""
+    """Return the vectors scaled to length 1; zero vectors stay zero."""
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     return np.asarray(vectors / np.maximum(lengths, 1e-12), dtype=np.float32)

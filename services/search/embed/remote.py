@@ -35,7 +35,7 @@ class RemoteEmbedder:
         return f"openai/{self._model}"
 
     def metered(self, meter: Meter) -> MeteredEmbedder:
-        """The same for one job, which pays."""
+        """Return the same for one job, which pays."""
         return MeteredEmbedder(self, meter)
 
     def documents(self, texts: Sequence[str], meter: Meter | None = None) -> Vectors:
@@ -109,7 +109,7 @@ class MeteredEmbedder:
 
 
 def _is_transient(fault: Exception) -> bool:
-    """Whether the same request may succeed a moment later."""
+    """Return whether the same request may succeed a moment later."""
     if isinstance(fault, httpx2.HTTPStatusError):
         status = fault.response.status_code
         return status in (408, 409, 429) or status >= 500

@@ -69,7 +69,7 @@ class StructuredChat:
         among: Sequence[str] = (),
         **variables: str | int,
     ) -> Shape | None:
-        """The role's structured answer; None when there is none, and then the job has a warning that says why.
+        """Return the role's structured answer; None when there is none, and then the job has a warning that says why.
 
         ``among``: what a member ``table`` of the answer may name.
 
@@ -94,7 +94,7 @@ class StructuredChat:
         return answer
 
     def available(self, role: str) -> bool:
-        """Whether the role can be asked; if not, the step counts as left out."""
+        """Return whether the role can be asked; if not, the step counts as left out."""
         if self.down:
             self._left_out.append(role)
         return not self.down
@@ -108,7 +108,7 @@ class StructuredChat:
         self._context.report.warn(text)
 
     def _seconds(self, role: str) -> float | None:
-        """How long the model may take; None when it would not answer in time."""
+        """Return how long the model may take; None when it would not answer in time."""
         left = self._deadline - time.monotonic()
         usable = left - min(_RESERVE, left * 0.25)
         if usable >= min(self._latencies.p95(role), self._most_seconds):

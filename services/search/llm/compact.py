@@ -18,7 +18,7 @@ _TABLES = (4000, 2000, 1000, 500, 200)  #: characters of each variable of the pr
 def compacted(
     render: Callable[[Variables], str], question: Mapping[str, JsonValue], variables: Variables, tokens: int
 ) -> Compacted | None:
-    """The most of both that fits; None when nothing does."""
+    """Return the most of both that fits; None when nothing does."""
     asked = question.get("question")
     for most in (None, *_TABLES):
         shorter = {name: value if most is None else _cut(value, most) for name, value in variables.items()}

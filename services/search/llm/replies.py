@@ -36,14 +36,14 @@ def _text(value: object) -> object:
 
 
 def _whole(value: object) -> object:
-    """A number as a whole number; anything else as not given."""
+    """Return a number as a whole number; anything else as not given."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         return None
     return int(max(min(value, 10**9), -(10**9)))
 
 
 def _share(value: object) -> object:
-    """A number between 0 and 1; anything else as not given."""
+    """Return a number between 0 and 1; anything else as not given."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
         return None
     return float(value)
@@ -134,7 +134,7 @@ class AnswerReply(_Reply):
 
 
 def parse(text: str, shape: type[Shape]) -> Shape | None:
-    """The first JSON object in the text that fits the shape, whatever surrounds it; None when there is none."""
+    """Return the first JSON object in the text that fits the shape, whatever surrounds it; None when there is none."""
     decoder = json.JSONDecoder(parse_constant=_refuse)
     text = text[:_LONGEST_REPLY]
     start = text.find("{")
@@ -150,7 +150,7 @@ def parse(text: str, shape: type[Shape]) -> Shape | None:
 
 
 def friendly(message: str, strategy: Strategy) -> str:
-    """The model's message to the person, or a stock one when it is technical, unsafe, too long or empty."""
+    """Return the model's message to the person, or a stock one when it is technical, unsafe, too long or empty."""
     printable = " ".join("".join(sign for sign in message if sign.isprintable() or sign.isspace()).split())
     fit = printable and len(printable) <= _LONGEST_MESSAGE
     if not fit or _TECHNICAL.search(printable) or _UNSAFE.search(printable):

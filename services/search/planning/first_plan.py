@@ -48,7 +48,7 @@ class Plan:
 
 
 def from_caller(request: SearchInput, plan: Sequence[PlannedQuery]) -> Plan:
-    """The plan as given; its filters are checked when it is searched."""
+    """Return the plan as given; its filters are checked when it is searched."""
     queries = []
     for planned in plan:
         if not planned.query_text.strip():
@@ -71,7 +71,7 @@ def from_model(
     known: KnownTables,
     warn: Callable[[str], None],
 ) -> Plan | None:
-    """None when no model has a plan that can be run; ``warn`` receives what was ignored of the model's plan."""
+    """Return None when no model has a plan that can be run; ``warn`` receives what was ignored of the model's plan."""
     question: dict[str, JsonValue] = {
         "question": request.question,
         "history": recent(history),
@@ -99,12 +99,12 @@ def from_model(
 
 
 def recent(history: Sequence[ChatMessage]) -> list[JsonValue]:
-    """The latest messages, as a model is shown them."""
+    """Return the latest messages, as a model is shown them."""
     return [{"role": message.role, "content": message.content[:2000]} for message in history[-_HISTORY:]]
 
 
 def _as_written(query: Query, known: KnownTables, request: SearchInput, warnings: list[str]) -> Query:
-    """The query with the values of its filters as the records write them; the caller's stay as they are."""
+    """Return the query with the values of its filters as the records write them; the caller's stay as they are."""
     callers = combined(request.filters)
     filters = [
         part if part in callers else (part[0], known.values(query.table).meant({part[0]: part[1]}, warnings)[part[0]])
@@ -116,7 +116,9 @@ def _as_written(query: Query, known: KnownTables, request: SearchInput, warnings
 def mechanical(
     request: SearchInput, tables: Mapping[str, OpenTable], engine: SearchEngine, history: Sequence[ChatMessage] = ()
 ) -> Plan:
-    """The question itself in each of the tables, with what it refers to; paired facets where the profile fits."""
+    """Return the question itself in each of the tables, with what it refers to; paired facets where the profile
+    fits.
+    """
     text, warnings = request.question, []
     if (referring := follow_up.resolved(request.question, history)) is not None:
         text, earlier = referring[0][:LONGEST_TEXT], referring[1][:200]
@@ -139,7 +141,7 @@ def query_of(
     warnings: list[str],
     names: Collection[str] = (),
 ) -> Query | None:
-    """A model's query made safe: unknown tables refused, numbers clamped, filters that do not fit left out.
+    """Return a model's query made safe: unknown tables refused, numbers clamped, filters that do not fit left out.
 
     ``names``: of all tables of the collection, also of those that this search may not go to.
     """
@@ -189,18 +191,18 @@ def query_of(
 
 
 def hard_filters(request: SearchInput) -> tuple[tuple[str, JsonValue], ...]:
-    """The caller's filters, of which no retry drops one; none when the caller lets them be relaxed."""
+    """Return the caller's filters, of which no retry drops one; none when the caller lets them be relaxed."""
     return () if request.relax_filters else combined(request.filters)
 
 
 def filters_elsewhere(request: SearchInput) -> tuple[tuple[str, JsonValue], ...]:
-    """What has to hold in tables that the caller did not plan: also the filters of the caller's own plan."""
+    """Return what has to hold in tables that the caller did not plan: also the filters of the caller's own plan."""
     planned = [query.filters for query in request.plan or []]
     return () if request.relax_filters else combined(request.filters, *planned)
 
 
 def has_fields(table: OpenTable, filters: Sequence[tuple[str, JsonValue]]) -> bool:
-    """Whether records of the table can be within the filters at all."""
+    """Return whether records of the table can be within the filters at all."""
     return all(
         field in table.spec.fields for name, value in filters for field in names({name: value}, table.spec.fields)
     )
@@ -211,7 +213,7 @@ def too_many(queries: int) -> str:
 
 
 def fitting(filters: Filters, table: OpenTable) -> Filters:
-    """The filters whose field the table has, with a value that fits it or clearly means one that does."""
+    """Return the filters whose field the table has, with a value that fits it or clearly means one that does."""
     kept: Filters = {}
     for name, value in as_meant(filters, table.spec.fields).items():
         with suppress(UnknownField, InvalidRequest):
@@ -221,7 +223,7 @@ def fitting(filters: Filters, table: OpenTable) -> Filters:
 
 
 def described(tables: Mapping[str, OpenTable]) -> str:
-    """The tables as a prompt shows them."""
+    """Return the tables as a prompt shows them."""
     lines = []
     for name, table in tables.items():
         facets = ", ".join(f"{facet} ({weight:g})" for facet, weight in table.spec.facets.items()) or "none"

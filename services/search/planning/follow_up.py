@@ -64,7 +64,9 @@ _EMPTY_WORDS = re.compile(
 
 
 def resolved(question: str, history: Sequence[ChatMessage]) -> tuple[str, str] | None:
-    """The question with the words of what it refers to, and the earlier question; None for one that stands alone."""
+    """Return the question with the words of what it refers to, and the earlier question; None for one that stands
+    alone.
+    """
     if not refers(question):
         return None
     earlier = [message.content.strip() for message in history if message.role == "user" and message.content.strip()]
@@ -77,7 +79,7 @@ def resolved(question: str, history: Sequence[ChatMessage]) -> tuple[str, str] |
 
 
 def refers(question: str) -> bool:
-    """Whether the question stands for something only by what was said before."""
+    """Return whether the question stands for something only by what was said before."""
     text = question.strip()
     if _DEMONSTRATIVE.search(text) or _START.search(text):
         return True
@@ -93,12 +95,14 @@ def refers(question: str) -> bool:
 
 
 def _words(text: str) -> int:
-    """How many words the text has, without the stop words of the language that leaves the fewest."""
+    """Return how many words the text has, without the stop words of the language that leaves the fewest."""
     return min(Words(1.0, language).length(text) for language in _LANGUAGES)
 
 
 def _record(question: str, history: Sequence[ChatMessage]) -> str | None:
-    """The name of the record that the question points to in the latest answer: by its number, or the only one."""
+    """Return the name of the record that the question points to in the latest answer: by its number, or the only
+    one.
+    """
     answer = next((message.content for message in reversed(history) if message.role == "assistant"), "")
     listed: list[str] = [name.strip() for name in _LISTED.findall(answer)]
     if not listed:

@@ -117,18 +117,18 @@ class Ledger:
         return [outcome for outcome in self.outcomes if outcome.status in ("error", "timeout")]
 
     def last(self, table: str) -> list[QueryOutcome]:
-        """The outcomes of the table's queries in the latest attempt that searched it."""
+        """Return the outcomes of the table's queries in the latest attempt that searched it."""
         for attempt in reversed(self.attempts):
             if outcomes := [outcome for outcome in attempt.outcomes if outcome.query.table == table]:
                 return outcomes
         return []
 
     def hits(self) -> dict[str, list[Hit]]:
-        """Every hit, by table: each record once, best first."""
+        """Return every hit, by table: each record once, best first."""
         return {table: hits for table in self.tables if (hits := self._hits_of(table))}
 
     def rows(self, job_id: str, tenant_id: str, collection_id: str) -> list[Mapping[str, JsonValue]]:
-        """The attempts as rows of ``search_attempts``."""
+        """Return the attempts as rows of ``search_attempts``."""
         return [
             {
                 "job_id": job_id,
@@ -188,7 +188,7 @@ def _records(outcomes: Sequence[QueryOutcome]) -> set[tuple[str, str]]:
 
 
 def _united(first: Hit, second: Hit) -> list[HitPassage]:
-    """The passages of both, each once; those of the first come first."""
+    """Return the passages of both, each once; those of the first come first."""
     passages = {(passage.facet, passage.start): passage for passage in (*second.passages, *first.passages)}
     own = [(passage.facet, passage.start) for passage in first.passages]
     return [*first.passages, *(passage for key, passage in passages.items() if key not in own)]

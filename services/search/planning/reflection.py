@@ -79,7 +79,7 @@ class Reflector:
         return self._mechanical(queries[:MOST_QUERIES], why) if queries else None
 
     def by_model(self, evidence: Sequence[QueryEvidence], chat: StructuredChat, retries_left: int) -> Replan | None:
-        """None when no model answers, or its plan repeats what was tried.
+        """Return None when no model answers, or its plan repeats what was tried.
 
         Relaxing finds no better hits where a table has weak ones, so there only another wording or table counts.
         """
@@ -112,14 +112,18 @@ class Reflector:
         return Replan(strategy, tuple(new), reply.reasoning[:2000], friendly(reply.user_message, strategy))
 
     def last_resort(self, replan: Replan, evidence: Sequence[QueryEvidence]) -> Replan:
-        """The replan, with the first wording at the floor for tables that it leaves empty: near hits beat none."""
+        """Return the replan, with the first wording at the floor for tables that it leaves empty: near hits beat
+        none.
+        """
         near = [entry for entry in evidence if entry.at_floor or entry.at_floor_unfiltered or entry.literal_match]
         planned = {query.identity for query in replan.queries}
         relaxed = self._new([relax.relaxed(self.engine, entry) for entry in near])
         return replace(replan, otherwise=tuple(query for query in relaxed if query.identity not in planned))
 
     def _untried(self) -> list[Query]:
-        """The question in tables that nobody has searched, where nothing at all was found and the filters can hold."""
+        """Return the question in tables that nobody has searched, where nothing at all was found and the filters can
+        hold.
+        """
         if self.ledger.any_match:
             return []
         hard = filters_elsewhere(self.request)
@@ -136,7 +140,7 @@ class Reflector:
         return query.table in {entry.query.table for entry in evidence}
 
     def _constrained(self, query: Query, evidence: Sequence[QueryEvidence], strategy: Strategy) -> Query:
-        """The query with the constraints of the one that it replaces, labelled by what changed."""
+        """Return the query with the constraints of the one that it replaces, labelled by what changed."""
         before = [entry.query for entry in evidence if entry.query.table == query.table]
         if not before:
             hard = filters_elsewhere(self.request)
@@ -148,7 +152,7 @@ class Reflector:
         return replace(query, threshold=old.threshold, cut=old.cut, filters=old.filters, hard=old.hard, label=label)
 
     def _new(self, queries: Sequence[Query]) -> list[Query]:
-        """The queries that were never tried, each once; faceted ones become master where there are no facets."""
+        """Return the queries that were never tried, each once; faceted ones become master where there are no facets."""
         tried = set(self.ledger.tried_identities)
         new = []
         for query in queries:

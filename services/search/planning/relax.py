@@ -48,7 +48,7 @@ class QueryEvidence:
 
 
 def floor(engine: SearchEngine, query: Query) -> float:
-    """The lowest threshold that relaxing may use; never above the query's own."""
+    """Return the lowest threshold that relaxing may use; never above the query's own."""
     return min(engine.threshold(query), max(LOWEST, engine.calibrated(query).floor))
 
 
@@ -71,7 +71,7 @@ def gather(engine: SearchEngine, query: Query) -> QueryEvidence:
 
 
 def literal(query: Query) -> Query:
-    """The same words, to be found as they are in whole records."""
+    """Return the same words, to be found as they are in whole records."""
     return replace(query, mode="master", literal=True, label="relaxed")
 
 
@@ -121,7 +121,9 @@ def first_step(engine: SearchEngine, evidence: Sequence[QueryEvidence]) -> list[
 
 
 def relaxed(engine: SearchEngine, entry: QueryEvidence) -> Query:
-    """A lower threshold and a wider limit; no filters when only that helps; the literal words when nothing does."""
+    """Return a lower threshold and a wider limit; no filters when only that helps; the literal words when nothing
+    does.
+    """
     if entry.literal_match and not entry.at_floor:
         return literal(entry.query)
     keep_filters = entry.at_floor > 0 or entry.at_floor_unfiltered == 0
@@ -144,7 +146,7 @@ def second_step(engine: SearchEngine, evidence: Sequence[QueryEvidence], untried
 
 
 def lowered(engine: SearchEngine, query: Query) -> Query:
-    """The threshold at the floor (never higher than before) and twice the limit (never lower than before)."""
+    """Return the threshold at the floor (never higher than before) and twice the limit (never lower than before)."""
     return replace(query, threshold=floor(engine, query), limit=_wider(query.limit), label="relaxed", literal=False)
 
 

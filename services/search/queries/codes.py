@@ -138,7 +138,7 @@ def held_codes(text: str) -> frozenset[str]:
 
 
 def _near_digits(text: str) -> str:
-    """The words with a digit or an @, each with two words before it: all that a code can be in."""
+    """Return the words with a digit or an @, each with two words before it: all that a code can be in."""
     words = text.split()
     kept: list[str] = []
     following = 0
@@ -162,7 +162,7 @@ def _without_numbers(text: str) -> str:
 
 
 def _is_long_group(text: str) -> bool:
-    """Whether groups of digits are one number, such as an ISBN, an IBAN or that of a phone."""
+    """Return whether groups of digits are one number, such as an ISBN, an IBAN or that of a phone."""
     return sum(map(str.isdigit, text)) >= 9
 
 
@@ -181,7 +181,7 @@ def _is_long_number(digits: str) -> bool:
 
 
 def _is_shouted(text: str) -> bool:
-    """Whether a sentence is written in capitals, so that they do not say what is a name."""
+    """Return whether a sentence is written in capitals, so that they do not say what is a name."""
     return len(re.findall(r"[^\W\d_]{2,}", text)) >= _MIN_SHOUTED and not re.search(r"[a-z]", text)
 
 
@@ -190,13 +190,13 @@ def _names(word: str, number: str) -> bool:
 
 
 def _measured(text: str, end: int) -> bool:
-    """Whether a number is followed by a unit or a currency."""
+    """Return whether a number is followed by a unit or a currency."""
     match = _AFTER_NUMBER.match(text, end)
     return match is not None and match[0].strip(" -\t\n\u00a0").lower() in _UNITS | {"%", "€", "$", "£"}
 
 
 def _is_sure(token: str) -> bool:
-    """Whether a word with a digit can only be a code."""
+    """Return whether a word with a digit can only be a code."""
     if _VERSION.fullmatch(token):
         return not _SHORT_DATE.fullmatch(token)
     plain = _plain(token)
@@ -211,7 +211,7 @@ def _is_sure(token: str) -> bool:
 
 
 def _is_span(token: str) -> bool:
-    """Whether two numbers are a span, a ratio or a time, and not the parts of a number such as 2025-001."""
+    """Return whether two numbers are a span, a ratio or a time, and not the parts of a number such as 2025-001."""
     match = _SPAN.fullmatch(token)
     if match is None:
         return False
@@ -235,7 +235,7 @@ def _plain(text: str) -> str:
 
 
 def _parts(token: str) -> list[str]:
-    """The parts between the signs of a code; a version stays whole."""
+    """Return the parts between the signs of a code; a version stays whole."""
     parts: list[str] = []
     for part in _SIGNS.split(token.lower()):
         version = _VERSION.fullmatch(part)

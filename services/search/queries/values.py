@@ -47,7 +47,7 @@ def typed(name: str, value: JsonValue, kind: FieldType, path: Path = ()) -> Scal
 
 
 def point_of(value: JsonValue) -> GeoPoint | None:
-    """A point as ``{"lat", "lon"}``, ``[lat, lon]``, ``"lat, lon"`` or GeoJSON; None for anything else."""
+    """Return a point as ``{"lat", "lon"}``, ``[lat, lon]``, ``"lat, lon"`` or GeoJSON; None for anything else."""
     if isinstance(value, str):
         parts = re.split(r"\s*[,;]\s*|\s+", value.strip())
         return _point(*map(number_of, parts)) if len(parts) == 2 else None
@@ -73,7 +73,7 @@ def _point(latitude: JsonValue, longitude: JsonValue) -> GeoPoint | None:
 
 
 def geo_value(name: str, value: JsonValue) -> JsonValue:
-    """One point or a list of them, as stored. Raises: InvalidRequest."""
+    """Return one point or a list of them, as stored. Raises: InvalidRequest."""
     point = point_of(value)
     if point is not None:
         return {"lat": point[0], "lon": point[1]}
@@ -83,7 +83,7 @@ def geo_value(name: str, value: JsonValue) -> JsonValue:
 
 
 def period(name: str, value: JsonValue, path: Path = ()) -> tuple[str, str] | None:
-    """The start of a day, month or year without a time, and the start of the next one; None for other values.
+    """Return the start of a day, month or year without a time, and the start of the next one; None for other values.
 
     Raises: InvalidRequest for a date that does not exist.
     """
@@ -105,7 +105,9 @@ def period(name: str, value: JsonValue, path: Path = ()) -> tuple[str, str] | No
 
 
 def meant(value: JsonValue, kind: FieldType) -> JsonValue:
-    """What files and models mean by a value: a number or a truth value that is text, or text that is a number."""
+    """Return what files and models mean by a value: a number or a truth value that is text, or text that is a
+    number.
+    """
     if isinstance(value, list):
         return [meant(each, kind) for each in value]
     if kind in ("keyword", "text"):
@@ -119,7 +121,7 @@ def meant(value: JsonValue, kind: FieldType) -> JsonValue:
 
 
 def _as_text(value: JsonValue) -> JsonValue:
-    """A code that was taken for a number: pandas makes 4433.0 of it."""
+    """Return a code that was taken for a number: pandas makes 4433.0 of it."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
@@ -175,7 +177,7 @@ def _article(kind: FieldType) -> str:
 
 
 def misfit(name: str, why: str, path: Path = ()) -> InvalidRequest:
-    """The error of a field whose value or filter does not fit it."""
+    """Return the error of a field whose value or filter does not fit it."""
     detail = f"the field {name[:100]!r} {why}"
     loc: list[str | int] = ["filters", *(path or (name[:100],))]
     return InvalidRequest(detail, [(loc, detail)])

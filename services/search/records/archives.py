@@ -51,7 +51,7 @@ def kind_of_zip(stream: BinaryIO) -> str:
 
 
 def members(stream: BinaryIO, notes: Notes) -> Iterator[Member | Skipped]:
-    """The files of the archive in order of their paths; links, devices and hidden files are left out and noted.
+    """Yield the files of the archive in order of their paths; links, devices and hidden files are left out and noted.
 
     Raises: UnreadableFile when it is no archive, or too large.
     """
@@ -135,7 +135,7 @@ def _check_entries(count: int) -> None:
 
 
 def _path(name: str) -> str | None:
-    """The path within the archive; None for what is hidden. It only names the file: nothing is written there."""
+    """Return the path within the archive; None for what is hidden. It only names the file: nothing is written there."""
     parts = [part for part in PurePosixPath(name.replace("\\", "/")).parts if part not in ("/", ".", "..")]
     if not parts or any(part in _IGNORED or part.startswith(".") for part in parts):
         return None

@@ -44,7 +44,7 @@ class UnreadableDocument(Exception):
 
 
 def read(format: str, path: Path, name: str, notes: Notes) -> Iterator[Raw | Refused]:
-    """The document as records with ``path``, ``title`` and, of a PDF, ``page``. Raises: UnreadableDocument."""
+    """Yield the document as records with ``path``, ``title`` and, of a PDF, ``page``. Raises: UnreadableDocument."""
     yield from READERS[format](path, name, notes)
 
 
@@ -61,12 +61,12 @@ def _record(name: str, title: str, text: str, page: int | None = None) -> Raw | 
 
 
 def _short(identity: str) -> str:
-    """The id, or of a long one its hash."""
+    """Return the id, or of a long one its hash."""
     return identity if len(identity) <= _MAX_ID else hashlib.sha256(identity.encode()).hexdigest()
 
 
 def _in_parts(name: str, title: str, text: str, notes: Notes) -> Iterator[Raw | Refused]:
-    """One record; of a text that is too long for one several, cut between lines."""
+    """Yield one record; of a text that is too long for one several, cut between lines."""
     if len(text) <= _MAX_TEXT:
         yield _record(name, title, text)
         return

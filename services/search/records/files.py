@@ -59,7 +59,7 @@ class RecordFile:
 
 
 def read(file: RecordFile) -> Iterator[Item]:
-    """The records of the file.
+    """Yield the records of the file.
 
     Raises: UnreadableFile, InvalidRequest.
     """
@@ -100,7 +100,7 @@ def _read(file: RecordFile) -> Iterator[Item]:
 
 
 def _of_table(file: RecordFile, format: str) -> Iterator[Item]:
-    """The rows of a table, read as for a data frame."""
+    """Yield the rows of a table, read as for a data frame."""
     declared = {name.lower() for name, kind in file.spec.fields.items() if kind in _NUMBERS}
     mapping = file.mapping
     called = {column.lower(): name.lower() for name, column in mapping.fields.items()} if mapping else {}
@@ -123,7 +123,7 @@ def _of_table(file: RecordFile, format: str) -> Iterator[Item]:
 
 
 def _with_ids(names: Sequence[str], file: RecordFile, how: str) -> RecordMapping | None:
-    """The mapping; where no column has ids, one that makes them."""
+    """Return the mapping; where no column has ids, one that makes them."""
     known = {name.strip().lower() for name in names}
     if file.mapping is not None:
         if file.mapping.id is None:
@@ -140,7 +140,7 @@ def _with_ids(names: Sequence[str], file: RecordFile, how: str) -> RecordMapping
 
 
 def _of_archive(file: RecordFile) -> Iterator[Item]:
-    """The records of every file of an archive; one that cannot be read is refused alone."""
+    """Yield the records of every file of an archive; one that cannot be read is refused alone."""
     for member in archives.members(file.stream, file.notes):
         if isinstance(member, archives.Skipped):
             yield Refused("unreadable_file", f"{member.path}: {member.why}", member.path[:256])
@@ -168,7 +168,7 @@ def _located(record: Raw, path: str) -> Raw:
 
 
 def sniff(stream: BinaryIO, name: str = "") -> str:
-    """The format that the first bytes look like; the name decides between kinds of text."""
+    """Return the format that the first bytes look like; the name decides between kinds of text."""
     stream.seek(0)
     head = stream.read(_SNIFFED)
     ending = PurePosixPath(name.lower()).suffix
@@ -210,7 +210,7 @@ def _is_table(head: bytes) -> bool:
 
 
 def _is_lines(stream: BinaryIO) -> bool:
-    """Whether each line is an object; an object over several lines, or a schedule, is one document."""
+    """Return whether each line is an object; an object over several lines, or a schedule, is one document."""
     first, second = stream.readline(_MOST_LINE + 1), stream.readline(_SNIFFED)
     try:
         document = json.loads(first)
@@ -248,7 +248,7 @@ def _line(text: bytes, number: int) -> Item:
 
 
 def _list(stream: BinaryIO) -> Iterator[Item]:
-    """The entries one after the other: a list may be far longer than what fits into memory."""
+    """Yield the entries one after the other: a list may be far longer than what fits into memory."""
     text = io.TextIOWrapper(stream, encoding="utf-8-sig")
     try:
         for value in _entries(text):
@@ -281,7 +281,7 @@ def _entries(text: io.TextIOWrapper) -> Iterator[JsonValue]:
 
 
 def _separator(buffer: str, at: int) -> tuple[bool, int]:
-    """Whether a comma stands before the next entry, and where that begins."""
+    """Return whether a comma stands before the next entry, and where that begins."""
     match = _SEPARATOR.match(buffer, at)
     return (match[1] == ",", match.end()) if match else (False, at)
 
@@ -310,7 +310,7 @@ def _no_constant(name: str) -> float:
 
 
 def _in_utf8(file: RecordFile) -> BinaryIO:
-    """The text of the file in UTF-8: the file itself, or a copy."""
+    """Return the text of the file in UTF-8: the file itself, or a copy."""
     file.stream.seek(0)
     head = file.stream.read(2)
     file.stream.seek(0)

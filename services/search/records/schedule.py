@@ -41,7 +41,7 @@ class ScheduledEvent:
 
 
 def records(events: Iterable[ScheduledEvent], table: str) -> Iterator[Raw]:
-    """One record per person for the table ``speakers``, one per event for every other."""
+    """Return one record per person for the table ``speakers``, one per event for every other."""
     return _speakers(events) if table == "speakers" else (_session(event) for event in events)
 
 
@@ -77,7 +77,7 @@ def _speakers(events: Iterable[ScheduledEvent]) -> Iterator[Raw]:
 
 
 def pentabarf(stream: BinaryIO) -> Iterator[ScheduledEvent]:
-    """The events of a ``schedule.xml``, read as it streams."""
+    """Yield the events of a ``schedule.xml``, read as it streams."""
     root: str | None = None
     room: str | None = None
     day: str | None = None
@@ -119,7 +119,7 @@ def _xml_event(element: Element, room: str | None, day: str | None) -> Scheduled
 
 
 def pretalx(document: JsonValue) -> Iterator[ScheduledEvent]:
-    """The events of frab's ``schedule.json`` or of pretalx' lists of talks."""
+    """Return the events of frab's ``schedule.json`` or of pretalx' lists of talks."""
     listed: JsonValue = document
     if isinstance(document, dict):
         inner = document.get("schedule", document)
@@ -179,7 +179,7 @@ def _person(identity: str | None, name: str, biography: str) -> Person | None:
 
 
 def _text(value: JsonValue) -> str:
-    """A value as text; of an object with names in several languages, the English or the first one."""
+    """Return a value as text; of an object with names in several languages, the English or the first one."""
     if isinstance(value, dict):
         chosen = value.get("en") or value.get("name") or next(iter(value.values()), "")
         return _text(chosen)
@@ -212,6 +212,6 @@ def _end(start: datetime | None, duration: str) -> datetime | None:
 
 
 def _joined(parts: Iterable[str]) -> str:
-    """The parts without markup; empty and repeated ones are left out."""
+    """Return the parts without markup; empty and repeated ones are left out."""
     stripped = (re.sub(r"<[^>]{1,200}>", " ", part).strip() for part in parts)
     return "\n\n".join(dict.fromkeys(part for part in stripped if part))

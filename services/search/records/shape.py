@@ -30,7 +30,7 @@ class Refused:
 
 
 def record(raw: object, spec: TableSpec, notes: Notes | None = None) -> Record | Refused:
-    """The record of a raw object of the contract's shape."""
+    """Return the record of a raw object of the contract's shape."""
     if not isinstance(raw, Mapping):
         return Refused("not_an_object", "a record is an object with id, name, text, facets and fields")
     if "id" not in raw and "_id" in raw:
@@ -48,7 +48,7 @@ def record(raw: object, spec: TableSpec, notes: Notes | None = None) -> Record |
 
 
 def _fitted(parsed: Record, spec: TableSpec, notes: Notes) -> Record | Refused:
-    """The record with its fields as the table declares them."""
+    """Return the record with its fields as the table declares them."""
     identity = parsed.id
     if not _storable(parsed.model_dump(mode="json")):
         return _unstorable(identity)
@@ -70,7 +70,7 @@ def _fitted(parsed: Record, spec: TableSpec, notes: Notes) -> Record | Refused:
 def from_row(
     row: Raw, spec: TableSpec, mapping: RecordMapping | None = None, notes: Notes | None = None
 ) -> dict[str, JsonValue]:
-    """A row of a file as a record: columns are matched by name or by the mapping, the rest become fields."""
+    """Return a row of a file as a record: columns are matched by name or by the mapping, the rest become fields."""
     if notes is None:
         notes = Notes()
     if mapping is not None and mapping.fields:
@@ -108,7 +108,7 @@ def _note(notes: Notes, given: str, name: str, before: JsonValue, after: JsonVal
 
 
 def _field_name(name: str, row: Raw, spec: TableSpec) -> str:
-    """The declared field that a column is; capitals do not count where only one column can be meant."""
+    """Return the declared field that a column is; capitals do not count where only one column can be meant."""
     if name in spec.fields:
         return name
     declared = [field for field in spec.fields if field.lower() == name.lower() and field not in row]
@@ -117,7 +117,7 @@ def _field_name(name: str, row: Raw, spec: TableSpec) -> str:
 
 
 def _by_name(row: Raw, spec: TableSpec) -> tuple[dict[str, JsonValue], set[str]]:
-    """The record's own parts, and the columns that they come from."""
+    """Return the record's own parts, and the columns that they come from."""
     lower = {key.strip().lower(): key for key in row}
     own = lower.get("id") or lower.get("_id", "id")
     out: dict[str, JsonValue] = {"id": row.get(own)}
@@ -147,13 +147,13 @@ def _mapped(row: Raw, mapping: RecordMapping) -> tuple[dict[str, JsonValue], set
 
 
 def _row_id(row: Raw) -> str:
-    """The same for the same content."""
+    """Return the same for the same content."""
     content = json.dumps(row, sort_keys=True, default=str).encode("utf-8", "backslashreplace")
     return hashlib.sha256(content).hexdigest()[:24]
 
 
 def _present(raw: Raw) -> dict[str, JsonValue]:
-    """The record without nulls, which mean absent."""
+    """Return the record without nulls, which mean absent."""
     out: dict[str, JsonValue] = {key: value for key, value in raw.items() if value is not None}
     facets = out.get("facets")
     if isinstance(facets, dict):
@@ -162,7 +162,7 @@ def _present(raw: Raw) -> dict[str, JsonValue]:
 
 
 def _inner(row: Raw, key: str) -> dict[str, JsonValue]:
-    """The object under the key, in a row that already has the contract's shape."""
+    """Return the object under the key, in a row that already has the contract's shape."""
     value = row.get(key)
     return dict(value) if isinstance(value, dict) else {}
 
@@ -173,7 +173,7 @@ def _unstorable(identity: str) -> Refused:
 
 
 def _storable(value: JsonValue) -> bool:
-    """Whether every text in it is valid UTF-8 without NUL, as stores and responses need."""
+    """Return whether every text in it is valid UTF-8 without NUL, as stores and responses need."""
     if isinstance(value, str):
         if "\0" in value:
             return False
@@ -202,7 +202,7 @@ def _identity(value: JsonValue) -> str | Refused:
 
 
 def _field(name: str, value: JsonValue, kind: FieldType | None) -> JsonValue:
-    """The value as the declared type; undeclared fields are kept as they are. Raises: InvalidRequest."""
+    """Return the value as the declared type; undeclared fields are kept as they are. Raises: InvalidRequest."""
     if kind is None:
         _check_numbers(name, value)
         return value
@@ -226,7 +226,7 @@ def _check_numbers(name: str, value: JsonValue) -> None:
 
 
 def _parsed(value: JsonValue, kind: FieldType | None) -> JsonValue:
-    """A value of a text file as the declared type where it reads as one; what does not is refused later."""
+    """Return a value of a text file as the declared type where it reads as one; what does not is refused later."""
     own = value.strip() if isinstance(value, str) and kind not in (None, "keyword", "text") else value
     return own if kind is None else meant(own, kind)
 

@@ -97,7 +97,7 @@ _COMPILED = [(re.compile(asks, re.IGNORECASE), re.compile(holds, re.IGNORECASE))
 
 
 def lacks_answer(question: str, text: str) -> bool:
-    """Whether the text surely holds nothing of the kind that the question asks for."""
+    """Return whether the text surely holds nothing of the kind that the question asks for."""
     for asks, holds in _COMPILED:
         if asks.search(question):
             return holds.search(text) is None

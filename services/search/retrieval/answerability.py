@@ -42,7 +42,8 @@ def answerable(threshold: Threshold, cosines: Sequence[float], word_share: float
 
 
 def doubts(store: VectorStore, table: OpenTable, question: str, texts: Sequence[str]) -> float:
-    """What speaks against an answer in the texts of the best hits, as log odds; 0 where they share no word with it.
+    """Return what speaks against an answer in the texts of the best hits, as log odds; 0 where they share no word with
+    it.
 
     Raises: SearchStoreUnavailable.
     """
@@ -63,7 +64,7 @@ def doubts(store: VectorStore, table: OpenTable, question: str, texts: Sequence[
 
 
 def _unknown(store: VectorStore, table: OpenTable, words: Collection[int]) -> set[int]:
-    """The words that no record of the table holds."""
+    """Return the words that no record of the table holds."""
     ordered = sorted(words)
     searches = [NearestQuery(Sparse((word,), (1.0,)), 1) for word in ordered]
     results = store.search(table.bucket(TablePart.MASTER), searches) if searches else []

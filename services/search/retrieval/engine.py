@@ -98,12 +98,12 @@ class SearchEngine:
         return bool(self._codes.binding)
 
     def codes(self, query: Query) -> AskedCodes:
-        """The codes that a record has to hold to answer; a model's own ones do not bind."""
+        """Return the codes that a record has to hold to answer; a model's own ones do not bind."""
         own = asked_codes(query.text)
         return self._codes | (AskedCodes(frozenset(), own.every) if query.by_model else own)
 
     def _distinct(self, table: OpenTable, query: Query, conditions: Conditions) -> list[Match]:
-        """The matches, copies of a record once; what they left no room for is searched for after them."""
+        """Return the matches, copies of a record once; what they left no room for is searched for after them."""
         found = self._ranked(table, query, conditions)
         kept = _collapsed(found)
         for _ in range(_MAX_REFILLS):
@@ -118,7 +118,7 @@ class SearchEngine:
         return kept
 
     def _counted(self, table: OpenTable, match: Match, conditions: Conditions) -> Match:
-        """The match with the number of its copies."""
+        """Return the match with the number of its copies."""
         if match.content is None:
             return match
         same = AnyOf(CONTENT, "integer", (match.content,))
@@ -167,7 +167,7 @@ class SearchEngine:
         return [*answering, *others][: query.limit]
 
     def _showing(self, table: OpenTable, query: Query, match: Match, point: ScoredPoint) -> Match:
-        """The match with the point's passage, which holds a code, before its others."""
+        """Return the match with the point's passage, which holds a code, before its others."""
         words = table.words(TablePart.MASTER)
         held = passages.passage_in(point.payload, match.score, words.distinct(query.text), words)
         others = [passage for passage in match.passages if held is None or passage.at != held.at]
@@ -193,7 +193,7 @@ class SearchEngine:
         )
 
     def values(self, name: str) -> FieldValues:
-        """The values of the table's fields."""
+        """Return the values of the table's fields."""
         if name not in self._values:
             self._values[name] = FieldValues(self._store, self._tables[name])
         return self._values[name]
@@ -204,15 +204,15 @@ class SearchEngine:
         return tuple(self.values(query.table).suggestions(self.conditions(own)))
 
     def has_facets(self, name: str) -> bool:
-        """Whether any record of the table has a facet; without one, faceted search would find nothing."""
+        """Return whether any record of the table has a facet; without one, faceted search would find nothing."""
         return self._library.has_facets(self._tables[name])
 
     def paired(self, table: OpenTable) -> dict[str, str]:
-        """The profile's facets that this table answers, each with the facet that answers it."""
+        """Return the profile's facets that this table answers, each with the facet that answers it."""
         return {mine: theirs for mine, theirs in table.spec.pair.items() if mine in self._profile}
 
     def calibrated(self, query: Query) -> Threshold:
-        """The measured threshold of the query's table and mode, or that of questions in another language."""
+        """Return the measured threshold of the query's table and mode, or that of questions in another language."""
         table = self._tables[query.table]
         foreign = table.thresholds.of_foreign
         if foreign is not None and is_foreign(query.text, table.words(TablePart.MASTER).language):
@@ -220,18 +220,18 @@ class SearchEngine:
         return table.thresholds.of(part_of(query))
 
     def threshold(self, query: Query) -> float:
-        """The threshold in force: the query's own, else the usual one of its table."""
+        """Return the threshold in force: the query's own, else the usual one of its table."""
         return self.calibrated(query).usual if query.threshold is None else query.threshold
 
     def by_words(self, query: Query) -> bool:
-        """Whether words alone decide, because no model can embed the query. Raises: EmbeddingUnavailable."""
+        """Return whether words alone decide, because no model can embed the query. Raises: EmbeddingUnavailable."""
         table = self._tables[query.table]
         return query.literal or all(
             self._library.question(table, text) is None for text, _ in self._texts(table, query)
         )
 
     def count(self, query: Query, threshold: float | None) -> int:
-        """How many records the query would find without a limit; None: without a threshold too."""
+        """Return how many records the query would find without a limit; None: without a threshold too."""
         table = self._tables[query.table]
         conditions = self.conditions(query)
         records = count_records(self._store, table.bucket(TablePart.MASTER), conditions)
@@ -248,7 +248,7 @@ class SearchEngine:
         return len({point.payload["record"] for points in results for point in points})
 
     def is_empty(self, name: str) -> bool:
-        """Whether the table holds no record. Raises: SearchStoreUnavailable."""
+        """Return whether the table holds no record. Raises: SearchStoreUnavailable."""
         return self._store.count(self._tables[name].bucket(TablePart.MASTER)) == 0
 
     def nearest(self, query: Query) -> list[NearbyRecord]:
@@ -264,7 +264,7 @@ class SearchEngine:
         return [NearbyRecord(str(point.payload.get("name", ""))[:100], round(point.score, 3)) for point in closest]
 
     def answerable(self, name: str, question: str, hits: Sequence[Hit]) -> float | None:
-        """How likely one of the table's hits answers the question, 0..1; None where only keywords decide."""
+        """Return how likely one of the table's hits answers the question, 0..1; None where only keywords decide."""
         table = self._tables[name]
         vector = self._library.question(table, question)
         strong = [hit for hit in hits if not hit.weak and hit.similarity is not None]
@@ -284,7 +284,9 @@ class SearchEngine:
         return round(answerable(table.thresholds.master, cosines, share, against), 3)
 
     def _texts(self, table: OpenTable, query: Query) -> list[tuple[str, Conditions]]:
-        """What is compared; in a paired search each facet of the profile, with the facet that it is compared with."""
+        """Return what is compared; in a paired search each facet of the profile, with the facet that it is compared
+        with.
+        """
         paired = self.paired(table) if query.mode == "faceted" else {}
         if not paired:
             return [(query.text, ())]
@@ -296,7 +298,7 @@ class SearchEngine:
     def _deciding(
         self, table: OpenTable, part: TablePart, text: str, threshold: float
     ) -> list[tuple[Vectors | Sparse, float | None]]:
-        """What decides whether a record is a hit: the text's vector, or its words where there is no model."""
+        """Return what decides whether a record is a hit: the text's vector, or its words where there is no model."""
         vector = self._library.question(table, text)
         if vector is not None:
             return [(vector, threshold)]
@@ -320,7 +322,7 @@ class SearchEngine:
         return self._matches(table, query, order, ordered[: query.limit], scores, cosines, weak)
 
     def _retrieved_records(self, table: OpenTable, query: Query, conditions: Conditions) -> Retrieved:
-        """What the retrievers find: more of it where most of it are passages of a few records."""
+        """Return what the retrievers find: more of it where most of it are passages of a few records."""
         limit = max(_LEAST_RETRIEVED, query.limit * 2)
         while True:
             retrieved = self._retrieve(table, TablePart.MASTER, query, query.text, limit, conditions)
@@ -340,7 +342,9 @@ class SearchEngine:
         cosines: Mapping[str, float],
         weak: Collection[str],
     ) -> list[Match]:
-        """The records of the points in ``order``, with the ``best`` passages of all: each shows its own and those."""
+        """Return the records of the points in ``order``, with the ``best`` passages of all: each shows its own and
+        those.
+        """
         words = table.words(TablePart.MASTER)
         asked = words.distinct(query.text)
         payloads = self._store.payloads(table.bucket(TablePart.MASTER), list(dict.fromkeys([*order, *best])), _KEYS)
@@ -358,7 +362,7 @@ class SearchEngine:
     def _listed(
         self, table: OpenTable, query: Query, ranked: Sequence[str], cosines: Mapping[str, float]
     ) -> tuple[list[str], set[str]]:
-        """The points that fit the query's limit, and which of them are weak.
+        """Return the points that fit the query's limit, and which of them are weak.
 
         When all of them are, the best strong one takes the last place: weak ones never change the verdict.
         """
@@ -464,7 +468,7 @@ class SearchEngine:
     def _with_facet_passages(
         self, table: OpenTable, matches: Sequence[Match], parts: Mapping[str, Sequence[tuple[float, Payload]]]
     ) -> list[Match]:
-        """The matches with the best passages of their facets, on the scale of their scores."""
+        """Return the matches with the best passages of their facets, on the scale of their scores."""
         own = {match.id: point_id(match.id) for match in matches}
         payloads = self._store.payloads(table.bucket(TablePart.MASTER), list(own.values()), _FACET_TEXTS)
         out = []
@@ -498,7 +502,7 @@ class SearchEngine:
 
 
 def _shown_text(hit: Hit) -> str:
-    """The hit's passages, with its name and fields."""
+    """Return the hit's passages, with its name and fields."""
     return "\n".join([hit.name, *(passage.text for passage in hit.passages), *map(str, hit.fields.values())])
 
 
@@ -529,7 +533,7 @@ def _match(
 
 
 def _collapsed(matches: Sequence[Match]) -> list[Match]:
-    """The first match of each content, with the ids of the others."""
+    """Return the first match of each content, with the ids of the others."""
     copies: dict[int | str, list[Match]] = {}
     for match in matches:
         copies.setdefault(match.id if match.content is None else match.content, []).append(match)

@@ -45,8 +45,9 @@ class FoundPassage:
 
 
 def passage_in(payload: Payload, score: float, asked: frozenset[int], words: Words) -> FoundPassage | None:
-    """The passage that a point of whole records holds; of a record in one point its text, or the facet that says more
-    of the question. None for a record with neither."""
+    """Return the passage that a point of whole records holds; of a record in one point its text, or the facet that
+    says more of the question. None for a record with neither.
+    """
     text, at = str(payload.get("text", "")), passage_of(payload)
     if at is not None:
         return FoundPassage(at, text, score)
@@ -60,14 +61,14 @@ def passage_in(payload: Payload, score: float, asked: frozenset[int], words: Wor
 
 
 def whole(text: str, facet: str, score: float) -> FoundPassage:
-    """All of a text, without white space at its ends."""
+    """Return all of a text, without white space at its ends."""
     start = len(text) - len(text.lstrip())
     shown = text.strip()[:_MAX_TEXT]
     return FoundPassage(Passage(start, start + len(shown), facet=facet, page=page_of(text, start)), shown, score)
 
 
 def facet_passage(at: Passage | None, facet: str, facets: Mapping[str, JsonValue], score: float) -> FoundPassage | None:
-    """The passage of a facet's point, whose text the record holds; None where it does not any more."""
+    """Return the passage of a facet's point, whose text the record holds; None where it does not any more."""
     text = facets.get(facet)
     if not isinstance(text, str) or not text.strip():
         return None
@@ -75,7 +76,7 @@ def facet_passage(at: Passage | None, facet: str, facets: Mapping[str, JsonValue
 
 
 def marked(hits: Sequence[Hit], question: str, words: Words) -> list[Hit]:
-    """The hits with the words in their passages marked that the question has too."""
+    """Return the hits with the words in their passages marked that the question has too."""
     asked = words.distinct(question)
     known: dict[str, bool] = {}
     return [
@@ -94,8 +95,9 @@ def marked(hits: Sequence[Hit], question: str, words: Words) -> list[Hit]:
 def _highlights(
     question: str, asked: frozenset[int], text: str, words: Words, known: dict[str, bool]
 ) -> list[Highlight]:
-    """The words of the text that the question has too, in any of their forms; in scripts without spaces, what is
-    written alike in both. ``known``: words that were compared before."""
+    """Return the words of the text that the question has too, in any of their forms; in scripts without spaces, what
+    is written alike in both. ``known``: words that were compared before.
+    """
     marks = []
     for match in _WORD.finditer(text):
         word = match[0]

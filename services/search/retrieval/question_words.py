@@ -28,7 +28,7 @@ class AskedWords:
         self._unseen_weight = _UNSEEN_WEIGHT.get(self._words.language, 1)
 
     def shares(self, ids: Sequence[str]) -> dict[str, float]:
-        """The share of the question's words that each record holds; 1 for a question without any.
+        """Return the share of the question's words that each record holds; 1 for a question without any.
 
         Of a record with fewer words than the question, such as a title: how many of the record's the question holds.
         """
@@ -46,7 +46,7 @@ class AskedWords:
         return weak if len(weak) < len(cosines) else weak - self._misspelt([key for key in cosines if key in below])
 
     def _misspelt(self, below: Sequence[str]) -> set[str]:
-        """The first records that hold nearly all of a misspelt question, whose cosine says little."""
+        """Return the first records that hold nearly all of a misspelt question, whose cosine says little."""
         held = self._held(below[:_MISSPELT_RECORDS]) if below and self._asked else {}
         unseen = self._unseen(held.values()) if held else frozenset()
         return {
@@ -57,7 +57,7 @@ class AskedWords:
         }
 
     def _lacks(self, threshold: Threshold, cosine: float | None, held: HeldWords, unseen: frozenset[AskedWord]) -> bool:
-        """Whether a record lacks too many of the question's words."""
+        """Return whether a record lacks too many of the question's words."""
         has_room = self._has_room(held)
         needed = 0.5 if cosine is None else threshold.words_needed(cosine, roomy=has_room)
         if not has_room or cosine is None:
@@ -68,7 +68,7 @@ class AskedWords:
         return (sum(found.values()) / total if total else 1.0) < needed
 
     def _has_room(self, held: HeldWords) -> bool:
-        """Whether the record has as many words as the question, so that it could hold them all."""
+        """Return whether the record has as many words as the question, so that it could hold them all."""
         return len(held.stems) >= len(self._asked)
 
     def _share(self, held: HeldWords, unseen: frozenset[AskedWord] = frozenset()) -> float:
@@ -78,7 +78,7 @@ class AskedWords:
         return min(found / max(min(len(self._asked), len(held.stems)), 1), 1.0)
 
     def _found(self, word: AskedWord, held: HeldWords, unseen: frozenset[AskedWord]) -> float:
-        """How far the record holds the word, 0..1. A word that no record holds may be misspelt."""
+        """Return how far the record holds the word, 0..1. A word that no record holds may be misspelt."""
         if word.stems <= held.stems:
             return 1.0
         part = part_held(word.ngrams, held.ngrams)
@@ -89,7 +89,7 @@ class AskedWords:
         return {key: self._words.held(full_text(payload)) for key, payload in payloads.items()}
 
     def _unseen(self, held: Iterable[HeldWords]) -> frozenset[AskedWord]:
-        """The question's words that no record of the table holds."""
+        """Return the question's words that no record of the table holds."""
         stems = frozenset[int]().union(*(each.stems for each in held))
         elsewhere = [word for word in self._asked if not word.stems <= stems]
         searches = [NearestQuery(Sparse(tuple(word.stems), (1.0,) * len(word.stems)), 1) for word in elsewhere]
@@ -98,7 +98,7 @@ class AskedWords:
 
 
 def full_text(payload: Payload) -> str:
-    """All the text of the record of a master payload."""
+    """Return all the text of the record of a master payload."""
     facets = payload.get("facets")
     parts = [payload.get("name"), payload.get("text"), *(facets.values() if isinstance(facets, dict) else ())]
     return "\n".join(str(part) for part in parts)

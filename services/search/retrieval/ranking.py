@@ -17,7 +17,8 @@ FACETS_WHEN_UNDECLARED = 4
 def fused(
     cosines: Mapping[str, float], *words: Mapping[str, float], share: float = DENSE_SHARE, zero: float = -1.0
 ) -> dict[str, float]:
-    """A convex combination of the retrievers, each scaled from its least score (``zero``, words 0) to its best one.
+    """Return a convex combination of the retrievers, each scaled from its least score (``zero``, words 0) to its best
+    one.
 
     0..1, and 1 for a record that is best in all. Unlike ranks, scores tell by how much one hit is better than another.
     """
@@ -32,12 +33,12 @@ def fused(
 
 
 def ordered(scores: Mapping[str, float], cosines: Mapping[str, float]) -> list[str]:
-    """The best first; of equal ones the more similar."""
+    """Return the best first; of equal ones the more similar."""
     return sorted(scores, key=lambda key: (-scores[key], -cosines.get(key, 0.0), key))
 
 
 def best_of_each(points: Iterable[str]) -> list[str]:
-    """The first point of each record: a record ranks as its best passage does."""
+    """Return the first point of each record: a record ranks as its best passage does."""
     first: dict[str, str] = {}
     for point in points:
         first.setdefault(record_key(point), point)
@@ -45,13 +46,15 @@ def best_of_each(points: Iterable[str]) -> list[str]:
 
 
 def depth(scores: Mapping[str, float], weights: Mapping[str, float]) -> float:
-    """The weighted mean of the facets' scores; an undeclared one weighs half, all alike if none is declared."""
+    """Return the weighted mean of the facets' scores; an undeclared one weighs half, all alike if none is declared."""
     share = {facet: weights.get(facet, UNKNOWN_WEIGHT) if weights else 1.0 for facet in scores}
     return sum(score * share[facet] for facet, score in scores.items()) / sum(share.values())
 
 
 def below(scores: Mapping[str, float], weights: Mapping[str, float]) -> float:
-    """The composite of a record none of whose facets matches: what their depth alone gives, less than any match has."""
+    """Return the composite of a record none of whose facets matches: what their depth alone gives, less than any
+    match has.
+    """
     return depth(scores, weights) * DEPTH * 10
 
 

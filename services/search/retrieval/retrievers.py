@@ -88,7 +88,7 @@ def retrieve(store: VectorStore, bucket: Bucket, request: RetrievalRequest) -> R
 
 
 def search_each(store: VectorStore, bucket: Bucket, *queries: NearestQuery | None) -> list[list[ScoredPoint]]:
-    """The result of each query, all sent in one request; an empty list for None."""
+    """Return the result of each query, all sent in one request; an empty list for None."""
     present = [query for query in queries if query]
     results = iter(store.search(bucket, present) if present else [])
     return [next(results) if query else [] for query in queries]

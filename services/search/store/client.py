@@ -218,7 +218,7 @@ class _Missing(SearchStoreUnavailable):
 
 
 def _is_from_qdrant(fault: UnexpectedResponse) -> bool:
-    """Whether Qdrant itself answered, and not a proxy in between."""
+    """Return whether Qdrant itself answered, and not a proxy in between."""
     try:
         return "error" in fault.structured()["status"]
     except (ValueError, LookupError, TypeError):

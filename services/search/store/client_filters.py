@@ -34,12 +34,12 @@ _SCHEMAS: Mapping[FieldType, models.PayloadSchemaType] = {
 
 
 def translate(conditions: Conditions) -> models.Filter | None:
-    """All of the conditions together; None when there are none."""
+    """Return all of the conditions together; None when there are none."""
     return _all(conditions) if conditions else None
 
 
 def indexes(fields: Mapping[str, FieldType]) -> Iterator[tuple[str, Any]]:
-    """Every payload key to index, and how."""
+    """Yield every payload key to index, and how."""
     for key in ("record", "facet"):
         yield key, models.PayloadSchemaType.KEYWORD
     for key in (LENGTH, CONTENT, PASSAGE):

@@ -201,7 +201,7 @@ class EdgeStore:
         return self._folder / bucket.name
 
     def _shard(self, bucket: Bucket) -> edge.EdgeShard | None:
-        """The open shard; None when the bucket is not there."""
+        """Return the open shard; None when the bucket is not there."""
         if bucket in self._shards:
             self._shards.move_to_end(bucket)
             return self._shards[bucket]

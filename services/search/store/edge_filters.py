@@ -30,12 +30,12 @@ from shared.contracts.search import FieldType
 
 
 def translate(conditions: Conditions) -> edge.Filter | None:
-    """All of the conditions together; None when there are none."""
+    """Return all of the conditions together; None when there are none."""
     return _all(conditions) if conditions else None
 
 
 def indexes(fields: Mapping[str, FieldType]) -> Iterator[tuple[str, Any]]:
-    """Every payload key to index, and how."""
+    """Yield every payload key to index, and how."""
     for key in ("record", "facet"):
         yield key, edge.KeywordIndexParams()
     for key in (LENGTH, CONTENT):
@@ -46,7 +46,7 @@ def indexes(fields: Mapping[str, FieldType]) -> Iterator[tuple[str, Any]]:
 
 
 def with_flags(payload: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """The payload, with its bools repeated as keywords."""
+    """Return the payload, with its bools repeated as keywords."""
     fields = payload.get("fields")
     flags: dict[str, JsonValue] = {}
     if isinstance(fields, dict):

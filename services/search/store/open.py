@@ -46,7 +46,7 @@ def open_store(
 
 
 def open_local() -> ClientStore:
-    """The client's local mode, in memory: for tests and trials."""
+    """Return the client's local mode, in memory: for tests and trials."""
     from qdrant_client import QdrantClient  # noqa: PLC0415
 
     from services.search.store.client import ClientStore  # noqa: PLC0415

@@ -60,7 +60,7 @@ class Bucket:
 
     @classmethod
     def parse(cls, name: str) -> Bucket | None:
-        """The bucket of that name; None when the name is not one of ours."""
+        """Return the bucket of that name; None when the name is not one of ours."""
         parts = name.split(".")
         if len(parts) != 4 or parts[2] not in (TablePart.MASTER, TablePart.FACETS):
             return None
@@ -129,7 +129,7 @@ class VectorStore(Protocol):
         ...
 
     def layout(self, bucket: Bucket) -> Layout | None:
-        """How the bucket was built; None when there is none."""
+        """Return how the bucket was built; None when there is none."""
         ...
 
     def upsert(self, bucket: Bucket, points: Sequence[Point]) -> None: ...
@@ -139,15 +139,15 @@ class VectorStore(Protocol):
         ...
 
     def total_length(self, bucket: Bucket) -> int:
-        """The sum of ``LENGTH`` over all points."""
+        """Return the sum of ``LENGTH`` over all points."""
         ...
 
     def payloads(self, bucket: Bucket, ids: Sequence[str], keys: Sequence[str]) -> dict[str, Payload]:
-        """The chosen keys of the payloads, of the points that exist."""
+        """Return the chosen keys of the payloads, of the points that exist."""
         ...
 
     def vectors(self, bucket: Bucket, ids: Sequence[str]) -> Vectors:
-        """The dense vectors of the points that exist and have one, in any order: [points, size]."""
+        """Return the dense vectors of the points that exist and have one, in any order: [points, size]."""
         ...
 
     def page(
@@ -157,7 +157,7 @@ class VectorStore(Protocol):
         ...
 
     def every_payload(self, bucket: Bucket, conditions: Conditions = ()) -> Iterator[list[Payload]]:
-        """Every payload in pages."""
+        """Return every payload in pages."""
         ...
 
     def delete(self, bucket: Bucket, ids: Sequence[str]) -> None: ...
@@ -165,13 +165,15 @@ class VectorStore(Protocol):
     def delete_where(self, bucket: Bucket, conditions: Conditions) -> None: ...
 
     def search(self, bucket: Bucket, searches: Sequence[NearestQuery]) -> list[list[ScoredPoint]]:
-        """All of the searches at once, each best first."""
+        """Return all of the searches at once, each best first."""
         ...
 
     def count(self, bucket: Bucket, conditions: Conditions = ()) -> int: ...
 
     def values(self, bucket: Bucket, name: str, kind: FieldType, limit: int) -> list[tuple[str | int | bool, int]]:
-        """The values of a keyword, integer or bool field with the number of their points, the most frequent first."""
+        """Return the values of a keyword, integer or bool field with the number of their points, the most frequent
+        first.
+        """
         ...
 
     def settle(self, bucket: Bucket) -> None:

@@ -107,7 +107,7 @@ class SqlCatalog:
             return [Rewrite(*row) for row in connection.execute(_rewrites(tenant_id, collection_id))]
 
     def has_any(self) -> bool:
-        """Whether there is a collection of anybody."""
+        """Return whether there is a collection of anybody."""
         with self._engine.connect() as connection:
             return connection.execute(select(exists().select_from(collections))).scalar_one()
 
@@ -149,7 +149,7 @@ def _save_rewrite(tenant_id: str, collection_id: str, rewrite: Rewrite) -> Inser
 
 
 def _rewrites(tenant_id: str, collection_id: str) -> Select[Any]:
-    """The latest rewrites of the collection."""
+    """Return the latest rewrites of the collection."""
     columns = (search_rewrites.c.name, search_rewrites.c.wording, search_rewrites.c.rewritten)
     return (
         select(*columns)

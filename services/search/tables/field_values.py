@@ -34,7 +34,7 @@ class FieldValues:
         self._folded: dict[str, dict[str, list[str]]] = {}
 
     def holds(self, field: str, value: str) -> bool:
-        """Whether a record has exactly that value of a keyword field. Raises: SearchStoreUnavailable."""
+        """Return whether a record has exactly that value of a keyword field. Raises: SearchStoreUnavailable."""
         return self._store.count(self._bucket, (AnyOf(f"fields.{field}", "keyword", (value,)),)) > 0
 
     def written_like(self, field: str, value: str) -> list[str]:
@@ -42,21 +42,21 @@ class FieldValues:
         return self._by_folded(field).get(_folded(value), [])
 
     def similar(self, field: str, value: str, least: float = _SIMILAR) -> list[str]:
-        """The values that are written most like this one. Raises: SearchStoreUnavailable."""
+        """Return the values that are written most like this one. Raises: SearchStoreUnavailable."""
         by_folded = self._by_folded(field)
         folded = _folded(value)
         close = [folded] if folded in by_folded else get_close_matches(folded, by_folded, _MAX_SUGGESTIONS, least)
         return [own for each in close for own in by_folded[each]][:_MAX_SUGGESTIONS]
 
     def meant(self, filters: Filters, warnings: list[str]) -> Filters:
-        """A model's filters with the values of keywords as the records write them.
+        """Return a model's filters with the values of keywords as the records write them.
 
         ``warnings`` receives the values that were taken for others. Raises: SearchStoreUnavailable.
         """
         return {name: self._meant_of(name, value, warnings) for name, value in filters.items()}
 
     def unknown(self, conditions: Conditions) -> Iterator[tuple[str, str]]:
-        """The fields and values of keyword conditions that no record has. Raises: SearchStoreUnavailable."""
+        """Yield the fields and values of keyword conditions that no record has. Raises: SearchStoreUnavailable."""
         for condition in conditions:
             if isinstance(condition, Either):
                 for alternative in condition.alternatives:
@@ -94,7 +94,7 @@ class FieldValues:
         return taken[0] if len(taken) == 1 and not isinstance(value, list) else taken
 
     def _taken(self, field: str, value: str, warnings: list[str]) -> Sequence[str]:
-        """The records' values that this one means; itself where it is like none of them."""
+        """Return the records' values that this one means; itself where it is like none of them."""
         alike = self.written_like(field, value)
         if alike:
             return alike
@@ -123,7 +123,7 @@ class FieldValues:
 
 
 def sampled(store: VectorStore, table: OpenTable) -> JsonValue:
-    """What a model is shown of a table: its language, names of records and values of fields.
+    """Return what a model is shown of a table: its language, names of records and values of fields.
 
     Raises: SearchStoreUnavailable.
     """
@@ -149,7 +149,7 @@ def sampled(store: VectorStore, table: OpenTable) -> JsonValue:
 
 
 def _folded(text: str) -> str:
-    """The letters and digits of a text, without case and accents."""
+    """Return the letters and digits of a text, without case and accents."""
     decomposed = normalize("NFKD", text.casefold())
     letters = "".join(sign for sign in decomposed if sign.isalnum() and not combining(sign))
     return letters or text.strip().casefold()

@@ -59,7 +59,7 @@ class OpenTable:
 
 
 def count_records(store: VectorStore, bucket: Bucket, conditions: Conditions = ()) -> int:
-    """The number of records, however many passages they have."""
+    """Return the number of records, however many passages they have."""
     points = store.count(bucket, conditions)
     return points - store.count(bucket, (*conditions, LATER)) if points else 0
 
@@ -150,7 +150,7 @@ class Library:
             )
 
     def outdated(self, table: OpenTable) -> Iterator[Bucket]:
-        """The table's buckets of other embedding models, those with whole records first."""
+        """Yield the table's buckets of other embedding models, those with whole records first."""
         current = {table.bucket(part) for part in TablePart}
         of_table = [
             bucket
@@ -161,14 +161,14 @@ class Library:
         yield from sorted(outdated, key=lambda bucket: bucket.part is not TablePart.MASTER)
 
     def has_facets(self, table: OpenTable) -> bool:
-        """Whether any record has a facet; a positive answer is cached."""
+        """Return whether any record has a facet; a positive answer is cached."""
         bucket = table.bucket(TablePart.FACETS)
         if bucket not in self._with_facets and self.store.count(bucket) > 0:
             self._with_facets.add(bucket)
         return bucket in self._with_facets
 
     def writing(self, table: OpenTable) -> threading.Lock:
-        """The lock that lets one ingest at a time write the table."""
+        """Return the lock that lets one ingest at a time write the table."""
         with self._lock:
             return self._writing.setdefault((table.collection_id, table.name), threading.Lock())
 

@@ -76,14 +76,14 @@ class Splitter:
         self.version = f"{VERSION}/{self._size}/{self._overlap}"
 
     def fitting(self, texts: Sequence[str]) -> list[bool]:
-        """Whether each text fits into one passage."""
+        """Return whether each text fits into one passage."""
         room = self._size - _SPECIAL_TOKENS
         uncertain = [text for text in texts if room < len(text) <= self._max_characters]  # a token has a character
         counted = dict(zip(uncertain, self._count(uncertain), strict=True)) if uncertain else {}
         return [len(text) <= self._max_characters and counted.get(text, 0) <= room for text in texts]
 
     def passages(self, text: str, context: str = "") -> list[Passage]:
-        """The passages of a text, in order; ``context`` is embedded with each of them."""
+        """Return the passages of a text, in order; ``context`` is embedded with each of them."""
         breaks = [match.start() for match in re.finditer("\f", text)]
         units = [
             replace(unit, page=bisect_left(breaks, unit.start)) if breaks else unit
@@ -96,7 +96,7 @@ class Splitter:
         return [_passage(text, first, last, heading) for first, last, heading in self._packed(parts, room)]
 
     def _divided(self, text: str, units: Sequence[_Unit], sizes: Sequence[int], room: int) -> list[tuple[_Unit, int]]:
-        """The units with their tokens; those that are too long in parts."""
+        """Return the units with their tokens; those that are too long in parts."""
         out: list[tuple[_Unit, int]] = []
         for unit, size in zip(units, sizes, strict=True):
             length = unit.end - unit.start
@@ -123,7 +123,7 @@ class Splitter:
     def _filled(
         self, parts: Sequence[tuple[_Unit, int]], first: int, room: int, headings: Sequence[_Unit | None]
     ) -> int:
-        """The first unit after the passage that begins with ``first``."""
+        """Return the first unit after the passage that begins with ``first``."""
         heading = headings[first]
         total = 0 if heading is None else (heading.end - heading.start) // 4
         after = first
@@ -140,7 +140,7 @@ class Splitter:
         return after
 
     def _repeated(self, parts: Sequence[tuple[_Unit, int]], first: int, after: int, room: int) -> int:
-        """Where the next passage begins: some sentences before ``after`` where they fit."""
+        """Return where the next passage begins: some sentences before ``after`` where they fit."""
         begin, repeated = after, 0
         following = parts[after][1]
         while begin - 1 > first and parts[after][0].kind != "heading":
@@ -158,7 +158,7 @@ class Splitter:
 
 
 def _passage(text: str, first: _Unit, last: _Unit, heading: _Unit | None) -> Passage:
-    """The passage of these units, without white space at its ends."""
+    """Return the passage of these units, without white space at its ends."""
     inner = text[first.start : last.end]
     start = first.start + len(inner) - len(inner.lstrip())
     end = last.end - len(inner) + len(inner.rstrip())
@@ -177,12 +177,12 @@ def sentences(text: str) -> list[tuple[int, int]]:
 
 
 def context_of(text: str) -> str:
-    """The part of a name or heading that is embedded with a passage."""
+    """Return the part of a name or heading that is embedded with a passage."""
     return " ".join(text[:_MAX_CONTEXT].split())
 
 
 def page_of(text: str, offset: int) -> int | None:
-    """The page that the offset is on, from 1, where form feeds separate pages; else None."""
+    """Return the page that the offset is on, from 1, where form feeds separate pages; else None."""
     return text.count("\f", 0, offset) + 1 if "\f" in text else None
 
 
@@ -200,7 +200,7 @@ def _estimated(texts: Sequence[str]) -> list[int]:
 
 
 def _headings(units: Sequence[_Unit]) -> list[_Unit | None]:
-    """The heading that each unit is under; None for a heading itself."""
+    """Return the heading that each unit is under; None for a heading itself."""
     out: list[_Unit | None] = []
     latest: _Unit | None = None
     for unit in units:
@@ -219,7 +219,7 @@ def _units(text: str) -> Iterator[_Unit]:
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int, str]]:
-    """The text in blocks: what is prose has no code, rows or headings within, and ends at a blank line."""
+    """Yield the text in blocks: what is prose has no code, rows or headings within, and ends at a blank line."""
     lines = _lines(text)
     number = 0
     begin = 0  # of the prose that is not yet given
@@ -251,7 +251,7 @@ def _blocks(text: str) -> Iterator[tuple[int, int, str]]:
 def _special(
     text: str, lines: Sequence[tuple[int, int]], number: int, *, after_blank: bool, in_list: bool
 ) -> tuple[str, int]:
-    """The kind of the block that begins with the line, and the line after it; an empty kind for prose."""
+    """Return the kind of the block that begins with the line, and the line after it; an empty kind for prose."""
     line = text[slice(*lines[number])]
     following = text[slice(*lines[number + 1])] if number + 1 < len(lines) else ""
     kind, after = "", number
@@ -273,7 +273,7 @@ def _special(
 
 
 def _in_table(text: str, lines: Sequence[tuple[int, int]], number: int) -> bool:
-    """Whether the lines above, back to the rule below a table's head, are all rows."""
+    """Return whether the lines above, back to the rule below a table's head, are all rows."""
     for start, end in reversed(lines[max(number - 200, 0) : number]):
         if _RULE.match(text[start:end]):
             return True
@@ -283,7 +283,7 @@ def _in_table(text: str, lines: Sequence[tuple[int, int]], number: int) -> bool:
 
 
 def _closed(text: str, lines: Sequence[tuple[int, int]], number: int, closing: str) -> int:
-    """The line after the one that closes, looked for from ``number`` on; the end of the text where none does."""
+    """Return the line after the one that closes, looked for from ``number`` on; the end of the text where none does."""
     pattern = re.compile(closing, re.IGNORECASE)
     return next((at + 1 for at in range(number, len(lines)) if pattern.match(text[slice(*lines[at])])), len(lines))
 
@@ -310,7 +310,7 @@ def _sentences(text: str, start: int, end: int) -> Iterator[_Unit]:
 
 
 def _halved(text: str, unit: _Unit) -> Iterator[_Unit]:
-    """The unit in two, cut near its middle; itself where it has a single character."""
+    """Yield the unit in two, cut near its middle; itself where it has a single character."""
     middle = (unit.start + unit.end) // 2
     cut = next((cut for signs in _CUTS if (cut := _nearest(text, unit, signs, middle))), middle)
     if unit.start < cut < unit.end:
@@ -321,7 +321,7 @@ def _halved(text: str, unit: _Unit) -> Iterator[_Unit]:
 
 
 def _nearest(text: str, unit: _Unit, signs: str, middle: int) -> int | None:
-    """The place after the one of the signs that is nearest to the middle, within the middle half."""
+    """Return the place after the one of the signs that is nearest to the middle, within the middle half."""
     quarter = (unit.end - unit.start) // 4
     before = max(text.rfind(sign, middle - quarter, middle) for sign in signs)
     behind = min((cut for sign in signs if (cut := text.find(sign, middle, middle + quarter)) >= 0), default=-1)

@@ -35,7 +35,7 @@ class SplitRecord:
 
 
 def point_id(record_id: str, facet: str = "", number: int = 0) -> str:
-    """The id of a record's or facet's own point (number 0), or of a later passage of it."""
+    """Return the id of a record's or facet's own point (number 0), or of a later passage of it."""
     own = str(uuid.uuid5(_SPACE, f"{facet}\0{record_id}"))
     if not number:
         return own
@@ -44,7 +44,7 @@ def point_id(record_id: str, facet: str = "", number: int = 0) -> str:
 
 
 def record_key(point: str) -> str:
-    """The part of a point's id that all passages of a record have in common."""
+    """Return the part of a point's id that all passages of a record have in common."""
     return point[:-_COUNTER]
 
 
@@ -55,7 +55,7 @@ def digests(records: Sequence[Record], splitter: Splitter) -> list[str]:
 
 
 def split(records: Sequence[Record], splitter: Splitter) -> list[SplitRecord]:
-    """The records with the passages of the long ones."""
+    """Return the records with the passages of the long ones."""
     fitting = splitter.fitting([whole_text(record) for record in records])
     return [
         SplitRecord(record, _digest(record, "")) if fits else _split(record, splitter)
@@ -64,22 +64,22 @@ def split(records: Sequence[Record], splitter: Splitter) -> list[SplitRecord]:
 
 
 def content(record: Record) -> int:
-    """The same number for records that differ in nothing but their id."""
+    """Return the same number for records that differ in nothing but their id."""
     return int(_digest(record.model_copy(update={"id": "-"}), "")[:15], 16)
 
 
 def whole_text(record: Record) -> str:
-    """All the text of a record."""
+    """Return all the text of a record."""
     return "\n".join(part for part in (record.name, record.text, *record.facets.values()) if part.strip())
 
 
 def weighted_texts(records: Sequence[SplitRecord]) -> list[str]:
-    """The texts of the records' points for the word retrievers."""
+    """Return the texts of the records' points for the word retrievers."""
     return [text for record in records for _, text in _weighted(record)]
 
 
 def masters(records: Sequence[SplitRecord], embedder: Embedder | None, words: Words) -> list[Point]:
-    """The points of the records' passages; those that carry the digests come last."""
+    """Return the points of the records' passages; those that carry the digests come last."""
     weighted = [each for record in records for each in _weighted(record)]
     texts = [_embedded(payload) for payload, _ in weighted]
     vectors = embedder.documents(texts) if embedder else [None] * len(texts)
@@ -91,7 +91,7 @@ def masters(records: Sequence[SplitRecord], embedder: Embedder | None, words: Wo
 
 
 def facets(records: Sequence[SplitRecord], embedder: Embedder | None, words: Words) -> list[Point]:
-    """The points of the records' facets, long ones in passages."""
+    """Return the points of the records' facets, long ones in passages."""
     parts = [part for record in records for part in _facet_parts(record)]
     vectors = embedder.documents([part.text for part in parts]) if embedder else [None] * len(parts)
     return [
@@ -106,14 +106,14 @@ def facets(records: Sequence[SplitRecord], embedder: Embedder | None, words: Wor
 
 
 def master_weights(records: Sequence[SplitRecord], words: Words) -> dict[str, tuple[Sparse, ...]]:
-    """The sparse vectors of the records' passages, by point."""
+    """Return the sparse vectors of the records' passages, by point."""
     return {
         _id_of(payload): _weights(payload, text, words) for record in records for payload, text in _weighted(record)
     }
 
 
 def facet_weights(records: Sequence[SplitRecord], words: Words) -> dict[str, tuple[Sparse, ...]]:
-    """The sparse vectors of the records' facets, by point."""
+    """Return the sparse vectors of the records' facets, by point."""
     return {
         point_id(part.record.id, part.facet, part.number): (words.document(part.text),)
         for record in records
@@ -122,18 +122,18 @@ def facet_weights(records: Sequence[SplitRecord], words: Words) -> dict[str, tup
 
 
 def ids_of(payload: Payload) -> list[str]:
-    """The ids of a record's points, by the payload of its own one."""
+    """Return the ids of a record's points, by the payload of its own one."""
     return [point_id(str(payload["record"]), number=number) for number in range(passages_of(payload))]
 
 
 def passages_of(payload: Payload) -> int:
-    """How many points the record has whose own point has this payload."""
+    """Return how many points the record has whose own point has this payload."""
     count = payload.get("passages", 1)
     return count if isinstance(count, int) else 1
 
 
 def record_of(payload: Payload) -> Record:
-    """The record of the payload of its own point, which holds all of it."""
+    """Return the record of the payload of its own point, which holds all of it."""
     whole = {
         "name": payload.get("name", ""),
         "text": payload.get("whole_text", payload.get("text", "")),
@@ -144,7 +144,7 @@ def record_of(payload: Payload) -> Record:
 
 
 def passage_of(payload: Payload) -> Passage | None:
-    """The passage that the payload's point holds; None for a record that is one point."""
+    """Return the passage that the payload's point holds; None for a record that is one point."""
     at = payload.get("at")
     return Passage(**at) if isinstance(at, dict) else None  # type: ignore[arg-type]  # written by ``_at``
 
@@ -169,7 +169,7 @@ def _split(record: Record, splitter: Splitter) -> SplitRecord:
 
 
 def _payloads(split_record: SplitRecord) -> Iterator[Payload]:
-    """The payloads of a record's points, without the number of their words; its own point's first."""
+    """Yield the payloads of a record's points, without the number of their words; its own point's first."""
     record = split_record.record
     common: dict[str, JsonValue] = {"record": record.id, "name": record.name, "fields": record.fields}
     common[CONTENT] = content(record)
@@ -185,7 +185,7 @@ def _payloads(split_record: SplitRecord) -> Iterator[Payload]:
 
 
 def _weighted(split_record: SplitRecord) -> Iterator[tuple[Payload, str]]:
-    """The payloads of a record's points, each with its text for the word retrievers.
+    """Yield the payloads of a record's points, each with its text for the word retrievers.
 
     Where a record has a few passages only, that is the text of all of it: what it is about is said all over it.
     """
@@ -202,7 +202,7 @@ def _id_of(payload: Payload) -> str:
 
 
 def _weights(payload: Payload, text: str, words: Words) -> tuple[Sparse, ...]:
-    """The sparse vectors of a point, with the codes that its passage holds."""
+    """Return the sparse vectors of a point, with the codes that its passage holds."""
     return words.document(text), words.document_ngrams(text, held_codes(_said_text(payload)))
 
 
@@ -216,7 +216,7 @@ def _heading(payload: Payload) -> str:
 
 
 def _embedded(payload: Payload) -> str:
-    """The text that a point's vector represents."""
+    """Return the text that a point's vector represents."""
     facets = payload["facets"]
     assert isinstance(facets, dict)
     name = str(payload["name"])
@@ -227,13 +227,13 @@ def _embedded(payload: Payload) -> str:
 
 
 def _weighted_text(name: str, heading: str, text: str, facets: Mapping[str, str]) -> str:
-    """The text for the word retrievers: the name several times, and no facet that repeats the text."""
+    """Return the text for the word retrievers: the name several times, and no facet that repeats the text."""
     own = [facet for facet in facets.values() if facet not in text]
     return "\n".join([*[name] * _NAME_WEIGHT, *filter(None, [heading]), text, *own])
 
 
 def _said_text(payload: Payload) -> str:
-    """All that a point says; a record's own point also says its id and the values of its fields."""
+    """Return all that a point says; a record's own point also says its id and the values of its fields."""
     name, text, facets, fields = str(payload["name"]), str(payload["text"]), payload["facets"], payload["fields"]
     assert isinstance(facets, dict)
     assert isinstance(fields, dict)

@@ -52,7 +52,7 @@ class Threshold:
     unrelated: tuple[float, float] | None = None
 
     def way(self, cosine: float) -> float:
-        """Where the cosine lies between an unrelated record (0) and a known answer (1); not bounded.
+        """Return where the cosine lies between an unrelated record (0) and a known answer (1); not bounded.
 
         Where the words decide, the cosine says little, so that it is half of the way.
         """
@@ -61,7 +61,7 @@ class Threshold:
         return (cosine - self.floor) / self._whole_way
 
     def words_needed(self, cosine: float, *, roomy: bool = False) -> float:
-        """The share of a question's words that a record of that cosine must hold to be a strong hit.
+        """Return the share of a question's words that a record of that cosine must hold to be a strong hit.
 
         Half of them at the usual threshold, none twice as far above the floor (``roomy``, of records with room for
         all of them: 2.5 times); 2 (impossible) below the threshold. There unrelated and related records are alike.
@@ -87,7 +87,7 @@ class Threshold:
         return max((self.usual - self.floor) / _USUAL_SHARE, 1e-6)
 
     def near(self, cosine: float | None) -> bool:
-        """Whether the words decide too; always where there is no cosine."""
+        """Return whether the words decide too; always where there is no cosine."""
         return cosine is None or self.words_needed(cosine, roomy=True) > 0
 
 
@@ -130,7 +130,7 @@ class Thresholds:
 
     @classmethod
     def parse(cls, flat: Mapping[str, float]) -> Thresholds:
-        """The values of an earlier version have no scale."""
+        """Return the values of an earlier version have no scale."""
         parts = []
         for name in ("master", "faceted"):
             mean, deviation = flat.get(f"{name}_unrelated"), flat.get(f"{name}_deviation")
@@ -180,11 +180,11 @@ class Probes:
         return float(np.percentile(scores.max(axis=2), percentile))
 
     def known(self) -> float:
-        """The median cosine of a question with the statement that answers it."""
+        """Return the median cosine of a question with the statement that answers it."""
         return float(np.median(np.einsum("dv,dv->d", self.questions[:, 0], self.statements)))
 
     def gap(self) -> float:
-        """How much more similar known answers are than 95 of 100 unrelated ones."""
+        """Return how much more similar known answers are than 95 of 100 unrelated ones."""
         return self.known() - self.unrelated()
 
 
@@ -250,7 +250,7 @@ def _far(store: VectorStore, bucket: Bucket, probes: Probes) -> Vectors:
 
 
 def uncalibrated(probes: Probes) -> Thresholds:
-    """The thresholds of the model alone, before a table is measured."""
+    """Return the thresholds of the model alone, before a table is measured."""
     threshold = _threshold(probes.unrelated(), probes.known())
     return Thresholds(threshold, threshold)
 

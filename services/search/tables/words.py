@@ -97,12 +97,12 @@ class Words:
         return _weighed(_counted(text, self._language), self._average)
 
     def query(self, text: str) -> Sparse:
-        """Every word as often as the question says it."""
+        """Return every word as often as the question says it."""
         counted = _counted(text, self._language)
         return Sparse(tuple(counted), tuple(map(float, counted.values())))
 
     def length(self, text: str) -> int:
-        """How many words the text has, stop words left out."""
+        """Return how many words the text has, stop words left out."""
         return sum(_counted(text, self._language).values())
 
     def document_ngrams(self, text: str, codes: Iterable[str] = ()) -> Sparse:
@@ -116,7 +116,7 @@ class Words:
         return Sparse((*weighed.indices, *keys), (*weighed.values, *[1.0] * len(keys)), SparseName.NGRAMS)
 
     def code(self, key: str) -> Sparse:
-        """What records that hold the code have in common."""
+        """Return what records that hold the code have in common."""
         return Sparse((_code_index(key),), (1.0,), SparseName.NGRAMS)
 
     def query_ngrams(self, text: str) -> Sparse:
@@ -136,11 +136,11 @@ class Words:
         return HeldWords(self.distinct(text), text[:LONGEST])
 
     def distinct(self, text: str) -> frozenset[int]:
-        """The words that are not stop words, as hashes of their stems."""
+        """Return the words that are not stop words, as hashes of their stems."""
         return frozenset(_counted(text, self._language))
 
     def literally(self, asked: str, text: str) -> bool:
-        """Whether the text holds every asked word but stop words; punctuation inside codes is ignored."""
+        """Return whether the text holds every asked word but stop words; punctuation inside codes is ignored."""
         every, held = self.distinct(asked), self.distinct(text)
         if not every or every <= held:
             return bool(every)
@@ -197,7 +197,7 @@ def _weighed(counted: Mapping[int, int], average: float, name: SparseName = Spar
 
 
 def _counted(text: str, language: str) -> dict[int, int]:
-    """How often each word occurs, by the hash of its stem; stop words left out.
+    """Return how often each word occurs, by the hash of its stem; stop words left out.
 
     Where a script has no spaces, every two signs that stand together count as a word: what a dictionary makes of
     them depends on the words around, so that a question of one word would miss the sentence that holds it.
@@ -234,7 +234,9 @@ def _code_index(key: str) -> int:
 
 
 def has_code(text: str) -> bool:
-    """Whether the text has a word with a digit: a number, an identifier, a version. A code cannot be reworded."""
+    """Return whether the text has a word with a digit: a number, an identifier, a version. A code cannot be
+    reworded.
+    """
     return bool(_CODE.search(text))
 
 
@@ -243,7 +245,7 @@ def _joined(text: str) -> str:
 
 
 def average_words(texts: Sequence[str], language: str) -> float:
-    """The mean number of words per text without stop words, at least 1; a guess where there is no text yet."""
+    """Return the mean number of words per text without stop words, at least 1; a guess where there is no text yet."""
     if not texts:
         return _UNSEEN_AVERAGE
     counted = sum(Words(1.0, language).length(text) for text in texts)
@@ -306,6 +308,6 @@ def _model(language: str) -> Bm25:
 
 @lru_cache(maxsize=32)
 def _stopped(language: str | None) -> Bm25:
-    """A model that removes the stop words of the language and stems nothing."""
+    """Return a model that removes the stop words of the language and stems nothing."""
     stops = _LANGUAGES[language] if language else StopwordsSet()
     return Bm25(Bm25Config(avg_len=1.0, stopwords=stops, stemmer=DisabledStemmer()))

@@ -84,7 +84,7 @@ class Arguments:
         return _extent("width", value["width"], WIDTH), _extent("height", value["height"], HEIGHT)
 
     def look(self, name: str, allowed: Sequence[str]) -> str | None:
-        """A shape or a line by its name."""
+        """Return a shape or a line by its name."""
         value = self.any(name)
         return None if value is None else one_of(value, allowed, f"{name} must be one of: {', '.join(allowed)}")
 

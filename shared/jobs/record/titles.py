@@ -30,7 +30,9 @@ _IMPORTED = r"^[ \t]*(?:import|from|using|require|library|const [^\n]*require|us
 
 
 def title() -> ColumnElement[str]:
-    """What a person calls the job: a document's title or heading, a task's first sentence, the code's first comment."""
+    """Return what a person calls the job: a document's title or heading, a task's first sentence, the code's first
+    comment.
+    """
     return _title(tuple((kind.name, kind.title, kind.title_form) for kind in KINDS.values() if kind.title))
 
 

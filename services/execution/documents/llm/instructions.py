@@ -52,7 +52,7 @@ class Instructions:
         return superseded(self.tree)
 
     def markdown(self) -> str:
-        """The document with every answer after its instruction; what has not changed stays as it stands."""
+        """Return the document with every answer after its instruction; what has not changed stays as it stands."""
         splices: list[Splice] = []
         for answered in self.answered.values():
             if answered.changed:
@@ -141,7 +141,7 @@ class Instructions:
         return False
 
     def _cached(self, key: str) -> CachedBlock | None:
-        """What was answered before, unless that message went out without its values and no longer may."""
+        """Return what was answered before, unless that message went out without its values and no longer may."""
         document = self.document
         cached = None if document.request.dry_run else document.cached(key)
         if cached is not None and document.request.on_missing != "send":
@@ -153,7 +153,7 @@ class Instructions:
         return answer_schema(named, self.lines, self.document.kernels.files) if named else None
 
     def _content(self, node: Instruction) -> str:
-        """What the message is about, without what models have answered in it."""
+        """Return what the message is about, without what models have answered in it."""
         if node.inner is None:
             return ""
         return without(self.lines, self._superseded, *node.inner)[:_MOST_CONTENT].rstrip("\r\n")
@@ -245,7 +245,7 @@ class Instructions:
         document.cost = None if cost is None or document.cost is None else document.cost + node.replicates * cost
 
     def _errors(self, node: Instruction) -> str:
-        """What went wrong in the code that is to be fixed."""
+        """Return what went wrong in the code that is to be fixed."""
         if node.type != "fix" or node.inner is None:
             return ""
         first, last = node.inner[0] + 1, node.inner[1]

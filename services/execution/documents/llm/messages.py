@@ -38,7 +38,7 @@ class NotSent(Exception):
 
 
 def rendered(chunks: Chunks, block: Block, text: str) -> FilledMessage:
-    """The message with its values; the original, with a warning, when anything is wrong.
+    """Return the message with its values; the original, with a warning, when anything is wrong.
 
     Raises: JobCancelled, NotSent when the document says so.
     """
@@ -88,7 +88,7 @@ def refuse(chunks: Chunks, block: Block, missing: NotSent) -> None:
 
 
 def uses(text: str) -> set[str]:
-    """The words that may be names of values."""
+    """Return the words that may be names of values."""
     return set(WORD.findall(text)) if asks(text) else set()
 
 
@@ -111,7 +111,7 @@ def define_prompt(chunks: Chunks, block: Block, node: PromptBlock) -> None:
 
 
 def _prompt(chunks: Chunks, block: Block, message: str, key: str) -> str:
-    """The words of a prompt with their values, from the earlier job when nothing changed. Raises: NotSent."""
+    """Return the words of a prompt with their values, from the earlier job when nothing changed. Raises: NotSent."""
     document = chunks.document
     if (cached := document.cached(key)) is not None and cached.rendered is not None:
         block.status = "fresh"
@@ -130,7 +130,7 @@ def _prompt(chunks: Chunks, block: Block, message: str, key: str) -> str:
 
 
 def system_prompt(chunks: Chunks, block: Block, name: str | None) -> str:
-    """The text of the prompt of that name; empty when there is none."""
+    """Return the text of the prompt of that name; empty when there is none."""
     if not name:
         return ""
     document = chunks.document
@@ -146,7 +146,7 @@ def system_prompt(chunks: Chunks, block: Block, name: str | None) -> str:
 
 
 def asks(text: str) -> bool:
-    """Whether a message holds ``{{`` and ``}}`` outside of its code spans."""
+    """Return whether a message holds ``{{`` and ``}}`` outside of its code spans."""
     return _asks(_without_spans(text, "")[0])
 
 
@@ -168,7 +168,7 @@ def _without_spans(text: str, mark: str) -> tuple[str, list[str]]:
 
 
 def render(renderer: Renderer, text: str, fetch: Fetch) -> Filled:
-    """The message with its values, rendered once; code spans stay as they are.
+    """Return the message with its values, rendered once; code spans stay as they are.
 
     Raises: NotRendered.
     """
@@ -180,7 +180,7 @@ def render(renderer: Renderer, text: str, fetch: Fetch) -> Filled:
 
 
 def _with_code(filled: Filled, mark: re.Pattern[str], code: Sequence[str]) -> Filled:
-    """The code spans again where their marks stand; places behind them move."""
+    """Return the code spans again where their marks stand; places behind them move."""
     moves = [(each.end(), len(code[int(each[1])]) - len(each[0])) for each in mark.finditer(filled.text)]
 
     def moved(place: int) -> int:

@@ -49,7 +49,7 @@ class InstructionReplies:
     spent_before: int = 0
 
     def ask(self, request: ChatRequest) -> list[ModelAnswer]:
-        """The answers to keep. Raises: JobCancelled."""
+        """Return the answers to keep. Raises: JobCancelled."""
         self.spent_before = self.chunks.document.context.budget.tokens_spent
         answers: list[ModelAnswer] = []
         for received in self._ask_all(request):
@@ -69,7 +69,7 @@ class InstructionReplies:
                 self.chunks.document.note(self.block, "warning", "image_not_seen", text)
 
     def _ask_all(self, request: ChatRequest) -> list[ChatReply]:
-        """The replicates' first answers, asked for at the same time, in their order."""
+        """Return the replicates' first answers, asked for at the same time, in their order."""
         document = self.chunks.document
         count = 0
         try:
@@ -117,7 +117,7 @@ class InstructionReplies:
         (document.skip if nothing else document.note)(self.block, "warning", "budget_spent", text)
 
     def _repaired(self, request: ChatRequest, reply: ChatReply) -> ModelAnswer | None:
-        """The answer once it passes its checks; after a fault the model sees it and answers again."""
+        """Return the answer once it passes its checks; after a fault the model sees it and answers again."""
         turn = 1
         while True:
             checked = self._checked(reply)
@@ -163,7 +163,7 @@ class InstructionReplies:
         return None
 
     def _checked(self, reply: ChatReply) -> JsonValue | Fault:
-        """The answer's value, or what is wrong with it."""
+        """Return the answer's value, or what is wrong with it."""
         if reply.finish is Finish.REFUSAL:
             return Fault("answer_refused", f"The model refused to answer. {reply.text.strip()[:300]}".strip(), 1)
         if reply.finish is Finish.LENGTH:

@@ -42,7 +42,7 @@ def notebook_in(text: str) -> Json | None:
 
 
 def cell_ids(notebook: Json) -> Iterator[tuple[str, Json]]:
-    """Every cell with its id, or one made of its place."""
+    """Yield every cell with its id, or one made of its place."""
     taken: set[str] = set()
     for number, cell in enumerate(notebook["cells"], 1):
         id = cell.get("id")
@@ -73,7 +73,7 @@ def as_markdown(notebook: Json) -> str:
 
 
 def opening(id: str) -> str:
-    """The line before a cell of Markdown, as MyST separates cells."""
+    """Return the line before a cell of Markdown, as MyST separates cells."""
     return f'+++ {{"id": "{id}"}}\n'
 
 
@@ -107,7 +107,7 @@ def _code(id: str, source: str, language: str, metadata: Json) -> str:
 
 
 def _closed(source: str) -> str:
-    """A cell whose last block of code ends with it."""
+    """Return a cell whose last block of code ends with it."""
     opened = ""
     for line in source.splitlines():
         if match := _FENCE.match(line):

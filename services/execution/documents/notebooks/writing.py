@@ -168,7 +168,7 @@ class _Writer:
                 yield {"output_type": "error", "ename": name[:200], "evalue": rest.strip()[:2000], "traceback": lines}
 
     def _data(self, shown: Display) -> Json:
-        """The bundle of an output; empty where its content is gone."""
+        """Return the bundle of an output; empty where its content is gone."""
         text: object = shown.text
         if text is None and shown.file_id is not None:
             try:
@@ -194,13 +194,13 @@ def kernel_of(language: str) -> NotebookKernel:
 
 
 def _main_language(document: RunningDocument) -> str:
-    """The language of most chunks; that of the first where several are as many."""
+    """Return the language of most chunks; that of the first where several are as many."""
     languages = [block.language for block in document.blocks.values() if block.kind == "chunk" and block.language]
     return max(dict.fromkeys(languages), key=languages.count, default=DEFAULT_LANGUAGE)
 
 
 def _texts(tree: DocumentTree) -> dict[str, str]:
-    """The Markdown between the lines that separate cells, by the cells' ids."""
+    """Return the Markdown between the lines that separate cells, by the cells' ids."""
     ends = {node.start: node.end for node in walk(tree.content) if isinstance(node, Chunk)}
     texts: dict[str, list[str]] = {}
     at, current = 0, None

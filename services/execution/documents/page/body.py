@@ -68,7 +68,7 @@ class PageBody:
         )  # fmt: skip
 
     def prose(self) -> Prose:
-        """All of it: Markdown is read as a whole, so that footnotes and references find what they name."""
+        """Return all of it: Markdown is read as a whole, so that footnotes and references find what they name."""
         source = self._text(self._tree, "", self._front.lines if self._front.values else 0)
         made = prose(source, self._reading(whole=True))
         made.html = self._placed(made.html)
@@ -98,7 +98,9 @@ class PageBody:
         return re.sub(rf"{self._mark}-\d+", "", made)  # where Markdown has put it into something else
 
     def _text(self, tree: DocumentTree, prefix: str, first: int) -> str:
-        """The lines of a document, with a mark in the place of each block; ``prefix`` is of the ids of an include."""
+        """Return the lines of a document, with a mark in the place of each block; ``prefix`` is of the ids of an
+        include.
+        """
         special: dict[int, DocumentNode] = {}
         inline: dict[int, list[Expression]] = {}
         for node in walk(tree.content):
@@ -123,7 +125,7 @@ class PageBody:
         return self._writer.write(tree.lines, _inside(tree), first, block, line, dict(tree.comments))
 
     def _include(self, node: Include, prefix: str) -> str:
-        """The lines of the file, as if they stood there; or why they do not."""
+        """Return the lines of the file, as if they stood there; or why they do not."""
         block = self._blocks.get(f"{prefix}{node.id}")
         if block is None:
             return "\n"
@@ -136,7 +138,7 @@ class PageBody:
         return f"\n\n{self._text(tree, f'{block.id}/', front.lines if front.values else 0)}\n\n"
 
     def _marked(self, shown: str, lead: str) -> str:
-        """A paragraph that stands for HTML; ``lead``: what its line begins with, in a list or a quotation."""
+        """Return a paragraph that stands for HTML; ``lead``: what its line begins with, in a list or a quotation."""
         self._shown.append(shown)
         mark = f"{self._mark}-{len(self._shown) - 1}"
         if not lead.strip():
@@ -145,7 +147,7 @@ class PageBody:
         return f"{around}\n{lead}{mark}\n{around}\n"
 
     def _line(self, line: str, expressions: Sequence[Expression], prefix: str) -> str:
-        """A line with the values of its code in place of the code."""
+        """Return a line with the values of its code in place of the code."""
         for node in sorted(expressions, key=lambda one: -one.columns[0]):
             block = self._blocks.get(f"{prefix}{node.id}")
             if block is not None and block.outputs:
@@ -273,12 +275,12 @@ def _inside(tree: DocumentTree) -> list[bool]:
 
 
 def _listed(option: str) -> str:
-    """An option that is a list; empty where it is a text."""
+    """Return an option that is a list; empty where it is a text."""
     return option if option.startswith("[") and option.endswith("]") else ""
 
 
 def _parts(option: str) -> list[str]:
-    """The parts of an option that is a list."""
+    """Return the parts of an option that is a list."""
     return [part.strip() for part in option.strip("[]").split(",") if part.strip()]
 
 
@@ -290,5 +292,5 @@ def _indented(text: str) -> str:
 
 
 def _alternative_text(options: Mapping[str, str], block: Block) -> str:
-    """The alternative text of a picture: the author's own where there is one."""
+    """Return the alternative text of a picture: the author's own where there is one."""
     return options.get("fig-alt") or options.get("fig-cap") or options.get("caption") or f"A figure of {block.id}"

@@ -15,7 +15,7 @@ _WITHIN = "within a change"  #: in the environment of a parse: changes do not ne
 
 
 def change(state: StateInline, silent: bool) -> bool:
-    """An inline rule of markdown-it."""
+    """Return an inline rule of markdown-it."""
     if state.src[state.pos] != "{" or state.env.get(_WITHIN):
         return False
     if comment := _COMMENT.match(state.src, state.pos, state.posMax):

@@ -94,7 +94,7 @@ class Formulas:
     _seconds: float = 0.0
 
     def __call__(self, source: str, options: Mapping[str, object]) -> str:
-        """The renderer of markdown-it's plug-in."""
+        """Return the renderer of markdown-it's plug-in."""
         self.made.append(self._written(source, "block" if options.get("display_mode") else "inline"))
         return f"{self.mark}-math{len(self.made) - 1}-"
 
@@ -126,7 +126,7 @@ _ARROWS = {"<->": r"\leftrightarrow ", "->": r"\rightarrow ", "<-": r"\leftarrow
 
 
 def _converters(source: str) -> str:
-    """The formula in the words that the converter knows."""
+    """Return the formula in the words that the converter knows."""
     source = _ALIGNED.sub(r"\\\1{align*}", source)
     source = _CENTERED.sub(lambda match: r"\begin{array}{c}" if match[1] == "begin" else r"\end{array}", source)
     source = _OVER_ARROW.sub(r"\\overset{\2}{\\\1}", _NO_NUMBERS.sub("", source))
@@ -135,7 +135,7 @@ def _converters(source: str) -> str:
 
 
 def _chemical(match: re.Match[str]) -> str:
-    """A chemical formula, as mhchem writes it."""
+    """Return a chemical formula, as mhchem writes it."""
     text = re.sub(r"(?<=[A-Za-z)\]])(\d+)", r"_{\1}", match[1])
     text = re.sub(r"\^(\d*[+-]+)", r"^{\1}", text)
     for sign, arrow in _ARROWS.items():

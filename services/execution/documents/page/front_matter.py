@@ -50,7 +50,7 @@ class Front:
         return _text(self.values.get("reference-section-title")) or words_of(self.language)["references"]
 
     def text(self, name: str) -> str:
-        """What the front matter says under a name, as text."""
+        """Return what the front matter says under a name, as text."""
         return _text(self.values.get(name))
 
     @property
@@ -59,7 +59,9 @@ class Front:
         return "light" if wanted == "light" else "dark" if wanted == "dark" else "auto"
 
     def html(self, *, titled: bool = False) -> str:
-        """The title block; empty without a title. ``titled``: the document has the title as its first heading."""
+        """Return the title block; empty without a title. ``titled``: the document has the title as its first
+        heading.
+        """
         if not self.title:
             return ""
         by = " · ".join([*_authors(self.values.get("author") or self.values.get("authors")), *self._date()])
@@ -88,7 +90,7 @@ def _authors(value: JsonValue) -> Iterator[str]:
 
 
 def _within(formats: JsonValue, name: str) -> JsonValue:
-    """An option of Quarto's ``format: {html: {...}}``."""
+    """Return an option of Quarto's ``format: {html: {...}}``."""
     of_html = formats.get("html") if isinstance(formats, dict) else None
     return of_html.get(name) if isinstance(of_html, dict) else None
 

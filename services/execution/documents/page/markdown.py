@@ -147,7 +147,7 @@ def _tex(formulas: Formulas) -> RuleFuncInlineType:
 
 
 def _role(state: StateInline, silent: bool) -> bool:
-    """A rule for MyST's ``{name}`text` ``."""
+    """Return a rule for MyST's ``{name}`text` ``."""
     if state.src[state.pos] != "{" or (match := _ROLE.match(state.src, state.pos, state.posMax)) is None:
         return False
     if not silent:
@@ -323,7 +323,7 @@ def _alerts(state: StateCore) -> None:
 
 
 def _headings(tokens: Sequence[Token], *, numbered: bool) -> Iterator[Heading]:
-    """Every heading, with an id of its own: the author's, or one made of its words."""
+    """Yield every heading, with an id of its own: the author's, or one made of its words."""
     taken: set[str] = set()
     top = min((int(token.tag[1:]) for token in tokens if token.type == "heading_open"), default=1)
     counts = [0] * 7
@@ -346,7 +346,7 @@ def _headings(tokens: Sequence[Token], *, numbered: bool) -> Iterator[Heading]:
 
 
 def _own_attributes(heading: Token) -> dict[str, str]:
-    """The attributes at the end of a heading, which are taken off it."""
+    """Return the attributes at the end of a heading, which are taken off it."""
     last = heading.children[-1] if heading.children else None
     text = last.content.rstrip() if last is not None and last.type == "text" else ""
     before, brace, inner = text.rpartition("{")

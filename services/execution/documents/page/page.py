@@ -30,7 +30,7 @@ class Page:
 
 
 def page(document: RunningDocument, tree: DocumentTree) -> Page:
-    """The written document with the outputs of its blocks, in the order of its lines."""
+    """Return the written document with the outputs of its blocks, in the order of its lines."""
     front = front_of(tree.lines)
     works = library(front.values, document.kernels.files, document.warn)
 
@@ -66,7 +66,7 @@ def _whole(clean: str, front: Front) -> bytes:
 
 
 def _with_references(made: Prose, references: str) -> str:
-    """The body with the list of works: in the author's place for it, else at its end, before the footnotes."""
+    """Return the body with the list of works: in the author's place for it, else at its end, before the footnotes."""
     if not references:
         return made.html
     if _PLACE in made.html:
@@ -80,7 +80,7 @@ def _with_references(made: Prose, references: str) -> str:
 
 
 def _title(clean: str) -> str:
-    """The first heading's text, which is escaped already."""
+    """Return the first heading's text, which is escaped already."""
     heading = re.search(r"<h1[^>]*>(.{1,2000}?)</h1>", clean, re.S)
     return re.sub(r"<[^>]*>", "", heading[1]) if heading else "Document"
 

@@ -25,7 +25,7 @@ class Pictures:
         self._size = 0
 
     def html(self, address: str, alt: str, width: str) -> str:
-        """The picture that Markdown names: one of the document's files; of an address elsewhere a link."""
+        """Return the picture that Markdown names: one of the document's files; of an address elsewhere a link."""
         if address.startswith("data:image/"):
             return f'<img alt="{html.escape(alt)}" src="{html.escape(address)}"{_sized(width)}>'
         if "://" in address:
@@ -40,12 +40,12 @@ class Pictures:
             return self.data(media_type, stream.read(_MAX_IMAGE + 1), alt, width)
 
     def text(self, path: str) -> str | None:
-        """The text of one of the document's files."""
+        """Return the text of one of the document's files."""
         file = self._document.kernels.files.get(posixpath.normpath(path))
         return None if file is None else file.read_bytes()[:_MAX_TEXT].decode("utf-8", "replace")
 
     def stored(self, file_id: str) -> str:
-        """The text of a file that code has shown."""
+        """Return the text of a file that code has shown."""
         try:
             with self._document.context.files.open(file_id) as stream:
                 return stream.read(_MAX_TEXT).decode("utf-8", "replace")

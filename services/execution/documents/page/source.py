@@ -127,7 +127,7 @@ class SourceWriter:
     # -- formulas ------------------------------------------------------------------------------------------------------
 
     def _formula(self, lines: Sequence[str], at: int) -> tuple[str, int] | None:
-        """A formula of its own lines: ``$$``, ``\\[`` or an environment of LaTeX."""
+        """Return a formula of its own lines: ``$$``, ``\\[`` or an environment of LaTeX."""
         bare = lines[at].strip()
         if environment := _ENVIRONMENT.match(lines[at]):
             closing, keeps = f"\\end{{{environment[1]}}}", True
@@ -155,7 +155,7 @@ class SourceWriter:
         return None
 
     def equation(self, source: str, label: str = "") -> str:
-        """The mark of a displayed formula, numbered where it has a label."""
+        """Return the mark of a displayed formula, numbered where it has a label."""
         if not label and (own := _TEX_LABEL.search(source)):
             label = own[1]
         formula = self.formulas(_TEX_LABEL.sub("", source).strip(), {"display_mode": True})
@@ -170,7 +170,7 @@ class SourceWriter:
     def _directive(  # noqa: PLR0911 - one for each kind of block
         self, each: Directive, lines: Sequence[str], found: dict[int, Directive]
     ) -> tuple[str, int]:
-        """What opens a block that goes on, or a whole block; and the line that comes next."""
+        """Return what opens a block that goes on, or a whole block; and the line that comes next."""
         content = lines[each.first : each.end]
         if each.name in ("code", "raw", "math") or each.name in _CODE or each.name in _MATH:
             return self._code(each, lines, content), each.end + 1
@@ -339,13 +339,13 @@ class SourceWriter:
 
 
 def _heading(line: str) -> tuple[str, str] | None:
-    """The signs and the words of a heading."""
+    """Return the signs and the words of a heading."""
     match = _HEADING.match(line.rstrip())
     return None if match is None else (match[1], match[2].rstrip("#").rstrip())
 
 
 def _is_hidden(each: Directive) -> bool:
-    """Whether an author shows a part in other formats than a page only, or hides it."""
+    """Return whether an author shows a part in other formats than a page only, or hides it."""
     if any(name in _HIDDEN for name in each.classes):
         return True
     wanted, unless = each.options.get("when-format"), each.options.get("unless-format")

@@ -22,14 +22,16 @@ class ValueMarks:
     _made: list[tuple[str, int, int]] = field(default_factory=list)  #: block, characters before and after the mark
 
     def word(self, value: str, escaped: str, block: str) -> str:
-        """A value within a line, with a mark behind its first character: what stands beside it decides its Markdown."""
+        """Return a value within a line, with a mark behind its first character: what stands beside it decides its
+        Markdown.
+        """
         if "\n" in value or value != value.strip() or not (len(value) > 1 or value.isalnum()):
             return escaped
         first = escaped.index(";") + 1 if escaped.startswith("&#") else 2 if escaped.startswith("\\") else 1
         return f"{escaped[:first]}{self._new(block, 1, len(value) - 1)}{escaped[first:]}"
 
     def text(self, value: str, block: str) -> str:
-        """The mark of a value that stands for itself, to be put before it."""
+        """Return the mark of a value that stands for itself, to be put before it."""
         return "" if not value.strip() or value.startswith("\n") else self._new(block, 0, len(value))
 
     def found(self, marked: str, page: str) -> list[Span]:

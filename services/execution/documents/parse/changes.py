@@ -78,7 +78,7 @@ class Change:
 
 
 def change(marks: Marks, begin: int, mark: str, rest: str) -> Change | None:
-    """The change that a line opens; ``None`` when it never ends."""
+    """Return the change that a line opens; ``None`` when it never ends."""
     end = marks.ends.get(begin)
     if end is None:
         return None
@@ -142,7 +142,7 @@ def spliced(lines: Sequence[str], splices: Sequence[Splice]) -> str:
 
 
 def answer_splices(node: Instruction, answers: Sequence[ModelAnswer], newline: str = "\n") -> list[Splice]:
-    """The splices that put answers after their instruction, in place of those that no person has reviewed."""
+    """Return the splices that put answers after their instruction, in place of those that no person has reviewed."""
     old = [one for one in node.suggestions if _is_replaced(one)]
     blocks = newline.join(_written(one, newline) for one in answers)
     if not old:
@@ -156,7 +156,7 @@ def answer_splices(node: Instruction, answers: Sequence[ModelAnswer], newline: s
 
 
 def superseded(tree: DocumentTree) -> list[tuple[int, int]]:
-    """Where answers stand that new ones replace, with the blank lines before them."""
+    """Return where answers stand that new ones replace, with the blank lines before them."""
     places: list[tuple[int, int]] = []
     for node in walk(tree.content):
         if isinstance(node, Instruction):
@@ -178,7 +178,7 @@ def without(lines: Sequence[str], places: Sequence[tuple[int, int]], begin: int,
 
 
 def unanswered(tree: DocumentTree) -> str:
-    """The document without the models' answers: what differs in it, a person has changed."""
+    """Return the document without the models' answers: what differs in it, a person has changed."""
     return without(tree.lines, superseded(tree), 0, len(tree.lines))
 
 
@@ -187,7 +187,7 @@ def _is_replaced(one: Suggestion) -> bool:
 
 
 def _written(answer: ModelAnswer, newline: str = "\n") -> str:
-    """An answer as a block that its own text cannot end."""
+    """Return an answer as a block that its own text cannot end."""
     by = re.sub(r"[\"\\{}\x00-\x1f]", "", answer.by)[:200]
     text = newline.join(_escape_marks(answer.text))
     return f':++ {{by="{by}"}}{newline}{text}{newline}:++{newline}'

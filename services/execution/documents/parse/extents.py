@@ -92,7 +92,7 @@ def _point(node: Instruction, lines: list[str], following: DocumentNode | None) 
 
 
 def _text_end(lines: list[str], start: int) -> int:
-    """The end of the plain code block or of the paragraph that begins here."""
+    """Return the end of the plain code block or of the paragraph that begins here."""
     if start >= len(lines):
         return start
     if fence := FENCE.match(lines[start]):
@@ -113,7 +113,7 @@ def _closes(line: str, mark: str) -> bool:
 
 
 def _previous(lines: list[str], line: int, asked: Instruction | None, before: DocumentNode | None) -> tuple[int, int]:
-    """The block or the paragraph above a line; the answers to an instruction above do not count."""
+    """Return the block or the paragraph above a line; the answers to an instruction above do not count."""
     end = _before_blanks(lines, line)
     if asked is not None and asked.suggestions and asked.suggestions[-1].end == end:
         end = _before_blanks(lines, asked.reach)

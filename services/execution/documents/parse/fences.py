@@ -34,7 +34,7 @@ _TEXT = Fence("", {}, False)
 
 
 def fence(info: str, flavour: str) -> Fence:
-    """What stands behind the opening of a code fence."""
+    """Return what stands behind the opening of a code fence."""
     info = info.strip()
     if info.startswith("{"):
         return _in_braces(info, flavour)
@@ -66,7 +66,9 @@ def _in_braces(info: str, flavour: str) -> Fence:
 
 
 def chunk(fence: Fence, lines: Sequence[str], begin: int, end: int, width: int, flavour: str) -> Chunk:
-    """The chunk between two marks of a fence that is indented by ``width``; without the second one it is not closed."""
+    """Return the chunk between two marks of a fence that is indented by ``width``; without the second one it is not
+    closed.
+    """
     closed = end < len(lines)
     options, first = dict(fence.options), begin + 1
     if flavour == "myst":

@@ -159,7 +159,7 @@ def _ending(text: str, node: Instruction) -> str:
 
 
 def _select(node: Instruction, text: str) -> bool:
-    """Whether these are models; prose in brackets is not."""
+    """Return whether these are models; prose in brackets is not."""
     names = [name.strip().strip("\"'") for name in text.strip("[]").split(",")]
     bad = [name for name in names if name and not _MODEL.fullmatch(name)]
     if bad or not any(names):

@@ -13,7 +13,7 @@ _QUARTO = re.compile(r"\{(?:python|r|R|julia|js|ojs|sql|bash)\b[^}]*\}|\{[^}]*\.
 
 
 def recognised(markdown: str) -> Flavour:
-    """The flavour of the first block that tells; Stencila's when none does."""
+    """Return the flavour of the first block that tells; Stencila's when none does."""
     for fence in _FENCE.finditer(markdown):
         info = fence[2]
         if _STENCILA.match(info):

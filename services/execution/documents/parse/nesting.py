@@ -47,7 +47,9 @@ class OpenBlocks:
         self._counts[colons] = self._counts.get(colons, 0) + 1
 
     def close(self, colons: int, lines: int) -> DocumentNode | None:
-        """The block that so many colons end: the last one opened with as many, else the last; ``None`` without any."""
+        """Return the block that so many colons end: the last one opened with as many, else the last; ``None``
+        without any.
+        """
         if self._counts.get(colons):
             while self._stack[-1].colons != colons:
                 self._abandon(self._pop(), lines)
@@ -58,7 +60,7 @@ class OpenBlocks:
             self._abandon(self._pop(), lines)
 
     def add_clause(self, clause: Clause) -> bool:
-        """Whether the block that is open has clauses."""
+        """Return whether the block that is open has clauses."""
         top = self._stack[-1] if self._stack else None
         if top is None or not isinstance(top.node, (If, For)):
             return False

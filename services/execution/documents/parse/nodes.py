@@ -173,7 +173,7 @@ def children(node: DocumentNode) -> list[list[DocumentNode]]:
 
 
 def walk(nodes: Sequence[DocumentNode]) -> list[DocumentNode]:
-    """Every node, in document order."""
+    """Return every node, in document order."""
     nodes_in_order: list[DocumentNode] = []
     stack = list(reversed(nodes))
     while stack:

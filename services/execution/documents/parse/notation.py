@@ -35,7 +35,7 @@ _SHORTCODE = re.compile(r"\{\{<\s*include\s+(\S+)\s*>\}\}\s*$")
 
 
 def language_of(word: str) -> str:
-    """The name by which kernels go; a language without a kernel keeps its own."""
+    """Return the name by which kernels go; a language without a kernel keeps its own."""
     language = language_of_word(word)
     return word.lower() if language is None else language.name
 
@@ -67,7 +67,7 @@ def is_language(word: str) -> bool:
 
 
 def nodes_in(line: str, number: int, flavour: str, *, knitr: bool = False) -> list[DocumentNode]:
-    """The expressions and parameters of a line, from left to right."""
+    """Return the expressions and parameters of a line, from left to right."""
     if len(line) > _LONGEST:
         return []
     nodes: list[tuple[int, DocumentNode]] = []
@@ -97,7 +97,7 @@ def nodes_in(line: str, number: int, flavour: str, *, knitr: bool = False) -> li
 
 
 def spans_of(text: str) -> list[tuple[int, int]]:
-    """Where the code spans of a text begin and end, delimiters included."""
+    """Return where the code spans of a text begin and end, delimiters included."""
     if text.count("`") == 2:  # as most lines with code have
         begin, end = text.find("`"), text.rfind("`")
         return [(begin, end + 1)] if end > begin + 1 else []
@@ -126,7 +126,7 @@ class Header(NamedTuple):
 
 
 def header(rest: str, flavour: str) -> Header:
-    """What stands after the colons."""
+    """Return what stands after the colons."""
     braces = _CLASSES.match(rest) if rest[0] == "{" else None
     if braces is None:
         word, *after = rest.split(None, 1)
@@ -154,7 +154,7 @@ def shortcode(line: str) -> str | None:
 
 
 def options_of(lines: Sequence[str], begin: int, end: int) -> tuple[dict[str, str], int]:
-    """A directive's options, ``:key: value`` or between ``---``, and the line after them."""
+    """Return a directive's options, ``:key: value`` or between ``---``, and the line after them."""
     options: dict[str, str] = {}
     at = begin
     if at < end and lines[at].strip() == "---":

@@ -79,7 +79,7 @@ def _other(header: Header, line: int) -> Opened:
 
 @lru_cache(maxsize=1024)
 def _misspelt(word: str) -> str | None:
-    """The instruction that the word probably misspells."""
+    """Return the instruction that the word probably misspells."""
     alike = [each for each in TYPES if each[0] == word[:1] and abs(len(each) - len(word)) < 2]
     return next(iter(get_close_matches(word, alike, 1, 0.8)), None) if alike else None
 
@@ -168,7 +168,7 @@ def _expression(text: str) -> tuple[str, str]:
 
 
 def _braced(text: str) -> tuple[str, str]:
-    """What stands before the braces at the end, and in them."""
+    """Return what stands before the braces at the end, and in them."""
     bare = text.rstrip()
     begin = bare.rfind("{")
     if not bare.endswith("}") or begin < 0 or "}" in bare[begin:-1]:

@@ -148,7 +148,7 @@ class _LineReader:
         return True
 
     def _led_code(self, line: str) -> bool:
-        """A chunk in the line of a list's sign, or in a quotation, which its end ends too."""
+        """Return a chunk in the line of a list's sign, or in a quotation, which its end ends too."""
         match = _LED_CODE.match(line) if "```" in line or "~~~" in line else None
         if match is None:
             return False
@@ -287,7 +287,7 @@ def _marked(tree: DocumentTree) -> DocumentTree:
 
 
 def _without_quotes(line: str, count: int) -> str | None:
-    """A line without so many signs of quotation; ``None`` when it has fewer."""
+    """Return a line without so many signs of quotation; ``None`` when it has fewer."""
     for _ in range(count):
         bare = line.lstrip(" \t")
         if not bare.startswith(">"):

@@ -60,7 +60,7 @@ class Fork:
             self.requests.send(str(self.number).encode())
 
     def names(self, source: str) -> tuple[list[str], list[str]]:
-        """The names that a template reads, and those of which it may want all rows. Raises: NotRendered."""
+        """Return the names that a template reads, and those of which it may want all rows. Raises: NotRendered."""
         answer = self._ask({"source": source}, _STARTS_WITHIN)
         return _strings(answer.get("names")), _strings(answer.get("whole"))
 

@@ -231,7 +231,7 @@ def _with_children(node: nodes.Expr) -> Iterator[nodes.Name]:
 
 
 def filled(made: Environment, tree: nodes.Template, source: str, given: str) -> dict[str, Any]:
-    """The text, the figures in it, and where its values stand."""
+    """Return the text, the figures in it, and where its values stand."""
     delimiter = Delimiter(source + given)
     places = ExpressionSpans(delimiter)
     places.label(made, tree)

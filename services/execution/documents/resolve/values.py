@@ -53,7 +53,7 @@ def variable_of(name: str, kernel: str, look: Look, shown: Seen) -> BlockVariabl
 
 
 def shown_value(name: str, kernel: str, type: str, text: str, rows: int | None) -> BlockVariable:
-    """What stands in the page for a value; of a table (``rows``) and of what is long it may be a part."""
+    """Return what stands in the page for a value; of a table (``rows``) and of what is long it may be a part."""
     raw = text.encode("utf-8", "replace")
     truncated = len(text) >= _MOST_LOOK or (rows is not None and rows > len(text.splitlines()))
     digest = hashlib.sha256(raw).hexdigest()
@@ -61,7 +61,7 @@ def shown_value(name: str, kernel: str, type: str, text: str, rows: int | None) 
 
 
 def text_of(value: Value, kernel: str) -> str:
-    """A value within a line of prose."""
+    """Return a value within a line of prose."""
     if value.kind != "json" or tag_of(value.exact) in _AS_SHOWN:
         return value.text
     if (text := text_of_special(value.exact)) is not None:

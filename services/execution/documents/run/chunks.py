@@ -76,7 +76,7 @@ class Chunks:
         return False
 
     def _lacks(self, block: Block, uses: Iterable[str]) -> bool:
-        """Whether a name that the block uses has no value; then the block is skipped."""
+        """Return whether a name that the block uses has no value; then the block is skipped."""
         missing = sorted(set(uses) & set(self.document.broken))
         if missing:
             why = f"{missing[0]} is missing because {self.document.broken[missing[0]]} failed or was skipped."
@@ -311,7 +311,7 @@ class Chunks:
     def value(  # noqa: PLR0911 - one for each reason to have none
         self, block: Block, language: str, code: str, plain: bool = False
     ) -> JsonValue:
-        """The value of an expression, as text or as JSON; ``None`` with a message when it has no value."""
+        """Return the value of an expression, as text or as JSON; ``None`` with a message when it has no value."""
         document = self.document
         language = language or self.last
         if language not in LANGUAGES:
@@ -399,7 +399,7 @@ _PARTS = {
 
 
 def _plain_value(value: Value) -> JsonValue:
-    """The value for a condition or a loop: of a table its rows."""
+    """Return the value for a condition or a loop: of a table its rows."""
     if value.kind == "table" and value.table is not None:
         return cast("JsonValue", rows_of(value.table, _MOST_ROWS))
     return value.text if value.kind == "opaque" else value.json

@@ -9,7 +9,7 @@ from shared.contracts.document import Block, BlockMessage
 
 
 def compared(checked: Sequence[Block], document: RunningDocument) -> list[Block]:
-    """The checked blocks, each with what the walk took from the earlier job; after an include those within."""
+    """Return the checked blocks, each with what the walk took from the earlier job; after an include those within."""
     own = {block.id for block in checked}
     blocks: list[Block] = []
     for block in checked:
@@ -25,7 +25,7 @@ def compared(checked: Sequence[Block], document: RunningDocument) -> list[Block]
 
 
 def _merged(checked: Block, walked: Block, *, stale: bool) -> Block:
-    """What would go wrong stands before what was: its values can be kept, but it cannot run as it is."""
+    """Return what would go wrong stands before what was: its values can be kept, but it cannot run as it is."""
     status = "error" if checked.status == "error" else "stale" if stale else walked.status
     known = {(message.code, message.text) for message in checked.messages}
     more: list[BlockMessage] = [each for each in walked.messages if (each.code, each.text) not in known]

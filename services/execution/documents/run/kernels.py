@@ -178,6 +178,6 @@ class Kernels:
 
 
 def plain_look(value: JsonValue) -> Look:
-    """A value of the document's own."""
+    """Return a value of the document's own."""
     kind = "NoneType" if value is None else type(value).__name__
     return Look(kind="json", type=kind, bytes=0, text=str(value), exact=cast("JsonValue", Encoder().encode(value)))

@@ -252,7 +252,7 @@ def _saved_value(kernels: Kernels, files: Files, kernel: str, name: str, look: L
 
 
 def _lossy(exact: JsonValue) -> bool:
-    """Whether JSON does not hold it exactly."""
+    """Return whether JSON does not hold it exactly."""
     if isinstance(exact, str):
         return any("\ud800" <= sign <= "\udfff" for sign in exact) if not exact.isascii() else False
     if isinstance(exact, list):

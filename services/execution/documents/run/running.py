@@ -92,7 +92,7 @@ class RunningDocument:
             self.spent = self.spent or spent.what
 
     def begin(self, node: DocumentNode) -> Block:
-        """The block of a node, with the notes of its parser; in a loop the same one again."""
+        """Return the block of a node, with the notes of its parser; in a loop the same one again."""
         self.check()
         identity = f"{self.prefix}{node.id}"
         lines = (node.start + 1, max(node.end, node.start + 1)) if self.line is None else (self.line, self.line)

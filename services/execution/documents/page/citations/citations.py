@@ -37,7 +37,7 @@ class Citations:
         self._years = style.years(style.listed(self.works.values()))
 
     def within(self, text: str) -> Iterator[Part]:
-        """The parts of a text, in which citations lead to their works."""
+        """Yield the parts of a text, in which citations lead to their works."""
         at = 0
         for match in _CITED.finditer(text):
             parts = self._group(match[1]) if match[1] is not None else self._alone(match)
@@ -48,7 +48,7 @@ class Citations:
         yield text[at:], ""
 
     def tokens(self, text: str) -> Iterator[Token]:
-        """The same for Markdown's renderer."""
+        """Yield the same for Markdown's renderer."""
         for part, key in self.within(text):
             if key:
                 yield Token("link_open", "a", 1, attrs={"href": f"#{place_of(key)}"})
@@ -100,5 +100,5 @@ class Citations:
 
 
 def place_of(key: str) -> str:
-    """The id of a work in the list."""
+    """Return the id of a work in the list."""
     return "ref-" + re.sub(r"[^\w-]", "-", key)

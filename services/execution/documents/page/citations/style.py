@@ -41,7 +41,7 @@ def short_authors(work: Work) -> str:
 
 
 def entry(work: Work, year: str) -> str:
-    """One work of the list, as HTML."""
+    """Return one work of the list, as HTML."""
     title = html.escape(work.title)
     parts = [f"{html.escape(long_authors(work.authors) or work.title)} ({html.escape(year)})."]
     if title and work.authors:

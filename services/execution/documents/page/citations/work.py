@@ -40,7 +40,7 @@ class Work:
 
 
 def works_of_csl(items: object) -> Iterator[Work]:
-    """Those of CSL-JSON, or of ``references`` in the front matter; what is no work is left out.
+    """Yield those of CSL-JSON, or of ``references`` in the front matter; what is no work is left out.
 
     The format: https://docs.citationstyles.org/en/stable/specification.html#appendix-iv-variables
     """
