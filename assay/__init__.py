@@ -84,7 +84,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Import what is asked for only then: ``import assay`` costs nothing."""
+    """Import an exported name on first use, so that ``import assay`` stays cheap."""
     if name not in __all__:
         raise AttributeError(f"module 'assay' has no attribute {name!r}")
     from importlib import import_module  # noqa: PLC0415

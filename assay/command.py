@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Return the exit status of a command line."""
+    """Run a command line and return its exit status."""
     try:
         flags, rest = take_globals(arguments)
     except UsageError as error:
@@ -74,7 +74,7 @@ def run(arguments: Sequence[str]) -> int:
 
             add_examples(app)
         answer = app(rest, exit_on_error=False, print_error=False, result_action="return_value")
-        sys.stdout.flush()  # a reader that has gone is noticed here, where it is no error
+        sys.stdout.flush()  # notice a closed reader here, where it is not an error
     except CycloptsError as error:
         from assay.commands import mistakes  # noqa: PLC0415
 
@@ -110,9 +110,9 @@ def build() -> App:
     app.command("assay.commands.config:app", name="config")
     app.command(completion)
     app.command("assay.commands.mcp:mcp", help="Serve Assay as tools of an agent, on standard input and output.")
-    app.command("assay.commands.operate:queues", help="What waits and what runs, by kind of job.")
-    app.command("assay.commands.operate:workers", help="The workers of the last ten minutes.")
-    app.command("assay.commands.operate:settings", help="The gateway's settings, and where each comes from.")
+    app.command("assay.commands.operate:queues", help="Show the waiting and running jobs, by kind of job.")
+    app.command("assay.commands.operate:workers", help="Show the workers of the last ten minutes.")
+    app.command("assay.commands.operate:settings", help="Show the gateway's settings, and the source of each.")
     app.command("assay.commands.operate:stats", help="Add up jobs and model calls.")
     app.command("assay.commands.top:top", help="Watch queues, workers, providers and tenants. Ctrl-C ends it.")
     app.command("assay.commands.listen:listen", help="Bring webhooks to a server on this machine, for development.")
@@ -141,7 +141,7 @@ def build() -> App:
     app.command("assay.commands.admin:api", help="Send any request to the API and print the answer.")
     app.command(local.scripted_llm, name="scripted-llm")
     if plugins := [name.strip() for name in os.environ.get("ASSAY_PLUGINS", "").split(",") if name.strip()]:
-        from shared.plugins import load_plugins  # noqa: PLC0415 - seldom needed
+        from shared.plugins import load_plugins  # noqa: PLC0415 - rarely needed
 
         load_plugins(plugins)
         _add_plugged_kinds(app)
@@ -154,7 +154,7 @@ def completion(shell: Annotated[Literal["bash", "zsh", "fish"], Parameter(help="
 
 
 def _add_plugged_kinds(app: App) -> None:
-    """A command for every kind whose row names one that is not there."""
+    """Add a command for every kind whose row names a command that does not exist yet."""
     from shared.kinds import KINDS  # noqa: PLC0415 - pydantic costs a tenth of a second
 
     for kind in KINDS.values():
@@ -163,7 +163,7 @@ def _add_plugged_kinds(app: App) -> None:
 
 
 def take_globals(arguments: Sequence[str]) -> tuple[Globals, list[str]]:
-    """Split off the flags that may stand before or after the command's name. Raises: UsageError."""
+    """Split off the flags that are allowed before or after the command's name. Raises: UsageError."""
     values: dict[str, str] = {}
     switches: set[str] = set()
     rest: list[str] = []
@@ -194,10 +194,10 @@ def _explain(session: CommandLine, error: BaseException) -> int:
     if status is None:
         raise error
     if isinstance(error, BrokenPipeError):
-        # Whoever read our output has seen enough; do not complain again while closing it.
+        # The reader has closed the pipe; do not report an error again while closing it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     elif isinstance(error, KeyboardInterrupt):
-        session.warn("interrupted; a job that was submitted goes on (`assay jobs ls`)")
+        session.warn("interrupted; a submitted job continues (`assay jobs ls`)")
     elif isinstance(error, JobTimeout):
         session.warn(f"{error}: assay jobs wait {error.job_id}")
     elif isinstance(error, APIStatusError):

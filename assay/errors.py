@@ -102,7 +102,7 @@ class JobFailed(APIError):
 
 
 class JobTimeout(APIError, TimeoutError):
-    """The job was not finished in time; it goes on."""
+    """The job was not finished in time; it continues."""
 
     def __init__(self, job_id: str, seconds: float) -> None:
         super().__init__(f"job {job_id} has not finished within {seconds:g} s; it goes on")
@@ -124,7 +124,7 @@ _BY_STATUS: Mapping[int, type[APIStatusError]] = {
 
 
 def status_error(status: int, problem: Mapping[str, Any], headers: Mapping[str, str]) -> APIStatusError:
-    """Return the error class for an answer."""
+    """Return the error for an answer's status."""
     kind = _BY_STATUS.get(status) or (ServerError if status >= 500 else APIStatusError)
     return kind(status, problem, headers)
 

@@ -35,7 +35,7 @@ class JobEvent:
 
 @dataclass
 class Feed:
-    """Where a reader of events stands; it survives a dropped connection."""
+    """A reader's position in the events; it survives a dropped connection."""
 
     after: int = 0
     failures: int = 0
@@ -50,7 +50,7 @@ class Feed:
 
     @property
     def headers(self) -> dict[str, str]:
-        """What a new connection asks for."""
+        """Return the headers of a new connection."""
         self._reset()
         self._rest = b""
         return {"Accept": "text/event-stream", "Cache-Control": "no-store", "Last-Event-ID": str(self.after)}
@@ -67,20 +67,20 @@ class Feed:
         return self._last is not None
 
     def begin(self, deadline: float | None) -> float:
-        """A connection is about to be made: for how long silence is bearable; 0 when the time is over."""
+        """Start the clock of a new connection and return the allowed silence in seconds; 0 when the time is over."""
         self._opened = time.monotonic()
         self._patience = _SILENCE if deadline is None else min(_SILENCE, deadline - self._opened)
         return max(self._patience, 0.0)
 
     def renew(self, deadline: float | None) -> bool:
-        """Return whether to connect again because the reader's deadline has come nearer than a silence may last."""
+        """Return whether to reconnect because the deadline is nearer than the allowed silence."""
         if deadline is None:
             return False
         now = time.monotonic()
         return now - self._opened > 1 and deadline - now < self._patience
 
     def pause(self, deadline: float | None) -> float:
-        """Return how long to wait before the next connection. Raises: APIConnectionError after too many in vain."""
+        """Return the pause before the next connection. Raises: APIConnectionError after too many failures."""
         now = time.monotonic()
         self.failures = 1 if now - self._opened > _LASTING else self.failures + 1
         if self.failures > MOST_FAILURES:

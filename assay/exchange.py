@@ -99,7 +99,7 @@ def _request(call: ApiCall[Any], options: ClientOptions) -> Send:
 
 
 def _pause(outcome: Outcome, attempt: int) -> float | None:
-    """Return how long to wait before the next attempt; None when there shall be none."""
+    """Return the pause before the next attempt; None for no further attempt."""
     if isinstance(outcome, APIConnectionError):
         return backoff(attempt)
     assert isinstance(outcome, Reply)

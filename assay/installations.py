@@ -10,8 +10,8 @@ from typing import Any
 
 
 def home_of(environment: Mapping[str, str]) -> Path:
-    """Return the folder of the installation that is meant: ASSAY_HOME, else `.assay` here or in a folder above, else
-    the one that was started last and runs, else where one would be made.
+    """Return the folder of the selected installation: ASSAY_HOME, else `.assay` here or in a folder above, else the
+    one that was started last and runs, else where a new one would be created.
     """
     if given := environment.get("ASSAY_HOME"):
         return Path(given).expanduser().absolute()
@@ -29,7 +29,7 @@ def near_home() -> Path | None:
 
 
 def registry(environment: Mapping[str, str]) -> Path:
-    """Return the file in which `assay up` notes every installation that it starts, the newest first."""
+    """Return the file in which `assay up` records every installation that it starts, the newest first."""
     state = environment.get("XDG_STATE_HOME") or ""
     folder = (
         Path(state) if state.startswith("/") else Path(environment.get("HOME") or "~").expanduser() / ".local/state"
@@ -38,7 +38,7 @@ def registry(environment: Mapping[str, str]) -> Path:
 
 
 def read_status(home: Path) -> dict[str, Any] | None:
-    """Return what the supervisor wrote about itself; None when nothing, or nothing that can be read."""
+    """Read the supervisor's status; None when it is missing or unreadable."""
     try:
         status = json.loads((home / "status.json").read_text("utf-8"))
     except (OSError, ValueError):
@@ -47,7 +47,7 @@ def read_status(home: Path) -> dict[str, Any] | None:
 
 
 def _is_ours(file: Path) -> bool:
-    """Return whether it is there and this user's or root's: anyone may leave a folder in /tmp."""
+    """Return whether the file exists and belongs to this user or root: anyone may leave a folder in /tmp."""
     try:
         owner = file.stat().st_uid
     except OSError:
@@ -56,7 +56,7 @@ def _is_ours(file: Path) -> bool:
 
 
 def _registered(environment: Mapping[str, str]) -> Iterator[Path]:
-    """Yield those that run."""
+    """Yield the registered installations that run."""
     try:
         homes = json.loads(registry(environment).read_text("utf-8"))
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""A folder as one archive: what stands in it now, or at a commit."""
+"""A folder as one archive: its current content, or its content at a commit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import tarfile
 from pathlib import Path
 from typing import BinaryIO
 
-#: What tools put beside a project's own files: large, and never counted by the detectors.
+#: Folders that tools put next to a project's own files: large, and never counted by the detectors.
 _BESIDE = frozenset(
     {
         ".git",
@@ -28,7 +28,7 @@ _BESIDE = frozenset(
 
 
 def pack(folder: Path, archive: BinaryIO) -> None:
-    """The folder as a compressed tar: links stay links; in a git checkout only what git does not ignore."""
+    """Pack the folder as a compressed tar: links stay links; in a git checkout only files that git does not ignore."""
 
     def keep(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
         if Path(member.name).name in _BESIDE or not (member.isfile() or member.isdir() or member.issym()):
@@ -48,7 +48,7 @@ def pack(folder: Path, archive: BinaryIO) -> None:
 
 
 def _listed_by_git(folder: Path) -> list[str] | None:
-    """Return the files below the folder that git tracks or would track; None where git does not say."""
+    """Return the files below the folder that git tracks or would track; None without a git checkout."""
     command = ["git", "-C", str(folder), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     try:
         answer = subprocess.run(command, capture_output=True, check=True)
@@ -58,7 +58,7 @@ def _listed_by_git(folder: Path) -> list[str] | None:
 
 
 def pack_commit(folder: Path, ref: str, archive: BinaryIO) -> None:
-    """The folder as it was at a commit of its repository, read from git's objects. Raises: ValueError."""
+    """Pack the folder as of a commit of its repository, read from git's objects. Raises: ValueError."""
     try:
         commit = _git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}").decode()
         listed = _git(folder, "ls-tree", "-r", "-z", commit.strip())

@@ -41,7 +41,7 @@ class Profile:
     output: str = "text"
 
     def api_key(self, environment: Mapping[str, str]) -> str | None:
-        """Raises: ProfileError where the key is not where the profile says."""
+        """Return the profile's key. Raises: ProfileError when the key is not at the configured location."""
         if self.api_key_env is not None:
             if key := environment.get(self.api_key_env):
                 return key
@@ -57,7 +57,7 @@ class Config:
     profiles: Mapping[str, Profile] = field(default_factory=dict)
 
     def profile(self, name: str) -> Profile:
-        """Raises: ProfileError when there is none of that name."""
+        """Return the profile of that name. Raises: ProfileError when it does not exist."""
         if (profile := self.profiles.get(name)) is None:
             known = ", ".join(sorted(self.profiles)) or "none"
             raise ProfileError(f"there is no profile {name!r}; there is: {known} (`assay config set NAME --url URL`)")
@@ -74,7 +74,9 @@ def config_file(environment: Mapping[str, str]) -> Path:
 
 
 def read(environment: Mapping[str, str]) -> Config:
-    """An empty one where there is no file. Raises: ProfileError, with the place in the file."""
+    """Read the configuration, empty when the file is missing. Raises: ProfileError, with the line or field in the
+    file.
+    """
     file = config_file(environment)
     try:
         with file.open("rb") as stream:
@@ -117,7 +119,7 @@ def _said(profile: Profile) -> dict[str, str]:
 
 
 def _config(document: Mapping[str, Any]) -> Config:
-    """Raises: ProfileError."""
+    """Parse the document. Raises: ProfileError."""
     _only(document, {"default", "profiles"}, "the file")
     tables = document.get("profiles", {})
     if not isinstance(tables, Mapping):

@@ -27,7 +27,7 @@ _MOST_INLINE_BYTES = 400_000
 
 
 def call(call: ApiCall[Answer], options: ClientOptions) -> Steps[Answer]:
-    """Any call, read."""
+    """Send any call and read its answer."""
     return call.read((yield from exchange(call, options)))
 
 
@@ -56,7 +56,9 @@ def execute_input(
 def transform_input(
     options: ClientOptions, task: str, data: object, fields: Mapping[str, Any]
 ) -> Steps[dict[str, Any]]:
-    """``data``: one data set, or names and data sets; each a path, bytes, open file, rows, or data frame."""
+    """Build a transform's input; ``data`` is one data set or data sets by name: path, bytes, open file, rows or
+    frame.
+    """
     named = data if isinstance(data, Mapping) and not _is_reference(data) else {"data": data}
     sets = []
     for name, value in named.items():
@@ -100,11 +102,11 @@ class TableFiles:
     sheet: str | None = None  #: of a workbook
     delimiter: str | None = None
     encoding: str | None = None
-    name: str | None = None  #: of content that has none of its own
-    header_row: int | None = None  #: line of the column names, from 1; 0: there are none
+    name: str | None = None  #: for content without a name
+    header_row: int | None = None  #: line of the column names, from 1; 0: no header
     skip: int | None = None  #: lines at the top
     decimal: str | None = None
-    na_values: Sequence[str] | None = None  #: cells that mean a missing value, besides the usual ones
+    na_values: Sequence[str] | None = None  #: cells that mean a missing value, in addition to the usual ones
 
 
 def _table_files(options: ClientOptions, name: str, tables: TableFiles) -> Steps[dict[str, Any]]:
@@ -142,7 +144,7 @@ def _data_set(options: ClientOptions, name: str, value: object) -> Steps[dict[st
 
 
 def _is_reference(data: Mapping[Any, object]) -> bool:
-    """Return a data set as the API itself writes it."""
+    """Return whether this is a data set in the API's own form."""
     return bool({"file_id", "rows", "csv"} & set(data))
 
 
@@ -156,9 +158,7 @@ def _parquet(frame: Any) -> bytes:
 
 
 def result_of(view: JobView) -> Any:
-    """Return the result as its kind's contract has it, or as JSON for a kind that only the server knows. Raises:
-    JobFailed.
-    """
+    """Return the result as its kind's contract, or as JSON for a kind that only the server knows. Raises: JobFailed."""
     from shared.kinds import KINDS  # noqa: PLC0415
 
     if view.state.value != "succeeded":
@@ -168,7 +168,7 @@ def result_of(view: JobView) -> Any:
 
 
 def table_file(view: JobView) -> str:
-    """Return the Parquet file of a transform's table. Raises: JobFailed, APIError when the result is no table."""
+    """Return the Parquet file of a transform's table. Raises: JobFailed; APIError when the result is not a table."""
     result = result_of(view)
     table = getattr(result, "table", None)
     if table is None or table.file_id is None:

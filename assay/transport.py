@@ -48,7 +48,7 @@ class Target:
 
     @property
     def proxy(self) -> str | None:
-        """The variable and the address of the proxy on the way, without a password; None when there is none."""
+        """Return the variable and the URL of the proxy in use, without a password; None without a proxy."""
         parts = urlsplit(self.url)
         if self.is_loopback or proxy_bypass(parts.hostname or ""):
             return None
@@ -89,9 +89,9 @@ def find_target(
     environment: Mapping[str, str] | None = None,
     profile: str | None = None,
 ) -> Target:
-    """Return what is given, else the profile that is named (also by ASSAY_PROFILE), else ASSAY_URL and ASSAY_API_KEY,
-    else the installation in ASSAY_HOME or in ``.assay`` here or above, else the default profile, else the one started
-    last.
+    """Return the server to use: the given URL and key, else the named profile (also by ASSAY_PROFILE), else ASSAY_URL
+    and ASSAY_API_KEY, else the installation in ASSAY_HOME or in ``.assay`` here or above, else the default profile,
+    else the installation started last.
 
     A key is shown to its own URL only: an installation's, and a profile's. Raises: ProfileError.
     """
@@ -109,9 +109,7 @@ def find_target(
 
 
 def chosen_profile(profile: str | None, env: Mapping[str, str]) -> Profile | None:
-    """Return the profile that is named, or the default where nothing else says which server is meant. Raises:
-    ProfileError.
-    """
+    """Return the profile that is named, or the default when nothing else selects a server. Raises: ProfileError."""
     if name := profile or env.get("ASSAY_PROFILE"):
         return profiles.read(env).profile(name)
     if env.get("ASSAY_URL") or env.get("ASSAY_HOME") or near_home() is not None:
@@ -128,7 +126,7 @@ def _of_profile(profile: Profile, url: str | None, api_key: str | None, env: Map
 
 
 def _local(home: Path) -> Target | None:
-    """Return what the supervisor wrote about itself."""
+    """Return the target that the supervisor's status file describes."""
     status = read_status(home) or {}
     url = status.get("url")
     return Target(url, status.get("api_key")) if isinstance(url, str) else None
@@ -153,7 +151,7 @@ def reply_of(response: httpx2.Response, body: bytes) -> Reply:
 
 
 def fault_of(fault: Exception, target: Target) -> APIConnectionError:
-    """Return the transport's error in our words; its own text may hold addresses, but they are the caller's."""
+    """Describe a transport error in plain words; its own text may hold addresses, but they are the caller's."""
     through = f" through the proxy of {target.proxy}" if target.proxy else ""
     if isinstance(fault, httpx2.TimeoutException):
         return APITimeoutError(f"the server did not answer in time{through}")
@@ -163,7 +161,7 @@ def fault_of(fault: Exception, target: Target) -> APIConnectionError:
 
 
 def answer_of_proxy(reply: Reply, target: Target) -> APIConnectionError | None:
-    """Return the error for an answer that the proxy on the way gave; None when Assay gave it."""
+    """Return the error for an answer that the proxy gave; None when Assay gave it."""
     if reply.status < 400 or "x-request-id" in reply.headers or (proxy := target.proxy) is None:
         return None
     host = urlsplit(target.url).hostname

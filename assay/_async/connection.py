@@ -71,7 +71,7 @@ class AsyncConnection:
         return reply.json()
 
     async def drive(self, steps: Steps[Answer]) -> Answer:
-        """Perform what the core asks for."""
+        """Perform the steps that the core yields."""
         outcome: Outcome = None
         try:
             while True:
@@ -120,9 +120,7 @@ class AsyncConnection:
         return whole
 
     async def events(self, job_id: str, after: int = 0, timeout: float | None = None) -> AsyncIterator[JobEvent]:
-        """Yield the job's events until its last, or until ``timeout`` seconds are over; reconnects as often as
-        needed.
-        """
+        """Yield the job's events until the last one, or for ``timeout`` seconds; reconnect as often as needed."""
         feed = Feed(after)
         deadline = None if timeout is None else time.monotonic() + timeout
         while not feed.finished:
@@ -140,7 +138,7 @@ class AsyncConnection:
     async def _listen(
         self, job_id: str, feed: Feed, patience: float, deadline: float | None
     ) -> AsyncIterator[JobEvent]:
-        """Yield one connection's worth. Raises: EndOfEvents, httpx2.HTTPError for another try, APIError."""
+        """Yield the events of one connection. Raises: EndOfEvents; httpx2.HTTPError, to be retried; APIError."""
         before, path = feed.after, jobs.events_path(job_id)
         async with self._http.stream("GET", path, headers=feed.headers, timeout=patience) as response:
             if response.status_code >= 400:
@@ -156,7 +154,7 @@ class AsyncConnection:
             raise httpx2.ReadError("the stream ended before the job")
 
     async def _ended(self, job_id: str) -> bool:
-        """Return whether a stream was silent because everything in it had been seen before."""
+        """Return whether the job has ended, because a silent stream may have held only events seen before."""
         job = await self.send(jobs.get(job_id))
         return job.state.terminal
 

@@ -45,7 +45,7 @@ class AsyncJob(Generic[Result]):
         return self.view
 
     async def wait(self, timeout: float | None = None) -> JobView:
-        """Return when the job has ended, well or not. Raises: JobTimeout; the job goes on."""
+        """Return when the job has ended, successfully or not. Raises: JobTimeout; the job continues."""
         deadline = None if timeout is None else time.monotonic() + timeout
         while not self.done:
             left = None if deadline is None else deadline - time.monotonic()
@@ -58,15 +58,15 @@ class AsyncJob(Generic[Result]):
         return self.view
 
     async def result(self, timeout: float | None = None) -> Result:
-        """Return the result; ``timeout=0`` only looks. Raises: JobFailed, JobTimeout."""
+        """Return the result; ``timeout=0`` checks once without waiting. Raises: JobFailed, JobTimeout."""
         return result_of(await self.wait(timeout))  # type: ignore[no-any-return]
 
     def events(self, after: int = 0, timeout: float | None = None) -> AsyncIterator[JobEvent]:
-        """Return what happens, as it happens, from the beginning or after an event's number."""
+        """Yield events as they happen, from the beginning or after an event's number."""
         return self._connection.events(self.id, after, timeout)
 
     async def events_page(self, after: int = 0, types: Sequence[str] = (), limit: int | None = None) -> EventPage:
-        """Return what has happened so far, up to 1,000 events at once, of these types only when any are named."""
+        """Return up to 1,000 past events, only of ``types`` when any are given."""
         return await self._connection.send(jobs.events_page(self.id, after, types, limit))
 
     async def cancel(self) -> JobView:
@@ -80,21 +80,21 @@ class AsyncJob(Generic[Result]):
         model: str | None = None,
         budget: Mapping[str, float | None] | None = None,
     ) -> AsyncJob[Result]:
-        """Return a new job with the same input, but for what is given here."""
+        """Submit a new job with the same input, except for the arguments given here."""
         return AsyncJob(self._connection, await self._connection.send(jobs.replay(self.id, input, model, budget)))
 
     async def llm_calls(self) -> LlmCalls:
         return await self._connection.send(jobs.llm_calls(self.id))
 
     async def frame(self, timeout: float | None = None) -> Any:
-        """Return the result's table as a pandas frame (pandas and pyarrow have to be installed)."""
+        """Return the result's table as a pandas frame (needs pandas and pyarrow)."""
         content = await self._connection.send(files.content(table_file(await self.wait(timeout))))
         import pandas  # noqa: PLC0415
 
         return pandas.read_parquet(io.BytesIO(content))
 
     async def stream_rows(self, timeout: float | None = None) -> AsyncIterator[dict[str, Any]]:
-        """Yield the rows of the result's table, one by one as they come; no more than one is held.
+        """Yield the rows of the result's table as they arrive; only one row is held in memory.
 
         Dates and numbers of many digits are texts, as in JSON lines. Raises: JobFailed, JobTimeout, APIError.
         """

@@ -31,7 +31,7 @@ class Noun:
 def sends(
     call: Callable[Parameters, ApiCall[Answer]],
 ) -> Callable[Concatenate[Any, Parameters], Coroutine[Any, Any, Answer]]:
-    """Return a method that sends a call, with the call's parameters and documentation."""
+    """Return a method that sends a call and has the call's parameters and documentation."""
 
     async def method(self: Noun, /, *positional: Parameters.args, **named: Parameters.kwargs) -> Answer:
         return await self._connection.send(call(*positional, **named))
@@ -67,7 +67,7 @@ class Jobs(Noun):
     async def each(
         self, kind: str | None = None, state: str | None = None, labels: Mapping[str, str] | None = None
     ) -> AsyncIterator[JobView]:
-        """Yield all of them, page by page."""
+        """Yield every matching job, page by page."""
         cursor: str | None = None
         while True:
             page = await self.list(kind, state, labels, limit=200, cursor=cursor)
@@ -275,7 +275,7 @@ class Stacks(Noun):
     """The tenant's own definitions for ``detect``, and what is proposed for them."""
 
     async def definitions(self, version: int | None = None) -> DefinitionSet:
-        """Return those in use, or an older version of them."""
+        """Return the definitions in use, or an older version of them."""
         return await self._connection.send(
             stacks.definitions() if version is None else stacks.definition_version(version)
         )

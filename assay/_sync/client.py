@@ -47,7 +47,7 @@ class Client(Connection):
         self._add_resources()
 
     def with_options(self, *, timeout: float | None = None, max_retries: int | None = None) -> Self:
-        """Return the same client on the same connections, with other patience."""
+        """Return a client that shares these connections but has another timeout or number of retries."""
         other = type(self).__new__(type(self))
         other.target, other._http = self.target, self._http
         given = {"timeout": timeout, "max_retries": max_retries}
@@ -132,7 +132,7 @@ class Client(Connection):
         submit: jobs.SubmitOptions | None = None,
         **fields: Any,
     ) -> Job[RecordsResult]:
-        """Return a page of what a table holds; ``after`` is the ``next`` of the page before."""
+        """Return a page of a table's records; ``after`` is the ``next`` of the previous page."""
         return self.submit("records", {"collection": collection, "table": table, **fields}, submit)
 
     def document(self, submit: jobs.SubmitOptions | None = None, **fields: Any) -> Job[DocumentResult]:
@@ -148,12 +148,12 @@ class Client(Connection):
         idempotency_key: str | None = None,
         **more: Unpack[jobs.SubmitOptions],
     ) -> Job[Any]:
-        """Return a job of any kind, with its input as API.md has it."""
+        """Submit a job of any kind; its input has the form that API.md describes."""
         options: jobs.SubmitOptions = {**(submit or {}), **more}
         return self.jobs.create(kind, input, wait=wait, idempotency_key=idempotency_key, **options)
 
     def job(self, id: str) -> Job[Any]:
-        """Return the handle of a job that is there."""
+        """Return the handle of an existing job."""
         return Job(self, self.send(jobs.get(id)))
 
     # --- the rest ----------------------------------------------------------------------------------------------------
@@ -165,7 +165,7 @@ class Client(Connection):
         return self.send(rest.queues())
 
     def queue_history(self) -> QueueHistory:
-        """Return what waited, came and went in each minute of the last hour."""
+        """Return the jobs that waited, arrived and ended in each minute of the last hour."""
         return self.send(rest.queue_history())
 
     def workers(self) -> Workers:
@@ -175,7 +175,7 @@ class Client(Connection):
         return self.send(rest.settings())
 
     def doctor(self) -> Doctor:
-        """Return what the server checks of itself; for keys with admin."""
+        """Return the server's checks of itself; needs a key with the scope admin."""
         return self.send(rest.doctor())
 
     def stats(
@@ -186,18 +186,18 @@ class Client(Connection):
         until: str | None = None,
         source: str | None = None,
     ) -> Stats:
-        """Sums of jobs and model calls, by kind, model, prompt and so on."""
+        """Return totals of jobs and model calls, grouped by kind, model, prompt and so on."""
         return self.send(rest.stats(by, bucket, since, until, source))
 
     def served(self, since: str | None = None, until: str | None = None, source: str | None = None) -> Served:
-        """Return which models answered for which."""
+        """Return which models answered in place of which."""
         return self.send(rest.served(since, until, source))
 
     def providers(self) -> Providers:
         return self.models.providers()
 
     def ready(self) -> bool:
-        """Return whether the server is there and reaches its database."""
+        """Return whether the server answers and reaches its database."""
         try:
             self.with_options(max_retries=0).send(rest.ready())
         except Exception:
@@ -214,7 +214,7 @@ class Client(Connection):
         headers: Mapping[str, str] | None = None,
         upload: Upload | None = None,
     ) -> Reply:
-        """Any request, with the client's retries; answers the bare reply. Raises: APIError."""
+        """Send any request, with the client's retries, and return the raw reply. Raises: APIError."""
         call = ApiCall(method.upper(), path, raw, query or {}, json, upload, headers or {})
         return self.drive(exchange(call, self.options))
 

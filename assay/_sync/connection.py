@@ -69,7 +69,7 @@ class Connection:
         return reply.json()
 
     def drive(self, steps: Steps[Answer]) -> Answer:
-        """Perform what the core asks for."""
+        """Perform the steps that the core yields."""
         outcome: Outcome = None
         try:
             while True:
@@ -118,9 +118,7 @@ class Connection:
         return whole
 
     def events(self, job_id: str, after: int = 0, timeout: float | None = None) -> Iterator[JobEvent]:
-        """Yield the job's events until its last, or until ``timeout`` seconds are over; reconnects as often as
-        needed.
-        """
+        """Yield the job's events until the last one, or for ``timeout`` seconds; reconnect as often as needed."""
         feed = Feed(after)
         deadline = None if timeout is None else time.monotonic() + timeout
         while not feed.finished:
@@ -135,7 +133,7 @@ class Connection:
                 time.sleep(feed.pause(deadline))
 
     def _listen(self, job_id: str, feed: Feed, patience: float, deadline: float | None) -> Iterator[JobEvent]:
-        """Yield one connection's worth. Raises: EndOfEvents, httpx2.HTTPError for another try, APIError."""
+        """Yield the events of one connection. Raises: EndOfEvents; httpx2.HTTPError, to be retried; APIError."""
         before, path = feed.after, jobs.events_path(job_id)
         with self._http.stream("GET", path, headers=feed.headers, timeout=patience) as response:
             if response.status_code >= 400:
@@ -150,7 +148,7 @@ class Connection:
             raise httpx2.ReadError("the stream ended before the job")
 
     def _ended(self, job_id: str) -> bool:
-        """Return whether a stream was silent because everything in it had been seen before."""
+        """Return whether the job has ended, because a silent stream may have held only events seen before."""
         job = self.send(jobs.get(job_id))
         return job.state.terminal
 

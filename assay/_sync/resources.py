@@ -32,7 +32,7 @@ class Noun:
 def sends(
     call: Callable[Parameters, ApiCall[Answer]],
 ) -> Callable[Concatenate[Any, Parameters], Answer]:
-    """Return a method that sends a call, with the call's parameters and documentation."""
+    """Return a method that sends a call and has the call's parameters and documentation."""
 
     def method(self: Noun, /, *positional: Parameters.args, **named: Parameters.kwargs) -> Answer:
         return self._connection.send(call(*positional, **named))
@@ -68,7 +68,7 @@ class Jobs(Noun):
     def each(
         self, kind: str | None = None, state: str | None = None, labels: Mapping[str, str] | None = None
     ) -> Iterator[JobView]:
-        """Yield all of them, page by page."""
+        """Yield every matching job, page by page."""
         cursor: str | None = None
         while True:
             page = self.list(kind, state, labels, limit=200, cursor=cursor)
@@ -275,7 +275,7 @@ class Stacks(Noun):
     """The tenant's own definitions for ``detect``, and what is proposed for them."""
 
     def definitions(self, version: int | None = None) -> DefinitionSet:
-        """Return those in use, or an older version of them."""
+        """Return the definitions in use, or an older version of them."""
         return self._connection.send(stacks.definitions() if version is None else stacks.definition_version(version))
 
     versions = sends(stacks.definition_versions)

@@ -30,7 +30,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class Upload:
-    """A body that is read as it is sent; ``open`` starts it anew for every attempt."""
+    """A body that is read while it is sent; ``open`` reopens it for every attempt."""
 
     open: Callable[[], BinaryIO]
     size: int | None
@@ -47,7 +47,7 @@ class ApiCall(Generic[Answer]):
     body: object = None  #: becomes JSON
     upload: Upload | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
-    wait_seconds: float = 0  #: how long the server is asked to hold the answer
+    wait_seconds: float = 0  #: how long the server may hold the answer
 
     @cached_property
     def content(self) -> bytes | None:
@@ -69,16 +69,16 @@ class ApiCall(Generic[Answer]):
 
 
 def without_none(**fields: object) -> dict[str, object]:
-    """Return the fields that were given."""
+    """Return the fields that are not None."""
     return {name: value for name, value in fields.items() if value is not None}
 
 
 class NoId(ValueError):
-    """What was given as an id is none: in a path it would lead elsewhere."""
+    """The given id is not an id: inside a path it would lead to another route."""
 
 
 def segment(id: str) -> str:
-    """Return an id inside a path. Raises: NoId for one that would mean another path."""
+    """Return an id quoted for a path. Raises: NoId for an id that would change the path."""
     from urllib.parse import quote  # noqa: PLC0415
 
     if not id or id in (".", ".."):
@@ -87,7 +87,7 @@ def segment(id: str) -> str:
 
 
 def as_model(name: str) -> Callable[[Reply], Any]:
-    """Reads an answer as the contract model ``"module.Class"``, which is imported with the first answer."""
+    """Return a reader of replies as the contract model ``"module.Class"``, which is imported with the first reply."""
 
     def read(reply: Reply) -> Any:
         return contract(name).model_validate_json(reply.body)
@@ -96,7 +96,7 @@ def as_model(name: str) -> Callable[[Reply], Any]:
 
 
 def as_page(name: str) -> Callable[[Reply], Any]:
-    """Reads one page of a list of these contract models."""
+    """Return a reader of replies as one page of a list of these contract models."""
 
     def read(reply: Reply) -> Any:
         return contract("common.Page")[contract(name)].model_validate_json(reply.body)
@@ -105,7 +105,7 @@ def as_page(name: str) -> Callable[[Reply], Any]:
 
 
 def contract(name: str) -> Any:
-    """Return the class in ``shared.contracts``."""
+    """Return the named class of ``shared.contracts``."""
     from importlib import import_module  # noqa: PLC0415
 
     module, _, kind = name.rpartition(".")
@@ -121,11 +121,11 @@ def text_of(reply: Reply) -> str:
 
 
 def nothing(reply: Reply) -> None:
-    """For answers that only say that it is done."""
+    """Return None, for replies that only confirm success."""
 
 
 def raw(reply: Reply) -> Any:
-    """The answer's JSON as it is."""
+    """Return the reply's JSON unchanged."""
     return reply.json()
 
 

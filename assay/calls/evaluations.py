@@ -32,7 +32,7 @@ def create(
 def estimate(
     suite: Mapping[str, Any], variants: Sequence[Mapping[str, str | None]] = (), *, repeat: int = 1
 ) -> ApiCall[EvaluationEstimate]:
-    """Check everything and tell what it may take; nothing is run."""
+    """Check everything and return an estimate of the cost; nothing is run."""
     body = {**_body(suite, variants, repeat, None, None), "dry_run": True}
     return ApiCall("POST", _PATH, as_model("evaluations.EvaluationEstimate"), body=body)
 

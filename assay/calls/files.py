@@ -48,18 +48,18 @@ def rows(
     sort: Sequence[str] | None = None,
     filter: Sequence[str] | None = None,
 ) -> ApiCall[FileRows]:
-    """Rows of a file that is a table; ``sort=["-amount"]``, ``filter=["amount:ge:3", "city:contains:os"]``."""
+    """Return rows of a file that is a table; ``sort=["-amount"]``, ``filter=["amount:ge:3", "city:contains:os"]``."""
     query = {"offset": offset, "limit": limit, "columns": columns, "sort": sort, "filter": filter}
     return ApiCall("GET", f"/v1/files/{segment(id)}/rows", as_model("files.FileRows"), query=query)
 
 
 def profile(id: str) -> ApiCall[FileProfile]:
-    """Return what the columns of a file hold that is a table."""
+    """Return a profile of the columns of a file that is a table."""
     return ApiCall("GET", f"/v1/files/{segment(id)}/profile", as_model("files.FileProfile"))
 
 
 def content(id: str, first: int | None = None, last: int | None = None) -> ApiCall[bytes]:
-    """Return the bytes; ``first`` and ``last`` (inclusive) ask for a part."""
+    """Return the file's bytes; ``first`` and ``last`` (inclusive) select a part."""
     headers = {}
     if first is not None or last is not None:
         headers["Range"] = f"bytes={'' if first is None else first}-{'' if last is None else last}"

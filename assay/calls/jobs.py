@@ -20,7 +20,7 @@ Input = "Mapping[str, Any] | BaseModel"
 
 
 class SubmitOptions(TypedDict, total=False):
-    """What any submit may carry beside its input."""
+    """Options that any submit accepts in addition to its input."""
 
     conversation_id: str
     priority: int
@@ -70,7 +70,9 @@ def replay_many(
 
 
 def changes(after: int | None = None) -> ApiCall[JobChanges]:
-    """Jobs submitted, begun or ended since ``after``, the ``next_after`` of a page; without it, from now on."""
+    """Return jobs submitted, started or ended since ``after``, the ``next_after`` of a page; without it, from now
+    on.
+    """
     headers = {"Accept": "application/json"}
     return ApiCall("GET", "/v1/events", as_model("jobs.JobChanges"), query={"after": after}, headers=headers)
 
@@ -83,7 +85,7 @@ def page(
     cursor: str | None = None,
     filters: Mapping[str, str] | None = None,
 ) -> ApiCall[Page[JobView]]:
-    """``filters``: whatever else ``GET /v1/jobs`` takes, such as ``model``, ``failed_over``, ``q``."""
+    """Return a page of jobs; ``filters`` are further parameters of ``GET /v1/jobs``, such as ``model`` or ``q``."""
     label = [f"{key}:{value}" for key, value in (labels or {}).items()]
     query = {"kind": kind, "state": state, "label": label, "limit": limit, "cursor": cursor, **(filters or {})}
     return ApiCall("GET", "/v1/jobs", as_page("jobs.JobView"), query=query)
@@ -92,7 +94,7 @@ def page(
 def counts(
     kind: str | None = None, labels: Mapping[str, str] | None = None, filters: Mapping[str, str] | None = None
 ) -> ApiCall[JobCounts]:
-    """Return how many of the jobs that the list shows for the same filters are in each state."""
+    """Return the number of jobs in each state, with the filters of the list."""
     label = [f"{key}={value}" for key, value in (labels or {}).items()]
     query = {"kind": kind, "label": label, **(filters or {})}
     return ApiCall("GET", "/v1/jobs/counts", as_model("jobs.JobCounts"), query=query)
@@ -103,17 +105,17 @@ def get(id: str) -> ApiCall[JobView]:
 
 
 def result(id: str) -> ApiCall[Any]:
-    """Return the bare result. Raises: NotFound with code ``job_not_finished`` before the end."""
+    """Return the bare result. Raises: NotFound with code ``job_not_finished`` before the job's end."""
     return ApiCall("GET", f"/v1/jobs/{segment(id)}/result", raw)
 
 
 def result_form(id: str, format: str) -> ApiCall[bytes]:
-    """Another form of the result, for example ``cyclonedx``."""
+    """Return another form of the result, for example ``cyclonedx``."""
     return ApiCall("GET", f"/v1/jobs/{segment(id)}/result", body_of, query={"format": format})
 
 
 def result_path(id: str, format: str) -> str:
-    """Return where every row of a result's table is streamed from, for example as ``csv``."""
+    """Return the path that streams every row of a result's table, for example as ``csv``."""
     from urllib.parse import quote  # noqa: PLC0415
 
     return f"/v1/jobs/{segment(id)}/result?format={quote(format, safe='')}"
@@ -137,13 +139,13 @@ def replay(
 def source(
     id: str, path: str | None = None, *, first: int | None = None, last: int | None = None
 ) -> ApiCall[DetectSource]:
-    """Return the files that a ``detect`` job read, by name; with a ``path`` the lines of one that a claim rests on."""
+    """Return the names of the files that a ``detect`` job read; with a ``path``, the lines of one that is evidence."""
     query: Query = {"path": path, "first": first, "last": last}
     return ApiCall("GET", f"/v1/jobs/{segment(id)}/source", as_model("detect.DetectSource"), query=query)
 
 
 def llm_call(id: str, call: int) -> ApiCall[LlmCallText]:
-    """Return one call with its messages and its answer, where the installation keeps them."""
+    """Return one call with its messages and its answer, if the installation keeps them."""
     return ApiCall("GET", f"/v1/jobs/{segment(id)}/llm-calls/{call}", as_model("models.LlmCallText"))
 
 
@@ -168,7 +170,7 @@ def redeliver(id: str, delivery_id: str) -> ApiCall[Deliveries]:
 
 
 def rows_path(id: str) -> str:
-    """Return where the rows of a job's table are, one as JSON on each line."""
+    """Return the path of the rows of a job's table as JSON lines."""
     return f"/v1/jobs/{segment(id)}/result?format=jsonl"
 
 
@@ -177,14 +179,16 @@ def events_path(id: str) -> str:
 
 
 def events_page(id: str, after: int = 0, types: Sequence[str] = (), limit: int | None = None) -> ApiCall[EventPage]:
-    """Return the events that there are, of these types only when any are named; ``next_after`` goes on."""
+    """Return the past events, only of ``types`` when any are given; pass ``next_after`` as ``after`` for the next
+    page.
+    """
     query: Query = {"after": after, "type": list(types), "limit": limit}
     headers = {"Accept": "application/json"}
     return ApiCall("GET", events_path(id), as_model("jobs.EventPage"), query=query, headers=headers)
 
 
 def create_batch(requests: Sequence[Mapping[str, Any]], idempotency_key: str | None = None) -> ApiCall[BatchView]:
-    """Up to 1,000 submits; all are accepted, or none."""
+    """Submit up to 1,000 jobs; all are accepted, or none."""
     headers = {"Idempotency-Key": idempotency_key} if idempotency_key is not None else {}
     return ApiCall("POST", "/v1/batches", as_model("jobs.BatchView"), body={"jobs": list(requests)}, headers=headers)
 

@@ -39,7 +39,9 @@ def try_prompt(
     message: str | None = None,
     model: str | None = None,
 ) -> ApiCall[PromptTest]:
-    """Ask a model with a text, or with the one in use: on a job's words, or on ``variables`` and a ``message``."""
+    """Call a model with the given text or the one in use, on a job's variables or on ``variables`` and a
+    ``message``.
+    """
     body = without_none(text=text, job_id=job_id, variables=variables, message=message, model=model)
     path = f"/v1/prompts/{segment(key)}/test"
     return ApiCall("POST", path, as_model("models.PromptTest"), body=body, wait_seconds=120)
@@ -63,7 +65,7 @@ def set_prompt(key: str, text: str, if_match: str | None = None, note: str | Non
 
 
 def draft_prompt(key: str, text: str) -> ApiCall[Prompt]:
-    """Return a version that nobody uses until it is published."""
+    """Save a prompt version that is not used until it is published."""
     body = {"text": text, "use": False}
     return ApiCall("PUT", f"/v1/prompts/{segment(key)}", as_model("models.Prompt"), body=body)
 
@@ -95,24 +97,24 @@ def models() -> ApiCall[Models]:
 def set_chain(
     role: str, chain: Sequence[Mapping[str, Any]], evaluation: str | None = None, require: float | None = None
 ) -> ApiCall[Any]:
-    """Return the chain of a role: the first is asked first; with an evaluation only if that has passed with it."""
+    """Set a role's chain; its first model is called first. With an evaluation, the chain has to pass it."""
     body = without_none(chain=list(chain), evaluation=evaluation, require=require)
     return ApiCall("PUT", f"/v1/models/{segment(role)}", raw, body=body)
 
 
 def test_model(role: str, link: Mapping[str, Any] | None = None) -> ApiCall[ModelTest]:  # noqa: PT028 - no test of ours
-    """Ask the role's first model a few words, or a ``link`` that is not saved."""
+    """Send a short test message to the role's first model, or to a ``link`` that is not saved."""
     body = None if link is None else {"link": link}
     return ApiCall("POST", f"/v1/models/{segment(role)}/test", as_model("models.ModelTest"), body=body, wait_seconds=60)
 
 
 def release_provider(name: str) -> ApiCall[ProviderState]:
-    """Let a provider be asked again, whatever its breaker says."""
+    """Allow calls to a provider again, whatever the state of its breaker."""
     return ApiCall("POST", f"/v1/providers/{segment(name)}/release", as_model("models.ProviderState"))
 
 
 def endpoints() -> ApiCall[Page[Endpoint]]:
-    """Return the vendors, and the servers of models that the operator has named."""
+    """Return the vendors, and the model servers that the operator has named."""
     return ApiCall("GET", "/v1/endpoints", as_page("models.Endpoint"))
 
 
@@ -127,13 +129,13 @@ def remove_endpoint(name: str) -> ApiCall[None]:
 
 
 def test_endpoint(name: str) -> ApiCall[EndpointTest]:
-    """Look at an endpoint's server and ask its model a few words."""
+    """Probe an endpoint's server and send its model a short test message."""
     path = f"/v1/endpoints/{segment(name)}/test"
     return ApiCall("POST", path, as_model("models.EndpointTest"), wait_seconds=600)
 
 
 def tenant_models(tenant: str) -> ApiCall[AllowedModels]:
-    """Return which models a tenant may use."""
+    """Return the models that a tenant may use."""
     return ApiCall("GET", f"/v1/tenants/{segment(tenant)}/models", as_model("models.AllowedModels"))
 
 
@@ -195,7 +197,7 @@ def delete_tenant(tenant: str) -> ApiCall[None]:
 
 
 def rotate_key(id: str, overlap_seconds: int | None = None) -> ApiCall[NewKey]:
-    """Return a new key like the old one, which is good for ``overlap_seconds`` more (a day when left out)."""
+    """Create a key like the old one, which stays valid for ``overlap_seconds`` more (default: a day)."""
     body = without_none(overlap_seconds=overlap_seconds)
     return ApiCall("POST", f"/v1/keys/{segment(id)}/rotate", as_model("keys.NewKey"), body=body)
 
@@ -222,7 +224,7 @@ def audit(
 
 
 def create_session(code: str | None = None) -> ApiCall[NewSession]:
-    """Return a key for 12 hours, made with this client's or with a one-time code."""
+    """Create a key for 12 hours, authorized by this client's key or by a one-time code."""
     return ApiCall("POST", "/v1/sessions", as_model("keys.NewSession"), body=without_none(code=code))
 
 
@@ -287,7 +289,7 @@ def tenant_limits(tenant: str) -> ApiCall[TenantLimits]:
 
 
 def set_tenant_limits(tenant: str, limits: Mapping[str, int | None]) -> ApiCall[TenantLimits]:
-    """Return all of them: what is left out is the installation's default again."""
+    """Replace all limits of a tenant; a missing limit returns to the installation's default."""
     path = f"/v1/tenants/{segment(tenant)}/limits"
     return ApiCall("PUT", path, as_model("limits.TenantLimits"), body=limits)
 
@@ -331,7 +333,7 @@ def collection(name: str) -> ApiCall[Collection]:
 
 
 def search_attempts(name: str, limit: int | None = None, cursor: str | None = None) -> ApiCall[Page[PastAttempt]]:
-    """Return what searches of the collection have tried, newest first."""
+    """Return the attempts of searches in the collection, newest first."""
     path = f"/v1/collections/{segment(name)}/attempts"
     return ApiCall("GET", path, as_page("search.PastAttempt"), query={"limit": limit, "cursor": cursor})
 

@@ -17,7 +17,7 @@ _TUS = {"Tus-Resumable": "1.0.0"}
 
 
 def begin(name: str, size: int, media_type: str | None = None) -> ApiCall[UploadInfo]:
-    """Begin an upload of so many bytes."""
+    """Begin an upload of ``size`` bytes."""
     kind = media_type or mimetypes.guess_type(name)[0] or "application/octet-stream"
     pairs = {"filename": name, "filetype": kind}
     told = ",".join(f"{key} {base64.b64encode(text.encode()).decode()}" for key, text in pairs.items())
@@ -26,13 +26,13 @@ def begin(name: str, size: int, media_type: str | None = None) -> ApiCall[Upload
 
 
 def page(limit: int | None = None, cursor: str | None = None) -> ApiCall[Page[UploadInfo]]:
-    """Uploads that are not finished, newest first."""
+    """Return the uploads that are not finished, newest first."""
     query = {"limit": limit, "cursor": cursor}
     return ApiCall("GET", "/v1/uploads", as_page("files.UploadInfo"), query=query)
 
 
 def get(id: str) -> ApiCall[UploadInfo]:
-    """Return how far it has come."""
+    """Return the progress of an upload."""
     return ApiCall("GET", f"/v1/uploads/{segment(id)}", as_model("files.UploadInfo"), headers=_TUS)
 
 

@@ -21,7 +21,7 @@ webhooks = App(name="webhooks", help="The secrets that a tenant's webhooks are s
 def create_key(
     *,
     tenant: Annotated[str, Parameter(help="Tenant that the key belongs to")] = "default",
-    name: Annotated[str, Parameter(help="Name that tells the key from others")],
+    name: Annotated[str, Parameter(help="Name that distinguishes the key from others")],
     scope: Annotated[
         Sequence[Literal["read", "write", "admin", "tenant_admin"]],
         Parameter(negative="", help="What the key may do; may be repeated"),
@@ -114,7 +114,7 @@ def audit(
     action: Annotated[str | None, Parameter(help="For example keys.create")] = None,
     limit: Annotated[int, Parameter(help="1 to 200")] = 50,
     cursor: Annotated[str | None, Parameter(help="next_cursor of the page before")] = None,
-    verify: Annotated[bool, Parameter(help="Check that nobody has changed the log", negative="")] = False,
+    verify: Annotated[bool, Parameter(help="Check that the log is unchanged", negative="")] = False,
 ) -> int:
     """Show who changed keys, prompts, models, limits and definitions."""
     if not verify:

@@ -18,7 +18,7 @@ from assay.commands.run import pair, text_of
 from assay.commands.session import UsageError, answer, confirmed, current
 
 prompts = App(name="prompts", help="What models are told.")
-models = App(name="models", help="Which models are asked, in which order.")
+models = App(name="models", help="Which models are called, in which order.")
 
 
 _GatedBy = Annotated[Path | None, Parameter(help="Only if this suite of evaluations passes")]
@@ -63,7 +63,7 @@ def try_prompt(
     message: Annotated[str | None, Parameter(help="What the user says")] = None,
     model: Annotated[str | None, Parameter(help="PROVIDER/MODEL to call")] = None,
 ) -> int:
-    """Ask a model with a text that nobody uses yet, and print its answer."""
+    """Call a model with a text that is not in use yet, and print its answer."""
     text = None if source is None else text_of(Path(source))
     variables = dict(pair(each) for each in variable)
     session = current()
@@ -133,14 +133,14 @@ def reset_prompt(key: Annotated[str, Parameter(help="Prompt key, such as executi
 def list_models(
     *, all: Annotated[bool, Parameter(help="Every model that is known, and what it can do", negative="")] = False
 ) -> None:
-    """List roles and the models that are asked for them."""
+    """List roles and the models that are called for them."""
     answer(rest.models(), _available if all else _roles)
 
 
 @models.command(name="set")
 def set_chain(
     role: Annotated[str, Parameter(help="Role, such as execution.transform")],
-    *model: Annotated[str, Parameter(help="PROVIDER/MODEL, the first is asked first")],
+    *model: Annotated[str, Parameter(help="PROVIDER/MODEL, the first is called first")],
     parameter: Annotated[
         Sequence[str], Parameter(name=["-p", "--parameter"], help="NAME=VALUE, of every model's calls", negative="")
     ] = (),
@@ -179,7 +179,7 @@ def set_chain(
 
 
 def _parameter(text: str) -> tuple[str, Any]:
-    """A name and its value: JSON where it is such, else a text."""
+    """Split NAME=VALUE; the value is parsed as JSON if possible, else it is a text."""
     name, value = pair(text)
     try:
         return name, json.loads(value)
@@ -189,7 +189,7 @@ def _parameter(text: str) -> tuple[str, Any]:
 
 @models.command(name="test")
 def test_model(role: Annotated[str, Parameter(help="Role, such as execution.transform")]) -> int:
-    """Ask the models of a role for a word."""
+    """Send a short test message to the models of a role."""
     answer = current().client.fetch(rest.test_model(role))
     current().show(answer, _test)
     return 0 if answer.get("ok") else 1
@@ -197,7 +197,7 @@ def test_model(role: Annotated[str, Parameter(help="Role, such as execution.tran
 
 @models.command(name="release")
 def release_provider(provider: Annotated[str, Parameter(help="Provider, such as groq")]) -> None:
-    """Let a provider be asked again, whatever its breaker says."""
+    """Allow calls to a provider again, whatever the state of its breaker."""
     answer(rest.release_provider(provider), lambda each: f"{each['name']} {each['state']}")
 
 
@@ -221,7 +221,7 @@ def reset_models(
 
 
 def providers() -> None:
-    """List model providers, whether they have a key, and how they fare."""
+    """List model providers, whether they have a key, and their state."""
     columns = ["name", "configured", "state", "until", "last error"]
     answer(
         rest.providers(),
@@ -259,7 +259,7 @@ def _listed(parameters: dict[str, Any]) -> str:
 
 
 def _available(answer: Any) -> str:
-    """``takes`` and ``refuses``: of schema, tools, images, system, stream_usage; in neither: not tried.
+    """Return a table of models; ``takes`` and ``refuses`` list features (schema, tools, images, ...) that were tried.
 
     ``input`` and ``output`` are dollars for a million tokens, as of a day.
     """
@@ -332,6 +332,6 @@ def _body(text: str | None) -> Any:
 
 
 def _passed(prompt: dict[str, Any]) -> str | None:
-    """The evaluation that a version had to pass."""
+    """Return the evaluation that a version had to pass."""
     gate = prompt.get("gate")
     return f"{gate['successes']}/{gate['runs']} of {gate['evaluation_id']}" if gate else None

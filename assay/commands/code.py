@@ -43,7 +43,7 @@ def execute(
     seed: Annotated[int | None, Parameter(help="Seed of random numbers")] = None,
     session: Annotated[bool, Parameter(help="Keep the interpreter for --continue", negative="")] = False,
     continues: Annotated[
-        str | None, Parameter(name="--continue", help="JOB: go on where that job of a session ended")
+        str | None, Parameter(name="--continue", help="JOB: continue where that job of a session ended")
     ] = None,
     save: Annotated[Path | None, Parameter(help="A folder for the files that the program made")] = None,
     check: Annotated[bool, Parameter(help="Exit with 1 unless the verdict is ok", negative="")] = False,
@@ -85,7 +85,7 @@ def execute(
 
 
 def _language_of(file: str) -> str:
-    """The language that a program's ending says. Raises: UsageError when it says none."""
+    """Return the language that a program's file extension means. Raises: UsageError for an unknown one."""
     if file == "-":
         return DEFAULT_LANGUAGE
     if (known := language_of_file(file)) is None:

@@ -27,17 +27,17 @@ class KeptCode:
 
 
 def is_text(code: str) -> bool:
-    """Whether this is code, and no file's name: it holds blanks, and no language's files are called so."""
+    """Return whether this is code instead of a file name: it has blanks, and no language's extension."""
     return len(code.split()) > 1 and language_of_file(code.strip()) is None
 
 
 def given_code(code: str) -> KeptCode:
-    """Of a file, or of the code itself. Raises: UsageError."""
+    """Read code from a file, or take the argument itself as code. Raises: UsageError."""
     return KeptCode(code) if is_text(code) else read(Path(code))
 
 
 def read(path: Path) -> KeptCode:
-    """Raises: UsageError when there is no such file, or its head cannot be read."""
+    """Read kept code. Raises: UsageError when the file is missing, or its head cannot be read."""
     text = text_of(path)
     mark = _mark(path)
     lines = text.splitlines()
@@ -80,7 +80,7 @@ def write(path: Path, task: str, result: Mapping[str, Any], dataframe: str | Non
 
 
 def expected(texts: Sequence[str], names: Sequence[str]) -> dict[str, list[dict[str, str]]]:
-    """``--expects [DATA.]COLUMN[:TYPE]``: without the data set's name, of the first one. Raises: UsageError."""
+    """Parse ``--expects [DATA.]COLUMN[:TYPE]``; without DATA, the first data set is meant. Raises: UsageError."""
     expects: dict[str, list[dict[str, str]]] = {}
     for text in texts:
         column, colon, kind = text.rpartition(":") if ":" in text else (text, "", "")

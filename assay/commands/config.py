@@ -33,7 +33,7 @@ def list_profiles() -> None:
 
 @app.command(name="show")
 def show_server() -> None:
-    """Show which server the commands talk to from here, and what says so; keys are not shown."""
+    """Show which server the commands use from here, and which setting selects it; keys are not shown."""
     flags = current().flags
     target = find_target(flags.url, flags.api_key, os.environ, flags.profile)
     told = {"url": target.url, "from": _reason(target.url), "key": "given" if target.api_key else "none"}
@@ -41,7 +41,7 @@ def show_server() -> None:
 
 
 def _reason(url: str) -> str:
-    """In the order of ``find_target``."""
+    """Return the setting that selects the server, in the order of ``find_target``."""
     flags = current().flags
     if flags.url:
         return "--url"

@@ -25,7 +25,7 @@ _LARGE_BYTES = 8_000_000
 
 
 def data_sets(name: str, first: str, others: Sequence[str], reading: Reading) -> dict[str, object]:
-    """Names and what is uploaded for them. Raises: UsageError when a file is not there or a name is used twice."""
+    """Return data sets by name, with their uploads. Raises: UsageError for a missing file or a duplicate name."""
     sets: dict[str, object] = {name: _table_files(first, reading)}
     for other, path in map(pair, others):
         if other in sets:
@@ -44,7 +44,7 @@ def _table_files(text: str, reading: Reading) -> TableFiles:
 
 
 def files_of(text: str) -> list[Path]:
-    """The file, the tables of the folder, or what the pattern fits. Raises: UsageError."""
+    """Return the file, the folder's tables, or the files that match the pattern. Raises: UsageError."""
     path = Path(text)
     if path.is_file():
         return [path]
@@ -69,7 +69,7 @@ def files_of(text: str) -> list[Path]:
 
 
 def _content(path: Path) -> Path | BinaryIO:
-    """The path, or for a large file on a terminal a stream that shows how far it has been read."""
+    """Return the path, or for a large file on a terminal a stream that shows its progress."""
     session = current()
     if session.lively and path.stat().st_size >= _LARGE_BYTES:
         return _Watched(path)

@@ -13,7 +13,7 @@ _INDENT = "    "
 
 
 def describe(event: JobEvent) -> str | None:
-    """An event in words; None when there is nothing to tell a person."""
+    """Return an event in words; None when it has nothing for a person."""
     data = event.data
     line: str | None
     match event.type:
@@ -64,7 +64,7 @@ def _outcome(outcome: object) -> str:
 
 
 def _calls(outcomes: Sequence[Any]) -> str:
-    """What became of the tool calls of a turn: what went wrong, or how many were done."""
+    """Summarize the tool calls of a turn: their errors, or the number that succeeded."""
     failed = [str(call.get("error")) for call in outcomes if isinstance(call, Mapping) and not call.get("success")]
     done = f"{len(outcomes) - len(failed)} of {len(outcomes)} calls done"
     return first_line(": ".join([done, "; ".join(failed)]) if failed else done)
@@ -78,7 +78,7 @@ def _pair(data: Mapping[str, Any], name: str) -> str:
 
 
 def first_line(text: str, most: int = 160) -> str:
-    """The line that says most, cut to a readable length: the first one, of a traceback the last one."""
+    """Return the most informative line, shortened: the first one, or the last one of a traceback."""
     lines = [line.strip() for line in text.splitlines() if line.strip()] or [""]
     line = lines[0]
     if "Traceback (most recent call last)" in line:
@@ -93,7 +93,7 @@ class Attempts:
         self._last: list[str] | None = None
 
     def lines(self, event: JobEvent) -> list[str]:
-        """What to show under a turn: its code, or its difference from the attempt before; nothing without code."""
+        """Return the lines to show under a turn: its code, or the diff from the previous attempt; none without code."""
         proposal: Any = event.data.get("proposal") if event.type == "turn_taken" else None
         code = proposal.get("code") if isinstance(proposal, Mapping) else None
         if not code:

@@ -1,4 +1,4 @@
-"""`assay doc run`, `check` and `preview`: documents whose code runs before their prompts are asked."""
+"""`assay doc run`, `check` and `preview`: documents whose code runs before their prompts are sent to a model."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def run_document(
     execute: Annotated[Literal["stale", "all", "none"] | None, Parameter(help="stale when left out")] = None,
     previous: Annotated[str | None, Parameter(help="The job to build on: only what changed runs")] = None,
     model: Annotated[str | None, Parameter(help="PROVIDER/MODEL for all instructions")] = None,
-    dry_run: Annotated[bool, Parameter(help="Ask no model; say what it would cost", negative="")] = False,
+    dry_run: Annotated[bool, Parameter(help="Call no model; print the estimated cost", negative="")] = False,
     on_missing: Annotated[
         Literal["send", "skip", "fail"] | None,
         Parameter(help="An instruction whose values are missing: ask it as it stands, leave it out, or fail"),
@@ -59,7 +59,7 @@ def run_document(
     sending: Sending = _PLAIN,
 ) -> int:
     """Run a document's code, then its instructions, and print the Markdown; 1 when a block has an error."""
-    del check  # what it asked for is always done
+    del check  # unused: checking is always done
     input = {
         **_document(file, flavour, set, attach),
         **given(execute=execute, previous_job_id=previous, model=model, dry_run=dry_run or None, on_missing=on_missing),
@@ -142,7 +142,7 @@ def preview_document(
     model: Annotated[str | None, Parameter(help="PROVIDER/MODEL for all instructions")] = None,
     port: Annotated[int, Parameter(help="On this machine only; 0 takes a free one")] = 0,
 ) -> None:
-    """Show a document's page in a browser, and make it anew whenever the document is saved."""
+    """Show a document's page in a browser, and render it again whenever the document is saved."""
     readable(file)
     watched = [file, *(Path(each.partition("=")[0]) for each in attach)]
     watch(current(), watched, port, lambda: {**_document(file, flavour, set, attach), **given(model=model)})
@@ -176,7 +176,7 @@ def _document(file: Path, flavour: str | None, set: Sequence[str], attach: Seque
 
 
 def _value(text: str) -> object:
-    """A number, a truth value, a list or a text."""
+    """Parse JSON, such as a number, a boolean or a list; anything else is a text."""
     try:
         return json.loads(text)
     except ValueError:
@@ -194,7 +194,7 @@ def _replace(path: Path, content: bytes) -> None:
 
 
 def _has_errors(result: dict[str, Any]) -> bool:
-    """Whether a block failed, or has a message that says so."""
+    """Return whether a block failed or has an error message."""
     return any(
         block["status"] == "error" or any(message["level"] == "error" for message in block["messages"])
         for block in result["blocks"]
@@ -202,7 +202,7 @@ def _has_errors(result: dict[str, Any]) -> bool:
 
 
 def _tell_problems(say: Callable[[str], None], warn: Callable[[str], None], file: Path, job: dict[str, Any]) -> None:
-    """One line for each message, as compilers write them; errors also when asked to be quiet."""
+    """Print one line for each message, in the format of compilers; errors also with --quiet."""
     told: list[tuple[int, str, str]] = []
     known: set[str] = set()
     for block in job["result"]["blocks"]:

@@ -26,7 +26,7 @@ _SECONDS = 180.0
 
 
 def content_of(target: Path) -> Content:
-    """How the content of the file is made.
+    """Return the function that makes the file's content.
 
     Raises: UsageError for an ending that nothing is written as, or when the program for it is not here.
     """
@@ -62,7 +62,7 @@ def _file(session: CommandLine, id: str) -> bytes:
 
 
 def _to_word() -> Converter:
-    """Raises: UsageError."""
+    """Return the converter to Word. Raises: UsageError."""
     pandoc = shutil.which("pandoc")
     if pandoc is None:
         raise UsageError(
@@ -72,7 +72,7 @@ def _to_word() -> Converter:
 
 
 def _to_pdf() -> Converter:
-    """Chromium prints the page as it looks; else pandoc sets it anew. Raises: UsageError."""
+    """Return the converter to PDF: Chromium prints the page as shown, else pandoc typesets it. Raises: UsageError."""
     for name in _CHROMIUM:
         if chromium := shutil.which(name):
             return lambda page, target: _printing(chromium, page, target)
@@ -87,7 +87,7 @@ def _to_pdf() -> Converter:
 
 
 def _printing(chromium: str, page: Path, target: Path) -> list[str]:
-    """The page runs and loads nothing by its own policy; no name is resolved either."""
+    """Return Chromium's command line; the page's own policy blocks scripts and loads, and no name is resolved."""
     root = ["--no-sandbox"] if os.geteuid() == 0 else []  # Chromium's own cannot be set up as root
     return [
         chromium, "--headless", *root, "--disable-gpu", "--disable-extensions", "--disable-dev-shm-usage",
@@ -97,7 +97,7 @@ def _printing(chromium: str, page: Path, target: Path) -> list[str]:
 
 
 def _converted(page: bytes, ending: str, convert: Converter) -> bytes:
-    """Raises: UsageError."""
+    """Return the page converted to the format of ``ending``. Raises: UsageError."""
     with tempfile.TemporaryDirectory(prefix="assay-doc-") as folder:
         source, target = Path(folder) / "page.html", Path(folder) / f"out{ending}"
         source.write_bytes(page)

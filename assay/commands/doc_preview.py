@@ -1,4 +1,4 @@
-"""`assay doc preview`: the page of a document in a browser, made anew whenever the document is saved."""
+"""`assay doc preview`: the page of a document in a browser, rendered again whenever the document is saved."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ look();
 
 @dataclass
 class Preview:
-    """What is shown: the newest page, and what became of the newest run."""
+    """The preview's content: the newest page, and the outcome of the newest run."""
 
     title: str
     token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
@@ -95,7 +95,7 @@ def _changed_at(path: Path) -> int:
 def _made(
     session: CommandLine, preview: Preview, input: Callable[[], Mapping[str, Any]], previous: str | None
 ) -> str | None:
-    """The job that the next one builds on."""
+    """Run the job, update the preview, and return the job that the next one builds on."""
     preview.text = "running"
     try:
         given = {**input(), **({} if previous is None else {"previous_job_id": previous})}
@@ -116,7 +116,7 @@ def _made(
 
 
 def handler_of(preview: Preview) -> type[BaseHTTPRequestHandler]:
-    """Answers only whoever knows the token, and only under the names of this machine."""
+    """Return a handler that answers only with the right token, and only under the names of this machine."""
 
     class Handler(BaseHTTPRequestHandler):
         server_version, sys_version = "assay", ""
@@ -159,6 +159,6 @@ def handler_of(preview: Preview) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
-            """The terminal is for the document."""
+            """Log nothing: the terminal is for the document."""
 
     return Handler

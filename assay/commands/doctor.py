@@ -94,12 +94,12 @@ def _checks(session: CommandLine) -> Iterator[Check]:
         named = client.fetch(rest.endpoints())["items"]
     except APIError:  # for administrators only
         return
-    for endpoint in filter(_is_server, named):  # vendors are told as providers
+    for endpoint in filter(_is_server, named):  # vendors are reported as providers
         yield _endpoint(client, endpoint["name"])
 
 
 def _of_server(client: Client) -> Iterator[Check]:
-    """What only the server sees, where it tells: to administrators, and from this version on."""
+    """Yield the checks that only the server can make, if it reports them to this key."""
     try:
         told = client.fetch(rest.doctor())["items"]
     except APIError:
@@ -111,12 +111,14 @@ def _of_server(client: Client) -> Iterator[Check]:
 
 
 def _is_server(endpoint: dict[str, Any]) -> bool:
-    """A server of one's own in a vendor's place has told its facts."""
+    """Return whether the endpoint is a model server of the operator: named in a file or by API, or with probed
+    facts.
+    """
     return endpoint["source"] in ("file", "api") or bool(endpoint.get("facts"))
 
 
 def _endpoint(client: Client, name: str) -> Check:
-    """A look at its server, and a few words of its model."""
+    """Probe the endpoint's server and send its model a short test message."""
     try:
         tested = client.with_options(timeout=120).fetch(rest.test_endpoint(name))
     except APIError as error:
@@ -127,7 +129,7 @@ def _endpoint(client: Client, name: str) -> Check:
 
 
 def _scripted(home: Path) -> Iterator[Check]:
-    """Whether the installation of this machine asks no model at all, but plays a script."""
+    """Yield a check if this machine's installation calls no model but plays a script."""
     services = (read_status(home) or {}).get("services") or []
     if any(service.get("name") == "scripted-llm" and service.get("pid") for service in services):
         yield Check("models", True, "scripted (--demo): answers come from a script, no provider is called")
@@ -140,7 +142,7 @@ def _provider(provider: dict[str, Any], others: Sequence[dict[str, Any]]) -> Che
     told = {
         "closed": "called when needed",
         "half_open": "failed, and is tried again",
-        "open": f"failed, and is not asked until {until}",
+        "open": f"failed, and is not called until {until}",
         "parked": f"{_why_parked(provider)}, and is not called until {until}",
         "refusing": "is called, but refuses every request",
         "unconfigured": "has no key",

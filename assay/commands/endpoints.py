@@ -72,7 +72,7 @@ def change_endpoint(
 
 @app.command(name="test")
 def test_endpoint(name: Annotated[str, Parameter(help="Endpoint name")]) -> int:
-    """Look at an endpoint's server and ask its model a few words."""
+    """Probe an endpoint's server and send its model a short test message."""
     tested = current().client.fetch(rest.test_endpoint(name))
     current().show(tested, _test)
     return 0 if tested.get("ok") else 1
@@ -97,7 +97,7 @@ def _row(endpoint: dict[str, Any]) -> list[object]:
 
 
 def _learned(endpoint: dict[str, Any]) -> str | None:
-    """Return what refusals of its models taught, each with the time at which it is forgotten."""
+    """Return the facts learned from its models' refusals, each with the time at which it expires."""
     facts = (
         f"{fact['model']}: {_fact(fact)} until {str(fact['until'])[11:16]} UTC" for fact in endpoint.get("learned", ())
     )

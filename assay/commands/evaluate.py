@@ -90,7 +90,7 @@ def show_evaluation(
     alpha: _Alpha = None,
     html: _Html = None,
 ) -> int:
-    """Show an evaluation as it stands; with --require or --baseline its exit status says whether it will do."""
+    """Show an evaluation's current state; with --require or --baseline, the exit status is the verdict."""
     session = current()
     view = session.client.fetch(evaluations.get(id, baseline))
     return _tell(session, view, require, baseline, alpha, html)
@@ -125,7 +125,7 @@ def resume_evaluation(
     alpha: _Alpha = None,
     html: _Html = None,
 ) -> int:
-    """Go on with an evaluation that was cancelled or whose budget was spent, or wait for one that runs."""
+    """Continue an evaluation that was cancelled or whose budget was spent, or wait for one that runs."""
     session = current()
     if session.client.fetch(evaluations.get(id))["state"] != "finished":
         session.client.fetch(evaluations.resume(id, _budget(max_tokens, max_cost) or None))
@@ -139,7 +139,7 @@ def add_case(
     suite: Annotated[Path, Parameter(help="The suite; it is made when there is none")] = Path("suite.yaml"),
     name: Annotated[str | None, Parameter(help="The case's name; else what the job was about")] = None,
 ) -> int:
-    """Make a case of a finished job: its input, its files beside the suite, its result as the expectation."""
+    """Make a case of a finished job: its input, its files next to the suite, its result as the expectation."""
     session = current()
     client = session.client
     if not suite.resolve().parent.is_dir():
@@ -168,7 +168,7 @@ def add_case(
 
 
 def gate(suite: Path, variant: Mapping[str, str | None], require: float) -> str | None:
-    """The id of an evaluation of this variant that meets the requirement; else None, and why is told."""
+    """Return the id of an evaluation of this variant that meets the requirement; else print why, and return None."""
     session = current()
     made: list[str] = []
     try:
@@ -187,7 +187,7 @@ def gate(suite: Path, variant: Mapping[str, str | None], require: float) -> str 
 
 
 def variants_of(models: Sequence[str], prompts: Sequence[str]) -> list[dict[str, str | None]]:
-    """Every model with every prompt."""
+    """Return every combination of model and prompt."""
     named: Sequence[str | None] = models or [None]
     versions: Sequence[str | None] = prompts or [None]
     return [{"model": model, "prompt": prompt} for model in named for prompt in versions]
@@ -214,7 +214,7 @@ def _begin(
     *,
     yes: bool,
 ) -> dict[str, Any] | None:
-    """The evaluation that was begun; None when the person does not want it. Raises: SuiteError.
+    """Begin an evaluation and return it; None when the user declines. Raises: SuiteError.
 
     The flows that its cases begin with are ``made`` for it.
     """
@@ -248,14 +248,14 @@ def _begin(
 
 
 def _delete_flows(session: CommandLine, view: Mapping[str, Any], made: Sequence[str]) -> None:
-    """What only the cases needed; an evaluation that may go on needs it still."""
+    """Delete the flows made for the cases, unless the evaluation can still continue and needs them."""
     if view["state"] == "finished":
         for id in made:
             session.client.send(flows.delete(id))
 
 
 def _in_file(suite: SuiteFile, refusal: Any) -> SuiteError | None:
-    """The server's refusal at its place in the file; None when it is about something else."""
+    """Map the server's refusal to its line in the suite file; None when it concerns something else."""
     for error in refusal.errors:
         loc = tuple(error.get("loc") or ())
         if loc[:2] == ("body", "suite"):
@@ -264,7 +264,7 @@ def _in_file(suite: SuiteFile, refusal: Any) -> SuiteError | None:
 
 
 def _agreed(session: CommandLine, estimate: Mapping[str, Any], budget: Mapping[str, Any], *, yes: bool) -> bool:
-    """Tell what it may take, and ask where a person is there to be asked."""
+    """Print the estimate, and ask for confirmation where a person can answer."""
     session.say(_told_estimate(estimate, budget))
     if yes or not estimate["asking"] or session.json or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return True
@@ -294,9 +294,9 @@ def _see_through(
 
 
 def _waited(session: CommandLine, id: str, baseline: str | None) -> dict[str, Any]:
-    """The evaluation at its end; it goes on when the command is interrupted."""
+    """Wait for the evaluation's end and return it; an interrupted command does not stop it."""
     pause, before = _LOOK_FIRST, -1
-    session.say(f"evaluation {id}; it goes on without this command: assay eval show {id}")
+    session.say(f"evaluation {id}; it continues without this command: assay eval show {id}")
     while True:
         view: dict[str, Any] = session.client.fetch(evaluations.get(id, baseline))
         progress = view["progress"]

@@ -20,7 +20,7 @@ _ROW, _LEFT, _WIDTH = 28, 260, 460
 
 
 def page(view: View) -> str:
-    """The whole report."""
+    """Return the whole report as HTML."""
     title = escape(f"{view['name']}: evaluation {view['id']}")
     summary = f"{view['state']}, {len(view['cases'])} cases, {len(view['variants'])} variants, {view['repeat']} times"
     parts = [
@@ -49,7 +49,7 @@ def page(view: View) -> str:
 
 
 def picture(totals: Sequence[View]) -> str:
-    """Each variant as a point with its interval, on one axis from 0 to 1."""
+    """Draw each variant as a point with its interval, on one axis from 0 to 1."""
     height = _ROW * len(totals) + 40
     parts = []
     for tenth in range(0, 11, 2):
@@ -93,7 +93,7 @@ def _matrix(view: View) -> str:
 
 
 def _cell(cell: View) -> str:
-    """From red (never) over yellow to green (always), with the numbers in it."""
+    """Return a cell with its numbers, colored from red (never) over yellow to green (always)."""
     if not cell["runs"]:
         return f'<td class="cell">-<span class="why">{escape(failures(cell))}</span></td>'
     hue = round(120 * cell["successes"] / cell["runs"])

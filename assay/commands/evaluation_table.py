@@ -11,7 +11,7 @@ View = Mapping[str, Any]
 
 
 def told(view: View) -> str:
-    """The tables of an evaluation."""
+    """Return the tables of an evaluation."""
     parts = [_totals(view)]
     if len(view["cases"]) > 1 or len(view["variants"]) > 1:
         parts.append(_cells(view))

@@ -1,4 +1,4 @@
-"""What is told of an evaluation to programs, and whether it will do."""
+"""The report of an evaluation for programs, and whether the evaluation passes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TOTAL, _COMPARISON = ("variant", "runs", "successes", "interval"), ("a", "b", "
 
 
 def reported(view: Mapping[str, Any]) -> dict[str, Any]:
-    """What ``--json`` prints: these keys and no others."""
+    """Return what ``--json`` prints: these keys and no others."""
     whole = {name: view[name] for name in _REPORTED}
     for part, names in (("cells", _CELL), ("totals", _TOTAL), ("comparisons", _COMPARISON)):
         whole[part] = [{name: each[name] for name in names} for each in view[part]]
@@ -24,7 +24,7 @@ def reported(view: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def unmet(view: Mapping[str, Any], require: float | None, baseline: str | None, alpha: float | None) -> list[str]:
-    """Why the evaluation will not do."""
+    """Return the reasons why the evaluation does not pass."""
     reasons = []
     if view["state"] in ("cancelled", "budget_spent"):
         reasons.append(f"the evaluation is {view['state']}: assay eval resume {view['id']}")
@@ -38,7 +38,7 @@ def unmet(view: Mapping[str, Any], require: float | None, baseline: str | None, 
 
 
 def failed_runs(view: Mapping[str, Any]) -> list[str]:
-    """Which runs failed and why, by variant, with what decides whether that will do."""
+    """Return the failed runs and their causes by variant, with the options that set a requirement."""
     failed = [
         f"{total['variant']}: {total['runs'] - total['successes']} of {total['runs']} runs failed ({failures(total)})"
         for total in view["totals"]

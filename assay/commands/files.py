@@ -153,5 +153,5 @@ def rm(
 
 
 def _safe(name: str) -> str:
-    """A file's name without a path in it."""
+    """Return a file's name without its path."""
     return Path(name.replace("\\", "/")).name or "file"

@@ -12,7 +12,7 @@ from assay.calls import jobs
 from assay.commands.session import UsageError, current
 
 LAST = "@last"
-#: So many of the newest jobs are looked through for one that begins so.
+#: Number of the newest jobs that are searched for an id prefix.
 _NEWEST = 200
 _SHORT = re.compile(r"[0-9a-f-]{4,35}")
 

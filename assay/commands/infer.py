@@ -1,4 +1,4 @@
-"""What a file's columns are for a search: id, name, text, facets (prose of its own) and fields to filter on."""
+"""Roles of a file's columns in a search: id, name, text, facets (separate prose) and fields to filter by."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from assay.commands.session import UsageError
 
-#: A transform without a model looks at the columns, in the sandbox, whatever the format of the file.
+#: A transform without a model profiles the columns, in the sandbox, whatever the format of the file.
 PROFILE = """\
 import polars as pl
 rows = []
@@ -27,7 +27,7 @@ result = pl.DataFrame(rows)
 _IDS = ("id", "uuid", "guid", "key", "identifier", "code", "slug", "sku", "isbn")
 _NAMES = ("name", "title", "headline", "subject", "label")
 _TEXTS = ("text", "description", "abstract", "summary", "body", "content", "comment", "message")
-#: Text of so many characters on average is prose.
+#: Average length, in characters, from which a text is prose.
 _PROSE = 40
 _MOST_FACETS = 10
 _INNER = re.compile(r"'([A-Za-z0-9][A-Za-z0-9_-]{0,63})': (\w+(?:\(\w+)?)")
@@ -95,7 +95,9 @@ class Inferred:
 def infer(
     columns: Sequence[FileColumn], id: str | None, name: str | None, text: Sequence[str], auto_ids: bool
 ) -> Inferred:
-    """What the caller says counts; the rest follows from names and contents. Raises: UsageError, unknown column."""
+    """Infer the columns' roles from names and contents; the caller's choices win. Raises: UsageError, unknown
+    columns.
+    """
     known = {each.column: each for each in columns}
     for said in filter(None, (id, name, *text)):
         if said not in known:
@@ -143,7 +145,7 @@ def _kind_of(type: str) -> str | None:
 
 
 def profiles(rows: Sequence[Sequence[Any]], names: Sequence[str]) -> list[FileColumn]:
-    """The rows that ``PROFILE`` gives."""
+    """Return the columns that the rows of ``PROFILE`` describe."""
     return [FileColumn(**dict(zip(names, row, strict=True))) for row in rows]
 
 

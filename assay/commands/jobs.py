@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from assay.calls.call import ApiCall
     from shared.contracts.jobs import BulkOutcomes
 
-app = App(name="jobs", help="Look at jobs, wait for them, cancel them, run them again.")
+app = App(name="jobs", help="Show jobs, wait for them, cancel them, run them again.")
 
 
 @app.command(name="ls")
@@ -47,7 +47,7 @@ def count(
     kind: Annotated[str | None, Parameter(help="Only jobs of this kind")] = None,
     label: Annotated[Sequence[str], Parameter(help="KEY=VALUE", negative="")] = (),
 ) -> None:
-    """Count jobs by state; a + says that there are more."""
+    """Count jobs by state; a + after a number means more."""
     answer(jobs.counts(kind, dict(pair(each) for each in label)), _counts)
 
 
@@ -211,7 +211,7 @@ def replay_all(
     q: Annotated[str | None, Parameter(help="Only jobs whose title has these words")] = None,
     model: Annotated[str | None, Parameter(help="PROVIDER/MODEL instead of the roles' models")] = None,
 ) -> int:
-    """Run the inputs of the jobs that fit again, 1,000 at most, and print what came of each."""
+    """Rerun the inputs of the matching jobs, at most 1,000, and print the outcome of each."""
     change = None if model is None else {"model": model}
     return _of_each(jobs.replay_many(filter=_filter(kind, state, label, error_code, q), change=change))
 
@@ -219,7 +219,7 @@ def replay_all(
 def _filter(
     kinds: Sequence[str], states: Sequence[str], labels: Sequence[str], error_code: str | None, words: str | None
 ) -> dict[str, Any]:
-    """Raises: UsageError when it says nothing."""
+    """Return the filter that the options give. Raises: UsageError for an empty one."""
     lists = {"kind": list(kinds), "state": list(states), "label": list(labels)}
     told: dict[str, Any] = {name: values for name, values in lists.items() if values}
     told |= {name: value for name, value in (("error_code", error_code), ("q", words)) if value is not None}
@@ -243,7 +243,7 @@ def _outcomes(done: Any) -> int:
 
 @app.command(name="llm-calls")
 def llm_calls(id: JobId) -> None:
-    """Every attempt at a model: who was asked, who answered, and what it cost."""
+    """List every attempt to call a model: the model called, the model that answered, and the cost."""
     answer(jobs.llm_calls(id), _calls)
 
 
@@ -263,7 +263,7 @@ def _source(told: Any) -> str:
 
 @app.command(name="llm-call")
 def llm_call(id: JobId, call: Annotated[int, Parameter(help="Its id, as llm-calls --json has it")]) -> None:
-    """What one call was asked and what it answered, where that is kept (`ASSAY_LLM_TEXTS`)."""
+    """Show the messages and the answer of one call, if they are kept (`ASSAY_LLM_TEXTS`)."""
     answer(jobs.llm_call(id, call), _words)
 
 
@@ -283,7 +283,7 @@ def delete(*id: JobId) -> None:
 
 @app.command
 def deliveries(id: JobId) -> None:
-    """Every attempt to deliver a job's webhook, and what came of it."""
+    """List every attempt to deliver a job's webhook, and its outcome."""
     answer(jobs.deliveries(id), _deliveries)
 
 

@@ -70,7 +70,7 @@ class _Ended:
             current().say(f"waiting for the server: {error}")
 
     def _fresh(self) -> list[dict[str, Any]]:
-        """Jobs that were submitted since the last look; an id is made of the time, so newer ones are greater."""
+        """Return the jobs submitted since the last poll; ids contain the time, so newer ones are greater."""
         submitted: list[dict[str, Any]] = []
         cursor = None
         while True:
@@ -91,7 +91,7 @@ class _Ended:
 
 
 def _secret(client: Client) -> str:
-    """The tenant's own, made when there is none: a receiver then accepts these deliveries and the real ones."""
+    """Return the tenant's secret, created if missing, so that a receiver accepts these deliveries and real ones."""
     kept = client.fetch(rest.webhook_secrets())["items"]
     return str((kept[0] if kept else client.fetch(rest.add_webhook_secret()))["secret"])
 

@@ -1,4 +1,4 @@
-"""A collection begun from a file: its columns are looked at, shown, and made a table."""
+"""A collection created from a file: its columns are profiled, shown, and made into a table."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def has_documents(source: Path) -> bool:
 
 
 def look(file_id: str, columns: Columns, reading: Mapping[str, Any]) -> Inferred:
-    """What the file's columns are, by a transform without a model. Raises: UsageError, JobFailed."""
+    """Infer the roles of the file's columns by a transform without a model. Raises: UsageError, JobFailed."""
     columns.said  # noqa: B018 - refuses what cannot be meant
     session = current()
     input = {
@@ -101,7 +101,7 @@ def look(file_id: str, columns: Columns, reading: Mapping[str, Any]) -> Inferred
 
 
 def show_mapping(inferred: Inferred, collection: str, table: str, *, alone: bool) -> None:
-    """What every column becomes; ``alone``: it is all that the command prints."""
+    """Show the role of every column; ``alone``: the command prints nothing else."""
     session = current()
     if session.json:
         if not alone:
@@ -130,6 +130,6 @@ def make(collection: str, table: str, spec: Mapping[str, Any]) -> None:
 
 
 def table_name(file: Path) -> str:
-    """A table's name from a file's."""
+    """Return a table's name made from a file's name."""
     name = re.sub(r"[^A-Za-z0-9_-]+", "_", file.name.split(".")[0]).strip("_-")[:64]
     return name or "records"

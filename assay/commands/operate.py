@@ -14,21 +14,21 @@ _Grouping = Literal["kind", "state", "key", "tenant", "model", "provider", "role
 
 
 def queues() -> int:
-    """What waits and what runs, by kind of job."""
+    """Show the waiting and running jobs, by kind of job."""
     names = ["kind", "queued", "running", "oldest_seconds", "submitted_last_hour", "ended_last_hour", "workers"]
     _table(current().client.fetch(rest.queues()), names)
     return 0
 
 
 def workers() -> int:
-    """The workers of the last ten minutes."""
+    """Show the workers of the last ten minutes."""
     names = ["service", "id", "alive", "concurrency", "running", "version", "seen_at"]
     _table(current().client.fetch(rest.workers()), names)
     return 0
 
 
 def settings() -> int:
-    """The gateway's settings, and where each comes from."""
+    """Show the gateway's settings, and the source of each."""
 
     def text(page: Any) -> str:
         rows = [

@@ -16,7 +16,7 @@ _STREAMS = ("stdout", "stderr")
 
 @dataclass
 class _Stream:
-    """One stream of one job: what has been shown, and how far the run that goes on has come."""
+    """One stream of one job: what has been shown, and the progress of the current run."""
 
     name: str
     shown: str = ""
@@ -24,7 +24,7 @@ class _Stream:
     mid_line: bool = False
 
     def start(self) -> None:
-        """Another run of the job begins: what it prints again is not shown again."""
+        """Begin another run of the job; output that it repeats is not shown again."""
         self.run = ""
 
     def add(self, text: str) -> None:
@@ -80,7 +80,7 @@ class Printed:
         return event.type == "output"
 
     def end_line(self) -> None:
-        """Before something else is said on the terminal."""
+        """End an open line before something else is written to the terminal."""
         for stream in self._streams.values():
             stream.end_line()
 

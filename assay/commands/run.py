@@ -31,14 +31,16 @@ from assay.commands.session import (
 class Sending:
     """How a job is sent and waited for."""
 
-    timeout: Annotated[float | None, Parameter(help="Seconds to wait; the job goes on afterwards")] = None
+    timeout: Annotated[float | None, Parameter(help="Seconds to wait; the job continues afterwards")] = None
     wait: Annotated[bool, Parameter(help="--no-wait prints the job's id at once")] = True
     label: Annotated[Sequence[str], Parameter(help="KEY=VALUE; may be repeated", negative="")] = ()
     priority: Annotated[int | None, Parameter(help="0 to 9, 9 first")] = None
-    conversation: Annotated[str | None, Parameter(help="The conversation that the model shall know")] = None
+    conversation: Annotated[str | None, Parameter(help="The conversation that the model is given")] = None
     turns: Annotated[int | None, Parameter(help="Most turns that the job may take")] = None
     seconds: Annotated[float | None, Parameter(help="Most seconds that the job may run")] = None
-    reproducible: Annotated[bool, Parameter(help="Ask models with temperature 0 and a fixed seed", negative="")] = False
+    reproducible: Annotated[bool, Parameter(help="Call models with temperature 0 and a fixed seed", negative="")] = (
+        False
+    )
 
     def options(self) -> jobs.SubmitOptions:
         options: jobs.SubmitOptions = {}
@@ -125,7 +127,7 @@ def end(
 
 
 def status_of(job: Mapping[str, Any]) -> int:
-    """Return the exit status that a finished job stands for."""
+    """Return the exit status for a finished job."""
     if job["state"] == "succeeded":
         result = job.get("result") or {}
         if result.get("success") is False:  # a model that wanted no valid change
@@ -135,7 +137,7 @@ def status_of(job: Mapping[str, Any]) -> int:
 
 
 def submitting(kind: KindSpec[Any]) -> Callable[..., int]:
-    """The command of a kind that has none of its own: an option for each field of its input; prints the result."""
+    """Return a command for a kind without a hand-written one: an option for each input field; it prints the result."""
     sent = Asking() if kind.roles and "model" not in kind.input.model_fields else _PLAIN
 
     def submit(input: Any, *, sending: Sending = sent) -> int:
@@ -156,7 +158,7 @@ def pair(text: str) -> tuple[str, str]:
 
 
 def readable(path: Path) -> Path:
-    """Raises: UsageError when there is no such file."""
+    """Return the path if the file exists. Raises: UsageError."""
     try:
         there = path.exists()
     except OSError:  # longer than a name can be
@@ -167,7 +169,7 @@ def readable(path: Path) -> Path:
 
 
 def missing_file(path: Path) -> str:
-    """Say that a file is missing, with the one that may be meant."""
+    """Return a message that a file is missing, with the most similar name in the folder."""
     from difflib import get_close_matches  # noqa: PLC0415
 
     there: list[str] = []
@@ -178,7 +180,7 @@ def missing_file(path: Path) -> str:
 
 
 def text_of(path: Path) -> str:
-    """Raises: UsageError when there is no such file, or no text in it."""
+    """Read a text file. Raises: UsageError when it is missing or not text."""
     try:
         return readable(path).read_text("utf-8")
     except UnicodeDecodeError:
@@ -188,12 +190,12 @@ def text_of(path: Path) -> str:
 
 
 def endings(languages: Iterable[Language]) -> str:
-    """What files of these languages end in, for a message."""
+    """List the file extensions of these languages, for a message."""
     return ", ".join(f"{ending} ({row.title})" for row in languages for ending in row.extensions)
 
 
 def given(**fields: object) -> dict[str, Any]:
-    """The options that were set; the server knows the defaults."""
+    """Return the options that were set; the server knows the defaults."""
     return {name: value for name, value in fields.items() if value is not None and value != ()}
 
 
@@ -209,13 +211,13 @@ _NO_WORKER_SECONDS = 6.0
 
 
 class NoWorker(Exception):
-    """The job is queued and nobody is there to take it."""
+    """The job is queued, but no worker can take it."""
 
 
 def follow(
     session: CommandLine, job: Mapping[str, Any], timeout: float | None, printed: Printed | None = None
 ) -> dict[str, Any]:
-    """Tell what happens until the job has ended; answers the finished job.
+    """Report the job's events until it has ended, and return the finished job.
 
     Raises: JobTimeout, NoWorker; either way the job goes on.
     """
@@ -253,7 +255,7 @@ def _tell(teller: _Teller, event: JobEvent, printed: Printed | None) -> None:
 def _events(
     session: CommandLine, id: str, after: int, left: float, *, patient: bool, deadline: float | None
 ) -> Iterator[JobEvent]:
-    """Events until the end, or for as long as it makes sense to listen before looking at the job again."""
+    """Yield events until the end, or until it is time to poll the job again."""
     if patient:
         wait = None if deadline is None else max(0.0, deadline - time.monotonic())
         yield from session.client.events(id, after, wait)
@@ -285,7 +287,7 @@ class _Lines:
         self._attempts = Attempts()
 
     def pause(self) -> None:
-        """Nothing is drawn."""
+        """Do nothing: nothing is drawn."""
 
     def tell(self, event: JobEvent) -> None:
         if self._session.json:

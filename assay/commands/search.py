@@ -298,7 +298,7 @@ def _table_to_fill(collection: str) -> str:
 
 
 def _only_table(collection: str) -> str:
-    """The table that can only be meant."""
+    """Return the collection's table, if there is only one."""
     names = sorted(current().client.fetch(rest.collection(collection))["tables"])
     if len(names) != 1:
         raise UsageError(f"the collection has several tables, choose one with -t: {', '.join(names)}")
@@ -313,7 +313,7 @@ def _filters(texts: Sequence[str]) -> dict[str, object] | None:
 
 
 def _value(text: str) -> object:
-    """A number, a truth value, a list or a text."""
+    """Parse JSON, such as a number, a boolean or a list; anything else is a text."""
     try:
         return json.loads(text)
     except ValueError:

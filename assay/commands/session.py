@@ -57,7 +57,7 @@ class CommandLine:
         from assay import profiles  # noqa: PLC0415
         from assay.transport import chosen_profile  # noqa: PLC0415
 
-        with suppress(profiles.ProfileError):  # whoever asks the server is told
+        with suppress(profiles.ProfileError):  # a command that calls the server reports the error
             profile = chosen_profile(self.flags.profile, os.environ)
             return profile is not None and profile.output == "json"
         return False
@@ -68,7 +68,7 @@ class CommandLine:
         return sys.stderr.isatty() and os.environ.get("TERM") != "dumb" and not self.flags.quiet and not self.json
 
     def show(self, data: Any, text: Callable[[Any], str | None]) -> None:
-        """Print an answer: as the API gave it, or as ``text`` tells it."""
+        """Print an answer: the API's JSON, or the text that ``text`` makes of it."""
         if self.json:
             self.out(json.dumps(data, ensure_ascii=False))
             return
@@ -87,7 +87,7 @@ class CommandLine:
             self.warn(text)
 
     def warn(self, text: str) -> None:
-        """What has to be said even when asked to be quiet."""
+        """Print a message that --quiet does not suppress."""
         sys.stderr.write(f"{visible(text) if sys.stderr.isatty() else text}\n")
         sys.stderr.flush()
 
@@ -97,7 +97,7 @@ _CONTROLS = re.compile(r"\x1b\[[0-9;]{0,32}m|\r\n|[\x00-\x08\x0b-\x1f\x7f-\x9f\u
 
 
 def visible(text: str) -> str:
-    """A text for a terminal: outputs and names of files may hold sequences that move its cursor or set its title."""
+    """Escape a text for a terminal: outputs and file names may hold sequences that move its cursor or set its title."""
     return _CONTROLS.sub(lambda match: match[0] if len(match[0]) > 1 else ascii(match[0])[1:-1], text)
 
 
@@ -126,5 +126,5 @@ def confirmed(question: str, *, yes: bool) -> bool:
 
 
 def answer(call: ApiCall[Any], text: Callable[[Any], str | None]) -> None:
-    """Send a call, and print what the server answers: as it is, or as ``text`` tells it."""
+    """Send a call, and print the server's answer: unchanged as JSON, or as the text that ``text`` makes of it."""
     current().show(current().client.fetch(call), text)

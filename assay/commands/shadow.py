@@ -22,7 +22,7 @@ def start_shadow(
     share: Annotated[float | None, Parameter(help="Of the jobs that ask a model: 0.01 when left out")] = None,
     tokens_per_day: Annotated[int | None, Parameter(help="What it may take in 24 hours: 100,000 when left out")] = None,
 ) -> None:
-    """Choose jobs from now on. What came of them is an evaluation: `assay eval shadow show ID`."""
+    """Choose jobs from now on. The result is an evaluation: `assay eval shadow show ID`."""
     answer(shadows.start(kind, model=model, prompt=prompt, share=share, tokens_per_day=tokens_per_day), _told)
 
 
@@ -35,7 +35,7 @@ def list_shadows() -> None:
 
 @app.command(name=["show", "get"])
 def show_shadow(id: Annotated[str, Parameter(help="Shadow test id")]) -> None:
-    """Show what it has spent and passed over, and how its model did beside the live one."""
+    """Show what it has spent and skipped, and its model's results compared with the live one."""
     answer(shadows.get(id), _told)
 
 

@@ -18,12 +18,12 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def listing(columns: Sequence[str], row: Callable[[dict[str, Any]], Sequence[object]]) -> Callable[[Any], str]:
-    """How a page of items is printed: a table with a row for each."""
+    """Return a printer of a page of items: a table with a row for each."""
     return lambda page: table(columns, map(row, items(page)))
 
 
 def data_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A data frame: drawn on a terminal, CSV when piped."""
+    """Format a data frame: drawn on a terminal, CSV when piped."""
     if sys.stdout.isatty():
         return _drawn(columns, [[cell(value) for value in row] for row in rows])
     buffer = io.StringIO()
@@ -40,14 +40,14 @@ def cell(value: object) -> str:
 
 
 def clock(value: str | None) -> str:
-    """A time of the API, shorter on a terminal."""
+    """Format a time of the API; it is shorter on a terminal."""
     if not value:
         return "-"
     return value[:19].replace("T", " ") if sys.stdout.isatty() else value
 
 
 def items(answer: Any) -> list[dict[str, Any]]:
-    """The items of a page."""
+    """Return the items of a page."""
     return list(answer.get("items", [])) if isinstance(answer, dict) else list(answer)
 
 

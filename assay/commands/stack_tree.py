@@ -1,4 +1,4 @@
-"""A detection as a person reads it: services, what each is made of, and the file and line that say so."""
+"""A detection for people: services, the parts of each, and the file and line of the evidence."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST_SHOWN = 12
 
 
 def drawn(result: Object, *, explain: bool = False) -> str:
-    """The whole result as lines; ``explain`` adds every candidate, all evidence, and who was overruled."""
+    """Return the whole result as lines; ``explain`` adds every candidate, all evidence, and what was overruled."""
     branches: list[tuple[str, list[str]]] = [
         (_headline(service, primary=number == 0), list(_service(service, explain=explain)))
         for number, service in enumerate(result["services"])
@@ -72,7 +72,7 @@ def _service(service: Object, *, explain: bool) -> Iterator[str]:
 
 
 def _rest(service: Object, shown: set[tuple[str, str]], *, explain: bool) -> Iterator[str]:
-    """What else is there: one line, or each with its evidence."""
+    """Yield the remaining candidates: in one line, or each with its evidence."""
     others = [candidate for candidate in service["candidates"] if (candidate["kind"], candidate["id"]) not in shown]
     if explain:
         for candidate in others:

@@ -43,7 +43,7 @@ _LISTED = (
 
 
 def form_of(path: Path) -> str:
-    """The form that a file's ending asks for. Raises: UsageError for an ending that means none, or no such folder."""
+    """Return the table format that a file's extension means. Raises: UsageError for an unknown one."""
     name = path.name.lower()
     packing = next((ending for ending in _PACKED if name.endswith(ending)), "")
     ending = Path(name.removesuffix(packing)).suffix
@@ -58,7 +58,7 @@ def form_of(path: Path) -> str:
 
 
 def check_target(path: Path, output: str | None) -> None:
-    """Refuse what could not be saved, before anything is asked of a model. Raises: UsageError."""
+    """Refuse a target that cannot be saved, before any model is called. Raises: UsageError."""
     if output == "plot" or (output is None and path.suffix.lower() in _PLOTS):
         check_folder(path)
     else:
@@ -66,7 +66,7 @@ def check_target(path: Path, output: str | None) -> None:
 
 
 def check_folder(path: Path) -> None:
-    """Raises: UsageError when there is no folder for the file, or a folder in its place."""
+    """Check that the file's folder exists and the file is not a folder. Raises: UsageError."""
     if path.is_dir():
         raise UsageError(f"{path} is a folder, not a file")
     if not path.parent.is_dir():
@@ -74,7 +74,7 @@ def check_folder(path: Path) -> None:
 
 
 def save(session: CommandLine, job_id: str, result: dict[str, Any], out: Path) -> None:
-    """Every row, or the plot; the file is there when it is whole. Raises: UsageError."""
+    """Save every row, or the plot; the file appears when it is complete. Raises: UsageError."""
     table = result.get("table")
     if table is not None:
         session.client.jobs.save_table(job_id, out, form_of(out))
@@ -87,7 +87,7 @@ def save(session: CommandLine, job_id: str, result: dict[str, Any], out: Path) -
 
 
 def show_table(session: CommandLine, job_id: str, table: dict[str, Any], format: str | None) -> None:
-    """The head on a terminal; elsewhere, or in a format that was asked for, every row as it comes."""
+    """Show the head on a terminal; elsewhere, or in a given format, stream every row."""
     if format is None and sys.stdout.isatty():
         session.out(show.data_table([column["name"] for column in table["columns"]], table["rows"]))
         shown = len(table["rows"])

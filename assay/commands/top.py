@@ -53,7 +53,7 @@ def top(
 
 
 def _watch(client: Client, seconds: float) -> None:
-    """Until the person has seen enough; while the server is away the last screen stays, with the reason."""
+    """Redraw until the user stops; while the server is unreachable the last screen stays, with the reason."""
     from rich.live import Live  # noqa: PLC0415 - 60 ms
 
     from assay.errors import APIConnectionError  # noqa: PLC0415
@@ -73,7 +73,7 @@ def _watch(client: Client, seconds: float) -> None:
 
 
 def _look(client: Client) -> dict[str, Any]:
-    """What the server tells; nothing of what takes a scope that the key has not."""
+    """Return the server's figures, without those whose scope the key lacks."""
     from assay.errors import MissingScope  # noqa: PLC0415
 
     midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)

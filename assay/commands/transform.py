@@ -124,7 +124,7 @@ class _Saving:
     asked: dict[str, Any] | None = None  #: the job whose result is a question
 
     def check(self, output: str | None) -> None:
-        """Raises: UsageError, before anything is paid."""
+        """Check the options before any cost arises. Raises: UsageError."""
         if self.out is not None:
             tables.check_target(self.out, output)
         if self.code_out is not None:
@@ -152,7 +152,7 @@ class _Saving:
         for reason in result.get("unverified_because") or ():
             session.warn(f"unverified: {reason['message']}")
         if self.out is not None and self.format is None and not sys.stdout.isatty():
-            return  # whoever names a file has no use for the rows on a pipe
+            return  # a user who names a file does not need the rows on a pipe
         if result["table"] is None:
             session.out(str(result["plot_file_id"]))
             return
@@ -164,7 +164,7 @@ def _run_task(code: str | None) -> str:
 
 
 def _language_of(code: str | None) -> str | None:
-    """The language that the code's ending says. Raises: UsageError when no transform is written in it."""
+    """Return the language that the code's extension means. Raises: UsageError when transforms do not support it."""
     if code is None:
         return None
     if kept_code.is_text(code):

@@ -1,4 +1,4 @@
-"""Uploads of large files: a bar of how far they are, and the parts that go on after an interruption."""
+"""Uploads of large files: a progress bar, and parts that resume after an interruption."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def in_parts(path: Path, name: str | None, media_type: str | None) -> str:
     with path.open("rb") as content:
         for number, at in enumerate(client.uploads.send(id, content)):
             if number == 0 and at and not session.flags.quiet:
-                session.say(f"{path.name}: goes on from byte {at:,}")
+                session.say(f"{path.name}: resumes from byte {at:,}")
             if bar is not None:
                 bar.show(at)
     _remember(key, None)

@@ -20,12 +20,12 @@ _IMAGES = ("image/png", "image/jpeg")
 _MOST_IMAGES = 2
 _MOST_IMAGE_BYTES = 500_000
 _FAILURES = (JobState.FAILED, JobState.DEAD, JobState.CANCELLED)
-#: To look at a job that has failed, and to cancel one, is no failure of the tool.
+#: Inspecting a failed job, or cancelling one, is not a failure of the tool.
 _LOOKS = ("get_job", "cancel_job")
 
 
 async def answer(client: AsyncClient, tool: ToolSpec, answered: Answered) -> types.CallToolResult:
-    """Raises: APIError."""
+    """Return the tool's result for an answer. Raises: APIError."""
     if not isinstance(answered, JobView):
         return _content(answered.model_dump(mode="json"), [])
     structured = report_of(answered).model_dump(mode="json", by_alias=True)

@@ -1,4 +1,4 @@
-"""What an agent may say to each tool; unknown arguments are refused, and every bound stands in the schema."""
+"""Arguments of each tool; unknown arguments are refused, and the schema states every bound."""
 
 from __future__ import annotations
 

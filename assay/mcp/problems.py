@@ -60,7 +60,7 @@ class ErrorReport(BaseModel):
 
 
 class ToolProblem(Exception):
-    """A fault that the agent is told as the tool's answer."""
+    """A fault that the agent receives as the tool's answer."""
 
     def __init__(self, code: str, detail: str, retry_after: float | None = None) -> None:
         super().__init__(detail)
@@ -73,7 +73,7 @@ def remedy(code: str) -> str:
 
 
 def of_server(error: APIStatusError) -> ToolProblem:
-    """Return what the API has refused; its detail names the fields."""
+    """Return the problem that the API reports; its detail names the fields."""
     detail = _PLACE.sub("", error.detail)
     return ToolProblem(error.code or f"http_{error.status}", detail, error.retry_after)
 

@@ -15,7 +15,7 @@ from shared.kinds import KINDS
 
 Result = TypeVar("Result")
 
-#: What of a result stands in an answer, in characters of its JSON; the whole is a resource.
+#: Maximum length of a result in an answer, in characters of its JSON; a resource holds the whole.
 _MOST_RESULT = 40_000
 _MOST_ERROR = 8_000
 _TEXT_STEPS = (8_000, 2_000, 400)
@@ -38,7 +38,7 @@ class JobReport(BaseModel, Generic[Result]):
     waiting: str | None  #: why a queued job has not begun
     conversation_id: str | None
     usage: Usage
-    next: str | None  #: what to call to go on
+    next: str | None  #: what to call to continue
 
 
 class JobLine(BaseModel):
@@ -75,7 +75,7 @@ def file_uri(file_id: str) -> str:
 
 
 def report_of(view: JobView) -> JobReport[Any]:
-    """Raises: ValidationError for a result that its kind's contract does not know."""
+    """Return the report of a job. Raises: ValidationError for a result that its kind's contract does not know."""
     succeeded = view.state is JobState.SUCCEEDED
     result, shortened = _bounded(view.result) if succeeded and view.result is not None else (None, False)
     kind = KINDS.get(view.kind)
@@ -156,7 +156,7 @@ def _error_of(view: JobView) -> ErrorReport | None:
 
 
 def _bounded(result: dict[str, JsonValue], most: int = _MOST_RESULT) -> tuple[dict[str, JsonValue] | None, bool]:
-    """Return the result, its longest texts and lists cut until it fits; None when even that does not help."""
+    """Return the result with its longest texts and lists cut until it fits; None when that is not enough."""
     if _length(result) <= most:
         return result, False
     for text, items in zip(_TEXT_STEPS, _ITEM_STEPS, strict=True):

@@ -70,7 +70,7 @@ async def page(client: AsyncClient, cursor: str | None) -> types.ListResourcesRe
 
 
 async def read(client: AsyncClient, uri: str) -> types.ReadResourceResult:
-    """Return one part; ``_meta`` has the size of the whole in bytes, and the URI of the next part.
+    """Read one part; ``_meta`` has the size of the whole in bytes, and the URI of the next part.
 
     Raises: APIError, ToolProblem.
     """
@@ -92,7 +92,7 @@ async def read(client: AsyncClient, uri: str) -> types.ReadResourceResult:
 
 
 def check_ids(ids: Iterable[object]) -> None:
-    """Every id of a job or a file has a digit; a word would be another route of the API. Raises: ToolProblem."""
+    """Refuse ids without a digit: a word would be another route of the API. Raises: ToolProblem."""
     for id in ids:
         if isinstance(id, str) and not re.search(r"\d", id):
             raise ToolProblem("not_found", f"There is nothing with the id {id!r}.")
@@ -114,7 +114,7 @@ def _part(base: str, uri: str, content: bytes, offset: int, size: int, media_typ
 
 
 def _text_of(content: bytes, media_type: str, *, is_last: bool) -> str | None:
-    """Return the part as text; a character that the end of the part has cut belongs to the next one."""
+    """Return the part as text; a character cut at the part's end belongs to the next part."""
     if not _TEXT_TYPES.fullmatch(media_type.partition(";")[0]):
         return None
     for cut in range(1 if is_last else 4):

@@ -1,4 +1,4 @@
-"""A job for a tool: sent, followed for as long as the agent waits, and told of as it goes on."""
+"""A job for a tool: submitted, followed for as long as the agent waits, and reported while it runs."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class ToolContext:
     """What a tool may use."""
 
     client: AsyncClient
-    tell: Tell | None  #: reports progress; None when nobody listens
+    tell: Tell | None  #: reports progress; None without a listener
     folders: Sequence[Path] = ()  #: of this machine, whose files may be read
-    stopping: Callable[[], Awaitable[object]] | None = None  #: returns when nobody may wait any longer
+    stopping: Callable[[], Awaitable[object]] | None = None  #: returns when waiting has to stop
 
 
 async def submit(
@@ -46,7 +46,7 @@ async def submit(
     wait_seconds: float,
     conversation_id: str | None = None,
 ) -> JobView:
-    """The job when it has ended, or as it is after ``wait_seconds``."""
+    """Submit a job; return it when it has ended, or as it is after ``wait_seconds``."""
     options: jobs.SubmitOptions = {"labels": ORIGIN}
     if conversation_id is not None:
         options["conversation_id"] = conversation_id
@@ -59,7 +59,7 @@ async def submit(
 
 
 async def follow(context: ToolContext, view: JobView, wait_seconds: float) -> JobView:
-    """The job when it has ended, or after so long; its events are told meanwhile."""
+    """Return the job when it has ended, or after ``wait_seconds``; report its events meanwhile."""
     if view.state.terminal or wait_seconds <= 0:
         return view
     async with anyio.create_task_group() as group:
@@ -83,7 +83,7 @@ async def _end_when(stopping: Callable[[], Awaitable[object]], waiting: anyio.Ca
 
 
 def message_of(event: JobEvent) -> str:
-    """Return one line for a person, from what the event says."""
+    """Return one line about the event for a person."""
     data = event.data
     outcome = data.get("outcome")
     if isinstance(outcome, dict):
@@ -100,7 +100,7 @@ def message_of(event: JobEvent) -> str:
 
 
 async def placed(context: ToolContext, given: Sequence[SandboxFile]) -> list[dict[str, str]]:
-    """Return the files as a job's input names them; texts are uploaded. Raises: ToolProblem."""
+    """Return the files as references for a job's input; texts are uploaded. Raises: ToolProblem."""
     references = []
     for file in given:
         if (file.file_id is None) == (file.text is None):
@@ -114,7 +114,7 @@ async def placed(context: ToolContext, given: Sequence[SandboxFile]) -> list[dic
 
 
 def content_of(context: ToolContext, text: str | None, encoded: str | None, path: str | None) -> files.Content:
-    """Return what is to be uploaded. Raises: ToolProblem."""
+    """Return the content to upload. Raises: ToolProblem."""
     if sum(given is not None for given in (text, encoded, path)) != 1:
         raise ToolProblem("invalid_request", "Give exactly one of text, base64 and path.")
     if text is not None:
@@ -129,7 +129,7 @@ def content_of(context: ToolContext, text: str | None, encoded: str | None, path
 
 
 def _opened(folders: Sequence[Path], path: str) -> Path:
-    """Return the file below one of the folders, wherever links lead. Raises: ToolProblem."""
+    """Return the file if it is below one of the folders after links are resolved. Raises: ToolProblem."""
     for folder in folders:
         try:
             file = (folder / path).resolve(strict=True)

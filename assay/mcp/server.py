@@ -1,4 +1,4 @@
-"""The MCP server on the table of tools: which of them a caller has, and what becomes of each request."""
+"""The MCP server on the table of tools: the tools that a caller has, and the handling of each request."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ class Access:
     client: Callable[[], AbstractAsyncContextManager[AsyncClient]]
     allows: Callable[[ToolSpec], bool]
     folders: Sequence[Path] = ()
-    stopping: Callable[[], Awaitable[object]] | None = None  #: returns when nobody may wait any longer
+    stopping: Callable[[], Awaitable[object]] | None = None  #: returns when waiting has to stop
 
 
 def build_server(access: Callable[[Request], Access], version: str) -> Server[Any]:
-    """Return the server; ``access`` says what the caller of a request may use."""
+    """Return the server; ``access`` returns what the caller of a request may use."""
     handlers = _Handlers(access)
     return Server(
         "assay",
@@ -148,7 +148,7 @@ def _without(dropped: Set[str], schema: JsonValue) -> JsonValue:
 
 
 def _arguments(tool: ToolSpec, call: types.CallToolRequestParams) -> BaseModel:
-    """Raises: ToolProblem that names each wrong argument."""
+    """Parse the arguments. Raises: ToolProblem that names each wrong argument."""
     try:
         return tool.input.model_validate(call.arguments or {})
     except ValidationError as error:
@@ -156,7 +156,7 @@ def _arguments(tool: ToolSpec, call: types.CallToolRequestParams) -> BaseModel:
 
 
 def _teller(request: Request) -> Tell | None:
-    """Progress goes to who has asked for it."""
+    """Return a sender of progress if the client requested progress."""
     if (request.meta or {}).get("progress_token") is None:
         return None
 
@@ -167,7 +167,7 @@ def _teller(request: Request) -> Tell | None:
 
 
 def _problem_of(error: Exception) -> ToolProblem:
-    """Return what the agent is told; of what nobody expected only that it happened."""
+    """Return the problem for the agent; an unexpected error is reported without details."""
     if isinstance(error, ToolProblem):
         return error
     if isinstance(error, NoId):
@@ -183,7 +183,7 @@ def _problem_of(error: Exception) -> ToolProblem:
 
 
 def _protocol_error(error: Exception) -> MCPError:
-    """For requests whose answers have no place for an error of their own."""
+    """Return an error for requests whose answers have no field for one."""
     report = _problem_of(error).report
     code = {"not_found": _NOT_FOUND, "invalid_request": _INVALID_PARAMS}.get(report.code, _INTERNAL)
     return MCPError(code, f"{report.code}: {report.detail}", report.model_dump())

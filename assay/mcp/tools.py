@@ -34,7 +34,7 @@ class ToolSpec:
     input: type[BaseModel]
     output: type[BaseModel]
     call: Callable[[ToolContext, Any], Awaitable[Answered]]
-    scope: Literal["read", "write"] = "write"  #: what the API asks of the key
+    scope: Literal["read", "write"] = "write"  #: the scope that the API requires of the key
     read_only: bool = False  #: whether all that it changes is the list of jobs
     destructive: bool = False
     reaches_out: bool = False  #: whether it may open addresses of the internet
@@ -89,7 +89,7 @@ async def _edit_flow(context: ToolContext, given: inputs.EditFlow) -> JobView:
         return await submit(context, "flow", input, given.wait_seconds, given.conversation_id)
     except APIStatusError:
         if given.flow_id is None:
-            await flows.delete(flow_id)  # nobody knows of it
+            await flows.delete(flow_id)  # no client knows its id
         raise
 
 

@@ -1,4 +1,4 @@
-"""Files that cases name: read beside the suite, uploaded once, and referred to by id."""
+"""Files that cases name: read from the suite's folder, uploaded once, and referred to by id."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class CaseFiles:
         self._known: dict[Path, str] = {}
 
     def check(self) -> None:
-        """That every file is there, before anything is sent. Raises: SuiteError."""
+        """Check that every file exists, before anything is sent. Raises: SuiteError."""
         for number, case in enumerate(self.suite.content["cases"]):
             for loc, name in _named(case["input"], ("cases", number, "input")):
                 self._path(loc, name)
 
     def sent(self) -> dict[str, Any]:
-        """The suite as the server gets it. Raises: SuiteError."""
+        """Return the suite in the form that the server receives. Raises: SuiteError."""
         cases = []
         for number, case in enumerate(self.suite.content["cases"]):
             loc: Loc = ("cases", number, "input")
@@ -63,7 +63,7 @@ class CaseFiles:
         return {name: self._id(path), **{key: each for key, each in resolved.items() if key != "file"}}
 
     def _path(self, loc: Loc, name: str) -> Path:
-        """Raises: SuiteError for what is not there, or not below the suite's folder."""
+        """Return the path of a file. Raises: SuiteError when it is missing or outside the suite's folder."""
         folder = self.suite.folder
         path = (folder / name).resolve()
         if Path(name).is_absolute() or not path.is_relative_to(folder):
@@ -100,7 +100,7 @@ def _named(value: object, loc: Loc) -> Iterator[tuple[Loc, str]]:
 
 @contextmanager
 def _content(path: Path) -> Iterator[tuple[Path | BinaryIO, str]]:
-    """A file as it is, a folder as an archive."""
+    """Yield a file unchanged, or a folder as an archive."""
     if not path.is_dir():
         yield path, path.name
         return

@@ -1,4 +1,4 @@
-"""A case from life: a finished job's input, its files beside the suite, and its result as the expectation."""
+"""A case from a finished job: its input, its files next to the suite, and its result as the expectation."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class CaseMaker:
         return inner if name is None else {**inner, "file": self._kept(value[name])}
 
     def _kept(self, id: str) -> str:
-        """Return the file below the suite's folder, under a name that no other content has."""
+        """Save the file below the suite's folder, under a name that no other content has."""
         name, content = self.fetch(id)
         plain = re.sub(r"[^\w.-]+", "_", PurePosixPath(name).name).lstrip(".") or "file"
         folder = self.folder / "files"
@@ -54,7 +54,7 @@ class CaseMaker:
 
 
 def names_in(path: Path) -> set[str]:
-    """Return the names of a suite's cases; none when there is no such file. Raises: SuiteError."""
+    """Return the names of a suite's cases; none when the file is missing. Raises: SuiteError."""
     return {case["name"] for case in read_suite(path).content["cases"]} if path.exists() else set()
 
 
@@ -80,7 +80,7 @@ def _ended(text: str) -> str:
 
 
 def _item(before: str, case: Json) -> str:
-    """Return the case as an item of a list, indented as the items before it."""
+    """Return the case as a list item, indented like the items before it."""
     match = re.search(r"^( *)- ", before.partition("cases:")[2], re.MULTILINE)
     indent = match[1] if match else "  "
     lines = _yaml(case).splitlines()
@@ -90,11 +90,11 @@ def _item(before: str, case: Json) -> str:
 
 
 def _yaml(case: Json) -> str:
-    """Texts of several lines as they stand, where YAML can."""
+    """Dump a case; texts of several lines keep their lines, where YAML can."""
     import yaml  # noqa: PLC0415
 
     class Dumper(yaml.SafeDumper):
-        """One of its own: what is changed of it holds for nobody else."""
+        """A separate class, so that its representers change no other dumper."""
 
     def text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
         return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)

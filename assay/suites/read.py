@@ -35,7 +35,7 @@ def field_of(loc: Loc) -> str:
 
 @dataclass(frozen=True)
 class SuiteFile:
-    """What stands in the file, and on which line."""
+    """The file's content, and the line of each value."""
 
     path: Path
     content: dict[str, Any]
@@ -46,7 +46,7 @@ class SuiteFile:
         return self.path.resolve().parent
 
     def fault(self, loc: Sequence[str | int], message: str) -> SuiteError:
-        """Return an error at the field, or at the nearest one around it that stands in the file."""
+        """Return an error at the field, or at the nearest enclosing field in the file."""
         return SuiteError(self.path, self._line(tuple(loc)), tuple(loc), message)
 
     def _line(self, loc: Loc) -> int | None:
@@ -54,7 +54,7 @@ class SuiteFile:
 
 
 def read_suite(path: Path) -> SuiteFile:
-    """Raises: SuiteError."""
+    """Read and check a suite. Raises: SuiteError."""
     text = _text(path)
     suite = _of_lines(path, text) if path.suffix.lower() in (".jsonl", ".ndjson") else _of_yaml(path, text)
     _check(suite)
@@ -77,7 +77,7 @@ def _text(path: Path) -> str:
 
 
 def _of_yaml(path: Path, text: str) -> SuiteFile:
-    from shared.plain_yaml import NotPlain, nodes  # noqa: PLC0415 - seldom needed
+    from shared.plain_yaml import NotPlain, nodes  # noqa: PLC0415 - rarely needed
 
     try:
         read = list(nodes(text, most=_MOST_VALUES))
@@ -91,7 +91,7 @@ def _of_yaml(path: Path, text: str) -> SuiteFile:
 
 
 def _find_lines(path: Path, node: yaml.Node, loc: Loc, lines: dict[Loc, int]) -> None:
-    """The line of every value: of its key, where it has one."""
+    """Record the line of every value: that of its key, if it has one."""
     import yaml  # noqa: PLC0415
 
     lines.setdefault(loc, node.start_mark.line + 1)
@@ -108,7 +108,7 @@ def _find_lines(path: Path, node: yaml.Node, loc: Loc, lines: dict[Loc, int]) ->
 
 
 def _of_lines(path: Path, text: str) -> SuiteFile:
-    """Return one case in each line; a line without ``kind`` but with ``suite`` names the suite, else its file does."""
+    """Read one case per line; a line with ``suite`` instead of ``kind`` names the suite, else the file name does."""
     name = path.stem
     cases: list[Any] = []
     lines: dict[Loc, int] = {(): 1}
@@ -150,7 +150,7 @@ def _check(suite: SuiteFile) -> None:
 
 
 def _not_json(value: object, loc: Loc = ()) -> Loc:
-    """Return where the first value stands that JSON does not have."""
+    """Return the location of the first value that JSON does not have."""
     inner: list[tuple[str | int, object]] = []
     if isinstance(value, dict):
         inner = [(str(key), each) for key, each in value.items()]
@@ -165,7 +165,7 @@ def _not_json(value: object, loc: Loc = ()) -> Loc:
 
 
 def in_suite(loc: Sequence[str | int], content: object) -> Loc:
-    """Return a place that a validator names, without the names of its own alternatives, which stand in no file."""
+    """Return a validator's location without the names of union alternatives, which are not in the file."""
     kept: list[str | int] = []
     for position, part in enumerate(loc):
         if isinstance(content, dict):

@@ -89,7 +89,7 @@ def test_an_upload_that_was_killed_goes_on_where_it_was(shell: Shell) -> None:
         between.open()
         ran = shell(*words)
     assert ran.status == 0, ran.talk
-    assert re.search(r"goes on from byte (16|24),000,000", ran.talk), ran.talk  # some more was on its way
+    assert re.search(r"resumes from byte (16|24),000,000", ran.talk), ran.talk  # some more was on its way
     told = json.loads(shell("files", "get", ran.out.strip(), "--json").out)
     assert (told["name"], told["size"]) == ("large.bin", SIZE)
     assert told["sha256"] == hashlib.sha256(content).hexdigest()
