@@ -42,7 +42,7 @@ class ComposedAnswer:
     citations: list[Citation]
     dropped: int = 0  #: citations of the model that are not among the hits
     unsupported: int = 0  #: sentences of the model that were left out because nothing found supports them
-    answered: bool = True  #: false where the model says that the hits do not answer the question
+    answered: bool = True  #: false if the model states that the hits do not answer the question
 
 
 def verdict(hits: Hits) -> Verdict:
@@ -61,7 +61,7 @@ def from_model(
     texts: Texts,
     history: Sequence[ChatMessage] = (),
 ) -> ComposedAnswer | None:
-    """Return None when no model answers, or when its answer cites nothing by which it could be checked.
+    """Return None when no model answers, or when its answer has no citation that can be checked.
 
     The text is empty when nothing is left of it; the rest then still tells why.
     """
@@ -177,7 +177,7 @@ def _parts_of(payload: Payload, hit: Hit) -> list[ShownPassage]:
 
 
 def mechanical(hits: Hits, answerable: float | None = None) -> ComposedAnswer:
-    """Without a model: the best hits by name; a doubtful ``answerable`` is told."""
+    """Return an answer without a model: the best hits by name, and a note if ``answerable`` is doubtful."""
     lines = []
     citations: list[Citation] = []
     strong = {table: kept for table, rows in hits.items() if (kept := [hit for hit in rows if not hit.weak])}

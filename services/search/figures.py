@@ -23,7 +23,7 @@ _YEAR = r"(?P<year>\d{4})"
 
 
 def _renamed(pattern: str, suffix: str) -> str:
-    """A name may stand once in a pattern."""
+    """Rename the groups of a pattern, because a name may occur only once in a pattern."""
     return re.sub(r"\?P<(\w+)>", rf"?P<\g<1>{suffix}>", pattern)
 
 
@@ -39,7 +39,7 @@ _DATE = re.compile(
 )
 _TIME = re.compile(r"(?<![\w:.])(\d{1,2}):(\d{2})(?::(\d{2}))?(?:\.\d+)?(Z|\s?[ap]\.?m\.?)?(?![\w:])", re.IGNORECASE)
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
-#: Letters and digits together, digits with signs that are no number, or a version.
+#: Letters and digits together, digits with signs that do not form a number, or a version.
 _CODE = re.compile(r"(?<![\w./:-])(?=[^\s]*\d)[^\W_](?:[^\W_]|[-./:_](?=[^\W_]))*", re.UNICODE)
 _GROUPED = re.compile(
     r"(?<![\w.,-])[-+\u2212]?(?:\d{1,3}(?:([, '\u00a0\u202f\u2019])\d{3})(?:\1\d{3})*(?:[.,]\d+)?"
@@ -54,7 +54,7 @@ _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)", re.IGNORECASE)
 _SIGNS = re.compile(r"[-./:_\s]")
 
 
-#: Year, month and day; one that is not said is None.
+#: Year, month and day; None for a part that is not given.
 Day = tuple[int | None, int | None, int | None]
 
 
@@ -193,7 +193,7 @@ _UNITS = {
 
 
 def _unit_of(text: str, start: int, end: int) -> str:
-    """Return the unit of measure that stands after a number, or before it as currencies do."""
+    """Return the unit of measure after a number, or before it, as with currencies."""
     after = re.match(r"[\s-]{0,2}([^\W\d_]+|[%€$£]|°[cf])", text[end : end + 24], re.IGNORECASE)
     before = text[start - 1 : start]
     return _UNITS.get(before, "") or (_UNITS.get(after[1].lower(), "") if after else "")

@@ -61,7 +61,10 @@ class Ingest:
         self._library = library
 
     def __call__(self, context: Context, request: IngestInput) -> IngestResult:
-        """Raises: UnknownCollection, UnknownTable, UnreadableFile, EmbeddingUnavailable, SearchStoreUnavailable."""
+        """Ingest records into a table.
+
+        Raises: UnknownCollection, UnknownTable, UnreadableFile, EmbeddingUnavailable, SearchStoreUnavailable.
+        """
         self._library.sweep()
         info = self._library.catalog.find(context.job.tenant_id, request.collection)
         table = self._library.open(info, request.table, context.llm)
@@ -124,7 +127,7 @@ class Ingest:
         tally.unchanged += len(fitting) - len(changed)
 
     def _store(self, table: OpenTable, changed: Sequence[SplitRecord], updated: Sequence[Payload]) -> None:
-        """``updated``: what the store holds of those that it has already."""
+        """Store the changed records; ``updated`` are the stored payloads of those that exist already."""
         if not changed:
             return
         store, master, facets = self._library.store, table.bucket(TablePart.MASTER), table.bucket(TablePart.FACETS)
@@ -212,7 +215,7 @@ class Ingest:
             tally.deleted += len(stored)
 
     def _reembed(self, table: OpenTable, progress: _Progress) -> None:
-        """Embed the records of another model's buckets anew; a crash in between loses none of them."""
+        """Re-embed the records in the buckets of another model; a crash in between loses none of them."""
         for bucket in list(self._library.outdated(table)):
             if bucket.part is TablePart.MASTER:
                 for page in self._library.store.every_payload(bucket, WHOLE):
@@ -221,14 +224,14 @@ class Ingest:
             self._library.store.drop(bucket)
 
     def _statistics(self, table: OpenTable, known: TableStatistics | None, tally: _Tally) -> TableStatistics:
-        """Return the known ones, while they still describe the table; else measured anew."""
+        """Return the known statistics while they still describe the table; else measure it again."""
         if known is None or tally.changed or known.fingerprint != table.fingerprint:
             return self._measure(table)
         records = count_records(self._library.store, table.bucket(TablePart.MASTER))
         return known if known.records == records else self._measure(table)
 
     def _measure(self, table: OpenTable) -> TableStatistics:
-        """Flush the store and measure the table's thresholds anew."""
+        """Flush the store and measure the table's thresholds again."""
         store = self._library.store
         for part in TablePart:
             store.settle(table.bucket(part))
@@ -252,7 +255,7 @@ class Ingest:
 
 @contextmanager
 def _records(context: Context, request: IngestInput, table: OpenTable) -> Iterator[Sequence[object] | SpooledRecords]:
-    """The input's records; an unreadable file is refused before anything is written."""
+    """Yield the input's records; an unreadable file is refused before anything is written."""
     if request.file_id is None:
         yield request.records or []
         return
@@ -287,7 +290,7 @@ class _Progress:
         self._reported_at = 0.0
 
     def step(self, records: int) -> None:
-        """Raises: JobCancelled, BudgetSpent."""
+        """Count processed records and report progress. Raises: JobCancelled, BudgetSpent."""
         self._done += records
         now = time.monotonic()
         if records and (now - self._reported_at >= _PROGRESS_SECONDS or self._done == self._total):
@@ -299,7 +302,7 @@ class _Progress:
 
 
 def _batches(items: Iterable[object]) -> Iterator[tuple[int, list[object]]]:
-    """Batches with the position of their first record: of so many records, or of so many characters."""
+    """Yield batches with the position of their first record, limited by the number of records and of characters."""
     start, characters = 0, 0
     batch: list[object] = []
     for item in items:
@@ -314,6 +317,6 @@ def _batches(items: Iterable[object]) -> Iterator[tuple[int, list[object]]]:
 
 
 def _parts(every: Sequence[Point]) -> Iterator[Sequence[Point]]:
-    """No more points at once than a request to a server may hold."""
+    """Yield the points in parts that fit into one request to a server."""
     for start in range(0, len(every), _MAX_POINTS):
         yield every[start : start + _MAX_POINTS]

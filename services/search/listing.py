@@ -23,7 +23,7 @@ class Stored:
         self._library = library
 
     def __call__(self, context: Context, request: RecordsInput) -> RecordsResult:
-        """Raises: UnknownCollection, UnknownTable, SearchStoreUnavailable."""
+        """Return a page of a table's records. Raises: UnknownCollection, UnknownTable, SearchStoreUnavailable."""
         info = self._library.catalog.find(context.job.tenant_id, request.collection)
         self._library.check(info, request.table)
         bucket = self._bucket(info.id, request.table)
@@ -42,9 +42,7 @@ class Stored:
         return RecordsResult(records=records, total=count_records(self._library.store, bucket), next=follows)
 
     def _bucket(self, collection_id: str, table: str) -> Bucket | None:
-        """Return where the whole records are, of whichever model; while a table is embedded anew, where most of them
-        are.
-        """
+        """Return the bucket of the whole records, of any model; during a re-embedding, the one with most of them."""
         buckets = [
             bucket
             for bucket in self._library.store.buckets()
@@ -54,7 +52,7 @@ class Stored:
 
 
 def _fitting(payloads: Sequence[Payload]) -> Iterator[StoredRecord]:
-    """As many as one answer holds, and at least one."""
+    """Yield as many records as one answer can hold, and at least one."""
     size = 0
     for number, payload in enumerate(payloads):
         record = _told(record_of(payload))

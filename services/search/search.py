@@ -47,7 +47,9 @@ class Search:
         self._latencies = Latencies()
 
     def __call__(self, context: Context, request: SearchInput) -> SearchResult:
-        """Raises: UnknownCollection, UnknownTable, UnknownField, EmbeddingChanged, and outages of the store."""
+        """Run a search job. Raises: UnknownCollection, UnknownTable, UnknownField, EmbeddingChanged, and outages of
+        the store.
+        """
         info = self._library.catalog.find(context.job.tenant_id, request.collection)
         return _SearchRun(self._library, self._latencies, context, request, info).result()
 
@@ -192,7 +194,7 @@ class _SearchRun:
             return True  # the search itself will report the outage
 
     def _execute(self, replan: Replan) -> None:
-        """The one place where anything is searched."""
+        """Execute a plan; every query of the search passes through here."""
         number = len(self._ledger.attempts) + 1
         tables = ", ".join(dict.fromkeys(query.table for query in replan.queries))
         self._progress("execute_queries", f"Searching {tables}.", attempt=number)
@@ -210,11 +212,11 @@ class _SearchRun:
         if self._context.cancelled.is_set():
             raise JobCancelled("the search was cancelled")
         self._refuse_outage()
-        # A plan whose tables nobody chose tries every table; one that answers is enough.
+        # A plan whose tables were not chosen tries every table; one that answers is enough.
         return bool(self._ledger.pending_tables) and (plan.deliberate or not self._ledger.any_match)
 
     def _rethink_weak(self) -> None:
-        """While every hit is weak, search what a model makes of the question. A code cannot be reworded."""
+        """Search a model's rewording of the question while every hit is weak. A code cannot be reworded."""
         while self._ledger.any_match and not self._ledger.any_strong and not self._engine.has_binding_codes:
             if not self._reflecting or not self._may_retry() or not self._chat.available("search.reflect"):
                 return
@@ -232,7 +234,7 @@ class _SearchRun:
         return self._request.reflection and self._library.settings.search_reflection
 
     def _may_retry(self) -> bool:
-        """Return whether a retry is left, and time for it; too little time is told in a warning."""
+        """Return whether a retry is left, and time for it; warn if there is too little time."""
         if len(self._ledger.attempts) > self._request.max_reflections:
             return False
         in_time = time.monotonic() < self._deadline
@@ -241,7 +243,9 @@ class _SearchRun:
         return in_time
 
     def _refuse_outage(self) -> None:
-        """Raises an outage of every table, and warns of some: a failed query does not mean that nothing is there."""
+        """Raise an outage of every table, and warn of a partial one: a failed query does not mean that nothing
+        matches.
+        """
         failed = self._ledger.failed
         if not failed:
             return
@@ -253,7 +257,7 @@ class _SearchRun:
         self._context.report.warn(f"These tables could not be searched: {tables}.")
 
     def _evidence(self, tables: Sequence[str]) -> list[QueryEvidence]:
-        """Why each of these empty tables is empty, by its latest queries."""
+        """Return why each of these tables gave no hits, by its latest queries."""
         queries = [outcome.query for table in tables for outcome in self._ledger.last(table)]
         try:
             return [relax.gather(self._engine, query) for query in queries]
@@ -348,7 +352,7 @@ class _SearchRun:
         return out
 
     def _answerable(self, result: SearchResult) -> float | None:
-        """Of the table that answers best; None where it cannot be told."""
+        """Return the estimate of the table that answers best; None without an estimate."""
         try:
             told = [
                 self._engine.answerable(name, text, hits)
@@ -402,7 +406,7 @@ class _SearchRun:
             return []
 
     def _save(self) -> None:
-        """The attempts, and the rewrites that worked, in the transaction that completes the job."""
+        """Save the attempts, and the successful rewrites, in the transaction that completes the job."""
         catalog, job = self._library.catalog, self._context.job
         rows = self._ledger.rows(job.id, job.tenant_id, self._info.id)
         self._context.report.effect(catalog.save_attempts(rows))

@@ -27,7 +27,7 @@ from shared.settings import PluginSettings
 log = structlog.get_logger(__name__)
 #: How long a worker that is being replaced may take to finish its jobs.
 _HANDOVER_SECONDS = 30.0
-_FIRST_ROLE = "search.plan"  # of the models that a search asks
+_FIRST_ROLE = "search.plan"  # of the models that a search calls
 _OPENAI = "https://api.openai.com/v1"
 _KEYWORDS_ONLY = "no embedding model is installed, so tables are searched by keywords only"
 
@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def _open(settings: SearchSettings, qdrant: QdrantSettings) -> VectorStore:
-    """Raises: SearchStoreUnavailable while another process owns the embedded store."""
+    """Open the store. Raises: SearchStoreUnavailable while another process owns the embedded store."""
     until = time.monotonic() + _HANDOVER_SECONDS
     while True:
         try:
@@ -83,7 +83,7 @@ def _remote(server: EmbeddingServer) -> RemoteAccess | None:
 
 
 def _facts(models: EmbeddingModels) -> Mapping[str, JsonValue]:
-    """Return what the gateway tells about this worker, and the embedding of collections that name none."""
+    """Return the facts that the gateway shows about this worker, with the default embedding of collections."""
     facts: dict[str, JsonValue] = {"embedding": models.default}
     if models.default == "none":
         facts["degraded"] = {"search": _KEYWORDS_ONLY, "ingest": _KEYWORDS_ONLY}

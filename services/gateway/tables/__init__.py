@@ -1,1 +1,1 @@
-"""Tables of results in the forms that other programs read, written by processes of their own."""
+"""Result tables in the formats of other programs, written by separate processes."""

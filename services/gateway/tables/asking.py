@@ -1,4 +1,4 @@
-"""A question to a table of a stranger, answered by a process of its own with little memory and no secrets."""
+"""A query to an untrusted table, answered by a separate process with little memory and no secrets."""
 
 from __future__ import annotations
 

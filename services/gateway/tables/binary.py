@@ -26,14 +26,14 @@ _ROWS_AT_ONCE = 5000
 
 
 def write_arrow(file: pq.ParquetFile, out: IO[bytes]) -> None:
-    """The stream format: it can be read as it comes."""
+    """Write the Arrow stream format, which readers can parse while it arrives."""
     with pa.ipc.new_stream(out, file.schema_arrow) as writer:
         for batch in batches(file):
             writer.write_batch(batch)
 
 
 def write_feather(file: pq.ParquetFile, out: IO[bytes]) -> None:
-    """The file format, which pandas, polars and R read as Feather."""
+    """Write the Arrow file format, which pandas, polars and R read as Feather."""
     options = pa.ipc.IpcWriteOptions(compression="lz4")
     with pa.ipc.new_file(out, file.schema_arrow, options=options) as writer:
         for batch in batches(file):
@@ -41,7 +41,7 @@ def write_feather(file: pq.ParquetFile, out: IO[bytes]) -> None:
 
 
 def write_xlsx(file: pq.ParquetFile, target: Path) -> None:
-    """One sheet. Text stays text, also when it begins as a formula does. Raises: CannotHold for too long a text."""
+    """Write one sheet. Text stays text, even if it looks like a formula. Raises: CannotHold for too long a text."""
     from openpyxl import Workbook  # noqa: PLC0415 - a tenth of a second
     from openpyxl.cell import WriteOnlyCell  # noqa: PLC0415
 
@@ -122,7 +122,9 @@ def _excel_value(value: object) -> object:
 
 
 def write_sqlite(file: pq.ParquetFile, target: Path) -> None:
-    """One table, ``result``. Raises: CannotHold when two columns differ only by case, which SQLite cannot hold."""
+    """Write one table, ``result``. Raises: CannotHold when two columns differ only by case, which SQLite cannot
+    hold.
+    """
     names = file.schema_arrow.names
     if len({name.lower() for name in names}) < len(names):
         raise CannotHold("two columns differ only by the case of their letters, which SQLite does not tell apart")
@@ -153,7 +155,7 @@ def _affinity(kind: pa.DataType) -> str:
 
 
 def write_duckdb(file: pq.ParquetFile, target: Path) -> None:
-    """One table, ``result``, with the types that it has."""
+    """Write one table, ``result``, with its column types."""
     import duckdb  # noqa: PLC0415
 
     with duckdb.connect(str(target), config={"threads": 1, "memory_limit": "256MB"}) as database:

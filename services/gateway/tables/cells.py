@@ -31,7 +31,7 @@ def as_text(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def plain(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return the columns that have a type of their own in SQL and spreadsheets as they are, the others as text."""
+    """Return columns that have a matching type in SQL and spreadsheets unchanged, and the others as text."""
     columns = [column if _is_plain(column.type) else _text(column) for column in batch.columns]
     return pa.RecordBatch.from_arrays(columns, batch.schema.names)
 
@@ -137,7 +137,7 @@ def _iso(column: pa.Array) -> pa.Array:
 
 
 def _duration(nanoseconds: int | None) -> str | None:
-    """As Python writes durations, with up to nine digits."""
+    """Format a duration as Python does, with up to nine decimals."""
     if nanoseconds is None:
         return None
     seconds, rest = divmod(nanoseconds, 10**9)

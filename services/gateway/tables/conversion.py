@@ -36,7 +36,7 @@ _FOLDER = re.compile(r"assay-table-(\d+)-.+")
 
 
 class Conversions:
-    """Starts a process for each table that is asked for in another form, a few at once."""
+    """Starts a process for each table that is converted to another format, a few at once."""
 
     def __init__(self, processes: int, memory_mb: int) -> None:
         self._of_tenants = Slots("tables", _MAX_OF_TENANT, seconds=_WAIT_SECONDS, refusal=_busy)
@@ -90,7 +90,7 @@ class Conversions:
 
     @asynccontextmanager
     async def fetched(self, store: ObjectStore, sha256: str, tenant: str) -> AsyncIterator[Path]:
-        """The file, in a folder of its own, and a slot to work on it. Raises: NotFound, Overloaded."""
+        """Yield the file in a temporary folder, while holding a slot to work on it. Raises: NotFound, Overloaded."""
         async with self._of_tenants.hold(tenant), self._of_all.hold(""):
             folder = Path(tempfile.mkdtemp(prefix=f"assay-table-{os.getpid()}-"))
             try:
@@ -121,7 +121,7 @@ def _remove(folder: Path) -> None:
 
 
 async def _reader(descriptor: int) -> tuple[asyncio.StreamReader, asyncio.BaseTransport]:
-    """A stream of what comes through a pipe; closing the transport closes the pipe."""
+    """Return a stream of what comes through a pipe; closing the transport closes the pipe."""
     reader = asyncio.StreamReader(limit=_CHUNK_BYTES)
     pipe = os.fdopen(descriptor, "rb", buffering=0)
     transport, _ = await asyncio.get_running_loop().connect_read_pipe(
@@ -141,7 +141,9 @@ async def _chunks(reader: asyncio.StreamReader, process: BoundedProcess) -> Asyn
 
 
 async def _check(process: BoundedProcess, form: Form) -> None:
-    """Raises: InvalidRequest, Overloaded; after the first bytes either one tears the answer."""
+    """Check the process's outcome. Raises: InvalidRequest, Overloaded; after the first bytes either one aborts the
+    answer.
+    """
     try:
         refused = await process.answer()
     except TaskLost:

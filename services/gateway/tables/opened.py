@@ -1,4 +1,4 @@
-"""A file of a stranger as a table that DuckDB reads: Parquet, Arrow (file or stream), CSV, JSON lines.
+"""An untrusted file as a table that DuckDB reads: Parquet, Arrow (file or stream), CSV, JSON lines.
 
 Runs only in a process of its own, with limits and without secrets.
 """
@@ -27,7 +27,7 @@ _TYPES = {
 
 
 def connect() -> duckdb.DuckDBPyConnection:
-    """In memory, one thread, and nothing that is fetched from elsewhere."""
+    """Connect to a database in memory, with one thread and without downloads of extensions."""
     config: dict[str, str | bool | int | float | list[str]] = {
         "threads": 1,
         "memory_limit": f"{_MEGABYTES_OF_DUCKDB}MB",
@@ -40,7 +40,9 @@ def connect() -> duckdb.DuckDBPyConnection:
 
 
 def open_table(database: duckdb.DuckDBPyConnection, file: Path) -> dict[str, str]:
-    """Make it the view ``rows``; the types of its columns by name. Raises: CannotHold when it is no table."""
+    """Create the view ``rows`` and return its columns' types by name. Raises: CannotHold when the file is not a
+    table.
+    """
     try:
         _create(database, file)
         database.execute("SET enable_external_access = false")
@@ -70,7 +72,7 @@ def _create(database: duckdb.DuckDBPyConnection, file: Path) -> None:
         reader = "read_ndjson_auto" if head.lstrip().startswith(b"{") else "read_csv_auto"
     allowed = str(file).replace("'", "''")
     database.execute(f"SET allowed_paths = ['{allowed}']")
-    database.execute(f"CREATE VIEW rows AS SELECT * FROM {reader}('{allowed}')")  # noqa: S608 - a path of our own
+    database.execute(f"CREATE VIEW rows AS SELECT * FROM {reader}('{allowed}')")  # noqa: S608 - the path is ours
 
 
 def type_name(kind: str) -> str:

@@ -22,7 +22,7 @@ _ORDERED = {*_NUMBERS, "date", "datetime"}
 
 
 def profile(database: duckdb.DuckDBPyConnection, types: Mapping[str, str]) -> dict[str, Any]:
-    """One pass over the table for the sums, and one for each column's values. Raises: CannotHold."""
+    """Profile the table: one pass for the sums, and one for each column's values. Raises: CannotHold."""
     names = list(types)[:_MOST_COLUMNS]
     try:
         [total] = first(database, "SELECT count(*) FROM rows")
@@ -38,7 +38,7 @@ def _column(database: duckdb.DuckDBPyConnection, name: str, type: str, total: in
     if type in _ORDERED:
         asked += ["min({0})", "max({0})", "quantile_disc({0}, [0.25, 0.5, 0.75])"]
     if type in _NUMBERS:
-        # Not a number is no number to count with.
+        # Values that are not finite are left out of the mean.
         asked += ["avg(CASE WHEN isfinite(CAST({0} AS DOUBLE)) THEN CAST({0} AS DOUBLE) END)"]
     query = f"SELECT {', '.join(asked).format(column)} FROM rows"  # noqa: S608 - a quoted name
     nulls, distinct, *rest = first(database, query)

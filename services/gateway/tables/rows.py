@@ -87,7 +87,7 @@ def _known(name: str, types: Mapping[str, str], field: str) -> str:
 
 
 def _bounded(read: Iterator[list[list[Any]]]) -> list[list[Any]]:
-    """As many of the rows as an answer may hold; the first always."""
+    """Return as many of the rows as an answer may hold, and at least the first."""
     page: list[list[Any]] = []
     size = 0
     for batch in read:
@@ -101,7 +101,7 @@ def _bounded(read: Iterator[list[list[Any]]]) -> list[list[Any]]:
 
 
 def told(cell: object) -> JsonValue:
-    """A cell as JSON has it, cut where it is long."""
+    """Return a cell as JSON, shortened if it is long."""
     if isinstance(cell, str):
         return cell if len(cell) <= _MOST_CHARS else cell[:_MOST_CHARS] + "…"
     if cell is None or isinstance(cell, bool):

@@ -1,4 +1,4 @@
-"""What is done with a stranger's table in a process with bounds: it is written in a form, or asked a question."""
+"""Tasks on an untrusted table in a process with limits: converting it to a format, or answering a query."""
 
 from __future__ import annotations
 

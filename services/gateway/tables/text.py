@@ -94,7 +94,7 @@ def _pipes(cells: list[str]) -> bytes:
 
 
 def write_html(file: pq.ParquetFile, out: IO[bytes]) -> None:
-    """A page that stands by itself."""
+    """Write a self-contained HTML page."""
     start = f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>Table</title><style>{_STYLE}</style>\n'
     out.write(f"{start}<table>\n<thead>{_row(file.schema_arrow.names, 'th')}</thead>\n<tbody>\n".encode())
     for row in _texts(file):

@@ -37,7 +37,7 @@ class Run:
 
     @property
     def result(self) -> Mapping[str, Any]:
-        """Return the result of the finished job that ``--json`` printed last; empty when there is none."""
+        """Return the result of the finished job that ``--json`` printed last; empty without such a job."""
         with suppress(ValueError, IndexError):
             job = json.loads(self.out.strip().splitlines()[-1])
             return job.get("result") or {} if isinstance(job, dict) else {}

@@ -1,4 +1,4 @@
-"""Which days moved the price most? Runs inside Assay's sandbox, beside msft.csv."""
+"""Which days moved the price most? Runs inside Assay's sandbox, next to msft.csv."""
 
 import csv
 

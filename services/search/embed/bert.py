@@ -149,7 +149,7 @@ def _gelu(graph: _Builder, x: str) -> str:
 
 
 def _pool(graph: _Builder, x: str, mask: str) -> None:
-    """The mean of the real tokens, of length 1."""
+    """Add the mean of the real tokens, normalized to length 1."""
     weight = graph.op("Unsqueeze", mask, graph.ints(2))
     total = graph.op("ReduceSum", graph.op("Mul", x, weight), graph.ints(1), keepdims=0)
     count = graph.op("ReduceSum", weight, graph.ints(1), keepdims=0)

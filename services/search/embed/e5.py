@@ -59,7 +59,7 @@ class E5(SentenceEncoder):
     """The multilingual sentence encoder. It was trained with a word before each text that says what it is."""
 
     def __init__(self, weights: Path, cache: Path, threads: int = 1) -> None:
-        """Raises: ValueError for a file of another format."""
+        """Open the weights and build the graph if needed. Raises: ValueError for a file of another format."""
         self._weights = _Weights(weights)
         target = cache / f"e5-small-v{_GRAPH_VERSION}-{weights.stat().st_size}.onnx"
         graph = cached_graph(target, self._weights.graph)

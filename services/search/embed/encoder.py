@@ -144,5 +144,5 @@ def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
 
 
 def _bounded(text: str) -> str:
-    """No more text than the tokens can hold: tokenizing a megabyte for 256 tokens takes seconds."""
+    """Cut a text to what the tokens can hold: tokenizing a megabyte for 256 tokens takes seconds."""
     return text[: MAX_TOKENS * 16]

@@ -1,4 +1,4 @@
-"""The embedding models by name, each loaded when it is first asked for."""
+"""The embedding models by name, each loaded on first use."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class EmbeddingModels:
     """Every embedding model that this worker can use, and a cache of the questions that it embedded."""
 
     def __init__(self, default: str, cache: Path, remote: RemoteAccess | None = None, threads: int = 1) -> None:
-        """Raises: ValueError for a default that is not the name of an embedding."""
+        """Set the default embedding. Raises: ValueError for an unknown name."""
         #: In effect for collections that name none; another one when its bundled weights are not installed.
         self.default = _installed(default)
         self._cache = cache

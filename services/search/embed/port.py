@@ -20,7 +20,7 @@ class Embedder(Protocol):
         ...
 
     def documents(self, texts: Sequence[str]) -> Vectors:
-        """Raises: EmbeddingUnavailable."""
+        """Embed documents. Raises: EmbeddingUnavailable."""
         ...
 
     def query(self, text: str) -> Vectors | None:

@@ -100,11 +100,11 @@ class MeteredEmbedder:
         return self._remote.fingerprint
 
     def documents(self, texts: Sequence[str]) -> Vectors:
-        """Raises: EmbeddingUnavailable, BudgetSpent, QuotaExceeded, ModelNotAllowed."""
+        """Embed documents. Raises: EmbeddingUnavailable, BudgetSpent, QuotaExceeded, ModelNotAllowed."""
         return self._remote.documents(texts, self._meter)
 
     def query(self, text: str) -> Vectors:
-        """Raises: as ``documents``."""
+        """Embed a question. Raises: as ``documents``."""
         return self._remote.query(text, self._meter)
 
 

@@ -1,4 +1,4 @@
-"""Structured questions to the models of one search: never past its deadline, never again once no model answers.
+"""Structured calls to the models of one search: never past its deadline, and none after every model has failed.
 
 A model that is late loses that step: one that was being loaded answers the next. Late twice, it is asked no more.
 """
@@ -23,7 +23,7 @@ from shared.loop import BudgetSpent
 
 Variables = Mapping[str, str | int]
 _RESERVE = 2.0  # seconds that the work after a reply may need
-_UNKNOWN_LATENCY = 2.0  # seconds, of a role that was never asked
+_UNKNOWN_LATENCY = 2.0  # seconds, of a role that has not been called yet
 _MOST_TOKENS = 2048
 _MOST_TABLES = 100  #: that a schema names
 
@@ -57,7 +57,7 @@ class StructuredChat:
         self._turn = 0
         self._late = False
         self._tells_all = False  # the warning that no model answers is about every step
-        self._left_out: list[str] = []  # roles that were not asked, because no model answers
+        self._left_out: list[str] = []  # roles that were not called, because no model answers
         self.down = False  #: no model answers this job any more
         self.silent = False  #: the latest question got no reply
 
@@ -69,7 +69,7 @@ class StructuredChat:
         among: Sequence[str] = (),
         **variables: str | int,
     ) -> Shape | None:
-        """Return the role's structured answer; None when there is none, and then the job has a warning that says why.
+        """Return the role's structured answer; without one, return None and warn why.
 
         ``among``: what a member ``table`` of the answer may name.
 
@@ -94,7 +94,7 @@ class StructuredChat:
         return answer
 
     def available(self, role: str) -> bool:
-        """Return whether the role can be asked; if not, the step counts as left out."""
+        """Return whether the role can be called; if not, the step counts as left out."""
         if self.down:
             self._left_out.append(role)
         return not self.down
@@ -171,7 +171,7 @@ class StructuredChat:
 
 @lru_cache(maxsize=256)
 def _schema(shape: type[BaseModel], tables: tuple[str, ...]) -> Json:
-    """Every property is required, as vendors' strict modes demand."""
+    """Return the shape's JSON Schema with every property required, as vendors' strict modes demand."""
     schema = shape.model_json_schema(mode="serialization")
     for part in schema.get("$defs", {}).values() if len(tables) <= _MOST_TABLES else ():
         if tables and "table" in part.get("properties", {}):

@@ -134,7 +134,7 @@ class AnswerReply(_Reply):
 
 
 def parse(text: str, shape: type[Shape]) -> Shape | None:
-    """Return the first JSON object in the text that fits the shape, whatever surrounds it; None when there is none."""
+    """Return the first JSON object in the text that fits the shape, whatever surrounds it; None if there is not one."""
     decoder = json.JSONDecoder(parse_constant=_refuse)
     text = text[:_LONGEST_REPLY]
     start = text.find("{")

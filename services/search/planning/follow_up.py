@@ -12,7 +12,7 @@ _MAX_SUBJECT = 500  #: characters of an earlier question
 _MAX_BACK = 6  #: questions
 _MAX_BEFORE, _MAX_BEFORE_IT = 1, 2  #: words
 _LANGUAGES = ("english", "german", "french", "spanish", "italian", "portuguese", "dutch", "russian")
-#: Words that stand for something that was said, in the languages whose stop words are known.
+#: Words that refer to something said before, in the languages whose stop words are known.
 _POINTERS = re.compile(
     r"\b(?:its|they|them|their|theirs|he|she|his|him|hers|the (?:other|same|former|latter|last) ones?|which ones?|"
     r"the others?|another one|the (?:cheaper|smaller|bigger|larger|newer|older|better|faster) ones?|"
@@ -25,7 +25,7 @@ _POINTERS = re.compile(
     re.IGNORECASE,
 )
 _IT = re.compile(r"\bit\b", re.IGNORECASE)
-#: "it" that stands for nothing.
+#: "it" that refers to nothing.
 _EXPLETIVE = re.compile(
     r"\b(?:is|was|isn't|would|will|can|could|may|might) it (?:be )?(?:possible|necessary|allowed|okay|ok|safe|legal|"
     r"true|worth|normal|raining|time|better|important|free|required|mandatory|late|hard|easy|best|bad|good)\b|"
@@ -64,8 +64,8 @@ _EMPTY_WORDS = re.compile(
 
 
 def resolved(question: str, history: Sequence[ChatMessage]) -> tuple[str, str] | None:
-    """Return the question with the words of what it refers to, and the earlier question; None for one that stands
-    alone.
+    """Return the question with the words of what it refers to, and the earlier question; None for a question that is
+    complete.
     """
     if not refers(question):
         return None
@@ -79,12 +79,12 @@ def resolved(question: str, history: Sequence[ChatMessage]) -> tuple[str, str] |
 
 
 def refers(question: str) -> bool:
-    """Return whether the question stands for something only by what was said before."""
+    """Return whether the question refers to something that was said before."""
     text = question.strip()
     if _DEMONSTRATIVE.search(text) or _START.search(text):
         return True
     pointer, it = _POINTERS.search(text), None if _EXPLETIVE.search(text) else _IT.search(text)
-    if pointer and _words(text[: pointer.start()]) <= _MAX_BEFORE:  # after more words it stands for one of those
+    if pointer and _words(text[: pointer.start()]) <= _MAX_BEFORE:  # after more words it refers to one of those
         return True
     if it and _words(text[: it.start()]) <= _MAX_BEFORE_IT:
         return True

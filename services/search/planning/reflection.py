@@ -59,14 +59,14 @@ class Reflector:
     warn: Callable[[str], None]  #: receives what was ignored of a model's plan
 
     def by_cause(self, evidence: Sequence[QueryEvidence]) -> Replan | None:
-        """Without a model: drop the constraint that alone kept every record out."""
+        """Drop the constraint that alone excluded every record, without a model."""
         queries = self._new(relax.single_cause(self.engine, evidence))
         if not queries:
             return None
         return self._mechanical(queries, _CODE_MATCHES if all(query.literal for query in queries) else _ONE_CAUSE)
 
     def by_steps(self, evidence: Sequence[QueryEvidence], why: str) -> Replan | None:
-        """Without a model: relax step by step; None when there is nothing left to relax."""
+        """Relax step by step, without a model; None when nothing is left to relax."""
         if remembered := self._remembered(evidence):
             why = "The wording of an earlier search like this one."
             return Replan("rewrite", remembered, why, stock_message("rewrite"))
@@ -121,9 +121,7 @@ class Reflector:
         return replace(replan, otherwise=tuple(query for query in relaxed if query.identity not in planned))
 
     def _untried(self) -> list[Query]:
-        """Return the question in tables that nobody has searched, where nothing at all was found and the filters can
-        hold.
-        """
+        """Return the question for tables not searched yet, if nothing at all was found and the filters fit them."""
         if self.ledger.any_match:
             return []
         hard = filters_elsewhere(self.request)

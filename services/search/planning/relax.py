@@ -53,7 +53,7 @@ def floor(engine: SearchEngine, query: Query) -> float:
 
 
 def gather(engine: SearchEngine, query: Query) -> QueryEvidence:
-    """For a query that found nothing. Raises: what the engine raises."""
+    """Gather evidence for a query that found nothing. Raises: the engine's errors."""
     threshold = engine.threshold(query)
     fields = dict.fromkeys(name for name, _ in query.filters)
     without = [
@@ -80,7 +80,7 @@ def without_filters(query: Query, names: Sequence[str]) -> Query:
 
 
 def why_empty(evidence: Sequence[QueryEvidence]) -> list[WhyEmpty]:
-    """As the result shows it: one entry per table and constraint."""
+    """Return the evidence in the result's form: one entry per table and constraint."""
     most: dict[tuple[str, str], HitsWithout] = {}
     for entry in evidence:
         for part in entry.without:
@@ -94,7 +94,9 @@ def why_empty(evidence: Sequence[QueryEvidence]) -> list[WhyEmpty]:
 
 
 def single_cause(engine: SearchEngine, evidence: Sequence[QueryEvidence]) -> list[Query]:
-    """Queries that one constraint alone made empty, without it: a filter, a chosen threshold, the cosine of a code."""
+    """Return queries that one constraint alone made empty, without it: a filter, a chosen threshold, a code's
+    cosine.
+    """
     queries = []
     for entry in evidence:
         if entry.filters_alone:
@@ -107,7 +109,7 @@ def single_cause(engine: SearchEngine, evidence: Sequence[QueryEvidence]) -> lis
 
 
 def first_step(engine: SearchEngine, evidence: Sequence[QueryEvidence]) -> list[Query]:
-    """Without the single cause, where there is one; else at the floor, and without filters if they kept all out."""
+    """Drop the single cause, if there is one; else search at the floor, without filters that excluded everything."""
     by_table = {query.table: query for query in single_cause(engine, evidence)}
     queries = []
     for entry in evidence:
@@ -137,7 +139,7 @@ def second_step(engine: SearchEngine, evidence: Sequence[QueryEvidence], untried
     for entry in evidence:
         chosen = entry.query.threshold
         # A threshold below the floor was the caller's choice. One at the floor came from relaxing facets, and master
-        # search has a floor of its own.
+        # search has a separate floor.
         kept = chosen if chosen is not None and chosen < engine.calibrated(entry.query).floor else None
         queries.append(lowered(engine, replace(entry.query, mode="master", filters=entry.query.hard, threshold=kept)))
     limit = max((entry.query.limit for entry in evidence), default=10)

@@ -244,7 +244,7 @@ def _parts(token: str) -> list[str]:
 
 
 def _runs(token: str) -> Iterator[str]:
-    """Keys of a code: all of it, and parts in a row that may be asked for alone."""
+    """Keys of a code: all of it, and consecutive parts that a question may name alone."""
     parts = _parts(token)[:_MAX_PARTS]
     for start in range(len(parts)):
         for end in range(start + 1, len(parts) + 1):

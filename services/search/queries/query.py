@@ -37,7 +37,7 @@ class Query:
 
     @property
     def merged(self) -> Filters:
-        """The filters as one object; several of one name stand in an ``and``."""
+        """The filters as one object; several filters of one name are combined by ``and``."""
         names = [name for name, _ in self.filters]
         if len(set(names)) == len(names):
             return {name: deepcopy(value) for name, value in self.filters}
@@ -62,7 +62,7 @@ class Query:
 
 
 def combined(*filters: Mapping[str, JsonValue]) -> tuple[tuple[str, JsonValue], ...]:
-    """Filters of several sources, ANDed; duplicates are dropped."""
+    """Combine filters of several sources by AND; duplicates are dropped."""
     joined: list[tuple[str, JsonValue]] = []
     for source in filters:
         joined.extend((name, deepcopy(value)) for name, value in source.items() if (name, value) not in joined)

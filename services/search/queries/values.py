@@ -130,7 +130,7 @@ def _as_text(value: JsonValue) -> JsonValue:
 
 
 def number_of(text: str) -> int | float | None:
-    """A number whose meaning is certain; None for 1,299, which may be either."""
+    """Parse a number whose meaning is certain; None for 1,299, which is ambiguous."""
     plain = text.strip().replace("\u2212", "-")
     if re.fullmatch(r"[-+]?\d+", plain):
         return int(plain) if len(plain) < _MAX_DIGITS else None
@@ -145,7 +145,7 @@ def number_of(text: str) -> int | float | None:
 
 
 def _written() -> Iterator[tuple[re.Pattern[str], str, str]]:
-    """How numbers are written, with what stands between thousands and before decimals."""
+    """Yield the notations of numbers, each with its thousands separator and its decimal sign."""
     for thousands, decimal in ((",", "."), (".", ","), *((blank, sign) for blank in " \u00a0\u202f'" for sign in ",.")):
         between, point = re.escape(thousands), re.escape(decimal)
         grouped = rf"[-+]?\d{{1,3}}(?:{between}\d{{3}})+"

@@ -26,7 +26,7 @@ _IGNORED = frozenset({"__MACOSX", ".git", ".hg", ".svn", ".DS_Store", "Thumbs.db
 @dataclass(frozen=True)
 class Member:
     path: str
-    content: BinaryIO  #: a file of the file system; whoever takes it closes it
+    content: BinaryIO  #: a file of the file system; the receiver closes it
 
 
 @dataclass(frozen=True)
@@ -71,11 +71,11 @@ class _Budget:
         self._files = self._bytes = 0
 
     def unpack(self, path: str, content: IO[bytes]) -> Member | Skipped:
-        """Raises: UnreadableFile."""
+        """Unpack one member and count it against the limits. Raises: UnreadableFile."""
         self._files += 1
         if self._files > _MAX_FILES:
             raise UnreadableFile(f"the archive has more than {_MAX_FILES:,} files: send it in parts")
-        target = TemporaryFile()  # noqa: SIM115 - whoever takes the member closes it
+        target = TemporaryFile()  # noqa: SIM115 - the receiver of the member closes it
         size = 0
         while chunk := content.read(_CHUNK):
             size += len(chunk)
@@ -129,7 +129,7 @@ def _of_tar(stream: BinaryIO, notes: Notes) -> Iterator[Member | Skipped]:
 
 
 def _check_entries(count: int) -> None:
-    """Raises: UnreadableFile."""
+    """Check the number of entries. Raises: UnreadableFile."""
     if count > _MAX_ENTRIES:
         raise UnreadableFile(f"the archive has more than {_MAX_ENTRIES:,} entries: send it in parts")
 

@@ -49,7 +49,7 @@ def read(format: str, path: Path, name: str, notes: Notes) -> Iterator[Raw | Ref
 
 
 def _record(name: str, title: str, text: str, page: int | None = None) -> Raw | Refused:
-    """A record whose id is the path, so that a changed document replaces the one before."""
+    """Return a record whose id is the path, so that a changed document replaces its earlier version."""
     identity = name if page is None else f"{name}#page={page}"
     if not text.strip():
         return Refused("no_text", f"{identity}: there is no text in it", identity[:_MAX_ID])
@@ -81,7 +81,7 @@ def _in_parts(name: str, title: str, text: str, notes: Notes) -> Iterator[Raw | 
 
 
 def _text_of(path: Path, name: str, notes: Notes) -> str:
-    """Raises: UnreadableDocument, Unreadable."""
+    """Read a document's text. Raises: UnreadableDocument, Unreadable."""
     if path.stat().st_size > _MAX_TEXT_BYTES:
         raise UnreadableDocument(f"a text may have {_MAX_TEXT_BYTES // 1_000_000} MB")
     text = read_text(path)
@@ -160,7 +160,7 @@ def _docx(path: Path, name: str, notes: Notes) -> Iterator[Raw | Refused]:
 
 
 def _check_unpacked(path: Path) -> None:
-    """Raises: UnreadableDocument."""
+    """Check the unpacked size. Raises: UnreadableDocument."""
     import zipfile  # noqa: PLC0415
 
     try:

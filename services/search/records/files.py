@@ -1,4 +1,4 @@
-"""Records of uploaded files, one at a time, in any of the formats. It reads a stranger's bytes: see ``spool.py``."""
+"""Records of uploaded files, one at a time, in any of the formats. It reads untrusted bytes: see ``spool.py``."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ def _kind_of_text(stream: BinaryIO, head: bytes, ending: str) -> str:
 
 
 def _is_table(head: bytes) -> bool:
-    """Return whether a text is a table although its name does not say so: its header names an id or a name."""
+    """Return whether a text is a table although its extension differs: its header has an id or a name column."""
     try:
         layout = layout_of(head, is_whole=True)
     except (Unreadable, ValueError):
@@ -258,7 +258,7 @@ def _list(stream: BinaryIO) -> Iterator[Item]:
 
 
 def _entries(text: io.TextIOWrapper) -> Iterator[JsonValue]:
-    """Raises: UnreadableFile."""
+    """Yield the entries of a JSON text. Raises: UnreadableFile."""
     decoder = json.JSONDecoder(parse_constant=_no_constant)
     buffer, at, first, complete = text.read(_SNIFFED).lstrip(), 1, True, False
     if not buffer.startswith("["):
@@ -270,7 +270,7 @@ def _entries(text: io.TextIOWrapper) -> Iterator[JsonValue]:
                 raise UnreadableFile("the file is not JSON")
             return
         entry = _decoded(decoder, buffer, start) if comma != first else None
-        if entry is not None and (entry[1] < len(buffer) or complete):  # a number may go on behind the buffer
+        if entry is not None and (entry[1] < len(buffer) or complete):  # a number may continue past the buffer
             at, first = entry[1], False
             yield entry[0]
         elif complete or len(buffer) - at > _MOST_LINE:
@@ -281,7 +281,7 @@ def _entries(text: io.TextIOWrapper) -> Iterator[JsonValue]:
 
 
 def _separator(buffer: str, at: int) -> tuple[bool, int]:
-    """Return whether a comma stands before the next entry, and where that begins."""
+    """Return whether a comma precedes the next entry, and where that entry begins."""
     match = _SEPARATOR.match(buffer, at)
     return (match[1] == ",", match.end()) if match else (False, at)
 
@@ -333,7 +333,7 @@ def _in_utf8(file: RecordFile) -> BinaryIO:
 
 
 def _check_columns(names: Sequence[str], mapping: RecordMapping) -> None:
-    """Raises: UnreadableFile when a column of the mapping is not there; capitals do not count."""
+    """Check that every mapped column exists, ignoring case. Raises: UnreadableFile."""
     known = {name.strip().lower() for name in names}
     needed = [*filter(None, (mapping.id, mapping.name)), *mapping.text, *mapping.fields.values()]
     if missing := [name for name in needed if name.strip().lower() not in known]:

@@ -217,7 +217,7 @@ def _field(name: str, value: JsonValue, kind: FieldType | None) -> JsonValue:
 
 
 def _check_numbers(name: str, value: JsonValue) -> None:
-    """Raises: InvalidRequest for a number that no store can hold."""
+    """Check a field's numbers. Raises: InvalidRequest for a number that no store can hold."""
     if isinstance(value, int) and abs(value) >= 2**63:
         raise InvalidRequest(f"the field {name[:100]!r} holds a number of more than 64 bits")
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()

@@ -1,4 +1,4 @@
-"""A file's records, read in a process with bounds: no parser of a stranger's bytes runs in the worker."""
+"""A file's records, read in a process with limits: the worker itself parses no untrusted bytes."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def spooled(  # noqa: PLR0913 - what the request says of the file
 
 
 def _ending(spool: BinaryIO) -> tuple[int, list[str]]:
-    """The last line holds the number of records and the notes, or why there are none.
+    """Read the last line: the number of records and the notes, or the reason for a failure.
 
     Raises: UnreadableFile, InvalidRequest.
     """

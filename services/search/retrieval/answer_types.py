@@ -2,7 +2,7 @@
 
 A text that is about the topic but holds nothing of that kind does not answer. In doubt a text is taken to have one.
 """
-# ruff: noqa: E501 - lists of words read best in lines of their own length
+# ruff: noqa: E501 - lists of words are easier to read unwrapped
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _PERSON_OR_NAME = (
     r"free|children|adults|students|members?|doctors?)\b)"
 )
 
-#: A kind of answer: questions that ask for it, and what a text that has one matches.
+#: A kind of answer: questions that request it, and a pattern that texts with such an answer match.
 _KINDS = [
     (
         r"\b(?:how much (?:does|do|did|is|are|was|were|will|would|must|should)\b.{0,60}\b(?:cost|pay|charged?)|how much (?:is|are)\b|"
@@ -97,7 +97,7 @@ _COMPILED = [(re.compile(asks, re.IGNORECASE), re.compile(holds, re.IGNORECASE))
 
 
 def lacks_answer(question: str, text: str) -> bool:
-    """Return whether the text surely holds nothing of the kind that the question asks for."""
+    """Return whether the text surely holds nothing of the kind that the question requests."""
     for asks, holds in _COMPILED:
         if asks.search(question):
             return holds.search(text) is None

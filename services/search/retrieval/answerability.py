@@ -20,9 +20,9 @@ from services.search.tables.thresholds import Threshold
 
 #: Records after the best one that it is compared with.
 NEIGHBOURS = 10
-#: Below this an answer says that the records may not answer the question.
+#: Below this an answer warns that the records may not answer the question.
 DOUBTFUL = 0.45
-#: Below this the verdict is weak where an answer is asked for and no model gives one.
+#: Below this the verdict is weak if an answer is requested and no model gives one.
 UNLIKELY = 0.18
 _LACKS_KIND, _UNKNOWN_NAME, _UNKNOWN_WORDS = 4.0, 2.0, 2.0
 _MAX_UNKNOWN = 0.67  #: of the words; with more, the question is worded or written in another way than the records
@@ -72,7 +72,7 @@ def _unknown(store: VectorStore, table: OpenTable, words: Collection[int]) -> se
 
 
 def _names(question: str, table: OpenTable) -> Iterator[str]:
-    """Words in capitals, where only names have them: not first words, not German nouns, not headlines."""
+    """Yield capitalized words where only names have capitals: not first words, German nouns or headlines."""
     words = re.findall(r"[^\W_][\w'+#-]*", question)
     layout = table.layouts.get(TablePart.MASTER)
     capitals = [word for word in words if word[0].isupper()]

@@ -19,7 +19,7 @@ _KEYS = ("record", "name", "fields", CONTENT, *passages.KEYS)
 
 @dataclass(frozen=True)
 class CodeHolders:
-    """What a table's records hold of the codes that are asked for."""
+    """The records of a table that hold the codes of a question."""
 
     points: Mapping[str, ScoredPoint]  #: one of each record that holds a code, by record; most codes first
     answering: frozenset[str]  #: records that may answer

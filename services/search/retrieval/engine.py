@@ -38,7 +38,7 @@ _FACET_TEXTS = ("facets", "whole_facets")
 _FACET_PASSAGES = 3  #: of a record, that are shown
 _FACET_KEYS = ("record", "name", "fields", "facet", "at", CONTENT)
 _BELOW = 0.99  #: of the last score before a refill: what was left out comes after it
-_MAX_REFILLS = 3  #: searches for what copies of the same record left no room for
+_MAX_REFILLS = 3  #: further searches for hits that copies of the same record displaced
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,10 @@ class SearchEngine:
         self._profile = {facet: text.strip() for facet, text in profile.items() if text.strip()}
 
     def run(self, query: Query) -> list[Match]:
-        """Raises: SearchStoreUnavailable, EmbeddingUnavailable, EmbeddingChanged, UnknownField, InvalidRequest."""
+        """Run a query.
+
+        Raises: SearchStoreUnavailable, EmbeddingUnavailable, EmbeddingChanged, UnknownField, InvalidRequest.
+        """
         table = self._tables[query.table]
         conditions = self.conditions(query)
         matches = self._distinct(table, query, conditions)
@@ -103,7 +106,7 @@ class SearchEngine:
         return self._codes | (AskedCodes(frozenset(), own.every) if query.by_model else own)
 
     def _distinct(self, table: OpenTable, query: Query, conditions: Conditions) -> list[Match]:
-        """Return the matches, copies of a record once; what they left no room for is searched for after them."""
+        """Return the matches without copies of a record; further searches replace the hits that copies displaced."""
         found = self._ranked(table, query, conditions)
         kept = _collapsed(found)
         for _ in range(_MAX_REFILLS):
@@ -140,7 +143,7 @@ class SearchEngine:
     def _decided_by_codes(
         self, table: OpenTable, query: Query, conditions: Conditions, matches: list[Match], codes: AskedCodes
     ) -> list[Match]:
-        """The matches with what holds the codes first: it is strong, and where a code binds, all others are weak."""
+        """Put matches that hold the codes first: they are strong, and where a code binds, all others are weak."""
         holders = code_holders(self._store, table, codes, conditions)
         if not holders.decide:
             return matches
@@ -174,7 +177,7 @@ class SearchEngine:
         return replace(match, passages=(*([held] if held else []), *others))
 
     def _holding(self, table: OpenTable, query: Query, points: Sequence[ScoredPoint]) -> dict[str, Match]:
-        """Records that hold a code but were not retrieved, by id."""
+        """Return the records that hold a code but were not retrieved, by id."""
         vector = self._library.question(table, query.text)
         among = (Among(tuple(point.id for point in points)),)
         by_vector = None if vector is None or not points else NearestQuery(vector, len(points), among)
@@ -184,7 +187,7 @@ class SearchEngine:
         return {match.id: match for match in matches}
 
     def conditions(self, query: Query) -> Conditions:
-        """Raises: UnknownField, InvalidRequest."""
+        """Translate the query's filters. Raises: UnknownField, InvalidRequest."""
         fields = self._tables[query.table].spec.fields
         return tuple(
             condition
@@ -199,7 +202,7 @@ class SearchEngine:
         return self._values[name]
 
     def suggestions(self, query: Query, name: str) -> tuple[str, ...]:
-        """Values like those of the query's filter of that name, which no record has. Raises: SearchStoreUnavailable."""
+        """Suggest values similar to those of the named filter that no record has. Raises: SearchStoreUnavailable."""
         own = replace(query, filters=tuple(part for part in query.filters if part[0] == name))
         return tuple(self.values(query.table).suggestions(self.conditions(own)))
 
@@ -381,7 +384,7 @@ class SearchEngine:
         return AskedWords(self._store, table, query.text).weak(self.calibrated(query), cosines)
 
     def _literal(self, table: OpenTable, query: Query, conditions: Conditions) -> list[Match]:
-        """Records that hold every word, best by n-grams; weak matches unless the query holds a code."""
+        """Return records that hold every word, best by n-grams; weak matches unless the query holds a code."""
         bucket = table.bucket(TablePart.MASTER)
         words = table.words(TablePart.MASTER)
         ngrams = words.query_ngrams(query.text)
@@ -413,7 +416,7 @@ class SearchEngine:
     def _paired(
         self, table: OpenTable, query: Query, conditions: Conditions, pairs: Mapping[str, str], fill: bool
     ) -> list[Match]:
-        """Each facet of the profile is searched in the facet that answers it, with the weight of the profile's."""
+        """Search each facet of the profile in the facet that answers it, with the weight of the profile's."""
         scored: list[tuple[ScoredPoint, float]] = []
         keyword_only = False
         for text, facet in self._texts(table, query):

@@ -16,7 +16,7 @@ _RECORDS, _SHARE = 3, 0.15
 def scores(
     store: VectorStore, bucket: Bucket, asked: Vectors | None, retrieved: Retrieved, scale: CosineScale
 ) -> dict[str, float]:
-    """The fused scores of what was retrieved: what its first records have in common counts too.
+    """Return the fused scores of the retrieved records; what the first records have in common counts too.
 
     Only the order changes; whether a record is weak is decided by the question as it was asked.
 

@@ -113,7 +113,7 @@ def _highlights(
 
 
 def _alike(run: str, offset: int, question: str) -> list[tuple[int, int]]:
-    """The parts of the run, of two signs or more, that the question has too."""
+    """Return the parts of the run, of two characters or more, that the question has too."""
     marks = []
     start = 0
     while start < len(run) - 1:

@@ -1,4 +1,4 @@
-"""The words of a question beside a table's records: what decides near the threshold, where cosines do not."""
+"""The words of a question compared with a table's records: they decide near the threshold, where cosines do not."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ class AskedWords:
         return {key: self._share(held) for key, held in self._held(ids).items()}
 
     def weak(self, threshold: Threshold, cosines: Mapping[str, float | None]) -> set[str]:
-        """Records too unlike an answer: by the cosine, or by the words where it is missing or near the threshold."""
+        """Return records too unlike an answer: by the cosine, or by the words where it is missing or near the
+        threshold.
+        """
         below = {key for key, cosine in cosines.items() if cosine is not None and cosine < threshold.usual}
         uncertain = [key for key, cosine in cosines.items() if key not in below and threshold.near(cosine)]
         held = self._held(uncertain) if uncertain else {}

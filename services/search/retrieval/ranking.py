@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from services.search.tables.points import record_key
 
-#: The weight of the cosine beside the words: published as the best over many data sets (Bruch, Gai and Ingber, 2023).
-#: Words and n-grams share the rest equally.
+#: The weight of the cosine compared with the words: published as the best over many data sets (Bruch, Gai and Ingber,
+#: 2023). Words and n-grams share the rest equally.
 DENSE_SHARE = 0.8
 BREADTH, DEPTH = 0.4, 0.6
 UNKNOWN_WEIGHT = 0.5

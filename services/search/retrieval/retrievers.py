@@ -43,7 +43,7 @@ class Retrieved:
         return {point_id: score / (score + _SATURATION) for point_id, score in self.words.items()}
 
     def related(self, least: float) -> Retrieved:
-        """Without the points that are less similar than that and share no word with the text either."""
+        """Drop the points that are less similar than ``least`` and share no word with the text."""
         if self.keyword_only:
             return self
         kept = {key for key, cosine in self.cosines.items() if cosine >= least or key in self.words}
@@ -61,7 +61,7 @@ class Retrieved:
 
 
 def retrieve(store: VectorStore, bucket: Bucket, request: RetrievalRequest) -> Retrieved:
-    """Raises: SearchStoreUnavailable."""
+    """Retrieve points by vector and by words. Raises: SearchStoreUnavailable."""
     words = request.words.query(request.text)
     by_words = NearestQuery(words, request.limit, request.conditions, keys=request.keys) if words.indices else None
     if request.vector is None:

@@ -57,7 +57,9 @@ class QueryRunner:
     cancelled: Event
 
     def run(self, queries: Sequence[Query]) -> list[QueryOutcome]:
-        """Raises: JobCancelled; EmbeddingChanged; UnknownField and InvalidRequest for a filter that does not fit."""
+        """Run the queries. Raises: JobCancelled; EmbeddingChanged; UnknownField and InvalidRequest for a wrong
+        filter.
+        """
         for name in dict.fromkeys(query.table for query in queries):
             self.tables.ready(name)
         if len(queries) <= 1 or not self.concurrent:

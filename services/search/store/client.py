@@ -147,7 +147,7 @@ class ClientStore:
         return sorted(hits, key=lambda hit: -hit[1])
 
     def settle(self, bucket: Bucket) -> None:
-        """Nothing to do: a server flushes and builds its index by itself."""
+        """Do nothing: a server flushes and builds its index by itself."""
 
     def drop(self, bucket: Bucket) -> None:
         self._call(lambda: self._client.delete_collection(_name(bucket)))

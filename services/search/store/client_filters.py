@@ -34,7 +34,7 @@ _SCHEMAS: Mapping[FieldType, models.PayloadSchemaType] = {
 
 
 def translate(conditions: Conditions) -> models.Filter | None:
-    """Return all of the conditions together; None when there are none."""
+    """Return all of the conditions together; None without conditions."""
     return _all(conditions) if conditions else None
 
 

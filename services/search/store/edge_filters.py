@@ -30,7 +30,7 @@ from shared.contracts.search import FieldType
 
 
 def translate(conditions: Conditions) -> edge.Filter | None:
-    """Return all of the conditions together; None when there are none."""
+    """Return all of the conditions together; None without conditions."""
     return _all(conditions) if conditions else None
 
 

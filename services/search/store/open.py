@@ -26,7 +26,7 @@ def open_store(
     replicas: int = 1,
     shards: int = 1,
 ) -> VectorStore:
-    """A Qdrant server when there is a URL, else the embedded engine in the folder.
+    """Open a Qdrant server if a URL is given, else the embedded engine in the folder.
 
     Raises: SearchStoreUnavailable when another process owns the folder.
     """

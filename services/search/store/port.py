@@ -129,13 +129,13 @@ class VectorStore(Protocol):
         ...
 
     def layout(self, bucket: Bucket) -> Layout | None:
-        """Return how the bucket was built; None when there is none."""
+        """Return how the bucket was built; None if it does not exist."""
         ...
 
     def upsert(self, bucket: Bucket, points: Sequence[Point]) -> None: ...
 
     def replace_sparse(self, bucket: Bucket, vectors: Mapping[str, tuple[Sparse, ...]]) -> None:
-        """New sparse vectors for points that exist, by their ids; all else of them stays."""
+        """Replace the sparse vectors of existing points, by their ids; everything else stays."""
         ...
 
     def total_length(self, bucket: Bucket) -> int:

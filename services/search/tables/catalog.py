@@ -64,7 +64,7 @@ class CollectionInfo:
 
 class Catalog(Protocol):
     def find(self, tenant_id: str, name: str) -> CollectionInfo:
-        """Raises: UnknownCollection."""
+        """Return the collection. Raises: UnknownCollection."""
         ...
 
     def rewrites(self, tenant_id: str, collection_id: str) -> list[Rewrite]: ...
@@ -107,7 +107,7 @@ class SqlCatalog:
             return [Rewrite(*row) for row in connection.execute(_rewrites(tenant_id, collection_id))]
 
     def has_any(self) -> bool:
-        """Return whether there is a collection of anybody."""
+        """Return whether any tenant has a collection."""
         with self._engine.connect() as connection:
             return connection.execute(select(exists().select_from(collections))).scalar_one()
 

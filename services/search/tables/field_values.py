@@ -67,7 +67,7 @@ class FieldValues:
                 yield from ((field, value) for value in values if not self.holds(field, value))
 
     def suggestions(self, conditions: Conditions) -> list[str]:
-        """Values like those of the conditions that no record has. Raises: SearchStoreUnavailable."""
+        """Suggest values similar to those of the conditions that no record has. Raises: SearchStoreUnavailable."""
         close = [each for field, value in self.unknown(conditions) for each in self.similar(field, value)]
         return list(dict.fromkeys(close))[:_MAX_SUGGESTIONS]
 

@@ -22,7 +22,7 @@ from shared.errors import EmbeddingChanged, SearchStoreUnavailable, UnknownTable
 from shared.llm.chat import Meter
 
 _NO_VECTORS = "none"
-_FOREIGN_LANGUAGE = "spanish"  #: in which questions of English tables are asked to measure what other languages reach
+_FOREIGN_LANGUAGE = "spanish"  #: of the questions that measure how English tables answer other languages
 _NO_THRESHOLDS = {"master": 0.0, "master_floor": 0.0, "faceted": 0.0, "faceted_floor": 0.0}
 _TYPICAL_WORDS = 60.0
 #: Only the points that hold whole records, not the later passages of long ones.
@@ -132,13 +132,15 @@ class Library:
         return None
 
     def check(self, info: CollectionInfo, table: str) -> None:
-        """Raises: UnknownTable."""
+        """Check that the table exists. Raises: UnknownTable."""
         if table not in info.tables:
             known = ", ".join(sorted(info.tables))
             raise UnknownTable(f"the collection {info.name!r} has no table {table!r}; it has: {known}")
 
     def check_current(self, table: OpenTable) -> None:
-        """Raises: EmbeddingChanged for vectors of another model; SearchStoreUnavailable for missing ones."""
+        """Check the table's vectors. Raises: EmbeddingChanged for another model's; SearchStoreUnavailable for
+        missing ones.
+        """
         if next(self.outdated(table), None) is not None:
             raise EmbeddingChanged(
                 f"the table {table.name!r} was embedded with another model or by an older version; "
@@ -181,7 +183,7 @@ class Library:
             return self._probes[key]
 
     def calibration(self, embedder: Embedder, language: str) -> Calibration:
-        """Return what the model can tell apart in the language."""
+        """Return what the model can distinguish in the language."""
         foreign = REFERENCE_LANGUAGE if language != REFERENCE_LANGUAGE else _FOREIGN_LANGUAGE
         return Calibration(self.probes(embedder, language), self.probes(embedder), self.probes(embedder, foreign))
 
@@ -228,11 +230,13 @@ class TablesOf(Mapping[str, OpenTable]):
         return len(self._info.tables)
 
     def check(self, name: str) -> None:
-        """Raises: UnknownTable."""
+        """Check that the table exists. Raises: UnknownTable."""
         self._library.check(self._info, name)
 
     def ready(self, name: str) -> None:
-        """Raises: EmbeddingChanged while the table's vectors are another model's."""
+        """Check a table before its first query. Raises: EmbeddingChanged while the table's vectors are another
+        model's.
+        """
         if name not in self._ready:
             self._library.check_current(self[name])
             self._ready.add(name)

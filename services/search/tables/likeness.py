@@ -1,4 +1,4 @@
-"""How far a text holds a word that it does not hold as it stands: misspelt, compounded, or in another form."""
+"""Similarity of a text to a word that it does not hold exactly: misspelt, compounded, or in another form."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def misspelling_held(word: str, words: Iterable[str]) -> float:
         if other[0] != word[0] or abs(len(other) - len(word)) > allowed:
             continue
         if len(word) < _SHORT and len(other) <= len(word):
-            continue  # of words this short only a letter that is missing tells
+            continue  # for words this short only a missing letter is evidence
         if len(word) >= 3 and edits(word, other, allowed) <= allowed:
             return _MISSPELT
     return 0.0

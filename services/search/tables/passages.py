@@ -14,7 +14,7 @@ from shared.contracts.search import PassageSettings
 VERSION = 1
 #: A passage has at most this many characters for each of its tokens, whatever the tokenizer says of strange texts.
 _CHARACTERS_PER_TOKEN = 8
-_SPECIAL_TOKENS = 3  # two that a model adds to each text, and one by which a text that was cut is told
+_SPECIAL_TOKENS = 3  # two that a model adds to each text, and one that shows that a text was cut
 _MAX_CONTEXT = 120  # characters of a name or a heading that are embedded with a passage
 _ESTIMATED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\\W_]{1,6}|[^\\w\\s]"
@@ -110,7 +110,9 @@ class Splitter:
         return out
 
     def _packed(self, parts: Sequence[tuple[_Unit, int]], room: int) -> Iterator[tuple[_Unit, _Unit, _Unit | None]]:
-        """First and last unit and heading of each passage: as many as fit, the last sentences repeated in the next."""
+        """Yield first unit, last unit and heading of each passage: as many as fit; the next repeats the last
+        sentences.
+        """
         headings = _headings([unit for unit, _ in parts])
         first = 0
         while first < len(parts):

@@ -49,7 +49,7 @@ def record_key(point: str) -> str:
 
 
 def digests(records: Sequence[Record], splitter: Splitter) -> list[str]:
-    """Changes with anything in a record, and with the splitter for records that are too long for one point."""
+    """Return digests that change with a record, and with the splitter for records too long for one point."""
     fitting = splitter.fitting([whole_text(record) for record in records])
     return [_digest(record, "" if fits else splitter.version) for record, fits in zip(records, fitting, strict=True)]
 
@@ -122,7 +122,7 @@ def facet_weights(records: Sequence[SplitRecord], words: Words) -> dict[str, tup
 
 
 def ids_of(payload: Payload) -> list[str]:
-    """Return the ids of a record's points, by the payload of its own one."""
+    """Return the ids of a record's points, from the payload of its main point."""
     return [point_id(str(payload["record"]), number=number) for number in range(passages_of(payload))]
 
 
@@ -133,7 +133,7 @@ def passages_of(payload: Payload) -> int:
 
 
 def record_of(payload: Payload) -> Record:
-    """Return the record of the payload of its own point, which holds all of it."""
+    """Return the record from the payload of its main point, which holds all of it."""
     whole = {
         "name": payload.get("name", ""),
         "text": payload.get("whole_text", payload.get("text", "")),

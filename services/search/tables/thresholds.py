@@ -22,12 +22,12 @@ REFERENCE_LANGUAGE = "english"
 #: questions are called weak on the tables of ``benchmarks/golden``, also on those whose records are titles only.
 _USUAL_SHARE, _EARLY_SHARE = 0.23, 0.1
 _EARLY_LISTED = 0.25
-#: Bands between floor and usual threshold, above the latter, in which a record with room for them needs the words.
+#: Bands between floor and usual threshold, above the latter, in which a record long enough for them needs the words.
 _ROOMY_BANDS = 1.5
 _SAMPLE = 64
 _LEFT_OUT = 0.15  #: of the domains, those that a table may be about
-#: Of the gap between known and unrelated questions in the language that the model knows best: below it, the cosines
-#: of another language do not tell records apart, and the words decide.
+#: Share of the gap between known and unrelated questions in the language that the model knows best: below it, the
+#: cosines of another language do not distinguish records, and the words decide.
 _DISTINGUISHING = 0.6
 #: Of the same gap, the least between known answers and unrelated ones in another language than the question.
 _FOREIGN_GAP = 0.15
@@ -93,7 +93,7 @@ class Threshold:
 
 @dataclass(frozen=True)
 class CosineScale:
-    """How the cosine counts in the order of hits, beside the words."""
+    """The weight and zero of the cosine in the order of hits, relative to the words."""
 
     share: float = _MAX_SHARE
     zero: float = -1.0  #: the cosine that counts as nothing
@@ -104,7 +104,7 @@ class Thresholds:
     master: Threshold
     facets: Threshold
     scale: CosineScale = CosineScale()
-    #: From which a question in another language is answered, where the model can tell; else None.
+    #: Similarity from which a question in another language is answered; None if the model cannot distinguish.
     foreign: float | None = None
 
     def of(self, part: TablePart) -> Threshold:
@@ -116,7 +116,7 @@ class Thresholds:
         return None if self.foreign is None else Threshold(self.foreign, self.foreign, self.foreign)
 
     def flat(self) -> dict[str, float]:
-        """As the API names them."""
+        """Return the thresholds under the names of the API."""
         flat = {"cosine_share": self.scale.share, "cosine_zero": self.scale.zero}
         if self.foreign is not None:
             flat["foreign"] = self.foreign
@@ -190,7 +190,7 @@ class Probes:
 
 @dataclass(frozen=True)
 class Calibration:
-    """What a model can tell apart in the language of a table."""
+    """What a model can distinguish in the language of a table."""
 
     probes: Probes  #: in the table's language
     reference: Probes  #: in the language that the model is known to know
@@ -232,7 +232,7 @@ def measure(store: VectorStore, master: Bucket, facets: Bucket, calibration: Cal
 
 
 def _foreign(store: VectorStore, bucket: Bucket, calibration: Calibration) -> float | None:
-    """Return the threshold of questions in another language; None where the model cannot tell."""
+    """Return the threshold of questions in another language; None if the model cannot distinguish them."""
     if calibration.by_words:
         return None
     unrelated, known = float(np.percentile(_far(store, bucket, calibration.foreign), 95)), calibration.foreign_known()
@@ -256,7 +256,7 @@ def uncalibrated(probes: Probes) -> Thresholds:
 
 
 def sample(names: Sequence[str]) -> list[str]:
-    """An even sample of the names."""
+    """Return an even sample of the names."""
     usable = [name for name in dict.fromkeys(names) if len(name) >= 8]
     step = max(1, len(usable) // _SAMPLE)
     return usable[::step][:_SAMPLE]

@@ -51,7 +51,7 @@ _LANGUAGES = {
     "turkish": Language.Turkish,
 }
 _LEAST_STOP_WORDS = 4  # distinct ones of a language, before a text is taken to be in it
-_PART = 8  #: texts whose language is told together
+_PART = 8  #: texts whose language is detected together
 _MAX_OTHER_LANGUAGES = 0.1  #: of the parts of a table that counts as English
 _SCRIPT_SHARE = 0.2  #: of the letters; texts quote names and terms in Latin letters
 #: Languages that are known by their script. Japanese comes before Chinese, whose signs it uses too.
@@ -140,7 +140,9 @@ class Words:
         return frozenset(_counted(text, self._language))
 
     def literally(self, asked: str, text: str) -> bool:
-        """Return whether the text holds every asked word but stop words; punctuation inside codes is ignored."""
+        """Return whether the text holds every word of the question except stop words; punctuation in codes is
+        ignored.
+        """
         every, held = self.distinct(asked), self.distinct(text)
         if not every or every <= held:
             return bool(every)
@@ -173,7 +175,7 @@ class HeldWords:
 
 
 def _content_pairs(run: str) -> Iterator[str]:
-    """Yield every two signs that stand together, without those that only make a sentence of the others.
+    """Yield every two adjacent characters, without those that only give a sentence its grammar.
 
     Japanese writes these in hiragana; Chinese has a few signs for them.
     """
@@ -190,7 +192,7 @@ def _content_pairs(run: str) -> Iterator[str]:
 
 
 def _weighed(counted: Mapping[int, int], average: float, name: SparseName = SparseName.WORDS) -> Sparse:
-    """BM25's weights of a document, beside the inverse document frequency."""
+    """Return BM25's weights of a document, without the inverse document frequency."""
     even = _SATURATION * (1 - _LENGTH + _LENGTH * sum(counted.values()) / average)
     values = tuple(many * (_SATURATION + 1) / (many + even) for many in counted.values())
     return Sparse(tuple(counted), values, name)
@@ -289,7 +291,7 @@ def is_foreign(question: str, language: str) -> bool:
 
 
 def is_english(texts: Sequence[str]) -> bool:
-    """Return whether nearly all of the texts are English, or say too little to tell."""
+    """Return whether nearly all of the texts are English, or too short to detect a language."""
     parts = ["\n".join(text[:500] for text in texts[start : start + _PART]) for start in range(0, len(texts), _PART)]
     others = sum(language_of([part]) != DEFAULT_LANGUAGE for part in parts)
     return others <= len(parts) * _MAX_OTHER_LANGUAGES
