@@ -1,4 +1,4 @@
-"""Walks a document in order, depth first, and runs or asks each block."""
+"""Walks a document in order, depth first, and runs each block or calls a model for it."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ class Walk:
             self.run(taken.content)
 
     def _undecided(self, clauses: Sequence[Clause]) -> None:
-        """What a condition that did not run would choose is not known: any of it would have to run."""
+        """Walk every clause, because a condition that did not run may choose any of them."""
         self.document.undecided += 1
         for clause in clauses:
             self.run(clause.content)
@@ -250,7 +250,7 @@ class Walk:
         document.prefix, document.line = outer
 
     def _arguments(self, block: Block, node: Include) -> dict[str, JsonValue] | None:
-        """Return the values of a call; ``None`` when one of them has none."""
+        """Return the values of a call; ``None`` when one of them is missing."""
         values: dict[str, JsonValue] = {}
         for name, argument in node.arguments.items() if node.call else ():
             if argument.code is None:

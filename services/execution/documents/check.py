@@ -194,7 +194,7 @@ def _outside_code(text: str) -> str:
 
 
 def _needed(tree: nodes.Template) -> set[str]:
-    """Names that have to have a value from outside."""
+    """Return the names that need a value from outside."""
     loaded = {node.name for node in tree.find_all(nodes.Name) if node.ctx == "load"}
     own = {node.name for node in tree.find_all(nodes.Name) if node.ctx != "load"} | _GIVEN
     spared = {

@@ -51,7 +51,7 @@ class Documents:
         self._renderer = renderer
 
     def __call__(self, context: Context, request: DocumentInput) -> DocumentResult:
-        """Raises: NotFound, InvalidRequest, SandboxUnavailable, JobCancelled."""
+        """Run a document job. Raises: NotFound, InvalidRequest, SandboxUnavailable, JobCancelled."""
         markdown = _read(context, request)
         notebook = notebook_in(markdown)
         if notebook is not None:
@@ -122,7 +122,7 @@ class Documents:
         )
 
     def _looked_at(self, context: Context, request: DocumentInput, tree: DocumentTree) -> DocumentResult:
-        """Nothing runs: the blocks, what would go wrong, and which of them an earlier job's values are too old for."""
+        """Check the blocks without running anything; with an earlier job, find those whose values are stale."""
         check = DocumentCheck(context, request, tree)
         if request.previous_job_id is None:
             return _untouched(context, check, check.blocks(), check.warnings())
@@ -148,7 +148,7 @@ class Documents:
 
 
 def _content(context: Context, request: DocumentInput, file: InputFile, fetched: Path) -> str:
-    """Return a file's digest; of a document, that of the text without the models' answers."""
+    """Return a file's digest; for a document, that of its text without the models' answers."""
     info = context.files.info(file.id)
     if posixpath.splitext(file.path)[1] in _DOCUMENTS and info.size <= MOST_INCLUDED:
         with suppress(UnicodeDecodeError):
@@ -157,7 +157,7 @@ def _content(context: Context, request: DocumentInput, file: InputFile, fetched:
 
 
 def _files(context: Context, included: Mapping[str, Instructions]) -> list[DocumentFile]:
-    """Return the included files that have gained answers, as they are now."""
+    """Return the included files that have gained answers, in their new form."""
     written = {path: instructions.markdown() for path, instructions in included.items()}
     changed = [(path, text) for path, text in written.items() if text != included[path].tree.source]
     return [
@@ -181,7 +181,7 @@ def _read(context: Context, request: DocumentInput) -> str:
 
 
 def _walked(document: RunningDocument, tree: DocumentTree, folder: Path) -> tuple[Instructions, IncludedFiles]:
-    """Return every block in its turn, with the values that the request gives."""
+    """Run every block in order, with the values that the request gives."""
     request = document.request
     for name, value in request.parameters.items():
         document.set_value(name, value)
@@ -195,7 +195,7 @@ def _walked(document: RunningDocument, tree: DocumentTree, folder: Path) -> tupl
 
 
 def _untouched(context: Context, check: DocumentCheck, blocks: list[Block], warnings: list[str]) -> DocumentResult:
-    """Return the document as it came."""
+    """Return the document unchanged."""
     source = check.tree.source
     return DocumentResult(
         markdown=source,
@@ -209,7 +209,7 @@ def _untouched(context: Context, check: DocumentCheck, blocks: list[Block], warn
 
 
 def _variables(document: RunningDocument) -> dict[str, JsonValue]:
-    """Plain values at the end, as far as they were looked at."""
+    """Return the plain values at the end, if they were inspected."""
     variables: dict[str, JsonValue] = {}
     for name in document.digests:
         block = document.holders.get(name)
@@ -223,7 +223,7 @@ def _variables(document: RunningDocument) -> dict[str, JsonValue]:
 
 
 def _params(tree: DocumentTree, request: DocumentInput) -> dict[str, JsonValue]:
-    """As ``params$name`` in R: what the front matter declares, and what was submitted."""
+    """Return the parameters for ``params$name`` in R: those of the front matter, and those submitted."""
     defaults: dict[str, JsonValue] = {}
     for node in tree.content:
         if isinstance(node, Parameter):

@@ -1,4 +1,4 @@
-"""The files that a document includes: each is read once, however often it stands."""
+"""The files that a document includes: each is read once, however often it is included."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_INCLUDED = 4_000_000  #: bytes of a file
 
 
 def path_of(source: str, folder: str, files: Container[str]) -> str | Note:
-    """Return which of the document's files is meant, or why there is none."""
+    """Return the path of the included file, or a note why the include is refused."""
     path = posixpath.normpath(posixpath.join(folder, source))
     if "://" in source or source.startswith("/") or path.startswith(".."):
         return Note(
@@ -35,7 +35,7 @@ class IncludedFiles:
     read: dict[str, Instructions] = field(default_factory=dict)  #: by path
 
     def open(self, node: Include, inside: Sequence[str]) -> tuple[str, Instructions] | Note:
-        """Return a file's path and its instructions; ``inside`` are the files that stand around this include."""
+        """Return a file's path and its instructions; ``inside`` are the files that enclose this include."""
         path = path_of(node.source, posixpath.dirname(inside[-1]) if inside else "", self.files)
         if isinstance(path, Note):
             return path

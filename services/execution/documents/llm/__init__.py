@@ -1,1 +1,1 @@
-"""Asks models, and checks and repairs what they answer."""
+"""Calls models, and checks and repairs their answers."""

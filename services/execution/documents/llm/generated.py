@@ -29,13 +29,13 @@ class Piece:
 
 
 def pieces_of(answer: str) -> list[Piece]:
-    """Return the code blocks of an answer, of languages that have a kernel."""
+    """Return the code blocks of an answer whose languages have a kernel."""
     all_pieces = [Piece(language_of(match[2]), match[3]) for match in _FENCE.finditer(answer)]
     return [piece for piece in all_pieces if piece.language in LANGUAGES][:_MOST_PIECES]
 
 
 def unparsed(pieces: Sequence[Piece]) -> str | None:
-    """Return what is wrong with the first piece that does not parse."""
+    """Return the syntax error of the first piece that does not parse."""
     for number, piece in enumerate(pieces, 1):
         if fault := fault_of(piece.language, piece.code):
             line = "" if fault.line is None else f" (line {fault.line})"

@@ -29,7 +29,7 @@ _ASSUMED = 500  #: tokens of an answer, for an estimate
 
 @dataclass
 class Answered:
-    """The answers to one instruction; in a loop it is asked more than once."""
+    """The answers to one instruction; in a loop a model is called for it more than once."""
 
     node: Instruction
     answers: list[ModelAnswer] = field(default_factory=list)
@@ -52,7 +52,7 @@ class Instructions:
         return superseded(self.tree)
 
     def markdown(self) -> str:
-        """Return the document with every answer after its instruction; what has not changed stays as it stands."""
+        """Return the document with every answer after its instruction; unchanged answers keep their text."""
         splices: list[Splice] = []
         for answered in self.answered.values():
             if answered.changed:
@@ -141,7 +141,7 @@ class Instructions:
         return False
 
     def _cached(self, key: str) -> CachedBlock | None:
-        """Return what was answered before, unless that message went out without its values and no longer may."""
+        """Return the earlier answer, unless its message went out without values and no longer may."""
         document = self.document
         cached = None if document.request.dry_run else document.cached(key)
         if cached is not None and document.request.on_missing != "send":
@@ -153,7 +153,7 @@ class Instructions:
         return answer_schema(named, self.lines, self.document.kernels.files) if named else None
 
     def _content(self, node: Instruction) -> str:
-        """Return what the message is about, without what models have answered in it."""
+        """Return the content that the message is about, without the models' answers in it."""
         if node.inner is None:
             return ""
         return without(self.lines, self._superseded, *node.inner)[:_MOST_CONTENT].rstrip("\r\n")
@@ -161,7 +161,7 @@ class Instructions:
     def _reuse(
         self, block: Block, node: Instruction, key: str, cached: CachedBlock, schema: AnswerSchema | None
     ) -> None:
-        """Nothing changed: the answers as they were."""
+        """Reuse the earlier answers, because nothing changed."""
         block.status, block.model = "fresh", cached.model
         block.message_rendered, block.message_spans = cached.rendered, list(cached.spans)
         block.variables = self.document.placed(cached.variables)
@@ -188,7 +188,7 @@ class Instructions:
         answered.changed = answered.changed or changed
 
     def _unset(self, block: Block, node: Instruction) -> None:
-        """The blocks that use the missing answer say why they are skipped."""
+        """Mark the missing answer, so that blocks which use it are skipped with a reason."""
         if name := node.options.get("as"):
             self.document.unset(name, block.id)
 
@@ -218,7 +218,7 @@ class Instructions:
         )
 
     def _history(self, node: Instruction) -> list[ChatMessage]:
-        """A discussion goes on from the conversation's jobs, and from the document's own discussions above."""
+        """Continue a discussion from the conversation's jobs, and from the document's own discussions above."""
         if node.type != "discuss":
             return []
         history = list(self.document.context.history)
@@ -229,7 +229,7 @@ class Instructions:
         return history
 
     def _estimate(self, block: Block, node: Instruction, request: ChatRequest) -> None:
-        """What asking would take; a token is taken to be four characters."""
+        """Estimate the cost of the call, at four characters per token."""
         document = self.document
         tokens = sum(len(one.content) for one in request.messages) // 4
         answer = min(_ASSUMED, request.max_tokens)
@@ -245,7 +245,7 @@ class Instructions:
         document.cost = None if cost is None or document.cost is None else document.cost + node.replicates * cost
 
     def _errors(self, node: Instruction) -> str:
-        """Return what went wrong in the code that is to be fixed."""
+        """Return the errors of the code that is to be fixed."""
         if node.type != "fix" or node.inner is None:
             return ""
         first, last = node.inner[0] + 1, node.inner[1]

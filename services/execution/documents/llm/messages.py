@@ -34,11 +34,11 @@ class FilledMessage:
 
 
 class NotSent(Exception):
-    """A message could not be rendered, and the caller does not want it sent as it stands; the text says why."""
+    """A message could not be rendered, and the caller does not want it sent unrendered; the text gives the cause."""
 
 
 def rendered(chunks: Chunks, block: Block, text: str) -> FilledMessage:
-    """Return the message with its values; the original, with a warning, when anything is wrong.
+    """Return the message with its values, or the original with a warning when anything is wrong.
 
     Raises: JobCancelled, NotSent when the document says so.
     """
@@ -93,7 +93,7 @@ def uses(text: str) -> set[str]:
 
 
 def define_prompt(chunks: Chunks, block: Block, node: PromptBlock) -> None:
-    """A prompt block is its text with the values that hold at its place; no model is asked."""
+    """Define a prompt: its text with the current values; no model is called."""
     block.message_original = node.message
     if not node.message:
         chunks.document.note(block, "warning", "empty_message", "The prompt has no words.")
@@ -111,7 +111,7 @@ def define_prompt(chunks: Chunks, block: Block, node: PromptBlock) -> None:
 
 
 def _prompt(chunks: Chunks, block: Block, message: str, key: str) -> str:
-    """Return the words of a prompt with their values, from the earlier job when nothing changed. Raises: NotSent."""
+    """Return a prompt's text with its values, from the earlier job when nothing changed. Raises: NotSent."""
     document = chunks.document
     if (cached := document.cached(key)) is not None and cached.rendered is not None:
         block.status = "fresh"
@@ -130,7 +130,7 @@ def _prompt(chunks: Chunks, block: Block, message: str, key: str) -> str:
 
 
 def system_prompt(chunks: Chunks, block: Block, name: str | None) -> str:
-    """Return the text of the prompt of that name; empty when there is none."""
+    """Return the text of the named prompt; empty when it does not exist."""
     if not name:
         return ""
     document = chunks.document
@@ -168,7 +168,7 @@ def _without_spans(text: str, mark: str) -> tuple[str, list[str]]:
 
 
 def render(renderer: Renderer, text: str, fetch: Fetch) -> Filled:
-    """Return the message with its values, rendered once; code spans stay as they are.
+    """Render the message with its values, once; code spans stay unchanged.
 
     Raises: NotRendered.
     """
@@ -180,7 +180,7 @@ def render(renderer: Renderer, text: str, fetch: Fetch) -> Filled:
 
 
 def _with_code(filled: Filled, mark: re.Pattern[str], code: Sequence[str]) -> Filled:
-    """Return the code spans again where their marks stand; places behind them move."""
+    """Put the code spans back at their marks, and move the positions after them."""
     moves = [(each.end(), len(code[int(each[1])]) - len(each[0])) for each in mark.finditer(filled.text)]
 
     def moved(place: int) -> int:

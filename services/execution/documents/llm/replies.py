@@ -40,7 +40,7 @@ class Fault:
 
 @dataclass
 class InstructionReplies:
-    """The answers to one instruction: ask, check, feed back what is wrong, ask again."""
+    """The answers to one instruction: call, check, feed back the fault, call again."""
 
     chunks: Chunks
     block: Block
@@ -69,7 +69,7 @@ class InstructionReplies:
                 self.chunks.document.note(self.block, "warning", "image_not_seen", text)
 
     def _ask_all(self, request: ChatRequest) -> list[ChatReply]:
-        """Return the replicates' first answers, asked for at the same time, in their order."""
+        """Return the replicates' first answers in order; the calls run at the same time."""
         document = self.chunks.document
         count = 0
         try:
@@ -163,7 +163,7 @@ class InstructionReplies:
         return None
 
     def _checked(self, reply: ChatReply) -> JsonValue | Fault:
-        """Return the answer's value, or what is wrong with it."""
+        """Return the answer's value, or its fault."""
         if reply.finish is Finish.REFUSAL:
             return Fault("answer_refused", f"The model refused to answer. {reply.text.strip()[:300]}".strip(), 1)
         if reply.finish is Finish.LENGTH:
@@ -201,7 +201,7 @@ def named(reply: ChatReply) -> str:
 
 
 def _without_marks(reply: ChatReply) -> ChatReply:
-    """Without the marks around data that some models repeat."""
+    """Remove the marks around data that some models repeat."""
     return replace(reply, text=_MARK.sub("", reply.text))
 
 

@@ -32,7 +32,7 @@ class AnswerSchema:
         return json.dumps(self.schema, ensure_ascii=False, sort_keys=True)
 
     def value(self, answer: str) -> JsonValue:
-        """Return the answer as a value. Raises: AnswerUnreadable with a message for the model."""
+        """Parse the answer as a value. Raises: AnswerUnreadable with a message for the model."""
         if self.schema == {"type": "string"}:
             return answer.strip()
         fenced = _FENCED.match(answer)
@@ -46,7 +46,7 @@ class AnswerSchema:
         return value
 
     def check(self) -> None:
-        """Raises: BadSchema."""
+        """Check the schema itself. Raises: BadSchema."""
         try:
             self._validator()
         except ValueError as error:
@@ -60,7 +60,9 @@ class AnswerSchema:
 
 
 def answer_schema(name: str, lines: Sequence[str], files: Mapping[str, Path]) -> AnswerSchema:
-    """Return what ``schema=`` names: JSON, a type, a JSON fence with that id, or a file. Raises: BadSchema."""
+    """Return the schema that ``schema=`` names: JSON, a type, a JSON fence with that id, or a file. Raises:
+    BadSchema.
+    """
     if name in _SIMPLE:
         return AnswerSchema({"type": name})
     text = name if name.startswith("{") else _in_document(name, lines)

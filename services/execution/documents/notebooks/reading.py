@@ -42,7 +42,7 @@ def notebook_in(text: str) -> Json | None:
 
 
 def cell_ids(notebook: Json) -> Iterator[tuple[str, Json]]:
-    """Yield every cell with its id, or one made of its place."""
+    """Yield every cell with its id, or with an id made from its position."""
     taken: set[str] = set()
     for number, cell in enumerate(notebook["cells"], 1):
         id = cell.get("id")
@@ -73,7 +73,7 @@ def as_markdown(notebook: Json) -> str:
 
 
 def opening(id: str) -> str:
-    """Return the line before a cell of Markdown, as MyST separates cells."""
+    """Return the line before a Markdown cell, as MyST separates cells."""
     return f'+++ {{"id": "{id}"}}\n'
 
 
@@ -107,7 +107,7 @@ def _code(id: str, source: str, language: str, metadata: Json) -> str:
 
 
 def _closed(source: str) -> str:
-    """Return a cell whose last block of code ends with it."""
+    """Close a cell's last code block if the cell leaves it open."""
     opened = ""
     for line in source.splitlines():
         if match := _FENCE.match(line):
@@ -120,7 +120,7 @@ def _closed(source: str) -> str:
 
 
 def _with_attachments(source: str, cell: Json) -> str:
-    """With the pictures that are part of a cell in the place of their names."""
+    """Replace the names of a cell's attached pictures by the pictures."""
     attached = _of(cell, "attachments")
 
     def data(match: re.Match[str]) -> str:

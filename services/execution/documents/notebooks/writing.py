@@ -109,7 +109,7 @@ class _Writer:
             self._walk(tree, f"{id}/", front.lines if front.values else 0, main)
 
     def _chunk(self, node: Chunk, block: Block | None, main: str) -> None:
-        """A hidden chunk is no cell; one whose code is hidden has what it shows."""
+        """Write a chunk as a cell: none for a hidden chunk, only outputs for one whose code is hidden."""
         if block is not None and any(message.code == "not_taken" for message in block.messages):
             return
         outputs = [] if block is None else self._outputs(block)
@@ -168,7 +168,7 @@ class _Writer:
                 yield {"output_type": "error", "ename": name[:200], "evalue": rest.strip()[:2000], "traceback": lines}
 
     def _data(self, shown: Display) -> Json:
-        """Return the bundle of an output; empty where its content is gone."""
+        """Return the bundle of an output; empty if its content is missing."""
         text: object = shown.text
         if text is None and shown.file_id is not None:
             try:
@@ -194,7 +194,7 @@ def kernel_of(language: str) -> NotebookKernel:
 
 
 def _main_language(document: RunningDocument) -> str:
-    """Return the language of most chunks; that of the first where several are as many."""
+    """Return the language of most chunks; in a tie, the one used first."""
     languages = [block.language for block in document.blocks.values() if block.kind == "chunk" and block.language]
     return max(dict.fromkeys(languages), key=languages.count, default=DEFAULT_LANGUAGE)
 

@@ -1,4 +1,4 @@
-"""The document as one HTML page of its own: prose, code, outputs and answers, with nothing in it that runs."""
+"""The document as one self-contained HTML page: prose, code, outputs and answers, without any scripts."""
 
 from services.execution.documents.page.page import page
 

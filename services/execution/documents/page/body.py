@@ -85,11 +85,11 @@ class PageBody:
         )  # fmt: skip
 
     def _fragment(self, markdown: str) -> str:
-        """Markdown of its own, such as a caption or what code has written, as HTML that is closed in itself."""
+        """Return a separate piece of Markdown, such as a caption or a code's output, as HTML with closed tags."""
         return cleaned(prose(markdown, self._reading(raw=False)).html)
 
     def _placed(self, made: str) -> str:
-        """With the HTML of blocks in the place of their marks, also of marks within blocks."""
+        """Replace the marks by the HTML of their blocks, also marks within blocks."""
         mark = f"{self._mark}-"
         pattern = re.compile(
             rf"<p>{mark}(\d+)</p>|(?<=<li>){mark}(\d+)(?=\n?</li>)|<pre><code>{mark}(\d+)\n</code></pre>"
@@ -98,8 +98,8 @@ class PageBody:
         return re.sub(rf"{self._mark}-\d+", "", made)  # where Markdown has put it into something else
 
     def _text(self, tree: DocumentTree, prefix: str, first: int) -> str:
-        """Return the lines of a document, with a mark in the place of each block; ``prefix`` is of the ids of an
-        include.
+        """Return the lines of a document, with a mark in place of each block; ``prefix`` is that of an include's
+        ids.
         """
         special: dict[int, DocumentNode] = {}
         inline: dict[int, list[Expression]] = {}
@@ -275,7 +275,7 @@ def _inside(tree: DocumentTree) -> list[bool]:
 
 
 def _listed(option: str) -> str:
-    """Return an option that is a list; empty where it is a text."""
+    """Return an option that is a list; empty if it is a text."""
     return option if option.startswith("[") and option.endswith("]") else ""
 
 
@@ -292,5 +292,5 @@ def _indented(text: str) -> str:
 
 
 def _alternative_text(options: Mapping[str, str], block: Block) -> str:
-    """Return the alternative text of a picture: the author's own where there is one."""
+    """Return the alternative text of a picture: the author's, if given."""
     return options.get("fig-alt") or options.get("fig-cap") or options.get("caption") or f"A figure of {block.id}"

@@ -1,4 +1,4 @@
-"""What may stand in a page: nothing that runs, and nothing that it would fetch from elsewhere."""
+"""The content that a page may have: nothing that runs, and nothing that it would fetch from elsewhere."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def _whole(clean: str, front: Front) -> bytes:
 
 
 def _with_references(made: Prose, references: str) -> str:
-    """Return the body with the list of works: in the author's place for it, else at its end, before the footnotes."""
+    """Insert the list of works: where the author wants it, else at the end, before the footnotes."""
     if not references:
         return made.html
     if _PLACE in made.html:

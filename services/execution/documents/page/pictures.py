@@ -40,12 +40,12 @@ class Pictures:
             return self.data(media_type, stream.read(_MAX_IMAGE + 1), alt, width)
 
     def text(self, path: str) -> str | None:
-        """Return the text of one of the document's files."""
+        """Read the text of one of the document's files."""
         file = self._document.kernels.files.get(posixpath.normpath(path))
         return None if file is None else file.read_bytes()[:_MAX_TEXT].decode("utf-8", "replace")
 
     def stored(self, file_id: str) -> str:
-        """Return the text of a file that code has shown."""
+        """Read the text of a file that code has shown."""
         try:
             with self._document.context.files.open(file_id) as stream:
                 return stream.read(_MAX_TEXT).decode("utf-8", "replace")

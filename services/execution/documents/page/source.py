@@ -339,13 +339,13 @@ class SourceWriter:
 
 
 def _heading(line: str) -> tuple[str, str] | None:
-    """Return the signs and the words of a heading."""
+    """Return the marker and the words of a heading."""
     match = _HEADING.match(line.rstrip())
     return None if match is None else (match[1], match[2].rstrip("#").rstrip())
 
 
 def _is_hidden(each: Directive) -> bool:
-    """Return whether an author shows a part in other formats than a page only, or hides it."""
+    """Return whether the author hides a part, or shows it only in formats other than a page."""
     if any(name in _HIDDEN for name in each.classes):
         return True
     wanted, unless = each.options.get("when-format"), each.options.get("unless-format")

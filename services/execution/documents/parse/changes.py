@@ -142,7 +142,7 @@ def spliced(lines: Sequence[str], splices: Sequence[Splice]) -> str:
 
 
 def answer_splices(node: Instruction, answers: Sequence[ModelAnswer], newline: str = "\n") -> list[Splice]:
-    """Return the splices that put answers after their instruction, in place of those that no person has reviewed."""
+    """Return the splices that put answers after their instruction, replacing those that no person has reviewed."""
     old = [one for one in node.suggestions if _is_replaced(one)]
     blocks = newline.join(_written(one, newline) for one in answers)
     if not old:
@@ -178,7 +178,7 @@ def without(lines: Sequence[str], places: Sequence[tuple[int, int]], begin: int,
 
 
 def unanswered(tree: DocumentTree) -> str:
-    """Return the document without the models' answers: what differs in it, a person has changed."""
+    """Return the document without the models' answers, so that any difference is a person's edit."""
     return without(tree.lines, superseded(tree), 0, len(tree.lines))
 
 

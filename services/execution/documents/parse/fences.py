@@ -1,4 +1,4 @@
-"""Code fences: what stands behind their opening, and the chunks that they make."""
+"""Code fences: the text after their opening, and the chunks that they make."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _TEXT = Fence("", {}, False)
 
 
 def fence(info: str, flavour: str) -> Fence:
-    """Return what stands behind the opening of a code fence."""
+    """Parse the text after the opening of a code fence."""
     info = info.strip()
     if info.startswith("{"):
         return _in_braces(info, flavour)
@@ -103,7 +103,7 @@ def _cell_options(body: Sequence[str]) -> dict[str, str]:
 
 
 def _plain_options(body: Sequence[str]) -> dict[str, str]:
-    """Return the options of lines that are no YAML."""
+    """Return the options of lines that are not YAML."""
     options: dict[str, str] = {}
     last = ""
     for line in body[:50]:

@@ -1,4 +1,4 @@
-"""Which flavour of Markdown a document is written in, when nobody says: by the blocks that only one of them has."""
+"""Detects the flavour of Markdown of a document, from the blocks that only one flavour has."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _QUARTO = re.compile(r"\{(?:python|r|R|julia|js|ojs|sql|bash)\b[^}]*\}|\{[^}]*\.
 
 
 def recognised(markdown: str) -> Flavour:
-    """Return the flavour of the first block that tells; Stencila's when none does."""
+    """Return the flavour of the first distinctive block; Stencila's without one."""
     for fence in _FENCE.finditer(markdown):
         info = fence[2]
         if _STENCILA.match(info):

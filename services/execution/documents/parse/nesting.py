@@ -1,4 +1,4 @@
-"""The blocks that are open at a line: where content goes, and what becomes of a block that never ends."""
+"""The blocks that are open at a line: where content goes, and the handling of a block that never ends."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class OpenBlocks:
             self._abandon(self._pop(), lines)
 
     def add_clause(self, clause: Clause) -> bool:
-        """Return whether the block that is open has clauses."""
+        """Add a clause if the open block can have clauses; return whether it can."""
         top = self._stack[-1] if self._stack else None
         if top is None or not isinstance(top.node, (If, For)):
             return False

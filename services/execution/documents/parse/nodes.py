@@ -1,4 +1,4 @@
-"""What a document holds: blocks that run or ask, each with its exact lines; everything else is text."""
+"""The nodes of a document: blocks that run or call a model, each with its exact lines; everything else is text."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ class Include(DocumentNode):
 
 @dataclass(slots=True)
 class PromptBlock(DocumentNode):
-    """Words for the system that an instruction asks for by ``@name``."""
+    """A system prompt that an instruction refers to by ``@name``."""
 
     name: str = ""
     message: str = ""

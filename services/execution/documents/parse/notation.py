@@ -126,7 +126,7 @@ class Header(NamedTuple):
 
 
 def header(rest: str, flavour: str) -> Header:
-    """Return what stands after the colons."""
+    """Parse the text after the colons."""
     braces = _CLASSES.match(rest) if rest[0] == "{" else None
     if braces is None:
         word, *after = rest.split(None, 1)

@@ -39,7 +39,7 @@ Opened = tuple[DocumentNode, list[DocumentNode] | None]
 
 
 def opened(header: Header, line: int) -> Opened:  # noqa: PLR0911 - one for each kind of block
-    """Raises: LookupError for a word that opens nothing."""
+    """Return the block that a header opens. Raises: LookupError for a word that opens nothing."""
     word, text = header.word, header.text
     if (node := instruction(word, text, line, header.options)) is not None:
         return node, node.content if node.extent == "enclosed" else None
@@ -157,7 +157,7 @@ def _literal(text: str) -> JsonValue:
 
 
 def _expression(text: str) -> tuple[str, str]:
-    """Code, and the language that stands in braces after it."""
+    """Return the code, and the language in braces after it."""
     text = _without_end(text)
     before, options = _braced(text)
     language = ""
@@ -168,7 +168,7 @@ def _expression(text: str) -> tuple[str, str]:
 
 
 def _braced(text: str) -> tuple[str, str]:
-    """Return what stands before the braces at the end, and in them."""
+    """Split off the braces at the end; return the text before them and the text in them."""
     bare = text.rstrip()
     begin = bare.rfind("{")
     if not bare.endswith("}") or begin < 0 or "}" in bare[begin:-1]:
@@ -177,6 +177,6 @@ def _braced(text: str) -> tuple[str, str]:
 
 
 def _without_end(text: str) -> str:
-    """Without the colons at the end."""
+    """Remove the colons at the end."""
     bare = text.rstrip(":")
     return bare.rstrip() if len(text) - len(bare) > 2 else text

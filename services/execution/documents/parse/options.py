@@ -89,7 +89,7 @@ def _inches(text: str) -> float | None:
 
 
 def of_lines(text: str) -> dict[str, str] | None:
-    """Return the options that a text of YAML holds; ``None`` where it is none."""
+    """Return the options of a YAML text; ``None`` if it is not YAML."""
     try:
         values = next(plain_yaml.documents(text, most=_MAX_VALUES), None)
     except plain_yaml.NotPlain:

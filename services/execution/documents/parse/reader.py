@@ -188,7 +188,7 @@ class _LineReader:
         self.open.into.append(node)
 
     def _inside(self, begin: int, end: int) -> list[DocumentNode]:
-        """Some of the lines, read as a document of its own."""
+        """Read some of the lines as a separate document."""
         tree = _LineReader(self.lines[begin:end], self.flavour, self.depth + 1).read()
         self.comments += [(first + begin, last + begin) for first, last in tree.comments]
         return [_shifted(each, begin) for each in tree.content]
@@ -219,7 +219,7 @@ class _LineReader:
             self._skip_end(node, colons)
 
     def _skip_end(self, node: DocumentNode, colons: int) -> None:
-        """A directive without content has an end mark too."""
+        """Skip the end mark that a directive without content has too."""
         end = self.at + 1
         while end < len(self.lines) and not self.lines[end].strip():
             end += 1

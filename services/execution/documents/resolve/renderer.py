@@ -65,7 +65,7 @@ class Fork:
         return _strings(answer.get("names")), _strings(answer.get("whole"))
 
     def fill(self, values: Mapping[str, Seen]) -> Filled:
-        """Raises: NotRendered."""
+        """Render the template with these values. Raises: NotRendered."""
         answer: Any = self._ask({"values": {name: dict(seen) for name, seen in values.items()}}, _ANSWERS_WITHIN)
         spans = [(int(start), int(end), str(names)) for start, end, names in answer.get("spans", [])]
         return Filled(str(answer["text"]), _strings(answer.get("figures")), spans)
@@ -130,7 +130,7 @@ class Renderer:
 
     @contextmanager
     def fork(self) -> Iterator[Fork]:
-        """A process for one message; the next is started when this one ends. Raises: NotRendered."""
+        """Yield a process for one message; the next is started when this one ends. Raises: NotRendered."""
         with self._lock:
             if self._process is not None and self._process.poll() is not None:
                 self._stop()
@@ -148,7 +148,7 @@ class Renderer:
                 self._spare = self._request_fork()
 
     def _request_fork(self) -> Fork:
-        """A fork that is starting: what is sent to it waits in its socket."""
+        """Return a fork that is starting; messages to it wait in its socket."""
         for _ in range(2):
             requests = self._requests or self._start()
             self._count += 1
@@ -179,7 +179,7 @@ class Renderer:
         return ours
 
     def _stop(self) -> None:
-        """Its forks end when their sockets close."""
+        """Stop the process; its forks end when their sockets close."""
         if self._spare is not None:
             self._spare.connection.close()
             self._spare = None

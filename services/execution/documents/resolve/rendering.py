@@ -87,7 +87,7 @@ class Environment(ImmutableSandboxedEnvironment):
 
 
 class Delimiter:
-    """Data over one line stands between marks that occur in none of the values."""
+    """The marks around data of more than one line, which occur in none of the values."""
 
     def __init__(self, given: str) -> None:
         self.given = given
@@ -134,7 +134,7 @@ def names_in(tree: nodes.Template) -> list[str]:
 
 
 def wanted_whole(tree: nodes.Template) -> list[str]:
-    """Names of which a filter may want more than the first rows."""
+    """Return the names of which a filter may want more than the first rows."""
     filters = [node for node in tree.find_all(nodes.Filter) if node.name in ("full", "json", "tojson", "head")]
     return list(dict.fromkeys(name.name for node in filters for name in node.find_all(nodes.Name)))
 
@@ -160,7 +160,7 @@ def limit() -> None:
 
 
 def serve(made: Environment, connection: socket.socket) -> None:
-    """One template: its names out, their values in, its text out."""
+    """Serve one template: send its names, receive their values, send its text."""
 
     def send(message: object) -> None:
         connection.sendall(json.dumps(message).encode() + b"\n")
@@ -259,7 +259,7 @@ def prewarm(made: Environment) -> None:
 
 
 def forked(made: Environment, connection: socket.socket) -> None:
-    """In the fork: render one message, and end."""
+    """Render one message in the fork, and end."""
     try:
         prewarm(made)
         limit()

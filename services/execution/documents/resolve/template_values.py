@@ -1,4 +1,4 @@
-"""What a template sees of a value: a look at a table, the text of what has no plain form, the name of a figure."""
+"""The form of a value in a template: a table's first rows, the text of an opaque value, a figure's name."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Other:
 
 
 class Figure(Other):
-    """A picture that goes with the message; in the text stands what it is called."""
+    """A picture that is sent with the message; the text holds its name."""
 
     def __init__(self, name: str, text: str, wanted: list[str]) -> None:
         super().__init__(text)

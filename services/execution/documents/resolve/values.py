@@ -22,7 +22,7 @@ _AS_SHOWN = ("bytes", "complex")  #: their own languages write them better than 
 
 
 def template_value(look: Look, kernel: str) -> Seen:
-    """Plain values as they are, a table as a look at its first rows, anything else as text."""
+    """Return plain values unchanged, a table as its first rows, anything else as text."""
     if look.kind == "table":
         return _table(look)
     if look.kind == "figure":
@@ -61,7 +61,7 @@ def shown_value(name: str, kernel: str, type: str, text: str, rows: int | None) 
 
 
 def text_of(value: Value, kernel: str) -> str:
-    """Return a value within a line of prose."""
+    """Format a value within a line of prose."""
     if value.kind != "json" or tag_of(value.exact) in _AS_SHOWN:
         return value.text
     if (text := text_of_special(value.exact)) is not None:

@@ -297,7 +297,7 @@ class Chunks:
             block.value = cached.shown.model_copy(update={"block": made})
 
     def expression(self, node: Expression) -> None:
-        """Code within a line: its value is an output, and stands in the HTML."""
+        """Evaluate code within a line: its value is an output, and part of the HTML."""
         document = self.document
         block, began = document.begin(node), time.monotonic()
         block.language = node.language
@@ -311,7 +311,7 @@ class Chunks:
     def value(  # noqa: PLR0911 - one for each reason to have none
         self, block: Block, language: str, code: str, plain: bool = False
     ) -> JsonValue:
-        """Return the value of an expression, as text or as JSON; ``None`` with a message when it has no value."""
+        """Evaluate an expression, as text or as JSON; ``None`` with a message when it has no value."""
         document = self.document
         language = language or self.last
         if language not in LANGUAGES:
@@ -399,7 +399,7 @@ _PARTS = {
 
 
 def _plain_value(value: Value) -> JsonValue:
-    """Return the value for a condition or a loop: of a table its rows."""
+    """Return the value for a condition or a loop; for a table, its rows."""
     if value.kind == "table" and value.table is not None:
         return cast("JsonValue", rows_of(value.table, _MOST_ROWS))
     return value.text if value.kind == "opaque" else value.json

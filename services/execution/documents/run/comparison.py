@@ -1,4 +1,4 @@
-"""A document that was only looked at, beside an earlier job: each block as it is checked, and whether it is stale."""
+"""A document that was only checked, compared with an earlier job: each block's check, and whether it is stale."""
 
 from __future__ import annotations
 

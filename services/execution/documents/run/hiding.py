@@ -37,7 +37,7 @@ def _as_markdown(output: Display) -> Display:
 
 
 def _kept(text: str, node: Chunk) -> str:
-    """Return what warnings and messages leave of stderr, where the language tells the two apart."""
+    """Return the part of stderr that the chunk's options keep, if the language separates warnings and messages."""
     warning, message = node.options.get("warning") != "false", node.options.get("message") != "false"
     pattern = LANGUAGES[node.language].warning if node.language in LANGUAGES else ""
     if not pattern:

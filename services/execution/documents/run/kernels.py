@@ -61,14 +61,14 @@ class Kernels:
             names.clear()
 
     def drop(self, language: str) -> None:
-        """End a kernel; what it held is gone, and its owner has to say so."""
+        """End a kernel and drop its values; the caller has to report that."""
         if language in self._open:
             self._open.pop(language)[1].close()
         self.touched.pop(language, None)
         self._given = {key: version for key, version in self._given.items() if key[0] != language}
 
     def session(self, language: str) -> Session:
-        """No call of it takes longer than what is left of the budget.
+        """Return the language's session; no call of it takes longer than the rest of the budget.
 
         Raises: LanguageUnavailable, SandboxUnavailable.
         """
@@ -95,12 +95,12 @@ class Kernels:
             self._version[name] = self._version.get(name, 0) + 1
 
     def release(self, names: Iterable[str]) -> None:
-        """No one owns these names any more."""
+        """Remove the owner of these names."""
         for name in list(names):
             self.owner.pop(name, None)
 
     def set_own(self, name: str, value: JsonValue) -> None:
-        """The document sets a name: a parameter, a loop's variable, an answer."""
+        """Set a name of the document: a parameter, a loop's variable, an answer."""
         self.own[name] = value
         self.set_owner(DOCUMENT, [name])
 
@@ -131,7 +131,7 @@ class Kernels:
         return crossings
 
     def find(self, names: Iterable[str], whole: Iterable[str] = ()) -> dict[str, tuple[str, Look]]:
-        """Those of the names that a kernel holds now: the last to set one wins, then the first kernel that has it.
+        """Find which kernel holds each name: the last to set it wins, then the first kernel that has it.
 
         One request to each kernel; of the names in ``whole`` more rows are wanted than a glance takes.
         """
@@ -158,11 +158,11 @@ class Kernels:
             looks.update({name: (language, look) for name, look in fresh.items()})
 
     def picture(self, language: str, name: str) -> bytes:
-        """Raises: KernelError."""
+        """Return a picture of the named figure. Raises: KernelError."""
         return self.session(language).picture(name)
 
     def get(self, language: str, name: str) -> Value:
-        """Raises: KernelError."""
+        """Return the value of a name. Raises: KernelError."""
         return self.session(language).get(name)
 
     def _fetched(self, language: str, name: str) -> Value:
@@ -173,11 +173,11 @@ class Kernels:
         return session.get(name)
 
     def evaluate(self, language: str, code: str) -> Value:
-        """Raises: KernelError, LanguageUnavailable."""
+        """Evaluate code and return its value. Raises: KernelError, LanguageUnavailable."""
         return self.session(language).value(code)
 
 
 def plain_look(value: JsonValue) -> Look:
-    """Return a value of the document's own."""
+    """Return a value of the document in the form that kernels report."""
     kind = "NoneType" if value is None else type(value).__name__
     return Look(kind="json", type=kind, bytes=0, text=str(value), exact=cast("JsonValue", Encoder().encode(value)))

@@ -101,7 +101,7 @@ class Known:
         return View(values, unknown)
 
     def _token(self, language: str, name: str, digests: Mapping[str, Digest]) -> tuple[str | None, str]:
-        """Return what stands for the value of a name: nothing where there is none, none where it cannot be compared."""
+        """Return the token that represents a name's value: empty without a value, None if it cannot be compared."""
         owner = self.kernels.owner.get(name)
         if owner == DOCUMENT:
             return digest("document", self.kernels.own[name]), ""
@@ -111,7 +111,7 @@ class Known:
         return ("", "") if held is None else (held.value, held.why or "")
 
     def _foreign(self, owner: str, name: str) -> tuple[str | None, str]:
-        """Return what stands for a value that comes from another kernel: a view is what the tables hold."""
+        """Return the token of a value that comes from another kernel: a view represents its tables."""
         digests = self.of(owner).digests
         found: dict[str, str | None] = {}
         todo = [name]
@@ -126,7 +126,7 @@ class Known:
         return (digest(owner, sorted(found.items())), "") if found else (None, "")
 
     def token(self, name: str) -> str | None:
-        """Return what stands for the value of a name that a message uses."""
+        """Return the token of the value of a name that a message uses."""
         owner = self.kernels.owner.get(name)
         return None if owner in (None, DOCUMENT) else self._foreign(str(owner), name)[0]
 
@@ -151,7 +151,7 @@ class Known:
         return number
 
     def lost(self, language: str) -> list[str]:
-        """Forget what a kernel held that has ended; returns its names. What was kept is still known."""
+        """Forget what an ended kernel held; return its names. Stored values are still known."""
         state = self.of(language)
         gone = []
         for name, history in list(state.history.items()):

@@ -188,7 +188,7 @@ class Restoring:
             raise RunAgain([step.key]) from None
 
     def _value(self, step: Step, name: str) -> Value:
-        """Raises: NotFound."""
+        """Return a step's stored value. Raises: NotFound."""
         cached = step.cached.values[name]
         if cached.file_id is None:
             return Value(kind="json", type=cached.type, text=cached.text, exact=cached.data)
@@ -197,7 +197,7 @@ class Restoring:
         return Value(kind="table", type=cached.type, text=cached.text, table=target, rows=cached.rows)
 
     def _verify(self, state: LanguageState, wanted: set[str]) -> None:
-        """Raises: RunAgain when the kernel does not hold what the steps had left."""
+        """Compare the kernel with the steps. Raises: RunAgain when it does not hold what they had left."""
         seen = state.parts_from(state.seen or {})
         for name, number in state.live.items():
             step = self.known.steps[number]
@@ -252,7 +252,7 @@ def _saved_value(kernels: Kernels, files: Files, kernel: str, name: str, look: L
 
 
 def _lossy(exact: JsonValue) -> bool:
-    """Return whether JSON does not hold it exactly."""
+    """Return whether JSON cannot hold the value exactly."""
     if isinstance(exact, str):
         return any("\ud800" <= sign <= "\udfff" for sign in exact) if not exact.isascii() else False
     if isinstance(exact, list):

@@ -83,7 +83,7 @@ class RunningDocument:
         )  # fmt: skip
 
     def check(self) -> None:
-        """Raises: JobCancelled."""
+        """Stop between two blocks if the job was cancelled. Raises: JobCancelled."""
         if self.context.cancelled.is_set():
             raise JobCancelled("the job was cancelled between two blocks")
         try:
@@ -92,7 +92,7 @@ class RunningDocument:
             self.spent = self.spent or spent.what
 
     def begin(self, node: DocumentNode) -> Block:
-        """Return the block of a node, with the notes of its parser; in a loop the same one again."""
+        """Return the block of a node, with the notes of its parser; in a loop, the same block again."""
         self.check()
         identity = f"{self.prefix}{node.id}"
         lines = (node.start + 1, max(node.end, node.start + 1)) if self.line is None else (self.line, self.line)
@@ -147,7 +147,7 @@ class RunningDocument:
         return digest(kind, inputs, self.environment, *parts)
 
     def numbered(self, key: str) -> str:
-        """Of two equal blocks each has an outcome of its own."""
+        """Number equal keys, so that each of two equal blocks has a separate outcome."""
         count = self.seen[key] = self.seen.get(key, 0) + 1
         return key if count == 1 else digest(key, count)
 
@@ -166,7 +166,7 @@ class RunningDocument:
         self.after.blocks[key] = cached
 
     def leave_stale(self, block: Block, key: str, sets: Iterable[str] = ()) -> None:
-        """The block would have to run; whatever uses the names that it sets would, too."""
+        """Mark the block as stale, and with it whatever uses the names that it sets."""
         block.status = "stale"
         self.stale.add(block.id)
         for name in sets:
@@ -175,7 +175,7 @@ class RunningDocument:
             self.broken.pop(name, None)
 
     def defined(self, block: Block, key: str, step: Step) -> None:
-        """A step has left names behind, or taken them away."""
+        """Record the names that a step has set or removed."""
         self.known.add(step)
         for name in step.cached.owns:
             self.digests[name] = self.known.token(name) or digest("made", key, name)
@@ -204,7 +204,7 @@ class RunningDocument:
         return [each.model_copy(update={"block": self.maker_of(each.name)}) for each in variables]
 
     def unset(self, name: str, identity: str) -> None:
-        """A block that failed has not set its name."""
+        """Remove the name that a failed block did not set."""
         self.kernels.own.pop(name, None)
         self.kernels.owner.pop(name, None)
         self.digests.pop(name, None)

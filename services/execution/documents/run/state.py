@@ -63,7 +63,7 @@ def digest(*parts: object) -> str:
 
 
 def load(context: Context, job_id: str | None) -> DocumentState | None:
-    """Return the state of an earlier document job, or of the conversation's last; ``None`` when none can be read."""
+    """Load the state of an earlier document job, or of the conversation's last; ``None`` when none is readable."""
     job = context.results.of(job_id) if job_id else context.results.latest("document")
     result: Mapping[str, Any] = job.result if job is not None and job.kind == "document" else {}
     file_id = result.get("state_file_id")

@@ -146,7 +146,7 @@ def _authors(value: str) -> Iterator[Name]:
 
 
 def plain_text(value: str) -> str:
-    """Without LaTeX: accents as letters, braces and other commands gone."""
+    """Remove LaTeX: accents become letters; braces and other commands are dropped."""
     text = _ACCENT.sub(_accented, value[: 4 * MOST])
     text = _LETTER.sub(lambda match: _LETTERS[match[1]], text)
     text = _COMMAND.sub("", _SIGN.sub(r"\1", text.replace("~", " ").replace("---", "\u2014")))

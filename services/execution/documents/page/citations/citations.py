@@ -37,7 +37,7 @@ class Citations:
         self._years = style.years(style.listed(self.works.values()))
 
     def within(self, text: str) -> Iterator[Part]:
-        """Yield the parts of a text, in which citations lead to their works."""
+        """Yield the parts of a text, with citations linked to their works."""
         at = 0
         for match in _CITED.finditer(text):
             parts = self._group(match[1]) if match[1] is not None else self._alone(match)
@@ -57,7 +57,7 @@ class Citations:
                 yield Token("link_close", "a", -1)
 
     def references(self, title: str) -> str:
-        """The list of what was cited; empty when nothing was."""
+        """Return the list of cited works; empty without citations."""
         if not self.cited:
             return ""
         items = "".join(

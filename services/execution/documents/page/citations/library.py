@@ -16,7 +16,7 @@ _MOST_FILES, _MOST_BYTES = 10, 1_000_000
 
 
 def library(values: Mapping[str, JsonValue], files: Mapping[str, Path], warn: Callable[[str], None]) -> dict[str, Work]:
-    """By key; the first work of a key counts. What cannot be read is told."""
+    """Return the works by key; the first work of a key counts. Unreadable files are reported by ``warn``."""
     works: dict[str, Work] = {}
     _add(works, works_of_csl(values.get("references")))
     for name in _names(values.get("bibliography")):

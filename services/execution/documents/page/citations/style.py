@@ -1,4 +1,4 @@
-"""Author and year: how a work is cited, and how it stands in the list. After the seventh edition of APA's style."""
+"""Author and year: the form of citations and of the list of works, after the seventh edition of APA's style."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _DOI = re.compile(r"(?:https?://(?:dx\.)?doi\.org/)?(10\.\d{3,9}/[^\s<>\"']{1,30
 
 
 def listed(works: Iterable[Work]) -> list[Work]:
-    """In the order of the list."""
+    """Sort the works in the order of the list."""
     return sorted(works, key=lambda work: (_sorted_name(work), work.year, work.title.lower(), work.key))
 
 
 def years(works: Sequence[Work]) -> Mapping[str, str]:
-    """By key, the year with a letter where works of the same authors and year are told apart by it."""
+    """Return the year by key, with a letter to distinguish works of the same authors and year."""
     groups: dict[tuple[str, str], list[Work]] = {}
     for work in works:
         groups.setdefault((short_authors(work), work.year or "n.d."), []).append(work)
@@ -31,7 +31,7 @@ def years(works: Sequence[Work]) -> Mapping[str, str]:
 
 
 def short_authors(work: Work) -> str:
-    """As in the text; the title of what has no author."""
+    """Return the authors as cited in the text; the title of a work without authors."""
     names = [name.family for name in work.authors]
     if not names:
         return f"“{work.title[:60]}”" if work.title else work.key
@@ -79,5 +79,5 @@ def _sorted_name(work: Work) -> str:
 
 
 def _letter(number: int) -> str:
-    """a to z, then aa."""
+    """Return the letters of a number: a to z, then aa."""
     return (_letter(number // 26 - 1) if number >= 26 else "") + chr(ord("a") + number % 26)
