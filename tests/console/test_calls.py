@@ -32,6 +32,7 @@ def down(console: Console) -> Iterator[list[dict[str, Any]]]:
             for provider, _ in _CHAIN:
                 api.post(f"/v1/providers/{provider}/release")
             assert api.post("/v1/models/reset").status_code == 200
+            until(lambda: _job_of_chain(console) is None, "the worker follows the default chain again")
 
 
 def _job_of_chain(console: Console) -> dict[str, Any] | None:

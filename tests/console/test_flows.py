@@ -145,7 +145,7 @@ def test_two_browsers_on_one_flow_see_each_other(visit: Visit, console: Console,
     seen(anne, "Of Bert")
     expect(proposal.get_by_role("button", name="Accept all")).to_be_disabled()
     first = anne.url
-    proposal.get_by_role("button", name="Retry now").click()
+    proposal.get_by_role("button", name="Ask again").click()
     accept = proposal.get_by_role("button", name="Accept all")
     expect(accept).to_be_enabled()
     assert anne.url != first, "it was asked anew"

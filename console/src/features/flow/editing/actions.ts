@@ -46,6 +46,8 @@ export function useActions({ flow, canvas, chosen, link, run, focus, drawn }: Gi
     });
     return () => clearTimeout(timer);
   }, [drawn, canvas, focus]);
+  // The canvas knows at once what a click or a key chooses; the page's own list follows a moment later.
+  const chosenNow = (): readonly string[] => canvas.current?.chosen() ?? chosen;
   const nodes = nodesOf(flow).filter((node) => chosen.includes(node.id));
   const known = new Set(nodesOf(flow).map((node) => node.id));
   const onScreen = (box: Rect): Rect => canvas.current?.onScreen(box) ?? box;
@@ -137,10 +139,15 @@ export function useActions({ flow, canvas, chosen, link, run, focus, drawn }: Gi
     add,
     renameNode,
     renameLink,
-    rename: () => (chosen.length === 1 ? renameNode(chosen[0]!) : link !== null ? renameLink(link) : undefined),
+    rename: () => {
+      const held = chosenNow();
+      const edge = document.activeElement?.closest<HTMLElement>(".react-flow__edge.selected")?.dataset.id ?? link;
+      if (held.length === 1) renameNode(held[0]!);
+      else if (edge !== null) renameLink(edge);
+    },
     group,
     ungroup: () => run(nodes.filter(isGroup).map((each) => ({ name: "ungroup", params: { groupId: each.id } }))),
-    copy: (): string | null => (chosen.length === 0 ? null : JSON.stringify(copied(flow, chosen))),
+    copy: (): string | null => (chosenNow().length === 0 ? null : JSON.stringify(copied(flow, chosenNow()))),
     paste: (text: string) => {
       if (clipOf(text) === null) {
         const label = text.trim();
