@@ -1,4 +1,4 @@
-"""Ctrl-C, raised until somebody has it: Python ignores a `KeyboardInterrupt` that is raised inside a finalizer."""
+"""Ctrl-C, raised until a handler gets it: Python ignores a `KeyboardInterrupt` that is raised inside a finalizer."""
 
 from __future__ import annotations
 

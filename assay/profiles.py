@@ -132,9 +132,9 @@ def _config(document: Mapping[str, Any]) -> Config:
 
 def _profile(name: str, table: object) -> Profile:
     if not _NAME.fullmatch(name):
-        raise ProfileError(f"{name!r} is no name of a profile: letters, digits, . _ - and at most 64 of them")
+        raise ProfileError(f"{name!r} is not a profile name: use letters, digits, . _ - and at most 64 of them")
     if not isinstance(table, Mapping) or not all(isinstance(value, str) for value in table.values()):
-        raise ProfileError(f"the profile {name} is no table of texts")
+        raise ProfileError(f"the profile {name} is not a table of texts")
     _only(table, {"url", "api_key_env", "api_key_file", "output"}, f"the profile {name}")
     if not re.fullmatch(r"https?://[^\s/@]+(/\S*)?", table.get("url", "")):
         raise ProfileError(f"the profile {name} needs a url that begins with http:// or https:// and holds no password")

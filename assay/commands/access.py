@@ -77,7 +77,7 @@ def set_limits(
     streams: Annotated[int | None, Parameter(help="Event streams of one key")] = None,
     tokens_per_day: Annotated[int | None, Parameter(help="Of models; 0: no limit")] = None,
     requests_per_minute: Annotated[int | None, Parameter(help="0: no limit")] = None,
-    weight: Annotated[int | None, Parameter(help="Turns beside those of a tenant of weight 1")] = None,
+    weight: Annotated[int | None, Parameter(help="Share of the queue relative to a tenant of weight 1")] = None,
 ) -> None:
     """Set a tenant's quotas and weight; those that are left out are the installation's defaults again."""
     changed = given(

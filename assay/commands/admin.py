@@ -17,7 +17,7 @@ from assay.commands.evaluate import gate
 from assay.commands.run import pair, text_of
 from assay.commands.session import UsageError, answer, confirmed, current
 
-prompts = App(name="prompts", help="What models are told.")
+prompts = App(name="prompts", help="Prompts that are sent to models.")
 models = App(name="models", help="Which models are called, in which order.")
 
 

@@ -107,7 +107,7 @@ def _columns(path: Path, text: str) -> list[dict[str, str]]:
     except ValueError:
         columns = None
     if not isinstance(columns, dict) or not all(isinstance(kind, str) for kind in columns.values()):
-        raise UsageError(f'{path}: what stands behind "expects" is no JSON object of columns and their types')
+        raise UsageError(f'{path}: the value of "expects" is not a JSON object of columns and their types')
     return [{"name": name, "type": kind} for name, kind in columns.items()]
 
 

@@ -28,7 +28,7 @@ def list_profiles() -> None:
     ]
     file = str(profiles.config_file(os.environ))
     current().show({"file": file, "profiles": rows}, _table)
-    current().say(f"in {file}" if rows else f"there are none in {file}: assay config set NAME --url URL")
+    current().say(f"in {file}" if rows else f"no servers in {file}: assay config set NAME --url URL")
 
 
 @app.command(name="show")
@@ -62,9 +62,7 @@ def set_profile(
     *,
     api_key_env: Annotated[str | None, Parameter(help="The environment variable that holds the key")] = None,
     api_key_file: Annotated[str | None, Parameter(help="The file that holds the key; only you may read it")] = None,
-    output: Annotated[
-        Literal["text", "json"] | None, Parameter(help="json: as if --json stood on every command")
-    ] = None,
+    output: Annotated[Literal["text", "json"] | None, Parameter(help="json: as if every command had --json")] = None,
 ) -> None:
     """Add a profile with --url URL, or change what is given of one. The first one becomes the default."""
     config = profiles.read(os.environ)

@@ -14,7 +14,7 @@ from assay.commands import show
 from assay.commands.run import text_of
 from assay.commands.session import answer, current
 
-app = App(name="definitions", help="Your own technologies, which `detect` knows beside its rules.")
+app = App(name="definitions", help="Your own technologies, which `detect` knows in addition to its rules.")
 _File = Annotated[str, Parameter(help="YAML; - is standard input", allow_leading_hyphen=True)]
 
 

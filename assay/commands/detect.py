@@ -49,7 +49,7 @@ def detect(
     fail_on: Annotated[
         str | None, Parameter(help="Exit 1 when any of these is found: eol, conflict, unpinned, secret-file")
     ] = None,
-    disable: Annotated[list[str] | None, Parameter(help="A rule not to be asked, such as fw.express")] = None,
+    disable: Annotated[list[str] | None, Parameter(help="A rule to skip, such as fw.express")] = None,
     sending: Asking = _PLAIN,
 ) -> int:
     """Find every technology of a source tree, with evidence."""

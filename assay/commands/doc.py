@@ -19,7 +19,7 @@ from assay.commands.doc_preview import watch
 from assay.commands.run import Sending, given, pair, readable, run
 from assay.commands.session import CommandLine, UsageError, current
 
-app = App(name="doc", help="Documents: run their code and their instructions, or only look at them.")
+app = App(name="doc", help="Documents: run their code and their instructions, or only check them.")
 
 Flavour = Literal["stencila", "quarto", "myst"]
 _PLAIN = Sending()
@@ -53,7 +53,7 @@ def run_document(
     dry_run: Annotated[bool, Parameter(help="Call no model; print the estimated cost", negative="")] = False,
     on_missing: Annotated[
         Literal["send", "skip", "fail"] | None,
-        Parameter(help="An instruction whose values are missing: ask it as it stands, leave it out, or fail"),
+        Parameter(help="An instruction whose values are missing: send it unchanged, leave it out, or fail"),
     ] = None,
     check: Annotated[bool, Parameter(show=False, negative="")] = False,
     sending: Sending = _PLAIN,
@@ -158,7 +158,7 @@ def _document(file: Path, flavour: str | None, set: Sequence[str], attach: Seque
         try:
             input["markdown"] = content.decode()
         except UnicodeDecodeError as error:
-            raise UsageError(f"{file} is no text in UTF-8") from error
+            raise UsageError(f"{file} is not UTF-8 text") from error
     references = []
     for each in attach:
         path, equals, target = each.partition("=")

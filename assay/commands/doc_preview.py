@@ -62,14 +62,14 @@ class Preview:
 
 
 def watch(session: CommandLine, watched: Sequence[Path], port: int, input: Callable[[], Mapping[str, Any]]) -> None:
-    """Serve the page on this machine until an interrupt; ``input`` is that of the job, read anew each time."""
+    """Serve the page on this machine until an interrupt; ``input`` returns the job's input, read again for each run."""
     preview = Preview(watched[0].name)
     server = ThreadingHTTPServer(("127.0.0.1", port), handler_of(preview))
     server.daemon_threads = True
     threading.Thread(target=server.serve_forever, daemon=True).start()
     address = f"http://127.0.0.1:{server.server_port}/{preview.token}/"
     session.show({"url": address}, lambda told: str(told["url"]))
-    session.say("made anew when the document is saved; it ends with an interrupt")
+    session.say("rendered again when the document is saved; press Ctrl-C to stop")
     previous: str | None = None
     seen: list[int] = []
     try:

@@ -30,7 +30,7 @@ def add_endpoint(
     url: Annotated[str, Parameter(help="Base URL of the server, such as http://localhost:11434/v1")],
     *,
     key_env: Annotated[str | None, Parameter(help="MODEL_KEY_..., the variable that holds its key")] = None,
-    model: Annotated[str | None, Parameter(help="Asked by default; else the only one")] = None,
+    model: Annotated[str | None, Parameter(help="Called by default; else the only one")] = None,
     concurrency: Annotated[int | None, Parameter(help="Calls at once, of all workers")] = None,
     window: Annotated[int | None, Parameter(help="Tokens; else as the server says")] = None,
     first_token: Annotated[float | None, Parameter(help="Seconds until it begins to answer")] = None,

@@ -42,7 +42,7 @@ def run_suite(
     require: _Require = None,
     baseline: _Baseline = None,
     alpha: _Alpha = None,
-    max_tokens: Annotated[int | None, Parameter(help="Begin no further run once so many are spent")] = None,
+    max_tokens: Annotated[int | None, Parameter(help="Start no further run after this many tokens")] = None,
     max_cost: Annotated[float | None, Parameter(help="The same in US dollars")] = None,
     concurrency: Annotated[int | None, Parameter(help="Runs at once")] = None,
     html: _Html = None,
@@ -136,7 +136,7 @@ def resume_evaluation(
 def add_case(
     job: Annotated[str, Parameter(help="Job id, or @last")],
     *,
-    suite: Annotated[Path, Parameter(help="The suite; it is made when there is none")] = Path("suite.yaml"),
+    suite: Annotated[Path, Parameter(help="The suite; it is created if missing")] = Path("suite.yaml"),
     name: Annotated[str | None, Parameter(help="The case's name; else what the job was about")] = None,
 ) -> int:
     """Make a case of a finished job: its input, its files next to the suite, its result as the expectation."""
@@ -317,7 +317,7 @@ def _tell_end(
     alpha: float | None,
     target: Path | None,
 ) -> int:
-    """Tell an evaluation that has ended; runs that failed have a status of their own when nothing was required."""
+    """Report an evaluation that has ended; failed runs have a separate exit status when nothing was required."""
     status = _tell(session, view, require, baseline, alpha, target)
     if status != _MET or require is not None or baseline is not None:
         return status

@@ -25,7 +25,7 @@ def put(
     name: Annotated[str | None, Parameter(help="Name on the server; the file's own name otherwise")] = None,
     media_type: Annotated[str | None, Parameter(help="Media type, such as text/csv")] = None,
 ) -> None:
-    """Upload a file and print its id. A large one goes in parts: after an interruption, the same command goes on."""
+    """Upload a file and print its id. A large one goes in parts: after an interruption, the same command resumes."""
     if readable(file).is_file() and file.stat().st_size >= IN_PARTS_BYTES:
         call = files.get(in_parts(file, name, media_type))
     else:

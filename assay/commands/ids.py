@@ -18,7 +18,7 @@ _SHORT = re.compile(r"[0-9a-f-]{4,35}")
 
 
 def whole_job_id(given: str) -> str:
-    """The id that is meant; one that has not the shape of a beginning is taken as it is. Raises: UsageError."""
+    """Return the full id; a text that cannot be an id prefix is returned unchanged. Raises: UsageError."""
     if given == LAST:
         newest = current().client.fetch(jobs.page(limit=1))["items"]
         if not newest:

@@ -60,7 +60,7 @@ def _counts(counted: Mapping[str, Any]) -> str:
 def tail(
     *,
     after: Annotated[int | None, Parameter(help="The `next_after` of a page of /v1/events")] = None,
-    count: Annotated[int | None, Parameter(help="End after so many lines")] = None,
+    count: Annotated[int | None, Parameter(help="Stop after this many lines")] = None,
 ) -> None:
     """Print every job as it is submitted, begun and ended, until Ctrl-C."""
     session = current()

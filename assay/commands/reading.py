@@ -21,7 +21,7 @@ class Reading:
     sheet: Annotated[str | None, Parameter(help="Sheet of a workbook; the first one that is filled")] = None
     delimiter: Annotated[str | None, Parameter(help="Delimiter of a text table, such as ; or tab")] = None
     encoding: Annotated[str | None, Parameter(help="Encoding of a text: latin-1, cp1252, utf-16 ...")] = None
-    header_row: Annotated[int | None, Parameter(help="Line of the column names, from 1; 0: there are none")] = None
+    header_row: Annotated[int | None, Parameter(help="Line of the column names, from 1; 0: no header")] = None
     skip: Annotated[int | None, Parameter(help="Lines to skip at the top")] = None
     decimal: Annotated[Literal[".", ","] | None, Parameter(help="Sign before the decimals of a text table")] = None
     na_value: Annotated[

@@ -44,7 +44,7 @@ def search(
     ] = False,
     limit: Annotated[int | None, Parameter(help="Maximum number of hits per table")] = None,
     answer: Annotated[bool, Parameter(help="--no-answer only lists what was found")] = True,
-    reflection: Annotated[bool, Parameter(help="--no-reflection asks no model for another plan")] = True,
+    reflection: Annotated[bool, Parameter(help="--no-reflection calls no model for another plan")] = True,
     explain: Annotated[bool, Parameter(help="Show every query that was tried", negative="")] = False,
     sending: Asking = _ASKING,
 ) -> int:

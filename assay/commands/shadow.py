@@ -10,7 +10,7 @@ from assay.calls import shadows
 from assay.commands import show
 from assay.commands.session import answer
 
-app = App(name="shadow", help="Do a share of live jobs again with another model or prompt, beside their answers.")
+app = App(name="shadow", help="Rerun a share of live jobs with another model or prompt, and compare the answers.")
 
 
 @app.command(name="start")
@@ -19,7 +19,7 @@ def start_shadow(
     *,
     model: Annotated[str | None, Parameter(help="provider/model")] = None,
     prompt: Annotated[str | None, Parameter(help="key@version")] = None,
-    share: Annotated[float | None, Parameter(help="Of the jobs that ask a model: 0.01 when left out")] = None,
+    share: Annotated[float | None, Parameter(help="Of the jobs that call a model (default: 0.01)")] = None,
     tokens_per_day: Annotated[int | None, Parameter(help="What it may take in 24 hours: 100,000 when left out")] = None,
 ) -> None:
     """Choose jobs from now on. The result is an evaluation: `assay eval shadow show ID`."""

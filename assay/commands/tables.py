@@ -95,7 +95,7 @@ def show_table(session: CommandLine, job_id: str, table: dict[str, Any], format:
             session.say(f"{shown:,} of {_rows(table['row_count'])}, -o FILE for all")
         return
     if format == "arrow" and sys.stdout.isatty():
-        raise UsageError("Arrow is no text for a terminal: send it to a file or a program")
+        raise UsageError("Arrow is a binary format: send it to a file or a program")
     session.client.download(jobs.result_path(job_id, format or "csv"), sys.stdout.buffer)
     sys.stdout.buffer.flush()
 

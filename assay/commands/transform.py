@@ -31,7 +31,7 @@ def transform(
     file: Annotated[
         str, Parameter(help="A file, a folder or 'GLOB' of files; - is standard input", allow_leading_hyphen=True)
     ],
-    task: Annotated[str | None, Parameter(help="What shall become of it; not needed with --code")] = None,
+    task: Annotated[str | None, Parameter(help="What to do with the data; not needed with --code")] = None,
     *,
     data: Annotated[Sequence[str], Parameter(help="NAME=FILE: another data set", negative="")] = (),
     name: Annotated[str, Parameter(help="The name of the first data set in the code")] = "data",

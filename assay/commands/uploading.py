@@ -86,7 +86,7 @@ def _remembered() -> dict[str, str]:
 
 
 def _remember(key: str, id: str | None) -> None:
-    """Note an unfinished upload, or strike it. Where nothing can be kept, an interrupted upload begins anew."""
+    """Record an unfinished upload, or remove its record. Without a record, an interrupted upload starts again."""
     kept = _remembered()
     kept.pop(key, None)
     if id is not None:

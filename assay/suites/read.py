@@ -129,7 +129,7 @@ def _of_lines(path: Path, text: str) -> SuiteFile:
 
 
 def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no number of JSON")
+    raise ValueError(f"{constant} is not a JSON number")
 
 
 def _check(suite: SuiteFile) -> None:

@@ -177,7 +177,7 @@ def _read(context: Context, request: DocumentInput) -> str:
     try:
         return body.decode()
     except UnicodeDecodeError:
-        raise InvalidRequest("the document is no text in UTF-8", [(["input", "file_id"], "no text in UTF-8")]) from None
+        raise InvalidRequest("the document is not UTF-8 text", [(["input", "file_id"], "not UTF-8 text")]) from None
 
 
 def _walked(document: RunningDocument, tree: DocumentTree, folder: Path) -> tuple[Instructions, IncludedFiles]:

@@ -42,14 +42,14 @@ class IncludedFiles:
         if path in inside:
             return Note("error", "include_cycle", f"{path} includes itself.")
         if len(inside) >= _DEEPEST:
-            return Note("error", "include_too_deep", f"Includes stand at most {_DEEPEST} deep.")
+            return Note("error", "include_too_deep", f"Includes may be nested at most {_DEEPEST} deep.")
         if self.files[path].stat().st_size > MOST_INCLUDED:
             return Note("error", "include_too_large", f"{path} is larger than {MOST_INCLUDED:,} bytes.")
         if path not in self.read:
             try:
                 markdown = self.files[path].read_bytes().decode()
             except UnicodeDecodeError:
-                return Note("error", "include_not_text", f"{path} is no text in UTF-8.")
+                return Note("error", "include_not_text", f"{path} is not UTF-8 text.")
             tree = parse(markdown, self.chunks.document.request.notation, self.chunks.document.defaults)
             self.read[path] = Instructions(self.chunks.document, self.chunks, tree)
         return path, self.read[path]

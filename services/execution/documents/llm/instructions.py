@@ -207,7 +207,7 @@ class Instructions:
         return ChatRequest(
             role=ROLE,
             messages=sent,
-            # Vendors take objects only; any other schema stands in the prompt, and every answer is checked.
+            # Vendors accept objects only; any other schema is part of the prompt, and every answer is checked.
             schema=JsonSchema("answer", schema.schema) if schema and "properties" in schema.schema else None,
             max_tokens=max(1, min(_MOST_TOKENS, int(most))) if most.isdecimal() else _MOST_TOKENS,
             parameters={"temperature": int(temperature) / 100} if temperature.isdecimal() else None,

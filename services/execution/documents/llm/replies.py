@@ -33,7 +33,7 @@ class Fault:
 
     code: str
     text: str
-    turns: int  #: so many answers may have this fault before it is an error
+    turns: int  #: number of answers that may have this fault before it is an error
     advice: str = ""  #: more, for the model only
     keeps: bool = False  #: the last answer is kept in the document despite it
 

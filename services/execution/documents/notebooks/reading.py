@@ -24,7 +24,7 @@ _ATTACHMENT = re.compile(r"\(attachment:([^()\s]{1,200})\)")
 
 
 def notebook_in(text: str) -> Json | None:
-    """Return the notebook that a text holds; ``None`` where it is none. Raises: InvalidRequest."""
+    """Return the notebook that a text holds; ``None`` if it is not a notebook. Raises: InvalidRequest."""
     if not text.lstrip("\ufeff \t\r\n").startswith("{"):
         return None
     try:

@@ -39,7 +39,7 @@ _SIGNS = re.compile(r"[\\`*_{}\[\]<>()#+!|~&$@^]")  #: that Markdown reads
 _ESCAPED = {sign: f"&#{ord(sign)};" for sign in "()[]"}  #: behind a backslash they would begin a formula
 _READ_AS_TEXT = ("text/html", "text/markdown", "text/latex", "text/plain", "application/json")
 _MATHS = re.compile(r"\s*\$\$?(?:\\displaystyle)?(.*?)\$?\$\s*", re.S)
-_OPTIONS = re.compile(r"\A(?:[ \t]*(?:#|//|--)\|[^\n]*\n)+")  #: of a cell, which are no code
+_OPTIONS = re.compile(r"\A(?:[ \t]*(?:#|//|--)\|[^\n]*\n)+")  #: options of a cell, which are not code
 
 
 class PageBody:
@@ -264,7 +264,7 @@ class PageBody:
 
 
 def _inside(tree: DocumentTree) -> list[bool]:
-    """Of every line, whether it belongs to a block."""
+    """Return for every line whether it belongs to a block."""
     inside = [False] * len(tree.lines)
     for node in walk(tree.content):
         if isinstance(node, (Chunk, Suggestion)):

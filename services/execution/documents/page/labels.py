@@ -52,7 +52,7 @@ _PREFIX = re.compile(rf"({'|'.join(NUMBERED)})-")
 
 
 def words_of(language: str) -> Mapping[str, str]:
-    """Return the words of a page in a language such as ``de`` or ``pt-BR``; English where there are none."""
+    """Return the words of a page in a language such as ``de`` or ``pt-BR``; English for other languages."""
     return {**_ENGLISH, **_WORDS.get(language.lower().partition("-")[0], {})}
 
 

@@ -43,8 +43,8 @@ class SourceWriter:
     flavour: str
     labels: Labels
     formulas: Formulas
-    mark: Callable[[str, str], str]  #: HTML and the prefix of its lines -> Markdown that stands for it
-    markdown: Callable[[str], str]  #: Markdown of its own -> HTML, such as of captions
+    mark: Callable[[str, str], str]  #: HTML and the prefix of its lines -> Markdown placeholder for it
+    markdown: Callable[[str], str]  #: separate Markdown, such as captions -> HTML
     picture: Callable[[str, str, str], str]  #: address, alternative text, width -> HTML
     file: Callable[[str], str | None]  #: path -> text of a file of the document
     value_of: Callable[[str], str]  #: name -> what the front matter says

@@ -1,4 +1,4 @@
-"""Where the values of a document's code stand in its page, as places in the page's text.
+"""Positions of the values of a document's code in its page, as offsets in the page's text.
 
 They are found in a second page that has a mark at each value. Where that page is another than the first once the marks
 are taken out, no places are told: the page that is kept never has a mark.

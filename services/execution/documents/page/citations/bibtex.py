@@ -89,7 +89,7 @@ def _value(text: str, at: int, strings: Mapping[str, str]) -> tuple[str, int]:
 
 
 def _delimited(text: str, at: int) -> tuple[str, int]:
-    """Return what stands between braces or quotes, and where it ends: braces within are matched."""
+    """Return the text between braces or quotes, and where it ends; inner braces are matched."""
     quoted, depth, begin = text[at] == '"', 0, at + 1
     at = begin
     while at < len(text):

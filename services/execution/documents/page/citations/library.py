@@ -41,7 +41,7 @@ def _add(works: dict[str, Work], more: Iterable[Work]) -> None:
 
 
 def _read(name: str, content: bytes) -> Iterable[Work]:
-    """Raises: ValueError."""
+    """Read the works of a file. Raises: ValueError."""
     text = content.decode()
     if name.lower().endswith(".json"):
         try:
