@@ -1,8 +1,9 @@
-"""Two sets of forty records in each of six languages, the same ones in all, with thirty questions about each set.
+"""Two sets of forty records in each of six languages, the same records in all, with thirty questions about each set.
 
-Written for this benchmark: a handbook of a company (what is tuned, is tuned on it) and signs of a museum (held out). As
-the records have the same ids in all languages, questions in one are also asked of the records in another. What is asked
-of the other set, and twelve questions about neither, are answered by no record.
+Written for this benchmark: a company handbook (the half named "tuning") and museum signs (the half named "held out").
+Constants were chosen with both halves in sight, so neither half is unseen. Record ids are the same in all languages, so
+questions in one language are also run against the records in another. No record answers the questions about the other
+set, nor the twelve questions about neither.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from tests.assay.terminal import SCRIPT, Shell, plain
 
 @pytest.fixture(scope="session")
 def shell(servers_folder: Path) -> Iterator[Shell]:
-    """A terminal beside a running installation with scripted models."""
+    """A terminal next to a running installation with scripted models."""
     home = servers_folder / "command"
     desk = servers_folder / "desk"
     desk.mkdir()

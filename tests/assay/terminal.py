@@ -1,4 +1,4 @@
-"""Somebody's terminal, for the tests of the command."""
+"""A user's terminal, for the tests of the command."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DATA = "city,n\nOslo,1\nRome,2\nOslo,3\n"
 
 @dataclass(frozen=True)
 class Shell:
-    """Somebody's terminal: a folder and an environment."""
+    """A user's terminal: a folder and an environment."""
 
     folder: Path
     env: Mapping[str, str]

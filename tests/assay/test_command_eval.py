@@ -1,4 +1,4 @@
-"""`assay eval` beside a running installation."""
+"""`assay eval` against a running installation."""
 
 from __future__ import annotations
 

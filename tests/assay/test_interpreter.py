@@ -1,4 +1,4 @@
-"""A code interpreter by the clients, beside a running installation."""
+"""A code interpreter by the clients, against a running installation."""
 
 from __future__ import annotations
 

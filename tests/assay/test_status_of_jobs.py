@@ -1,4 +1,4 @@
-"""The exit status that a finished job stands for."""
+"""The exit status for a finished job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cases of finished jobs: input, files beside the suite, and the result as the expectation."""
+"""Cases of finished jobs: input, files next to the suite, and the result as the expectation."""
 
 from __future__ import annotations
 

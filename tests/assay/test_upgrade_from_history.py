@@ -25,7 +25,7 @@ _ENDED, _LEFT = 6, 8
 
 @pytest.fixture
 def older(servers_folder: Path) -> Iterator[Shell]:
-    """A terminal beside a running installation of the older version."""
+    """A terminal next to a running installation of the older version."""
     code = servers_folder / "older"
     code.mkdir()
     unpack(code, _COMMIT)

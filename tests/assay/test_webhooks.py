@@ -1,4 +1,4 @@
-"""A receiver tells a genuine delivery from others, in every language of the guide."""
+"""A receiver distinguishes a genuine delivery from others, in every language of the guide."""
 
 from __future__ import annotations
 

@@ -230,5 +230,5 @@ def _closing(visitors: list[Visitor]) -> Iterator[None]:
 
 @pytest.fixture
 def page(visit: Visit) -> Page:
-    """A tab of somebody who is signed in."""
+    """Return a tab of a signed-in user."""
     return visit().tab()

@@ -72,7 +72,7 @@ def prepared() -> Prepared:
 
 
 def _prepare() -> Prepared:
-    """Build the console and find a browser; a registry that did not answer is not asked again."""
+    """Build the console and find a browser; do not query a registry again that did not answer."""
     unbuilt = ""
     try:
         build(ROOT / "console", *([] if built() else ["--keep"]))  # test_building needs the packages again
