@@ -10,6 +10,25 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+#: Forms of one sign: of full width, hyphens that do not break; and signs that are not seen.
+_SIGN_FORMS = {
+    **{code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)},
+    **dict.fromkeys((0x3000, 0xA0, 0x202F), " "), **dict.fromkeys((0x2010, 0x2011, 0x2212), "-"),
+    **dict.fromkeys((0xAD, 0x200B, 0x2060, 0xFEFF)),
+}  # fmt: skip
+#: Letters of scripts without blanks between words, or whose short words are joined to the next one.
+_JOINING = (
+    r"[\u0590-\u05ff\u0620-\u064a\u066e-\u06d3\u0e00-\u0e4f\u0e80-\u0ecf\u1000-\u103f\u1780-\u17df"
+    r"\u3005-\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff]"
+)
+_SCRIPT_ENDS = re.compile(f"(?<=[A-Za-z0-9])[-/.:_]?(?={_JOINING})|(?<={_JOINING})[-/.:_]?(?=[A-Za-z0-9])")
+_URL = re.compile(r"https?://(?:www\.)?([^\s/]{1,253})/?", re.IGNORECASE)
+#: What kind of code follows: doi:10.1000/182; not the groups of a MAC or an IPv6 address.
+_LABEL = re.compile(r"(?<![\w./-])(?![A-Fa-f]{1,4}:)([^\W\d_]{3,12}):(?=[^\W_])")
+#: Endings that Finnish and Swedish put to a code.
+_ENDING = re.compile(
+    r"(?<=[A-Z0-9])(?<!:\w\w):(?:[nstaä]|en|in|t[aä]|lle|ll[aä]|ss[aä]|st[aä]|lt[aä]|ksi|hen)(?![\w:])"
+)
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
 _DIGIT_OR_AT = re.compile(r"[\d@]")
 _TOKEN = re.compile(r"(?<![\w./:-])[^\W_](?:[^\W_]|[-./:_](?=[^\W_]))*")
@@ -26,7 +45,7 @@ _GROUPED_NUMBER = re.compile(
 _SPACED = re.compile(
     r"(?<![\w./:-])\+?(?:[A-Z]{2}\d{2}(?: [A-Z0-9]{1,4}){2,}|\(?\d{1,20}(?:[ )(/-]{1,2}\d{1,20}){1,12})(?!\w)"
 )
-_BLANKED = re.compile(r"(?<![\w./:-])[A-Z0-9]{1,6}(?: [A-Z0-9]{1,6}){1,4}(?![\w]|[.,:]\d)")
+_BLANKED = re.compile(r"(?<![\w./:-])(?=[A-Z]*\d)[A-Z0-9]{1,6}(?: (?=[A-Z]*\d)[A-Z0-9]{1,6}){1,7}(?![\w]|[.,:]\d)")
 _NAMED_NUMBER = re.compile(r"(?<![\w./:-])([^\W\d_]{2,12})[ \u00a0](?:[Nn]o\.? |#)?(\d{3,})(?![\w]|[.,:]\d)")
 _NUMBER = re.compile(r"(?<![\w.,:/-])#?(\d{4,})(?![\w]|[.,:/-]\w)")
 _VERSION = re.compile(r"v?(\d+(?:\.\d+){2,})")
@@ -34,9 +53,25 @@ _SHORT_DATE = re.compile(r"(?:0?[1-9]|[12]\d|3[01])\.(?:0?[1-9]|1[0-2])\.\d{2}")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _SPAN = re.compile(r"(\d{1,4})([-/:.])(\d{1,4})")
 _WORD_WITH_NUMBER = re.compile(r"[A-Za-z]?[a-z]{2,}[-_]?\d{1,4}s?(?:\.\d+)*")
-_MEASURE = re.compile(r"\d+(?:[.,]\d+)?-?[^\W\d_]+")
+_MEASURE = re.compile(r"\d+(?:[.,]\d+)?-?[^\W\d_]+(?:/[^\W\d_]+\d?)?")
+_DIMENSIONS = re.compile(r"(?!0x)[A-Za-z]?\d{1,5}(?:[x\u00d7]\d{1,5})+[a-z]{0,4}")
+_WEEK = re.compile(r"(?:19|20)\d\d-?W\d\d")
+_DECIMAL = re.compile(r"\d+[.,]\d+")
+_REVISION = re.compile(r"(?<=\d)v\d{1,2}$")
 _SERIES = re.compile(r"[A-Z]{1,4}\d{3,}[A-Z]?")
-_AFTER_NUMBER = re.compile(r"[\s-]?(?:%|€|\$|£|[^\W\d_]+)")
+_AFTER_NUMBER = re.compile(r"[\s-]?(?:%|€|\$|£|¥|₹|₽|[^\W\d_]+)")
+#: Words and signs before a number that make it an amount.
+_BEFORE_AMOUNT = re.compile(
+    r"(?:[$€£¥₹₽<>\u2264\u2265]|\b(?:above|below|over|under|than|least|most|exceed(?:s|ing)|approximately|about|around"
+    r"|über|unter|als|mindestens|höchstens|etwa|rund|circa|(?:plus|moins|más|menos) de|(?:più|meno) di"
+    r"|больше|более|свыше|меньше|менее|около))\s?=?\s?$",
+    re.IGNORECASE,
+)
+#: Words that are written behind a number without a blank: currencies, counted things, comparisons.
+_COUNTED = (
+    "円", "元", "圆", "원", "万", "萬", "億", "亿", "人", "名", "個", "个", "件", "回", "台", "年", "月", "日",
+    "명", "개", "년", "以上", "以下", "未満", "以内", "บาท", "คน",
+)  # fmt: skip
 _SIGNS = re.compile(r"[-/_:]")
 _MAX_PARTS = 8
 _MAX_TEXT = 200_000  #: characters of a record that are looked through
@@ -66,7 +101,7 @@ _UNITS = frozenset({
     "tons", "hours", "hour", "minutes", "seconds", "days", "weeks", "months", "years", "people", "users", "items",
     "records", "rows", "words", "characters", "tokens", "bytes", "kb", "mb", "gb", "tb", "hz", "mhz", "ghz", "watt",
     "watts", "volt", "volts", "mah", "rpm", "stunden", "tage", "jahre", "leute", "menschen", "einwohner",
-    "inhabitants",
+    "inhabitants", "yuan", "rupees", "euroa", "рублей", "руб", "человек",
 })  # fmt: skip
 
 
@@ -93,11 +128,11 @@ def asked_codes(text: str) -> AskedCodes:
     """Return the codes of a question."""
     binding: set[str] = set()
     possible: set[str] = set()
-    rest = _without_emails(text, binding)
+    rest = _without_emails(_readable(text), binding)
     possible.update(_blanked(rest))
     rest = _without_numbers(rest)
     for match in _SPACED.finditer(rest):
-        key = _plain(match[0])
+        key = _group(match[0])
         if _is_long_group(match[0]):
             binding.add(key)
     rest = _SPACED.sub(lambda match: " " if _is_long_group(match[0]) else match[0], rest)
@@ -110,10 +145,11 @@ def asked_codes(text: str) -> AskedCodes:
             (binding if sure else possible).add(f"{match[1]}{match[2]}".lower())
     for match in _NUMBER.finditer(rest):
         if not _measured(rest, match.end()) and not _YEAR.fullmatch(match[1]):
-            (binding if _is_long_number(match[1]) else possible).add(match[1])
+            amount = _BEFORE_AMOUNT.search(rest, max(0, match.start() - 20), match.start())
+            (binding if _is_long_number(match[1]) and not amount else possible).add(match[1])
     for match in _TOKEN.finditer(rest):
         token = match[0]
-        if re.search(r"\d", token) and not token.isdigit() and not re.fullmatch(r"\d+[.,]\d+", token):
+        if re.search(r"\d", token) and not token.isdigit() and not _is_decimal(token):
             (binding if _is_sure(token) else possible if _may_be_code(token) else set()).add(_key(token))
     return AskedCodes(frozenset(binding), frozenset(possible - binding))
 
@@ -121,12 +157,12 @@ def asked_codes(text: str) -> AskedCodes:
 def held_codes(text: str) -> frozenset[str]:
     """Return the keys of all codes that a record's text holds, with those of their parts."""
     keys: set[str] = set()
-    rest = _without_emails(_near_digits(text[:_MAX_TEXT]), keys)
+    rest = _without_emails(_near_digits(_readable(text[:_MAX_TEXT])), keys)
     keys.update(_blanked(rest))
     rest = _without_numbers(rest)
     for match in _SPACED.finditer(rest):
         if _is_long_group(match[0]):
-            keys.add(_plain(match[0]))
+            keys.add(_group(match[0]))
     for match in _NAMED_NUMBER.finditer(rest):
         if _names(match[1], match[2]):
             keys.add(f"{match[1]}{match[2]}".lower())
@@ -135,6 +171,13 @@ def held_codes(text: str) -> frozenset[str]:
         if re.search(r"\d", match[0]) and not match[0].isdigit():
             keys.update(_runs(match[0]))
     return frozenset(keys)
+
+
+def _readable(text: str) -> str:
+    """The text with a blank where a code meets a label, the beginning of an address or a word of another script."""
+    if not text.isascii():
+        text = _SCRIPT_ENDS.sub(" ", text.translate(_SIGN_FORMS))
+    return _ENDING.sub(" ", _LABEL.sub(r"\1 ", _URL.sub(r" \1 ", text)))
 
 
 def _near_digits(text: str) -> str:
@@ -166,11 +209,16 @@ def _is_long_group(text: str) -> bool:
     return sum(map(str.isdigit, text)) >= 9
 
 
+def _group(text: str) -> str:
+    """The key of groups of digits; (0) in a number with a country is not dialled."""
+    return _plain(text.replace("(0)", "") if text.startswith("+") else text)
+
+
 def _blanked(text: str) -> Iterator[str]:
     """Keys of codes that are written with blanks, such as 311 992 D3."""
     for match in _BLANKED.finditer(text):
         key = _plain(match[0])
-        if len(key) >= _MIN_DIGITS and not key.isdigit() and all(re.search(r"\d", part) for part in match[0].split()):
+        if len(key) >= _MIN_DIGITS and not key.isdigit():
             yield key
 
 
@@ -178,6 +226,11 @@ def _is_long_number(digits: str) -> bool:
     if digits.startswith("0"):
         return len(digits) >= 5
     return len(digits) >= _MIN_DIGITS and int(digits) % 1000 != 0
+
+
+def _is_decimal(token: str) -> bool:
+    """Whether a token is a number with decimals, and not one such as 1706.03762 that may be an identifier."""
+    return _DECIMAL.fullmatch(token) is not None and len(token) < 9
 
 
 def _is_shouted(text: str) -> bool:
@@ -192,13 +245,16 @@ def _names(word: str, number: str) -> bool:
 def _measured(text: str, end: int) -> bool:
     """Return whether a number is followed by a unit or a currency."""
     match = _AFTER_NUMBER.match(text, end)
-    return match is not None and match[0].strip(" -\t\n\u00a0").lower() in _UNITS | {"%", "€", "$", "£"}
+    word = match[0].strip(" -\t\n\u00a0").lower() if match else ""
+    return word.startswith(_COUNTED) or word in _UNITS | {"%", "€", "$", "£", "¥", "₹", "₽"}
 
 
 def _is_sure(token: str) -> bool:
     """Return whether a word with a digit can only be a code."""
     if _VERSION.fullmatch(token):
         return not _SHORT_DATE.fullmatch(token)
+    if _DECIMAL.fullmatch(token) or _DIMENSIONS.fullmatch(token) or _WEEK.fullmatch(token):
+        return False
     plain = _plain(token)
     letters, digits = any(map(str.isalpha, plain)), sum(map(str.isdigit, plain))
     if not letters:
@@ -251,3 +307,5 @@ def _runs(token: str) -> Iterator[str]:
             key = "".join(parts[start:end])
             if len(key) >= 3 and re.search(r"\d", key) and not _YEAR.fullmatch(key):
                 yield key
+                if (revision := _REVISION.search(key)) and revision.start() >= _MIN_DIGITS:
+                    yield key[: revision.start()]

@@ -49,6 +49,9 @@ NOTES = [
     {"id": "n7", "name": "Pump PX-1003", "text": "A pump for gardens."},
     {"id": "n8", "name": "Article 04433", "text": "A screw."},
     {"id": "n9", "name": "Article 4433", "text": "A nut."},
+    {"id": "n10", "name": "水中ポンプ", "text": "商品番号KZ-55120の水中ポンプです。"},
+    {"id": "n11", "name": "Arrays", "text": "Cite https://doi.org/10.1038/s41586-020-2649-2 for arrays."},
+    {"id": "n12", "name": "家", "text": "2024年5月3日に123456円で売れた家。"},
 ]
 
 
@@ -93,6 +96,9 @@ def flat(text: str) -> str:
         ("article 04433", "notes", "n8"),
         ("4433", "notes", "n9"),
         ("replace PX-1001 or PX-1002", "notes", "n6"),
+        ("商品番号KZ-55120の在庫はありますか", "notes", "n10"),
+        ("品番：ＫＺ－５５１２０", "notes", "n10"),
+        ("who wrote doi:10.1038/s41586-020-2649-2?", "notes", "n11"),
     ],
 )
 def test_a_code_that_a_record_holds_is_found_first(
@@ -131,6 +137,8 @@ def test_an_isbn_is_found_however_it_is_written_among_many_that_begin_alike(
         "error E502 the line is too long",
         "Call +49 (30) 123-4568",
         "pump PX-1009 for gardens",
+        "商品番号KZ-55121の水中ポンプ",
+        "Cite 10.1038/s41586-020-2649-3 for arrays",
         "is the pump PX-1001 better than the pump PX-1009?",
     ],
 )
@@ -139,6 +147,14 @@ def test_a_code_that_no_record_holds_is_never_found(stocked: MemorySearchService
     plans = [{"table": table, "search_mode": mode, "query_text": question} for table in TABLES]
     assert stocked.search(question, plan=plans).verdict != "found"
     assert stocked.search(question, max_reflections=0, answer=False).verdict != "found"
+
+
+@pytest.mark.parametrize("question", ["2024年5月3日に売れた家", "123456円で売れた家", "123457円以下で売れた家"])
+def test_a_date_or_an_amount_among_other_signs_does_not_hide_what_is_found(
+    stocked: MemorySearchService, question: str
+) -> None:
+    result = stocked.search(question, tables=["notes"], answer=False)
+    assert (result.verdict, result.hits["notes"][0].id) == ("found", "n12")
 
 
 def test_two_codes_that_two_records_hold_are_both_found(stocked: MemorySearchService) -> None:

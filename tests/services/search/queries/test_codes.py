@@ -42,6 +42,18 @@ from services.search.queries.codes import NO_CODES, asked_codes, held_codes
         ("Invoice 2025-001", {"2025001"}),
         ("Rechnung 2025/117", {"2025117"}),
         ("price of BTX-2000", {"btx2000"}),
+        ("商品番号AB-1234の在庫は?", {"ab1234"}),
+        ("品番：ＡＢ－１２３４５はありますか", {"ab12345"}),
+        ("订单号INV-2024-00317的状态", {"inv202400317"}),
+        ("AB-12345의 재고", {"ab12345"}),
+        ("ราคาของAB-12345เท่าไร", {"ab12345"}),
+        ("מה המחיר של ה-KX-22310?", {"kx22310"}),
+        ("ما هو سعر الKX-22310؟", {"kx22310"}),
+        ("Onko AB-1234:n hinta noussut?", {"ab1234"}),
+        ("vin WVWZZZ1JZXW000001", {"wvwzzz1jzxw000001"}),
+        ("doi:10.1038/s41586-020-2649-2", {"101038s4158602026492"}),
+        ("https://doi.org/10.1038/s41586-020-2649-2", {"101038s4158602026492"}),
+        ("MAC dead:beef:12:34", {"deadbeef1234"}),
     ],
 )
 def test_what_can_only_be_a_code_binds(question: str, codes: set[str]) -> None:
@@ -58,7 +70,11 @@ def test_what_can_only_be_a_code_binds(question: str, codes: set[str]) -> None:
         "a quarter of 1000000", "HOW MANY OF THE 500 SEATS", "utf-8", "COVID-19", "", "customer 11",
         "a salary above 100000", "phones of 2024 with 5G",
         "what happened on 2024-03-05 at 10:30?", "between 10 and 20", "rooms for 3-5 people", "in 1990-95", "16:9",
-
+        "2024年5月3日に何がありましたか", "価格が123456円以上の家", "人口123456人的城市", "연봉 123456원",
+        "$123456", "€ 123456",
+        "123456 yuan", "a salary above 123456", "Gehälter über 123456", "plus de 123456 habitants", "> 123456",
+        "a 1920x1080 monitor", "M8x40 screws", "the 4x100 relay", "paper of 80g/m2", "in 2023-W05", "größer als 123456",
+        "больше 123456",
     ],
 )  # fmt: skip
 def test_numbers_measures_dates_and_words_do_not_bind(question: str) -> None:
@@ -97,6 +113,21 @@ def test_what_may_be_a_code_is_one_where_a_record_holds_it(question: str, key: s
         ("311-992-D3", "311992d3"),
         ("Cross references: 300000D0, 311992D3.", "311 992 D3"),
         ("sku_123/blue", "SKU-123"),
+        ("商品番号AB-1234、在庫あり", "商品番号AB-1234の在庫は?"),
+        ("商品番号AB-1234です", "AB-1234"),
+        ("AB-1234, in stock", "型番:ＡＢ－１２３４"),
+        ("商品番号01234567です", "０１２３４５６７とは"),
+        ("See https://doi.org/10.1038/s41586-020-2649-2.", "10.1038/s41586-020-2649-2"),
+        ("DOI 10.1038/s41586-020-2649-2", "doi:10.1038/s41586-020-2649-2"),
+        ("https://tracker.example/browse/OPS-48213", "OPS-48213"),
+        ("arXiv:1706.03762v5", "arXiv 1706.03762"),
+        ("PMID:31978945", "PMID 31978945"),
+        ("UPS 1Z 999 AA1 01 2345 6784", "1Z999AA10123456784"),
+        ("Tel. +49 (0)30 123 45 67", "+49 30 1234567"),
+        ("part AB\u20111234 (Word's hyphen)", "AB-1234"),
+        ("ISBN 978\u20110\u2011306\u201140615\u20117", "9780306406157"),
+        ("serial C02X\u200bK1JHJG5J", "C02XK1JHJG5J"),
+        ("image nginx:1.25.3", "1.25.3"),
     ],
 )
 def test_a_code_is_held_however_it_is_written(written: str, asked: str) -> None:
@@ -121,6 +152,8 @@ def test_a_code_is_held_however_it_is_written(written: str, asked: str) -> None:
         ("RFC 9457", "RFC 9458"),
         ("jane@parts.example", "ane@parts.example"),
         ("on 2024-01-15", "20240115"),
+        ("商品番号AB-1234です", "商品番号AB-1235の在庫は?"),
+        ("https://doi.org/10.1038/s41586-020-2649-2", "10.1038/s41586-020-2649-3"),
     ],
 )
 def test_another_code_is_not_held(written: str, asked: str) -> None:
