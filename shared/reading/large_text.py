@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from .cells import ColumnReading
 from .delimited import BadLine, BadRow, Layout, NotUtf8, check_misfits, check_names, layout_of, read_delimited
-from .source import Unreadable
+from .source import Unreadable, encoding_of
 from .stated import Stated
 from .type_inference import infer, infer_some
 
@@ -47,6 +47,7 @@ class _Text:
     stated: Stated
     is_typed: Callable[[str], bool] | None = None
     misfits: list[BadRow] | None = None
+    damage: str = ""  #: a note on bytes that are no text in the encoding
 
     @property
     def names(self) -> list[str]:
@@ -127,8 +128,10 @@ def to_parquet(
         text = _text(file, tabs, stated, stated.encoding or "utf-8")
         return _written(replace(text, is_typed=is_typed, misfits=misfits), to)
     except NotUtf8:
-        text = _text(file, tabs, stated, "windows-1252")
-        return _written(replace(text, is_typed=is_typed, misfits=misfits), to)
+        size = file.seek(0, os.SEEK_END)
+        encoding, damage = encoding_of(_read(file, at, at + _BLOCK) for at in range(0, size, _BLOCK))
+        text = _text(file, tabs, stated, encoding)
+        return _written(replace(text, is_typed=is_typed, misfits=misfits, damage=damage), to)
 
 
 def _text(file: BinaryIO, tabs: bool, stated: Stated, encoding: str) -> _Text:
@@ -156,12 +159,12 @@ def _check_encoding(encoding: str) -> None:
         raise Unreadable(f"text in {encoding} can be 300 MB at most: save larger files as UTF-8")
 
 
-def _utf8(piece: bytes, encoding: str, cut: bool = False) -> bytes:
+def _utf8(piece: bytes, encoding: str, cut: bool = False, is_damaged: bool = False) -> bytes:
     """Return the piece in UTF-8; ``cut``: its last character may be cut. Raises: NotUtf8, Unreadable."""
     try:
-        if encoding == "utf-8":
+        if encoding == "utf-8" and not is_damaged:
             return piece
-        lenient = cut or encoding == "windows-1252"
+        lenient = cut or is_damaged or encoding == "windows-1252"
         return piece.decode(encoding, errors="replace" if lenient else "strict").encode()
     except UnicodeError:
         raise Unreadable(f"the file is not text in {encoding}") from None
@@ -173,7 +176,8 @@ def _written(text: _Text, to: Path) -> StreamedTable:
         readings = {name: ColumnReading() for name in text.names}
     for name, reading in readings.items():
         reading.note = types.of[name].note
-    return StreamedTable(readings, text.delimiter, text.encoding, text.layout.notes)
+    notes = [*text.layout.notes, text.damage] if text.damage else text.layout.notes
+    return StreamedTable(readings, text.delimiter, text.encoding, notes)
 
 
 def _attempt(text: _Text, types: _Types, readings: dict[str, ColumnReading], to: Path) -> bool:
@@ -217,7 +221,7 @@ def _pieces(text: _Text) -> Iterator[pl.DataFrame]:
         piece = _read(text.file, begins, ends)
         if piece.strip():
             try:
-                source = text.header + _utf8(piece, text.encoding)
+                source = text.header + _utf8(piece, text.encoding, is_damaged=bool(text.damage))
                 own: list[BadRow] | None = None if text.misfits is None else []
                 cells, *_ = read_delimited(source, stated=Stated(delimiter=text.delimiter, header_row=1), misfits=own)
                 if text.misfits is not None and own:

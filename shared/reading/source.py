@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 import zipfile
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Literal
 
@@ -20,6 +21,10 @@ MOST_TABLE_BYTES = 300_000_000  #: in memory, and on the way out of the sandbox
 Format = Literal["csv", "json", "jsonl", "parquet", "arrow", "excel"]
 _HEAD = 65536
 _ODD_BYTES = re.compile("[\udc80-\udcff]")
+#: Western words have single letters beyond ASCII; other scripts have them in a row.
+_RUN = re.compile(rb"[\x80-\xff]{3,}")
+_MIN_RUNS = 6  #: bytes
+_MAX_PLACES = 20
 _UNDEFINED = (b"\x81", b"\x8d", b"\x8f", b"\x90", b"\x9d")  #: in windows-1252
 _ZIP = b"PK\x03\x04"
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -91,25 +96,51 @@ def read_text(path: Path, encoding: str | None = None) -> Text:
         content = content[3:]
     note = ""
     if encoding != "utf-16" and not _is_utf8(content):
-        encoding, content, note = _mended(content)
+        encoding, note = encoding_of([content])
+        content = content.decode(encoding, errors="replace").encode()
     if b"\r" in content[:_HEAD] and b"\n" not in content[:_HEAD]:
         content = content.replace(b"\r", b"\n")
     return Text(content, encoding or "utf-8", note)
 
 
-def _mended(content: bytes) -> tuple[str, bytes, str]:
-    """Text that is no UTF-8, as encoding, content and note: damaged UTF-8 when most of its letters are."""
-    text = content.decode("utf-8", errors="surrogateescape")
-    odd = len(_ODD_BYTES.findall(text))
-    letters = sum(1 for sign in text if sign > "\x7f") - odd
+def encoding_of(pieces: Iterable[bytes]) -> tuple[str, str]:
+    """Return the encoding of a text without a mark, and a note on bytes that it does not define.
+
+    Text that is no UTF-8 is damaged UTF-8 when most of its letters are, else windows-1252.
+    Raises: Unreadable when it is in neither, as Russian or Japanese text of older programs.
+    """
+    decoder = codecs.getincrementaldecoder("utf-8")(errors="surrogateescape")
+    letters = odd = undefined = above = beyond = in_runs = 0
+    lines: list[int] = []
+    for piece in pieces:
+        text = decoder.decode(piece)
+        if not text.isascii():
+            places = [match.start() for match in _ODD_BYTES.finditer(text)]
+            odd += len(places)
+            letters += len(text) - len(text.encode("ascii", errors="ignore")) - len(places)
+            if odd:
+                undefined += sum(piece.count(byte) for byte in _UNDEFINED)
+                beyond += len(piece) - len(piece.decode("ascii", errors="ignore"))
+                in_runs += sum(map(len, _RUN.findall(piece)))
+            lines += [above + text.count("\n", 0, place) + 1 for place in places[: _MAX_PLACES - len(lines)]]
+        above += text.count("\n")
+    rest = len(decoder.decode(b"", final=True))
+    if rest:
+        odd += rest
+        lines.append(above + 1)
+    if not odd:
+        return "utf-8", ""
     if letters > odd:
-        lines = sorted({text.count("\n", 0, match.start()) + 1 for match in islice(_ODD_BYTES.finditer(text), 20)})
-        places = ", ".join(map(str, lines[:5])) + (" ..." if len(lines) > 5 else "")
-        note = f"not UTF-8, read as \ufffd: {odd} byte{'s' * (odd > 1)} in line{'s' * (len(lines) > 1)} {places}"
-        return "utf-8", content.decode("utf-8", errors="replace").encode(), note
-    undefined = sum(content.count(byte) for byte in _UNDEFINED)
+        named = sorted(set(lines))
+        shown = ", ".join(map(str, named[:5])) + (" ..." if len(named) > 5 else "")
+        return (
+            "utf-8",
+            f"not UTF-8, read as \ufffd: {odd} byte{'s' * (odd > 1)} in line{'s' * (len(named) > 1)} {shown}",
+        )
+    if in_runs >= _MIN_RUNS and in_runs > beyond / 2:
+        raise Unreadable("the text is neither UTF-8 nor windows-1252: state its encoding")
     note = f"not defined in windows-1252, read as \ufffd: {undefined} byte{'s' * (undefined > 1)}" if undefined else ""
-    return "windows-1252", content.decode("cp1252", errors="replace").encode(), note
+    return "windows-1252", note
 
 
 def decoded(path: Path, encoding: str) -> Text:

@@ -174,7 +174,7 @@ def held_codes(text: str) -> frozenset[str]:
 
 
 def _readable(text: str) -> str:
-    """The text with a blank where a code meets a label, the beginning of an address or a word of another script."""
+    """Return the text with a blank where a code meets a label, the beginning of an address or a word of another script."""
     if not text.isascii():
         text = _SCRIPT_ENDS.sub(" ", text.translate(_SIGN_FORMS))
     return _ENDING.sub(" ", _LABEL.sub(r"\1 ", _URL.sub(r" \1 ", text)))
@@ -210,7 +210,7 @@ def _is_long_group(text: str) -> bool:
 
 
 def _group(text: str) -> str:
-    """The key of groups of digits; (0) in a number with a country is not dialled."""
+    """Return the key of groups of digits; (0) in a number with a country is not dialled."""
     return _plain(text.replace("(0)", "") if text.startswith("+") else text)
 
 
@@ -229,7 +229,7 @@ def _is_long_number(digits: str) -> bool:
 
 
 def _is_decimal(token: str) -> bool:
-    """Whether a token is a number with decimals, and not one such as 1706.03762 that may be an identifier."""
+    """Return whether a token is a number with decimals, and not one such as 1706.03762 that may be an identifier."""
     return _DECIMAL.fullmatch(token) is not None and len(token) < 9
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import tarfile
 import zipfile
 import zlib
@@ -50,6 +51,28 @@ def kind_of_zip(stream: BinaryIO) -> str:
     return "excel" if (is_sheet and "[Content_Types].xml" in names) or "content.xml" in names else "archive"
 
 
+def unzipped(stream: BinaryIO) -> BinaryIO | None:
+    """Return the one file that gzip has packed, which the caller closes; None for an archive of files.
+
+    Raises: UnreadableFile when it is damaged, or too large.
+    """
+    stream.seek(0)
+    if stream.read(2) != b"\x1f\x8b":
+        return None
+    stream.seek(0)
+    try:
+        if tarfile.is_tarfile(stream):
+            return None
+        stream.seek(0)
+        with gzip.GzipFile(fileobj=stream) as content:
+            member = _Budget().unpack("the file", content)
+    except (zlib.error, EOFError, OSError):
+        raise UnreadableFile("the archive is damaged, or not a zip or tar archive") from None
+    if isinstance(member, Skipped):
+        raise UnreadableFile(f"the file cannot be read: unpacked, {member.why}")
+    return member.content
+
+
 def members(stream: BinaryIO, notes: Notes) -> Iterator[Member | Skipped]:
     """Yield the files of the archive in order of their paths; links, devices and hidden files are left out and noted.
 
@@ -70,23 +93,26 @@ class _Budget:
     def __init__(self) -> None:
         self._files = self._bytes = 0
 
-    def unpack(self, path: str, content: IO[bytes]) -> Member | Skipped:
+    def unpack(self, path: str, content: IO[bytes] | gzip.GzipFile) -> Member | Skipped:
         """Unpack one member and count it against the limits. Raises: UnreadableFile."""
         self._files += 1
         if self._files > _MAX_FILES:
             raise UnreadableFile(f"the archive has more than {_MAX_FILES:,} files: send it in parts")
         target = TemporaryFile()  # noqa: SIM115 - the receiver of the member closes it
         size = 0
-        while chunk := content.read(_CHUNK):
-            size += len(chunk)
-            self._bytes += len(chunk)
-            if self._bytes > _MAX_BYTES:
-                target.close()
-                raise UnreadableFile(f"the archive unpacks to more than {_MAX_BYTES / 1e9:g} GB: send it in parts")
-            if size > _MAX_FILE_BYTES:
-                target.close()
-                return Skipped(path, f"it is larger than {_MAX_FILE_BYTES // 1_000_000} MB")
-            target.write(chunk)
+        try:
+            while chunk := content.read(_CHUNK):
+                size += len(chunk)
+                self._bytes += len(chunk)
+                if self._bytes > _MAX_BYTES:
+                    raise UnreadableFile(f"the archive unpacks to more than {_MAX_BYTES / 1e9:g} GB: send it in parts")
+                if size > _MAX_FILE_BYTES:
+                    target.close()
+                    return Skipped(path, f"it is larger than {_MAX_FILE_BYTES // 1_000_000} MB")
+                target.write(chunk)
+        except BaseException:
+            target.close()
+            raise
         target.flush()
         target.seek(0)
         return Member(path, target)

@@ -7,7 +7,8 @@ import io
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryFile
@@ -22,13 +23,14 @@ from shared.contracts.search import IngestFormat, RecordMapping, TableSpec
 from shared.errors import InvalidRequest, UnreadableFile
 from shared.reading.delimited import BadRow, layout_of
 from shared.reading.rows import open_rows
-from shared.reading.source import Unreadable
+from shared.reading.source import Unreadable, encoding_of
 from shared.reading.stated import NOTHING_STATED, Stated
 
 Item: TypeAlias = "Raw | Refused"
 _FORMATS = {*get_args(get_args(IngestFormat.__value__)[0]), "json"} - {"auto"}
 _TABLES = {"csv": ".csv", "excel": ".xlsx", "parquet": ".parquet", "arrow": ".arrow"}  #: and the ending of each
 _SNIFFED = 65_536  # bytes that a format is guessed from
+_BLOCK = 1 << 20
 _MOST_LINE = 16_000_000
 _MOST_WHOLE = 256_000_000  # of a format that is read at once
 _SEPARATOR = re.compile(r"[ \t\r\n]*(,?)[ \t\r\n]*")
@@ -79,16 +81,29 @@ def _read(file: RecordFile) -> Iterator[Item]:
         raise InvalidRequest(f"there is no format {chosen!r}")
     file.stream.seek(0)
     if chosen in ("pentabarf", "pretalx"):
-        events = schedule.pentabarf(file.stream) if chosen == "pentabarf" else schedule.pretalx(_whole(file.stream))
-        yield from schedule.records(events, file.table)
+        yield from _of_schedule(file, chosen)
     elif chosen == "archive":
-        yield from _of_archive(file)
+        yield from _of_gzip(file) or _of_archive(file)
     elif chosen in documents.READERS:
         yield from documents.read(chosen, file.path, file.name or "document", file.notes)
     elif chosen in _TABLES:
         yield from _of_table(file, chosen)
     else:
-        rows = (_lines if chosen == "jsonl" else _list)(_in_utf8(file))
+        yield from _of_json(file, chosen)
+
+
+def _of_schedule(file: RecordFile, format: str) -> Iterator[Item]:
+    if format == "pentabarf":
+        yield from schedule.records(schedule.pentabarf(file.stream), file.table)
+        return
+    with _in_utf8(file) as text:
+        document = _whole(text)
+    yield from schedule.records(schedule.pretalx(document), file.table)
+
+
+def _of_json(file: RecordFile, format: str) -> Iterator[Item]:
+    with _in_utf8(file) as text:
+        rows = (_lines if format == "jsonl" else _list)(text)
         first = next(rows, None)
         if first is None:
             return
@@ -137,6 +152,21 @@ def _with_ids(names: Sequence[str], file: RecordFile, how: str) -> RecordMapping
     text = [] if named["text"] is None or named["text"] in file.spec.fields else [named["text"].strip()]
     name = None if named["name"] is None or named["name"] in file.spec.fields else named["name"].strip()
     return RecordMapping(id=None, name=name, text=text)
+
+
+def _of_gzip(file: RecordFile) -> Iterator[Item] | None:
+    """Return the records of the file that gzip has packed; None for an archive of files. Raises: UnreadableFile."""
+    content = archives.unzipped(file.stream)
+    return _unpacked(content, file) if content is not None else None
+
+
+def _unpacked(content: BinaryIO, file: RecordFile) -> Iterator[Item]:
+    """Yield the records of the unpacked file. Raises: UnreadableFile."""
+    name = re.sub(r"\.gz$", "", file.name, flags=re.IGNORECASE)
+    with content:
+        if sniff(content, name) == "archive":
+            raise UnreadableFile("archives in archives are not read")
+        yield from _read(replace(file, stream=content, name=name, format="auto"))
 
 
 def _of_archive(file: RecordFile) -> Iterator[Item]:
@@ -213,7 +243,7 @@ def _is_lines(stream: BinaryIO) -> bool:
     """Return whether each line is an object; an object over several lines, or a schedule, is one document."""
     first, second = stream.readline(_MOST_LINE + 1), stream.readline(_SNIFFED)
     try:
-        document = json.loads(first)
+        document = json.loads(first.decode(errors="replace"))
     except (ValueError, RecursionError):
         # One line that is too long or malformed, among others that are objects.
         return second.startswith(b"{") or len(first) > _MOST_LINE
@@ -309,27 +339,37 @@ def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is no JSON number")
 
 
-def _in_utf8(file: RecordFile) -> BinaryIO:
-    """Return the text of the file in UTF-8: the file itself, or a copy."""
+@contextmanager
+def _in_utf8(file: RecordFile) -> Iterator[BinaryIO]:
+    """Open the text of the file in UTF-8: the file itself, or a copy."""
     file.stream.seek(0)
     head = file.stream.read(2)
     file.stream.seek(0)
     encoding = file.stated.encoding or ("utf-16" if head in _UTF16 else None)
+    errors = "strict"
     if encoding is None:
-        return file.stream
+        encoding, damage = encoding_of(iter(lambda: file.stream.read(_BLOCK), b""))
+        file.stream.seek(0)
+        if encoding == "utf-8" and not damage:
+            yield file.stream
+            return
+        errors = "replace"
+        if damage:
+            file.notes.add(damage)
     try:
-        reader = codecs.getreader(encoding)(file.stream)
+        reader = codecs.getreader(encoding)(file.stream, errors)
     except LookupError:
         raise Unreadable(f"there is no text encoding {encoding!r}") from None
-    copy = TemporaryFile()  # noqa: SIM115 - it is read until the records are
-    try:
-        while chunk := reader.read(_SNIFFED):
-            copy.write(chunk.encode("utf-8", "replace"))
-    except UnicodeError:
-        raise Unreadable(f"the file is not text in {encoding}") from None
-    file.notes.add(f"encoding {encoding}")
-    copy.seek(0)
-    return copy
+    with TemporaryFile() as copy:
+        try:
+            while chunk := reader.read(_SNIFFED):
+                copy.write(chunk.encode("utf-8", "replace"))
+        except UnicodeError:
+            raise Unreadable(f"the file is not text in {encoding}") from None
+        if encoding != "utf-8":
+            file.notes.add(f"encoding {encoding}")
+        copy.seek(0)
+        yield copy
 
 
 def _check_columns(names: Sequence[str], mapping: RecordMapping) -> None:

@@ -107,6 +107,33 @@ def test_other_encodings(tmp_path: Path) -> None:
         stream(rows, tmp_path, "nonsense")
 
 
+def test_damaged_utf8_is_read_as_utf8_and_its_lines_are_named(tmp_path: Path) -> None:
+    content = rows_of(["größe"] * 60) + b"60,Caf\xe9\n"
+    frame, table = stream(content, tmp_path)
+    assert frame["cell"].to_list() == [*["größe"] * 60, "Caf\ufffd"]
+    assert (table.encoding, table.notes) == ("utf-8", ["not UTF-8, read as \ufffd: 1 byte in line 62"])
+
+
+def test_a_cut_last_sign_is_damage_too(tmp_path: Path) -> None:
+    frame, table = stream(rows_of(["größe"] * 60) + b"60,Caf\xc3", tmp_path)
+    assert frame["cell"][-1] == "Caf\ufffd"
+    assert table.notes == ["not UTF-8, read as \ufffd: 1 byte in line 62"]
+
+
+@pytest.mark.parametrize(
+    ("word", "encoding"),
+    [("Насос для воды", "cp1251"), ("東京の記録", "shift_jis"), ("Αντλία νερού", "cp1253"), ("北京的水泵", "gbk")],
+)
+def test_text_of_another_script_is_refused_until_its_encoding_is_stated(
+    word: str, encoding: str, tmp_path: Path
+) -> None:
+    content = rows_of([word] * 60).decode().encode(encoding)
+    with pytest.raises(Unreadable, match="neither UTF-8 nor windows-1252: state its encoding"):
+        stream(content, tmp_path)
+    frame, _ = stream(content, tmp_path, encoding)
+    assert frame["cell"].unique().to_list() == [word]
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_random_tables(seed: int, tmp_path: Path) -> None:
     """Quotes, delimiters and line ends anywhere: the cells come back."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import gzip
 import io
 import json
 from tempfile import TemporaryFile
@@ -335,6 +336,61 @@ def test_a_table_is_read_in_the_encodings_that_people_have(encoding: str) -> Non
     [item] = taken("id,name\n1,Café\n".encode(encoding))
     assert isinstance(item, Record)
     assert item.name == "Café"
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16", "utf-8-sig", "utf-8"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        '[{"id": "1", "name": "Café"}]',
+        '[\n  {\n    "id": "1",\n    "name": "Café"\n  }\n]\n',
+        '{"id": "1", "name": "Café"}\n',
+    ],
+)
+def test_json_is_read_in_the_encodings_that_people_have(content: str, encoding: str) -> None:
+    [item] = taken(content.encode(encoding))
+    assert isinstance(item, Record)
+    assert (item.id, item.name) == ("1", "Café")
+
+
+def test_a_damaged_line_among_lines_of_utf8_is_kept_and_named() -> None:
+    notes = Notes()
+    content = '{"id": "1", "name": "Größe äöü"}\n'.encode() + b'{"id": "2", "name": "Caf\xe9"}\n'
+    assert [item["name"] for item in records(content, "auto", notes=notes) if not isinstance(item, Refused)] == [
+        "Größe äöü",
+        "Caf\ufffd",
+    ]
+    assert notes.texts() == ["not UTF-8, read as \ufffd: 1 byte in line 2"]
+
+
+@pytest.mark.parametrize(
+    ("content", "encoding"),
+    [
+        ('[{"id": "1", "name": "東京の記録"}]', "shift_jis"),
+        ('{"id": "1", "name": "Насос для воды"}\n', "cp1251"),
+        ("id;name\n1;Насос для воды\n", "cp1251"),
+    ],
+)
+def test_text_of_another_script_asks_for_its_encoding(content: str, encoding: str) -> None:
+    with pytest.raises(UnreadableFile, match="neither UTF-8 nor windows-1252: state its encoding"):
+        taken(content.encode(encoding))
+
+
+@pytest.mark.parametrize(
+    "content", ["id,name\n1,Café\n", '{"id": "1", "name": "Café"}\n', '[{"id": 1, "name": "Café"}]']
+)
+def test_one_file_packed_with_gzip_is_that_file(content: str) -> None:
+    [item] = taken(gzip.compress(content.encode()))
+    assert isinstance(item, Record)
+    assert (item.id, item.name) == ("1", "Café")
+
+
+def test_gzip_that_is_cut_or_packed_twice_is_refused() -> None:
+    packed = gzip.compress(b"id,name\n1,a\n" * 100)
+    with pytest.raises(UnreadableFile, match="damaged"):
+        taken(packed[:-20])
+    with pytest.raises(UnreadableFile, match="archives in archives"):
+        taken(gzip.compress(packed))
 
 
 @pytest.mark.parametrize(
