@@ -174,7 +174,7 @@ def held_codes(text: str) -> frozenset[str]:
 
 
 def _readable(text: str) -> str:
-    """Return the text with a blank where a code meets a label, the beginning of an address or a word of another script."""
+    """Return the text with a blank where a code meets a label, an address or a word of another script."""
     if not text.isascii():
         text = _SCRIPT_ENDS.sub(" ", text.translate(_SIGN_FORMS))
     return _ENDING.sub(" ", _LABEL.sub(r"\1 ", _URL.sub(r" \1 ", text)))
