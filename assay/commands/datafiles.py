@@ -61,8 +61,8 @@ def files_of(text: str) -> list[Path]:
         raise UsageError(why)
     if len(kinds := {each.suffix.lower() for each in paths}) > 1:
         shown = ", ".join(sorted(kind or "no ending" for kind in kinds))
-        pattern = f"{path if path.is_dir() else path.parent}/*{max(kinds)}"
-        raise UsageError(f"{text} mixes {shown}; give a pattern of one kind in quotes, such as '{pattern}'")
+        pattern = f"{path if path.is_dir() else path.parent}/*{next(kind for kind in sorted(kinds) if kind)}"
+        raise UsageError(f"{text} mixes {shown}; give a pattern in quotes, such as '{pattern}'")
     if len(paths) > _MOST_FILES:
         raise UsageError(f"{len(paths)} files, at most {_MOST_FILES} make one data set: join them first")
     return sorted(paths)

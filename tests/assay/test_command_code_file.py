@@ -45,7 +45,7 @@ def test_kept_code_says_what_changed_in_new_data_before_it_runs(shell: Shell) ->
 def test_a_head_that_cannot_be_read_is_a_slip(shell: Shell) -> None:
     code = written(shell, "bad.py", "# assay transform: x\n# expects data: nonsense\nresult = data\n")
     ran = shell("transform", written(shell, "d.csv", DATA), "--code", code)
-    assert (ran.status, "no JSON object of columns" in ran.talk) == (2, True)
+    assert (ran.status, "not a JSON object of columns" in ran.talk) == (2, True)
 
 
 @pytest.mark.slow
