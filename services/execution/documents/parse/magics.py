@@ -17,12 +17,16 @@ from shared.languages import LANGUAGES
 
 _OPTIONS = re.compile(r"\A(?:[ \t]*(?:#|//|--)\|[^\n]*(?:\n|\Z))+")  #: of a cell, which are no code
 _CELL = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n)*%%(\w+)[ \t]*([^\n]*)\n?")
+_DATABRICKS_CELL = re.compile(
+    r"((?:[ \t]*\n)*)%(?:(md)(?:-sandbox)?\b[ \t]*|(sql|r|sh|fs|scala|python)[ \t]*(?=\n\s*\S))"
+)
 _LINE = re.compile(r"([ \t]*)(%|!!?)(?!=)[ \t]*([A-Za-z_.\\/$].*)")
 _ASSIGNED = re.compile(r"([ \t]*[A-Za-z_][\w., \t]{0,200}?=[ \t]{0,20})(%|!)[ \t]{0,20}([A-Za-z_.].*)")
 _HELP = re.compile(r"[ \t]*(?:\?{1,2}[A-Za-z_][\w.*]*|[A-Za-z_][\w.]*\?{1,2})[ \t]*")
 _OPTION = re.compile(r"-{1,2}\w+(?:[ \t]+\d+)?[ \t]+|-{1,2}\w+")
 _SIGN = re.compile(r"\\.|\"{3}|'{3}|[\"'#(\[{)\]}]")
 _TIMED = ("time", "timeit", "prun", "memit", "mprun", "lprun", "snakeviz")
+_OF_DATABRICKS = {"sql": "%%sql", "r": "%%R", "sh": "%%sh", "fs": "%%fs", "scala": "%%scala", "python": ""}
 _SHOWN = {"html": "HTML", "HTML": "HTML", "markdown": "Markdown", "latex": "Latex", "svg": "SVG", "SVG": "SVG"}
 _MAX_TEXT, _MAX_LINE = 200, 10_000
 
@@ -33,6 +37,7 @@ def has_magics(language: str) -> bool:
 
 def foreign_cell(code: str) -> tuple[str, str] | None:
     """Return the language that a ``%%sql`` or ``%%R`` at the head of Python code means, and the code below it."""
+    code = _as_ipython(code)
     match = _CELL.match(code) if "%%" in code else None
     language = next((row.name for row in LANGUAGES.values() if match and match[1] in row.cell_magics), None)
     return None if match is None or language is None else (language, code[match.end() :])
@@ -50,10 +55,19 @@ def runnable(language: str, code: str) -> tuple[str, list[Note]]:
         code = _OPTIONS.sub(lambda options: "\n" * options[0].count("\n"), code)
     if not has_magics(language) or not any(sign in code for sign in "%!?"):
         return code, []
+    code = _as_ipython(code)
     notes: list[Note] = []
     if (cell := _CELL.match(code)) is not None:
         return _cell(cell, code, notes), notes
     return (code, []) if _is_python(code) else (_lines(code, notes), notes)
+
+
+def _as_ipython(code: str) -> str:
+    """Return a cell that a Databricks magic begins (`%sql` alone in its line) with IPython's magic for it."""
+    match = _DATABRICKS_CELL.match(code) if "%" in code else None
+    if match is None:
+        return code
+    return match[1] + ("%%markdown\n" if match[2] else _OF_DATABRICKS[match[3]]) + code[match.end() :]
 
 
 def _is_python(code: str) -> bool:

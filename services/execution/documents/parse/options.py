@@ -145,7 +145,7 @@ def apply_defaults(nodes: Sequence[DocumentNode], defaults: Options) -> None:
         if not isinstance(node, Chunk):
             continue
         own = canonical(node.options)
-        if "%%" in node.code and has_magics(node.language):
+        if "%" in node.code and has_magics(node.language):
             if is_captured(node.code):
                 own["output"] = "false"
             if (foreign := foreign_cell(node.code)) is not None:
