@@ -8,17 +8,23 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from itertools import chain, count
 from typing import Any
 
 from shared.errors import InvalidRequest
-from shared.languages import DEFAULT_LANGUAGE
+from shared.languages import DEFAULT_LANGUAGE, language_of_word
 
 Json = dict[str, Any]  #: of a notebook, whose metadata may be anything
 
 _OLDEST = 4
+_MAX_DEPTH = 100  #: of lists and objects within each other
 _ID = re.compile(r"[\w-]{1,64}")
 _TAG = re.compile(r"[\w-]{1,60}")
 _FENCE = re.compile(r"[ \t]{0,3}(`{3,}|~{3,})([^\r\n]*)")
+_LANGUAGE = re.compile(r"[\w#+.-]{1,60}")
+_KERNEL_WORD = re.compile(r"[a-z]+")
+_HALF_PAIR = re.compile("[\ud800-\udfff]")  #: JSON's escapes can write half of a surrogate pair, which UTF-8 cannot
+_DATABRICKS = "application/vnd.databricks.v1+notebook"
 _TICKS = re.compile(r"`{3,}")
 _ATTACHMENT = re.compile(r"\(attachment:([^()\s]{1,200})\)")
 
@@ -37,16 +43,22 @@ def notebook_in(text: str) -> Json | None:
     if not isinstance(version, int) or version < _OLDEST or not isinstance(cells, list):
         problem = f"a notebook has nbformat {_OLDEST} or later and a list of cells; this one has nbformat {version!r}"
         raise InvalidRequest(problem, [(["body", "input", "markdown"], problem)])
+    if _depth(held) > _MAX_DEPTH:
+        problem = f"a notebook has at most {_MAX_DEPTH} lists and objects within each other"
+        raise InvalidRequest(problem, [(["body", "input", "markdown"], problem)])
     held["cells"] = [cell for cell in cells if isinstance(cell, dict)]
     return held
 
 
 def cell_ids(notebook: Json) -> Iterator[tuple[str, Json]]:
-    """Yield every cell with its id, or with an id made from its position."""
+    """Yield every cell with its id, or with a new one where it has none of its own."""
+    own = {cell.get("id") for cell in notebook["cells"] if isinstance(cell.get("id"), str)}
     taken: set[str] = set()
     for number, cell in enumerate(notebook["cells"], 1):
         id = cell.get("id")
-        id = id if isinstance(id, str) and _ID.fullmatch(id) and id not in taken else f"cell-{number}"
+        if not isinstance(id, str) or not _ID.fullmatch(id) or id in taken:
+            names = (f"cell-{number}{suffix}" for suffix in chain([""], (f"-{again}" for again in count(2))))
+            id = next(name for name in names if name not in own and name not in taken)
         taken.add(id)
         yield id, cell
 
@@ -69,7 +81,7 @@ def as_markdown(notebook: Json) -> str:
             and "html" in f"{_of(cell, 'metadata').get('format')} {_of(cell, 'metadata').get('raw_mimetype')}"
         ):
             parts.append(f"```{{=html}}\n{source}\n```\n")
-    return "\n".join(parts)
+    return _HALF_PAIR.sub("\ufffd", "\n".join(parts))
 
 
 def opening(id: str) -> str:
@@ -79,8 +91,9 @@ def opening(id: str) -> str:
 
 def text_of(cell: Json) -> str:
     """Return the text of a cell, which may be a list of lines."""
-    source = cell.get("source", "")
-    return "".join(map(str, source)) if isinstance(source, list) else str(source)
+    source = cell.get("source")
+    lines = source if isinstance(source, list) else [source]
+    return "".join(line for line in lines if isinstance(line, str))
 
 
 def _of(held: Mapping[str, Any], name: str) -> Json:
@@ -88,22 +101,62 @@ def _of(held: Mapping[str, Any], name: str) -> Json:
     return value if isinstance(value, dict) else {}
 
 
+def _depth(held: object) -> int:
+    """Return how many lists and objects are within each other."""
+    depth, level = 0, [held]
+    while level := [each for each in level if isinstance(each, (dict, list))]:
+        depth += 1
+        level = [part for each in level for part in (each.values() if isinstance(each, dict) else each)]
+    return depth
+
+
 def _language(metadata: Json) -> str:
-    kernel, info = _of(metadata, "kernelspec"), _of(metadata, "language_info")
-    named = kernel.get("language") or info.get("name") or kernel.get("name") or DEFAULT_LANGUAGE
-    return str(named).split()[0].lower() if str(named).strip() else DEFAULT_LANGUAGE
+    """Return the language of the cells that name none."""
+    kernel = _of(metadata, "kernelspec")
+    named = (
+        kernel.get("language"),
+        _of(metadata, "language_info").get("name"),
+        _of(metadata, _DATABRICKS).get("language"),
+    )
+    return next(filter(None, map(_word, named)), "") or _kernels_language(kernel) or DEFAULT_LANGUAGE
+
+
+def _kernels_language(kernel: Json) -> str:
+    """Return the language that a kernel's name or title has in it, as `conda-env-base-py` has; else its name."""
+    for name in (kernel.get("name"), kernel.get("display_name")):
+        words = _KERNEL_WORD.findall(name.lower()) if isinstance(name, str) else []
+        for word in reversed(words):
+            if (language := language_of_word(word)) is not None:
+                return language.name
+    return _word(kernel.get("name"))
+
+
+def _word(named: object) -> str:
+    """Return the first word of a language's name; empty where it is none."""
+    words = named.split() if isinstance(named, str) else []
+    return words[0].lower() if words and _LANGUAGE.fullmatch(words[0]) else ""
+
+
+def _cells_language(metadata: Json) -> str:
+    """Return the language that an editor has set for one cell."""
+    named = (
+        _of(metadata, "vscode").get("languageId"), _of(metadata, "polyglot_notebook").get("kernelName"),
+        _of(metadata, "dotnet_interactive").get("language"),
+    )  # fmt: skip
+    return next(filter(None, map(_word, named)), "")
 
 
 def _code(id: str, source: str, language: str, metadata: Json) -> str:
-    own = _of(metadata, "vscode").get("languageId")
-    tags = [tag for tag in metadata.get("tags") or () if isinstance(tag, str) and _TAG.fullmatch(tag)]
+    given = metadata.get("tags")
+    listed = given if isinstance(given, list) else [given]
+    tags = [tag for tag in listed if isinstance(tag, str) and _TAG.fullmatch(tag)]
     jupyter = _of(metadata, "jupyter")
     tags += ["hide-input"] * (jupyter.get("source_hidden") is True)
     tags += ["hide-output"] * (jupyter.get("outputs_hidden") is True)
     ticks = "`" * (max([2, *(len(match) for match in _TICKS.findall(source))]) + 1)
     options = f":id: {id}\n" + (f":tags: [{', '.join(tags)}]\n" if tags else "")
     end = "" if source.endswith("\n") else "\n"
-    return f"{ticks}{{code-cell}} {own or language}\n{options}{source}{end}{ticks}\n"
+    return f"{ticks}{{code-cell}} {_cells_language(metadata) or language}\n{options}{source}{end}{ticks}\n"
 
 
 def _closed(source: str) -> str:

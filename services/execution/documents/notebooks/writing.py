@@ -24,6 +24,7 @@ from shared.errors import NotFound
 from shared.languages import DEFAULT_LANGUAGE, LANGUAGES, NotebookKernel
 
 _AS_TEXT = ("text/", "image/svg+xml")
+_CELLS_HAVE_IDS = 5  #: since nbformat 4.5
 _MAX_OUTPUT = 10_000_000
 _CELL = re.compile(r'\+\+\+ \{"id": "([\w-]{1,64})"\}\s*\Z')
 _FORMATS = re.compile(r"\A(?:[ \t]*(?:#|//|--)\|[^\n]*\n)+")
@@ -48,18 +49,23 @@ class _Writer:
     def of_notebook(self, original: Json, tree: DocumentTree) -> Json:
         made = copy.deepcopy(original)
         texts = _texts(tree)
+        minor = made.get("nbformat_minor")
+        made["nbformat_minor"] = minor if isinstance(minor, int) else 4
         for id, cell in cell_ids(made):
+            if not isinstance(cell.get("source"), (str, list)):
+                cell["source"] = ""
             if cell.get("cell_type") == "code":
                 block = self.document.blocks.get(id)
                 outputs = [] if block is None else self._outputs(block, hides=False)
                 cell["outputs"], cell["execution_count"] = outputs, self._counted(block)
                 self._number(outputs, cell["execution_count"])
-                cell.setdefault("metadata", {})
             elif id in texts and tree.source != self.document.source and texts[id] != text_of(cell):
                 cell["source"] = texts[id]
-        minor = made.get("nbformat_minor")
-        made["nbformat_minor"] = minor if isinstance(minor, int) else 4
-        made.setdefault("metadata", {})
+            if made["nbformat_minor"] >= _CELLS_HAVE_IDS:
+                cell["id"] = id
+        for part in (made, *made["cells"]):
+            if not isinstance(part.get("metadata"), dict):
+                part["metadata"] = {}
         return made
 
     # -- from Markdown -------------------------------------------------------------------------------------------------

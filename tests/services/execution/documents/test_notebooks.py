@@ -195,3 +195,99 @@ def test_a_notebook_keeps_pictures_and_unclosed_fences_and_the_notations(jobs: D
         assert made["cells"][1]["outputs"][0]["data"] == {"text/plain": "1"}
     made, _ = written(jobs, "```python exec\n3", flavour="stencila")
     assert [cell["source"] for cell in made["cells"]] == ["3"]
+
+
+def test_cells_without_an_id_get_one_that_no_other_cell_has(jobs: DocumentJobs) -> None:
+    cells = [code("a = 1"), code("b = 2", "cell-4"), code("c = 3", "cell-4"), code("print(a + b + c)"), prose("End.")]
+    made, result = written(jobs, notebook(*cells))
+    ids = [cell["id"] for cell in made["cells"]]
+    assert ids == ["cell-1", "cell-4", "cell-3", "cell-4-2", "cell-5"]
+    assert [each.id for each in result.blocks] == ids[:4]
+    assert block(result, "cell-4-2").outputs[0].text == "6\n"
+    old, _ = written(jobs, notebook(*cells, minor=4))
+    assert ["id" in cell for cell in old["cells"]] == [False, True, True, False, False]
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"metadata": {"tags": "remove-input"}}, {"metadata": {"tags": True}}, {"metadata": {"tags": [1, None, "a"]}},
+        {"metadata": None}, {"metadata": []}, {"metadata": {"vscode": {"languageId": {"a": 1}}}},
+        {"metadata": {"vscode": {"languageId": "python\nimport os"}}}, {"metadata": {"vscode": None}},
+        {"metadata": {"jupyter": 3}}, {"id": 7}, {"id": "with space"}, {"source": ["print(1)", None]},
+    ],
+)  # fmt: skip
+def test_a_cell_with_odd_metadata_runs(jobs: DocumentJobs, odd: Json) -> None:
+    result = jobs.run(notebook(code("print(1)", "a") | odd), notebook=True)
+    assert [(each.status, each.outputs[0].text) for each in result.blocks] == [("ok", "1\n")]
+
+
+@pytest.mark.parametrize("odd", [{"source": None}, {"source": 3}, {"metadata": None}])
+def test_what_a_cell_lacks_is_empty_in_the_notebook(jobs: DocumentJobs, odd: Json) -> None:
+    made, _ = written(jobs, notebook(code("", "a") | odd))
+    assert (made["cells"][0]["source"], made["cells"][0]["metadata"]) == ("", {})
+    assert made["cells"][0]["outputs"] == []
+
+
+@pytest.mark.parametrize(
+    ("metadata", "language"),
+    [
+        ({"kernelspec": {"name": "conda-env-base-py", "display_name": "Python [conda env:base]"}}, "python"),
+        ({"kernelspec": {"name": "python38-azureml", "display_name": "Python 3.8 - AzureML"}}, "python"),
+        ({"kernelspec": {"name": "4fe1b2", "display_name": "Python 3 (venv)"}}, "python"),
+        ({"kernelspec": {"name": "conda-env-stats-r", "display_name": "R [conda env:stats]"}}, "r"),
+        ({"kernelspec": {"name": "julia-1.9", "display_name": "Julia 1.9"}}, "julia-1.9"),
+        ({"kernelspec": {"name": ["x"], "language": ["python"]}}, "python"),
+        ({"kernelspec": {"language": None}, "language_info": {"name": "R"}}, "r"),
+        ({"application/vnd.databricks.v1+notebook": {"language": "sql"}}, "sql"),
+        ({}, "python"),
+    ],
+)
+def test_the_language_is_read_from_what_editors_write(metadata: Json, language: str) -> None:
+    text = as_markdown({"nbformat": 4, "metadata": metadata, "cells": [code("1", "a")]})
+    assert text.startswith(f"```{{code-cell}} {language}\n")
+
+
+@pytest.mark.parametrize(
+    "own", [{"vscode": {"languageId": "javascript"}}, {"polyglot_notebook": {"kernelName": "javascript"}}]
+)
+def test_a_cell_has_the_language_that_its_editor_set(own: Json) -> None:
+    assert as_markdown({"nbformat": 4, "cells": [code("1", "a", **own)]}).startswith("```{code-cell} javascript\n")
+
+
+def test_cells_of_databricks_are_in_the_language_of_their_magic(jobs: DocumentJobs) -> None:
+    cells = [
+        code("%sql\nselect 40 + 2 as n", "query"), code("%md # Head\nand *more*", "head"),
+        code("%md\nonly **this**", "prose"), code("\n%python\nprint(3)", "python"), code("%sh\nls -l", "shell"),
+        code("mod = 7\nprint(9\n%mod)", "modulo"),
+    ]  # fmt: skip
+    result = jobs.run(notebook(*cells, minor=0))
+    assert [each.status for each in result.blocks] == ["ok"] * 6
+    assert [each.text for each in block(result, "python").outputs] == ["3\n"]
+    assert block(result, "python").messages == []
+    assert [each.text for each in block(result, "modulo").outputs] == ["2\n"]
+    assert [each.code for each in block(result, "shell").messages] == ["magic"]
+    page = page_of(jobs, result)
+    assert "42</td>" in page
+    assert "<em>more</em>" in page
+    assert "<strong>this</strong>" in page
+
+
+def test_half_a_surrogate_pair_in_a_notebook_is_a_replacement_character(jobs: DocumentJobs) -> None:
+    made, result = written(jobs, notebook(code("print(len('\ud83d'))", "a"), prose("\ude00 alone", "b")))
+    assert block(result, "a").outputs[0].text == "1\n"
+    assert "<p>\ufffd alone</p>" in page_of(jobs, result)
+    assert [cell["id"] for cell in made["cells"]] == ["a", "b"]
+
+
+def test_a_notebook_nested_too_deeply_is_refused(jobs: DocumentJobs) -> None:
+    deep: Json = {}
+    for _ in range(900):
+        deep = {"a": deep}
+    with pytest.raises(InvalidRequest, match="within each other"):
+        jobs.run(notebook(code("1", "a", deep=deep)), notebook=True)
+    kept: Json = {}
+    for _ in range(90):
+        kept = {"a": kept}
+    made, _ = written(jobs, notebook(code("1", "a", deep=kept)))
+    assert made["cells"][0]["metadata"] == {"deep": kept}
