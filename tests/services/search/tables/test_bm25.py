@@ -29,8 +29,7 @@ SHORT = [{"id": f"short{number}", "text": f"oil brakes{number}"} for number in r
 def service(tmp_path: Path) -> Iterator[MemorySearchService]:
     store = EdgeStore(tmp_path / "store")
     service = MemorySearchService(store, None)
-    whole = {"size": 2000, "overlap": 0}  # bm25s compares whole documents
-    service.catalog.create("tenant", "c", {"t": {"facets": {"purpose": 1.0}, "passages": whole}})
+    service.catalog.create("tenant", "c", {"t": {"facets": {"purpose": 1.0}}})
     yield service
     store.close()
 
@@ -40,11 +39,14 @@ def table_of(service: MemorySearchService) -> OpenTable:
 
 
 def scores(service: MemorySearchService, text: str, limit: int = 400) -> Mapping[str, float]:
-    """The scores of the word retriever, best first."""
+    """Return the scores of the word retriever by record, best first; ``limit`` counts passages."""
     table = table_of(service)
     query = NearestQuery(table.words(TablePart.MASTER).query(text), limit, keys=("record",))
     [points] = service.store.search(table.bucket(TablePart.MASTER), [query])
-    return {str(point.payload["record"]): point.score for point in points}
+    best: dict[str, float] = {}
+    for point in points:
+        best.setdefault(str(point.payload["record"]), point.score)
+    return best
 
 
 def published(texts: Mapping[str, str], question: str, k1: float = 1.5, b: float = 0.75) -> Mapping[str, float]:
@@ -120,7 +122,8 @@ def test_it_finds_what_bm25s_finds(service: MemorySearchService, name: str) -> N
     """Within a hundredth of nDCG@10, on real documentation with one right answer per question."""
     texts, asked = _known_items(name)
     service.ingest("t", [{"id": record, "text": text} for record, text in texts.items()])
-    ours = {question: list(scores(service, question, 10)) for question, _ in asked}
+    # A page of results holds records: of ten passages, several may be of one.
+    ours = {question: list(scores(service, question, 40))[:10] for question, _ in asked}
     theirs = _by_bm25s(texts, [question for question, _ in asked])
     assert _ndcg(ours, asked) >= _ndcg(theirs, asked) - 0.01
 
