@@ -22,6 +22,10 @@ def test_a_document_runs_and_shows_where_its_values_come_from(page: Page, consol
     expect(frame.get_by_text("The total is 6.")).to_be_visible()
     marks = page.locator(".cm-marks")
     expect(marks).to_contain_text("✓")
+    block = page.get_by_role("region", name="Block at line 3")
+    expect(block.locator("pre"), "the page shows the output already").to_have_count(0)
+    block.get_by_text("Output", exact=True).click()
+    expect(block.locator("pre")).to_have_text("[1, 2, 3]")
     page.get_by_role("button", name="Check what changed").click()
     expect(page.locator("main").get_by_text("Nothing would have to run.")).to_be_visible()  # it is also read out
     expect(marks.get_by_title("chunk: fresh")).to_be_visible()

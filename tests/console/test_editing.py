@@ -167,7 +167,14 @@ def test_a_prompt_is_published_refused_without_its_variables_and_rolled_back(pag
     expect(page.get_by_role("button", name="take brief away")).to_have_count(0)
     difference = page.get_by_label("Difference of two versions")
     expect(difference.locator(".add").first).to_contain_text("Be brief.")
-    page.get_by_role("button", name="Restore").first.click()
+    restore = versions.get_by_role("button", name="Restore", exact=True).first
+    question = page.get_by_role("alertdialog")
+    restore.click()
+    question.get_by_role("button", name="Cancel").click()
+    expect(question).to_have_count(0)
+    assert current()[1].startswith("Be brief."), "nothing is restored before the question is answered"
+    restore.click()
+    question.get_by_role("button", name=re.compile("^Restore version ")).click()
     expect(page.get_by_text(re.compile(rf"^version (?!{first + 1}\b)\d+ in use"))).to_be_visible()
     assert current()[1] == text
     with console.api as api:
@@ -260,6 +267,8 @@ def test_two_versions_of_a_prompt_are_shown_when_somebody_else_published_meanwhi
     for name, do in (("Reset to the built-in text", "Take theirs"), ("Restore", "Save mine over it")):
         publish(f"Theirs, before {name}.\n{text}")
         page.get_by_role("button", name=name).first.click()
+        if name == "Restore":
+            page.get_by_role("alertdialog").get_by_role("button", name=re.compile("^Restore version ")).click()
         expect(both.get_by_label("Differences").locator(".del")).to_contain_text(f"Theirs, before {name}.")
         both.get_by_role("button", name=do).click()
         expect(both).to_have_count(0)

@@ -264,3 +264,36 @@ def test_an_uploaded_file_shows_its_columns_and_a_long_result_all_its_rows(page:
     expect(table.get_by_role("row").nth(1)).to_contain_text("299Oslo")
     page.get_by_role("button", name="Next").click()
     expect(page.get_by_text("101 to 200 of 300 rows")).to_be_visible()
+    for cells, align in (("nth-child(1)", "right"), ("nth-child(2)", "left")):
+        for cell in (table.locator(f"thead th:{cells}"), table.locator(f"tbody td:{cells}").first):
+            expect(cell, "as in a table of one page").to_have_css("text-align", align)
+    expect(table.locator("tbody td.num").first).to_have_css("font-variant-numeric", "tabular-nums")
+    page.get_by_role("button", name="Previous").click()
+    expect(page.get_by_text("1 to 100 of 300 rows")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("place", "button", "shown"),
+    [
+        ("/run", "Run", "It ran to its end."),
+        ("/documents", "Run changed blocks", "Block at line 3"),
+        ("/documents", "Run all", "Block at line 3"),
+    ],
+)
+def test_a_button_keeps_the_focus_while_its_job_runs(page: Page, place: str, button: str, shown: str) -> None:
+    page.goto(place)
+    run = page.get_by_role("button", name=button, exact=True)
+    run.press("Enter")
+    result = page.get_by_text(shown).or_(page.get_by_role("region", name=shown))
+    expect(result.first).to_be_visible()
+    expect(run).to_be_focused()
+
+
+def test_a_focus_that_was_moved_meanwhile_stays_there(page: Page) -> None:
+    page.goto("/run")
+    with page.expect_response("**/v1/jobs") as posted:
+        page.get_by_role("button", name="Run", exact=True).press("Enter")
+        page.get_by_label("Timeout (s)").focus()
+    assert posted.value.ok
+    expect(page.get_by_text("It ran to its end.")).to_be_visible()
+    expect(page.get_by_label("Timeout (s)")).to_be_focused()

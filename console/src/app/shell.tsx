@@ -11,6 +11,7 @@ import { Boundary } from "../shared/page/loading-states";
 import { Icon } from "../shared/values/icon";
 import { Account } from "./account";
 import { installationHealth, useProviders, type InstallationHealth } from "./health";
+import { keepFocus } from "./focus";
 import { useKeys } from "./keys";
 import mark from "./mark.svg";
 import { placesFor, type Place } from "./navigation";
@@ -26,6 +27,7 @@ export function Shell() {
   // Of the page that is shown: while the next one is fetched, the address is that one's already.
   const shown = useRouterState({ select: (state) => state.matches.at(-1)?.pathname });
   useEffect(() => setOpen(false), [path]);
+  useEffect(keepFocus, []);
   const session = useSession();
   const health = useHealth();
   useKeys({ openPalette: () => setPalette(true) });

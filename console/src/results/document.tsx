@@ -1,4 +1,4 @@
-import type { ReactNode } from "react";
+import { useState, type ReactNode } from "react";
 import type { DocumentResult } from "../api/types";
 import { visible } from "../shared/code/ansi";
 import { DownloadFile } from "../shared/files/blob";
@@ -19,11 +19,11 @@ interface Props {
   source?: string;
   onLine?: (line: number) => void;
   beside?: Scrolls | null;
-  /** Stands below the page, before its blocks. */
+  /** Shown below the page, before its blocks. */
   below?: ReactNode;
 }
 
-/** The page, and below it every block: what it rendered, from which variables, and what came of it. */
+/** The page, and below it every block: its text with values, the variables behind them, and its outputs where the page lacks them. */
 export function DocumentResultView({ result, source, onLine, beside, below }: Props) {
   const onBlock = (id: string): void => {
     const block = result.blocks.find((each) => each.id === id);
@@ -49,7 +49,7 @@ export function DocumentResultView({ result, source, onLine, beside, below }: Pr
       ) : null}
       {below}
       {result.blocks.map((block) => (
-        <BlockView key={block.id} block={block} onLine={onLine} onBlock={onBlock} />
+        <BlockView key={block.id} block={block} inPage={Boolean(result.html_file_id)} onLine={onLine} onBlock={onBlock} />
       ))}
     </div>
   );
@@ -59,7 +59,7 @@ function lineWords(from: number, to: number): string {
   return from === to ? `line ${from}` : `lines ${from} to ${to}`;
 }
 
-function BlockView({ block, onLine, onBlock }: { block: Block; onLine?: (line: number) => void; onBlock: (id: string) => void }) {
+function BlockView({ block, inPage, onLine, onBlock }: { block: Block; inPage: boolean; onLine?: (line: number) => void; onBlock: (id: string) => void }) {
   const [from, to] = block.lines;
   return (
     <section className="panel stack" aria-label={`Block at line ${from}`} id={`block-${block.id}`} tabIndex={-1}>
@@ -82,15 +82,27 @@ function BlockView({ block, onLine, onBlock }: { block: Block; onLine?: (line: n
       </div>
       <Instruction block={block} onBlock={onBlock} />
       <Variables block={block} onBlock={onBlock} />
-      {(block.outputs ?? []).map((output, index) => (
-        <DisplayView key={index} display={output} />
-      ))}
+      <Outputs of={block.outputs ?? []} folded={inPage} />
       {(block.messages ?? []).map((message, index) => (
         <p key={index} className={`callout ${message.level === "error" ? "bad" : message.level === "warning" ? "warn" : ""}`}>
           <code>{message.code}</code> {visible(message.text)}
         </p>
       ))}
     </section>
+  );
+}
+
+/** A block's outputs: folded where the page above shows them already, so that none is read twice. */
+function Outputs({ of, folded }: { of: NonNullable<Block["outputs"]>; folded: boolean }) {
+  const [open, setOpen] = useState(false);
+  if (of.length === 0) return null;
+  const displays = of.map((output, index) => <DisplayView key={index} display={output} />);
+  if (!folded) return displays;
+  return (
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>{of.length === 1 ? "Output" : `${of.length} outputs`}</summary>
+      {open ? <div className="stack">{displays}</div> : null}
+    </details>
   );
 }
 

@@ -1,5 +1,6 @@
-import { Select } from "@mantine/core";
+import { Button, Modal, Select } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { get, postOver, type Tagged } from "../../api/client";
 import type { components } from "../../api/schema";
 import type { Prompt } from "../../api/types";
@@ -24,7 +25,7 @@ interface Props {
   read: () => Promise<Tagged<Prompt>>;
 }
 
-/** Every version with what it came to; any two beside each other, and any made current again. */
+/** All versions with their statistics; any two compared, and any of them published or restored. */
 export function Versions({ now, versions, read }: Props) {
   const prompt = now.value;
   const [url, change] = useUrl();
@@ -39,9 +40,10 @@ export function Versions({ now, versions, read }: Props) {
     base: now,
     partOf: (other) => other.text,
     read,
-    // A version that nobody has used yet is published as it stands; the text of an older one becomes a new version.
+    // A newer version is published as it is; the text of an older one becomes a new version.
     write: (version: number, tag) => postOver<Prompt>(`/v1/prompts/${prompt.key}/${version > prompt.version ? "publish" : "rollback"}`, { version }, tag),
   });
+  const [restored, setRestored] = useState<number | null>(null);
   const textOf = (version: string | undefined): string | undefined => versions.find((each) => String(each.version) === version)?.text;
   const choices = versions.map((each) => ({ value: String(each.version), label: `version ${each.version}` }));
   const [before, after] = [url.a ?? String(versions[1]?.version ?? ""), url.b ?? String(versions[0]?.version ?? "")];
@@ -59,10 +61,21 @@ export function Versions({ now, versions, read }: Props) {
               sums={sums.get(`${prompt.key}@${version.version}`)}
               who={version.actor == null ? null : (names.get(version.actor) ?? version.actor)}
               may={admin}
-              onUse={() => use.act(version.version)}
+              onUse={() => (version.version > prompt.version ? use.act(version.version) : setRestored(version.version))}
             />
           ))}
         </ol>
+        {restored === null ? null : (
+          <RestoreDialog
+            version={restored}
+            current={prompt.version}
+            onClose={() => setRestored(null)}
+            onRestore={() => {
+              setRestored(null);
+              use.act(restored);
+            }}
+          />
+        )}
         {use.error === null ? null : <Failed error={use.error} />}
         <BothVersions conflict={use.conflict} saving={use.pending} theirs={(other) => other.text} mine={(version) => textOf(String(version)) ?? ""} who={(other) => <VersionAuthor version={other} />} />
         <Names prompt={prompt} versions={versions} may={admin} onChanged={() => void read()} />
@@ -77,5 +90,26 @@ export function Versions({ now, versions, read }: Props) {
         </section>
       )}
     </div>
+  );
+}
+
+/** The question before an older text replaces the current one for all jobs. */
+function RestoreDialog({ version, current, onClose, onRestore }: { version: number; current: number; onClose: () => void; onRestore: () => void }) {
+  return (
+    <Modal opened onClose={onClose} size={420} title={`Restore version ${version}?`} role="alertdialog">
+      <div className="stack">
+        <span>
+          New jobs use the text of version {version} at once, instead of version {current}. It is published as a new version, so version {current} stays in the list.
+        </span>
+        <div className="dialog-foot">
+          <Button variant="default" data-autofocus onClick={onClose}>
+            Cancel
+          </Button>
+          <Button color="red" onClick={onRestore}>
+            Restore version {version}
+          </Button>
+        </div>
+      </div>
+    </Modal>
   );
 }

@@ -8,7 +8,7 @@ const SHAPE = "body{font:14px/1.6 system-ui;margin:16px}table{border-collapse:co
 const COLOURS = {
   light: "html{color-scheme:light}body{color:#222;background:#fff}td,th{border-color:#ccc}pre{background:#f5f5f5}a{color:#1864ab}.value{border-bottom:2px solid #1971c2;cursor:pointer}",
   // Pictures keep white behind them: a plot that is drawn in black on nothing could not be seen.
-  dark: "html{color-scheme:dark}body{color:#d5dae0;background:#1b1e22}td,th{border-color:#33383f}pre{background:#22262b}a{color:#74b3f2}img{background:#fff}.value{border-bottom:2px solid #74b3f2;cursor:pointer}",
+  dark: "html{color-scheme:dark}body{color:#d5dae0;background:#1b1e22}td,th{border-color:#33383f}pre{background:#22262b}a{color:#74b3f2}img,svg{background:#fff;color:#222}.value{border-bottom:2px solid #74b3f2;cursor:pointer}",
 };
 
 interface Props {

@@ -6,6 +6,7 @@ import type { FileRows } from "../../api/types";
 import { visible } from "../code/ansi";
 import { cell, count } from "../values/numbers";
 import { Failed, Loading } from "../page/loading-states";
+import { alignment } from "./table";
 
 const PAGE = 100;
 
@@ -32,8 +33,8 @@ export function FileTable({ fileId, label, hints }: { fileId: string; label: str
           <thead>
             <tr>
               {data.columns.map((column) => (
-                <th key={column.name} scope="col" aria-sort={sort === column.name ? "ascending" : sort === `-${column.name}` ? "descending" : undefined}>
-                  <button type="button" className="link" onClick={() => by(column.name)} title={`Sort by it\n${hints?.get(column.name) ?? ""}`.trim()}>
+                <th key={column.name} scope="col" className={alignment(column.type)} aria-sort={sort === column.name ? "ascending" : sort === `-${column.name}` ? "descending" : undefined}>
+                  <button type="button" className="link" onClick={() => by(column.name)} title={`Sort by this column\n${hints?.get(column.name) ?? ""}`.trim()}>
                     {visible(column.name)} {sort === column.name ? "↑" : sort === `-${column.name}` ? "↓" : ""}
                   </button>{" "}
                   <span className="muted">{column.type}</span>
@@ -45,7 +46,7 @@ export function FileTable({ fileId, label, hints }: { fileId: string; label: str
             {data.rows.map((row, index) => (
               <tr key={index}>
                 {row.map((value, place) => (
-                  <td key={place} title={hints?.get(data.columns[place]?.name ?? "")}>{value === null ? <span className="muted">null</span> : visible(cell(value).slice(0, 500))}</td>
+                  <td key={place} className={alignment(data.columns[place]?.type)} title={hints?.get(data.columns[place]?.name ?? "")}>{value === null ? <span className="muted">null</span> : visible(cell(value).slice(0, 500))}</td>
                 ))}
               </tr>
             ))}
@@ -54,7 +55,7 @@ export function FileTable({ fileId, label, hints }: { fileId: string; label: str
       </div>
       <span className="bar">
         <Button variant="default" disabled={data.offset === 0} onClick={() => setOffset(Math.max(0, data.offset - PAGE))}>
-          Before
+          Previous
         </Button>
         <Button variant="default" disabled={data.next_offset === null} onClick={() => setOffset(data.next_offset ?? 0)}>
           Next

@@ -2,7 +2,12 @@ import { visible } from "../code/ansi";
 import { cell } from "../values/numbers";
 
 const NUMERIC = new Set(["int", "float", "decimal"]);
-const MOST_CHARACTERS = 500;
+const MAX_CHARACTERS = 500;
+
+/** Return the class of a column's cells: numbers are aligned right, in every table. */
+export function alignment(type: string | undefined): string {
+  return NUMERIC.has(type ?? "") ? "num" : "";
+}
 
 export type CellMark = (row: number, column: number) => "new" | "changed" | "dropped" | "";
 
@@ -12,7 +17,7 @@ interface Props {
   total?: number;
   mark?: CellMark;
   label: string;
-  /** What to tell of a column, by its name. */
+  /** Title of a column, by its name. */
   hints?: ReadonlyMap<string, string>;
 }
 
@@ -25,7 +30,7 @@ export function DataTable({ columns, rows, total, mark, label, hints }: Props) {
           <thead>
             <tr>
               {columns.map((column) => (
-                <th key={column.name} scope="col" className={NUMERIC.has(column.type ?? "") ? "num" : ""} title={hints?.get(column.name) ?? column.type}>
+                <th key={column.name} scope="col" className={alignment(column.type)} title={hints?.get(column.name) ?? column.type}>
                   {visible(column.name)}
                   {column.type === undefined ? null : <span className="muted"> {column.type}</span>}
                 </th>
@@ -36,8 +41,8 @@ export function DataTable({ columns, rows, total, mark, label, hints }: Props) {
             {rows.map((row, index) => (
               <tr key={index}>
                 {row.map((value, place) => (
-                  <td key={place} className={`${NUMERIC.has(columns[place]?.type ?? "") ? "num" : ""} ${mark?.(index, place) ?? ""}`} title={hints?.get(columns[place]?.name ?? "")}>
-                    {value === null ? <span className="muted">null</span> : visible(cell(value).slice(0, MOST_CHARACTERS))}
+                  <td key={place} className={`${alignment(columns[place]?.type)} ${mark?.(index, place) ?? ""}`} title={hints?.get(columns[place]?.name ?? "")}>
+                    {value === null ? <span className="muted">null</span> : visible(cell(value).slice(0, MAX_CHARACTERS))}
                   </td>
                 ))}
               </tr>
