@@ -1,4 +1,4 @@
-"""Build the console where it stands: Node as a wheel into a folder of its own, the npm packages, the bundle.
+"""Build the console in place: Node as a wheel into a folder of its own, the npm packages, the bundle.
 
 Needs pip and both registries, standard library otherwise; nothing is done while the sources are those of the last
 build. ``ASSAY_CONSOLE=off`` leaves it out. A build that fails says why and stops nothing: the server then says it.
@@ -71,7 +71,7 @@ def digest() -> str:
 
 
 def built() -> bool:
-    """Whether the bundle that stands there is that of these sources."""
+    """Return whether the bundle is that of these sources."""
     try:
         return (DIST / "stamp").read_text() == digest()
     except OSError:
@@ -170,7 +170,7 @@ def _run(command: Sequence[str | Path], purpose: str, folder: Path = HERE, secon
 
 
 def _note(reason: str) -> None:
-    """Leave the reason where the server finds it, unless an older bundle still stands there."""
+    """Leave the reason where the server finds it, unless an older bundle is still there."""
     DIST.mkdir(exist_ok=True)
     (DIST / "reason").write_text(reason)
 

@@ -13,14 +13,14 @@ const turn = (number: number, proposal: unknown, outcome: unknown) => ({ type: "
 const query = (more: object = {}) => ({ table: "talks", search_mode: "master", query_text: "vacuum", limit: 10, score_threshold: null, filters: {}, ...more });
 
 describe("an attempt of a transform", () => {
-  test("is no success where something speaks against its result", () => {
+  test("is not a success where something speaks against its result", () => {
     const reasons = [{ code: "invented_values" as const, message: "These values do not come from the data" }];
     expect(verdictOfAttempt({ outcome: "result" })).toBe("result");
     expect(verdictOfAttempt({ outcome: "result", unverified_because: reasons })).toBe("unverified");
     expect(verdictOfAttempt({ outcome: "error", unverified_because: [] })).toBe("failed");
   });
 
-  test("tells that also while its job runs", () => {
+  test("shows that also while its job runs", () => {
     const message = "These values do not come from the data";
     const running = { id: "j", result: null, error: null } as unknown as Job;
     const [attempt] = attemptsOf(running, [turn(1, { code: "result = 1" }, { outcome: "result", message: "", seconds: 1, unverified_because: [{ code: "invented_values", message }] })]);
@@ -61,14 +61,14 @@ describe("a way on from an attempt", () => {
     expect(inputFrom(followUp, { number: 1, code: "y" }, { code: "z" }).data).toEqual([{ name: "data", file_id: "F" }, { name: "b", csv: "c\n1" }]);
   });
 
-  test("of a search is its queries, without what came of them", () => {
+  test("of a search is its queries, without their outcomes", () => {
     const search = { id: "S", kind: "search", input: { collection: "c", question: "q" } } as unknown as Job;
     expect(inputFrom(search, { number: 1, queries: [{ ...query(), hits: 3, ms: 1, error: null }] }, {})).toEqual({ collection: "c", question: "q", plan: [query()] });
   });
 });
 
 describe("versions for a replay", () => {
-  test("are those of the prompts that the job was asked with, each number once", () => {
+  test("are those of the prompts that the job used, each number once", () => {
     const call = (key: string | null, version: number) => ({ prompt: key === null ? null : { key, version } }) as unknown as LlmCall;
     expect([...usedOf([call("a", 1), call("a", 1), call("b", 2), call("a", 3), call(null, 1)])]).toEqual([["a", [1, 3]], ["b", [2]]]);
     const prompt = (version: number, note: string | null, labels: string[]) => ({ version, note, labels }) as unknown as Prompt;
@@ -106,7 +106,7 @@ describe("cells that were sent", () => {
     '["not", "data"]',
   ].join("\n");
 
-  test("are those of rows, listed values and ranges; hidden ones stand where they are hidden", () => {
+  test("are those of rows, listed values and ranges; hidden ones are marked where they are hidden", () => {
     const sent = cellsOf(message);
     const texts = (masked: boolean): string[] => sent.filter((each) => each.masked === masked).map(({ from, to }) => message.slice(from, to));
     expect(texts(false)).toEqual(['"Oslo; x"', '"Rome"', "1", "20", '"Oslo; x"', "1", '"a \\"b\\", [c]"... (+20 characters)', "-2.5"]);

@@ -11,7 +11,7 @@ describe("answers of models in a document", () => {
     expect(acceptable(ANSWERED).map(({ text }) => text)).toEqual(["One.", "Two.\nThree."]);
   });
 
-  it("are decided one after the other, and the first decision stands", () => {
+  it("are decided one after the other, and the first decision is kept", () => {
     const first = decided(ANSWERED, 0, "One, edited.");
     const both = decided(first, 0, null);
     expect(both).toContain("One, edited.");
@@ -25,7 +25,7 @@ describe("answers of models in a document", () => {
 });
 
 describe("marks of blocks", () => {
-  it("stand at first lines, and of two in one line the worse is shown", () => {
+  it("are at first lines, and of two in one line the worse is shown", () => {
     const block = (line: number, status: string): unknown => ({ id: String(line), kind: "chunk", lines: [line, line], status });
     const marks = marksOf([block(1, "fresh"), block(1, "stale"), block(4, "ok")] as Parameters<typeof marksOf>[0]);
     expect(marks.map(({ line, sign, title }) => [line, sign, title])).toEqual([
@@ -48,7 +48,7 @@ describe("names after two braces", () => {
     expect(namesIn(markdown, ["total", "given"])).toEqual(["b", "given", "rows", "total", "year"]);
   });
 
-  it("are asked for only where the braces are open", () => {
+  it("are offered only where the braces are open", () => {
     expect(["Say {{", "Say {{ to", "Say {{a}} and", "Say { to"].map(typedName)).toEqual(["", "to", null, null]);
   });
 });

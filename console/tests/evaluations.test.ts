@@ -7,7 +7,7 @@ import { tableDiff } from "../src/shared/tables/table-diff";
 const columns = [{ name: "city" }, { name: "n" }];
 
 describe("two tables", () => {
-  test("rows belong together by a column of unique values, wherever they stand", () => {
+  test("rows belong together by a column of unique values, in any order", () => {
     const before = { columns, rows: [["Oslo", 8], ["Rome", 4], ["Bergen", 2]] };
     const after = { columns, rows: [["Rome", 5], ["Oslo", 8.000000000001], ["Turin", 1]] };
     const diff = tableDiff(before, after);
@@ -30,7 +30,7 @@ describe("two tables", () => {
   });
 });
 
-test("the first choice, then the second; a chosen cell is let go, and a third begins anew", () => {
+test("the first choice, then the second; a chosen cell is let go, and a third starts again", () => {
   expect(nextChoice(undefined, undefined, "0.1")).toMatchObject({ a: "0.1", b: null });
   expect(nextChoice("0.1", undefined, "0.2")).toMatchObject({ b: "0.2" });
   expect(nextChoice("0.1", "0.2", "0.1")).toMatchObject({ a: "0.2", b: null });

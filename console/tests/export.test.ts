@@ -4,7 +4,7 @@ import { safeText } from "../src/shared/tables/csv";
 import { csvOf, everything, MOST_JOBS, MOST_PAGES } from "../src/features/jobs/fetch-all";
 
 const jobOf = (id: number): Job => ({ id: String(id), kind: "execute", state: "succeeded", title: `job ${id}` }) as unknown as Job;
-/** A server of so many jobs, of which each page holds so many. */
+/** A server with a number of jobs and a size of pages. */
 const serverOf = (jobs: number, each: number) => async ({ cursor }: { cursor?: unknown }): Promise<JobPage> => {
   const from = Number(cursor ?? 0);
   const items = Array.from({ length: Math.max(0, Math.min(each, jobs - from)) }, (_, place) => jobOf(from + place));
@@ -13,7 +13,7 @@ const serverOf = (jobs: number, each: number) => async ({ cursor }: { cursor?: u
 const live = () => new AbortController().signal;
 
 describe("an export of the whole list", () => {
-  it("has the jobs of all pages, and tells how far it is", async () => {
+  it("has the jobs of all pages, and reports its progress", async () => {
     const told: number[] = [];
     const all = await everything({}, live(), (jobs) => told.push(jobs), serverOf(450, 200) as never);
     expect([all.jobs.length, all.cut, told]).toEqual([450, false, [200, 400, 450]]);
@@ -27,7 +27,7 @@ describe("an export of the whole list", () => {
     expect([none.jobs.length, none.cut, pages]).toEqual([0, true, MOST_PAGES]);
   });
 
-  it("stops when it is told to", async () => {
+  it("stops when it is aborted", async () => {
     const stop = new AbortController();
     await expect(everything({}, stop.signal, () => stop.abort(), serverOf(900, 200) as never)).rejects.toThrow(/abort/i);
   });

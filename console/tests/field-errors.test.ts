@@ -5,7 +5,7 @@ import { faultsOf } from "../src/shared/editing/field-errors";
 const refused = (...errors: [loc: (string | number)[], msg: string][]): Problem => new Problem(422, "invalid_request", "It does not fit", "", null, errors.map(([loc, msg]) => ({ loc, msg })));
 
 describe("what is wrong with the fields of a form", () => {
-  test("stands at the field that it names, or that holds what it names", () => {
+  test("is shown at the field that it names, or that holds what it names", () => {
     const faults = faultsOf(refused([["body", "input", "task"], "too short"], [["body", "input", "data", 0, "csv"], "no columns"], [["input", "data", 1], "too large"]), ["input.task", "input.data"]);
     expect([faults.at("input.task"), faults.at("input.data")]).toEqual(["too short", "0.csv: no columns; 1: too large"]);
     expect(faults.rest).toEqual([]);

@@ -22,7 +22,7 @@ describe("what is imported as a flow", () => {
     expect(sourceOf("```python\n1\n").text).toBe("```python\n1\n");
   });
 
-  it("is no picture and nothing enormous, and is called as its file", () => {
+  it("is neither a picture nor enormous, and has its file's name", () => {
     expect(refusal({ name: "logo.png", size: 1 })).toContain(".mmd");
     expect(refusal({ name: "flow.JSON", size: 17_000_000 })).toContain("16 MB");
     expect(refusal({ name: "a.mermaid", size: 10 })).toBeNull();

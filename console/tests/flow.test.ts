@@ -37,7 +37,7 @@ function change(number: number, base: number, summary: string, more: Partial<Cha
   return { version: number, base_version: base, actor: "k", actor_name: "Anne", origin: "api.operations", summary, time: AT, undone: false, undone_version: null, job_id: null, tokens: null, ...more };
 }
 
-describe("versions and what they came of", () => {
+describe("versions and their origins", () => {
   it("have the sentence of their change, or say what they are", () => {
     const found = steps(
       [version(9, "undo"), version(6, "undo"), version(5, "change", "Good"), version(4, "change"), version(3, "change"), version(2, "change"), version(1, "create")],
@@ -49,7 +49,7 @@ describe("versions and what they came of", () => {
     expect(found[0]!.author).toBe("Anne");
   });
 
-  it("are told in numbers by what they changed", () => {
+  it("are shown in numbers by what they changed", () => {
     const operations: Operation[] = [
       { op: "add", kind: "node", id: "a" },
       { op: "add", kind: "edge", id: "b" },
@@ -308,7 +308,7 @@ describe("an edit of what others have changed", () => {
     expect(ids("updateNode", { nodeId: "a", label: "A" }, setting)).toEqual([]);
   });
 
-  it("is told by the names before and now", () => {
+  it("is described by the names before and now", () => {
     const [before, now] = [flow({ a: [0, 0], b: [0, 0] }), flow({ a: [0, 0] })];
     expect(theirs(before, now, changed("b", "removed"))).toBe("- B was deleted");
     expect(theirs(before, now, changed("a", "changed", ["position"]))).toBe("~ A was moved");
@@ -347,7 +347,7 @@ describe("a conversation about a flow", () => {
   const calls = [{ name: "addNode", params: { label: "Review" } }];
   const talk = (role: string, content: string, job: string | null, tool_calls: typeof calls = []) => ({ role, content, tool_calls, job_id: job });
 
-  it("has a turn for each request, with what came of its last attempt", () => {
+  it("has a turn for each request, with the outcome of its last attempt", () => {
     const messages = [
       talk("user", "Put a review in", "j"),
       talk("assistant", "<response>[]</response>", "j"),

@@ -4,7 +4,7 @@ import { ALL_JOBS, FROM_NOW, type News } from "../src/api/news";
 import type { Source } from "../src/api/source";
 import type { Slots } from "../src/api/stream-slots";
 
-/** A server whose job has so many events as were made, and which counts its streams. */
+/** A server whose job has the events that were made, and which counts its streams. */
 class Server implements Source {
   made = 0;
   ends = false;
@@ -47,7 +47,7 @@ class Server implements Source {
   }
 }
 
-/** So many streams for all tabs, as the locks of a browser give them. */
+/** A number of streams for all tabs, as the locks of a browser give them. */
 function slotsOf(count: number): Slots {
   let free = count;
   return async (work) => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { askedOf } from "../src/features/job/input-parts";
 
 describe("an input as one reads it", () => {
-  it("has the words first, then code, then what stands beside a name", () => {
+  it("has the words first, then code, then what is next to a name", () => {
     const input = { language: "python", code: "print(1)", task: "One row\nper month", data: [{ name: "sales", file_id: "f" }, { name: "stores" }], max_iterations: 3, verify: true, assertions: ["rows > 0"], masks: [] };
     expect(askedOf(input).map(({ name, text, as }) => [name, text, as])).toEqual([
       ["task", "One row\nper month", "words"],
@@ -21,7 +21,7 @@ describe("an input as one reads it", () => {
     expect(records!.text).toBe("30 entries");
   });
 
-  it("is nothing of what is no object", () => {
+  it("is empty for what is not an object", () => {
     expect([askedOf(null), askedOf([1]), askedOf("a")]).toEqual([[], [], []]);
   });
 });

@@ -4,7 +4,7 @@ import { filesOf } from "../src/features/job/files";
 import { requestsOf } from "../src/results/attempts-by-request";
 
 describe("files of an input", () => {
-  it("are found wherever they stand, each once", () => {
+  it("are found anywhere, each once", () => {
     const input = { data: [{ name: "sales", file_id: "a" }, { name: "typed", csv: "x" }, { name: "again", file_id: "a" }], source: { file_id: "b" }, files: [{ id: "c", path: "in/d.csv" }] };
     expect(filesOf(input).map(({ id }) => id)).toEqual(["a", "b", "c"]);
     expect(filesOf(input).map(({ name }) => name)).toEqual(["again", "file", "in/d.csv"]);

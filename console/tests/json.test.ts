@@ -43,7 +43,7 @@ describe("a large value", () => {
     expect(tree.part({ closed: NONE, wanted: "ROW 2999", from: 0, count: 100 }).total).toBe(11);
     expect(tree.part({ closed: new Set(["$"]), wanted: "", from: 0, count: 100 }).lines.map(({ text }) => text)).toEqual(["{1}"]);
   });
-  test("is told from a small one without being written out", () => {
+  test("is distinguished from a small one without being written out", () => {
     const rows = (count: number) => Array.from({ length: count }, (_, index) => ({ index, text: "some words" }));
     for (const each of [rows(10), rows(1000), rows(30_000)]) {
       const [guess, size] = [sizeOf(each, LARGEST), JSON.stringify(each).length];

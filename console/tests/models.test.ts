@@ -10,11 +10,11 @@ describe("the order of a chain", () => {
     expect(moved(["a"], 3, 0)).toEqual(["a"]);
   });
 
-  it("is told as text, so that two of them can be compared", () => {
+  it("is shown as text, so that two of them can be compared", () => {
     expect(linesOf([{ provider: "groq", model: "a/b", parameters: { temperature: 0.2, top_p: 1 } }, { provider: "x", model: "own", parameters: {} }])).toBe("groq/a/b, temperature 0.2, top p 1\nx/own");
   });
 
-  it("is told by where the pointer is, also above and below the rows", () => {
+  it("is found by the pointer's position, also above and below the rows", () => {
     const boxes = [
       { top: 10, bottom: 20 },
       { top: 24, bottom: 34 },

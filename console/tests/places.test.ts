@@ -17,7 +17,7 @@ describe("what a value in a page tells", () => {
     expect([facts.maker, facts.block]).toEqual([CHUNK, INLINE]);
   });
 
-  it("says that only a part of it stands there", () => {
+  it("says that only a part of it is there", () => {
     expect(inWords(factsOf(CHUNK, "42", BLOCKS, ""))).toContain(" · cut · ");
   });
 

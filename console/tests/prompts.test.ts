@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { groupsOf } from "../src/features/prompts/groups";
 
-it("prompts stand by the role that is asked with them, and the rest of a service by itself", () => {
+it("prompts are listed by the role that uses them, and the rest of a service by itself", () => {
   const prompts = ["search.plan", "search.plan_again", "search.plans", "flows.edit", "flows.notes"].map((key) => ({ key }));
   const groups = groupsOf(prompts, ["search.plan", "flows.edit", "search.answer"]).map(([group, of]) => [group, of.map((each) => each.key)]);
   expect(groups).toEqual([

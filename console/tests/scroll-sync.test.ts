@@ -20,23 +20,23 @@ describe("places of two views", () => {
     expect([between(PAIRS, 40, 0), between(PAIRS, 0, 0), between([], 3, 0)]).toEqual([400, 0, 0]);
   });
 
-  it("go on in both: what is moved elsewhere is left out", () => {
+  it("rise in both: what is moved elsewhere is left out", () => {
     expect(rising([[9, 90], [5, 10], [1, 0], [7, 5]])).toEqual([[1, 0], [5, 10], [9, 90]]); // prettier-ignore
   });
 });
 
 function view(at: number): Scrolls & { scrolled: (line: number) => void } {
   let line = at;
-  let told = (): void => undefined;
+  let listener = (): void => undefined;
   const scrolled = (to: number): void => {
     line = to;
-    told();
+    listener();
   };
-  return { top: () => line, setTop: scrolled, scrolled, onScroll: (tell) => ((told = tell), () => (told = () => undefined)) };
+  return { top: () => line, setTop: scrolled, scrolled, onScroll: (heard) => ((listener = heard), () => (listener = () => undefined)) };
 }
 
 describe("two views that scroll together", () => {
-  it("follow whoever is scrolled, and not their own following", () => {
+  it("follow the one that is scrolled, and not their own following", () => {
     const [one, other] = [view(1), view(1)];
     const end = together(one, other);
     one.scrolled(7);

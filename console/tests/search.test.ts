@@ -65,7 +65,7 @@ describe("filters as they are typed", () => {
     }
   });
 
-  it("that fit no field of the type are faults, and nothing is no filter", () => {
+  it("that fit no field of the type are faults, and nothing is not a filter", () => {
     for (const [text, type] of [["5.5", "integer"], ["1..", "integer"], ["yes", "bool"], ["soon", "datetime"], [">", "float"], ["!=", "keyword"], ["!= x", "integer"], ["5 km", "geo"]] as const) {
       expect(faultOf(text, type)).toMatch(/^Write /);
     }
@@ -86,7 +86,7 @@ describe("the queries of an attempt", () => {
   const query = (more: object): object => ({ table: "talks", search_mode: "master", query_text: "boil an egg", limit: 10, score_threshold: 0.5, filters: {}, ...more });
   const attempts = (...queries: object[][]): SearchResult["attempts"] => queries.map((each, index) => ({ number: index + 1, queries: each })) as unknown as SearchResult["attempts"];
 
-  it("tell what they changed of the most alike of the last attempt that asked their table", () => {
+  it("show what they changed of the most alike of the last attempt that queried their table", () => {
     const first = [query({ filters: { track: "web" } }), query({ query_text: "cook" }), query({ table: "notes" })];
     const last = [query({ query_text: "cook", score_threshold: 0.3 }), query({ filters: { year: { gte: 5 } } }), query({ table: "books" })];
     expect(stepsOf(attempts(first, [query({ table: "notes" })], last), 2)).toEqual([
@@ -96,7 +96,7 @@ describe("the queries of an attempt", () => {
     ]);
   });
 
-  it("tell what a constraint asked for, as the last query of its table had it", () => {
+  it("show the value of a constraint, as the last query of its table had it", () => {
     const asked = attempts([query({ filters: { track: "web", year: { gte: 5 } } })], [query({ table: "notes", filters: { track: "x" } })]);
     const told = ["track", "year", "score_threshold", "place"].map((constraint) => toldConstraint(asked, { table: "talks", constraint, hits_without: 0, suggestions: [] }));
     expect(told).toEqual(["track = web", 'year = {"gte":5}', "score at least 0.500", "place"]);

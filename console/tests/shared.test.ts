@@ -65,7 +65,7 @@ describe("events", () => {
 });
 
 describe("times", () => {
-  test("a moment is told without the year that it is, and with the year that it was", () => {
+  test("a moment is shown without the year that it is, and with the year that it was", () => {
     const at = new Date("2026-03-04T05:06:07Z");
     expect(stamp(at, "UTC", new Date("2026-12-01T00:00:00Z"))).toBe("03-04 05:06:07Z");
     expect(stamp(at, "UTC", new Date("2027-01-01T00:00:00Z"))).toBe("2026-03-04 05:06:07Z");
@@ -87,7 +87,7 @@ describe("origins", () => {
     inputs: [{ name: "data", columns: [{ name: "city", type: "string" }, { name: "amt", type: "int" }] }],
     effect: { rows: { before: 3, after: 2 }, columns: { renamed: { amt: "amount" } }, sums: { amount: [3, 4] }, nulls: {} },
   } as unknown as TransformResult;
-  test("a column tells its input, what became of it, and the lines that name it", () => {
+  test("a column shows its input, its change, and the lines that name it", () => {
     expect(originsOf(result).map(told)).toEqual(["from data.city", "from data.amt (int to float, sum 3 to 4); line 2, 3", "made by the code; line 3"]);
     expect(explainedWords({ lineage: {}, explained: null })).toBe("It was not found out which columns depend on which: they are matched by name.");
   });
@@ -124,7 +124,7 @@ describe("groups of a flow", () => {
     const nodes = [node("a", inside), node("b", { ...inside, position: { x: 300, y: 0 } }), node("c"), node("g", { type: "group", isCollapsed: folded })];
     return { nodes, edges: [{ id: "ab", source: "a", target: "b" }, { id: "bc", source: "b", target: "c" }], settings: {} } as unknown as FlowView;
   };
-  test("a folded one stands for its members, and the edges among them are gone", () => {
+  test("a folded one represents its members, and the edges among them are gone", () => {
     const { nodes, edges } = drawn(flow(true), []);
     expect(nodes.filter((each) => !each.hidden).map((each) => each.id)).toEqual(["c", "g"]);
     expect(edges.map((edge) => [edge.source, edge.target])).toEqual([["g", "c"]]);

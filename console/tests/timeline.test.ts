@@ -34,7 +34,7 @@ describe("the course of a job", () => {
     ]);
   });
 
-  test("grows while the job goes on, in the lane of what goes on", () => {
+  test("grows while the job runs, in the lane of what runs", () => {
     const asked = courseOf(failedOver.slice(0, 4), 10_000);
     expect(asked.bars.at(-1)).toMatchObject({ label: "running", from: 1, to: 10 });
     const ran = courseOf(failedOver.slice(0, 5), 10_000);
@@ -42,7 +42,7 @@ describe("the course of a job", () => {
     expect(courseOf(failedOver.slice(0, 1), 3000).bars).toMatchObject([{ tone: "queue", from: 0, to: 3 }]);
   });
 
-  test("of a job without turns is one run, and what a lost worker did stands before the wait for another", () => {
+  test("of a job without turns is one run, and what a lost worker did is before the wait for another", () => {
     const plain = [event(1, "job_queued", 0), event(2, "job_started", 1), event(3, "job_started", 40), event(4, "job_failed", 41)];
     const { lanes, bars } = courseOf(plain, null);
     expect(bars.map((bar) => [lanes[bar.lane]!.name, bar.tone, bar.from, bar.to])).toEqual([["queue", "queue", 0, 1], ["queue", "queue", 1, 40], ["run", "failed", 1, 41]]);
@@ -54,7 +54,7 @@ describe("the course of a job", () => {
     expect(courseOf(ran, null, false).bars.at(-1)).toMatchObject({ label: "code ran", tone: "run" });
   });
 
-  test("tells of a turn whether it failed, in the form of each kind", () => {
+  test("shows whether a turn failed, in the form of each kind", () => {
     const tone = (outcome: unknown) => courseOf([event(1, "job_queued", 0), event(2, "job_started", 0), event(3, "turn_taken", 1, { number: 1, outcome })], null).bars[1]!.tone;
     expect([{ modules: 0 }, { modules: 0, others: 2 }, [{ success: true }, { success: false }], [{ success: true }], { outcome: "look" }, { outcome: "no_code" }].map(tone)).toEqual(["failed", "run", "failed", "run", "run", "failed"]);
   });
@@ -63,7 +63,7 @@ describe("the course of a job", () => {
 describe("idle stretches", () => {
   const waited = [event(1, "job_queued", 0), event(2, "job_started", 600), event(3, "llm_call", 602, { turn: 1, seconds: 2, outcome: "ok", provider: "p" }), event(4, "turn_taken", 604, { number: 1, outcome: { outcome: "result" } })];
 
-  test("are folded where they are long beside the rest, and times can be read in both directions", () => {
+  test("are folded where they are long compared with the rest, and times can be read in both directions", () => {
     const { bars, total } = courseOf(waited, null);
     expect(idleOf(bars, total)).toEqual([[0, 600]]);
     const scale = scaleOf([[0, 600]], total);
@@ -105,7 +105,7 @@ describe("timeline", () => {
     expect(Math.max(...bars.map((bar) => bar.lane))).toBe(4);
   });
 
-  test("bars that look alike are one shape, none thinner than can be seen, and told by where they stand", () => {
+  test("bars that look alike are one shape, none thinner than can be seen, and found by their position", () => {
     const { bars } = drawingOf(course, [0, course.total], course.total / 500);
     const place = { x: (seconds: number) => (seconds / course.total) * 1000, width: 1000 };
     const paths = pathsOf(bars, place);

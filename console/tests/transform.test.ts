@@ -11,7 +11,7 @@ const made = [
   { name: "note", type: "string" as const },
 ];
 
-test("columns that are gone, of another type or new are told, and those alone", () => {
+test("columns that are gone, of another type or new are reported, and those alone", () => {
   const found = [
     { name: "year", type: "int" as const },
     { name: "amount", type: "float" as const },
@@ -22,7 +22,7 @@ test("columns that are gone, of another type or new are told, and those alone", 
   expect(driftOf("data", made, [...made].reverse())).toEqual([]);
 });
 
-test("what a missing column has probably become is told with it", () => {
+test("what a missing column has probably become is reported with it", () => {
   expect(toldDrift({ data: "data", column: "note", change: "missing", expected: "string", found: null, renamed_to: "notes" })).toBe("is missing, probably renamed to notes");
 });
 
@@ -39,7 +39,7 @@ describe("an attempt's table", () => {
     expect(comparedAttempt(attempts, 0, typed("data", "id,n\n1,5.0\n"))).toMatchObject({ from: "data", changed: 0, added: 0, dropped: 0 });
   });
 
-  it("tells nothing of rows below the cut of a long table", () => {
+  it("reports nothing about rows below the cut of a long table", () => {
     const whole = table(["id"], [[1], [2], [3]]);
     expect(compared(whole, table(["id"], [[1], [4]], 100), "data")).toMatchObject({ added: 1, dropped: 0 });
     expect(compared(table(["id"], [[1], [2]], 100), whole, "data")).toMatchObject({ added: 0, dropped: 0 });
@@ -54,7 +54,7 @@ describe("an attempt's table", () => {
 });
 
 describe("the form of a transform", () => {
-  it("asks for a model and a budget, and a past job comes back with both", () => {
+  it("requests a model and a budget, and a past job comes back with both", () => {
     const job = jobOf({ ...START, task: "t", model: "groq/one", seconds: 60 }, { conversation_id: "c", branch: { job_id: "j", iteration: 2 } });
     expect(job).toMatchObject({ kind: "transform", model: "groq/one", budget: { seconds: 60 }, conversation_id: "c", input: { task: "t", branch: { job_id: "j", iteration: 2 } } });
     expect(job.input).not.toHaveProperty("conversation_id");

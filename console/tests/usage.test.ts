@@ -6,12 +6,12 @@ import { interval, turns } from "../src/shared/values/job-sums";
 const ROW = { at: "2026-11-24T00:00:00Z", group: "groq/m", jobs: 2, succeeded: 1, failed: 1, turns_jobs: 1, calls: 3, errors: 1, input_tokens: 10, output_tokens: 5, unpriced: 0 };
 
 describe("rows of the usage", () => {
-  it("tell success with its interval and of how many, and nothing of none", () => {
+  it("show success with its interval and of how many, and nothing of none", () => {
     expect(interval({ succeeded: 8, failed: 2 })).toBe("80 % (49–94, 10)");
     expect(interval({ succeeded: 0, failed: 0 })).toBe("–");
   });
 
-  it("tell the mean and the median of turns, and of how many jobs", () => {
+  it("show the mean and the median of turns, and of how many jobs", () => {
     expect(turns({ turns_mean: 1.4667, turns_p50: 1, turns_jobs: 15 })).toBe("1.5 / 1 (15)");
     expect(turns({ turns_mean: null, turns_p50: null, turns_jobs: 0 })).toBe("–");
   });

@@ -74,7 +74,7 @@ def test_providers_that_are_down_are_told_by_the_trail_and_by_their_breakers(
     )
 
     page.goto("/models")
-    rows = page.get_by_role("region", name="How the providers fare").get_by_role("row")
+    rows = page.get_by_role("region", name="State of the providers").get_by_role("row")
     groq, cerebras, anthropic = (rows.filter(has_text=name).get_by_role("cell") for name, _ in _CHAIN)
     broken = re.compile("^(Unavailable|Recovering)$")  # half open after 30 seconds, on a busy machine
     expect(groq.nth(1)).to_have_text("Rate-limited")

@@ -27,22 +27,22 @@ def test_a_document_runs_and_shows_where_its_values_come_from(page: Page, consol
     block.get_by_text("Output", exact=True).click()
     expect(block.locator("pre")).to_have_text("[1, 2, 3]")
     page.get_by_role("button", name="Check what changed").click()
-    expect(page.locator("main").get_by_text("Nothing would have to run.")).to_be_visible()  # it is also read out
+    expect(page.locator("main").get_by_text("All blocks are up to date.")).to_be_visible()  # it is also read out
     expect(marks.get_by_title("chunk: fresh")).to_be_visible()
     ran = console.job(page)["id"]
     page.locator(".cm-line").filter(has_text="numbers = [3, 1, 2]").click()
     page.keyboard.press("End")
     page.keyboard.type(" + [4]")
-    expect(page.get_by_text("The document was changed since")).to_be_visible()
+    expect(page.get_by_text("The document has changed since")).to_be_visible()
     page.get_by_role("button", name="Check what changed").click()
-    expect(page.locator("main").get_by_text("2 of 2 blocks would have to run.")).to_be_visible()
+    expect(page.locator("main").get_by_text("2 of 2 blocks need to run.")).to_be_visible()
     expect(marks.get_by_title("chunk: stale")).to_be_visible()
     assert console.job(page)["id"] == ran, "a look leaves the page where it was"
     page.get_by_role("button", name="Run changed blocks").click()
     expect(frame.get_by_text("The total is 10.")).to_be_visible()
-    expect(page.get_by_text("The document was changed since")).to_have_count(0)
-    page.get_by_text("What differs from the last run").click()
-    expect(page.get_by_label("Differences").first).to_contain_text("put out: 10")
+    expect(page.get_by_text("The document has changed since")).to_have_count(0)
+    page.get_by_text("Changes since the last run").click()
+    expect(page.get_by_label("Differences").first).to_contain_text("output: 10")
 
 
 def test_values_in_the_page_of_a_document_tell_their_code_and_lead_there(page: Page, console: Console) -> None:
@@ -151,7 +151,7 @@ def test_a_value_leads_to_its_block_and_an_answer_is_edited_before_it_is_taken(p
     text = "# Prices\n\n```python exec\nmean = 4.5\n```\n\n::: describe The mean is {{ mean }} :::\n"
     job = console.run("document", markdown=text)
     page.goto(f"/documents?job={job['id']}")
-    value = page.get_by_label("Where values stand").get_by_role("button", name="4.5")
+    value = page.get_by_label("Positions of values").get_by_role("button", name="4.5")
     expect(value).to_have_attribute("title", re.compile("mean · python · float .* made by chunk-1$"))
     expect(page.locator(".cm-content")).to_contain_text("mean = 4.5")
     expect(page.get_by_role("region", name="Template")).to_contain_text("The mean is {{ mean }}")
@@ -160,7 +160,7 @@ def test_a_value_leads_to_its_block_and_an_answer_is_edited_before_it_is_taken(p
     expect(page.locator(".cm-focused")).to_be_visible()
     answers = page.get_by_role("region", name="Answers")
     answers.get_by_role("button", name="Edit").click()
-    answers.get_by_label("The answer").fill("The mean of the prices is 4.5.")
+    answers.get_by_label("Answer", exact=True).fill("The mean of the prices is 4.5.")
     answers.get_by_role("button", name="Accept as edited").click()
     expect(page.locator(".cm-content")).to_contain_text("The mean of the prices is 4.5.")
     expect(answers.get_by_role("button", name="Reject")).to_have_count(0)

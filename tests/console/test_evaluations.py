@@ -58,12 +58,12 @@ def test_two_cells_are_chosen_and_what_they_differ_in_is_shown(page: Page, evalu
     expect(page.get_by_role("region", name="Table of comparisons")).to_contain_text("+0.50")
 
     page.get_by_role("button", name="total by city, careless: 0 of 2 succeeded").click()
-    missing = page.get_by_role("region", name="From what was expected to what came").last
+    missing = page.get_by_role("region", name="Expected and actual result").last
     expect(missing.locator("td.dropped").first).to_have_text("Rome")
     expect(page.get_by_role("region", name="Runs of a")).to_contain_text("wrong table")
 
     page.get_by_role("button", name="total by city, careful: 2 of 2 succeeded").click()
-    difference = page.get_by_role("region", name="Difference of the two")
+    difference = page.get_by_role("region", name="Differences of the two cells")
     expect(difference.get_by_label("Differences").first.locator(".del")).to_contain_text(["iloc[:-1]"])
     expect(difference.locator("td.new").first).to_have_text("Rome")
     page.reload()
@@ -135,12 +135,12 @@ def test_a_shadow_is_started_and_stopped(page: Page, console: Console) -> None:
     page.get_by_text("Shadow runs: replay live jobs").click()
     form = page.get_by_role("form", name="Start a shadow")
     expect(form.get_by_role("button", name="Start")).to_be_disabled()
-    form.get_by_role("textbox", name="With the model").fill("cerebras/gpt-oss-120b")
+    form.get_by_role("textbox", name="Model").fill("cerebras/gpt-oss-120b")
     form.get_by_role("spinbutton", name="Share, %").fill("5")
     form.get_by_role("button", name="Start").click()
     row = page.get_by_role("button", name="5 % of transform with cerebras/gpt-oss-120b")
     row.click()
-    expect(page.get_by_text("No job was done again yet.")).to_be_visible()
+    expect(page.get_by_text("No jobs replayed yet.")).to_be_visible()
     page.get_by_role("button", name="Stop", exact=True).click()
     expect(page.get_by_text("stopped", exact=True)).to_be_visible()
     with console.api as api:

@@ -62,7 +62,7 @@ def test_versions_play_like_a_film_are_named_and_restored(page: Page, console: C
     page.emulate_media(reduced_motion="reduce")
 
     page.get_by_label("Name of version 2").fill("With a review")
-    page.get_by_role("button", name="Name it").click()
+    page.get_by_role("button", name="Save name").click()
     expect(changes.nth(1)).to_contain_text("With a review")
     expect(slider).to_have_attribute("aria-valuetext", re.compile("version 2 of 3, With a review: Put a review"))
 
@@ -88,7 +88,7 @@ def test_an_edit_by_hand_of_what_somebody_else_changed_shows_both(visit: Visit, 
     page = visit("412").tab()
     page.goto(f"/flows/{flow}")
     text = page.get_by_label("Text of the node")
-    both = page.get_by_role("alert", name="Somebody else changed it meanwhile")
+    both = page.get_by_role("alert", name="Changed by another user meanwhile")
     node = page.locator(".react-flow__node")
     node.filter(has_text="Receipt").press("Enter")
     page.keyboard.press("F2")
@@ -145,7 +145,7 @@ def test_two_browsers_on_one_flow_see_each_other(visit: Visit, console: Console,
     seen(anne, "Of Bert")
     expect(proposal.get_by_role("button", name="Accept all")).to_be_disabled()
     first = anne.url
-    proposal.get_by_role("button", name="Ask again").click()
+    proposal.get_by_role("button", name="Propose again").click()
     accept = proposal.get_by_role("button", name="Accept all")
     expect(accept).to_be_enabled()
     assert anne.url != first, "it was asked anew"
@@ -155,7 +155,7 @@ def test_two_browsers_on_one_flow_see_each_other(visit: Visit, console: Console,
     _edit(console, flow, "updateNode", nodeId="of_bert", label="Of both")
     seen(bert, "Of both")
     bert.get_by_role("button", name="More").click()
-    bert.get_by_role("menuitem", name="Undo mine").click()
+    bert.get_by_role("menuitem", name="Undo my last change").click()
     refusal = bert.get_by_role("alert")
     expect(refusal).to_contain_text("Your last change cannot be taken back alone")
     expect(refusal).to_contain_text("In the way: Of both")

@@ -129,7 +129,7 @@ def test_evidence_opens_and_a_rule_is_left_out(page: Page, console: Console) -> 
     with console.api as api:
         (listed,) = api.get("/v1/jobs", params={"kind": "detect", "limit": 1}).json()["items"]
     assert listed["title"] == "shop.tar.gz"
-    page.get_by_role("link", name="Difference to the run before").click()
+    page.get_by_role("link", name="Compare with the previous run").click()
     found = page.get_by_role("region", name="What was found")
     expect(found).to_contain_text("framework: express")
     expect(found.locator(".tag", has_text="-").first).to_be_visible()
@@ -147,15 +147,15 @@ def test_rules_are_read_by_version_restored_and_made_of_what_models_named(page: 
     versions = page.get_by_role("region", name="Versions of the rules")
     expect(versions.locator(".ln.add")).to_contain_text("zorp")
     expect(versions).to_contain_text("by key")
-    versions.get_by_role("button", name=f"Use version {first} again").click()
+    versions.get_by_role("button", name=f"Restore version {first}").click()
     expect(page.get_by_text(f"Version {first + 2}.")).to_be_visible()
 
     proposed = page.get_by_role("region", name="Proposed rules")
     expect(proposed).to_contain_text("○ open")
     proposed.get_by_role("button", name="Blorb").click()
     expect(page).to_have_url(re.compile("proposal=build_system"))
-    expect(proposed.get_by_label("The rule that would be added")).to_contain_text("+ files: Blorbfile")
-    proposed.get_by_role("button", name="Make it a rule").click()
+    expect(proposed.get_by_label("Proposed rule", exact=True)).to_contain_text("+ files: Blorbfile")
+    proposed.get_by_role("button", name="Add rule").click()
     expect(proposed).to_contain_text("✓ promoted")
     expect(page.get_by_text(f"Version {first + 3}.")).to_be_visible()
     with console.api as api:

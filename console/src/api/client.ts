@@ -50,7 +50,7 @@ export function putOver<T>(path: string, body: unknown, tag: string | null): Pro
   return put<T>(path, body, over(tag));
 }
 
-/** The same for what is no PUT. */
+/** The same for other methods than PUT. */
 export function postOver<T>(path: string, body: unknown, tag: string | null): Promise<T> {
   return post<T>(path, body, over(tag));
 }

@@ -5,7 +5,7 @@ import { follow } from "./follow";
 import { ALL_JOBS, FROM_NOW, type Liveness, type News } from "./news";
 import type { Job, Page } from "./types";
 
-/** Every job of the tenant as it changes; null when there may be more than what was told. Hidden tabs watch nothing. */
+/** Every job of the tenant as it changes; null when changes may be missing. Hidden tabs watch nothing. */
 export function useLiveJobs(tenant: string | undefined, onJob: (job: Job | null) => void): Liveness {
   const [liveness, setLiveness] = useState<Liveness>("live");
   const visible = useVisible();

@@ -16,7 +16,7 @@ export function useSession(): Session | undefined {
   return useQuery(sessionQuery).data;
 }
 
-/** A job; asked again now and then while it has not ended, besides what its events tell. */
+/** A job; polled now and then until it has ended, in addition to its events. */
 export const jobQuery = (id: string) =>
   queryOptions({
     queryKey: ["job", id],

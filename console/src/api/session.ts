@@ -1,4 +1,4 @@
-// The key of this browser: a session's, kept for the tab or, when asked to stay signed in, for the browser.
+// The key of this browser: a session's, kept for the tab or, with "stay signed in", for the browser.
 const NAME = "assay.key";
 const TENANT = "assay.tenant";
 /** Under which the tab keeps what is typed. */
@@ -33,7 +33,7 @@ export function forgetDrafts(): void {
   for (const name of Object.keys(sessionStorage)) if (name.startsWith(DRAFTS)) sessionStorage.removeItem(name);
 }
 
-/** Called once a request is answered with 401: the page asks again, and what was open stays. */
+/** Called once a request is answered with 401: the page shows the sign-in form, and what was open stays. */
 export function onExpiry(ask: () => void): void {
   expired = ask;
 }

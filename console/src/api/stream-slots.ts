@@ -1,4 +1,4 @@
-// Over HTTP/1.1 a browser keeps six connections to a server, all tabs together: so many may be streams, the others are for requests.
+// Over HTTP/1.1 a browser keeps six connections to a server, all tabs together: this many may be streams, the others are for requests.
 const STREAMS = 4;
 
 /** Does the work with one of the streams that the visible tabs of a browser share, or without one. */

@@ -53,7 +53,7 @@ export interface Page<T> {
   next_cursor: string | null;
 }
 
-/** One event of a job's history; the fields of its type stand beside these. */
+/** One event of a job's history; the fields of its type are next to these. */
 export interface JobEvent {
   type: string;
   job_id: string;

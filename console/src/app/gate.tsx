@@ -4,7 +4,7 @@ import { currentKey, onExpiry } from "../api/session";
 // Who is signed in does not load it.
 const SignIn = lazy(() => import("./sign-in"));
 
-/** Shows the console to who is signed in. When the session ends, it asks again over the page, which stays as it is. */
+/** Shows the console to who is signed in. When the session ends, the sign-in form covers the page, which stays as it is. */
 export function SignInGate({ children }: { children: ReactNode }) {
   const [signedIn, setSignedIn] = useState(currentKey() !== null);
   const [expired, setExpired] = useState(false);

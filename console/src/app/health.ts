@@ -9,7 +9,7 @@ type Stats = Schemas["Stats"];
 
 const HOUR_MS = 3_600_000;
 
-/** A provider as the header and the overview tell it: its breaker, and its calls of the last hour. */
+/** A provider as the header and the overview show it: its breaker, and its calls of the last hour. */
 export interface ProviderHealth {
   provider: Schemas["ProviderState"];
   state: State;

@@ -44,7 +44,7 @@ export interface Place {
   path: string;
   key: string;
   icon: LucideIcon;
-  /** Whom it is for, when not for everybody: one of these is enough. */
+  /** Scopes of which one is needed; missing where every key may open the page. */
   scopes?: readonly string[];
 }
 

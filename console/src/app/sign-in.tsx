@@ -29,7 +29,7 @@ export default function SignIn({ title, code, onDone }: { title: string; code: s
       const answer = await send("POST", "/v1/sessions", { headers });
       const session = (await answer.json()) as NewSession;
       keepKey(session.key, stay);
-      // What stands behind the question is another tenant's.
+      // The page behind the form belongs to another tenant.
       if (belongTo(session.tenant)) location.assign("/");
       else onDone();
     } catch (error) {
@@ -74,7 +74,7 @@ export default function SignIn({ title, code, onDone }: { title: string; code: s
           <div className="tight">
             <p>On the server, run this and open the link it prints:</p>
             <pre className="code wrap">assay login</pre>
-            <p>Or ask an admin of your tenant for a key.</p>
+            <p>Or get a key from an admin of your tenant.</p>
           </div>
         </details>
       </div>
@@ -86,7 +86,7 @@ export default function SignIn({ title, code, onDone }: { title: string; code: s
   );
 }
 
-/** A refusal in the words of somebody who signs in. */
+/** A refusal in words for the sign-in form. */
 function wordsOf(problem: Problem): string {
   if (problem.code === "not_authenticated") return "This API key isn’t valid. It may be revoked or belong to another server.";
   return problem.detail === "" ? problem.title : problem.detail;

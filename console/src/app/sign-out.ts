@@ -3,7 +3,7 @@ import { forgetDrafts, forgetKey } from "../api/session";
 
 /** Ends the session, and forgets its key and what was typed. */
 export async function signOut(): Promise<void> {
-  await remove("/v1/session").catch(() => undefined); // a pasted key is no session: it is only forgotten
+  await remove("/v1/session").catch(() => undefined); // a pasted key is not a session: it is only forgotten
   forgetKey();
   forgetDrafts();
   location.assign("/");

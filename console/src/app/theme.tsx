@@ -8,7 +8,7 @@ import type { ReactNode } from "react";
 export const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? "";
 setNonce(nonce);
 
-/** Buttons and the like by our tokens: filled is the one primary button, red asks for trouble, light and subtle are quiet. */
+/** Buttons and the like by our tokens: filled is the one primary button, red warns, light and subtle are quiet. */
 const variants: VariantColorsResolver = (input) => {
   const red = input.color === "red";
   if (input.variant === "filled") {

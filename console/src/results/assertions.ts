@@ -44,7 +44,7 @@ function columns(effect: Effect): EffectLine[] {
   return lines;
 }
 
-/** Sums that changed are told by the effect; a numeric column in both tables without one kept its sum. */
+/** The effect reports sums that changed; a numeric column in both tables without one kept its sum. */
 function sums(effect: Effect, result: Measured): EffectLine[] {
   const changed = Object.entries((effect.sums ?? {}) as Record<string, Pair>).map(([name, [before, after]]) => ({
     what: `sum(${name})`,

@@ -9,7 +9,7 @@ interface Props {
   events: readonly JobEvent[];
   /** The turn that is chosen. */
   turn: number | null;
-  /** What stands below an attempt. */
+  /** Content below an attempt. */
   below: (attempt: { number: number; code?: string; outcome?: string; queries?: readonly object[] }) => ReactNode;
 }
 

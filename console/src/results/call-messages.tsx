@@ -31,7 +31,7 @@ function Words({ job, told }: { job: Job; told: CallText }) {
   const messages = told.messages ?? [];
   const find = finderOf(job, told.role);
   return (
-    <section className="panel stack" aria-label={`The words of call ${told.id}`}>
+    <section className="panel stack" aria-label={`Messages of call ${told.id}`}>
       <div className="bar">
         <b>
           turn {told.turn} · {told.role}
@@ -60,7 +60,7 @@ function Words({ job, told }: { job: Job; told: CallText }) {
   );
 }
 
-/** How much of the messages came from data, or why that cannot be told. */
+/** How much of the messages came from data, or why that is not known. */
 function Left({ messages, find }: { messages: readonly Message[]; find: Finder | null }) {
   if (find === null) return <p className="muted">What of these messages came from data is not marked: calls of this kind have no places of it.</p>;
   const sent = messages.flatMap((message) => find(message.content));

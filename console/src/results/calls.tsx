@@ -12,7 +12,7 @@ export interface CallAttempt {
   executed: Execution[];
 }
 
-/** The calls of each turn with what became of them: a result has those of the last turn only, the events have all. */
+/** The calls of each turn with their outcomes: a result has those of the last turn only, the events have all. */
 export function callTurnsOf(events: readonly JobEvent[]): CallAttempt[] {
   return events
     .filter((event) => event.type === "turn_taken")
@@ -70,7 +70,7 @@ export function CallStrip({ turns, chosen }: { turns: readonly CallAttempt[]; ch
   );
 }
 
-/** Each call with what became of it. */
+/** Each call with its outcome. */
 export function CallList({ calls, executed }: { calls: readonly ToolCall[]; executed: readonly Execution[] }) {
   return calls.map((call, index) => {
     const done = executed[index];

@@ -7,12 +7,12 @@ export interface Sent {
   masked: boolean;
 }
 
-/** How the data within a call's messages is found: null where it cannot be told. */
+/** How the data within a call's messages is found: null where it is not known. */
 export type Finder = (message: string) => Sent[];
 
 /**
  * The record of a call has no places of what came from data. Views of tables have a form of their own, between marks that no cell can
- * hold; a document keeps where each value stands in its rendered message. What other kinds send has neither.
+ * hold; a document keeps the position of each value in its rendered message. What other kinds send has neither.
  */
 export function finderOf(job: Job, role: string): Finder | null {
   if (role === "execution.transform") return cellsOf;
@@ -26,7 +26,7 @@ const COUNTED = /("(?:[^"\\]|\\.)*"|[^\s,"]+)(?:\.\.\. \(\+[\d,]+ characters\))?
 const RANGE = /^from ("(?:[^"\\]|\\.)*"|\S+) to ("(?:[^"\\]|\\.)*"|\S+)/;
 const COLUMN = /^- "(?:[^"\\]|\\.)*": /;
 
-/** The cells in views of tables: rows, listed values, the ends of a range; and where hidden ones would stand. */
+/** The cells in views of tables: rows, listed values, the ends of a range; and where hidden ones would be. */
 export function cellsOf(message: string): Sent[] {
   const found: Sent[] = [];
   let at = 0;
@@ -75,7 +75,7 @@ function span(from: number, text: string): Sent {
   return { from, to: from + text.length, masked: text === "(hidden)" };
 }
 
-/** The values of a document where its rendered instructions stand in the message. */
+/** The values of a document where its rendered instructions are in the message. */
 export function valuesOf(blocks: DocumentResult["blocks"], message: string): Sent[] {
   return blocks.flatMap(({ message_rendered: rendered, message_spans: spans }) => {
     const at = rendered ? message.indexOf(rendered) : -1;

@@ -6,7 +6,7 @@ const WHOSE: Readonly<Record<Check["from"], string>> = { model: "stated by the m
 
 /** What was checked of the result, and how many deliberately spoilt copies of it each of the model's own checks notices. */
 export function Checks({ checks }: { checks: readonly Check[] }) {
-  // What the caller asserted stands above, with what was found instead.
+  // What the caller asserted is listed above, with what was found instead.
   const own = checks.filter((check) => check.from !== "caller");
   if (own.length === 0) return null;
   const spoilt = [...new Set(own.flatMap((check) => [...(check.noticed ?? []), ...(check.missed ?? [])]))];

@@ -2,7 +2,7 @@ import type { SearchResult } from "../api/types";
 
 type Reason = SearchResult["why_empty"][number];
 
-/** A constraint with what it asked for, as the last query of its table had it: "base = Nothing", "score at least 0.338". */
+/** A constraint with its value, as the last query of its table had it: "base = Nothing", "score at least 0.338". */
 export function toldConstraint(attempts: SearchResult["attempts"], { table, constraint }: Reason): string {
   const queries = attempts.flatMap((attempt) => attempt.queries).filter((query) => query.table === table);
   if (constraint === "score_threshold") {

@@ -13,7 +13,7 @@ interface Props extends Actions {
   result: DetectResult;
 }
 
-/** Services, and for each axis the winner with its evidence; what was overruled stands below with the rule that beat it. */
+/** Services, and for each axis the winner with its evidence; what was overruled is listed below with the rule that beat it. */
 export function DetectResultView({ jobId, result, onDisable, onRule }: Props) {
   const total = Object.values(result.languages).reduce((sum, size) => sum + size, 0);
   return (
@@ -71,7 +71,7 @@ function ServiceView({ jobId, service, onDisable, onRule }: { service: Service }
             <b>
               {visible(trail.runtime)} {visible(trail.value)}
             </b>{" "}
-            said by <span className="mono">{visible(trail.source)}</span> {trail.file ? <Place jobId={jobId} file={trail.file} line={trail.line} /> : null}
+            from <span className="mono">{visible(trail.source)}</span> {trail.file ? <Place jobId={jobId} file={trail.file} line={trail.line} /> : null}
             {trail.eol ? <Tag tone="warn">out of support</Tag> : null}
             {trail.overridden.map((other, index) => (
               <span key={index} className="muted">

@@ -97,7 +97,7 @@ function effectOf(job: Job): string {
   return tableOf(job) === null || !result?.effect ? "" : effectText(result.effect, result);
 }
 
-/** The result without what stands elsewhere on the page, or is never the same twice. */
+/** The result without what is elsewhere on the page, or is never the same twice. */
 function comparable(job: Job): unknown {
   if (tableOf(job) === null) return job.result;
   const { table, iterations, effect, ...rest } = job.result as unknown as Record<string, unknown>;

@@ -19,7 +19,7 @@ interface Props {
   onBlock: (id: string) => void;
 }
 
-/** The document as a page: values of its code are underlined, tell where they come from, and lead there by a click. */
+/** The document as a page: values of its code are underlined, show where they come from, and lead there by a click. */
 export function PageOfDocument(props: Props) {
   const id = props.result.html_file_id!;
   const query = useQuery({ queryKey: ["html", id], queryFn: async () => (await blobOf(id)).text(), staleTime: Infinity });
@@ -58,7 +58,7 @@ function MarkedPage({ html, result, source = "", beside, onBlock }: Props & { ht
   );
 }
 
-/** Lets the keyboard reach a value; one that stands in several pieces at its first. */
+/** Lets the keyboard reach a value; one in several pieces at its first. */
 function reached(element: HTMLElement, words: string): void {
   element.tabIndex = 0;
   element.role = "button";

@@ -41,7 +41,7 @@ export function EffectView({ effect, of, onAssert }: { effect: Effect; of: Measu
               <td>
                 {line.kept ? <Tag tone="good">unchanged</Tag> : null}
                 {line.assertion !== null && onAssert !== undefined ? (
-                  <button type="button" className="link" onClick={() => onAssert(line.assertion!)} title={`Demand it of every run: ${line.assertion}`}>
+                  <button type="button" className="link" onClick={() => onAssert(line.assertion!)} title={`Require in every run: ${line.assertion}`}>
                     assert <code>{visible(line.assertion)}</code>
                   </button>
                 ) : null}

@@ -45,7 +45,7 @@ function Lines({ jobId, file, line }: { jobId: string; file: string; line: numbe
                 All {text!.line_count} lines
               </button>
             )}
-            {text!.cut ? <p className="muted">The file goes on; more of it is not kept.</p> : null}
+            {text!.cut ? <p className="muted">The file is longer; the rest is not kept.</p> : null}
           </>
         )}
       </Loaded>

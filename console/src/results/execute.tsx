@@ -74,7 +74,7 @@ export function ExecuteResultView({ result }: { result: ExecuteResult }) {
   );
 }
 
-/** Whether all that the program wrote there is the traceback, which stands above already. */
+/** Whether all that the program wrote there is the traceback, which is shown above already. */
 function isTraceback({ error, stderr }: ExecuteResult): boolean {
   return error?.traceback != null && stderr.trim() === error.traceback.trim();
 }

@@ -5,7 +5,7 @@ import { Tag } from "../shared/values/marks";
 import { CallList } from "./calls";
 import { answerText } from "./answer-text";
 
-/** A turn on a diagram: what was said, and each tool call with what became of it. */
+/** A turn on a diagram: what was said, and each tool call with its outcome. */
 export function FlowResultView({ result, flowId }: { result: FlowResult; flowId?: string }) {
   const response = answerText(result.response);
   return (

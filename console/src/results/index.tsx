@@ -18,7 +18,7 @@ interface Props {
   onLine?: (line: number) => void;
   /** The editor that scrolls with a document's page. */
   beside?: Scrolls | null;
-  /** Stands below a document's page, before its blocks. */
+  /** Shown below a document's page, before its blocks. */
   below?: ReactNode;
 }
 

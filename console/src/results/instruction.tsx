@@ -4,7 +4,7 @@ import { bytes } from "../shared/values/numbers";
 
 type Block = DocumentResult["blocks"][number];
 
-/** Of an instruction: what is written, the same with its values, and what the model answered, beside each other. */
+/** Of an instruction: what is written, the same with its values, and what the model answered, side by side. */
 export function Instruction({ block, onBlock }: { block: Block; onBlock: (id: string) => void }) {
   const answers = block.answers ?? [];
   const rendered = block.message_rendered ?? null;
@@ -37,7 +37,7 @@ function Places({ block, onBlock }: { block: Block; onBlock: (id: string) => voi
   const characters = Array.from(block.message_rendered ?? ""); // places are in characters, of which JavaScript counts some twice
   const part = (from: number, to?: number): string => visible(characters.slice(from, to).join(""));
   return (
-    <p className="wrapped" aria-label="Where values stand">
+    <p className="wrapped" aria-label="Positions of values">
       {spans.map(([from, to, name], index) => {
         const variable = (block.variables ?? []).find((each) => each.name === name.split(/[.[ ,]/)[0]);
         return (
@@ -52,7 +52,7 @@ function Places({ block, onBlock }: { block: Block; onBlock: (id: string) => voi
   );
 }
 
-/** Not a `button`: one with several lines would stand as a box in the middle of the sentence. */
+/** Not a `button`: one with several lines would be a box in the middle of the sentence. */
 function Value({ text, title, onClick }: { text: string; title: string; onClick: (() => void) | undefined }) {
   if (onClick === undefined)
     return (

@@ -31,7 +31,7 @@ interface Props {
   onEdit?: (queries: readonly PlannedQuery[]) => void;
 }
 
-/** The attempts in order: what each asked, how that differs from before, what it found, and why the next was made. */
+/** The attempts in order: the queries of each, how that differs from before, what it found, and why the next was made. */
 export function Ladder({ result, onEdit }: Props) {
   return (
     <section className="panel stack" aria-label="Attempts" id={LADDER}>

@@ -9,7 +9,7 @@ const WORDS: Readonly<Record<RowState, string>> = { new: "new", dropped: "gone",
 
 type Cell = TableDiff["rows"][number]["cells"][number];
 
-/** Two tables in one: new + and green, changed ~ and amber beside the value before, gone - and struck. */
+/** Two tables in one: new + and green, changed ~ and amber next to the value before, gone - and struck. */
 export function MarkedTable({ label, diff }: { label: string; diff: Pick<TableDiff, "columns" | "rows"> }) {
   return (
     <div className="scroll" tabIndex={0} role="region" aria-label={label}>

@@ -12,7 +12,7 @@ import { useUrl } from "../shared/page/url";
 import { requestsOf } from "./attempts-by-request";
 import { TableHead } from "../shared/tables/table-head";
 
-/** The failover trail: who was asked in each turn, who was passed over and why, who answered, what it cost. */
+/** The failover trail: which models were called in each turn, who was passed over and why, who answered, what it cost. */
 export function ModelCalls({ jobId, ended, turn }: { jobId: string; ended: boolean; turn: number | null }) {
   const query = useQuery(callsQuery(jobId, ended));
   const [, change] = useUrl();
@@ -57,7 +57,7 @@ function Trail({ calls, chosen }: { calls: readonly LlmCall[]; chosen: boolean }
 
 function told(call: LlmCall): string {
   if (call.outcome === "ok") return `ok ${took(call.seconds)}, ${cost(call.cost_usd)}`;
-  // Its cause is why the one before it failed; why it was passed over itself is told in words.
+  // Its cause is why the one before it failed; why it was passed over itself is in words.
   if (call.outcome === "skipped") return call.detail ? `skipped: ${inside(call.detail)}` : "skipped";
   return `${call.http_status ?? ""} ${call.outcome.replaceAll("_", " ")}`.trim();
 }

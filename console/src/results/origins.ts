@@ -9,7 +9,7 @@ export interface Origin {
   copied: boolean;
   /** Whether no change of the data was seen to change it. */
   literal: boolean;
-  /** What became of it: "int to float", "sum 3 to 4". */
+  /** Its change: "int to float", "sum 3 to 4". */
   changes: string[];
   /** Lines of the code that name it. */
   lines: { number: number; text: string }[];
@@ -56,7 +56,7 @@ export function explainedWords({ lineage, explained }: Pick<TransformResult, "li
   return `${unknown}${explained >= 1 ? "All" : explained <= 0 ? "None" : `${percent}%`} of the values depend on the data.`;
 }
 
-/** Whether the cells of a column stand as they stood in the first table; the effect compares them only where the rows line up. */
+/** Whether the cells of a column are where they were in the first table; the effect compares them only where the rows line up. */
 function isKept(effect: Effect | null, { name, type }: { name: string; type: string }): boolean {
   if (effect === null || effect.rows.before !== effect.rows.after || type === "list" || type === "struct") return false;
   const isMeasured = "kept" in (effect.keys ?? {}); // of a table larger than memory no cell is compared

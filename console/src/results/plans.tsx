@@ -58,7 +58,7 @@ export function planText(queries: readonly Planned[]): string {
     .join("\n");
 }
 
-/** Why there was another attempt: what failed, and which tables gave nothing; of the first also what stood in the way. */
+/** Why there was another attempt: what failed, and which tables gave nothing; of the first also what blocked it. */
 export function reasonsOf(attempt: PlanAttempt, whyEmpty: SearchResult["why_empty"]): string[] {
   const tables = [...new Set(attempt.queries.map(({ table }) => table))];
   return tables.flatMap((table) => {

@@ -3,7 +3,7 @@ import { changes, type DiffLine } from "../shared/code/diff";
 
 type Attempt = SearchResult["attempts"][number];
 export type ExecutedQuery = Attempt["queries"][number];
-/** A query as it can be asked again: of the plan, or one that was. */
+/** A query that can be run again: of the plan, or one that was run. */
 export type PlannedQuery = SearchResult["original_plan"][number] | ExecutedQuery;
 
 export interface QueryChange {
@@ -14,12 +14,12 @@ export interface QueryChange {
 }
 
 export interface QueryStep {
-  /** The attempt that the query takes up; null when none before it asked this table. */
+  /** The attempt that the query takes up; null when none before it queried this table. */
   since: number | null;
   changes: QueryChange[];
 }
 
-/** Of each query of an attempt, what it changed of the one that it takes up: of the last attempt that asked its table, the most alike. */
+/** Of each query of an attempt, what it changed of the one that it takes up: of the last attempt that queried its table, the most alike. */
 export function stepsOf(attempts: readonly Attempt[], index: number): QueryStep[] {
   const taken = new Set<ExecutedQuery>();
   return attempts[index]!.queries.map((query) => {

@@ -42,7 +42,7 @@ export function TransformResultView({ jobId, result, onAssert }: { jobId: string
   );
 }
 
-/** The same as the titles of the columns tell, for who has no pointer. */
+/** The titles of the columns as text, for users without a pointer. */
 function Origins({ origins, words }: { origins: readonly Origin[]; words: string }) {
   return (
     <details>

@@ -11,7 +11,7 @@ import { verdictOfAttempt } from "./attempt-verdict";
 import { AssertionMarks } from "./effect";
 import { Unverified } from "./unverified";
 
-/** The repair strip: each attempt as what it changed of the one before, under the error that asked for the change. */
+/** The repair strip: each attempt as what it changed of the one before, under the error that caused the change. */
 export function RepairStrip({ attempts, chosen = null, below }: { attempts: readonly Iteration[]; chosen?: number | null; below?: (attempt: Iteration) => ReactNode }) {
   if (attempts.length === 0) return <p className="muted">No attempt yet.</p>;
   return (
@@ -37,12 +37,12 @@ interface AttemptProps {
   attempts: readonly Iteration[];
   index: number;
   whole?: boolean;
-  /** The turn that stands in the address. */
+  /** The turn in the address. */
   chosen?: boolean;
   children?: ReactNode;
 }
 
-/** One attempt: what it changed of the code before, what came of it, how the assertions held. `whole`: it stands alone, so nothing of it is told elsewhere. */
+/** One attempt: what it changed of the code before, its outcome, how the assertions held. `whole`: it is shown alone, so nothing of it is elsewhere. */
 export function AttemptView({ attempts, index, whole = false, chosen = false, children }: AttemptProps) {
   const attempt = attempts[index]!;
   const verdict = verdictOfAttempt(attempt);

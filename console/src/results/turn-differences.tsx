@@ -10,7 +10,7 @@ import { took } from "../shared/values/time";
 import { answerOf, turnPairs, type Ran, type TurnPair } from "./turn-pairs";
 import type { CallText } from "./call-messages";
 
-/** Two jobs turn by turn: who answered at what cost, what was asked, what was tried and what came of it. */
+/** Two jobs turn by turn: who answered at what cost, the request, the attempt and its outcome. */
 export function TurnDifferences({ left, right }: { left: Job; right: Job }) {
   const [one, other] = [useRan(left), useRan(right)];
   return (
@@ -89,7 +89,7 @@ function Asked({ turn, sides }: { turn: number; sides: readonly (readonly LlmCal
   );
 }
 
-/** Of those that answered; null when one of these does not tell, or none answered. */
+/** Of those that answered; null when one of these lacks it, or none answered. */
 function sumOf(calls: readonly LlmCall[], valueOf: (call: LlmCall) => number | null): number | null {
   const told = calls.filter((call) => call.outcome === "ok").map(valueOf);
   return told.length === 0 ? null : told.reduce((sum, value) => (sum === null || value === null ? null : sum + value), 0);
@@ -100,7 +100,7 @@ function Words({ before, after, calls }: { before: Job; after: Job; calls: reado
   const [open, setOpen] = useState(false);
   return (
     <details open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>What was asked and answered</summary>
+      <summary>Messages</summary>
       {open ? <WordsDiff before={before} after={after} calls={calls} /> : null}
     </details>
   );

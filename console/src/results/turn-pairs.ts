@@ -3,7 +3,7 @@ import { callText, callTurnsOf, undoneOf } from "./calls";
 import { planText, plansOf } from "./plans";
 import { attemptsOf } from "./transform";
 
-/** A job with what its models were asked, and what it tried. */
+/** A job with the messages to its models, and what it tried. */
 export interface Ran {
   job: Job;
   calls: readonly LlmCall[];
@@ -13,7 +13,7 @@ export interface Ran {
 /** What one of two jobs did in a turn. */
 export interface TurnSide {
   calls: readonly LlmCall[];
-  /** What it tried and what came of that: code, plans of queries, calls of tools; null in a turn without. */
+  /** What it tried, with the outcome: code, plans of queries, calls of tools; null in a turn without. */
   text: string | null;
 }
 
@@ -23,7 +23,7 @@ export interface TurnPair {
   right: TurnSide;
 }
 
-/** The turns of two jobs beside each other, by their numbers. */
+/** The turns of two jobs side by side, by their numbers. */
 export function turnPairs(left: Ran, right: Ran): TurnPair[] {
   const texts = [textsOf(left), textsOf(right)] as const;
   const numbers = new Set([...texts[0].keys(), ...texts[1].keys(), ...[...left.calls, ...right.calls].map((call) => call.turn)]);

@@ -5,21 +5,21 @@ import { codeOf } from "./value-spans";
 
 type Block = DocumentResult["blocks"][number];
 
-/** What is told of a value in the page of a document. */
+/** Facts about a value in the page of a document. */
 export interface ValueFacts {
   /** The code of an inline value, or the id of the chunk that put it out. */
   name: string;
   /** Kernel, type, size and hash, in words. */
   facts: readonly (readonly [label: string, text: string])[];
-  /** Only a part of it stands in the page. */
+  /** Only a part of it is in the page. */
   cut: boolean;
-  /** The block in whose place it stands. */
+  /** The block in whose place it is. */
   block: Block;
   /** The block that made it: to which it leads. */
   maker: Block;
 }
 
-/** Of a value whose text stands in the page. What a block printed has no type, and an earlier version told none. */
+/** Facts about a value whose text is in the page. Printed text has no type, and earlier versions reported none. */
 export function factsOf(block: Block, text: string, blocks: readonly Block[], markdown: string): ValueFacts {
   const shown = block.outputs?.at(-1)?.text;
   const value = shown?.trimEnd() === text.trimEnd() ? block.value : null;

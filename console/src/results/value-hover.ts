@@ -15,11 +15,11 @@ export interface HoveredValue {
   keep: () => void;
   leave: () => void;
   hide: () => void;
-  /** Lets an element of the page tell of its value, under the pointer and by the keyboard, and lead to what made it. */
+  /** Lets an element of the page show its value, under the pointer and by the keyboard, and lead to what made it. */
   tells: (element: HTMLElement, facts: ValueFacts, onBlock: (id: string) => void) => void;
 }
 
-/** Which value of a page is being told of: the one under the pointer, or that has the focus. */
+/** Which value of a page is described: the one under the pointer, or that has the focus. */
 export function useHoveredValue(page: Document | null): HoveredValue {
   const [shown, setShown] = useState<Shown | null>(null);
   const timer = useRef(0);
@@ -53,8 +53,8 @@ export function useHoveredValue(page: Document | null): HoveredValue {
       element.addEventListener("blur", () => element.matches(":hover") || leave()); // a click takes the focus to the editor
       element.addEventListener("click", (event) => {
         const chosen = element.ownerDocument.getSelection();
-        if (chosen !== null && !chosen.isCollapsed) return; // somebody takes words out of the page
-        // A finger cannot be over it first: it is told what it is, and the panel has the ways.
+        if (chosen !== null && !chosen.isCollapsed) return; // the user selects words of the page
+        // A finger cannot be over it first: a tap shows what it is, and the panel has the ways.
         if ((event as PointerEvent).pointerType === "touch") show();
         else go();
       });

@@ -5,7 +5,7 @@ import { placeOf, type ValueFacts } from "./value-facts";
 const WIDTH = 340;
 const GAP = 6; // between the value and the panel, less than a pointer needs time for
 
-/** Where a value stands in its frame, in pixels of it. */
+/** Position of a value in its frame, in pixels. */
 export interface Place {
   left: number;
   top: number;
@@ -30,7 +30,7 @@ interface Props {
   onLeave: () => void;
 }
 
-/** Beside a value of the page: what it is, and ways to its line and to the block that made it. */
+/** Next to a value of the page: what it is, and ways to its line and to the block that made it. */
 export function ValuePanel({ facts: { name, facts, cut, block, maker }, place, onBlock, onEnter, onLeave }: Props) {
   const { left, top, bottom, frame } = place;
   const below = bottom < frame.height / 2;
@@ -56,7 +56,7 @@ export function ValuePanel({ facts: { name, facts, cut, block, maker }, place, o
         <dd>{way(maker)}</dd>
         {maker === block ? null : (
           <>
-            <dt>Stands in</dt>
+            <dt>Appears in</dt>
             <dd>{way(block)}</dd>
           </>
         )}

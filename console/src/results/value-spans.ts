@@ -14,7 +14,7 @@ interface Piece {
 /**
  * Puts each value of the page into elements of class `value`, and calls `mark` with those of each and its text.
  *
- * The page has been cleaned since its places were told: one whose text is no output of its block is left as it is.
+ * The page has been cleaned since its places were computed: one whose text is not an output of its block is left as it is.
  */
 export function markValues(main: Element, spans: readonly Span[], blocks: ReadonlyMap<string, Block>, mark: (elements: readonly HTMLElement[], block: Block, text: string) => void): void {
   const texts = textsOf(main);
@@ -24,7 +24,7 @@ export function markValues(main: Element, spans: readonly Span[], blocks: Readon
     const text = pieces.map(({ node, from, to }) => node.data.slice(from, to)).join("");
     return block !== undefined && isOutput(block, text) ? [{ block, pieces, text }] : [];
   });
-  // From the last to the first: what is cut off behind moves nothing that stands before it.
+  // From the last to the first: what is cut off behind moves nothing before it.
   for (const { block, pieces, text } of found.reverse()) mark([...pieces].reverse().map(wrapped).reverse(), block, text);
 }
 
@@ -75,7 +75,7 @@ export function codeOf(block: Block, blocks: readonly Block[], markdown: string)
 
 const TITLES = /^#{1,6}\s/;
 
-/** The frame of a page as something that scrolls: its headings and values tell which line stands where. */
+/** The frame of a page as something that scrolls: its headings and values show where each line is. */
 export function scrollsPage(page: Document, markdown: string, marked: readonly { line: number; element: HTMLElement }[]): Scrolls {
   const scroller = page.scrollingElement ?? page.documentElement;
   const y = (element: Element): number => element.getBoundingClientRect().top + scroller.scrollTop;
@@ -92,9 +92,9 @@ export function scrollsPage(page: Document, markdown: string, marked: readonly {
     setTop: (line) => {
       scroller.scrollTop = between(pairs(), line, 0);
     },
-    onScroll: (told) => {
-      page.addEventListener("scroll", told, { passive: true });
-      return () => page.removeEventListener("scroll", told);
+    onScroll: (scrolled) => {
+      page.addEventListener("scroll", scrolled, { passive: true });
+      return () => page.removeEventListener("scroll", scrolled);
     },
   };
 }

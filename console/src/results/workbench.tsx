@@ -34,7 +34,7 @@ export function useWorkbenchJob(kind: string, fill: (job: Job) => void): Workben
   return { id: url.job, job, show };
 }
 
-/** A workbench's right side: what will stand here, or the job as it runs. */
+/** A workbench's right side: what will appear here, or the job as it runs. */
 export function JobSide({ id, empty, hint, children }: { id: string | undefined; empty: string; hint?: string; children: (job: Job, events: readonly JobEvent[]) => ReactNode }) {
   return (
     <div className="stack">

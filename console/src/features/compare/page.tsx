@@ -50,7 +50,7 @@ function Both({ a, b }: { a: string; b: string }) {
   );
 }
 
-/** Two jobs beside each other: numbers first, then input, each turn, and the result, as differences. */
+/** Two jobs side by side: numbers first, then input, each turn, and the result, as differences. */
 function Compared({ left, right }: { left: Job; right: Job }) {
   return (
     <div className="stack">

@@ -11,7 +11,7 @@ import { useUrl } from "../../shared/page/url";
 import { Turns } from "./turns";
 import { TableHead } from "../../shared/tables/table-head";
 
-/** All conversations beside the turns of the one that is chosen (`?id=`). */
+/** All conversations, next to the turns of the chosen one (`?id=`). */
 export function Page() {
   useTitle("Conversations");
   const [url, change] = useUrl();

@@ -12,7 +12,7 @@ import { When } from "../../shared/values/time";
 import { WriteButton } from "../../shared/editing/write-button";
 import { TableHead } from "../../shared/tables/table-head";
 
-/** What was said in a conversation, and the jobs that did it, oldest first. Each job can be opened to start anew from there. */
+/** What was said in a conversation, and the jobs that did it, oldest first. Each job can be opened to start again from there. */
 export function Turns({ id, onGone }: { id: string; onGone: () => void }) {
   const query = useQuery({ queryKey: ["conversation", id], queryFn: () => get<Conversation>(`/v1/conversations/${encodeURIComponent(id)}`) });
   const jobs = useQuery({ queryKey: ["jobs", { conversation_id: id }], queryFn: ({ signal }) => jobsPage({ conversation_id: id, limit: 200 }, signal) });
@@ -32,7 +32,7 @@ export function Turns({ id, onGone }: { id: string; onGone: () => void }) {
             {talk.messages.map((message, index) => (
               <article key={index} className={`message ${message.role === "user" ? "asked" : ""}`}>
                 <span className="bar">
-                  <b>{message.role === "user" ? "Asked" : "Answered"}</b>
+                  <b>{message.role === "user" ? "User" : "Model"}</b>
                   <span className="muted">
                     <When at={message.time} />
                   </span>

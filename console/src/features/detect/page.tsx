@@ -42,7 +42,7 @@ export function Page() {
   const { id, show } = useWorkbenchJob("detect", (past) => {
     const input = past.input as unknown as { source: { file_id?: string; name?: string | null; git?: string; ref?: string; path?: string }; mode?: Draft["mode"]; root?: string; disable?: string[] };
     const { file_id: file, name, git = "", ref = "", path = "" } = input.source;
-    setDraft({ ...START, file: file === undefined ? null : { id: file, name: name ?? "archive of that job", size: 0 }, git, ref, path, mode: input.mode ?? "full", root: input.root ?? "", disable: input.disable ?? [] });
+    setDraft({ ...START, file: file === undefined ? null : { id: file, name: name ?? "archive of the opened job", size: 0 }, git, ref, path, mode: input.mode ?? "full", root: input.root ?? "", disable: input.disable ?? [] });
   });
   const run = useMutation({
     mutationFn: (draft: Draft) => post<Job>("/v1/jobs", { kind: "detect", input: inputOf(draft) }),
@@ -60,8 +60,8 @@ export function Page() {
       const files = [ending === undefined ? found.file.split("/").at(-1)! : `*${ending}`];
       return putOver("/v1/stacks/definitions", { definitions: [...now.value.definitions, { id: found.id, kind: found.kind, name: found.name, files }] }, now.tag);
     },
-    onSuccess: () => toast({ message: "It is a rule now: the next detection uses it" }),
-    onError: (error) => toast({ color: "red", title: "No rule was made", message: error.message }),
+    onSuccess: () => toast({ message: "Rule added. The next detection uses it." }),
+    onError: (error) => toast({ color: "red", title: "Rule not added", message: error.message }),
   });
   const faults = faultsOf(run.error, ["input.source.git", "input.source.file_id", "input.mode", "input.root", ...(draft.git === "" ? ["input.source"] : ["input.source.ref"])]);
   const given = draft.file !== null || draft.git !== "" || draft.path !== "";
@@ -79,13 +79,13 @@ export function Page() {
           {draft.git === "" ? null : <TextInput label="Branch, tag or commit" error={faults.at("input.source.ref")} value={draft.ref} onChange={(event) => setDraft({ ...draft, ref: event.currentTarget.value })} />}
           <div className="bar">
             <Select label="Mode" error={faults.at("input.mode")} data={[{ value: "full", label: "rules, then a model" }, { value: "static", label: "rules only" }, { value: "llm_only", label: "a model only" }]} value={draft.mode} onChange={(mode) => setDraft({ ...draft, mode: mode as Draft["mode"] })} w={170} />
-            <TextInput label="Only this folder" error={faults.at("input.root")} placeholder="apps/api" value={draft.root} onChange={(event) => setDraft({ ...draft, root: event.currentTarget.value })} />
+            <TextInput label="Folder" error={faults.at("input.root")} placeholder="apps/api" value={draft.root} onChange={(event) => setDraft({ ...draft, root: event.currentTarget.value })} />
           </div>
           {draft.disable.map((rule) => (
             <span key={rule} className="bar">
               without <code>{visible(rule)}</code>
               <button type="button" className="link" onClick={() => setDraft({ ...draft, disable: draft.disable.filter((each) => each !== rule) })}>
-                Use it again
+                Enable
               </button>
             </span>
           ))}
@@ -105,7 +105,7 @@ export function Page() {
                   <Forms id={job.id} />
                   {url.before === undefined ? null : (
                     <Link to="/compare" search={{ a: url.before, b: job.id } as never} className="plain">
-                      Difference to the run before
+                      Compare with the previous run
                     </Link>
                   )}
                 </div>

@@ -65,7 +65,7 @@ function Opened({ proposal, onChanged }: { proposal: Proposal; onChanged: () => 
     <div className="callout tight">
       <span>
         Named in {some(proposal.jobs, "job")} on {some(proposal.sources, "source")}, with a confidence of {proposal.confidence.toFixed(2)}
-        {proposal.resembles ? `; it is spelled much like ${visible(proposal.resembles)}, which is known` : ""}
+        {proposal.resembles ? `; spelled much like ${visible(proposal.resembles)}, which is known` : ""}
       </span>
       {proposal.decided_at ? (
         <span className="muted">
@@ -87,7 +87,7 @@ function Opened({ proposal, onChanged }: { proposal: Proposal; onChanged: () => 
           <span className="muted">{sighting.confidence.toFixed(2)}</span> <When at={sighting.at} />
         </div>
       ))}
-      <pre className="code wrap" tabIndex={0} aria-label="The rule that would be added">
+      <pre className="code wrap" tabIndex={0} aria-label="Proposed rule">
         {ruleOf(proposal)
           .map((line) => `+ ${visible(line)}`)
           .join("\n")}
@@ -95,7 +95,7 @@ function Opened({ proposal, onChanged }: { proposal: Proposal; onChanged: () => 
       {decide.error === null ? null : <Failed error={decide.error} />}
       <div className="bar">
         <WriteButton disabled={proposal.state === "promoted"} loading={decide.isPending} onClick={() => decide.mutate("promote")}>
-          Make it a rule
+          Add rule
         </WriteButton>
         <WriteButton variant="default" disabled={proposal.state !== "open"} loading={decide.isPending} onClick={() => decide.mutate("dismiss")}>
           Dismiss

@@ -58,8 +58,8 @@ export function Versions({ now, read }: { now: Tagged<DefinitionSet>; read: () =
                     </span>
                     <span className="spacer" />
                     {each.version === current ? null : (
-                      <WriteButton variant="default" size="compact-sm" loading={restore.pending && restore.action === each.version} aria-label={`Use version ${each.version} again`} onClick={() => restore.act(each.version)}>
-                        Use it again
+                      <WriteButton variant="default" size="compact-sm" loading={restore.pending && restore.action === each.version} aria-label={`Restore version ${each.version}`} onClick={() => restore.act(each.version)}>
+                        Restore
                       </WriteButton>
                     )}
                   </div>
@@ -81,8 +81,8 @@ function Opened({ version, before }: { version: number; before: number | null })
     <Loaded query={query} rows={3}>
       {([now, then]) => (
         <div className="tight">
-          <span className="muted">{before === null ? "The first that is kept" : `Beside version ${before}`}</span>
-          {now === then ? <span className="muted">The same text.</span> : <Diff before={then} after={now} />}
+          <span className="muted">{before === null ? "First stored version" : `Compared with version ${before}`}</span>
+          {now === then ? <span className="muted">Same text.</span> : <Diff before={then} after={now} />}
         </div>
       )}
     </Loaded>

@@ -49,13 +49,13 @@ function Answer({ text, onDecide, onNext }: { text: string; onDecide: (words: st
   const [edited, setEdited] = useState<string | null>(null);
   return (
     <div className="callout tight" data-answer tabIndex={-1}>
-      {edited === null ? <pre className="wrapped">{visible(text)}</pre> : <Textarea label="The answer" autosize value={edited} onChange={(event) => setEdited(event.currentTarget.value)} />}
+      {edited === null ? <pre className="wrapped">{visible(text)}</pre> : <Textarea label="Answer" autosize value={edited} onChange={(event) => setEdited(event.currentTarget.value)} />}
       <span className="bar">
         <Button variant="default" onClick={() => onDecide(edited ?? text)}>
           {edited === null ? "Accept" : "Accept as edited"}
         </Button>
         <Button variant="default" onClick={() => setEdited(edited === null ? text : null)}>
-          {edited === null ? "Edit" : "As it was"}
+          {edited === null ? "Edit" : "Cancel edit"}
         </Button>
         <Button variant="default" onClick={() => onDecide(null)}>
           Reject

@@ -3,7 +3,7 @@ const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 const ASSIGNED = /^(?:export\s+)?(?:(?:const|let|var)\s+)?([\p{L}_][\p{L}\p{N}_.]*)\s*(?:<-|=(?!=))/u;
 const PARAMETER = /&\[([\p{L}_][\p{L}\p{N}_]*)\]/gu;
 
-/** The names that may stand in `{{ }}`: what the document's code assigns, its parameters, and what the last run knew. */
+/** The names that may appear in `{{ }}`: what the document's code assigns, its parameters, and what the last run knew. */
 export function namesIn(markdown: string, known: readonly string[] = []): string[] {
   const names = new Set(known);
   let fence: string | null = null;

@@ -75,7 +75,7 @@ export function Page() {
       <div className="cols even">
         <div className="stack">
           <div className="bar">
-            <Select aria-label="Flavour" data={["stencila", "quarto", "myst"]} value={draft.flavour} onChange={(flavour) => setDraft({ ...draft, flavour: flavour as Draft["flavour"] })} w={110} />
+            <Select aria-label="Markdown dialect" data={["stencila", "quarto", "myst"]} value={draft.flavour} onChange={(flavour) => setDraft({ ...draft, flavour: flavour as Draft["flavour"] })} w={110} />
             <WriteButton loading={sent({})} onClick={() => run.mutate({})}>
               Run changed blocks
             </WriteButton>
@@ -95,11 +95,11 @@ export function Page() {
           <Parameters schema={result?.parameters_schema} error={faults.at("input.parameters")} values={draft.parameters} onChange={(parameters) => setDraft({ ...draft, parameters })} />
           <FileDrop label="Add files" error={faults.at("input.files")} files={draft.files} onChange={(files) => setDraft({ ...draft, files })} />
         </div>
-        <JobSide id={id} empty="The page will appear here" hint="With every block's outputs, what each prompt said, and where its values came from.">
+        <JobSide id={id} empty="The page will appear here" hint="With the outputs of each block, each prompt with its answer, and the source of each value.">
           {(job) =>
             job.result && job.kind === "document" ? (
               <>
-                {edited(job, draft.markdown) ? <p className="callout">The document was changed since: this is what it gave before.</p> : null}
+                {edited(job, draft.markdown) ? <p className="callout">The document has changed since this run.</p> : null}
                 <SinceLastRun before={url.before} job={job} />
                 <ResultView
                   job={job}

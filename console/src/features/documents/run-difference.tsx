@@ -10,7 +10,7 @@ export function SinceLastRun({ before, job }: { before: string | undefined; job:
   const [was, now] = [textOf(earlier.result as unknown as DocumentResult), textOf(job.result as unknown as DocumentResult)];
   return (
     <details className="panel">
-      <summary>{was === now ? "The same as in the last run" : "What differs from the last run"}</summary>
+      <summary>{was === now ? "Same as the last run" : "Changes since the last run"}</summary>
       {was === now ? null : <Diff before={was} after={now} />}
     </details>
   );
@@ -19,7 +19,7 @@ export function SinceLastRun({ before, job }: { before: string | undefined; job:
 function textOf(result: DocumentResult): string {
   const outputs = result.blocks.flatMap((block) => [
     ...(block.message_rendered ? [`${block.id} asked: ${block.message_rendered}`] : []),
-    ...(block.outputs ?? []).map((output) => `${block.id} put out: ${output.text ?? output.media_type}`),
+    ...(block.outputs ?? []).map((output) => `${block.id} output: ${output.text ?? output.media_type}`),
     ...(block.messages ?? []).map((message) => `${block.id}: ${message.text}`),
   ]);
   return [result.markdown.trimEnd(), ...outputs].join("\n");

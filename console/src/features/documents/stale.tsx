@@ -39,7 +39,7 @@ interface Look {
   forget: () => void;
 }
 
-/** Asks which blocks would have to run again; nothing runs, and no model is asked. */
+/** Queries which blocks need to run again; nothing runs, and no model is called. */
 export function useLook(input: Record<string, unknown>, previous: Job | undefined): Look {
   const look = useMutation({ mutationFn: () => post<Job>("/v1/jobs", { kind: "document", input: { ...input, execute: "none", previous_job_id: previous?.id } }, { Prefer: "wait=30" }) });
   const held = look.data?.state === "succeeded";
@@ -50,16 +50,16 @@ export function useLook(input: Record<string, unknown>, previous: Job | undefine
   return { blocks, isPending: look.isPending || (look.data !== undefined && !ended && !TERMINAL.has(job?.state ?? "queued")), error: look.error, ask: () => look.mutate(), forget: () => look.reset() };
 }
 
-/** The button, and what was seen: so many blocks of so many. */
+/** The button, and its result: how many of the blocks. */
 export function LookBar({ look, disabled, onLine }: { look: Look; disabled: boolean; onLine: (line: number) => void }) {
   const stale = (look.blocks ?? []).filter((block) => block.status === "stale");
   const faults = (look.blocks ?? []).filter((block) => block.status === "error");
-  const seen = `${stale.length === 0 ? "Nothing would have to run" : `${stale.length} of ${look.blocks?.length} blocks would have to run`}${faults.length === 0 ? "." : `; ${faults.length} cannot.`}`;
+  const seen = `${stale.length === 0 ? "All blocks are up to date" : `${stale.length} of ${look.blocks?.length} blocks need to run`}${faults.length === 0 ? "." : `; ${faults.length} cannot run.`}`;
   useAnnounced(look.blocks === undefined ? null : seen, "stale blocks");
   return (
     <>
       <div className="bar">
-        <WriteButton variant="default" disabled={disabled} loading={look.isPending} title={disabled ? "Run it once: then there is something to compare with" : undefined} onClick={look.ask}>
+        <WriteButton variant="default" disabled={disabled} loading={look.isPending} title={disabled ? "Run the document once to compare with it" : undefined} onClick={look.ask}>
           Check what changed
         </WriteButton>
         {look.blocks === undefined ? null : <span>{seen}</span>}

@@ -21,7 +21,7 @@ export function acceptable(markdown: string): Suggestion[] {
   return found;
 }
 
-/** The document in which words stand in the place of one answer, or nothing. */
+/** The document with the words in place of one answer, or nothing. */
 export function decided(markdown: string, index: number, words: string | null): string {
   const suggestion = acceptable(markdown)[index];
   if (suggestion === undefined) return markdown;

@@ -1,11 +1,11 @@
 import type { Evaluation } from "../../api/types";
 
-/** Where a cell stands, as the address has it: number of the case, number of the variant. */
+/** Position of a cell, as in the address: number of the case, number of the variant. */
 export function placeOf(evaluation: Evaluation, cell: { case: string; variant: string }): string {
   return `${evaluation.cases.indexOf(cell.case)}.${evaluation.variants.findIndex((variant) => variant.name === cell.variant)}`;
 }
 
-/** The first choice, then the second; a chosen one is let go, and a third begins anew. */
+/** The first choice, then the second; a chosen one is let go, and a third starts again. */
 export function nextChoice(a: string | undefined, b: string | undefined, place: string): Record<string, string | null> {
   const runs = { ra: null, rb: null };
   if (place === a) return { ...runs, a: b ?? null, b: null };

@@ -11,7 +11,7 @@ import type { Side } from "../../shared/tables/table-diff";
 
 type Case = NonNullable<Evaluation["suite"]>["cases"][number];
 
-/** What the case expects beside what the run gave; a table cell by cell. */
+/** What the case expects, next to what the run gave; a table cell by cell. */
 export function Expected({ evaluationId, caseName, jobId }: { evaluationId: string; caseName: string; jobId: string }) {
   const suite = useQuery({
     queryKey: ["evaluation-suite", evaluationId],
@@ -34,14 +34,14 @@ function Both({ wanted, job }: { wanted: Case; job: Job }) {
   const got = (job.result as TransformResult | null)?.table;
   return (
     <>
-      {expected !== null && got ? <CellDiff title="From what was expected to what came" before={expected} after={{ columns: got.columns, rows: got.rows as unknown[][] }} /> : null}
+      {expected !== null && got ? <CellDiff title="Expected and actual result" before={expected} after={{ columns: got.columns, rows: got.rows as unknown[][] }} /> : null}
       <div className="cols even">
         <section className="panel tight" aria-label="Expected">
           <h3>Expected</h3>
           <JsonTree value={wanted.expect ?? {}} label="expect" />
         </section>
-        <section className="panel tight" aria-label="What came">
-          <h3>What came</h3>
+        <section className="panel tight" aria-label="Actual">
+          <h3>Actual</h3>
           {job.result ? <ResultView job={job} /> : <JsonTree value={job.error ?? null} label="error" />}
         </section>
       </div>

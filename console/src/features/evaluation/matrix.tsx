@@ -9,7 +9,7 @@ import { Checkbox } from "../../shared/editing/checkbox";
 
 const [NAME, CELL] = [160, 172];
 
-/** Cases x variants. The first cell that is chosen shows its runs, a second one the difference of the two. */
+/** Cases × variants. The first cell that is chosen shows its runs, a second one the difference of the two. */
 export function Matrix({ evaluation }: { evaluation: Evaluation }) {
   const [url, change] = useUrl();
   const { cases, variants, cells } = evaluation;
@@ -27,9 +27,9 @@ export function Matrix({ evaluation }: { evaluation: Evaluation }) {
   return (
     <section className="tight" aria-label="Cases and variants">
       <div className="bar">
-        <h2>Cases x variants</h2>
+        <h2>Cases × variants</h2>
         <Checkbox label="Only cases with a failure" checked={url.failing === "1"} onChange={(event) => change({ failing: event.currentTarget.checked ? "1" : null })} />
-        <span className="muted">Choose one cell for its runs, two for their difference.</span>
+        <span className="muted">Select one cell to see its runs, two to compare them.</span>
       </div>
       <Rows
         label="Cases"

@@ -79,7 +79,7 @@ function Facts({ evaluation }: { evaluation: Evaluation }) {
         <b>{evaluation.cases.length}</b> cases, <b>{evaluation.variants.length}</b> variants, <b>{evaluation.repeat}</b> {evaluation.repeat === 1 ? "run of each" : "runs of each"}
       </span>
       <span className="bar">
-        <progress max={runs} value={finished} aria-label="Runs that have ended" /> <b>{finished}</b> of {runs} ended{running ? `, ${running} running` : ""}
+        <progress max={runs} value={finished} aria-label="Finished runs" /> <b>{finished}</b> of {runs} finished{running ? `, ${running} running` : ""}
       </span>
       {limits.map(([name, value]) => (
         <Tag key={name}>
@@ -96,7 +96,7 @@ function Unstable({ evaluation }: { evaluation: Evaluation }) {
   return (
     <details className="callout warn">
       <summary>
-        {unstable.length} {unstable.length === 1 ? "cell is" : "cells are"} unstable: solved in some runs and not in others
+        {unstable.length} {unstable.length === 1 ? "cell is" : "cells are"} unstable: passed in some runs, failed in others
       </summary>
       <ul className="plain-list mono">
         {unstable.map((name) => (

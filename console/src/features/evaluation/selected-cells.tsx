@@ -27,7 +27,7 @@ export function SelectedCells({ evaluation }: { evaluation: Evaluation }) {
   if (one === undefined) return null;
   const [a, b] = [chosenRun(runsOfA.data, url.ra), chosenRun(runsOfB.data, url.rb)];
   return (
-    <section ref={shown} className="stack" aria-label="The chosen cells">
+    <section ref={shown} className="stack" aria-label="Selected cells">
       <div className="cols even">
         <CellRuns name="a" cell={one} runs={runsOfA} chosen={a} />
         {other === undefined ? null : <CellRuns name="b" cell={other} runs={runsOfB} chosen={b} />}
@@ -100,8 +100,8 @@ function CellRuns({ name, cell, runs, chosen }: { name: "a" | "b"; cell: Evaluat
 function TwoJobs({ a, b }: { a: string; b: string }) {
   const [one, other] = [useJob(a), useJob(b)];
   return (
-    <section className="stack" aria-label="Difference of the two">
-      <h2>From a to b</h2>
+    <section className="stack" aria-label="Differences of the two cells">
+      <h2>Differences</h2>
       <Loaded query={one}>{(left) => <Loaded query={other}>{(right) => <Differences left={left} right={right} />}</Loaded>}</Loaded>
     </section>
   );

@@ -68,7 +68,7 @@ export function Comparisons({ comparisons }: { comparisons: Evaluation["comparis
                   {signed(each.difference)} <span className="muted">{intervalWords(each.interval)}</span>
                 </td>
                 <td className="num mono">{each.p < 0.001 ? "< 0.001" : each.p.toFixed(3)}</td>
-                <td>{each.difference === 0 ? <span className="muted">the same</span> : each.p < ALPHA ? <Tag tone="accent">{visible(each.difference > 0 ? each.a : each.b)} is better</Tag> : <span className="muted">Not significant</span>}</td>
+                <td>{each.difference === 0 ? <span className="muted">No difference</span> : each.p < ALPHA ? <Tag tone="accent">{visible(each.difference > 0 ? each.a : each.b)} is better</Tag> : <span className="muted">Not significant</span>}</td>
               </tr>
             ))}
           </tbody>

@@ -21,7 +21,7 @@ export function History({ items }: { items: readonly EvaluationSummary[] }) {
         <b>Success</b>
         <SegmentedControl aria-label="Along" size="xs" data={[{ value: "time", label: "over time" }, { value: "prompt", label: "by prompt version" }]} value={by} onChange={(value) => change({ by: value })} />
       </span>
-      {lines.length === 0 ? <span className="muted">{by === "prompt" ? "No variant of this suite names a version of a prompt." : "No run has ended yet."}</span> : <Picture lines={lines} />}
+      {lines.length === 0 ? <span className="muted">{by === "prompt" ? "No variant of this suite has a fixed prompt version." : "No finished runs yet."}</span> : <Picture lines={lines} />}
     </figure>
   );
 }

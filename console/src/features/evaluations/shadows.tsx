@@ -19,7 +19,7 @@ type View = components["schemas"]["ShadowView"];
 
 const KINDS = ["transform", "document", "search"];
 
-/** A share of the live jobs, done again with another model or prompt, beside the answers that were given. */
+/** A share of the live jobs, done again with another model or prompt, compared with the answers that were given. */
 export function Shadows() {
   const query = useQuery({ queryKey: ["shadows"], queryFn: () => get<PageOf<Shadow>>("/v1/shadows", { limit: 20 }), refetchInterval: 5000 });
   const [chosen, setChosen] = useState<string | null>(null);
@@ -59,9 +59,9 @@ function Start() {
       }}
     >
       <div className="bar" style={{ alignItems: "end" }}>
-        <Select label="Jobs of the kind" error={faults.at("kind")} data={KINDS} value={kind} onChange={(value) => setKind(value ?? "transform")} allowDeselect={false} w={120} />
-        <TextInput label="With the model" error={faults.at("model")} placeholder="provider/model" value={model} onChange={(event) => setModel(event.currentTarget.value)} w={220} />
-        <TextInput label="Or the prompt" error={faults.at("prompt")} placeholder="execution.transform@3" value={prompt} onChange={(event) => setPrompt(event.currentTarget.value)} w={200} />
+        <Select label="Job type" error={faults.at("kind")} data={KINDS} value={kind} onChange={(value) => setKind(value ?? "transform")} allowDeselect={false} w={120} />
+        <TextInput label="Model" error={faults.at("model")} placeholder="provider/model" value={model} onChange={(event) => setModel(event.currentTarget.value)} w={220} />
+        <TextInput label="Or prompt version" error={faults.at("prompt")} placeholder="execution.transform@3" value={prompt} onChange={(event) => setPrompt(event.currentTarget.value)} w={200} />
         <NumberInput label="Share, %" error={faults.at("share")} min={0.1} max={100} value={share} onChange={setShare} w={90} />
         <NumberInput label="Tokens a day" error={faults.at("tokens_per_day")} min={1} step={10_000} value={tokens} onChange={setTokens} w={120} />
         <WriteButton type="submit" disabled={(body.model ?? body.prompt) === undefined} loading={start.isPending}>
@@ -87,7 +87,7 @@ function Row({ shadow, open, onOpen }: { shadow: Shadow; open: boolean; onOpen: 
         </button>
         <span className="muted">
           {count(shadow.tokens_today)} of {count(shadow.tokens_per_day)} tokens today
-          {passed.length === 0 ? "" : `, passed over ${passed.map(([cause, times]) => `${times} (${cause})`).join(", ")}`}
+          {passed.length === 0 ? "" : `, skipped ${passed.map(([cause, times]) => `${times} (${cause})`).join(", ")}`}
         </span>
         <When at={shadow.created_at} />
         <span className="spacer" />
@@ -102,7 +102,7 @@ function Row({ shadow, open, onOpen }: { shadow: Shadow; open: boolean; onOpen: 
         <Loaded query={view} rows={2}>
           {({ evaluations }) =>
             evaluations.length === 0 ? (
-              <span className="muted">No job was done again yet.</span>
+              <span className="muted">No jobs replayed yet.</span>
             ) : (
               evaluations.map((each) => (
                 <Link key={each.id} to="/evaluations/$id" params={{ id: each.id }} className="plain">

@@ -65,7 +65,7 @@ export default function Start({ known, onClose }: { known: readonly EvaluationSu
         {suite === OWN ? (
           <Textarea label="Cases (JSON)" description="Each case has a name, a job type, an input and what it expects" autosize minRows={8} maxRows={18} value={text} error={fault ?? faults.at("suite.cases")} spellCheck={false} classNames={{ input: "mono" }} onChange={(event) => setText(event.currentTarget.value)} />
         ) : null}
-        <TextInput label="Models to compare" description="Separated by commas" error={faults.at("variants")} placeholder={suite === OWN ? "Default models" : "Those of the last evaluation"} value={models} onChange={(event) => setModels(event.currentTarget.value)} />
+        <TextInput label="Models to compare" description="Separated by commas" error={faults.at("variants")} placeholder={suite === OWN ? "Default models" : "Models of the last evaluation"} value={models} onChange={(event) => setModels(event.currentTarget.value)} />
         <NumberInput label="Runs per case" error={faults.at("repeat")} min={1} max={100} value={repeat} onChange={setRepeat} w={120} />
         {error === null ? null : <Failed error={error} faults={faults} />}
         {check.data === undefined ? null : (

@@ -90,7 +90,7 @@ export function FlowEditor({ flow }: { flow: FlowView }) {
   const remove = (gone: string[], cut: string[]): void => {
     if (gone.length + cut.length === 0) return;
     edits.run([...gone.map((nodeId) => ({ name: "deleteNode", params: { nodeId } })), ...(gone.length > 0 ? [] : cut.map((edgeId) => ({ name: "deleteEdge", params: { edgeId } })))]);
-    // Who works by keys goes on beside what is gone.
+    // Who works by keys continues next to what is gone.
     const beside = gone.flatMap((id) => [...linkedWith(edges, id)]).find((id) => !gone.includes(id));
     if (beside !== undefined) arrows.focus(beside);
   };

@@ -51,7 +51,7 @@ async function follow(id: string, seen: number, signal: AbortSignal, look: () =>
     } catch (error) {
       if (signal.aborted) return;
       const status = error instanceof Problem ? error.status : 0;
-      if (status !== 401) look(); // a flow that is gone (404) is told by the page
+      if (status !== 401) look(); // the page reports a flow that is gone (404)
       if (status === 401 || status === 404) return;
       tell("reconnecting");
     }

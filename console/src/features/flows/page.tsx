@@ -29,7 +29,7 @@ export function Page() {
     <FlowDrop files={files}>
       <div className="head">
         <h1>Flows</h1>
-        <span className="muted">diagrams that are changed in words, with undo</span>
+        <span className="muted">Edit diagrams in plain language</span>
         <span className="spacer" />
         <ChooseFlowFiles files={files} />
         <span className="muted not-narrow">to import, or drop them anywhere here</span>
@@ -39,7 +39,7 @@ export function Page() {
         <Loaded query={query}>
           {({ pages }) =>
             pages[0]?.items.length === 0 ? (
-              <Empty title="No flow yet">
+              <Empty title="No flows yet">
                 <span className="muted">Import the sample, or start with an empty one.</span>
               </Empty>
             ) : (
@@ -66,7 +66,7 @@ export function Page() {
                 </table>
                 {query.hasNextPage ? (
                   <Button variant="default" loading={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
-                    Show older flows
+                    Load more
                   </Button>
                 ) : null}
               </div>
@@ -99,7 +99,7 @@ function Create() {
       <Textarea label="Mermaid or JSON to import" error={faults.at("text")} autosize minRows={5} maxRows={16} classNames={{ input: "mono" }} value={text} onChange={(event) => setText(event.currentTarget.value)} />
       <div className="bar">
         <WriteButton loading={make.isPending} onClick={() => make.mutate()}>
-          {text.trim() === "" ? "Create an empty one" : "Import"}
+          {text.trim() === "" ? "Create empty flow" : "Import"}
         </WriteButton>
         <button type="button" className="link" onClick={() => setText(SAMPLE)}>
           Use a sample

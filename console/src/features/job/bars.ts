@@ -25,7 +25,7 @@ export function onScale({ lanes, bars }: Course, scale: Scale): Course {
   return scale.folds.length === 0 ? { lanes, bars, total: scale.length } : { lanes: lanes.map(placed), bars: bars.map(placed), total: scale.length };
 }
 
-/** What is to be seen of a part of the time: the queue, the turns in sight, and no more bars than can be told apart. */
+/** What is to be seen of a part of the time: the queue, the turns in sight, and no more bars than can be distinguished. */
 export function drawingOf({ lanes, bars }: Course, [from, to]: Span, step: number): Drawing {
   const inSight = (each: { from: number; to: number }): boolean => each.to >= from && each.from <= to;
   const places = lanes.map((_, place) => place);

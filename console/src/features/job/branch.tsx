@@ -26,7 +26,7 @@ export function BranchFrom({ job, attempt }: { job: Job; attempt: Attempt }) {
     <div className="tight">
       <span className="bar">
         {job.kind === "search" ? (
-          <WriteButton variant="default" loading={run.isPending} title="Runs these queries without a model's plan; they stand in the workbench, to be changed" onClick={() => run.mutate({})}>
+          <WriteButton variant="default" loading={run.isPending} title="Runs these queries without a model's plan; they can be edited in the workbench" onClick={() => run.mutate({})}>
             Branch from here
           </WriteButton>
         ) : (
@@ -49,8 +49,8 @@ function Ways({ job, attempt, busy, onRun }: { job: Job; attempt: Attempt; busy:
     <div className="cols even" role="group" aria-label={`Branch from attempt ${attempt.number}`}>
       <div className="tight">
         <Textarea
-          label="The next task"
-          description={goesOn ? "Table is the first data set, and a model goes on from there" : job.result === null ? "The job has no result: only its code can be taken on" : "It came to no table: only its code can be taken on"}
+          label="Next task"
+          description={goesOn ? "Table is the first data set, and a model continues from there" : job.result === null ? "The job has no result: only its code can be run again" : "This attempt made no table: only its code can be run again"}
           autosize
           minRows={3}
           disabled={!goesOn}
@@ -59,16 +59,16 @@ function Ways({ job, attempt, busy, onRun }: { job: Job; attempt: Attempt; busy:
         />
         <span>
           <WriteButton loading={busy} disabled={!goesOn || task.trim() === ""} onClick={() => onRun({ task: task.trim() })}>
-            Ask for it
+            Run task
           </WriteButton>
         </span>
       </div>
       <div className="tight">
-        <Textarea label="Its code, as you change it" description="Runs on the job's data, without a model" autosize minRows={3} maxRows={24} spellCheck={false} classNames={{ input: "mono" }} value={code} onChange={(event) => setCode(event.currentTarget.value)} />
+        <Textarea label="Code of this attempt" description="Runs on the job's data, without a model" autosize minRows={3} maxRows={24} spellCheck={false} classNames={{ input: "mono" }} value={code} onChange={(event) => setCode(event.currentTarget.value)} />
         {code === attempt.code ? null : <Diff before={attempt.code ?? ""} after={code} />}
         <span>
           <WriteButton variant="default" loading={busy} disabled={code.trim() === ""} onClick={() => onRun({ code })}>
-            Run it
+            Run code
           </WriteButton>
         </span>
       </div>

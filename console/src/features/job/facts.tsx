@@ -60,7 +60,7 @@ export function Facts({ job, events }: { job: Job; events: readonly JobEvent[] }
   );
 }
 
-/** Of a job that asked no model there is nothing to say. */
+/** Nothing for a job that called no model. */
 function Models({ job, events }: { job: Job; events: readonly JobEvent[] }) {
   const calls = job.usage?.llm_calls ?? 0;
   if (calls === 0) return null;

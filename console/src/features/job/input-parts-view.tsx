@@ -3,12 +3,12 @@ import { visible } from "../../shared/code/ansi";
 import { Code } from "../../shared/code/code";
 import { askedOf } from "./input-parts";
 
-/** What was asked for, to be read: texts as text, code with its lines, the rest beside its name. */
+/** The request, to be read: texts as text, code with its lines, the rest next to its name. */
 export function AskedView({ input }: { input: unknown }) {
   const parts = askedOf(input);
   const facts = parts.filter((part) => part.as === "fact");
   return (
-    <section className="stack" aria-label="What was asked">
+    <section className="stack" aria-label="Request">
       {parts
         .filter((part) => part.as !== "fact")
         .map(({ name, text, as }) => (

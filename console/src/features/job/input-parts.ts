@@ -3,7 +3,7 @@ export type Asked = { name: string; text: string; as: "fact" | "words" | "code" 
 
 const WORDS = new Set(["task", "question", "message"]);
 const CODE = new Set(["code", "markdown", "yaml", "stdin"]);
-const FACT = 120; // characters that stand on a line beside their name
+const FACT = 120; // characters that fit on a line next to their name
 const MOST = 20_000;
 
 /**

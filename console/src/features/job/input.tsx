@@ -16,7 +16,7 @@ import { filesOf, type GivenFile } from "./files";
 
 type Deliveries = components["schemas"]["Deliveries"];
 
-/** What was asked for, under which terms, and who was told of the end. */
+/** The request, its terms, and who was notified of the end. */
 export function Input({ job }: { job: Job }) {
   return (
     <div className="stack">
@@ -79,7 +79,7 @@ function plain(values: Record<string, unknown> | undefined): string {
     .join(", ");
 }
 
-/** Every attempt to tell the job's webhook, and another one by a click. */
+/** Every delivery to the job's webhook, and another one by a click. */
 function Webhook({ job }: { job: Job }) {
   const path = `/v1/jobs/${job.id}/deliveries`;
   const ended = TERMINAL.has(job.state);

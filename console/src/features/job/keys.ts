@@ -26,7 +26,7 @@ export function useJobKeys(job: Job, replay: () => void, choose: (turn: number) 
         if (next !== undefined) void navigate({ to: "/jobs/$id", params: { id: next }, search: {} });
       } else if (event.key === "Escape") void navigate({ to: "/jobs", search: {} });
     };
-    // Before anybody else: what closes a menu takes it away, and its Escape is not the page's.
+    // Before all others: what closes a menu takes it away, and its Escape is not the page's.
     window.addEventListener("keydown", press, { capture: true });
     return () => window.removeEventListener("keydown", press, { capture: true });
   }, [job.id, client, navigate, replay, choose]);

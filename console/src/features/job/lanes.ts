@@ -7,7 +7,7 @@ export interface Bar {
   lane: number;
   label: string;
   tone: Tone;
-  /** Of a model's attempt: who was asked. */
+  /** Of a model's attempt: the model that was called. */
   provider: string | null;
   from: number;
   to: number;
@@ -30,7 +30,7 @@ export interface Course {
 /** Shorter than this is nothing to see. */
 const LEAST = 0.001;
 
-/** `now` (milliseconds) lets what goes on grow; `failed`: whether what ran did, though the job may have succeeded. */
+/** `now` (milliseconds) lets what still runs grow; `failed`: whether what ran did, though the job may have succeeded. */
 export function courseOf(events: readonly JobEvent[], now: number | null, failed = false): Course {
   const first = events[0];
   if (first === undefined) return { lanes: [], bars: [], total: 0 };
@@ -51,11 +51,11 @@ class Recorder {
   private readonly lanes: Lane[] = [{ name: "queue", turn: null, from: 0, to: 0 }];
   private readonly bars: Bar[] = [];
   private readonly places = new Map<string, number>();
-  private readonly asked = new Set<number>();
+  private readonly lanesCalled = new Set<number>();
   private runs = 0;
   private begun = 0;
   private taken = 0;
-  /** Until when the time is told, and the lane and the tone of what goes on since. */
+  /** Until when the time is known, and the lane and the tone of what runs since. */
   private done = 0;
   private open: { lane: number | null; tone: Tone } = { lane: null, tone: "prompt" };
 
@@ -73,8 +73,8 @@ class Recorder {
     const lane = this.laneOf(event.turn, "models");
     const from = Math.max(0, at - Number(event.seconds ?? 0));
     // Only before the first try: what lies between two tries is a pause.
-    if (!this.asked.has(lane) && from - this.done > LEAST) this.add({ lane, label: "prompt", tone: "prompt", provider: null, from: this.done, to: from });
-    this.asked.add(lane);
+    if (!this.lanesCalled.has(lane) && from - this.done > LEAST) this.add({ lane, label: "prompt", tone: "prompt", provider: null, from: this.done, to: from });
+    this.lanesCalled.add(lane);
     const outcome = String(event.outcome);
     const tone = outcome === "ok" ? "ok" : outcome === "skipped" ? "skipped" : "fault";
     const provider = String(event.provider);
@@ -92,7 +92,7 @@ class Recorder {
     this.open = { lane: null, tone: "prompt" };
   }
 
-  /** `last` is the event that ended the job; of a job that goes on it is null. */
+  /** `last` is the event that ended the job; of a running job it is null. */
   ended(last: string | null, failed: boolean): Course {
     const bad = failed || last === "job_failed" || last === "job_dead";
     if (this.runs === 0) this.add({ lane: 0, label: "queued", tone: "queue", provider: null, from: 0, to: this.total });
@@ -127,15 +127,15 @@ class Recorder {
   }
 }
 
-/** What came of a turn in a few words: each kind tells it in its own form. */
+/** Outcome of a turn in a few words: each kind reports it in its own form. */
 function wordsOf(outcome: unknown): string {
   if (outcome === null || typeof outcome !== "object") return "ok";
   if (Array.isArray(outcome)) {
     const bad = outcome.filter((each: { success?: boolean } | null) => each?.success === false).length;
     return bad === 0 ? `${outcome.length} calls` : `${bad} of ${outcome.length} calls failed`;
   }
-  const told = (outcome as { outcome?: unknown }).outcome;
-  if (typeof told === "string") return told.replaceAll("_", " ");
+  const word = (outcome as { outcome?: unknown }).outcome;
+  if (typeof word === "string") return word.replaceAll("_", " ");
   return `${Object.values(outcome).reduce((sum: number, hits) => sum + (Number(hits) || 0), 0)} hits`;
 }
 
@@ -143,8 +143,8 @@ function wordsOf(outcome: unknown): string {
 function hasFailed(outcome: unknown): boolean {
   if (outcome === null || typeof outcome !== "object") return false;
   if (Array.isArray(outcome)) return outcome.some((each: { success?: boolean } | null) => each?.success === false);
-  const told = (outcome as { outcome?: unknown }).outcome;
-  if (typeof told === "string") return !["result", "look", "done"].includes(told);
+  const word = (outcome as { outcome?: unknown }).outcome;
+  if (typeof word === "string") return !["result", "look", "done"].includes(word);
   const hits = Object.values(outcome);
   return hits.length > 0 && hits.every((each) => each === 0);
 }

@@ -5,7 +5,7 @@ import { callsQuery } from "../../api/queries";
 import type { Job, LlmCall, Page, Prompt } from "../../api/types";
 import { visible } from "../../shared/code/ansi";
 
-/** Which version of its prompts a replay uses; a job that asked no model has none to choose. */
+/** Which version of its prompts a replay uses; a job that called no model has none to choose. */
 export function PromptVersion({ job, value, onChange }: { job: Job; value: string | null; onChange: (version: string | null) => void }) {
   const calls = useQuery(callsQuery(job.id, true)).data ?? [];
   const used = usedOf(calls);

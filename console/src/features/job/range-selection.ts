@@ -5,7 +5,7 @@ import { spanOf, type Span } from "./scale";
 const UNMEASURED = 900;
 const STILL_MS = 300;
 
-/** The part of the time that is chosen, in seconds of the job. It stands in the address once it is still: a wheel turns faster than an address should change. */
+/** The part of the time that is chosen, in seconds of the job. It is written to the address once it is still: a wheel turns faster than an address should change. */
 export function useRange(): [Span | null, (range: Span | null) => void] {
   const [url, change] = useUrl();
   const [range, setRange] = useState(() => spanOf(url.zoom));

@@ -20,7 +20,7 @@ export function spanOf(text: string | undefined): Span | null {
   return [Number(match[1]), Number(match[2])];
 }
 
-/** The stretches in which nothing of the job ran, as far as they are long beside those in which something did. */
+/** The stretches in which nothing of the job ran, as far as they are long compared with those in which something did. */
 export function idleOf(bars: readonly Bar[], total: number): Span[] {
   const busy = bars.filter((bar) => bar.tone !== "queue").sort((one, other) => one.from - other.from);
   if (busy.length === 0) return [];

@@ -5,7 +5,7 @@ const INSET = 5;
 /** A bar is never too thin to see. */
 const LEAST = 3;
 
-/** Where seconds stand, in pixels, of a width. */
+/** Position of seconds, in pixels, of a width. */
 export interface Place {
   x: (seconds: number) => number;
   width: number;

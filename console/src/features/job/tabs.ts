@@ -33,7 +33,7 @@ export function keepTab(kind: string, tab: string | null): void {
   if (tab !== null) localStorage.setItem(PLACE, JSON.stringify({ ...keptOf(localStorage.getItem(PLACE)), [kind]: tab }));
 }
 
-/** What the browser has kept, by kind; whatever of that is no name is left out. */
+/** What the browser has kept, by kind; whatever of that is not a name is left out. */
 export function keptOf(text: string | null): Readonly<Record<string, string>> {
   let read: unknown;
   try {

@@ -14,7 +14,7 @@ import { idleOf, moved, scaleOf, zoomed, type Span } from "./scale";
 import { barAt, LANE, pathsOf } from "./shapes";
 import { useRange, useWheel, useWidth } from "./range-selection";
 
-/** Where a bar can be told from the one beside it. */
+/** Where a bar can be distinguished from the next one. */
 const APART = 4;
 /** Width of the folded strip, in units of its own. */
 const STRIP = 1000;
@@ -32,7 +32,7 @@ interface Props {
 /**
  * Where the time went: the queue, and a lane for each turn; bars are never too thin to see, idle stretches are folded. A part is chosen
  * by dragging over it, by the wheel (with Ctrl, or once the timeline has the focus: a page that is only scrolled past it must not zoom),
- * and by the keys + - 0 and the arrows; a click chooses a turn. On a narrow screen the same stands as a table.
+ * and by the keys + - 0 and the arrows; a click chooses a turn. On a narrow screen the same is a table.
  */
 export function Timeline({ events, ended, failed = false, turn, onTurn }: Props) {
   const now = useNow(ended ? 0 : 500);

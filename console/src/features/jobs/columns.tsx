@@ -16,7 +16,7 @@ export const COLUMNS = [
 
 export type Column = (typeof COLUMNS)[number]["name"];
 
-/** Which columns somebody does not want, and how wide the others are, in pixels; of no width the list decides. */
+/** Hidden columns, and how wide the others are, in pixels; of no width the list decides. */
 export interface Kept {
   hidden: readonly Column[];
   widths: Readonly<Partial<Record<Column, number>>>;

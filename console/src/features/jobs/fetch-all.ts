@@ -5,7 +5,7 @@ import { safeCell } from "../../shared/tables/csv";
 
 /** An export ends here, so that neither the browser nor the server holds a list without an end. */
 export const MOST_JOBS = 20_000;
-/** Of a filter that few jobs fit, pages may be empty; so many are asked for. */
+/** Of a filter that few jobs fit, pages may be empty; this is the size of a page. */
 export const MOST_PAGES = 500;
 
 export interface Everything {

@@ -52,7 +52,7 @@ export function queryOf(url: Url): Query {
   return { ...others, kind: kind?.split(","), state: state?.split(","), created_after: since };
 }
 
-/** Whether a new job may belong to the list, as far as that can be told here. */
+/** Whether a new job may belong to the list, as far as that is known here. */
 export function fits(url: Url, job: { kind: string; state: string }): boolean {
   const among = (name: string, value: string): boolean => url[name] === undefined || url[name].split(",").includes(value);
   return among("kind", job.kind) && among("state", job.state);

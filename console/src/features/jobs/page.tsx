@@ -28,8 +28,8 @@ export function Page() {
   useTitle("Jobs");
   const [url, change] = useUrl();
   const navigate = useNavigate();
-  const asked = queryOf(url);
-  const filter = { ...asked, limit: 100 };
+  const queried = queryOf(url);
+  const filter = { ...queried, limit: 100 };
   const names = chosen(url);
   const filtered = names.length > 0;
   const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
@@ -78,7 +78,7 @@ export function Page() {
         <h1>Jobs</h1>
         <span className="spacer" />
         <LiveTag liveness={liveness} />
-        <Export key={JSON.stringify(url)} filter={asked} />
+        <Export key={JSON.stringify(url)} filter={queried} />
         {narrow ? null : <ColumnChoice kept={kept} keep={keep} />}
         <Button component={Link} to="/transform" leftSection={<Icon of={Plus} />}>
           New job
@@ -134,7 +134,7 @@ export function Page() {
   );
 }
 
-/** A look through jobs of which few fit the filter goes on by itself, and says how far it came. */
+/** A search through jobs of which few fit the filter continues by itself, and reports its progress. */
 function LooksOn({ back, more }: { back: string; more: () => void }) {
   useEffect(more, [more]);
   return (

@@ -64,7 +64,7 @@ function targets(jobs: readonly Job[], verb: "cancel" | "replay"): readonly Job[
   return verb === "cancel" ? jobs.filter((job) => !TERMINAL.has(job.state)) : jobs;
 }
 
-/** One request for all of them: the server says of each what came of it. */
+/** One request for all of them: the server reports the outcome of each. */
 async function done(jobs: readonly Job[], verb: "cancel" | "replay"): Promise<Outcome[]> {
   const answers = [];
   for (let place = 0; place < jobs.length; place += AT_ONCE) {

@@ -15,7 +15,7 @@ interface Props {
   onTry: (link: Link) => void;
 }
 
-/** Who is asked, in this order: dragged by the handle, or moved by its arrow keys and by the buttons. */
+/** Which models are called, in this order: dragged by the handle, or moved by its arrow keys and by the buttons. */
 export function Chain({ links, facts, may, onChange, onTry }: Props) {
   const list = useRef<HTMLOListElement>(null);
   const [dragged, setDragged] = useState<number | null>(null);
@@ -87,7 +87,7 @@ function Small({ icon, name, disabled, onClick }: { icon: LucideIcon; name: stri
   );
 }
 
-/** With which parameters it is asked, what it costs, and until when it is there. */
+/** With which parameters it is called, what it costs, and until when it is there. */
 function Terms({ link, facts }: { link: Link; facts: Facts }) {
   const parameters = parameterWords(link);
   const ends = endsWords(facts, link);

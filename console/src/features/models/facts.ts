@@ -27,7 +27,7 @@ export function nameOf({ provider, model }: { provider: string; model: string })
   return `${provider}/${model}`;
 }
 
-/** "temperature 0.2, seed 7"; nothing where it is asked as its vendor has it. */
+/** "temperature 0.2, seed 7"; nothing where the vendor's defaults apply. */
 export function parameterWords({ parameters }: Pick<Link, "parameters">): string {
   return Object.entries(parameters ?? {})
     .map(([name, value]) => `${name.replaceAll("_", " ")} ${cell(value)}`)

@@ -9,7 +9,7 @@ export const DAY_MS = 24 * HOUR_MS;
 const HEIGHT = 20;
 const STEP = 6;
 
-/** How long answers took in each hour of the last day: the median dark, the 95th percentile light; a mark below where it stood in for another. */
+/** How long answers took in each hour of the last day: the median dark, the 95th percentile light; a mark below where it replaced another. */
 export function Strip({ hours, slowest }: { hours: readonly Hour[]; slowest: number }) {
   const [times] = useTimes();
   const zone = times === "UTC" ? "UTC" : "local";

@@ -17,7 +17,7 @@ import { TableHead } from "../../shared/tables/table-head";
 
 type Stats = components["schemas"]["Stats"];
 
-/** How each provider fares: its breaker, its last error, and the hours of the last day as a strip. */
+/** State of each provider: its breaker, its last error, and the hours of the last day as a strip. */
 export function Providers({ items }: { items: readonly ProviderState[] }) {
   const admin = useSession()?.scopes.includes("admin") ?? false;
   const client = useQueryClient();
@@ -32,7 +32,7 @@ export function Providers({ items }: { items: readonly ProviderState[] }) {
   const hour = useLastHour();
   const figures = (name: string): Figures => ({ calls: hour.whole(name)?.calls ?? 0, errors: hour.whole(name)?.errors ?? 0 });
   return (
-    <div className="scroll" tabIndex={0} role="region" aria-label="How the providers fare">
+    <div className="scroll" tabIndex={0} role="region" aria-label="State of the providers">
     <table className="grid-table wide">
       <TableHead
         columns={[

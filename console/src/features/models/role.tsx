@@ -22,7 +22,7 @@ interface Props {
   facts: Facts;
 }
 
-/** A role's chain: the first is asked first. It is tried before it is saved. */
+/** A role's chain: the first is called first. It is tested before it is saved. */
 export function Role({ role, now, read, facts }: Props) {
   const chainOf = (models: Models): readonly Link[] => models.roles[role] ?? [];
   const edited = useEdited({

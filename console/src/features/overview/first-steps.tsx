@@ -9,7 +9,7 @@ import { Failed } from "../../shared/page/loading-states";
 import { Icon } from "../../shared/values/icon";
 import { Tag } from "../../shared/values/marks";
 
-/** They work as they stand; those that need a model are answered by the demo model where there is one. */
+/** They work as they are; those that need a model are answered by the demo model where there is one. */
 const EXAMPLES = [
   { name: "Run Python in the sandbox", body: { kind: "execute", input: { language: "python", code: "print(6 * 7)" } } },
   {

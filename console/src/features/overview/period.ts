@@ -4,7 +4,7 @@ import { stateOf } from "../../shared/values/states";
 
 type Row = components["schemas"]["StatsRow"];
 
-/** The spans that one can look at, each with the buckets of its chart. */
+/** The periods to choose from, each with the buckets of its chart. */
 export const PERIODS = {
   "1h": { name: "1 h", words: "1 hour", bucket: "minute", step: 60_000, buckets: 60, title: "Jobs per minute" },
   "24h": { name: "24 h", words: "24 hours", bucket: "hour", step: 3_600_000, buckets: 24, title: "Jobs per hour" },

@@ -14,7 +14,7 @@ type Stats = components["schemas"]["Stats"];
 const HOURS = 24;
 const HOUR_MS = 3_600_000;
 
-/** How each provider with a key fares: its state, its error rate of the last hour, and the errors of the last day. */
+/** Each provider with a key: its state, its error rate of the last hour, and the errors of the last day. */
 export function Providers() {
   const providers = useProviders();
   const day = useQuery({ queryKey: ["stats", "provider"], queryFn: () => get<Stats>("/v1/stats", { by: "provider", bucket: "hour" }), refetchInterval: 30_000 });

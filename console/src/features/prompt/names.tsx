@@ -25,7 +25,7 @@ export function Names({ prompt, versions, may, onChanged }: Props) {
       onChanged();
     },
   });
-  const reason = may ? undefined : "needs scope admin";
+  const reason = may ? undefined : "Needs the admin scope";
   return (
     <form
       className="bar"
@@ -36,13 +36,13 @@ export function Names({ prompt, versions, may, onChanged }: Props) {
       }}
     >
       <TextInput aria-label="Name for a version" placeholder="a name, such as stable" value={label} disabled={!may} maxLength={63} onChange={(event) => setLabel(event.currentTarget.value.toLowerCase())} w={190} />
-      <Select aria-label="The version that it names" data={versions.map((each) => ({ value: String(each.version), label: `version ${each.version}` }))} value={chosen} disabled={!may} onChange={setVersion} w={120} />
+      <Select aria-label="Version to name" data={versions.map((each) => ({ value: String(each.version), label: `version ${each.version}` }))} value={chosen} disabled={!may} onChange={setVersion} w={120} />
       <Button type="submit" variant="default" disabled={!may || label === ""} loading={name.isPending} title={reason}>
-        Name it
+        Save name
       </Button>
       {given.map((each) => (
         <button key={each} type="button" className="link" disabled={!may} title={reason} onClick={() => name.mutate({ label: each })}>
-          take {each} away
+          Remove {each}
         </button>
       ))}
       {name.error === null ? null : <Failed error={name.error} />}

@@ -81,7 +81,7 @@ function Editor({ now, read, builtIn }: EditorProps) {
     <div className="stack">
       <div className="bar">
         <Tag>version {prompt.version} in use</Tag>
-        {prompt.is_default ? <Tag>Default</Tag> : <Tag tone="accent">changed</Tag>}
+        {prompt.is_default ? <Tag>Default</Tag> : <Tag tone="accent">Customized</Tag>}
         {edited.changed ? <Tag tone="warn">draft, not published</Tag> : null}
         <span className="spacer" />
         {edited.changed ? (
@@ -89,10 +89,10 @@ function Editor({ now, read, builtIn }: EditorProps) {
             Discard draft
           </Button>
         ) : null}
-        <Button variant="default" disabled={!admin || prompt.is_default} loading={reset.pending} title={admin ? undefined : "needs scope admin"} onClick={() => reset.act("reset")}>
+        <Button variant="default" disabled={!admin || prompt.is_default} loading={reset.pending} title={admin ? undefined : "Needs the admin scope"} onClick={() => reset.act("reset")}>
           Reset to the built-in text
         </Button>
-        <Button disabled={!admin || !edited.changed || faults.length > 0} loading={edited.saving} title={admin ? undefined : "needs scope admin"} onClick={edited.save}>
+        <Button disabled={!admin || !edited.changed || faults.length > 0} loading={edited.saving} title={admin ? undefined : "Needs the admin scope"} onClick={edited.save}>
           Publish
         </Button>
       </div>

@@ -18,7 +18,7 @@ import { useUrl } from "../../shared/page/url";
 
 type Tried = components["schemas"]["PromptTest"];
 
-/** The text as it stands in the editor, tried on a model: on the words of a job's call, or on words of one's own. */
+/** The text in the editor, tried on a model: on the words of a job's call, or on words of one's own. */
 export function Trial({ prompt, text }: { prompt: Prompt; text: string }) {
   const [url, change] = useUrl();
   const [values, setValues] = useState<Readonly<Record<string, string>>>({});
@@ -54,12 +54,12 @@ export function Trial({ prompt, text }: { prompt: Prompt; text: string }) {
             <Textarea key={name} label={name} error={faults.at(`variables.${name}`)} autosize maxRows={8} value={values[name] ?? ""} onChange={(event) => setValues({ ...values, [name]: event.currentTarget.value })} />
           ))
         : null}
-      {job === undefined ? <Textarea label="What the user says" error={faults.at("message")} autosize maxRows={8} value={message} onChange={(event) => setMessage(event.currentTarget.value)} /> : null}
+      {job === undefined ? <Textarea label="User message" error={faults.at("message")} autosize maxRows={8} value={message} onChange={(event) => setMessage(event.currentTarget.value)} /> : null}
       <div className="bar">
         <Button loading={run.isPending} onClick={() => run.mutate()}>
-          Ask the model
+          Run test
         </Button>
-        <span className="muted">a real call; nothing is published</span>
+        <span className="muted">makes a real model call; nothing is published</span>
       </div>
       {run.error === null ? null : <Failed error={run.error} faults={faults} />}
       {run.data === undefined ? null : <Answer tried={run.data} />}
@@ -83,7 +83,7 @@ function Answer({ tried }: { tried: Tried }) {
       {tried.ok ? null : <p className="callout bad">{visible(tried.error ?? "")}</p>}
       {tried.before != null && tried.answer != null ? (
         <>
-          <h3>What the job got with version {tried.before_version} | what it would get</h3>
+          <h3>Version {tried.before_version} (actual) vs draft</h3>
           <Diff before={tried.before} after={tried.answer} same="Same answer." />
         </>
       ) : tried.answer ? (
@@ -93,7 +93,7 @@ function Answer({ tried }: { tried: Tried }) {
       ) : null}
       {tried.tool_calls?.length ? <JsonTree value={tried.tool_calls} label="calls of tools" /> : null}
       <details>
-        <summary>What was asked</summary>
+        <summary>Messages</summary>
         <Messages messages={tried.messages} />
       </details>
     </div>

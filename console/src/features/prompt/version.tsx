@@ -37,11 +37,11 @@ export function VersionRow({ version, current, sums, who, may, onUse }: Props) {
         {used ? <Tag tone="good">in use</Tag> : null}
         <span className="spacer" />
         <Link to="/jobs" search={{ prompt: `${version.key}@${version.version}` } as never} className="plain">
-          its jobs
+          View jobs
         </Link>
         {used ? null : (
-          <button type="button" className="link" disabled={!may} title={may ? undefined : "needs scope admin"} onClick={onUse}>
-            {version.version > current ? "Publish it" : "Restore"}
+          <button type="button" className="link" disabled={!may} title={may ? undefined : "Needs the admin scope"} onClick={onUse}>
+            {version.version > current ? "Publish" : "Restore"}
           </button>
         )}
       </div>
@@ -52,7 +52,7 @@ export function VersionRow({ version, current, sums, who, may, onUse }: Props) {
         </span>
       ) : null}
       <span className="muted">
-        {sums === undefined ? "no job yet" : `${count(sums.jobs)} jobs, success ${interval(sums)}, turns ${turns(sums)}, ${cost(sums.cost_usd)}${sums.cost_usd == null || sums.jobs === 0 ? "" : `, ${cost(sums.cost_usd / sums.jobs)} a job`}`}
+        {sums === undefined ? "No jobs yet" : `${count(sums.jobs)} jobs, success ${interval(sums)}, turns ${turns(sums)}, ${cost(sums.cost_usd)}${sums.cost_usd == null || sums.jobs === 0 ? "" : `, ${cost(sums.cost_usd / sums.jobs)} a job`}`}
       </span>
     </li>
   );

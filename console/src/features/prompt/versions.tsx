@@ -51,7 +51,7 @@ export function Versions({ now, versions, read }: Props) {
     <div className="stack">
       <section className="panel stack" aria-label="Versions">
         <h2>Versions</h2>
-        <span className="muted">the numbers are of the last {DAYS} days</span>
+        <span className="muted">Last {DAYS} days</span>
         <ol className="tight plain-list" style={{ maxHeight: 420 }}>
           {versions.map((version) => (
             <VersionRow

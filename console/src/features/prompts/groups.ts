@@ -2,7 +2,7 @@ interface Keyed {
   key: string;
 }
 
-/** Prompts by the role that is asked with them; those of a service that no role names come last, under the service. */
+/** Prompts by the role that uses them; those of a service that no role names come last, under the service. */
 export function groupsOf<P extends Keyed>(prompts: readonly P[], roles: readonly string[]): [group: string, prompts: P[]][] {
   const groups = new Map<string, P[]>();
   const longest = [...roles].sort((one, other) => other.length - one.length);

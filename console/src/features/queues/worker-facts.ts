@@ -14,7 +14,7 @@ interface Language {
   reason?: string | null;
 }
 
-/** Why a worker does not do all that its service can: it stands by, does a kind by half, lacks a language, or is silent. */
+/** Why a worker does not do all that its service can: it is on standby, does a kind by half, lacks a language, or is silent. */
 export function whyNot({ alive, kinds, facts }: Worker): string[] {
   const reasons: string[] = [];
   if (!alive) reasons.push("it has not reported for six seconds");

@@ -69,7 +69,7 @@ export function Page() {
             <Select
               aria-label="Language"
               error={faults.at("input.language")}
-              data={languages.map(([value, { available }]) => ({ value, label: available ? value : `${value} (not here)`, disabled: !available }))}
+              data={languages.map(([value, { available }]) => ({ value, label: available ? value : `${value} (not installed)`, disabled: !available }))}
               value={draft.language}
               onChange={(value) => value !== null && setDraft({ ...draft, language: value as Language, code: Object.values(START).includes(draft.code) ? START[value as Language] : draft.code })}
               w={140}
@@ -127,7 +127,7 @@ function Difference({ id, now }: { id: string; now: Job }) {
   if (!before || text(before) === text(result)) return null;
   return (
     <section className="panel">
-      <h3>Difference to the last run</h3>
+      <h3>Changes since the last run</h3>
       <Diff before={text(before)} after={text(result)} />
     </section>
   );

@@ -16,7 +16,7 @@ export interface QueryDraft {
 export interface Draft {
   collection: string | null;
   question: string;
-  /** The question in other words, which is searched for beside it. */
+  /** The question in other words, which is searched for as well. */
   second: string;
   plan: QueryDraft[];
   filters: FilterTexts;

@@ -8,7 +8,7 @@ interface Props {
   of?: string;
   fields: Readonly<Record<string, FieldType>>;
   filters: FilterTexts;
-  /** Whether all fields stand there, or those that filter and a choice of the others. */
+  /** Whether all fields are shown, or those that filter and a choice of the others. */
   all: boolean;
   onChange: (filters: FilterTexts) => void;
 }

@@ -76,7 +76,7 @@ export function fieldsOf(collection: CollectionView, table?: string): Record<str
   return Object.assign({}, ...tables.map((each) => each?.fields ?? {})) as Record<string, FieldType>;
 }
 
-/** The filter of a name that is no field, such as `or`. */
+/** The filter of a name that is not a field, such as `or`. */
 function anyOf(text: string): Typed | null {
   try {
     return { value: JSON.parse(text) as unknown };

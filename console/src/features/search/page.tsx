@@ -55,7 +55,7 @@ export function Page() {
       <div className="head">
         <div className="title">
           <h1>Search</h1>
-          <p>Ask a question; queries are generated and refined</p>
+          <p>Enter a question; queries are generated and refined</p>
         </div>
         <Segmented
           label="View"
@@ -130,7 +130,7 @@ function Collections({ items, chosen, onChoose, onChange }: { items: readonly Co
       <div className="stack">
         {items.length === 0 ? (
           <Empty title="No collections yet" icon={SearchIcon}>
-            Add records from a JSONL, CSV or Parquet file, then ask questions in plain language.
+            Add records from a JSONL, CSV or Parquet file, then search in plain language.
           </Empty>
         ) : (
           <div className="scroll" tabIndex={0} role="region" aria-label="Collections">

@@ -13,7 +13,7 @@ interface Props {
   onChange: (plan: QueryDraft[]) => void;
 }
 
-/** The queries, written by oneself: then no model is asked for a plan. */
+/** The queries, written by oneself: then no model is called for a plan. */
 export function Plan({ collection, plan, proposed, question, onChange }: Props) {
   const tables = Object.keys(collection.tables);
   return (

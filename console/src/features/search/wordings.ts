@@ -15,7 +15,7 @@ export interface Compared {
   second: Place | null;
 }
 
-/** Hits of both by their better rank; of equal ranks what both hit stands first. */
+/** Hits of both by their better rank; of equal ranks what both hit is first. */
 export function compared(first: SearchResult, second: SearchResult): Compared[] {
   const rows = new Map<string, Compared>();
   for (const [side, result] of [["first", first], ["second", second]] as const) {

@@ -13,7 +13,7 @@ const CHECKED = {
   attention: { word: "Needs attention", icon: "triangle", tone: "warn" },
 } as const satisfies Record<string, State>;
 
-/** Whether what the server needs answers: all that a key without `admin` is told. */
+/** Whether what the server needs answers: all that a key without `admin` may know. */
 export function Needs() {
   const ready = useQuery({ queryKey: ["ready"], queryFn: () => get<Readiness>("/readyz"), refetchInterval: 10_000 });
   return (

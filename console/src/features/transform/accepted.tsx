@@ -15,7 +15,7 @@ interface Props {
 
 const ENDINGS: Readonly<Record<string, string>> = { python: "py", r: "R", sql: "sql" };
 
-/** What can be done with code that works: keep it, run it on other data without a model, or ask on. */
+/** What can be done with code that works: keep it, run it on other data without a model, or follow up on it. */
 export function Accepted({ job, draft, submit, ask }: Props) {
   const result = job.result as unknown as TransformResult;
   const runOn = (fileId: string): void => {

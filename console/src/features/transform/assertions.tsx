@@ -12,7 +12,7 @@ interface Props {
   error: string | undefined;
 }
 
-/** What must hold of every result: a list beside the task, with marks of the last run. */
+/** What must hold of every result: a list next to the task, with marks of the last run. */
 export function AssertionPart({ draft, change, checks, error }: Props) {
   const [text, setText] = useState("");
   const add = (): void => {

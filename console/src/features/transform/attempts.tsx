@@ -11,7 +11,7 @@ import { useInputTable } from "./input-table";
 interface Props {
   job: Job;
   attempts: readonly Iteration[];
-  /** Goes on from what an attempt gave. */
+  /** Continues from what an attempt gave. */
   onBranch: (task: string, iteration: number) => void;
 }
 
@@ -24,7 +24,7 @@ export function Attempts({ job, attempts, onBranch }: Props) {
   const index = place < 0 ? attempts.length - 1 : place;
   const attempt = attempts[index]!;
   const result = job.result as unknown as TransformResult | null;
-  // That of the result stands with the result.
+  // That of the result is shown with the result.
   const hasOwnEffect = attempt.effect !== null && JSON.stringify(attempt.effect) !== JSON.stringify(result?.effect);
   return (
     <Tabs value={String(attempt.number)} onChange={(value) => change({ attempt: value })}>

@@ -45,7 +45,7 @@ export function inputOf(draft: Draft, more: Record<string, unknown> = {}): Recor
   };
 }
 
-/** The form as a job; `more` are other parts of the input, and the conversation that it goes on. */
+/** The form as a job; `more` are other parts of the input, and the conversation that it continues. */
 export function jobOf(draft: Draft, { conversation_id, ...input }: Record<string, unknown> = {}): Record<string, unknown> {
   const budget = { ...(draft.seconds === null ? {} : { seconds: draft.seconds }), ...(draft.tokens === null ? {} : { tokens: draft.tokens }) };
   return {

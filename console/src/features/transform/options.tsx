@@ -6,7 +6,7 @@ import type { Faults } from "../../shared/editing/field-errors";
 import type { Draft } from "./draft";
 import { NumberInput } from "../../shared/editing/number-input";
 
-/** Language and result, the model that is asked, and how much the job may use. */
+/** Language and result, the model that is called, and how much the job may use. */
 export function Options({ draft, change, faults }: { draft: Draft; change: (part: Partial<Draft>) => void; faults: Faults }) {
   const models = useQuery({ queryKey: ["models"], queryFn: () => get<Models>("/v1/models") });
   const names = (models.data?.available ?? []).map((each) => `${String(each.provider)}/${String(each.model)}`);

@@ -15,7 +15,7 @@ interface Column {
 export const COLUMNS: readonly Column[] = [
   { title: "Jobs", text: (row) => count(row.jobs) },
   { title: "Success (95 %, n)", hint: "The share of those that ended, Wilson's interval, and how many they are", text: (row) => interval(row) },
-  { title: "Attempts to success", hint: "Mean / median, of jobs that succeeded, that asked models, and that began and ended in this time", text: (row) => turns(row) },
+  { title: "Attempts to success", hint: "Mean / median, of jobs that succeeded, that called models, and that began and ended in this time", text: (row) => turns(row) },
   { title: "Calls", text: (row) => count(row.calls) },
   { title: "Errors", hint: "Calls that brought no answer", text: (row) => count(row.errors) },
   { title: "Failovers", hint: "Answers in place of another model", text: (row) => count(row.failovers) },
@@ -27,7 +27,7 @@ export const COLUMNS: readonly Column[] = [
   { title: "p95", hint: "Of twenty, nineteen took no longer", text: (row) => took(row.run_p95) },
 ];
 
-/** What a file has: every number as the API tells it, so that nothing is rounded away. */
+/** What a file has: every number as the API returns it, so that nothing is rounded away. */
 const EXPORTED = [
   "at", "group", "jobs", "succeeded", "failed", "turns_p50", "turns_mean", "turns_jobs", "calls", "errors", "failovers",
   "input_tokens", "output_tokens", "cost_usd", "unpriced", "wait_p50", "wait_p95", "run_p50", "run_p95",

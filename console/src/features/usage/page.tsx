@@ -51,7 +51,7 @@ export function Page() {
         </Loaded>
         <span className="spacer" />
         <Button variant="default" disabled={parts.data === undefined} title={`A line per ${bucket} and ${by}`} onClick={() => download(csvOf(parts.data!.items), `usage-by-${by}.csv`)}>
-          CSV
+          Download CSV
         </Button>
       </div>
       <div className="stack">
@@ -61,7 +61,7 @@ export function Page() {
               <div className="tight">
                 <div className="bar">
                   <Select aria-label="What the chart shows" data={[...MEASURES]} value={measure} allowDeselect={false} onChange={(value) => change({ measure: value })} w={110} />
-                  <Select aria-label="Of which" placeholder={`of every ${by}`} data={groupsOf(stats)} value={url.of ?? null} clearable searchable onChange={(value) => change({ of: value })} w={260} />
+                  <Select aria-label="Of which" placeholder={`All ${by}s`} data={groupsOf(stats)} value={url.of ?? null} clearable searchable onChange={(value) => change({ of: value })} w={260} />
                 </div>
                 <Suspense fallback={<Loading />}>
                   <Chart stats={stats} of={url.of} measure={measure} />
@@ -86,7 +86,7 @@ export function Page() {
   );
 }
 
-/** Midnight or the full hour: what is asked for stays the same until then, and so does its answer's place. */
+/** Midnight or the full hour: the query stays the same until then, and so does its answer's place. */
 function sinceOf(days: number): string {
   const step = days === 1 ? 3_600_000 : 86_400_000;
   return new Date(Math.ceil((Date.now() - days * 86_400_000) / step) * step).toISOString();

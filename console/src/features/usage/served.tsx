@@ -12,7 +12,7 @@ type ServedBy = components["schemas"]["Served"];
 type Row = components["schemas"]["ServedRow"];
 type Name = components["schemas"]["ModelName"];
 
-/** Which model was asked first, and which answered in the end. */
+/** Which model was called first, and which answered in the end. */
 export function Served({ time }: { time: Readonly<Record<string, string | undefined>> }) {
   const query = useQuery({
     queryKey: ["stats", "served", time],
@@ -25,7 +25,7 @@ export function Served({ time }: { time: Readonly<Record<string, string | undefi
       {({ items }) => (
         <section className="panel" aria-label="Requested and served">
           <h2>Fallback report</h2>
-          {items.length === 0 ? <span className="muted">No model was asked in that time.</span> : <Pairs items={items} />}
+          {items.length === 0 ? <span className="muted">No model was called in this period.</span> : <Pairs items={items} />}
         </section>
       )}
     </Loaded>
@@ -33,17 +33,17 @@ export function Served({ time }: { time: Readonly<Record<string, string | undefi
 }
 
 function Pairs({ items }: { items: readonly Row[] }) {
-  const asked = new Map<string, number>();
-  for (const row of items) asked.set(wordsOf(row.requested), (asked.get(wordsOf(row.requested)) ?? 0) + row.requests);
+  const called = new Map<string, number>();
+  for (const row of items) called.set(wordsOf(row.requested), (called.get(wordsOf(row.requested)) ?? 0) + row.requests);
   return (
     <div className="scroll" tabIndex={0} role="region" aria-label="Who answered for whom">
       <table className="grid-table wide">
         <TableHead
           columns={[
-            "Asked first",
+            "Called first",
             "Answered",
             { name: "Requests", num: true },
-            { name: "Share", num: true, title: "Of those that asked this model first" },
+            { name: "Share", num: true, title: "Of those that called this model first" },
             { name: "Jobs", num: true },
             "Reason",
           ]}
@@ -56,7 +56,7 @@ function Pairs({ items }: { items: readonly Row[] }) {
                 <Answered row={row} />
               </td>
               <td className="num">{count(row.requests)}</td>
-              <td className="num">{Math.round((100 * row.requests) / asked.get(wordsOf(row.requested))!)} %</td>
+              <td className="num">{Math.round((100 * row.requests) / called.get(wordsOf(row.requested))!)} %</td>
               <td className="num">{count(row.jobs)}</td>
               <td>{row.causes.length === 0 ? "–" : row.causes.map((cause) => cause.replaceAll("_", " ")).join(", ")}</td>
             </tr>

@@ -22,7 +22,7 @@ export function Sources({ stats, chosen, onChoose }: { stats: Stats; chosen: str
           </button>
         );
       })}
-      {chosen === undefined && rows.size > 1 ? <span className="muted">all of them are added up; one alone by a click</span> : null}
+      {chosen === undefined && rows.size > 1 ? <span className="muted">All sources. Select one to see it alone.</span> : null}
     </div>
   );
 }

@@ -15,7 +15,7 @@ interface Props {
   names: ReadonlyMap<string, string>;
 }
 
-/** A row per group, and where they are told, per day or hour. */
+/** A row per group, and on request per day or hour. */
 export function Table({ stats, rows, names }: Props) {
   const moment = useMoment(stats);
   if (rows.length === 0) return <Empty title="No jobs in this period">Jobs, tokens, cost, attempts and success will appear here.</Empty>;

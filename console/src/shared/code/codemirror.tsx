@@ -71,10 +71,10 @@ class Mark extends GutterMarker {
 const marked = StateField.define<RangeSet<GutterMarker>>({
   create: () => RangeSet.empty,
   update: (before, transaction) => {
-    const asked = transaction.effects.find((effect) => effect.is(setMarks));
-    if (asked === undefined) return before.map(transaction.changes);
+    const setting = transaction.effects.find((effect) => effect.is(setMarks));
+    if (setting === undefined) return before.map(transaction.changes);
     const { doc } = transaction.state;
-    const there = (asked.value as readonly LineMark[]).filter(({ line }) => line >= 1 && line <= doc.lines);
+    const there = (setting.value as readonly LineMark[]).filter(({ line }) => line >= 1 && line <= doc.lines);
     return RangeSet.of(
       there.map((mark) => new Mark(mark).range(doc.line(mark.line).from)),
       true,
@@ -108,10 +108,10 @@ function scrolls(view: RefObject<EditorView | null>): Scrolls {
       const block = shown.lineBlockAt(shown.state.doc.line(whole).from);
       shown.scrollDOM.scrollTop = block.top + (line - whole) * block.height;
     },
-    onScroll: (told) => {
+    onScroll: (scrolled) => {
       const scroller = view.current?.scrollDOM;
-      scroller?.addEventListener("scroll", told, { passive: true });
-      return () => scroller?.removeEventListener("scroll", told);
+      scroller?.addEventListener("scroll", scrolled, { passive: true });
+      return () => scroller?.removeEventListener("scroll", scrolled);
     },
   };
 }
@@ -123,8 +123,8 @@ export default function Editor({ value, onChange, language, label, minHeight = 1
   latestMarks.current = marks;
   const latestFault = useRef(fault);
   latestFault.current = fault;
-  const told = useRef(onChange);
-  told.current = onChange;
+  const changed = useRef(onChange);
+  changed.current = onChange;
   useEffect(() => {
     const spoken = new Compartment();
     const made = new EditorView({
@@ -142,7 +142,7 @@ export default function Editor({ value, onChange, language, label, minHeight = 1
           // What is edited has the focus anyway; said aloud, it also makes what scrolls around it known to be reachable.
           EditorView.contentAttributes.of(() => ({ "aria-label": label, tabindex: "0", ...invalid(latestFault.current ?? "", latestFault.current) })),
           EditorView.updateListener.of((update) => {
-            if (update.docChanged) told.current(update.state.doc.toString());
+            if (update.docChanged) changed.current(update.state.doc.toString());
           }),
           syntaxHighlighting(colours),
           look,
@@ -168,7 +168,7 @@ export default function Editor({ value, onChange, language, label, minHeight = 1
     if (now === undefined || now === value) return;
     const [from, to] = changedPart(now, value);
     view.current!.dispatch({ changes: { from, to, insert: value.slice(from, value.length - (now.length - to)) } });
-    // Of another text altogether the marks are set anew; else they have moved with their lines.
+    // Of another text altogether the marks are set again; else they have moved with their lines.
     if (to - from > now.length / 2 && latestMarks.current !== undefined) view.current!.dispatch({ effects: setMarks.of(latestMarks.current) });
   }, [value]);
   useEffect(() => {
@@ -177,7 +177,7 @@ export default function Editor({ value, onChange, language, label, minHeight = 1
   useEffect(() => {
     if (names !== undefined) view.current?.dispatch({ effects: setNames.of(names) });
   }, [names]);
-  useEffect(() => view.current?.dispatch({}), [fault]); // its attributes are asked for anew
+  useEffect(() => view.current?.dispatch({}), [fault]); // its attributes are computed again
   useImperativeHandle(
     handle,
     () => ({

@@ -76,7 +76,7 @@ function listOf(view: EditorView, offer: Offer): HTMLElement {
   return list;
 }
 
-/** The name in the place of what was typed of it, with the braces that close it unless they stand there. */
+/** The name in the place of what was typed of it, with the braces that close it unless they are there. */
 function inserted(state: EditorState, offer: Offer, name: string): TransactionSpec {
   const { head } = state.selection.main;
   const closed = /^\s*\}\}/.test(state.doc.lineAt(head).text.slice(head - state.doc.lineAt(head).from));

@@ -9,7 +9,7 @@ export interface LineMark {
   title: string;
 }
 
-/** What the page around an editor may ask of it. */
+/** What the page around an editor may call. */
 export interface EditorHandle extends Scrolls {
   goTo: (line: number) => void;
 }

@@ -2,22 +2,22 @@
 export interface Scrolls {
   top: () => number;
   setTop: (line: number) => void;
-  /** `told` is called whenever it was scrolled, until the answer is called. */
-  onScroll: (told: () => void) => () => void;
+  /** `scrolled` is called whenever it was scrolled, until the answer is called. */
+  onScroll: (scrolled: () => void) => () => void;
 }
 
-/** A line of the source, and where it stands in the other view, in pixels. */
+/** A line of the source, and its position in the other view, in pixels. */
 export type Pair = readonly [line: number, y: number];
 
 const QUIET_MS = 200;
 
 /**
- * Two views of one text: the one that somebody scrolls takes the other one along. Ends with the answer.
+ * Two views of one text: the one that the user scrolls takes the other one along. Ends with the answer.
  *
  * One may be there before the other and be scrolled by then: the one that is still at its beginning follows it.
  */
 export function together(one: Scrolls, other: Scrolls): () => void {
-  let led: Scrolls | null = null; // was moved by us: what it tells of that is no wish of anybody
+  let led: Scrolls | null = null; // was moved by us: its event is not from the user
   let until = 0;
   const follow = (mover: Scrolls, follower: Scrolls) => (): void => {
     const now = performance.now();
@@ -33,7 +33,7 @@ export function together(one: Scrolls, other: Scrolls): () => void {
   return () => ends.forEach((end) => end());
 }
 
-/** Only pairs that go on in both: a block whose output is moved elsewhere says nothing about the lines around it. */
+/** Only pairs that rise in both: a block whose output is moved elsewhere says nothing about the lines around it. */
 export function rising(pairs: readonly Pair[]): Pair[] {
   const kept: Pair[] = [];
   for (const pair of [...pairs].sort((a, b) => a[0] - b[0])) {

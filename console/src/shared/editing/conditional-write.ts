@@ -4,10 +4,10 @@ import { Problem, type Tagged } from "../../api/client";
 interface Options<T, A> {
   /** What is saved, as the one who acts has seen it. */
   base: Tagged<T>;
-  /** What of it is at stake: when others change something else, it goes on. */
+  /** What of it is at stake: when others change something else, the write continues. */
   partOf: (value: T) => unknown;
   write: (action: A, tag: string | null) => Promise<unknown>;
-  /** Reads what is saved anew. */
+  /** Reads the saved version again. */
   read: () => Promise<Tagged<T>>;
   onDone?: () => void;
 }
@@ -19,7 +19,7 @@ export interface Conflict<T, A> {
   /** Theirs stays. */
   take: () => void;
   saveOver: () => void;
-  /** Null where there is nothing to go on editing. */
+  /** Null where there is nothing to continue editing. */
   keep: (() => void) | null;
 }
 
@@ -40,7 +40,7 @@ export interface ConditionalWrite<T, A> {
 /** Something done to what others may change meanwhile: only over the version that was seen. */
 export function useConditionalWrite<T, A>({ base, partOf, write, read, onDone }: Options<T, A>): ConditionalWrite<T, A> {
   const run = useMutation({
-    /** What somebody else has saved meanwhile; null when it is done. */
+    /** The version of another user that is in the way; null when it is done. */
     mutationFn: async ({ action, seen }: { action: A; seen: Tagged<T> }): Promise<Tagged<T> | null> => {
       const theirs = await tryTo(write, action, seen.tag, read);
       if (theirs === null || !same(partOf(theirs.value), partOf(seen.value))) return theirs;
@@ -61,7 +61,7 @@ export function useConditionalWrite<T, A>({ base, partOf, write, read, onDone }:
   return { act: (next) => actOver(next, base), actOver, action, pending: run.isPending, error: run.error, theirs, conflict, reset };
 }
 
-/** Null when it is written, else what stands there instead. Raises: Problem. */
+/** Null when it is written, else what is saved instead. Raises: Problem. */
 async function tryTo<T, A>(write: (action: A, tag: string | null) => Promise<unknown>, action: A, tag: string | null, read: () => Promise<Tagged<T>>): Promise<Tagged<T> | null> {
   try {
     await write(action, tag);

@@ -12,12 +12,12 @@ interface Props {
   onKeep: (() => void) | null;
 }
 
-/** Somebody else has saved while one was editing: both versions, and neither is lost unseen. */
+/** Another user has saved while one was editing: both versions, and neither is lost unseen. */
 export default function Overtaken({ theirs, mine, who, saving, onTake, onSaveOver, onKeep }: Props) {
   return (
-    <section className="callout warn stack" role="alert" aria-label="Somebody else saved meanwhile">
+    <section className="callout warn stack" role="alert" aria-label="Another user saved meanwhile">
       <span>
-        <b>Somebody else saved meanwhile.</b> {who}
+        <b>Another user saved meanwhile.</b> {who}
       </span>
       {theirs === mine ? (
         <span>It is the same as yours.</span>

@@ -13,7 +13,7 @@ interface Options<T, D> {
   /** What of it is edited. */
   draftOf: (value: T) => D;
   write: (draft: D, tag: string | null) => Promise<unknown>;
-  /** Reads what is saved anew. */
+  /** Reads the saved version again. */
   read: () => Promise<Tagged<T>>;
 }
 
@@ -23,7 +23,7 @@ export interface Edited<T, D> {
   before: D;
   changed: boolean;
   change: (draft: D) => void;
-  /** What is saved stands again. */
+  /** Shows the saved version again. */
   drop: () => void;
   save: () => void;
   saving: boolean;
@@ -32,8 +32,8 @@ export interface Edited<T, D> {
 }
 
 /**
- * An edit of something that others may save meanwhile. It goes on from what was there when it began, whatever is read
- * since, so that nobody's version is lost unseen: when another one is saved, both are shown.
+ * An edit of something that others may save meanwhile. It starts from what was there when it began, whatever is read
+ * since, so that no version is lost unseen: when another one is saved, both are shown.
  */
 export function useEdited<T, D>({ name, now, draftOf, write, read }: Options<T, D>): Edited<T, D> {
   const [edit, setEdit] = useDraft<{ base: Tagged<T>; draft: D } | null>(`edited.${name}`, null);
@@ -67,7 +67,7 @@ interface BothProps<T, A> {
   who?: (theirs: T) => ReactNode;
 }
 
-/** Theirs and mine as a difference, and what can be done; nothing while nobody else has saved. */
+/** Theirs and mine as a difference, and what can be done; nothing while no other user has saved. */
 export function BothVersions<T, A>({ conflict, saving, theirs, mine, who }: BothProps<T, A>) {
   if (conflict === null) return null;
   return (

@@ -9,7 +9,7 @@ export interface Faults {
   rest: readonly string[];
 }
 
-/** What a refusal says, parted by the fields that a form has: what is said of a part of a field stands at the field. */
+/** What a refusal says, parted by the fields that a form has: what is said of a part of a field is shown at the field. */
 export function faultsOf(error: unknown, fields: readonly string[]): Faults {
   const said = new Map<string, string[]>();
   const rest: string[] = [];

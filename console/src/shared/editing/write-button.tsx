@@ -7,7 +7,7 @@ const NEEDS = "Needs the write scope";
 /** What a control gets that changes something: for a key without the scope it is shown, does nothing and says why. */
 export function useWrite(): { may: boolean; title: string | undefined } {
   const session = useSession();
-  // Not known yet is no reason to refuse: the server decides.
+  // Not known yet does not mean refused: the server decides.
   const may = session?.scopes.includes("write") ?? true;
   return { may, title: may ? undefined : NEEDS };
 }

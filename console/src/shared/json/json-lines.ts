@@ -74,7 +74,7 @@ function clipped(value: unknown): string {
   return `${JSON.stringify(value.slice(0, LONGEST))}… ${value.length - LONGEST} more characters`;
 }
 
-/** A value whose lines are asked for part by part; they are made anew only when something is opened or closed. */
+/** A value whose lines are requested part by part; they are rebuilt only when something is opened or closed. */
 export class Tree {
   private lines: readonly Line[] = [];
   private found: readonly Line[] = [];

@@ -3,7 +3,7 @@ import { LARGEST, linesOf, SMALL, Tree, type Ask, type Part } from "./json-lines
 
 const HEAD_LINES = 500;
 
-/** The lines that are asked for; null until there are some. A large value is worked on by a worker, so that the page goes on. */
+/** The requested lines; null until there are some. A large value is worked on by a worker, so that the page stays responsive. */
 export function usePart(value: unknown, size: number, ask: Ask): Part | null {
   const [broken, setBroken] = useState(false);
   const here = size <= SMALL || size > LARGEST || broken;

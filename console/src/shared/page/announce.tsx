@@ -28,7 +28,7 @@ export class Speaker {
 let show: (text: string) => void = () => undefined;
 const speaker = new Speaker((text) => show(text));
 
-/** Tells who does not see the page that something has changed: politely, once what is being read is over. */
+/** Announces to screen readers that something has changed: politely, once what is being read is over. */
 export function announce(text: string, about = text): void {
   speaker.say(text, about);
 }

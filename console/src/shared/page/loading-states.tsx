@@ -89,7 +89,7 @@ interface Query<T> {
   refetch: () => unknown;
 }
 
-/** One of loading, failed and there; an error beside older data does not hide the data. */
+/** One of loading, failed and there; an error next to older data does not hide the data. */
 export function Loaded<T>({ query, rows, children }: { query: Query<T>; rows?: number; children: (data: T) => ReactNode }) {
   if (query.data !== undefined) return <>{children(query.data)}</>;
   if (query.error) return <Failed error={query.error} retry={() => void query.refetch()} />;

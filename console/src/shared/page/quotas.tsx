@@ -15,7 +15,7 @@ const NAMES: Readonly<Record<string, string>> = {
   streams: "event streams of a key",
 };
 
-/** What is left of the tenant's quotas, and with `all` also those of which nobody counts what is used. */
+/** What is left of the tenant's quotas, and with `all` also those without a count of what is used. */
 export function Quotas({ title, all = false }: { title: string; all?: boolean }) {
   const query = useQuery({ queryKey: ["limits"], queryFn: () => get<Limits>("/v1/limits"), refetchInterval: 15_000 });
   return (

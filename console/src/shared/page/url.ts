@@ -1,7 +1,7 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback } from "react";
 
-/** What is chosen stands in the address: back restores it, and it can be sent to somebody. */
+/** What is chosen is in the address: back restores it, and it can be shared. */
 export function useUrl(): [Readonly<Record<string, string>>, (changes: Record<string, string | null>) => void] {
   const search = useSearch({ strict: false }) as Record<string, string>;
   const navigate = useNavigate();

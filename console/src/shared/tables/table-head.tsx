@@ -1,6 +1,6 @@
 interface Column {
   name: string;
-  /** Of numbers, which stand at the right. */
+  /** Of numbers, which are aligned right. */
   num?: boolean;
   title?: string;
 }

@@ -68,7 +68,7 @@ export function Rows<T>({ items, titles, columns, idOf, cells, label, chosen, on
   );
 }
 
-/** j and k move, Enter opens: the row that is chosen is marked, and told by its own link's focus. */
+/** j and k move, Enter opens: the row that is chosen is marked, and announced by its own link's focus. */
 function useRowKeys(scroller: React.RefObject<HTMLDivElement | null>, ids: readonly string[], show: (index: number) => void, open: (id: string) => void, pick?: (id: string) => void): void {
   const at = useRef(-1);
   useEffect(() => {

@@ -156,7 +156,7 @@ function blocksOf(result: Readonly<Record<string, unknown>> | null | undefined):
 
 const [ELEVATED, FAILING] = [0.01, 0.2];
 
-/** How a provider fares: its breaker, and while that is closed the share of its calls without an answer. */
+/** State of a provider: its breaker, and while that is closed the share of its calls without an answer. */
 export function providerState(breaker: Schemas["CircuitState"], { calls, errors }: { calls: number; errors: number }): State {
   if (breaker !== "closed") return PROVIDER_STATES[breaker];
   const rate = calls === 0 ? 0 : errors / calls;

@@ -46,7 +46,7 @@ export interface Props {
   onSight: (sight: Sight) => void;
   onRename: (on: "node" | "edge" | "pane", id: string, at: Point) => void;
   onMenu: (menu: MenuAt) => void;
-  /** Once it can be told what to show. */
+  /** Called once it is known what to show. */
   onReady: () => void;
   foot: ReactNode;
 }
@@ -58,7 +58,7 @@ const LINKS = { link: Link };
 const NO_NODES: DrawnNode[] = [];
 const NO_EDGES: DrawnEdge[] = [];
 const SETTLED_MS = 400;
-// Of more than so many nodes a small view is one picture: an element for each would take many seconds.
+// Of more nodes than this a small view is one picture: an element for each would take many seconds.
 const MANY = 300;
 const WORTH_A_MAP = 60;
 
@@ -131,7 +131,7 @@ function Diagram({ nodes, edges, editable, selecting, chosen, sight, handle, onM
     [editable, save],
   );
   const size = (): Size => place.current?.getBoundingClientRect() ?? start;
-  const tell = (): void => {
+  const reportSight = (): void => {
     if (now.current.touched) onSight(sightIn(getViewport(), size()));
   };
   const show = (part: Rect, whole = false): void => {
@@ -140,7 +140,7 @@ function Diagram({ nodes, edges, editable, selecting, chosen, sight, handle, onM
     const { zoom } = getViewport();
     const fits = part.width * zoom < size().width * 0.8 && part.height * zoom < size().height * 0.8;
     const middle = { x: part.x + part.width / 2, y: part.y + part.height / 2, zoom };
-    void setViewport(whole || !fits ? viewOf(part, size()) : viewAt(middle, size())).then(tell);
+    void setViewport(whole || !fits ? viewOf(part, size()) : viewAt(middle, size())).then(reportSight);
   };
   const touch = (): void => void (now.current.touched = true);
   useImperativeHandle(handle, () => ({
@@ -155,7 +155,7 @@ function Diagram({ nodes, edges, editable, selecting, chosen, sight, handle, onM
     },
     center: (x, y, zoom) => {
       touch();
-      void setViewport(viewAt({ x, y, zoom: Math.max(getViewport().zoom, zoom ?? 0) }, size())).then(tell);
+      void setViewport(viewAt({ x, y, zoom: Math.max(getViewport().zoom, zoom ?? 0) }, size())).then(reportSight);
     },
     show,
     fit: () => show(around(visibleRects(now.current.shown)), true),
@@ -169,7 +169,7 @@ function Diagram({ nodes, edges, editable, selecting, chosen, sight, handle, onM
       return node === undefined ? null : rectOf(node);
     },
   }));
-  // Until somebody has moved the view, all of it stays in sight, whatever becomes of the window.
+  // Until the user moves the view, all of it stays in sight, also when the window changes.
   useEffect(() => {
     const watch = new ResizeObserver(() => {
       if (!now.current.touched && sight === null) void setViewport(viewOf(around(visibleRects(now.current.shown)), size()));
@@ -183,7 +183,7 @@ function Diagram({ nodes, edges, editable, selecting, chosen, sight, handle, onM
   /** Of a picture of thousands a click shows a part, with the node that it hit. */
   const nearer = (at: Point): void => {
     const on = now.current.shown.find((node) => node.hidden !== true && !node.data.open && contains(rectOf(node), at));
-    void setViewport(viewAt({ ...at, zoom: on === undefined ? Math.min(getViewport().zoom * 3, 1) : 1 }, size())).then(tell);
+    void setViewport(viewAt({ ...at, zoom: on === undefined ? Math.min(getViewport().zoom * 3, 1) : 1 }, size())).then(reportSight);
     if (on !== undefined) setShown((before) => choosing(before, [on.id]));
   };
   const hands = useMemo(() => (editable ? { fold: onFold, resize: onResize } : null), [editable, onFold, onResize]);
@@ -227,7 +227,7 @@ function Diagram({ nodes, edges, editable, selecting, chosen, sight, handle, onM
             nodeTypes={TYPES}
             edgeTypes={LINKS}
             defaultViewport={first}
-            onMoveEnd={tell}
+            onMoveEnd={reportSight}
             onNodesChange={change}
             onEdgesChange={changeEdges}
             onConnect={({ source, target }) => onConnect(source, target)}

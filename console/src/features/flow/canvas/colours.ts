@@ -13,7 +13,7 @@ export const PALETTE: readonly { name: string; value: string }[] = [
   { name: "gray", value: "#dfe3e8" },
 ];
 
-/** What every flow has that nobody coloured: the page shows it in its own colours, so this also takes a colour away. */
+/** Default of a flow without colours: the page shows it in its own colours, so this also takes a colour away. */
 export const PLAIN: Readonly<Record<Part, string>> = { background: "#1a192b", border: "#2b2253", text: "#ffffff" };
 const PLAIN_CANVAS = "linear-gradient(180deg, #0f0a1a 0%, #1a0f2e 100%)";
 
@@ -33,7 +33,7 @@ function colorsOf(flow: FlowView): Colors {
   return ((flow.settings as { colors?: Colors }).colors ?? {}) satisfies Colors;
 }
 
-/** The colours that somebody gave to a node, or to all of them, or that React Flow has of it; the text is readable on what is behind it. */
+/** The colours that were given to a node, or to all of them, or that React Flow has of it; the text is readable on what is behind it. */
 export function looks(flow: FlowView): (node: Pick<FlowNode, "id" | "style">) => Look {
   const colors = colorsOf(flow);
   return ({ id, style }) => {
@@ -50,7 +50,7 @@ export function looks(flow: FlowView): (node: Pick<FlowNode, "id" | "style">) =>
   };
 }
 
-/** The colour that somebody gave to the canvas, and what is read on it; null for the page's own. */
+/** The colour that was given to the canvas, and what is read on it; null for the page's own. */
 export function canvasLook(flow: FlowView): { background: string; ink: string } | null {
   const { background } = colorsOf(flow);
   if (!background || background === PLAIN_CANVAS) return null;

@@ -2,7 +2,7 @@ import type { Rect } from "./elements";
 
 const CELL = 256;
 
-/** Boxes by where they are: so that of thousands only the near ones are looked at. */
+/** Boxes by where they are: so that of thousands only the near ones are compared. */
 export class Grid {
   private readonly cells = new Map<string, Rect[]>();
 

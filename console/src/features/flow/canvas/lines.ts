@@ -4,7 +4,7 @@ import type { Side } from "./shapes";
 /** Which way most links of a flow lead. */
 export type Way = "LR" | "RL" | "TB" | "BT";
 
-const CLEAR = 8; // less than this between two boxes is no room for a line
+const CLEAR = 8; // less than this between two boxes is too narrow for a line
 
 /** The sides at which a link leaves one box and meets the other: along the way of the flow, where that is free. */
 export function sidesFor(source: Rect, target: Rect, way: Way): [Side, Side] {

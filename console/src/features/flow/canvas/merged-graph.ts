@@ -17,7 +17,7 @@ export interface Content extends Record<string, unknown> {
   tag: string;
   group: boolean;
   open: boolean;
-  /** How many nodes a folded one stands for. */
+  /** How many nodes a folded one represents. */
   folded: number;
   look: Look;
   inset: number;
@@ -44,7 +44,7 @@ export interface LinkContent extends Record<string, unknown> {
 export type DrawnNode = Node<Content>;
 export type DrawnEdge = Edge<LinkContent>;
 
-/** The flow with changes drawn into it: what is added stands in its place, what is removed stays (as it was `before`), marked. */
+/** The flow with changes drawn into it: what is added is in its place, what is removed stays (as it was `before`), marked. */
 export function drawn(flow: FlowView, operations: readonly Operation[], before: FlowView | null = null): { nodes: DrawnNode[]; edges: DrawnEdge[] } {
   const marks = new Map(operations.map((each) => [`${each.kind} ${each.id}`, each]));
   const added = (kind: string): unknown[] => operations.filter((each) => each.op === "add" && each.kind === kind && each.value !== undefined).map((each) => each.value);
@@ -105,9 +105,9 @@ export function drawn(flow: FlowView, operations: readonly Operation[], before: 
     const mark = markOf(marks.get(`edge ${edge.id}`));
     // Of several from what is folded to the same node one is enough.
     const same = `${source}\n${target}\n${labelOf(edge)}\n${line}\n${mark}`;
-    const stands = source !== edge.source || target !== edge.target;
-    if (stands && lines.has(same)) return [];
-    if (stands) lines.add(same);
+    const moved = source !== edge.source || target !== edge.target;
+    if (moved && lines.has(same)) return [];
+    if (moved) lines.add(same);
     const stroke = edge.style?.stroke;
     return [
       {
@@ -132,7 +132,7 @@ function tagOf(mark: Mark, was: string, is: string, set: readonly string[]): str
   return set.includes("position") ? "~ moved" : "~ changed";
 }
 
-/** What stands for a node: itself, or the folded group that hides it. */
+/** What represents a node: itself, or the folded group that hides it. */
 function shownFor(nodes: ReadonlyMap<string, FlowNode>, id: string): string | undefined {
   const seen = new Set<string>();
   let node = nodes.get(id);
@@ -143,7 +143,7 @@ function shownFor(nodes: ReadonlyMap<string, FlowNode>, id: string): string | un
   return node?.hidden === true ? undefined : node?.id;
 }
 
-/** How many hidden nodes each folded group stands for; a folded root of a subtree counts as one. */
+/** How many hidden nodes each folded group represents; a folded root of a subtree counts as one. */
 function foldedIn(nodes: readonly FlowNode[], byId: ReadonlyMap<string, FlowNode>): Map<string, number> {
   const counts = new Map<string, number>();
   for (const node of nodes) {
@@ -182,7 +182,7 @@ export function handlesOf(shape: Shape, width: number, height: number): NodeHand
 }
 
 
-/** The nodes as they are now, with what is chosen or held here as it is: what somebody else changes takes no node out of a hand. */
+/** The nodes as they are now, with what is chosen or held here as it is: a change by another user takes no node out of a hand. */
 export function keepHeld(now: readonly DrawnNode[], nodes: DrawnNode[], isMoving: (id: string) => boolean): DrawnNode[] {
   const held = new Map(now.filter((node) => node.selected || node.dragging || isMoving(node.id)).map((node) => [node.id, node]));
   if (held.size === 0) return nodes;

@@ -9,7 +9,7 @@ export interface Message {
   job_id: string | null;
 }
 
-/** What was asked and what came of it; the attempts in between are the job's. */
+/** A request and its outcome; the attempts in between are the job's. */
 export interface Turn {
   job: string | null;
   asked: string;
@@ -17,7 +17,7 @@ export interface Turn {
   attempts: number;
 }
 
-/** A conversation as the person knows it: one request each, whatever the model was told between its attempts. */
+/** A conversation as the person knows it: one request each, whatever the model got between its attempts. */
 export function chatTurns(flow: FlowView, messages: readonly Message[]): Turn[] {
   const turns: Turn[] = [];
   for (const message of messages) {

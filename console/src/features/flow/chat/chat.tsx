@@ -29,7 +29,7 @@ interface Conversation {
   messages: Message[];
 }
 
-/** Words become changes: done at once, or proposed first. The conversation goes on from turn to turn. */
+/** Words become changes: done at once, or proposed first. The conversation continues from turn to turn. */
 export function Chat({ flow, jobId, onJob, onProposal, onChanged, proposal }: Props) {
   const [draft, setDraft] = useDraft(`flow.${flow.id}`, { message: "", mode: "propose", conversation: null as string | null });
   const past = useQuery({
@@ -122,7 +122,7 @@ function Past({ turn }: { turn: PastTurn }) {
   );
 }
 
-/** Tells the page once what a turn did: a proposal to look at, or a change to show. */
+/** Reports once to the page what a turn did: a proposal or a change to show. */
 function Turn({ result, onProposal, onChanged }: { result: FlowResult; onProposal: (id: string) => void; onChanged: () => void }) {
   const told = useRef(false);
   useEffect(() => {

@@ -102,7 +102,7 @@ export function Proposal({ flow, id, left, onLeave, onDecided, onAsked }: Props)
                   </span>
                   <span className="bar">
                     <WriteButton loading={again.isPending} onClick={() => again.mutate(proposal.summary)}>
-                      Ask again
+                      Propose again
                     </WriteButton>
                   </span>
                 </div>

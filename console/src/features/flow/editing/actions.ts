@@ -11,7 +11,7 @@ import { clipOf, copied, freshId, pasting } from "./clipboard";
 import type { Written } from "./inline-editor";
 
 const MOST_CALLS = 1000; // in one batch
-const PASTED_BY = 32; // pixels that a copy stands off what it is of
+const PASTED_BY = 32; // pixels between a copy and its original
 const NEW: Pick<Rect, "width" | "height"> = { width: 172, height: 40 };
 const LONGEST_PASTED = 200; // characters of a text that becomes a node
 
@@ -74,10 +74,10 @@ export function useActions({ flow, canvas, chosen, link, run, focus, drawn }: Gi
   };
   const add = (at?: Point, from?: string): void => {
     const parent = from ?? (at === undefined ? chosen[0] : undefined);
-    const beside = parent === undefined ? null : (canvas.current?.rect(parent) ?? null);
-    if (beside !== null && at === undefined) canvas.current?.show(beside);
+    const rect = parent === undefined ? null : (canvas.current?.rect(parent) ?? null);
+    if (rect !== null && at === undefined) canvas.current?.show(rect);
     const middle = canvas.current?.middle() ?? { x: 0, y: 0 };
-    const corner = at !== undefined ? { x: at.x - NEW.width / 2, y: at.y - NEW.height / 2 } : beside !== null ? { x: beside.x + 24, y: beside.y + beside.height + 16 } : { x: middle.x - NEW.width / 2, y: middle.y };
+    const corner = at !== undefined ? { x: at.x - NEW.width / 2, y: at.y - NEW.height / 2 } : rect !== null ? { x: rect.x + 24, y: rect.y + rect.height + 16 } : { x: middle.x - NEW.width / 2, y: middle.y };
     const before = flow;
     setWritten({
       title: "Text of the new node",

@@ -96,7 +96,7 @@ const PHRASES: Readonly<Record<string, readonly [string, string]>> = {
 
 const LAYOUTS: Readonly<Record<string, string>> = { "Layout LR": "Laid out, left to right", "Layout TB": "Laid out, top to bottom" };
 
-/** "addNode x2" as a sentence; what a person or a model was asked stays as it was said. */
+/** "addNode x2" as a sentence; the request to a person or a model stays as it was written. */
 export function sentence(summary: string): string {
   if (LAYOUTS[summary] !== undefined) return LAYOUTS[summary];
   const parts = summary.split(", ").map((part) => {

@@ -78,7 +78,7 @@ export function clipOf(text: string): Clip | null {
   }
 }
 
-/** The calls that make a clip anew, moved by that much, and the ids of what they make. */
+/** The calls that paste a clip, moved by that much, and the ids of what they make. */
 export function pasting(clip: Clip, by: Point, newId: (label: string) => string): { calls: ToolCall[]; ids: string[] } {
   const ids = new Map(clip.nodes.map((node) => [node.id, newId(node.label)]));
   const members = new Map<string, string[]>();

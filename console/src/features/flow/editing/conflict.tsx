@@ -14,15 +14,15 @@ interface Props {
   onLeave: () => void;
 }
 
-/** Somebody else has changed the same since one looked: what they changed, what one wanted, and which of both is to be. */
+/** A conflict with a change by another user: what they changed, what one wanted, and the choice between both. */
 export default function Overtaken({ edit, flow, onAgain, onLeave }: Props) {
   const { before, calls, changed } = edit;
   const gone = (changed ?? []).some((each) => each.change === "removed");
   return (
-    <section className="callout warn stack" role="alert" aria-label="Somebody else changed it meanwhile">
+    <section className="callout warn stack" role="alert" aria-label="Changed by another user meanwhile">
       <span>
-        <b>Somebody else changed it meanwhile.</b> Since version {before.version}
-        {changed === null ? ", so much that it is not told what" : ""}:
+        <b>Changed by another user meanwhile.</b> Since version {before.version}
+        {changed === null ? ", too much to list" : ""}:
       </span>
       {changed === null ? null : (
         <ul className="plain-list">

@@ -5,7 +5,7 @@ import { visible } from "../../../shared/code/ansi";
 import { nodesOf } from "../canvas/elements";
 import { nameOf } from "../canvas/outline";
 
-// More would be elements that nobody looks through: typing more of the name leaves fewer.
+// More would be too many to read: typing more of the name leaves fewer.
 const OFFERED = 20;
 
 /** Links a node to another by its name, without a pointer. */

@@ -75,7 +75,7 @@ function Rename({ flow, onDone }: { flow: FlowView; onDone: () => void }) {
   );
 }
 
-/** `onEnding`: that one deletes it oneself is no news to follow. */
+/** `onEnding`: one's own deletion is not news to follow. */
 function End({ flow, onKeep, onEnding }: { flow: FlowView; onKeep: () => void; onEnding: (ends: boolean) => void }) {
   const client = useQueryClient();
   const navigate = useNavigate();
@@ -91,7 +91,7 @@ function End({ flow, onKeep, onEnding }: { flow: FlowView; onKeep: () => void; o
   return (
     <div className="stack">
       <span>
-        All {flow.version} versions, their names and its proposals go with it, for everybody. It cannot be undone; an export keeps what it is now.
+        All {flow.version} versions, their names and its proposals are deleted with it, for all users. This can’t be undone; export it first to keep a copy.
       </span>
       {end.error === null ? null : <Failed error={end.error} />}
       <span className="bar">

@@ -35,7 +35,7 @@ export function useUndoRedo(flow: FlowView, say: (words: string) => void, onDone
   });
 }
 
-/** Undo and redo are the server's: of everybody's last change. */
+/** Undo and redo are the server's: of the last change by any user. */
 export function UndoRedo({ flow, walk, disabled }: { flow: FlowView; walk: ReturnType<typeof useUndoRedo>; disabled: boolean }) {
   const next = useNextSteps(flow.id);
   const write = useWrite();
@@ -56,12 +56,12 @@ export function UndoMine({ flow, walk, disabled }: { flow: FlowView; walk: Retur
   const write = useWrite();
   return (
     <Menu.Item disabled={disabled || mine === null || !write.may} title={mine ? visible(mine) : undefined} onClick={() => walk.mutate({ to: "undo", scope: "mine" })}>
-      Undo mine
+      Undo my last change
     </Menu.Item>
   );
 }
 
-/** What stands in the way of an undo, by name, and what to do about it. */
+/** What blocks an undo, by name, and what to do about it. */
 export function UndoRefusal({ flow, walk }: { flow: FlowView; walk: ReturnType<typeof useUndoRedo> }) {
   const { error, variables } = walk;
   if (error === null) return null;

@@ -10,7 +10,7 @@ import { WriteButton } from "../../../shared/editing/write-button";
 
 const then = (work: () => void) => (event: FormEvent): void => (event.preventDefault(), work()); // prettier-ignore
 
-/** A new flow with what stood in a version: there one goes on, and this one stays as it is. */
+/** A new flow from a version: work continues there, and this one stays as it is. */
 export function Branch({ flow, version }: { flow: FlowView; version: number }) {
   const [name, setName] = useState<string | null>(null);
   const navigate = useNavigate();
@@ -52,7 +52,7 @@ export function Naming({ flowId, version, name, onNamed }: { flowId: string; ver
     <form className="bar" onSubmit={then(() => save.mutate())}>
       <TextInput aria-label={`Name of version ${version}`} placeholder="Name this version" maxLength={200} value={text} onChange={(event) => setText(event.currentTarget.value)} error={save.error === null ? null : save.error.message} />
       <WriteButton type="submit" variant="default" loading={save.isPending} disabled={text.trim() === (name ?? "")}>
-        {name !== null && text.trim() === "" ? "Take the name away" : "Name it"}
+        {name !== null && text.trim() === "" ? "Remove name" : "Save name"}
       </WriteButton>
     </form>
   );

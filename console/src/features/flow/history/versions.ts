@@ -10,7 +10,7 @@ export interface Step {
   author: string;
   time: string;
   change: ChangeSet | null;
-  /** Of the first version of a branch: what it goes on from. */
+  /** Of the first version of a branch: what it was made from. */
   source: FlowVersion["branched_from"];
 }
 
