@@ -59,6 +59,29 @@ def test_html_of_a_document_runs_nothing(visit: Visit, console: Console) -> None
     assert page.url.endswith(job["id"])
 
 
+def test_pictures_and_tables_keep_their_shape_and_load_nothing(page: Page, console: Console) -> None:
+    shown = (
+        "<svg width='200' height='100' viewBox='0 0 200 100'><defs><linearGradient id='g'/></defs>"
+        "<path d='M10 20L110 20' stroke='black'/><text x='50' y='60' fill='url(#g)'>mean</text>"
+        "<rect id='out' x='5' width='9' height='9' fill='url(https://example.com/a.svg#b)'/>"
+        "<image x='1' href='/v1/jobs'/><use href='https://example.com/a.svg#b'/><a href='https://example.com'>away</a></svg>"
+        "<table><tr><th colspan='2' rowspan='3' background='/v1/jobs'>both</th></tr></table>"
+    )
+    code = f"class Shown:\n    def _repr_html_(self):\n        return {shown!r}\ndisplay(Shown())"
+    job = console.run("execute", language="python", code=code)
+    page.goto(f"/jobs/{job['id']}")
+    frame = page.frame_locator("iframe")
+    words = frame.locator("svg text")
+    expect(words).to_have_attribute("x", "50")
+    expect(words).to_have_attribute("fill", "url(#g)")
+    assert words.evaluate("text => text.getBBox().y") > 40, "it is where the picture places it"
+    assert frame.locator("svg path").evaluate("path => path.getTotalLength()") == 100
+    expect(frame.locator("th", has_text="both")).to_have_attribute("colspan", "2")
+    expect(frame.locator("th", has_text="both")).to_have_attribute("rowspan", "3")
+    expect(frame.locator("svg rect")).to_have_attribute("width", "9")
+    assert frame.locator("[href]:not([href^='#']), [background], [fill*='example.com']").count() == 0
+
+
 def _let_run(page: Page) -> None:
     """Wait until what the page loads and what it has scheduled by then would have run."""
     page.evaluate("fetch('/healthz').then(() => new Promise(done => requestAnimationFrame(() => setTimeout(done))))")
