@@ -1,19 +1,14 @@
 import { Button, Modal, Select, Textarea, TextInput } from "@mantine/core";
-import { useMutation } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { get, post } from "../../api/client";
 import type { components } from "../../api/schema";
-import type { Evaluation, EvaluationSummary } from "../../api/types";
-import { faultsOf } from "../../shared/editing/field-errors";
+import type { EvaluationSummary } from "../../api/types";
+import { EstimateText, useEvaluationStart } from "../../shared/editing/evaluation-start";
 import { NumberInput } from "../../shared/editing/number-input";
 import { WriteButton } from "../../shared/editing/write-button";
 import { jsonFault } from "../../shared/json/json-fault";
 import { Callout } from "../../shared/page/callout";
 import { Failed } from "../../shared/page/loading-states";
-import { cost, count } from "../../shared/values/numbers";
 
-type Estimate = components["schemas"]["EvaluationEstimate"];
 type Suite = components["schemas"]["Suite"];
 
 const OWN = "";
@@ -36,21 +31,8 @@ export default function Start({ known, onClose }: { known: readonly EvaluationSu
   const [text, setText] = useState(EXAMPLE);
   const [models, setModels] = useState("");
   const [repeat, setRepeat] = useState<number | "">(1);
-  const navigate = useNavigate();
   const fault = suite === OWN ? jsonFault(text) : null;
-  const body = async (dry_run: boolean): Promise<object> => {
-    const before = suite === OWN ? null : await get<Evaluation>(`/v1/evaluations/${newest.get(suite)!.id}`, { suite: true });
-    const named = models.split(/[\s,]+/).filter((model) => model !== "");
-    const variants = named.length > 0 ? named.map((model) => ({ model })) : (before?.variants ?? [{}]);
-    return { suite: before === null ? (JSON.parse(text) as Suite) : before.suite, variants, repeat: Number(repeat) || 1, dry_run };
-  };
-  const check = useMutation({ mutationFn: async () => post<Estimate>("/v1/evaluations", await body(true)) });
-  const run = useMutation({
-    mutationFn: async () => post<Evaluation>("/v1/evaluations", await body(false)),
-    onSuccess: (begun) => navigate({ to: "/evaluations/$id", params: { id: begun.id }, search: {} }),
-  });
-  const error = run.error ?? check.error;
-  const faults = faultsOf(error, ["suite.cases", "suite.name", "variants", "repeat"]);
+  const { check, run, error, faults } = useEvaluationStart({ models, repeat, last: suite === OWN ? undefined : newest.get(suite)?.id, suiteOf: (before) => (suite === OWN ? (JSON.parse(text) as Suite) : before) });
   return (
     <Modal opened onClose={onClose} size={560} title="New evaluation">
       <form
@@ -70,7 +52,7 @@ export default function Start({ known, onClose }: { known: readonly EvaluationSu
         {error === null ? null : <Failed error={error} faults={faults} />}
         {check.data === undefined ? null : (
           <Callout>
-            {count(check.data.runs)} runs, {count(check.data.asking)} with model calls: {check.data.tokens === null ? "tokens unknown" : `about ${count(check.data.tokens)} tokens`}, {check.data.cost_usd === null ? "cost unknown" : cost(check.data.cost_usd)}
+            <EstimateText of={check.data} />
           </Callout>
         )}
         <div className="dialog-foot">

@@ -1,22 +1,16 @@
 import { Autocomplete, Button, Textarea, TextInput } from "@mantine/core";
-import { useMutation, useQuery } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
+import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { get, post } from "../../api/client";
-import type { Case, Evaluation, EvaluationSummary, Job, Page } from "../../api/types";
-import { count, cost } from "../../shared/values/numbers";
-import { faultsOf } from "../../shared/editing/field-errors";
+import { get } from "../../api/client";
+import type { components } from "../../api/schema";
+import type { Case, EvaluationSummary, Job, Page } from "../../api/types";
+import { EstimateText, useEvaluationStart } from "../../shared/editing/evaluation-start";
 import { Failed, Loaded } from "../../shared/page/loading-states";
 import { WriteButton } from "../../shared/editing/write-button";
 import { jsonFault } from "../../shared/json/json-fault";
 import { NumberInput } from "../../shared/editing/number-input";
 
-interface Estimate {
-  runs: number;
-  asking: number;
-  tokens: number | null;
-  cost_usd: number | null;
-}
+type Suite = components["schemas"]["Suite"];
 
 /** The job as a case: what it gave is what is expected, until one changes that. It is run alone, or with a suite that was run before. */
 export default function MakeCase({ job, onClose }: { job: Job; onClose: () => void }) {
@@ -40,25 +34,15 @@ function Form({ made, job }: { made: Case; job: Job }) {
   const [suite, setSuite] = useState("");
   const [models, setModels] = useState("");
   const [repeat, setRepeat] = useState<number | string>(1);
-  const navigate = useNavigate();
   const known = useQuery({ queryKey: ["evaluations", "names"], queryFn: () => get<Page<EvaluationSummary>>("/v1/evaluations", { limit: 200 }).then((page) => page.items) });
   const fault = jsonFault(text);
   const newest = known.data?.find((each) => each.name === suite.trim());
-  const body = async (dry_run: boolean): Promise<object> => {
+  const suiteOf = (before: { cases: Case[] } | null): Suite => {
     const added = JSON.parse(text) as Case;
-    const before = newest === undefined ? null : await get<Evaluation>(`/v1/evaluations/${newest.id}`, { suite: true });
-    const others = (before?.suite?.cases ?? []).filter((each) => each.name !== added.name);
-    const named = models.split(/[\s,]+/).filter((model) => model !== "");
-    const variants = named.length > 0 ? named.map((model) => ({ model })) : (before?.variants ?? [{}]);
-    return { suite: { name: suite.trim() || added.name, cases: [...others, added] }, variants, repeat: Number(repeat) || 1, dry_run };
+    const others = (before?.cases ?? []).filter((each) => each.name !== added.name);
+    return { name: suite.trim() || added.name, cases: [...others, added] };
   };
-  const check = useMutation({ mutationFn: async () => post<Estimate>("/v1/evaluations", await body(true)) });
-  const run = useMutation({
-    mutationFn: async () => post<Evaluation>("/v1/evaluations", await body(false)),
-    onSuccess: (begun) => navigate({ to: "/evaluations/$id", params: { id: begun.id }, search: {} }),
-  });
-  const error = run.error ?? check.error;
-  const faults = faultsOf(error, ["suite.cases", "suite.name", "variants", "repeat"]);
+  const { check, run, error, faults } = useEvaluationStart({ models, repeat, last: newest?.id, suiteOf });
   return (
     <div className="cols">
       <Textarea label="The case: change what is expected of other runs" autosize minRows={8} maxRows={24} value={text} error={fault ?? faults.at("suite.cases")} spellCheck={false} classNames={{ input: "mono" }} onChange={(event) => setText(event.currentTarget.value)} />
@@ -70,7 +54,7 @@ function Form({ made, job }: { made: Case; job: Job }) {
         {error === null ? null : <Failed error={error} faults={faults} />}
         {check.data === undefined ? null : (
           <p className="callout">
-            {count(check.data.runs)} runs, {count(check.data.asking)} with model calls: {check.data.tokens === null ? "tokens unknown" : `about ${count(check.data.tokens)} tokens`}, {check.data.cost_usd === null ? "cost unknown" : cost(check.data.cost_usd)}
+            <EstimateText of={check.data} />
           </p>
         )}
         <span className="bar">
