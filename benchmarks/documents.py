@@ -62,7 +62,7 @@ def median_ms(work: Callable[[], object], times: int) -> float:
 
 
 def under(what: str, ours: float, most: float, peer: str = "") -> Line:
-    """Return a line that wants an absolute time, in milliseconds."""
+    """Return a line whose target is an absolute time, in milliseconds."""
     return Line(what, f"{ours:.2f} ms", peer, ours / most, f"<= {most:g} ms", ours <= most)
 
 

@@ -214,7 +214,7 @@ def _added(
 
 
 def _quick(taken: Sequence[float]) -> float:
-    """Return the tenth part of the way up: what a call takes where nobody else wants the processor."""
+    """Return the 10th percentile: what a call takes when it has the processor for itself."""
     return statistics.quantiles(taken, n=10)[0]
 
 

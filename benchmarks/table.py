@@ -22,19 +22,19 @@ class Line:
 
 
 def at_least(what: str, ours: float, peer: float, unit: str, target: float) -> Line:
-    """Return a line that wants ours / peer to be at least ``target``."""
+    """Return a line whose target is ours / peer >= ``target``."""
     ratio = ours / peer
     return Line(what, f"{ours:,.1f} {unit}", f"{peer:,.1f} {unit}", ratio, f">= {target}x", ratio >= target)
 
 
 def at_most(what: str, ours: float, peer: float, unit: str, target: float) -> Line:
-    """Return a line that wants ours / peer to be at most ``target``."""
+    """Return a line whose target is ours / peer <= ``target``."""
     ratio = ours / peer
     return Line(what, f"{ours:,.2f} {unit}", f"{peer:,.2f} {unit}", ratio, f"<= {target}x", ratio <= target)
 
 
 def within(what: str, seconds: float, most: float) -> Line:
-    """Return a line that wants an absolute time."""
+    """Return a line whose target is an absolute time."""
     return Line(what, f"{seconds:.2f} s", "", seconds / most, f"<= {most:g} s", seconds <= most)
 
 

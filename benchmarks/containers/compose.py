@@ -99,7 +99,7 @@ def composed(podman: Podman) -> Iterator[Composition]:
 
 
 def adapted(original: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Return the file with what ``DIFFERENCES`` tells."""
+    """Return the file with the changes of ``DIFFERENCES``."""
     whole = yaml.safe_load(yaml.safe_dump({k: v for k, v in original.items() if not k.startswith("x-")}))
     services: dict[str, Any] = whole["services"]
     del services["qdrant"]

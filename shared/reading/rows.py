@@ -1,6 +1,6 @@
 """The rows of a table's file, one after another as JSON objects, for readers that take records.
 
-The file is read as for a data frame; but a column of text stays as it is written unless the reader wants it typed.
+The file is read as for a data frame; but a column of text keeps its text unless the reader asks for types.
 """
 
 from __future__ import annotations

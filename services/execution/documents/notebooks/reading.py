@@ -51,7 +51,7 @@ def notebook_in(text: str) -> Json | None:
 
 
 def cell_ids(notebook: Json) -> Iterator[tuple[str, Json]]:
-    """Yield every cell with its id, or with a new one where it has none of its own."""
+    """Yield every cell with its id, or with a new one where it has none."""
     own = {cell.get("id") for cell in notebook["cells"] if isinstance(cell.get("id"), str)}
     taken: set[str] = set()
     for number, cell in enumerate(notebook["cells"], 1):

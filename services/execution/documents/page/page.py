@@ -18,7 +18,7 @@ from services.execution.documents.parse.nodes import DocumentTree
 from services.execution.documents.run.running import RunningDocument
 
 #: Of a longer page places are not looked for.
-_PLACE = '<a id="refs"></a>'  #: where the author wants the list of works
+_PLACE = '<a id="refs"></a>'  #: where the author places the list of works
 _HEADING = re.compile(r"\A<h2[^>]*>.*?</h2>", re.S)
 _MOST_MARKED = 2_000_000
 
@@ -66,7 +66,7 @@ def _whole(clean: str, front: Front) -> bytes:
 
 
 def _with_references(made: Prose, references: str) -> str:
-    """Insert the list of works: where the author wants it, else at the end, before the footnotes."""
+    """Insert the list of works: where the author places it, else at the end, before the footnotes."""
     if not references:
         return made.html
     if _PLACE in made.html:

@@ -47,7 +47,7 @@ class TaskParser(Selection):
         return named or word.lower in phrases.ROWS
 
     def _column(self, at: int) -> int:
-        """Note a column that stands for itself."""
+        """Note a column that is named without an operation."""
         word = self.word(at)
         if word is None or word.column is None:
             return at

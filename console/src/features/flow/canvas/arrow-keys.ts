@@ -44,7 +44,7 @@ export function useArrows(canvas: RefObject<CanvasHandle | null>, edges: readonl
   const focus = useCallback((id: string): void => {
     const node = canvas.current?.nodes.find((each) => each.id === id);
     if (node === undefined) return;
-    // Only what is in sight is drawn, and from far away nothing is.
+    // Only nodes within the view are drawn, and none when the view is far away.
     const box = rectOf(node);
     if (elementOf(id) === null && canvas.current!.middle().zoom < FAR) canvas.current?.center(box.x + box.width / 2, box.y + box.height / 2, READABLE);
     else canvas.current?.show(box);

@@ -17,7 +17,7 @@ interface Dimensions {
 export interface Placed extends Rect {
   /** The place that the saved position counts from. */
   origin: Point;
-  /** A node without a size of its own is drawn as high as its text, in the middle of its room. */
+  /** A node without a stated size is as high as its text, centered in its cell. */
   inset: number;
 }
 

@@ -27,7 +27,7 @@ interface Colors {
 }
 
 const OWN: Readonly<Record<Part, readonly string[]>> = { background: ["background", "backgroundColor"], border: ["borderColor"], text: ["color"] };
-const ENOUGH = 4.5; // contrast of a text, as WCAG wants it
+const ENOUGH = 4.5; // contrast of a text, as WCAG requires
 
 function colorsOf(flow: FlowView): Colors {
   return ((flow.settings as { colors?: Colors }).colors ?? {}) satisfies Colors;

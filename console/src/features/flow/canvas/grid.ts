@@ -23,7 +23,7 @@ export class Grid {
   }
 }
 
-const MOST = 400; // cells of one box: a larger one is a mistake, or a canvas of its own
+const MOST = 400; // cells of one box: a larger one is a mistake
 
 function cellsOf({ x, y, width, height }: Rect): string[] {
   const keys: string[] = [];

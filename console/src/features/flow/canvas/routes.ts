@@ -4,7 +4,7 @@ import { curveOf, loopOf, sidesFor, wayOf, type Curve, type End } from "./lines"
 import type { DrawnEdge, DrawnNode } from "./merged-graph";
 import { portOf, type Side } from "./shapes";
 
-/** Gives every link the sides at which it leaves and arrives, a lane of its own between those, and words that cover no node; what stays as it was is the same object. */
+/** Gives every link the sides at which it leaves and arrives, a separate lane between those, and words that cover no node; what stays as it was is the same object. */
 export function routed(nodes: readonly DrawnNode[], edges: readonly DrawnEdge[], before: ReadonlyMap<string, DrawnEdge> = new Map()): DrawnEdge[] {
   const boxes = boxesOf(nodes);
   const byId = new Map(nodes.map((node) => [node.id, node]));

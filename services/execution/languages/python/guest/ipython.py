@@ -101,7 +101,7 @@ def _shown_as(kind: str) -> Callable[..., None]:
 
 
 class DisplayObject:
-    """Something with a form of its own: its data, or those of a file of the work folder."""
+    """An object that shows itself: by its data, or by those of a file of the work folder."""
 
     _read_flags = "r"
 
