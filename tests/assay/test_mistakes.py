@@ -54,7 +54,7 @@ MISTAKES: list[tuple[list[str], int, str]] = [
     (["transform", "*.foo", "total"], 2, "no file fits *.foo"),
     (["transform", "empty.csv", "total"], 1, "the file is empty"),
     (["transform", "bin.csv", "total"], 1, "binary data"),
-    (["detect", "sales.csv"], 1, "archive"),
+    (["detect", "sales.csv"], 1, "or a zip archive"),
     (["transform", "sales.csv", "total", "-o", "out.foo"], 2, "unsupported output format '.foo'; use one of"),
     (["transform", "sales.csv", "total", "-o", "/nosuch/out.csv"], 2, "no folder /nosuch"),
     # words and options

@@ -76,7 +76,7 @@ def test_a_key_is_shown_to_its_own_server_only(env: Mapping[str, str]) -> None:
         ('[profiles.a]\nurl = "http://x"\napi_key_env = "A"\napi_key_file = "b"', "keep one"),
         ('[profiles.a]\nurl = "http://x"\noutput = "xml"', "text or json"),
         ('[profiles.a]\nurl = "http://x"\nurls = "b"', "'urls'"),
-        ('[profiles."a b"]\nurl = "http://x"', "no name"),
+        ('[profiles."a b"]\nurl = "http://x"', "is not a profile name"),
         ("profiles = 3", "no table"),
         ("a" * ((1 << 20) + 1), "more than a megabyte"),
     ],

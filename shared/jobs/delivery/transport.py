@@ -23,6 +23,14 @@ class _QoS(redis.QoS):
             with self.pipe_or_acquire() as pipe:
                 self._remove_from_indices(tag, pipe).execute()  # type: ignore[no-untyped-call]
 
+    def restore_unacked_once(self, stderr: Any = None) -> None:  # noqa: ANN401 - as kombu has it
+        """Leave what is held to the reconciler when Celery has given up the connection: kombu would read its address
+        from an object that is gone, and the error would end the worker.
+        """
+        transport = self.channel.connection
+        if transport is not None and transport.client is not None:
+            super().restore_unacked_once(stderr)  # type: ignore[no-untyped-call]
+
 
 class _Reading:
     """Of a channel: how it reads."""
