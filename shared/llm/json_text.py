@@ -11,13 +11,13 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from shared.llm.bounded_work import TooMuchWork, bounded
+from shared.bounded_process import BoundExceeded, Bounds, TaskLost, call
 
 MAX_CHARACTERS = 1_000_000
 MAX_REPAIRED = 200_000  #: characters; longer texts are not repaired
 MAX_DEPTH = 64
-#: Calls of functions that a repair may take, for a text and for each of its characters; usual mistakes take 18.
-_LEAST_WORK, _WORK = 100_000, 40
+#: Some texts cost the library that repairs quadratic time.
+_REPAIR = Bounds(memory_mb=512, cpu_seconds=3.0, wall_seconds=60.0, output_mb=16)
 
 _STRING = r'"(?:\\.|[^"\\])*"?'
 _COMMENTS = re.compile(rf"({_STRING})|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
@@ -101,18 +101,14 @@ def _in_a_row(text: str) -> Parsed | None:
 
 def _repaired(text: str) -> Parsed | None:
     """Fences, prose around, Python literals, raw newlines, quotes inside strings."""
-    from json_repair import repair_json  # noqa: PLC0415
-
     if len(text) > MAX_REPAIRED or not re.search(r"[\[{]", text):
         return None
     _refuse_constants(text)
     _refuse_halves(text)
     body = text[_first_bracket(text) :]
     try:
-        value = bounded(
-            lambda: repair_json(body, return_objects=True, skip_json_loads=True), _LEAST_WORK + _WORK * len(body)
-        )
-    except (ValueError, RecursionError, IndexError, TooMuchWork):
+        value = call("shared.llm.json_repairs:repair", body, _REPAIR)
+    except (BoundExceeded, TaskLost):
         return None
     return Parsed(value, repaired=True) if isinstance(value, (dict, list)) and value else None
 
