@@ -22,7 +22,7 @@ down: ## Stop what `make up` started
 		else $(PYTHON) scripts/environment.py --usable && $(BIN)/python -m assay down; fi
 
 test: venv ## Run all tests, in parallel; ARGS='-m "not slow"' for the quick ones
-	@$(BIN)/python -m pytest -n auto -p no:schemathesis $(ARGS)
+	@$(BIN)/python -m pytest -n auto --max-worker-restart 0 -p no:schemathesis $(ARGS)
 
 fuzz: venv ## Feed every parser of strangers' bytes with bytes made to hurt it; SECONDS=60 for each, TARGETS="tar yaml"
 	@$(BIN)/python -m tests.fuzz $(or $(SECONDS),60) $(TARGETS)
