@@ -1,7 +1,7 @@
 """Processes die, Redis forgets, Postgres fails over; the history says whether a job was lost or done twice.
 
 ``python -m benchmarks chaos [--jobs 2000] [--tenants 50] [--gateways 2] [--workers 4] [--kills 25] [--redis-restarts 3]
-[--failover]``: clients submit over HTTP, with an idempotency key for each job, and ask again until they have an answer.
+[--failover]``: clients submit over HTTP, with an idempotency key for each job, and retry until they have an answer.
 Each finished job has one effect, a row written in the transaction of its end. Status 1 says that something is wrong.
 """
 
@@ -127,7 +127,7 @@ def opened(plan: Plan) -> Iterator[Scene]:
 
 
 def submit(scene: Scene, api_keys: Sequence[str], over: Event, number: int) -> str:
-    """Ask one gateway, then the next, until there is an answer, always with the same idempotency key."""
+    """Send the request to each gateway in turn until one answers, always with the same idempotency key."""
     headers = {"Authorization": f"Bearer {api_keys[number % len(api_keys)]}", "Idempotency-Key": f"key-{number}"}
     body = {"kind": "execute", "input": {"language": "python", "code": f"effect sleep 0.0{number % 5}"}}
     tries = number

@@ -1,4 +1,4 @@
-"""The console beside much data: 10,000 jobs, a job with 10,000 events, a diagram of 5,000 nodes, in a real browser.
+"""The console with much data: 10,000 jobs, a job with 10,000 events, a diagram of 5,000 nodes, in a real browser.
 
 ``python -m benchmarks.console``: an installation of its own, Chromium without a window. An interaction is what the
 browser's own clock calls one (Event Timing: from the key or button to the next frame that is painted); a frame is the

@@ -1,4 +1,4 @@
-"""Documents beside ipykernel, in one run: ``python -m benchmarks.documents [PART ...]``.
+"""Documents compared with ipykernel, in one run: ``python -m benchmarks.documents [PART ...]``.
 
 The peer is installed from PyPI into an environment of its own (once, under the user's cache). Parts: ``kernels`` (with
 the peer), ``views``, ``rendering``, ``reading``.

@@ -1,4 +1,4 @@
-"""The suites of graded tasks, run by ``assay eval`` beside scripted models.
+"""The suites of graded tasks, run by ``assay eval`` with scripted models.
 
 ``python -m benchmarks.evaluation``         20 tasks, three models (right, subtly wrong, slow), two prompts
 ``python -m benchmarks.evaluation --all``   transform, flows, documents, detect and search, answered rightly, and
@@ -65,7 +65,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def fill(folder: Path, environment: Mapping[str, str]) -> None:
-    """The collection that the golden questions ask, of what this machine has."""
+    """Create the collection that the golden questions search, from what this machine has."""
     tables = folder / "tables.json"
     tables.write_text(json.dumps(corpus.TABLES))
     made = [_assay(environment, "collection", "create", GOLDEN, str(tables), output=subprocess.DEVNULL)]
@@ -78,7 +78,7 @@ def fill(folder: Path, environment: Mapping[str, str]) -> None:
 
 
 def _every(folder: Path) -> list[Path]:
-    """Return the suites that ask models, but the golden questions, which take a collection."""
+    """Return the suites that call models, without the golden questions, which take a collection."""
     return [write_transform(folder, GRADED), write_flows(folder), write_documents(folder), write_detect(folder)]
 
 
@@ -86,7 +86,7 @@ def _every(folder: Path) -> list[Path]:
 def installation(
     folder: Path, script: Mapping[str, Any], replicas: str = "search=0,flows=0"
 ) -> Iterator[Mapping[str, str]]:
-    """The environment of a command beside an installation that runs for as long as this is open."""
+    """Yield the environment of a command, with an installation that runs for as long as this is open."""
     (folder / "script.json").write_text(json.dumps(script))
     kept = {name: value for name, value in os.environ.items() if not name.startswith(_FOREIGN)}
     environment = {

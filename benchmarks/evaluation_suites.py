@@ -18,7 +18,7 @@ Json = Mapping[str, Any]
 
 
 def write_transform(folder: Path, tasks: Sequence[Task]) -> Path:
-    """Return the suite with its tables beside it."""
+    """Return the suite with its tables in the same folder."""
     cases = []
     for task in tasks:
         data: list[dict[str, Any]] = []
@@ -61,7 +61,7 @@ def write_documents(folder: Path) -> Path:
 
 
 def write_detect(folder: Path) -> Path:
-    """Return the suite with its projects beside it."""
+    """Return the suite with its projects in the same folder."""
     cases = []
     for task in DETECT:
         for path, text in task.files.items():
@@ -81,7 +81,7 @@ def write_search(folder: Path) -> Path:
     for number, golden in enumerate(load(), 1):
         relevant = {table: sorted(ids) for table, ids in golden.relevant.items()}
         if not relevant:
-            continue  # absent: no record is expected, and that is no case of a suite
+            continue  # absent: no record is expected, so it is not a case of a suite
         asked = {
             "collection": GOLDEN,
             "question": golden.question,

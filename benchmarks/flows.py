@@ -1,4 +1,4 @@
-"""Flows: batches, undo, layout beside dagre in Node, and what a flow job adds to its model.
+"""Flows: batches, undo, layout compared with dagre in Node, and what a flow job adds to its model.
 
 What only computes is measured in time on the processor, so that a busy machine does not count.
 ``python -m benchmarks.flows``; npm fetches dagre into a temporary folder (without npm that part is left out).

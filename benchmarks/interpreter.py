@@ -1,4 +1,4 @@
-"""A code interpreter for agents beside plain subprocesses, in one run: ``python -m benchmarks.interpreter``.
+"""A code interpreter for agents compared with plain subprocesses, in one run: ``python -m benchmarks.interpreter``.
 
 The whole way is measured: client, gateway, Postgres, Redis, execution worker, sandbox, and the answer back. The peers
 isolate nothing, limit nothing and keep no record: a new ``python -c`` for each call, and one Python that reads lines of
@@ -108,7 +108,7 @@ def session_again(client: Client) -> float:
     jobs = [client.execute("import pandas as pd", session=True, wait=30).id]
     for number in range(4):
         jobs.append(client.execute(f"n = {number}", session=True, continues=jobs[-1], wait=30).id)
-    client.execute("n", session=True, continues=jobs[-1], wait=30)  # the interpreter goes on with this one
+    client.execute("n", session=True, continues=jobs[-1], wait=30)  # the interpreter continues with this one
 
     def branch() -> None:
         job = client.execute("n", session=True, continues=jobs[-1], wait=30)

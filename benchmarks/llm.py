@@ -108,7 +108,7 @@ def _latency(clients: Sequence[Client], rounds: int) -> dict[str, list[float]]:
 def _failing(
     clients: Sequence[Client], server: ScriptedLlm, scenario: str, count: int
 ) -> dict[str, tuple[list[float], int]]:
-    """Seconds of each call, and how often the primary was asked."""
+    """Return the seconds of each call, and how often the primary was called."""
     measured = {}
     for client in clients:
         if not client.name.startswith("bare"):

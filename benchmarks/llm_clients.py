@@ -1,6 +1,6 @@
 """One client under measurement, in a process of its own: reads ``SCENARIO COUNT`` lines, prints seconds as JSON.
 
-``python -P benchmarks/llm_clients.py NAME URL``; it imports nothing of Assay unless its own client is asked for, so
+``python -P benchmarks/llm_clients.py NAME URL``; it imports nothing of Assay unless its own client is measured, so
 that the peers' environments need only the peers. Scenarios: ``up`` (the primary answers), ``down`` (it answers 500),
 ``limited`` (429 with retry-after 7).
 """
@@ -56,7 +56,7 @@ def assay(url: str, redis_url: str | None, stream: bool) -> Ask:
     failover = importlib.import_module("shared.llm.failover").Failover
     adapter = importlib.import_module("shared.llm.vendors.adapter").Adapter
     vendors = importlib.import_module("shared.llm.vendors.table").VENDORS
-    # Health is shared by key: each way of asking has its own.
+    # Health is shared by key: each way of calling has its own.
     one = adapter(vendors["openai"], endpoint("openai", f"key-{stream}", f"{url}/local/v1", stream=stream))
     kept = states.SharedStates(redis_url) if redis_url else states.LocalStates()
     router = failover(

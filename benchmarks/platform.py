@@ -93,7 +93,7 @@ def publishing(redis_url: str) -> Line:
 
 
 def submitting(assay: Installation, platform: Platform) -> Line:
-    """Requests a second that are accepted; workers are said to be there, but nobody takes the processor's time."""
+    """Return the accepted requests a second; workers are reported as present, but none takes the processor's time."""
     with platform.engine.begin() as connection:
         connection.execute(advertising.advertise("w", "execution", ["execute"], 4, "bench", {}))
         connection.exec_driver_sql("UPDATE workers SET seen_at = seen_at + interval '1 hour'")

@@ -1,4 +1,4 @@
-"""The sandbox beside a bare interpreter, in one run: ``python -m benchmarks.sandbox [--jobs 1000]``.
+"""The sandbox compared with a bare interpreter, in one run: ``python -m benchmarks.sandbox [--jobs 1000]``.
 
 ``over HTTP`` is the whole way: one client on the gateway, the execution worker, Postgres and Redis behind it.
 """

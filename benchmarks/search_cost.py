@@ -38,7 +38,7 @@ embedder.query("the first question")
 
 
 class Random:
-    """Vectors out of nowhere, as fast as possible: what is measured is everything beside the embedding."""
+    """Vectors out of nowhere, as fast as possible: everything except the embedding is measured."""
 
     fingerprint = "random/384"
 
@@ -160,7 +160,7 @@ def _bulk(int8: bool) -> Line:
 
 
 def _median(work: Callable[[str], object], questions: list[str]) -> float:
-    """Milliseconds; of the ledger where the work tells them."""
+    """Return milliseconds; those of the ledger where the work reports them."""
     told = [work(text) for text in questions]
     if all(isinstance(value, float) for value in told):
         return statistics.median(value for value in told if isinstance(value, float))

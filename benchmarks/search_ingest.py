@@ -1,4 +1,4 @@
-"""Texts embedded a second, beside fastembed with the same weights and threads; and what int8 costs of the order."""
+"""Texts embedded a second, compared with fastembed on the same weights and threads; and what int8 costs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How well search finds, and what it says it found, in six languages; beside dense vectors and bm25s.
+"""How well search finds, and what it says it found, in six languages, compared with dense vectors and bm25s.
 
 ``python -m benchmarks.search_languages [MODEL...]``: ``auto`` (the default), ``minilm``, ``multilingual``.
 """

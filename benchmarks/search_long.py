@@ -80,7 +80,7 @@ def _peer(texts: Sequence[str], embedder: MiniLm) -> Finder:
 
 
 def _chunks(text: str) -> list[str]:
-    """Cut at the last blank before so many characters; the next one begins so many before that."""
+    """Cut at the last blank before ``_SIZE`` characters; the next part begins ``_OVERLAP`` characters before that."""
     out, start = [], 0
     while start < len(text):
         end = min(start + _SIZE, len(text))

@@ -1,4 +1,4 @@
-"""How well search finds: before and after relaxing, with and without a model; each retriever beside the fusion."""
+"""How well search finds: before and after relaxing, with and without a model; each retriever against the fusion."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _by_class(mode: str, outcomes: Sequence[Outcome]) -> list[Line]:
 
 
 def _harm(service: MemorySearchService) -> list[Line]:
-    """Questions that are answered at once: reflection must change nothing and ask nobody."""
+    """Questions that are answered at once: reflection must change nothing and call no model."""
     texts = [search_sets.wording(golden) for golden in load() if golden.kind != "absent"]
     asked = changed = 0
     for table, text in texts:
@@ -160,7 +160,7 @@ def by_ranks(*rankings: Sequence[str]) -> list[str]:
 
 
 def _fused_lines(what: str, scored: Scores) -> list[Line]:
-    """Return the fusion, and beside it the retriever that is best for each question, which takes knowing the answer."""
+    """Return the fusion, and next to it the retriever that is best for each question, if the answer is known."""
     single = max(scored[retriever] for retriever in SINGLE)
     fused, ideal = scored["fused"] / single, scored["best of each"] / single
     alone = ", ".join(f"{retriever} {scored[retriever]:.3f}" for retriever in (*SINGLE, "by ranks"))

@@ -1,7 +1,7 @@
 """What an endpoint with one slot still does when 200 calls of 20 tenants want it at once, from two processes' layers.
 
 ``python -m benchmarks.slots``: a scripted server that answers one call at a time, in 0.2 s, and a Redis. One tenant
-sends 105 calls, the others 5 each; the peer is the same server asked by nobody else, one call after the other.
+sends 105 calls, the others 5 each; the peer is the same server without other callers, one call after the other.
 """
 
 from __future__ import annotations

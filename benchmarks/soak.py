@@ -1,7 +1,7 @@
 """An installation under a steady mix of jobs for an hour: ``python -m benchmarks.soak [--minutes 60] [--clients 4]``.
 
 Four clients submit jobs of every kind that needs no model, one after the other, and read their results; a fifth looks
-at queues and lists. Each minute's line tells what was done, what failed, how long jobs took, the memory (PSS) of each
+at queues and lists. Each minute's line reports what was done, what failed, how long jobs took, the memory (PSS) of each
 process and the size of the folder. It ends with 1 when a job fails, or a process has grown by more than a quarter in
 the second half. ``--picture FILE.svg`` draws memory and times.
 """

@@ -1,4 +1,4 @@
-"""Stack detection beside its npm peers, on the same trees in the same run: ``python -m benchmarks.stacks [--peers]``.
+"""Stack detection compared with its npm peers, on the same trees in one run: ``python -m benchmarks.stacks [--peers]``.
 
 ``--peers`` installs the peers from npm into a temporary folder; without it, only our own figures are printed.
 """

@@ -1,7 +1,7 @@
 """Precision and recall of detection on the project's own small projects, by axis: ``python -m benchmarks.stacks_accuracy``.
 
-These projects were written beside the rules, so that the figures say what is covered, not what strangers will see; ``--misses``
-lists every answer that is not the expected one.
+These projects were written together with the rules: the figures say what is covered, not what other projects
+will see. ``--misses`` lists every answer that is not the expected one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ AXES = ("language", "build", "framework", "runtime", "manager", "role", "uses")
 
 
 def answers(case: Case) -> Iterator[tuple[str, str | None, str | None]]:
-    """(axis, expected, told) of every axis that the project is about; one for each backing service."""
+    """Return (axis, expected, detected) of every axis that the project is about; one for each backing service."""
     result = detected(case.files)
     service = next((service for service in result.services if service.path == case.at), None)
     primary = service.primary if service else Primary()

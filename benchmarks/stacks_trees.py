@@ -29,7 +29,7 @@ Files = Iterator[tuple[str, str]]
 
 
 def java_modules(chance: random.Random) -> Files:
-    """Return a Maven reactor with a page in TypeScript beside it."""
+    """Return a Maven reactor with a page in TypeScript next to it."""
     modules = [f"{chance.choice(_WORDS)}{number}" for number in range(60)]
     listed = "".join(f"<module>modules/{name}</module>" for name in modules)
     yield (

@@ -1,4 +1,4 @@
-"""``python -m benchmarks.start``: how long `assay up` takes, cold and warm, beside what its imports alone cost.
+"""``python -m benchmarks.start``: how long `assay up` takes, cold and warm, compared with its imports alone.
 
 The ratio is against importing the gateway's modules once, in the same run on the same machine.
 """

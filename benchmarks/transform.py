@@ -5,7 +5,7 @@
 ``all`` runs every task, which takes some minutes; without it every sixth one is run. Every model call takes 400 ms and
 5 ms for each token written, in text or in the parameters of a tool (four characters count as a token; the scripted
 server of ``shared.llm.scripted`` waits that long and then answers). The deterministic strategy is scripted with the
-code; the tools strategy as tool-calling models behave: look at the data, run the code, look at the result, finish with
+code; the tools strategy as tool-calling models behave: read the data, run the code, read the result, finish with
 a short summary.
 """
 
@@ -49,7 +49,7 @@ CALL_MS, TOKEN_MS = 400, 5
 
 @dataclass
 class Watched:
-    """A provider that notes when it was asked and when it had answered."""
+    """A provider that notes when it was called and when it had answered."""
 
     inner: Provider
     asked: list[float] = field(default_factory=list)
@@ -74,7 +74,7 @@ class Measured:
     input_tokens: int
     output_tokens: int
     seconds: float
-    ours: float  #: of the seconds, those in which no model was asked: reading, running code, judging
+    ours: float  #: of the seconds, those in which no model was called: reading, running code, judging
 
 
 Reply = dict[str, Any]
@@ -86,7 +86,7 @@ def text_script(task: Task, confirmed: bool, checks: Sequence[str] = ()) -> list
 
 
 def worth_stating(task: Task) -> Sequence[str]:
-    """As the prompt asks: checks where numbers are counts or sums, or where there are none."""
+    """Return the checks that the prompt requires: where numbers are counts or sums, or where there are none."""
     numbers = any(isinstance(cell, (int, float)) for row in task.answer for cell in row)
     return task.stated if not numbers or any(check.startswith("sum(") for check in task.stated) else ()
 

@@ -31,7 +31,7 @@ from shared.errors import AssayError
 from shared.llm.chat import ChatReply, ChatRequest
 from tests.support.context import MemoryContext
 
-#: What goes wrong unnoticed: a pattern of the code, and what stands there instead.
+#: What goes wrong unnoticed: a pattern of the code, and what replaces it.
 SLIPS = (
     (r"ascending=\[False, True\]", "ascending=[True, True]"),
     (r"ascending=False", "ascending=True"),

@@ -29,7 +29,7 @@ pytest_plugins = ["tests.support.servers", "tests.support.scripted"]
 
 @pytest.fixture(scope="session", autouse=True)
 def _state_of_our_own(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """What tests start stays out of the list of installations of whoever runs them, and of their profiles."""
+    """Keep what tests start out of the list of installations and the profiles of the user who runs them."""
     os.environ["ASSAY_CONFIG"] = str(tmp_path_factory.mktemp("profiles") / "config.toml")
     os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
 

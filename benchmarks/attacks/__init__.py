@@ -1,1 +1,1 @@
-"""What a hostile tenant does; each attack goes on until it is stopped."""
+"""Attacks of a hostile tenant; each attack continues until it is stopped."""

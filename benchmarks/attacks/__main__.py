@@ -32,7 +32,7 @@ async def run(attack: Attack, host: str, port: int, key: str, seconds: float) ->
 
 def main() -> None:
     name, host, port, key, seconds = sys.argv[1:]
-    os.nice(19)  # it stands for another machine: its own work should not be what is measured
+    os.nice(19)  # in place of another machine: its own work should not be measured
     print(json.dumps(asyncio.run(run(ATTACKS[name], host, int(port), key, float(seconds)))))
 
 

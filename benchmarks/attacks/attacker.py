@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import httpx2 as httpx
 
-#: Another of loopback's addresses: an attacker is on another machine than whoever is measured.
+#: Another of loopback's addresses: an attacker is on another machine than the tenant that is measured.
 ADDRESS = "127.0.0.2"
 Act: TypeAlias = Callable[[], Awaitable[object]]
 

@@ -1,4 +1,4 @@
-"""Connections that ask for much, for nothing, or for ever."""
+"""Connections that request much, or nothing, or never end."""
 
 from __future__ import annotations
 

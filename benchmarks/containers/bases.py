@@ -1,4 +1,4 @@
-"""The base images, made by debootstrap: what stands in for the images that a registry would give.
+"""The base images, made by debootstrap in place of the images that a registry would provide.
 
 They go by the names in the Dockerfiles and docker-compose.yml, so those run as they are. Debian's newer suites have
 the same Python, Postgres and Redis by major version.

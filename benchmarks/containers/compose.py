@@ -196,7 +196,7 @@ class Restarted:
 
 @contextmanager
 def client_of(this: Composition) -> Iterator[Client]:
-    """With the first key, which is made as docs/host.md tells."""
+    """With the first key, which is made as docs/host.md describes."""
     key = this.compose("run", "--rm", "-T", "migrate", "python", "-m", "services.host.first_key").split()[-1]
     with Client(f"http://127.0.0.1:{this.port}", key, timeout=60, max_retries=8) as client:
         yield client

@@ -90,7 +90,7 @@ def played(podman: Podman) -> Iterator[Cluster]:
 
 @contextmanager
 def client_of(this: Cluster) -> Iterator[Client]:
-    """With the first key, which is made as docs/host.md tells."""
+    """With the first key, which is made as docs/host.md describes."""
     (gateway,) = this.pods("gateway")
     key = this.podman.run("exec", gateway, "python", "-m", "services.host.first_key").split()[-1]
     with Client(f"http://127.0.0.1:{this.port}", key, timeout=60, max_retries=8) as client:
@@ -195,7 +195,7 @@ def _play(this: Cluster, name: str, document: Mapping[str, Any]) -> None:
 
 
 def _probe(probe: Mapping[str, Any]) -> Sequence[str]:
-    """Return the command of a probe, or one that asks what it asks."""
+    """Return the command of a probe, or a command that makes the same request."""
     if "exec" in probe:
         return list(probe["exec"]["command"])
     url = f"http://127.0.0.1:8000{probe['httpGet']['path']}"

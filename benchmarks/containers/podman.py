@@ -1,7 +1,7 @@
 """Podman with storage, networks and settings of its own in one folder: nothing else on the machine is touched.
 
 Debian 12's podman as root, without systemd: runc and cgroupfs (its crun refuses mixed control groups), limits that the
-kernel grants, and no timers for health checks, which whoever waits runs instead.
+kernel grants, and no timers for health checks, which the caller that waits runs instead.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Thirty questions in each of five languages, over fifteen records each: what a town hall tells its citizens.
+"""Thirty questions in each of five languages, over fifteen records each: information of a town hall for its citizens.
 
-Written for this benchmark. Questions are in other forms of the words than the records, as people ask.
+Written for this benchmark. Questions are in other forms of the words than the records, as people write them.
 """
 
 from __future__ import annotations

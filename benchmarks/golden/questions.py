@@ -1,7 +1,7 @@
 """The golden questions: 30 and more of each class, every one of them without a hit at its first attempt.
 
 ``relax``: a filter or threshold is too strict. ``rewrite``: the words are not the data's. ``pivot``: the wrong table
-was asked. ``absent``: nothing here answers it. ``reply`` is what a scripted model proposes.
+was searched. ``absent``: nothing here answers it. ``reply`` is what a scripted model proposes.
 """
 
 from __future__ import annotations

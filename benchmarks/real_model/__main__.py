@@ -65,7 +65,7 @@ def _finish(client: Client, case: Case) -> None:
 
 
 def _reproducible(client: Client) -> None:
-    """Two jobs that are asked with the same seed: the ledger says so; whether they agree is told, not promised."""
+    """Run two jobs with the same seed: the ledger records the seed; whether they agree is reported, not promised."""
     texts = []
     for _ in range(2):
         job = cases.document(client, reproducible=True)

@@ -68,7 +68,7 @@ def detect(client: Client) -> Job[Any]:
 
 
 def collection(client: Client) -> None:
-    """What ``search`` asks."""
+    """The question of ``search``."""
     client.send(rest.create_collection("talks", {"talks": {"facets": {"purpose": 1.0}}}))
     client.ingest("talks", "talks", records=_RECORDS).result(60)
 

@@ -1,4 +1,4 @@
-"""What a call costs through Assay's layer, beside the same call without it."""
+"""The cost of a call through Assay's layer, compared with the same call without it."""
 
 from __future__ import annotations
 

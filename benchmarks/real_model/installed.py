@@ -18,7 +18,7 @@ from services.host.environment import python_path
 
 ROOT = Path(__file__).resolve().parents[2]
 _FOREIGN = ("ASSAY_", "DATABASE_URL", "REDIS_URL", "QDRANT_", "BLOB_URL", "ANTHROPIC_", "GROQ_", "CEREBRAS_", "OPENAI_")
-#: The longest answers, by role: a small model that has begun to repeat itself goes on until it is cut.
+#: The longest answers, by role: a small model that has begun to repeat itself repeats itself until it is cut.
 _CAP = 300
 
 

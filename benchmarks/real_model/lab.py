@@ -3,7 +3,7 @@
     python -m benchmarks.real_model.lab [--models 0.5b,1.5b] [--ways assay,single] [--cases N | --full] [--out FILE]
 
 The short form runs 20 of the 96 graded transforms; ``--full`` runs all of them. Every answer of a model is recorded in
-``answers`` below ``--home``, so that equal messages are not asked again, also in later runs: the seconds of a recorded
+``answers`` below ``--home``, so that equal messages are not sent again, also in later runs: the seconds of a recorded
 answer are those that it took then.
 """
 
@@ -28,7 +28,7 @@ _HOME = Path(sys.prefix) / "real-model" / "lab"
 
 
 def short_form(tasks: Sequence[Task], count: int = SHORT) -> list[Task]:
-    """Return so many of the tasks, evenly over their kinds."""
+    """Return that number of the tasks, evenly over their kinds."""
     return [tasks[number * len(tasks) // count] for number in range(min(count, len(tasks)))]
 
 

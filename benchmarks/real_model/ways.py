@@ -32,7 +32,7 @@ _CODE = re.compile(r"```(?:python)?\n(.*?)```", re.DOTALL)
 
 @dataclass
 class Outcome:
-    """What came of one case."""
+    """The outcome of one case."""
 
     case: str
     way: str
@@ -56,7 +56,7 @@ class Outcome:
 
 @dataclass
 class Counted:
-    """The models of a job, with what they were asked and how long they took."""
+    """The models of a job, with the messages that they got and how long they took."""
 
     inner: JobLlm
     calls: int = 0

@@ -1,4 +1,4 @@
-"""A few lines of a server for the client's tests: what it answers is a list, what it was asked is kept."""
+"""A few lines of a server for the client's tests: its answers are a list, and it keeps its requests."""
 
 from __future__ import annotations
 

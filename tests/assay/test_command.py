@@ -1,4 +1,4 @@
-"""The command beside an installation: what runs, files, keys, flows, whatever the API has."""
+"""The command with an installation: what runs, files, keys, flows, whatever the API has."""
 
 from __future__ import annotations
 

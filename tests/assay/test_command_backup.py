@@ -31,7 +31,7 @@ TABLES = {"talks": {"facets": {}, "fields": {"year": "integer"}}}
 
 @contextmanager
 def search_worker(shell: Shell) -> Iterator[None]:
-    """One beside the installation, which has none; it ends cleanly, and so lets go of the store."""
+    """Start one in the installation, which has none; it ends cleanly, and so releases the store."""
     status = shell("status", "-o", "json").json
     home = shell.env["ASSAY_HOME"]
     stores = {

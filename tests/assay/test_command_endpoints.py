@@ -1,4 +1,4 @@
-"""Endpoints by the command: added, looked at by ``test`` and ``doctor``, shown by ``models ls``, removed."""
+"""Endpoints by the command: added, checked by ``test`` and ``doctor``, shown by ``models ls``, removed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The promised exit statuses, whoever interrupts, dies or has seen enough."""
+"""The promised exit statuses, when the user interrupts, a process dies or the reader of the output has left."""
 
 from __future__ import annotations
 

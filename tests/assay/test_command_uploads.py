@@ -23,7 +23,7 @@ SIZE = 40_000_000
 
 
 class Gate:
-    """A way to the server that lets so many bytes through, and no more until it is opened."""
+    """A way to the server that lets a number of bytes through, and no more until it is opened."""
 
     def __init__(self, host: str, port: int, most: int) -> None:
         self._target = (host, port)

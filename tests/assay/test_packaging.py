@@ -23,7 +23,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source = folder / "source"
     source.mkdir()
     for name in ("assay", "shared", "services", "migrations", "pyproject.toml", "README.md", "LICENSE"):
-        (source / name).symlink_to(ROOT / name)  # the build writes beside what it reads, which must not be here
+        (source / name).symlink_to(ROOT / name)  # the build writes next to its sources, which must not be here
     options = ["--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--disable-pip-version-check"]
     command = [sys.executable, "-m", "pip", "wheel", *options, "--wheel-dir", str(folder), str(source)]
     subprocess.run(command, check=True, capture_output=True, text=True)

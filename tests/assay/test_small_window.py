@@ -1,4 +1,4 @@
-"""Every kind with a model of 2,048 tokens: prompts fit, what they leave out is told, and jobs end well."""
+"""Every kind with a model of 2,048 tokens: prompts fit, what they leave out is reported, and jobs end well."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Small:
         return connection
 
     def ended(self, job: Job[Any]) -> Mapping[str, Any]:
-        """The result of a job that asked for nothing that does not fit, and was refused nothing."""
+        """Return the result of a job that requested nothing that does not fit, and was refused nothing."""
         view = job.wait(120)
         assert view.state.value == "succeeded", view.error
         assert {call.outcome for call in job.llm_calls().items} <= {"ok", "skipped"}

@@ -1,4 +1,4 @@
-"""Suites as files: what is read, where a fault stands, and which files are sent."""
+"""Suites as files: what is read, where a fault is, and which files are sent."""
 
 from __future__ import annotations
 

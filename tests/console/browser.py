@@ -56,7 +56,7 @@ def find(*, fetch: bool = True) -> Browser:
 
 
 def _in_folder(folder: Path, path: str) -> Browser:
-    """One that brings its own libraries and fonts needs to be told so."""
+    """Return the browser, with the paths of the libraries and fonts that its folder has."""
     if not (folder / "lib").is_dir():
         return Browser(path, {})
     environment = {"LD_LIBRARY_PATH": str(folder / "lib"), "FONTCONFIG_FILE": str(folder / "fonts-own.conf")}

@@ -148,7 +148,7 @@ def chromium(ready: Prepared) -> Iterator[Browser]:
 
 @dataclass(frozen=True)
 class Visitor:
-    """Somebody with a browser; what the page complains of is kept."""
+    """A user with a browser; what the page complains of is kept."""
 
     context: BrowserContext
     url: str

@@ -1,7 +1,7 @@
 """``python -m tests.console.pictures FOLDER [--all]``: runs real jobs and takes pictures of the console's pages.
 
 ``assay up --demo`` runs before it, and ``ASSAY_URL`` and ``ASSAY_API_KEY`` name it. With ``--all`` every page is taken,
-light, dark and narrow, to be looked at; else only those that the documentation shows.
+light, dark and narrow, for a review; else only those that the documentation shows.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def _fonts(folder: Path, others: str | None) -> dict[str, str]:
 
 
 def _run_jobs(server: Server) -> None:
-    """The jobs of the demonstration, on data that everybody has."""
+    """Run the jobs of the demonstration, on data that every reader has."""
     prices = _matplotlib("sample_data", "msft.csv")
     for file in (prices, _DEMO / "busiest_days.py", _DEMO / "prices.md", _DEMO / "shop.mmd"):
         shutil.copy(file, server.work)

@@ -14,7 +14,7 @@ from tests.console.conftest import Console, settled
 pytestmark = [pytest.mark.slow(seconds=5), pytest.mark.timeout(240)]
 
 FIRST, EDITOR, CHARTS, CANVAS = 260, 120, 105, 62
-STANDS = 100  # ms that the page may stand still
+STANDS = 100  # ms that the page may freeze
 
 
 def _loaded(tab: Page, path: str, sign: str) -> dict[str, float]:

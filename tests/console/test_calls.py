@@ -1,4 +1,4 @@
-"""What the console tells of the calls of models: who was asked and who was not and why, and what they came to."""
+"""What the console shows of the calls of models: who was called, who was not and why, and the outcome."""
 
 from __future__ import annotations
 

@@ -379,7 +379,7 @@ def test_a_search_whose_filter_keeps_everything_out_says_why_and_runs_without_it
     expect(why).to_contain_text("track = web")
     page.get_by_role("link", name="1st query: 0 hits").click()
     expect(page).to_have_url(re.compile("#how-it-was-searched$"))
-    # The caller's own filter holds: nobody searches without it until somebody asks for that.
+    # The caller's own filter holds: no search runs without it until the user starts one.
     expect(page.get_by_role("region", name="Attempts")).to_contain_text("1st query: 0 hits")
     assert len(empty["result"]["attempts"]) == 1
     expect(why).to_contain_text(re.compile("Without the filter track = web in talks: [1-9]\\d* hits?"))

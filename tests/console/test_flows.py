@@ -15,7 +15,7 @@ from tests.console.conftest import Console, Visit, settled
 pytestmark = [pytest.mark.slow(seconds=6), pytest.mark.timeout(240)]
 
 _CHART = "flowchart LR\n  cart[Cart] --> payment[Payment]\n  payment --> receipt[Receipt]\n"
-SEEN_MS = 2_000  #: by when a change of somebody else is in sight
+SEEN_MS = 2_000  #: by when a change of another user is in sight
 
 
 @pytest.fixture

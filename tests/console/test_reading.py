@@ -1,4 +1,4 @@
-"""What a page tells of a job: once, in words, within reach of the keyboard, and to whom it may."""
+"""What a page shows of a job: once, in words, within reach of the keyboard, and only to those who may read it."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_two_jobs_are_compared_turn_by_turn(page: Page, console: Console, repair
     page.goto(f"/compare?a={repaired}&b={other['id']}")
     turns = page.get_by_role("region", name=re.compile(r"^Turn \d"))
     first = turns.first
-    # It asks to be left alone: whoever asks it next passes it over.
+    # The provider has asked for a pause: the next call skips it.
     asked = first.get_by_role("row", name=re.compile("^- groq.openai.gpt-oss-120b (rate limited|skipped) › cerebras"))
     expect(asked).to_contain_text("$")
     expect(first.get_by_label("Differences")).to_contain_text("Adj Close")

@@ -1,4 +1,4 @@
-"""Code that was accepted once runs again on other data, and no model is asked."""
+"""Code that was accepted once runs again on other data, without a call of a model."""
 
 from __future__ import annotations
 

@@ -166,7 +166,7 @@ def test_rules_are_read_by_version_restored_and_made_of_what_models_named(page: 
 
 
 def _sight_blorb(console: Console) -> None:
-    """Let a job have been told of Blorb, which no rule knows: the scripted models name nothing."""
+    """Let a job have seen Blorb, which no rule knows: the scripted models name nothing."""
     job = console.run("execute", language="python", code="1")["id"]
     files = [SightedFile(file="Blorbfile", line=None, pattern="Blorbfile")]
     seen = Seen("build_system", "blorb", "Blorb", "native", 0.8, None, files)

@@ -1,4 +1,4 @@
-"""Every fenced example of README and docs works as it stands."""
+"""Every fenced example of README and docs works as it is written."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_what_a_page_tells_to_type_works(reader: Shell, page: Path) -> None:
 @pytest.mark.parametrize("page", [page for page in PAGES if starts(page)], ids=named)
 def test_a_page_that_starts_an_installation_works_with_that_one(servers_folder: Path, page: Path) -> None:
     shell = terminal(servers_folder, page.stem)
-    for file in shell.folder.iterdir():  # a stranger has none of the tests' files
+    for file in shell.folder.iterdir():  # a new user has none of the tests' files
         if file.is_file():
             file.unlink()
     try:

@@ -1,4 +1,4 @@
-"""`make docs` builds a site that asks nobody else for anything and leads nowhere that is not there."""
+"""`make docs` builds a site that requests nothing from other hosts and has no dead links."""
 
 from __future__ import annotations
 

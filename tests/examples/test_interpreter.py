@@ -1,6 +1,6 @@
 """The agents of other frameworks in ``examples/interpreter``, with scripted models and a real sandbox.
 
-The frameworks are no dependencies: ``ASSAY_EXAMPLES_PYTHON`` names an interpreter that has them (see the how-to).
+The frameworks are not dependencies: ``ASSAY_EXAMPLES_PYTHON`` names an interpreter that has them (see the how-to).
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Every parser of a stranger's bytes on bytes made to hurt it, under bounds of memory and time."""
+"""Every parser of untrusted bytes on bytes made to hurt it, under bounds of memory and time."""

@@ -65,7 +65,7 @@ def mutated(draw: st.DrawFn, seeds: Sequence[bytes]) -> bytes:
 
 
 def check(target: Target, data: bytes, current: Path) -> None:
-    """The target reads the input or refuses it; the input stands in a file, in case that ends the process."""
+    """Let the target read the input or refuse it; the input is in a file, in case that ends the process."""
     current.write_bytes(data)
     with _timed():
         try:
@@ -74,7 +74,7 @@ def check(target: Target, data: bytes, current: Path) -> None:
             pass
         except (TooSlow, KeyboardInterrupt):
             raise
-        except BaseException:  # a panic of a library is no Exception
+        except BaseException:  # a panic of a library is not an Exception
             if not target.contained:
                 raise
 
@@ -93,7 +93,7 @@ def _too_slow(signum: int, frame: object) -> None:
 
 
 def main() -> None:
-    """``NAMES SEED EXAMPLES SECONDS FILE``: rounds of so many examples of each until its time is over, at least one."""
+    """Run ``NAMES SEED EXAMPLES SECONDS FILE``: rounds of EXAMPLES of each target until SECONDS are over."""
     names, first, examples, seconds, current = sys.argv[1:]
     signal.signal(signal.SIGPROF, _too_slow)
     warnings.simplefilter("ignore")

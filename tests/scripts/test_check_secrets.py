@@ -10,7 +10,7 @@ import pytest
 
 from scripts.check_secrets import ROOT, SHAPES, secrets_in
 
-#: In two halves, so that none of them stands here.
+#: In two halves, so that none of them is in this file.
 KEYS = {
     "private key": ("-----BEGIN EC PRIV", "ATE KEY-----"),
     "Assay": ("ask_Abcd1234_", "x" * 32),

@@ -24,7 +24,7 @@ def run(*words: str, path: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Path:
-    """A folder with a docker that notes what it was asked."""
+    """A folder with a docker that notes its arguments."""
     program = tmp_path / "docker"
     program.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/asked\ntest "$1" != "${{FAILS:-none}}"\n')
     program.chmod(0o755)

@@ -1,4 +1,4 @@
-"""The server's wheel holds what `assay up` needs, and asks for the client of its own version."""
+"""The server's wheel holds what `assay up` needs, and requires the client of its own version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""File contents: kept once by their hash, read back whole, swept when nobody needs them."""
+"""File contents: kept once by their hash, read back whole, swept when nothing refers to them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What strangers' input makes us compute ends at its limits, and leaves nothing for who comes next."""
+"""What untrusted input makes us compute ends at its limits, and leaves nothing for the next one."""
 
 from __future__ import annotations
 

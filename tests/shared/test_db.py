@@ -1,4 +1,4 @@
-"""Connections to Postgres: what their errors tell."""
+"""Connections to Postgres: what their errors report."""
 
 from __future__ import annotations
 

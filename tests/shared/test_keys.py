@@ -1,4 +1,4 @@
-"""API keys: drawn, told apart, and kept as hashes only."""
+"""API keys: drawn, distinguished, and kept as hashes only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""YAML of strangers: what it holds is counted before anything is built of it."""
+"""Untrusted YAML: what it holds is counted before anything is built of it."""
 
 from __future__ import annotations
 

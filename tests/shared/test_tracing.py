@@ -1,4 +1,4 @@
-"""Traces: what asks for them, how spans hang together, and what reaches a receiver of OTLP from real processes."""
+"""Traces: what requests them, how spans hang together, and what reaches a receiver of OTLP from real processes."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def split_into_days(connection: Connection, days: int) -> None:
 
 
 def id_on(connection: Connection, days_ago: float, number: int = 0) -> str:
-    """The id of a job that was submitted so many days before noon of today (UTC)."""
+    """Return the id of a job that was submitted that number of days before noon of today (UTC)."""
     statement = text(
         "SELECT job_id_at(date_trunc('day', statement_timestamp(), 'UTC') + interval '12 hours'"
         " - make_interval(secs => :seconds)) || '-7000-8000-' || lpad(CAST(:number AS text), 12, '0')"

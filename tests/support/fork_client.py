@@ -1,4 +1,4 @@
-"""The side of ``tests.support.forks`` that asks for a process. ``commands`` also writes it into scripts that only have
+"""The side of ``tests.support.forks`` that requests a process. ``commands`` also writes it into scripts that only have
 the standard library, so it imports nothing else.
 """
 
@@ -42,7 +42,7 @@ class Fork:
 
 
 def main(address: str, module: str | None) -> None:
-    """Be that process, as far as whoever started us can see."""
+    """Be that process, as far as the parent process can see."""
     fork = Fork(address, module, sys.argv[1:], os.environ, os.getcwd())
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda number, _: os.kill(fork.pid, number))

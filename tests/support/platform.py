@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def wait_for(condition: Callable[[], T | None], seconds: float = 30, what: str = "the condition") -> T:
-    """``until`` for conditions that ask servers which the test may have stopped."""
+    """Wait like ``until``, for conditions that query servers which the test may have stopped."""
 
     def answered() -> T | None:
         with suppress(OperationalError):

@@ -6,7 +6,7 @@ from collections import defaultdict
 
 import pytest
 
-#: Modules that use the command beside one installation: two lanes of about the same length, so that a run starts two
+#: Modules that use the command with one installation: two lanes of about the same length, so that a run starts two
 #: installations for them, however many workers it has. Nothing else of them is shared, so each sees its own jobs only.
 LANES = (
     ("test_command", "test_command_code_file", "test_command_doc_output", "test_command_documents",

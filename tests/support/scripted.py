@@ -33,7 +33,7 @@ class ScriptedLlm:
         self._send("DELETE", "requests")
 
     def requests(self, provider: str | None = None) -> list[dict[str, Any]]:
-        """What was asked since the last ``play``, of one provider or of all."""
+        """Return the requests since the last ``play``, of one provider or of all."""
         asked: list[dict[str, Any]] = json.loads(self._send("GET", "requests"))["requests"]
         return [each for each in asked if provider in (None, each["provider"])]
 

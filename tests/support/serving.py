@@ -51,7 +51,7 @@ class Serving:
             port, old = self._gateways.pop(0)
         until(lambda: self._has_arrived(port), "the requests that were sent to the old gateway arrive")
         old.send_signal(signal.SIGTERM)
-        assert old.wait(30) in (0, -signal.SIGTERM)  # uvicorn ends by the signal that asked it to
+        assert old.wait(30) in (0, -signal.SIGTERM)  # uvicorn ends by the signal that stopped it
 
     @contextmanager
     def request(self) -> Iterator[str]:
@@ -90,7 +90,7 @@ class Clients:
     def submit(self) -> None:
         body = {"kind": "execute", "input": {"language": "python", "code": "effect sleep 0.05"}}
         # A connection for each request, as to a balancer; but the client is made once: on a busy machine that takes
-        # longer than an old gateway goes on to take requests that were sent its way.
+        # longer than an old gateway continues to take requests that were sent its way.
         fresh = httpx.Limits(max_keepalive_connections=0)
         with httpx.Client(headers=self._headers, timeout=30, limits=fresh) as client:
             while not self.over.is_set():

@@ -77,7 +77,7 @@ def _count(connection: Connection, job_id: str) -> None:
 
 
 class NoModels:
-    """For capabilities that ask no model."""
+    """For capabilities that call no model."""
 
     name = "none"
 

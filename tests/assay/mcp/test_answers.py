@@ -1,4 +1,4 @@
-"""What tools answer, against a few lines of a server: bounds, errors with remedies, failures that are told as such."""
+"""What tools answer, against a few lines of a server: bounds, errors with remedies, failures reported as such."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``assay mcp`` as a host starts it: a process, spoken to by real clients, beside a running installation.
+"""``assay mcp`` as a host starts it: a process with real clients, next to a running installation.
 
 The strange clients start it with Python; the others get a fork of a process that has its imports.
 """

@@ -1,4 +1,4 @@
-"""The broker asks models for a run of a job: what the run sees is what it would see if it asked itself."""
+"""The broker calls models for a run of a job: the run sees what it would see if it called them itself."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Broker:
         return Connection(socket.create_connection(self.server.server_address[:2]))  # type: ignore[arg-type]
 
     def run(self, kind: str = "transform", *, brokered: bool = True, **columns: object) -> Run:
-        """A run of a new job, which asks through the broker or by itself."""
+        """Yield a run of a new job, which calls models through the broker or by itself."""
         row, secret = job_row(kind=kind, **columns), "a-secret"
         with self.engine.begin() as connection:
             connection.execute(submission.submit(row))

@@ -1,4 +1,4 @@
-"""The execution worker runs code that nobody has read: no provider's key is in its reach."""
+"""The execution worker runs unreviewed code: no provider's key is in its reach."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.support.wait import until
 
 pytestmark = pytest.mark.slow(seconds=15)
 ROOT = Path(__file__).resolve().parents[3]
-KEY = "gsk_" + "0f1e2d3c4b5a69788796a5b4c3d2e1f0"  # of nobody
+KEY = "gsk_" + "0f1e2d3c4b5a69788796a5b4c3d2e1f0"  # made up
 
 
 @contextmanager

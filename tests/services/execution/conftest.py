@@ -1,4 +1,4 @@
-"""One sandbox for all tests of the execution service: the real one, as whoever runs the tests."""
+"""One sandbox for all tests of the execution service: the real one, as the user who runs the tests."""
 
 from __future__ import annotations
 

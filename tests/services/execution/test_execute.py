@@ -58,7 +58,7 @@ class Shelf:
 
 @dataclass
 class Notes:
-    """What a job told the outside."""
+    """What a job reported."""
 
     outputs: list[tuple[str, str]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)

@@ -22,7 +22,7 @@ from tests.support.wait import until
 
 @dataclass
 class HeardReport(MemoryReport):
-    """Tells when the code has said something."""
+    """Notes when the code has said something."""
 
     heard: Callable[[], None] = lambda: None
 
@@ -46,7 +46,7 @@ class Kept:
 
 @dataclass
 class Tenant:
-    """Somebody who sends one job after the other."""
+    """A client that sends one job after the other."""
 
     execute: Execute
     name: str = "acme"
@@ -207,7 +207,7 @@ def test_a_place_that_the_code_has_spoilt_takes_no_file_and_harms_no_one(tenant:
 
 @pytest.mark.slow
 def test_files_that_left_a_session_are_not_kept_twice(tenant: Tenant) -> None:
-    """What a job has made is the tenant's file; beside the interpreter that waits, nothing of it stays."""
+    """What a job has made is the tenant's file; except for the interpreter that waits, nothing of it stays."""
     last, _ = tenant("write = lambda name: open(name, 'wb').write(b'x' * 3_000_000)")
     for number in range(3):
         last, result = tenant(f"write('big-{number}')", last)

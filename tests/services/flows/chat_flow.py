@@ -55,7 +55,7 @@ class ScriptedModel:
 
 @dataclass
 class RecordedReport:
-    """``Report``: keeps what it is told."""
+    """``Report``: keeps what is reported."""
 
     pairs: list[tuple[str, str]] = field(default_factory=list)
     turns: list[tuple[int, JsonValue, JsonValue]] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""The messages to the model name what was called and what came of it, in bounded length."""
+"""The messages to the model name what was called and its outcome, in bounded length."""
 
 from __future__ import annotations
 

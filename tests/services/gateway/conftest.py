@@ -1,4 +1,4 @@
-"""A gateway over real HTTP, beside a real Postgres and a real Redis."""
+"""A gateway over real HTTP, with a real Postgres and a real Redis."""
 
 from __future__ import annotations
 

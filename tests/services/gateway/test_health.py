@@ -1,4 +1,4 @@
-"""Readiness, asked by many at once."""
+"""Readiness, requested by many at once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from shared.settings import StoreSettings
 
 
 class _SlowPostgres:
-    """Answers once it is let; ``questions`` counts what it was asked."""
+    """Answers once it is let; ``questions`` counts its requests."""
 
     def __init__(self, error: Exception | None = None) -> None:
         self.questions = 0

@@ -1,4 +1,4 @@
-"""Models that are asked outside of jobs: a few at once for each tenant, and counted like those of jobs."""
+"""Models that are called outside of jobs: a few at once for each tenant, and counted like those of jobs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TASK = {"kind": "transform", "input": {"task": "x", "data": [{"csv": "a\n1\n"}]}
 
 @pytest.fixture
 def asking(gateway: Gateway, scripted_llm: ScriptedLlm) -> Iterator[str]:
-    """The URL of a gateway that asks the scripted server; a tenant may use 100 tokens a day."""
+    """The URL of a gateway that calls the scripted server; a tenant may use 100 tokens a day."""
     workers.advertise(gateway.engine)
     providers, calls = ProviderSettings(scripted_llm.environment(("groq",))), CallSettings(tenant_tokens_per_day=100)
     with serving(replace(gateway.settings, providers=providers, calls=calls)) as url:

@@ -1,4 +1,4 @@
-"""When Postgres or Redis goes away: the right answer, soon, and everything goes on when they are back."""
+"""When Postgres or Redis goes away: the right answer, soon, and everything continues when they are back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stands in for a worker: it says that it is alive, claims jobs, and ends them, all on the real record."""
+"""A scripted worker: it says that it is alive, claims jobs, and ends them, all on the real record."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def held(connection: Connection, job_id: str, fence: int) -> statements.Held:
 
 
 def notify(redis_url: str, job_id: str) -> None:
-    """Tell every gateway that the job has a new event."""
+    """Notify every gateway that the job has a new event."""
     with redis.Redis.from_url(redis_url) as client:
         client.publish(notifications.EVENTS_CHANNEL, notifications.of_event(job_id, ended=True))
 

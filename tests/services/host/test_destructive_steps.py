@@ -114,7 +114,7 @@ def installation(tmp_path: Path, database_url: str) -> Installation:
 
 @pytest.fixture
 def backup(installation: Installation, tmp_path: Path) -> Path:
-    """A backup of ``new``, beside an installation that holds ``old``."""
+    """A backup of ``new``, next to an installation that holds ``old``."""
     file = tmp_path / "new.backup"
     installation.fill("new")
     assert installation("backup", str(file)).status == 0

@@ -1,4 +1,4 @@
-"""One supervisor holds an installation, and asking who it is does not get in its way."""
+"""One supervisor holds an installation, and a query of who it is does not get in its way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Alerts and dashboards name series that our processes tell, and every alert has its section in the docs."""
+"""Alerts and dashboards name series that our processes export, and every alert has its section in the docs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DEPLOY = Path(__file__).resolve().parents[3] / "deploy"
 RULES = DEPLOY / "prometheus" / "rules.yml"
 DASHBOARDS = sorted((DEPLOY / "grafana").glob("*.json"))
 _MODULES = (shared.jobs.metrics, shared.llm.job, services.execution.metrics, services.reconciler.webhooks)
-#: Of collectors, whose series are there only with something to tell: the first word in a pair of brackets.
+#: Of collectors, whose series are there only with something to report: the first word in a pair of brackets.
 _COLLECTED = re.compile(r"\(\s*\"([a-z_]+)\"")
 _WORDS = frozenset(
     {
@@ -34,7 +34,7 @@ _WORDS = frozenset(
 
 
 def told() -> set[str]:
-    """The names of all series that processes of ours tell."""
+    """Return the names of all series that our processes export."""
     gateway = Metrics("postgresql://nowhere/none", KINDS)
     try:
         families = [*REGISTRY._names_to_collectors, *gateway.registry._names_to_collectors]
@@ -47,7 +47,7 @@ def told() -> set[str]:
 
 
 def named(expression: str) -> set[str]:
-    """The series that an expression asks for: its words but for functions, labels and their values."""
+    """Return the series that an expression reads: its words but for functions, labels and their values."""
     bare = re.sub(r"\{[^}]*\}|\[[^\]]*\]", "", expression)
     bare = re.sub(r"\b(by|on|group_left|ignoring)\s*\([^)]*\)", "", bare)
     return set(re.findall(r"\b[a-z_]\w*\b", bare)) - _WORDS

@@ -1,4 +1,4 @@
-"""The embedded servers are real ones: they keep what they are told to keep, and they end with their parent."""
+"""The embedded servers are real ones: they keep what they have to keep, and they end with their parent."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def test_what_cannot_be_reached_keeps_all_of_them_root_and_is_told(servers_folde
 def test_of_a_folder_that_only_root_may_enter_no_more_is_seen_than_needed(closed: Path) -> None:
     (closed / "secret").write_text("of root")
     home = closed / "below" / "home"
-    (closed / "of-root-alone").mkdir(mode=0o700)  # what a setting names is shown, and keeps nobody root
+    (closed / "of-root-alone").mkdir(mode=0o700)  # what a setting names is shown, and leaves no process root
     accounts = chosen(home, ASSAY_DETECT_ROOTS=f"{closed / 'of-root-alone'}:{closed / 'nothing'}")
     account = accounts.of("gateway")
     assert account is not None, accounts.why_not

@@ -1,4 +1,4 @@
-"""Counts, heads and turns are those of the jobs, whoever wrote them, and wrong ones are mended."""
+"""Counts, heads and turns are those of the jobs, whichever process wrote them, and wrong ones are fixed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events have the partition of their job's day: added ahead, dropped when the last job is gone, in nobody's way."""
+"""Events have the partition of their job's day: added ahead, dropped with its last job, without blocking others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Retention deletes what is past its time, and no file that somebody still refers to."""
+"""Retention deletes what is past its time, and no file that is still referred to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A share of a tenant's jobs is done again, beside the answers that were given; none twice, and within its budget."""
+"""A share of a tenant's jobs is done again, compared with the first answers; none twice, within its budget."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def _read_only() -> Iterator[MemorySearchService]:
 
 @pytest.fixture
 def service(_read_only: MemorySearchService) -> MemorySearchService:
-    """The conference, ingested, to be asked."""
+    """The conference, ingested and ready for queries."""
     _read_only.catalog.kept_rewrites.clear()
     _read_only.catalog.kept_rows.clear()
     return _read_only

@@ -94,7 +94,7 @@ class HashedWords:
 
 
 class OneEmbeddingModel(EmbeddingModels):
-    """The same embedder whatever is asked for; None is a service without one."""
+    """The same embedder for every name; None is a service without one."""
 
     def __init__(self, embedder: Embedder | None) -> None:
         super().__init__("none", Path("unused"))

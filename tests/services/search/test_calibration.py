@@ -1,4 +1,4 @@
-"""What a model cannot tell apart is judged by words; what it can, by thresholds of the table's own language."""
+"""What a model cannot distinguish is judged by words; the rest, by thresholds of the table's own language."""
 
 from __future__ import annotations
 

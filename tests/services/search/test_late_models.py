@@ -54,7 +54,7 @@ def test_a_model_that_is_late_twice_is_asked_no_more(service: MemorySearchServic
     held = job(plan=late, reflect=late)
     text = "elephant housekeeping in zoos of faraway cities"
     result = service.search(text, job=held, tables=["sessions"], relax_filters=True)
-    assert len(result.attempts) == 3  # the retries went on without it
+    assert len(result.attempts) == 3  # the retries continued without it
     assert [request.role for request in held.llm.requests] == ["search.plan", "search.reflect"]
     planned, reflected, left_out = held.report.warnings
     assert "(search.plan:" in planned

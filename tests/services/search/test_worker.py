@@ -286,7 +286,7 @@ def test_a_model_that_hangs_is_given_up_after_its_limit_and_that_is_said(
 ) -> None:
     scripted_llm.play({"fault": "hang", "reply": {"text": "late"}})
     installation.stop_worker()
-    installation.worker = installation.start(ASSAY_SEARCH_MODEL_SECONDS="2")  # the last test: nobody starts it anew
+    installation.worker = installation.start(ASSAY_SEARCH_MODEL_SECONDS="2")  # the last test: it is not restarted
     done = installation.run("search", {"collection": "c", "question": "tuning a large postgres database"})
     assert done["state"] == "succeeded", done["error"]
     assert [hit["id"] for hit in done["result"]["hits"]["sessions"]][:1] == ["s1"]

@@ -1,4 +1,4 @@
-"""Trees that are written to cost much: what each of them asked for would not end, or not fit into memory."""
+"""Trees that are written to cost much: without bounds each of them would not end, or not fit into memory."""
 
 from __future__ import annotations
 
@@ -272,7 +272,7 @@ def test_toml_whose_keys_have_endless_parts_is_named_and_not_read() -> None:
     assert detected_service.warnings == ["pyproject.toml:3: not valid TOML (a key with too many parts)"]
 
 
-#: Texts that are all one thing, over and over, so that a pattern which looks at each of them twice would never end.
+#: Texts that are all one thing, over and over, so that a pattern which checks each of them twice would never end.
 ENDLESS = ("\n" * 60_000, " " * 60_000, "apply" + " " * 60_000, "<javac " * 9000, "provider:" + "\n" * 60_000, "eggs =" + "\n " * 30_000,
            "packages:" + "\n " * 30_000, "alias(" * 10_000, "id" + " " * 60_000 + "=", "import " * 9000)  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Every small project is told right, on every axis that it is about."""
+"""Every small project is detected right, on every axis that it is about."""
 
 from __future__ import annotations
 

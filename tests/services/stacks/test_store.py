@@ -121,7 +121,7 @@ def test_definitions_are_one_tenants(tenant: Tenant, database: Engine) -> None:
 
 
 def known(tenant: Tenant, files: Files, **input: Any) -> bool:
-    """Whether a worker that has just started answers without looking: a known answer keeps nothing anew."""
+    """Return whether a worker that has just started answers without a scan: a known answer stores nothing new."""
     _, memory = tenant.run(files, **input)
     return not memory.report.effects
 

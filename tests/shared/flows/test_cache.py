@@ -1,4 +1,4 @@
-"""The cache gives a start for reading, never a newer version than asked for."""
+"""The cache gives a start for reading, never a newer version than requested."""
 
 from __future__ import annotations
 

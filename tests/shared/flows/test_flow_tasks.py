@@ -1,4 +1,4 @@
-"""Instructions for flows: what is expected comes of their calls, and of no calls only where nothing changes."""
+"""Instructions for flows: what is expected results from their calls, and from no calls only where nothing changes."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def test_every_operation_handles_what_a_lenient_save_has_stored(
 
 
 def written(elements: list[JsonValue]) -> str:
-    """Tells ``1`` from ``true``; the order of an object's members means nothing."""
+    """Distinguish ``1`` from ``true``; the order of an object's members means nothing."""
     return json.dumps(elements, sort_keys=True)
 
 

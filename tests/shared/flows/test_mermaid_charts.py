@@ -93,7 +93,7 @@ def _line(body: Any) -> str:
 
 #: Inside of a subgraph, Mermaid's parser takes the text of `accTitle: Orders` for a member that is not a node.
 SLIPS = {283}
-#: A link at the end of a line goes on in the next line only when that is indented more: half a statement is told.
+#: A link at the end of a line continues in the next line only when that is indented more: half a statement is reported.
 REPORTED = {39}
 ACCEPTED = [
     number for number, verdict in enumerate(VERDICTS) if "refused" not in verdict and number not in SLIPS | REPORTED

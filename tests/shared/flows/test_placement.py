@@ -1,4 +1,4 @@
-"""A new node stands free: next to what it is linked with, in the flow's direction, within its group."""
+"""A new node overlaps no other: next to what it is linked with, in the flow's direction, within its group."""
 
 from __future__ import annotations
 

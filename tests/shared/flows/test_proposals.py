@@ -1,4 +1,4 @@
-"""Proposals: kept beside a flow, applied once, whole or in part, or discarded."""
+"""Proposals: kept next to a flow, applied once, whole or in part, or discarded."""
 
 from __future__ import annotations
 

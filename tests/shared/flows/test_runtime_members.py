@@ -1,4 +1,4 @@
-"""What React Flow writes for itself is no step of the history: it joins the last one, and cuts nothing off."""
+"""What React Flow writes for itself is not a step of the history: it joins the last one, and cuts nothing off."""
 
 from __future__ import annotations
 

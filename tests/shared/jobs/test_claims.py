@@ -19,7 +19,7 @@ from tests.support.rows import job_row
 
 
 class Cut:
-    """Lets so many statements have a connection, and none after them."""
+    """Lets that number of statements have a connection, and none after them."""
 
     def __init__(self, engine: Engine) -> None:
         self.left = 1000

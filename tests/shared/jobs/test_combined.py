@@ -1,4 +1,4 @@
-"""Calls that come while one is under way are made together, each with its own answer, and nobody waits for company."""
+"""Calls that come while one is under way are made together, each with its own answer, and none waits for company."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Server:
 
 
 def _asked(threads: ThreadPoolExecutor, combined: CombinedCalls[int, int], *numbers: int) -> list[Future[int]]:
-    """Each is asked by a thread of its own, in this order."""
+    """Start each call in a thread of its own, in this order."""
     asked = []
     for number in numbers:
         waiting = len(combined.waiting)

@@ -1,4 +1,4 @@
-"""A Postgres that dies, and its standby that takes its place: jobs go on, and nothing that was answered for is lost."""
+"""A Postgres that dies, and its standby that replaces it: jobs continue, and nothing that was answered for is lost."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_standby_takes_the_place_of_the_primary(pair: Pair) -> None:
     over = Event()
 
     def submit(number: int) -> str:
-        """Ask until there is an answer, always with the same idempotency key."""
+        """Repeat the request until there is an answer, always with the same idempotency key."""
         headers = {"Authorization": f"Bearer {key}", "Idempotency-Key": f"key-{number}"}
         body = {"kind": "execute", "input": {"language": "python", "code": f"effect sleep 0.0{number % 5}"}}
         while not over.wait(0.02):

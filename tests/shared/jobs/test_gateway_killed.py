@@ -43,7 +43,7 @@ def test_no_job_is_lost_or_doubled_when_gateways_are_killed_while_they_submit(pl
     over = Event()
 
     def submit(number: int) -> str:
-        """Ask until there is an answer, always with the same idempotency key."""
+        """Repeat the request until there is an answer, always with the same idempotency key."""
         headers = {"Authorization": f"Bearer {key}", "Idempotency-Key": f"key-{number}"}
         body = {"kind": "execute", "input": {"language": "python", "code": f"effect sleep 0.0{number % 5}"}}
         while not over.is_set():

@@ -1,7 +1,7 @@
 """Every key has the tenant in it, so that a Postgres whose tables are spread by ``tenant_id`` takes them as they are.
 
 Such a Postgres (Citus, say) keeps rows of one tenant together. It needs the column in every unique key and in every
-foreign key between two such tables. What is no tenant's is named here, with the reason.
+foreign key between two such tables. What belongs to no tenant is named here, with the reason.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ import shared.llm.tables
 import shared.stacks.tables  # noqa: F401 - each declares tables
 from shared.db import metadata
 
-#: Tables that are no tenant's, or whose key cannot have the tenant in it: they stay on one node, or are on every one.
+#: Tables of no tenant, or whose key cannot have the tenant in it: they stay on one node, or are on every one.
 _OF_NOBODY: Mapping[str, str] = {
     "alembic_version": "of the installation",
     "api_keys": "a key is found by its id before it is known whose it is; few rows, on every node",

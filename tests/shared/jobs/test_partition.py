@@ -47,7 +47,7 @@ class Link:
     url: str
 
     def set(self, state: str) -> None:
-        """``down``: what is sent is dropped, and nobody is told."""
+        """``down``: what is sent is dropped without notice to either side."""
         _ip("-n", self.name, "link", "set", f"{self.name}b", state)
 
 
@@ -57,7 +57,7 @@ def _ip(*words: str) -> None:
 
 @pytest.fixture
 def link(stores: StoreSettings) -> Iterator[Link]:
-    chosen = secrets.randbelow(16_384)  # of those, networks of four addresses are in 198.18.0.0/16, which nobody routes
+    chosen = secrets.randbelow(16_384)  # of those, networks of four addresses are in 198.18.0.0/16, never routed
     name, number = f"assay{chosen}", chosen * 4
     near, far = (f"198.18.{number // 256}.{number % 256 + end}" for end in (1, 2))
     url = make_url(stores.database_url)

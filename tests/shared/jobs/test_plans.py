@@ -80,7 +80,7 @@ _HOT: Mapping[str, tuple[Callable[[], Executable], int]] = {
     "cancel": (lambda: statements.cancel("q000000020", "t0"), 120),
     "reclaim": (lambda: statements.reclaim(3, 12, 20, {}), 250),
     "bury": (lambda: statements.bury({}), 60),
-    "waiting jobs": (lambda: maintenance.waiting_jobs(1), 2_500),  # looks at 2,000 rows
+    "waiting jobs": (lambda: maintenance.waiting_jobs(1), 2_500),  # reads 2,000 rows
     "unnotified jobs": (lambda: maintenance.unnotified_jobs("execute", 1, 20), 700),
     "queued of a tenant": (lambda: counts.queued_of("t3"), 40),
     "depth": (counts.depth, 40),
@@ -100,7 +100,7 @@ _HOT: Mapping[str, tuple[Callable[[], Executable], int]] = {
     "expired keys": (lambda: maintenance.expired_idempotency_keys(24, 1000), 20),
 }
 
-#: Filters that few jobs fit: a look at 2,000 of them, each with its row and the calls of it.
+#: Filters that few jobs fit: a scan of 2,000 of them, each with its row and the calls of it.
 _LOOSE = {
     "words of a title": listing.JobFilter(words="nowhere"),
     "warnings of a rare state": listing.JobFilter(warned=True, states=["dead"]),

@@ -15,7 +15,7 @@ from tests.support.wait import until
 
 
 class Answers(Redis):
-    """A Redis that is there; ``asked`` tells how often."""
+    """A Redis that is there; ``asked`` counts its calls."""
 
     asked = 0
 

@@ -50,7 +50,7 @@ def server(
 
 @contextmanager
 def jobs_over(stores: StoreSettings, url: str) -> Iterator[tuple[Platform, str]]:
-    """Gateway, reconciler and worker that were told this REDIS_URL; and the gateway's URL."""
+    """Gateway, reconciler and worker with this REDIS_URL; and the gateway's URL."""
     platform = Platform(stores.model_copy(update={"redis_url": url}))
     try:
         port = free_port()
@@ -109,7 +109,7 @@ def test_tls_and_users(stores: StoreSettings, tmp_path: Path) -> None:
             assert carries(platform)
             wait_for(lambda: redis_state(base) == "ok", 30, "the gateway has it")
         for wrong in (
-            f"rediss://assay:secret@localhost:{port}/0",  # an authority that nobody knows
+            f"rediss://assay:secret@localhost:{port}/0",  # an unknown authority
             f"rediss://assay:secret@127.0.0.1:{port}/0?ssl_ca_certs={certificate}",  # another name
             f"rediss://assay:wrong@localhost:{port}/0?ssl_ca_certs={certificate}",
             f"redis://assay:secret@localhost:{port}/0",

@@ -94,7 +94,7 @@ def test_a_job_that_kills_its_worker_takes_no_other_job_with_it(platform: Platfo
     assert {platform.job(job)["state"] for job in innocent} == {"succeeded"}
     assert {platform.job(job)["crashes"] for job in innocent} == {0}
     assert platform.job(culprit)["crashes"] == 3
-    assert deaths <= 4  # once beside others, then alone
+    assert deaths <= 4  # once with others, then alone
     check_history(platform, innocent)
 
 

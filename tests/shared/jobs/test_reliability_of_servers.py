@@ -23,7 +23,7 @@ def test_redis_that_restarts_empty_is_notified_again_of_every_queued_job(stores:
             platform.reconciler()
             jobs = platform.submit_all(["effect"] * 300)
             redis.kill()
-            jobs += platform.submit_all(["effect"] * 20)  # nobody hears of it: that is no error
+            jobs += platform.submit_all(["effect"] * 20)  # no worker is notified: that is not an error
             redis.start()
             wait_for(
                 lambda: int(platform.redis.llen(notifications.queue_name("execute"))) >= len(jobs),

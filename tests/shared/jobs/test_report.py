@@ -32,7 +32,7 @@ def test_a_run_after_a_crash_counts_what_the_dead_one_asked(
         connection.execute(submission.submit(row))
 
     def run(llm: LlmLayer, times: int) -> JobReport:
-        """A run that asks so many times, and then writes no end: as if its worker had died."""
+        """A run that makes that number of calls, and then writes no end: as if its worker had died."""
         with engine.begin() as connection:
             claimed = connection.execute(statements.claim("transform", "worker", 10, 0).clause).mappings().one()
         job = claimed_job(claimed)

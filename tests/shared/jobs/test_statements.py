@@ -268,7 +268,7 @@ def test_of_several_jobs_of_a_dead_worker_none_is_blamed_until_one_kills_a_worke
 
     assert [claim(connection) is not None for _ in jobs] == [True] * 3
     assert reclaimed() == dict.fromkeys(jobs, ("queued", 0, True))
-    rows = [claim(connection) for _ in jobs]  # two of them wait for the third, which is told that it is alone
+    rows = [claim(connection) for _ in jobs]  # two of them wait for the third, which learns that it is alone
     first = next(row for row in rows if row is not None and row["id"] == jobs[0])
     assert connection.execute(statements.begin_alone(held(first)).clause).first() is not None
     assert reclaimed() == {**dict.fromkeys(jobs, ("queued", 0, True)), jobs[0]: ("queued", 1, True)}

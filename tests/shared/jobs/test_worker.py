@@ -35,7 +35,7 @@ def cancel(platform: Platform, job_id: str) -> None:
 
 
 def test_a_process_that_lives_touches_its_file(platform: Platform, tmp_path: Path) -> None:
-    """And one that hangs does not, which the liveness probes of deploy/helm look at."""
+    """And one that hangs does not, which the liveness probes of deploy/helm check."""
     modules = ("tests.support.worker_process", "services.reconciler")
     living, hanging = ([tmp_path / f"{name}-{module}" for module in modules] for name in ("living", "hanging"))
     for file in living:

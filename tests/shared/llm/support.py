@@ -58,7 +58,7 @@ def layer(
 
 @dataclass
 class Asked:
-    """What came of one request."""
+    """The outcome of one request."""
 
     usage: JobUsage
     events: list[tuple[str, dict[str, JsonValue]]] = field(default_factory=list)
@@ -79,7 +79,7 @@ def ask(
     fails: type[Exception] | None = None,
     **request: Any,
 ) -> Asked:
-    """Ask once; ``fails`` is swallowed."""
+    """Send one request; ``fails`` is swallowed."""
     events: list[tuple[str, dict[str, JsonValue]]] = []
 
     def on_event(type: str, **data: JsonValue) -> None:

@@ -36,7 +36,7 @@ def answered(llm: LlmLayer, provider: RawProvider, *responses: Raw, **request: A
 
 
 def failed(llm: LlmLayer, provider: RawProvider, *responses: Raw, **request: Any) -> str:
-    """The one outcome of a request that nobody answers, which is in the trail."""
+    """Return the one outcome of a request without an answer, which is in the trail."""
     provider.play(*responses)
     asked = ask(llm, fails=ProvidersFailed, **request)
     assert len(asked.attempts("outcome")) == len(provider.asked)

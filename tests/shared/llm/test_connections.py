@@ -1,4 +1,4 @@
-"""A connection that fails says why, so that whoever reads it knows what to fix."""
+"""A connection that fails says why, so that the reader knows what to fix."""
 
 from __future__ import annotations
 

@@ -304,7 +304,7 @@ def test_the_deadline_of_the_job_ends_a_hanging_call(scripted_llm: ScriptedLlm) 
         ask(llm, budget=Budget(seconds=0.5), fails=BudgetSpent)
         scripted_llm.play({"fault": {"kind": "slow", "token_ms": 1000}, "reply": "word " * 1000})
         ask(llm, budget=Budget(seconds=0.6), fails=BudgetSpent)
-        assert len(scripted_llm.requests()) == 1  # since it was told what to play
+        assert len(scripted_llm.requests()) == 1  # since its answers were set
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Hedging: the first answer wins, and who is no longer needed is told to stop."""
+"""Hedging: the first answer wins, and the calls that are no longer needed are cancelled."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def reply(name: str) -> ChatReply:
 
 
 class Providers:
-    """Each answers, fails, raises, or waits until it is told to stop."""
+    """Each answers, fails, raises, or waits until it is cancelled."""
 
     def __init__(self, **behaviour: str) -> None:
         self.behaviour = behaviour

@@ -1,4 +1,4 @@
-"""What the layer of models does beside the jobs, and that it ends with the layer."""
+"""What the layer of models does next to the jobs, and that it ends with the layer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One model on several endpoints: the least loaded one is asked first, and the others when it fails."""
+"""One model on several endpoints: the least loaded one is called first, and the others when it fails."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BOTH = ("gpu1/m", "gpu2/m")
 
 @pytest.fixture(scope="module")
 def second() -> Iterator[ScriptedLlm]:
-    """Another server beside ``scripted_llm``."""
+    """Another server in addition to ``scripted_llm``."""
     process, url = started()
     try:
         yield ScriptedLlm(url)
@@ -50,7 +50,7 @@ def llm(scripted_llm: ScriptedLlm, second: ScriptedLlm, redis_url: str, tmp_path
 
 @contextmanager
 def held(llm: LlmLayer, redis_url: str, endpoint: str, count: int) -> Iterator[None]:
-    """Another worker's calls hold so many of the endpoint's slots."""
+    """Let another worker's calls hold that number of the endpoint's slots."""
     key = llm.endpoints[endpoint].key("m")
     with ExitStack() as stack:
         other = SharedCallSlots(redis_url)

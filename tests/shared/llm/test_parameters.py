@@ -1,4 +1,4 @@
-"""Parameters of calls: what a vendor does not take is left out and told, caps have one meaning under each name."""
+"""Parameters of calls: what a vendor does not take is left out and reported; caps mean the same under each name."""
 
 from __future__ import annotations
 

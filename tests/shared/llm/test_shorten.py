@@ -1,4 +1,4 @@
-"""A prompt that is longer than a model's window is shortened where it is longest, says so, and is asked once more."""
+"""A prompt that is longer than a model's window is shortened where it is longest, says so, and is sent once more."""
 
 from __future__ import annotations
 

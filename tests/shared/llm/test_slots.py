@@ -1,4 +1,4 @@
-"""An endpoint's slots are shared by all workers: nobody is timed out while waiting, and tenants come in turn."""
+"""An endpoint's slots are shared by all workers: no call times out while it waits, and tenants come in turn."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_slot_that_is_waited_for_in_vain_is_given_up(slots: CallSlots, request
 def test_the_slot_of_a_worker_that_died_is_free_again(redis_url: str, request: pytest.FixtureRequest) -> None:
     slots = SharedCallSlots(redis_url)
     try:
-        slots.take(key(request), "dead", "t", 1, -60)  # held until now, by somebody who is gone
+        slots.take(key(request), "dead", "t", 1, -60)  # held until now, by a worker that is gone
         assert slots.take(key(request), "next", "u", 1, 9) == -1
     finally:
         slots.close()
@@ -184,7 +184,7 @@ def test_the_load_is_what_holds_and_what_waits(slots: CallSlots, request: pytest
 def test_the_dead_are_no_load(redis_url: str, request: pytest.FixtureRequest) -> None:
     slots = SharedCallSlots(redis_url)
     try:
-        slots.take(key(request), "dead", "t", 1, -60)  # held until now, by somebody who is gone
+        slots.take(key(request), "dead", "t", 1, -60)  # held until now, by a worker that is gone
         assert slots.loads([key(request)]) == [0]
     finally:
         slots.close()

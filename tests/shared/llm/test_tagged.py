@@ -1,4 +1,4 @@
-"""Tagged answers: every slip that models make, and what becomes of it."""
+"""Tagged answers: every slip that models make, and how it is read."""
 
 from __future__ import annotations
 

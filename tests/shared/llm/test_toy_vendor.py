@@ -34,7 +34,7 @@ def scripted() -> Iterator[ScriptedLlm]:
 
 @pytest.fixture(scope="module")
 def client(scripted: ScriptedLlm, servers_folder: Path) -> Iterator[httpx.Client]:
-    """A client of an installation in which nobody but the toy vendor has a key."""
+    """A client of an installation in which only the toy vendor has a key."""
     foreign = ("ASSAY_", "DATABASE_URL", "REDIS_URL", "QDRANT_URL", "BLOB_URL")
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith(foreign)},

@@ -1,6 +1,6 @@
 """Whatever bytes a provider sends: an answer or a fault, in the trail, with every token that was counted.
 
-``FUZZ=200000 pytest tests/shared/llm/test_wire_fuzz.py`` tries so many inputs of each kind.
+``FUZZ=200000 pytest tests/shared/llm/test_wire_fuzz.py`` tries that number of inputs of each kind.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def events_of(values: list[Any]) -> bytes:
 
 
 def read(make: Callable[[], Any], chunks: list[bytes]) -> tuple[Any, ProviderFault | ChatReply]:
-    """The answer as it was read, and what came of it. Raises: what is no fault of a provider."""
+    """Return the answer as it was read, and its outcome. Raises: anything that is not a provider's fault."""
     watch, answer = Watch(Timeouts(), time.monotonic() + 60), make()
     try:
         arriving = received(iter(chunks), watch)
@@ -200,7 +200,7 @@ def _closed() -> Iterator[None]:
 @given(chunks=st.lists(st.binary(max_size=30), max_size=4), reset=st.booleans())
 @settings(FUZZED, max_examples=max(30, TRIES // 50))
 def test_any_bytes_on_the_wire_are_in_the_trail(chunks: list[bytes], reset: bool) -> None:
-    """Through the whole layer: as many attempts as the provider was asked, and no error of ours."""
+    """Through the whole layer: as many attempts as the provider had calls, and no error of ours."""
     with closing(RawProvider()) as provider, layer(provider, ("groq",), patience_seconds=0, starting_seconds=0) as llm:
         provider.play(stream(*chunks, reset=reset) if chunks else Raw([b"\x00" * 20], reset))
         asked = ask(llm, fails=AssayError, schema=None)

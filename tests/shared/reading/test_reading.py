@@ -460,7 +460,7 @@ def test_what_is_not_plain_is_read_with_a_note(tmp_path: Path, given: str) -> No
 @pytest.mark.parametrize(
     "content",
     [
-        "name\nDoe, John\nRoe, Jane\n",  # no title: nothing tells names from values
+        "name\nDoe, John\nRoe, Jane\n",  # no title: nothing distinguishes names from values
         "a\nb,c\nd,e\n",
         "note,x\nsee below,1\n,\n",
     ],

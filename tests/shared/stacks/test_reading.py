@@ -1,4 +1,4 @@
-"""Definitions as YAML: what is read, what is refused and where, and how a text goes on."""
+"""Definitions as YAML: what is read, what is refused and where, and how a text continues."""
 
 from __future__ import annotations
 

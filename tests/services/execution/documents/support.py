@@ -60,7 +60,7 @@ class DocumentJobs:
         self.past.jobs[job_id] = FinishedJob(job_id, "document", {}, kept)
 
     def sent(self) -> list[str]:
-        """What the models were asked, without the system's words."""
+        """Return the prompts of the models, without the system's words."""
         return [request.messages[-1].content for request in self.llm.requests]
 
 

@@ -1,4 +1,4 @@
-"""Proposed changes: what counts before and after somebody has decided."""
+"""Proposed changes: what counts before and after a user has decided."""
 
 from __future__ import annotations
 

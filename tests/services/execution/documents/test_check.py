@@ -1,4 +1,4 @@
-"""A look at a document that runs nothing: its blocks, its parameters, and what would go wrong, with lines."""
+"""A check of a document that runs nothing: its blocks, its parameters, and what would go wrong, with lines."""
 
 from __future__ import annotations
 

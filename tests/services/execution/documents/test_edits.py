@@ -1,4 +1,4 @@
-"""After an edit a document that keeps what it can shows what one that runs wholly shows."""
+"""After an edit a document that keeps what it can shows what one that runs completely shows."""
 
 from __future__ import annotations
 

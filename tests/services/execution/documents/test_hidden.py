@@ -1,4 +1,4 @@
-"""What its author hid is in no page, whichever notation says so; errors that are expected are no failures."""
+"""What its author hid is in no page, whichever notation says so; errors that are expected are not failures."""
 
 from __future__ import annotations
 

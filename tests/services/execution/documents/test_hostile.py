@@ -1,4 +1,4 @@
-"""Code that does its worst: a message in its place, the rest goes on, and the document is never lost."""
+"""Code that does its worst: a message in its place, the rest continues, and the document is never lost."""
 
 from __future__ import annotations
 

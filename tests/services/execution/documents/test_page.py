@@ -1,4 +1,4 @@
-"""The page: it stands alone, and whatever code or a model puts into it, nothing of it runs or is fetched."""
+"""The page: it needs no other file, and whatever code or a model puts into it, nothing of it runs or is fetched."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Quarto, MyST and Stencila documents hold besides code: formulas, references, figures, tables, includes."""
+"""What Quarto, MyST and Stencila documents hold apart from code: formulas, references, figures, tables, includes."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def alive(parent: int) -> set[int]:
 
 
 def ended(pid: int) -> bool:
-    """Whether it has gone, or waits for somebody to ask how."""
+    """Return whether the process has ended or is a zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except OSError:

@@ -1,4 +1,4 @@
-"""Where values stand in a page is told beside it; the page itself is the same as without."""
+"""Where values are in a page is reported next to it; the page itself is the same as without."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One kernel of each language for all tests of this folder; a test that ends one asks for a new one."""
+"""One kernel of each language for all tests of this folder; a test that ends one requests a new one."""
 
 from __future__ import annotations
 

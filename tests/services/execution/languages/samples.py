@@ -11,7 +11,7 @@ class Sample:
     define: str  #: makes x, a number that is 41
     more: str  #: an expression of it that is 42
     value: str  #: of a program: its last expression, 42
-    shown: str  #: text in the look at that value
+    shown: str  #: text in the view of that value
     fails: str
     error: str  #: part of the message
     forever: str

@@ -1,4 +1,4 @@
-"""Values that each language makes of its own, and what becomes of them in the others."""
+"""Values that each language makes of its own, and how the others show them."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ HIDERS = [
            (Verdict.TIMEOUT_CPU,), limits=_SOON),
 ]  # fmt: skip
 
-#: Names that processes give themselves, each of which looks like something else in what the kernel tells of them.
+#: Names that processes give themselves, each of which looks like something else in what the kernel reports of them.
 NAMES = (
     b"\rRssAnon:", b"\rRssAnon:\t0 kB", b"\rThreads:", b"\nRssAnon:\t0", b"a) R 0 0 0 (", b")", b"\xff\xfe",
     b"\x0bVmRSS:\x0c",

@@ -23,7 +23,7 @@ _VALUES: Mapping[str, tuple[str, str]] = {
 }
 #: A fork takes about ten megabytes of its kernel's memory, so that many of them may reach that limit first.
 _FORKING = ("fork bomb", "patient fork bomb")
-#: Code that asks in another way for what gVisor's status files do not have.
+#: Code that reads in another way what gVisor's status files do not have.
 _CODES: Mapping[str, str] = {
     "49-privileges": "status = dict(line.split(':', 1) for line in open('/proc/self/status'))\n"
     "told = [status[name].strip().lstrip('0') for name in ('CapEff', 'CapPrm', 'CapBnd')]\n"

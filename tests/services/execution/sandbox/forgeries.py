@@ -1,5 +1,5 @@
 """Programs that try to make a verdict, in every language and way of running: frames, exits, threads, signals, children,
-late writes, replaced built-ins. Each ends in a way that is known; no other verdict may come of it.
+late writes, replaced built-ins. Each ends in a way that is known; no other verdict may result.
 
 ``python -m tests.services.execution.sandbox.forgeries [--runtime gvisor] [--uid 64001]`` runs all of them, and prints
 those that got a wrong verdict.

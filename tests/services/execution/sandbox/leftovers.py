@@ -48,7 +48,7 @@ def children_of(pid: int, others: Collection[int] = ()) -> set[int]:
 
 
 def state_of(folder: str) -> dict[str, list[str]]:
-    """What of this process stands on the machine."""
+    """Return what this process has left on the machine."""
     own = f"assay-{os.getpid()}-"
     # Groups of others come and go meanwhile.
     groups = [f"{at}/{name}" for at, names, _ in os.walk("/sys/fs/cgroup") for name in names if name.startswith(own)]

@@ -147,7 +147,7 @@ def test_62_files_of_the_job_do_not_stand_in_for_libraries(sandbox: Sandbox, tmp
 
 @pytest.mark.slow(seconds=8)
 def test_66_cells_that_ask_for_secrets_find_none_to_give_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Code that does whatever a cell says can look everywhere, and has nothing to tell but the cells themselves."""
+    """Code that does whatever a cell says can search everywhere, and has nothing to give away but cells."""
     name = "".join(secrets.choice("bcdfghjklmnpqrstvwxz") for _ in range(24))
     monkeypatch.setenv("ASSAY_OPENAI_API_KEY", f"sk-{name}")  # in the worker that holds the sandbox,
     (tmp_path / ".env").write_text(f"KEY=sk-{name}")  # on its disk,
@@ -212,4 +212,4 @@ def test_root_of_the_host_never_maps_inside(run_code: RunCode) -> None:
     if os.geteuid() == 0:
         owner = run_code("import os\nos.stat('/usr/bin/env').st_uid").value
         assert owner is not None
-        assert owner.text == "65534"  # the host's root is nobody in here
+        assert owner.text == "65534"  # the host's root is the user "nobody" in here

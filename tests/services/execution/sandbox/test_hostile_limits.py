@@ -1,4 +1,4 @@
-"""Code that hoards, and code that hides from being counted: each run ends at its own limit, also beside many."""
+"""Code that hoards, and code that hides from being counted: each run ends at its own limit, also among many."""
 
 from __future__ import annotations
 

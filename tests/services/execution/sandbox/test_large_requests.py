@@ -1,4 +1,4 @@
-"""Requests that are larger than a pipe: however slowly they come, reading one is no end of its call."""
+"""Requests that are larger than a pipe: however slowly they come, reading one does not end its call."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from services.execution.sandbox.run import Run
 from shared.contracts.execute import Limits, Verdict
 from shared.languages import LANGUAGES
 
-_PIECES = 5  #: pipes full of a request: init looks at the kernel that waits for the rest of it more than once
+_PIECES = 5  #: pipes full of a request: init checks the kernel that waits for the rest of it more than once
 _SIZE = _PIECES << 16
 _COMMENTS = {"python": "#", "r": "#", "javascript": "//", "sql": "--"}
 _SUMS = {"python": "40 + 2", "r": "40 + 2", "javascript": "40 + 2", "sql": "select 40 + 2 as v"}
@@ -33,7 +33,7 @@ def _slow_host(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _code(language: str, more: int) -> str:
-    """A sum, behind so many bytes of comments; each language reads at its own sizes, so tests try all remainders."""
+    """Return a sum behind ``more`` bytes of comments; languages read in sizes of their own, so tests try each."""
     line = f"{_COMMENTS[language]} {'x' * 96}\n"
     return f"{line * (_SIZE // len(line))}{_COMMENTS[language]}{'y' * more}\n{_SUMS[language]}"
 

@@ -1,4 +1,4 @@
-"""Tables that go in and out as open files: nothing is copied, and nobody can write through them."""
+"""Tables that go in and out as open files: nothing is copied, and no one can write through them."""
 
 from __future__ import annotations
 

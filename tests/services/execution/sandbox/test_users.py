@@ -15,7 +15,7 @@ _ORDINARY = 64_001
 
 @pytest.mark.slow(seconds=100)
 @pytest.mark.skipif(os.geteuid() != 0, reason="this is already an ordinary user")
-@pytest.mark.timeout(600)  # beside a busy machine; 40 s by itself
+@pytest.mark.timeout(600)  # on a busy machine; 40 s by itself
 def test_an_ordinary_user_has_the_same_walls() -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o777)

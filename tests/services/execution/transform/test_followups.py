@@ -1,4 +1,4 @@
-"""A conversation goes on from its last result, from any iteration, or with the caller's own code."""
+"""A conversation continues from its last result, from any iteration, or with the caller's own code."""
 
 from __future__ import annotations
 

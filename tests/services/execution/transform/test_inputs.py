@@ -1,4 +1,4 @@
-"""Data of every kind comes in, and what is wrong with it is said before any model is asked."""
+"""Data of every kind comes in, and what is wrong with it is said before any model is called."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that would not fit in memory are aggregated where they stand, by code that may use much less."""
+"""Files that would not fit in memory are aggregated in place, by code that may use much less."""
 
 from __future__ import annotations
 

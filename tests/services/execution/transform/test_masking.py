@@ -21,7 +21,7 @@ MASK = {"mask": ["email", "salary"]}
 
 
 def leaked(jobs: TransformJobs) -> list[str]:
-    """The secrets that a model or an event was told."""
+    """Return the secrets that reached a model or an event."""
     said, told = jobs.script.said().lower(), json.dumps(jobs.report.said)
     return [secret for secret in SECRETS if secret.lower() in said or secret in told]
 

@@ -33,7 +33,7 @@ def commands(server: str) -> list[str]:
 
 
 def variables(command: str) -> Mapping[str, str]:
-    """Those that stand before the words of a command."""
+    """Return the variables before the words of a command."""
     return dict(word.split("=", 1) for word in shlex.split(command) if re.match(r"[A-Z_]+=", word))
 
 

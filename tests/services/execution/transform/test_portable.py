@@ -1,4 +1,4 @@
-"""Every kind of column that a language makes comes out as something that can be worked with, and takes nobody down."""
+"""Every kind of column that a language makes comes out as something that can be worked with, and ends no process."""
 
 from __future__ import annotations
 

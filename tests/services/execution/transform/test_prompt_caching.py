@@ -16,7 +16,7 @@ LEAST = 1024  #: tokens of the shortest prompt that vendors keep
 
 
 def loop(jobs: TransformJobs) -> list[ChatRequest]:
-    """What a transform of four turns asks."""
+    """Return the requests of a transform of four turns."""
     jobs.transform(WRONG, WRONG.replace("missing", "absent"), GOOD, "DONE", data=WIDE)
     assert len(jobs.script.asked) == 4
     return jobs.script.asked

@@ -26,7 +26,7 @@ from tests.support.scripted import ScriptedLlm, scripted_llm
 __all__ = ["scripted_llm"]
 FRAME = pl.DataFrame({"city": ["Berlin", "Paris", "Rome", "Oslo"] * 30, "amount": [n / 7 for n in range(120)]})
 DRAW = "import matplotlib.pyplot as plt\nfig, ax = plt.subplots()\nax.scatter(data.amount, data.amount ** 2)"
-#: By what a model answers in turn: an error, a look, a result that needs luck, DONE.
+#: By what a model answers in turn: an error, a view of the data, a result that needs luck, DONE.
 SHUFFLED = (
     "```python\nresult = data['town']\n```",
     "```python look\nprint(data.sample(3, random_state=None))\n```",
@@ -77,7 +77,7 @@ class Replayed:
             layer.close()
 
     def again(self) -> TransformResult:
-        """Nobody listens where the model was."""
+        """Run it again; no server listens where the model was."""
         return self.run("http://127.0.0.1:9/v1", "replay")
 
     def content(self, result: TransformResult) -> bytes:

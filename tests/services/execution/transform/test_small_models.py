@@ -1,4 +1,4 @@
-"""How a small model is asked: briefly, after examples, and differently after an answer that failed before."""
+"""The prompts of a small model: short, after examples, and different after an answer that failed before."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from tests.support.wait import until
 
 @contextmanager
 def flows_worker(settings: Settings, scripted_llm: ScriptedLlm, **variables: str) -> Iterator[Settings]:
-    """The settings of a gateway beside the worker, with the same models."""
+    """The settings of a gateway next to the worker, with the same models."""
     environment = scripted_llm.environment(["groq", "cerebras"])
     stores = settings.stores
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")}

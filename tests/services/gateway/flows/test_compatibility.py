@@ -433,7 +433,7 @@ def test_the_same_message_runs_as_a_job_and_as_a_proposal(chatting: httpx.Client
 
 
 def _tokens(job: Json) -> int:
-    """More than none, or the test would tell nothing."""
+    """Return the job's tokens: more than none, or the test would show nothing."""
     tokens = int(job["usage"]["input_tokens"] + job["usage"]["output_tokens"])
     assert tokens
     return tokens

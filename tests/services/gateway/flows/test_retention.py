@@ -66,7 +66,7 @@ def test_all_of_them_work_after_the_versions_that_they_knew_are_dropped(
                 read.append(client.get(path).status_code)
 
         reader = threading.Thread(target=look)
-        if number:  # in the first round nobody reads, so that the other gateway's copy is as old as can be
+        if number:  # no one reads in the first round, so that the other gateway's copy is as old as can be
             reader.start()
         for step in range(EDITS):
             operate(busy, flow, ("updateNode", {"nodeId": "a", "label": f"{number}.{step}"}))

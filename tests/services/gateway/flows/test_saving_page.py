@@ -1,4 +1,4 @@
-"""A front end that saves the whole flow after every layout, click and load: undo and redo go on working over HTTP."""
+"""A front end that saves the whole flow after every layout, click and load: undo and redo still work over HTTP."""
 
 from __future__ import annotations
 

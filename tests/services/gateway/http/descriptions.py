@@ -50,7 +50,7 @@ def leaves(schema: Schema, schemas: Mapping[str, Schema]) -> Iterator[str]:
 
 
 def kind(schema: Schema) -> object:
-    """Return what tells the type of a field from another's; null and limits do not count."""
+    """Return what distinguishes the type of a field from another's; null and limits do not count."""
     if reference := schema.get("$ref"):
         return reference
     if union := schema.get("anyOf", schema.get("oneOf")):

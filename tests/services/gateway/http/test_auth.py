@@ -153,7 +153,7 @@ def test_who_guesses_keys_is_answered_without_the_database(gateway: Gateway, set
         assert client.get("/v1/jobs", headers=valid).status_code == 200
         assert [guessed(client, number).status_code for number in range(5)] == [401] * 5
         with gateway.engine.begin() as connection:
-            connection.execute(text("LOCK TABLE api_keys IN ACCESS EXCLUSIVE MODE"))  # who asks now would wait
+            connection.execute(text("LOCK TABLE api_keys IN ACCESS EXCLUSIVE MODE"))  # a query would wait now
             refused = assert_problem(guessed(client, 5), 429, "rate_limited")
         assert "key" in str(refused["detail"])
         assert int(guessed(client, 6).headers["retry-after"]) <= 61

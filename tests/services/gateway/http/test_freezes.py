@@ -60,7 +60,7 @@ BOMBS: dict[str, tuple[str, bytes]] = {
 
 @contextmanager
 def neighbour(gateway: Gateway) -> Iterator[list[float]]:
-    """Another tenant, who asks all the time; the seconds that each of its requests took."""
+    """Run another tenant that sends requests all the time; yield the seconds that each of them took."""
     took: list[float] = []
     submit = {"kind": "execute", "input": {"language": "python", "code": "1"}}
     with gateway.client("neighbour") as client:
@@ -85,7 +85,7 @@ def neighbour(gateway: Gateway) -> Iterator[list[float]]:
 
 
 def unfrozen(attempt: Callable[[], list[float]]) -> None:
-    """The attempt held nobody up; a freeze comes back each time, a pause of a busy machine does not."""
+    """The attempt delayed no one; a freeze comes back each time, a pause of a busy machine does not."""
     worst: list[float] = []
     while not worst or worst[-1] >= _MOST_SECONDS:
         assert len(worst) < _TRIES, worst

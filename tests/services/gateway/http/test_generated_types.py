@@ -1,4 +1,4 @@
-"""Types that a stranger's generator makes of the document take a request with its required members alone."""
+"""Types that a third party's generator makes of the document take a request with its required members alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pressure: how much a tenant may ask for, and when it may come again."""
+"""Pressure: how much a tenant may request, and when it may come again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Query parameters: what nobody reads is refused, and the error names what there is."""
+"""Query parameters: an unknown one is refused, and the error names those that exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is no request yet, and requests without a body to their answer."""
+"""Bytes that are not a request yet, and requests without a body, up to their answer."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def platform(stores: StoreSettings) -> Iterator[Platform]:
 
 @pytest.fixture(scope="module")
 def url(platform: Platform, scripted_llm: ScriptedLlm) -> str:
-    """A gateway and a worker that load the plugin, and ask the scripted server."""
+    """A gateway and a worker that load the plugin, and call the scripted server."""
     port = str(free_port())
     variables = {"ASSAY_PLUGINS": toy_kind.__name__, **scripted_llm.environment()}
     platform.start("services.gateway", ASSAY_HOST="127.0.0.1", ASSAY_PORT=port, **variables)

@@ -1,4 +1,4 @@
-"""``/mcp`` over real HTTP, by the SDK's own client; jobs are ended by a stand-in for the worker."""
+"""``/mcp`` over real HTTP, by the SDK's own client; the tests end jobs in place of a worker."""
 
 from __future__ import annotations
 
@@ -302,7 +302,7 @@ def test_a_gateway_that_stops_answers_whom_it_holds(settings: Settings, gateway:
 
     async def main(url: str) -> None:
         async with connected(url, gateway.key("acme")) as client:
-            await client.list_tools()  # else the client asks for them when it has the answer
+            await client.list_tools()  # else the client requests them when it has the answer
             ran = await client.call_tool("run_code", {"code": "1", "wait_seconds": 50}, progress_callback=on_progress)
             answered.append(ran.structured_content["state"])
 

@@ -1,4 +1,4 @@
-"""The audit log tells who changed what, and shows when somebody has changed it."""
+"""The audit log records who changed what, and shows when it was tampered with."""
 
 from __future__ import annotations
 

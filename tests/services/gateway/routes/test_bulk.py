@@ -1,4 +1,4 @@
-"""Many jobs cancelled or run again at once, with what came of each."""
+"""Many jobs cancelled or run again at once, with the outcome of each."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_jobs_are_cancelled_by_id_and_each_is_told_of(client: httpx.Client, othe
 
 
 def test_a_thousand_jobs_are_cancelled_with_a_few_statements(gateway: Gateway, client: httpx.Client) -> None:
-    """Whatever their number: each with its event, and running ones are asked to end."""
+    """Whatever their number: each with its event, and running ones are requested to end."""
     ids = [id for _ in range(2) for id in submitted(client, "thousand", 500)]
     running, fence = workers.claim(gateway.engine)
     assert running in ids

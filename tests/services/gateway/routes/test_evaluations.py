@@ -1,4 +1,4 @@
-"""Evaluations over HTTP: what is accepted, what is refused and where, and what is told of them."""
+"""Evaluations over HTTP: what is accepted, what is refused and where, and what is shown of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A template of a caller is filled in by a process with bounds: it holds up nobody, and shows nothing of the server."""
+"""A template of a caller is filled in by a process with bounds: it delays no one, and shows nothing of the server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of results over HTTP: every row in the form that is asked for, for their tenant only."""
+"""Tables of results over HTTP: every row in the requested form, for their tenant only."""
 
 from __future__ import annotations
 

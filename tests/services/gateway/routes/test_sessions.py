@@ -40,7 +40,7 @@ def test_a_session_ends_with_its_key(gateway: Gateway, admin: httpx.Client) -> N
     with gateway.client_of(key) as client:
         session = client.post("/v1/sessions").json()
     assert admin.delete(f"/v1/keys/{session['parent_id']}").status_code == 204
-    with gateway.engine.connect() as connection:  # what another gateway, or this one a second later, asks
+    with gateway.engine.connect() as connection:  # the query of another gateway, or of this one a second later
         assert connection.execute(keys.valid(session["key_id"])).first() is None
 
 

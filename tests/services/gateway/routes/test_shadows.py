@@ -1,4 +1,4 @@
-"""Shadows over HTTP: who may start one, what is refused, and what is told of it."""
+"""Shadows over HTTP: who may start one, what is refused, and what is shown of it."""
 
 from __future__ import annotations
 

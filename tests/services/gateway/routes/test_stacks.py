@@ -25,7 +25,7 @@ def tenant() -> str:
 
 @pytest.fixture
 def mine(gateway: Gateway, tenant: str) -> Iterator[httpx.Client]:
-    """A client of a tenant that nobody has used before."""
+    """A client of a tenant that was never used before."""
     with gateway.client(tenant) as client:
         yield client
 
@@ -125,7 +125,7 @@ def test_a_job_names_a_version_that_there_is(mine: httpx.Client) -> None:
 
 
 def sight(gateway: Gateway, tenant: str, times: int) -> None:
-    """Let so many jobs have been told of Blorb."""
+    """Let that number of jobs have seen Blorb."""
     with gateway.engine.begin() as connection:
         for number in range(times):
             row = job_row(kind="detect", tenant_id=tenant)

@@ -1,4 +1,4 @@
-"""All jobs of a tenant in one stream: each as it is submitted, begun and ended, and nobody else's."""
+"""All jobs of a tenant in one stream: each as it is submitted, begun and ended, and none of another tenant."""
 
 from __future__ import annotations
 

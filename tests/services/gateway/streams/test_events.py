@@ -290,7 +290,7 @@ def test_a_key_has_only_so_many_streams_open(gateway: Gateway, settings: Setting
 
 
 def _followed(client: httpx.Client, what: str) -> str:
-    """The path of a stream that goes on."""
+    """Return the path of a stream that stays open."""
     if what == "job":
         return str(client.post("/v1/jobs", json=EXECUTE).json()["links"]["events"])
     flow = client.post("/v1/flows", json={"name": "f", "nodes": [], "edges": []}).json()

@@ -14,7 +14,7 @@ _NO_REDIS = "redis://127.0.0.1:1/0"
 
 
 class Record:
-    """What Postgres would say, and who asked."""
+    """What Postgres would say, and who queried it."""
 
     def __init__(self, **jobs: Progress) -> None:
         self.jobs: dict[str, Progress] = jobs

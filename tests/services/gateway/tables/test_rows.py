@@ -1,4 +1,4 @@
-"""Questions to a file of a stranger, as the process answers them that a gateway starts."""
+"""Queries of an untrusted file, as the process answers them that a gateway starts."""
 
 from __future__ import annotations
 

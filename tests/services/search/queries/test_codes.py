@@ -1,4 +1,4 @@
-"""Codes are told from numbers, measures, dates and words, and found however they are written."""
+"""Codes are distinguished from numbers, measures, dates and words, and found however they are written."""
 
 from __future__ import annotations
 

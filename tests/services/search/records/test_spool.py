@@ -63,7 +63,7 @@ def parquet_bomb(target: Path) -> None:
 
 
 def xml_bomb(target: Path) -> None:
-    """Elements that are no events are kept by the parser."""
+    """Elements that are not events are kept by the parser."""
     with target.open("wb") as file:
         file.write(b"<schedule>")
         for _ in range(300):

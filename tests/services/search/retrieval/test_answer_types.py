@@ -1,4 +1,4 @@
-"""What a question asks for is told from its words, and missed in texts that only are about the topic."""
+"""The type of answer is read from a question's words, and missed in texts that only are about the topic."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class QdrantServer:
 
     def __init__(self, api_key: str | None = None) -> None:
         self.fault: str | None = None  #: ``hang``, ``cut``, ``garbage``, ``proxy``, or a status
-        self.indexed: list[tuple[str, Any]] = []  #: (field, schema) as they were asked for
+        self.indexed: list[tuple[str, Any]] = []  #: (field, schema) as they were requested
         self.seen: list[tuple[str, str]] = []  #: (method, path)
         self.spread: list[tuple[int | None, int | None]] = []  #: (replicas, shards) of what was created
         self._api_key = api_key

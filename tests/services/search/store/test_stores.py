@@ -71,7 +71,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[VectorStor
 
 @pytest.fixture(scope="module", params=KINDS)
 def conference(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[VectorStore]:
-    """A filled store, only to be asked."""
+    """A filled store that tests only read."""
     with opened(request.param, tmp_path_factory.mktemp("conference")) as store:
         yield filled(store)
 
@@ -447,7 +447,7 @@ def test_what_is_created_in_a_cluster_has_the_replicas_and_shards_of_the_setting
 
 @pytest.fixture(scope="module")
 def wire() -> Iterator[tuple[QdrantServer, VectorStore]]:
-    """A filled server behind a key, to be broken and mended."""
+    """A filled server behind a key, to be broken and fixed."""
     with serving(api_key="its key") as server:
         store = open_store(server.url, Path("/nonexistent"), api_key="its key", timeout=60)
         filled(store)

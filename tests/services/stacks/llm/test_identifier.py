@@ -1,4 +1,4 @@
-"""A model is asked once, about what no rule explains, and accepted only with a file."""
+"""A model is called once, about what no rule explains, and accepted only with a file."""
 
 from __future__ import annotations
 

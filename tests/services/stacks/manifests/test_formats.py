@@ -1,4 +1,4 @@
-"""The formats of manifests: read under limits, and what is broken is told with its line."""
+"""The formats of manifests: read under limits, and what is broken is reported with its line."""
 
 from __future__ import annotations
 

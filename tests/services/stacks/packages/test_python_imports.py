@@ -1,4 +1,4 @@
-"""A web application in one file is a service, with or without pages beside it; a script is none."""
+"""A web application in one file is a service, with or without pages next to it; a script is none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Versions as text: cleaned, compared with ranges, and told when their line is out of support."""
+"""Versions as text: cleaned, compared with ranges, and reported when their line is out of support."""
 
 from __future__ import annotations
 

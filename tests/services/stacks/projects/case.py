@@ -1,4 +1,4 @@
-"""One project and what is expected of one of its services; a field that is left out is not asked about."""
+"""One project and what is expected of one of its services; a field that is left out is not checked."""
 
 from __future__ import annotations
 

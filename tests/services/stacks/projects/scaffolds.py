@@ -65,7 +65,7 @@ CASES = [
          framework="yew", runtime="wasm", command=""),
 ]  # fmt: skip
 
-#: (files, kind, id, version): the version of a framework is never that of a package beside it.
+#: (files, kind, id, version): the version of a framework is never that of a package next to it.
 VERSIONS = [
     ({"mix.exs": MIX, "lib/s.ex": "1\n"}, "framework", "plug", None),
     ({"requirements.txt": "mkdocs-material==9.5.0\nmkdocs==1.5.3\n", "mkdocs.yml": "site_name: x\n", "a.py": "1\n"}, "framework", "mkdocs", "1.5.3"),

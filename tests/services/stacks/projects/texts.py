@@ -5,7 +5,7 @@
     -- src/server.js
     polka().use(sapper.middleware()).listen(PORT)
 
-A file of the form ``ecosystem: names; dev: names`` stands for the manifest of that ecosystem, with one source beside it.
+A file of the form ``ecosystem: names; dev: names`` means the manifest of that ecosystem, with one source next to it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a file name stands for, learnt once per ending wherever the ending decides."""
+"""What a file name means, learnt once per ending wherever the ending decides."""
 
 from __future__ import annotations
 

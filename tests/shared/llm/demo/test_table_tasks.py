@@ -1,4 +1,4 @@
-"""The demo model computes what a task asks of the columns that the request shows, and refuses the rest."""
+"""The demo model computes what a task requests of the columns that the request shows, and refuses the rest."""
 
 from __future__ import annotations
 

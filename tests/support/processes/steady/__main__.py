@@ -1,4 +1,4 @@
-"""A process that says it is ready, keeps its environment for the test to read, and ends when asked."""
+"""A process that says it is ready, keeps its environment for the test to read, and ends on a signal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How text cites works, and how their list stands."""
+"""How text cites works, and how their list is printed."""
 
 from __future__ import annotations
 

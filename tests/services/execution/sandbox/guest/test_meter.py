@@ -1,4 +1,4 @@
-"""What the meter makes of what the kernel tells of processes, however they are called."""
+"""What the meter makes of the kernel's facts about processes, however they are called."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _STATUS = (
 
 
 class Fake:
-    """A /proc with one process; its number is ours, as its clock is asked of the kernel itself."""
+    """A /proc with one process; its number is ours, as its clock is read from the kernel itself."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / str(os.getpid())

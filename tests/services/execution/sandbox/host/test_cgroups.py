@@ -1,4 +1,4 @@
-"""Where control groups can be made, on machines of both versions and on hybrids; and what a sandbox's group is told."""
+"""Where control groups can be made, on machines of both versions and on hybrids; and the settings of a group."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tier that is told is the one that was probed; what an operator claims is called so; too weak a one is refused."""
+"""The tier that is reported is the one that was probed; a claim is reported as one; too weak a tier is refused."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ _BROKEN: Message = {"t": "result", "error": {"type": "E", "message": "m", "trace
 
 
 def ended(reason: str = "exit", status: int = 0, **more: Json) -> Facts:
-    """Of a single use that init has seen end; ``status`` is what wait tells."""
+    """Return the facts of a single use that init has seen end; ``status`` is what wait returns."""
     message = {"t": "ended", "reason": reason, "status": status, "crowded": False, "full": False, **more}
     return replace(Facts.empty(), ended=message)
 
