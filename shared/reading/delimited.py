@@ -8,13 +8,14 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate, chain
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from .header import find_header, no_header
+from .quotes import is_regular, note_on_kept, requoted
 from .sampled_types import LEAST_BYTES, read_large
 from .source import MOST_COLUMNS, Unreadable
 from .stated import NOTHING_STATED, Stated
@@ -24,8 +25,6 @@ _SAMPLE_LINES = 200
 _HEAD = 256 * 1024
 _LONGEST_FIELD = 1 << 24
 _MAX_MISFITS = 10_000
-_BLOCK = 1 << 22
-_END = "\x00end"  #: a row of its own behind the last one, unless a quote is still open
 #: What Excel takes for the delimiter, and does not show.
 _SEPARATOR_LINE = re.compile(rb'"?sep=([^"\r\n])"?[\t,; ]*\r?\n', re.IGNORECASE)
 
@@ -52,10 +51,12 @@ def read_delimited(
     tab_first: bool = False,
     stated: Stated = NOTHING_STATED,
     misfits: list[BadRow] | None = None,
+    kept: list[int] | None = None,
 ) -> tuple[pl.DataFrame, str, list[str]]:
     """Return the cells as text ("" where empty), the delimiter, and notes on the layout.
 
-    Rows that do not fit go to ``misfits`` where that is given; else the first one is raised.
+    Rows that do not fit go to ``misfits`` where that is given; else the first one is raised. Lines of cells with text
+    behind a closing quote, which keep their quotes, go to ``kept`` where that is given; else into a note.
 
     A column that is no text any more is typed already. Raises: Unreadable with the line of the first row that does not
     fit; NotUtf8.
@@ -73,11 +74,20 @@ def read_delimited(
         above = content.count(b"\n", 0, layout.body) - 1
         source = layout.header() + content[layout.body :]
     notes = list(layout.notes)
-    if b'\\"' in head and (unescaped := _unescaped(_whole(source), layout)) is not None:
-        source = unescaped
+    is_irregular = not is_regular(source, layout.delimiter)
+    if (is_irregular or b'\\"' in head) and (unescaped := _unescaped(_whole(source), layout)) is not None:
+        source, is_irregular = unescaped, False
         notes.append("quotes within cells are written with a backslash")
-    if _count_quotes(source) % 2:
-        _check_closed(_whole(source), layout.delimiter, above)
+    if is_irregular:
+        regular = requoted(_whole(source), layout.delimiter)
+        if regular.open_line is not None:
+            raise BadLine(regular.open_line + above, ": a quoted cell that begins here is not closed")
+        source = regular.content
+        lines = [line + above for line in regular.kept]
+        if kept is not None:
+            kept.extend(lines)
+        elif lines:
+            notes.append(note_on_kept(lines))
     frame = _cells(source, head, layout, above, stated, misfits)
     if layout.names[-1] == f"column_{len(layout.names)}" and frame.width > 1 and _is_empty(frame.to_series(-1)):
         frame = frame[:, :-1]
@@ -159,7 +169,8 @@ def _rows_of(content: bytes, delimiter: str) -> tuple[list[list[str]], list[int]
     lines = content.splitlines(keepends=True)
     if len(content) >= _HEAD and len(lines) > 1:
         lines = lines[:-1]  # the last one is cut
-    reader = csv.reader((line.decode(errors="replace") for line in lines), delimiter=delimiter)
+    quoted = requoted(b"".join(lines), delimiter).content.splitlines(keepends=True)
+    reader = csv.reader((line.decode(errors="replace") for line in quoted), delimiter=delimiter)
     ends = [0, *accumulate(map(len, lines))]
     rows: list[list[str]] = []
     begins = [0]
@@ -182,6 +193,8 @@ def _has_trailing(width: int, rows: list[list[str]]) -> bool:
 
 def _unescaped(content: bytes, layout: Layout) -> bytes | None:
     """Return the text with its quotes doubled, if only that makes it readable; else None."""
+    if b'\\"' not in content:
+        return None
     text = content.decode()
     width = len(layout.names)
 
@@ -331,26 +344,6 @@ def _read_row_by_row(
         reason = "a quoted cell that begins here is not closed" if "end of data" in str(error) else str(error)
         raise BadLine(line + above, f": {reason}") from None
     return pl.DataFrame(fitting, schema=dict.fromkeys(names, pl.String), orient="row")
-
-
-def _count_quotes(source: Path | bytes) -> int:
-    if isinstance(source, bytes):
-        return source.count(b'"')
-    with source.open("rb", buffering=0) as file:
-        return sum(block.count(b'"') for block in iter(lambda: file.read(_BLOCK), b""))
-
-
-def _check_closed(content: bytes, delimiter: str, above: int) -> None:
-    """Refuse a file that ends within quotes. Raises: BadLine with the line of the opening quote."""
-    lines = io.TextIOWrapper(io.BytesIO(content), newline="")
-    reader = csv.reader(chain(lines, ["\n", _END]), delimiter=delimiter)
-    line, last = 1, 1
-    is_closed = False
-    for row in reader:
-        line, last = last, reader.line_num + 1
-        is_closed = row == [_END]
-    if not is_closed:
-        raise BadLine(line + above, ": a quoted cell that begins here is not closed")
 
 
 def check_misfits(misfits: Sequence[BadRow]) -> None:

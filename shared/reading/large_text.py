@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from .cells import ColumnReading
 from .delimited import BadLine, BadRow, Layout, NotUtf8, check_misfits, check_names, layout_of, read_delimited
+from .quotes import note_on_kept
 from .source import Unreadable, encoding_of
 from .stated import Stated
 from .type_inference import infer, infer_some
@@ -47,6 +48,7 @@ class _Text:
     stated: Stated
     is_typed: Callable[[str], bool] | None = None
     misfits: list[BadRow] | None = None
+    kept: list[int] = field(default_factory=list)  #: lines of cells with text behind a closing quote
     damage: str = ""  #: a note on bytes that are no text in the encoding
 
     @property
@@ -176,7 +178,8 @@ def _written(text: _Text, to: Path) -> StreamedTable:
         readings = {name: ColumnReading() for name in text.names}
     for name, reading in readings.items():
         reading.note = types.of[name].note
-    notes = [*text.layout.notes, text.damage] if text.damage else text.layout.notes
+    notes = [*text.layout.notes, *[text.damage] * bool(text.damage)]
+    notes += [note_on_kept(text.kept)] * bool(text.kept)
     return StreamedTable(readings, text.delimiter, text.encoding, notes)
 
 
@@ -215,6 +218,7 @@ def _add(readings: dict[str, ColumnReading], own: dict[str, ColumnReading]) -> N
 def _pieces(text: _Text) -> Iterator[pl.DataFrame]:
     """Yield the cells of each piece as text. Raises: Unreadable, NotUtf8."""
     begins, rows = text.begins, 0
+    text.kept.clear()
     if text.misfits is not None:
         text.misfits.clear()
     for ends in _ends(text):
@@ -223,9 +227,12 @@ def _pieces(text: _Text) -> Iterator[pl.DataFrame]:
             try:
                 source = text.header + _utf8(piece, text.encoding, is_damaged=bool(text.damage))
                 own: list[BadRow] | None = None if text.misfits is None else []
-                cells, *_ = read_delimited(source, stated=Stated(delimiter=text.delimiter, header_row=1), misfits=own)
+                kept: list[int] = []
+                stated = Stated(delimiter=text.delimiter, header_row=1)
+                cells, *_ = read_delimited(source, stated=stated, misfits=own, kept=kept)
+                above = _count(text.file, 0, begins, b"\n") - text.header.count(b"\n") if own or kept else 0
+                text.kept.extend(line + above for line in kept)
                 if text.misfits is not None and own:
-                    above = _count(text.file, 0, begins, b"\n") - text.header.count(b"\n")
                     text.misfits.extend(BadRow(each.position + rows, each.line + above, each.what) for each in own)
                     check_misfits(text.misfits)
                 rows += cells.height + len(own or ())

@@ -1,0 +1,116 @@
+"""Quotes as CSV defines them: what is written otherwise is rewritten, so that every reader splits it alike."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+_BLOCK = 1 << 22
+_QUOTE = ord('"')
+_MAX_LINES = 5  #: that a note names
+
+
+@dataclass(frozen=True)
+class Requoted:
+    """A text of which every cell with a quote is quoted as CSV defines it; no line of it has moved."""
+
+    content: bytes
+    kept: list[int]  #: lines, from 1, of cells with text behind the closing quote, which are kept as written
+    open_line: int | None  #: line, from 1, of a quote that is never closed, or only by that of a cell further down
+
+
+def is_regular(source: Path | bytes, delimiter: str) -> bool:
+    """Return whether every quote opens a cell, closes one, or is doubled within one."""
+    inside = False
+    before = ord("\n")
+    ends = np.array([*b'\r\n"', *delimiter.encode()], dtype=np.uint8)
+    for block, after in _blocks(source):
+        bytes_ = np.frombuffer(block, dtype=np.uint8)
+        places = np.flatnonzero(bytes_ == _QUOTE)
+        if places.size:
+            padded = np.concatenate(([before], bytes_, [after])).astype(np.uint8)
+            first = 1 if inside else 0
+            opening, closing = places[first::2], places[1 - first :: 2]
+            if not (np.isin(padded[opening], ends).all() and np.isin(padded[closing + 2], ends).all()):
+                return False
+            inside ^= bool(places.size % 2)
+        before = block[-1]
+    return not inside
+
+
+def _blocks(source: Path | bytes) -> Iterator[tuple[bytes, int]]:
+    """Yield the content piece by piece, each with the byte that follows it; behind the last one that is a line end."""
+    if isinstance(source, bytes):
+        for at in range(0, len(source), _BLOCK):
+            end = at + _BLOCK
+            yield source[at:end], source[end] if end < len(source) else ord("\n")
+        return
+    with source.open("rb", buffering=0) as file:
+        block = file.read(_BLOCK).removeprefix(b"\xef\xbb\xbf")
+        while block:
+            following = file.read(_BLOCK)
+            yield block, following[0] if following else ord("\n")
+            block = following
+
+
+def requoted(content: bytes, delimiter: str) -> Requoted:
+    """Double the quotes of cells that are not quoted as CSV defines it, so that they hold what is written."""
+    cell = _cell_with_quote(delimiter)
+    breaks = [match.start() for match in re.finditer(rb"\n", content)]
+    parts: list[bytes] = []
+    kept: list[int] = []
+    at = copied = 0
+    while (match := cell.match(content, at)) is not None:
+        quoted, behind, plain = match["quoted"], match["behind"], match["plain"]
+        begin = max(match.start("quoted"), match.start("open"), match.start("plain"))
+        has_text_behind = bool(behind and behind.strip(b" \t"))
+        if match["open"] or (has_text_behind and quoted is not None and b"\n" in quoted):
+            return Requoted(content, kept, bisect_right(breaks, begin) + 1)
+        if behind or plain:
+            raw = content[begin : match.end()]
+            if has_text_behind:
+                kept.append(bisect_right(breaks, begin) + 1)
+            parts.append(content[copied:begin])
+            parts.append(_in_quotes(quoted, raw, behind or b""))
+            copied = match.end()
+        at = match.end()
+    return Requoted(b"".join([*parts, content[copied:]]), kept, None)
+
+
+def _in_quotes(quoted: bytes | None, raw: bytes, behind: bytes) -> bytes:
+    if quoted is not None and not behind.strip(b" \t"):  # blanks behind the closing quote belong to the cell
+        return quoted[:-1] + behind + b'"'
+    return b'"' + raw.replace(b'"', b'""') + b'"'
+
+
+def _cell_with_quote(delimiter: str) -> re.Pattern[bytes]:
+    """Return the pattern of the cells up to the next one that has a quote, and of that one.
+
+    At its end, or in front of a quote that is never closed, it is at the end of a cell.
+    """
+    mark = re.escape(delimiter.encode())
+    end = rb"[" + mark + rb"\r\n]"
+    other = rb'[^"' + mark + rb"\r\n]"
+    rest = rb"[^" + mark + rb"\r\n]*+"
+    return re.compile(
+        rb"(?:" + end + rb"|" + other + rb"++(?!\"))*+"
+        rb'(?:(?P<quoted>"[^"]*+(?:""[^"]*+)*+")(?P<behind>'
+        + rest
+        + rb')|(?P<open>")|(?P<plain>'
+        + other
+        + rb"++\""
+        + rest
+        + rb"))"
+    )
+
+
+def note_on_kept(lines: Sequence[int]) -> str:
+    """Return the note on cells that keep their quotes, of which these are the lines."""
+    named = sorted(set(lines))
+    shown = ", ".join(map(str, named[:_MAX_LINES])) + (" ..." if len(named) > _MAX_LINES else "")
+    return f"text behind a closing quote, kept with its quotes: line{'s' * (len(named) > 1)} {shown}"
