@@ -50,6 +50,14 @@ def pytest_configure(config: pytest.Config) -> None:
         config.add_cleanup(Keeper().stop)
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Name a failed test at once, so that a run that is ended from outside has named it."""
+    if report.failed and "PYTEST_XDIST_WORKER" not in os.environ:
+        sys.__stdout__.write(f" {report.nodeid} failed ")  # type: ignore[union-attr]
+        sys.__stdout__.flush()  # type: ignore[union-attr]
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     arrange(items)
 
