@@ -106,8 +106,9 @@ class _NameCollector(ast.NodeVisitor):
 
     def visit_Expr(self, node: ast.Expr) -> None:
         # ``items.append(1)`` as a statement changes ``items``.
-        if isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute) and not self._inside:
-            root = _root(node.value.func)
+        value = node.value.value if isinstance(node.value, ast.Await) else node.value
+        if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and not self._inside:
+            root = _root(value.func)
             if root is not None:
                 self.sets.add(root)
         self.generic_visit(node)

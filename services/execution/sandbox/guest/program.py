@@ -4,43 +4,76 @@ from __future__ import annotations
 
 import ast
 import errno
+import inspect
 import linecache
 import sys
 import traceback
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import CodeType, TracebackType
 
+from services.execution.sandbox.guest import awaiting
 from services.execution.sandbox.guest.isolate import CODE
 from services.execution.sandbox.protocol.wire import Message
 
 _LONGEST = 20_000  #: characters of a traceback or message
+_ASYNC = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+#: Functions that need a running loop. Jupyter always has one, so that notebooks call them in a cell without ``await``.
+_OF_A_RUNNING_LOOP = frozenset(["create_task", "ensure_future", "gather", "get_running_loop"])
+_OWN_LOOP = frozenset(["run", "run_until_complete", "run_forever", "Runner"])  #: these start a loop of their own
 
 
 @dataclass(frozen=True)
 class Program:
     body: CodeType | None
     last: CodeType | None
+    in_loop: bool = False  #: it awaits nothing, but has to run within the loop
 
 
 def compiled(code: str, name: str) -> Program:
     """Compile a program. Raises: SyntaxError, ValueError, RecursionError, MemoryError."""
     linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
-    tree = compile(code, name, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
+    tree = compile(code, name, "exec", ast.PyCF_ONLY_AST | _ASYNC, dont_inherit=True)
     assert isinstance(tree, ast.Module)
+    called = set(_called_at_the_top(tree)) if "asyncio" in code or "create_task" in code else set()
     last: CodeType | None = None
     if tree.body and isinstance(tree.body[-1], ast.Expr):
         expression = tree.body.pop()
         assert isinstance(expression, ast.Expr)
-        last = compile(ast.Expression(expression.value), name, "eval", dont_inherit=True)
-    body = compile(tree, name, "exec", dont_inherit=True) if tree.body else None
-    return Program(body, last)
+        last = compile(ast.Expression(expression.value), name, "eval", _ASYNC, dont_inherit=True)
+    body = compile(tree, name, "exec", _ASYNC, dont_inherit=True) if tree.body else None
+    return Program(body, last, in_loop=bool(called & _OF_A_RUNNING_LOOP) and not called & _OWN_LOOP)
+
+
+def _called_at_the_top(tree: ast.Module) -> Iterator[str]:
+    """Yield the last word of each function that the code calls outside its own functions."""
+    todo: list[ast.AST] = [tree]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            continue
+        if isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute)):
+            yield node.func.id if isinstance(node.func, ast.Name) else node.func.attr
+        todo += ast.iter_child_nodes(node)
 
 
 def run(program: Program, space: dict[str, object]) -> object:
     """Run it and return the value of the last expression; ``None`` without one. Raises: what the code raises."""
-    if program.body is not None:
-        exec(program.body, space)  # noqa: S102 - this is what the sandbox is for
-    return None if program.last is None else eval(program.last, space)  # noqa: S307
+    value: object = None
+    for code in (program.body, program.last):
+        if code is None:
+            continue
+        if code.co_flags & inspect.CO_COROUTINE:
+            value = awaiting.finished(eval(code, space))  # noqa: S307 - this is what the sandbox is for
+        elif program.in_loop:
+            value = awaiting.finished(_evaluated(code, space))
+        else:
+            value = eval(code, space)  # noqa: S307
+    return None if program.last is None else value
+
+
+async def _evaluated(code: CodeType, space: dict[str, object]) -> object:
+    return eval(code, space)  # noqa: S307
 
 
 def described(error: BaseException) -> Message:

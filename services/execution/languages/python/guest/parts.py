@@ -26,6 +26,7 @@ from typing import Any
 
 from services.execution.languages.python.guest import reach
 from services.execution.languages.python.guest.digests import NotDetermined, Reader, Surroundings
+from services.execution.sandbox.guest.awaiting import has_pending_tasks
 from services.execution.sandbox.guest.isolate import CODE, OUT, SHARED_MEMORY, TEMPORARY, WORK
 from services.execution.sandbox.protocol.wire import Json
 
@@ -150,6 +151,9 @@ class Parts:
         return any(isinstance(value, types.ModuleType) and value.__name__ == "duckdb" for value in space)
 
     def _changed_builtins(self, reader: Reader) -> None:
+        if has_pending_tasks():
+            reader.refs.add(reach.EVERYTHING)  # whatever runs next, the task may change any name meanwhile
+            raise NotDetermined("a task of the code is still running")
         if any(each.ident not in self._threads and each.is_alive() for each in threading.enumerate()):
             raise NotDetermined("a thread of the code is still running")
         now = vars(sys.modules["builtins"])  # those that the code sees
