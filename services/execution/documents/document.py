@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -13,12 +14,12 @@ from services.execution.documents.block_runner import Walk
 from services.execution.documents.check import DocumentCheck
 from services.execution.documents.includes import MOST_INCLUDED, IncludedFiles
 from services.execution.documents.llm.instructions import Instructions
-from services.execution.documents.notebooks.reading import Json, as_markdown, notebook_in
+from services.execution.documents.notebooks.reading import CURRENT, Json, as_markdown, notebook_in
 from services.execution.documents.notebooks.writing import notebook_of
 from services.execution.documents.page import page
 from services.execution.documents.parse.changes import unanswered
 from services.execution.documents.parse.flavours import recognised
-from services.execution.documents.parse.nodes import DocumentTree, Parameter
+from services.execution.documents.parse.nodes import DocumentTree, Note, Parameter
 from services.execution.documents.parse.options import defaults_of
 from services.execution.documents.parse.reader import parse
 from services.execution.documents.resolve.renderer import Renderer
@@ -58,6 +59,9 @@ class Documents:
             markdown, request = as_markdown(notebook), request.model_copy(update={"flavour": "myst"})
         request = request.model_copy(update={"flavour": request.flavour or recognised(markdown)})
         tree = parse(markdown, request.notation)
+        if notebook is not None and notebook["nbformat"] < CURRENT:
+            text = f"The notebook has nbformat {notebook['nbformat']}; it is read, and written, as nbformat 4.5."
+            tree = replace(tree, notes=(*tree.notes, (0, Note("info", "notebook_upgraded", text))))
         if request.execute == "none":
             return self._looked_at(context, request, tree)
         if request.file_id is not None and (faults := parameter_faults(markdown, request.parameters)):

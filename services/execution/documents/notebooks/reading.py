@@ -11,12 +11,13 @@ from collections.abc import Iterator, Mapping
 from itertools import chain, count
 from typing import Any
 
+from services.execution.documents.notebooks import upgrading
 from shared.errors import InvalidRequest
 from shared.languages import DEFAULT_LANGUAGE, language_of_word
 
 Json = dict[str, Any]  #: of a notebook, whose metadata may be anything
 
-_OLDEST = 4
+CURRENT = 4  #: nbformat of the cells that are read and written
 _MAX_DEPTH = 100  #: of lists and objects within each other
 _ID = re.compile(r"[\w-]{1,64}")
 _TAG = re.compile(r"[\w-]{1,60}")
@@ -30,7 +31,11 @@ _ATTACHMENT = re.compile(r"\(attachment:([^()\s]{1,200})\)")
 
 
 def notebook_in(text: str) -> Json | None:
-    """Return the notebook that a text holds; ``None`` if it is not a notebook. Raises: InvalidRequest."""
+    """Return the notebook that a text holds, an older one with the cells of nbformat 4.5; ``None`` if it is not a
+    notebook.
+
+    Raises: InvalidRequest.
+    """
     if not text.lstrip("\ufeff \t\r\n").startswith("{"):
         return None
     try:
@@ -39,12 +44,18 @@ def notebook_in(text: str) -> Json | None:
         return None
     if not isinstance(held, dict) or "nbformat" not in held:
         return None
-    version, cells = held["nbformat"], held.get("cells")
-    if not isinstance(version, int) or version < _OLDEST or not isinstance(cells, list):
-        problem = f"a notebook has nbformat {_OLDEST} or later and a list of cells; this one has nbformat {version!r}"
-        raise InvalidRequest(problem, [(["body", "input", "markdown"], problem)])
     if _depth(held) > _MAX_DEPTH:
         problem = f"a notebook has at most {_MAX_DEPTH} lists and objects within each other"
+        raise InvalidRequest(problem, [(["body", "input", "markdown"], problem)])
+    version = held["nbformat"]
+    if version in upgrading.VERSIONS and isinstance(held.get("worksheets"), list):
+        return upgrading.upgraded(held)
+    cells = held.get("cells")
+    if not isinstance(version, int) or version < CURRENT or not isinstance(cells, list):
+        problem = (
+            f"a notebook has nbformat {CURRENT} or later and a list of cells, or nbformat 2 or 3 and a list of"
+            f" worksheets; this one has nbformat {version!r}"
+        )
         raise InvalidRequest(problem, [(["body", "input", "markdown"], problem)])
     held["cells"] = [cell for cell in cells if isinstance(cell, dict)]
     return held

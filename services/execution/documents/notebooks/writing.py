@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from services.execution.documents.notebooks.reading import Json, cell_ids, opening, text_of
+from services.execution.documents.notebooks.reading import CURRENT, Json, cell_ids, opening, text_of
 from services.execution.documents.page.front_matter import front_of
 from services.execution.documents.parse.nodes import Chunk, DocumentTree, Expression, Include, walk
 from services.execution.documents.parse.reader import parse
@@ -50,6 +50,7 @@ class _Writer:
         made = copy.deepcopy(original)
         texts = _texts(tree)
         minor = made.get("nbformat_minor")
+        made["nbformat"] = max(made["nbformat"], CURRENT)
         made["nbformat_minor"] = minor if isinstance(minor, int) else 4
         for id, cell in cell_ids(made):
             if not isinstance(cell.get("source"), (str, list)):

@@ -152,9 +152,22 @@ def test_parameters_of_papermill_are_set(jobs: DocumentJobs) -> None:
     assert block(jobs.run(text, parameters={"n": 7}), "q").outputs[0].text == "7\n"
 
 
-def test_an_old_notebook_is_refused_and_other_json_is_text(jobs: DocumentJobs) -> None:
-    with pytest.raises(InvalidRequest, match="nbformat 3"):
-        notebook_in('{"nbformat": 3, "worksheets": []}')
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"nbformat": 1, "cells": []}',
+        '{"nbformat": 3, "cells": []}',
+        '{"nbformat": "3", "worksheets": []}',
+        '{"nbformat": 4, "worksheets": []}',
+        '{"nbformat": [3], "worksheets": []}',
+    ],
+)
+def test_json_that_claims_to_be_a_notebook_and_is_not_is_refused(text: str) -> None:
+    with pytest.raises(InvalidRequest, match="nbformat"):
+        notebook_in(text)
+
+
+def test_other_json_is_text() -> None:
     assert notebook_in('{"a": 1}') is None
     assert notebook_in("{not json") is None
     assert notebook_in("# Text") is None
