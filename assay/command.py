@@ -50,7 +50,7 @@ Everywhere: --json, --quiet, --url URL, --api-key KEY, --profile NAME
 (else ASSAY_PROFILE; ASSAY_URL, ASSAY_API_KEY; the installation in ASSAY_HOME,
 or in .assay here or above; the default of `assay config`; the one started last).
 Exit status: 0 done, 1 failed, 2 usage, 3 not found, 4 not authorised,
-5 unreachable, no provider or no worker, 6 the model asked a question,
+5 unreachable, no provider or no worker, 6 the model has a question,
 124 timed out, 130 interrupted."""
 
 

@@ -105,7 +105,7 @@ class JobTimeout(APIError, TimeoutError):
     """The job was not finished in time; it continues."""
 
     def __init__(self, job_id: str, seconds: float) -> None:
-        super().__init__(f"job {job_id} has not finished within {seconds:g} s; it goes on")
+        super().__init__(f"job {job_id} has not finished within {seconds:g} s; it continues")
         self.job_id = job_id
 
 

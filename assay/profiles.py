@@ -98,8 +98,8 @@ def write(environment: Mapping[str, str], config: Config) -> Path:
     _config({"default": config.default, "profiles": {name: _said(each) for name, each in config.profiles.items()}})
     file = config_file(environment).resolve()  # a link stays one
     if file.exists() and not file.is_file():
-        raise ProfileError(f"{file} is no file")
-    lines = ["# Servers by name; `assay config` writes this file anew."]
+        raise ProfileError(f"{file} is not a file")
+    lines = ["# Servers by name; `assay config` rewrites this file."]
     lines += [f"default = {json.dumps(config.default)}"] if config.default else []
     for name, profile in sorted(config.profiles.items()):
         lines += ["", f"[profiles.{json.dumps(name)}]"]
@@ -123,7 +123,7 @@ def _config(document: Mapping[str, Any]) -> Config:
     _only(document, {"default", "profiles"}, "the file")
     tables = document.get("profiles", {})
     if not isinstance(tables, Mapping):
-        raise ProfileError("`profiles` is no table")
+        raise ProfileError("`profiles` is not a table")
     config = Config(document.get("default"), {name: _profile(name, table) for name, table in tables.items()})
     if config.default is not None:
         config.profile(config.default)
@@ -159,7 +159,7 @@ def _key_in(file: Path) -> str:
             mode = os.fstat(stream.fileno()).st_mode
             key = stream.read(_LONGEST_KEY).strip()
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "is no text"
+        reason = error.strerror if isinstance(error, OSError) else "is not text"
         raise ProfileError(f"the key's file {file}: {reason}") from None
     if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise ProfileError(f"others may read the key's file {file}: chmod 600 it")

@@ -172,5 +172,5 @@ def table_file(view: JobView) -> str:
     result = result_of(view)
     table = getattr(result, "table", None)
     if table is None or table.file_id is None:
-        raise APIError(f"the result of job {view.id} is no table")
+        raise APIError(f"the result of job {view.id} is not a table")
     return str(table.file_id)

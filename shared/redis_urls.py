@@ -129,5 +129,5 @@ def _address(text: str) -> tuple[str, int]:
     if not colon:
         return text, _SENTINEL_PORT
     if not port.isdecimal():
-        raise ValueError(f"{port!r} is no port")
+        raise ValueError(f"{port!r} is not a port")
     return host.strip("[]"), int(port)

@@ -205,7 +205,7 @@ def release_provider(provider: Annotated[str, Parameter(help="Provider, such as 
 def reset_models(
     role: Annotated[str | None, Parameter(help="Only this role; else every role")] = None,
     *,
-    yes: Annotated[bool, Parameter(name=["-y", "--yes"], help="Do not ask", negative="")] = False,
+    yes: Annotated[bool, Parameter(name=["-y", "--yes"], help="Skip the confirmation", negative="")] = False,
 ) -> int:
     """Return to the models that came with Assay, for one role or for all: `assay models reset search.answer`."""
     session = current()

@@ -91,7 +91,7 @@ def _language_of(file: str) -> str:
     if (known := language_of_file(file)) is None:
         endings = [f"{ending} ({row.title})" for row in LANGUAGES.values() for ending in row.extensions]
         raise UsageError(
-            f"cannot tell the language from {Path(file).suffix or file!r}; "
+            f"cannot detect the language from {Path(file).suffix or file!r}; "
             f"use one of {', '.join(endings)}, or --language"
         )
     return known.name

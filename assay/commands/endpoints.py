@@ -49,7 +49,7 @@ def add_endpoint(
 def change_endpoint(
     name: Annotated[str, Parameter(help="Endpoint name")],
     *,
-    model: Annotated[str | None, Parameter(help="Asked by default")] = None,
+    model: Annotated[str | None, Parameter(help="The default model")] = None,
     concurrency: Annotated[int | None, Parameter(help="Calls at once, of all workers")] = None,
     window: Annotated[int | None, Parameter(help="Tokens")] = None,
     first_token: Annotated[float | None, Parameter(help="Seconds until it begins to answer")] = None,
@@ -123,7 +123,7 @@ def _added(endpoint: Any) -> str:
     if model:
         return f"{endpoint['name']}/{model} can be named in chains: assay models set ROLE {endpoint['name']}/{model}"
     models = [each["id"] for each in (endpoint.get("facts") or {}).get("models", ())]
-    listed = f"it serves {', '.join(models[:10])}: choose one with --model" if models else "its server told no model"
+    listed = f"it serves {', '.join(models[:10])}: choose one with --model" if models else "its server lists no model"
     return f"{endpoint['name']} is added; {listed}; `assay endpoints test {endpoint['name']}` says more"
 
 

@@ -46,7 +46,7 @@ def run_suite(
     max_cost: Annotated[float | None, Parameter(help="The same in US dollars")] = None,
     concurrency: Annotated[int | None, Parameter(help="Runs at once")] = None,
     html: _Html = None,
-    yes: Annotated[bool, Parameter(name=["-y", "--yes"], help="Do not ask before it begins", negative="")] = False,
+    yes: Annotated[bool, Parameter(name=["-y", "--yes"], help="Skip the confirmation", negative="")] = False,
     wait: Annotated[bool, Parameter(help="--no-wait prints the evaluation's id at once")] = True,
 ) -> int:
     """Run every case with every model and prompt.

@@ -57,7 +57,7 @@ def import_file(file: Annotated[Path, Parameter(help="JSON, or Mermaid (.mmd)")]
 @app.command
 def edit(
     flow: Annotated[str, Parameter(help="A flow's id, or a file that becomes a new flow")],
-    message: Annotated[str, Parameter(help="What shall change")],
+    message: Annotated[str, Parameter(help="What to change")],
     *,
     propose: Annotated[bool, Parameter(help="Only propose the change", negative="")] = False,
     atomic: Annotated[bool, Parameter(help="All of it, or nothing", negative="")] = False,

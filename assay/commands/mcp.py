@@ -32,7 +32,7 @@ def mcp(
     folders = [given.resolve() for given in folder or ()]
     for given in folders:
         if not given.is_dir():
-            raise UsageError(f"{given} is no folder")
+            raise UsageError(f"{given} is not a folder")
     target = current().client.target
     serve(target.url, target.api_key, folders, VERSION, read_only=readonly)
     return 0

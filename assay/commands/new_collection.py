@@ -86,7 +86,7 @@ def look(file_id: str, columns: Columns, reading: Mapping[str, Any]) -> Inferred
     columns.said  # noqa: B018 - refuses what cannot be meant
     session = current()
     input = {
-        "task": "look at the columns", "data": [{"name": "data", "file_id": file_id, **reading}], "code": PROFILE,
+        "task": "profile the columns", "data": [{"name": "data", "file_id": file_id, **reading}], "code": PROFILE,
         "dataframe": "polars",
     }  # fmt: skip
     job = follow(session, session.client.fetch(jobs.create("transform", input)), None)

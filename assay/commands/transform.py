@@ -62,7 +62,7 @@ def transform(
     allow_drift: Annotated[bool, Parameter(help="Run the code although columns have changed", negative="")] = False,
     answer: Annotated[
         Sequence[str],
-        Parameter(help="The reply to what the model asks; with --conversation, has asked", negative=""),
+        Parameter(help="The reply to the model's question; with --conversation, to its last one", negative=""),
     ] = (),
     out: Annotated[
         Path | None, Parameter(name=["-o", "--out"], help="Save every row here, in the form that the ending says")
@@ -175,13 +175,13 @@ def _language_of(code: str | None) -> str | None:
             f"{ending} ({row.title})" for row in LANGUAGES.values() if row.transforms for ending in row.extensions
         ]
         raise UsageError(
-            f"cannot tell the language from {Path(code).suffix or code!r}; "
+            f"cannot detect the language from {Path(code).suffix or code!r}; "
             f"use one of {', '.join(endings)}, or --language"
         )
     return known.name
 
 
 def _tell_question(session: CommandLine, job: Mapping[str, Any], file: str) -> None:
-    session.warn(f"the model asks: {job['result']['question'] or '(nothing)'}")
+    session.warn(f"the model has a question: {job['result']['question'] or '(nothing)'}")
     words = ["assay", "transform", file, "--conversation", job["conversation_id"], "--answer"]
-    session.warn(f'go on with: {shlex.join(words)} "..."')
+    session.warn(f'continue with: {shlex.join(words)} "..."')

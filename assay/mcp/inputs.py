@@ -20,7 +20,7 @@ WaitSeconds = Annotated[
     Field(
         ge=0,
         le=MOST_WAIT_SECONDS,
-        description="How long to wait for the end; a job that takes longer goes on, and get_job asks for it again",
+        description="How long to wait for the end; a job that takes longer continues, and get_job returns it later",
     ),
 ]
 JobId = Annotated[str, Field(min_length=1, max_length=64, description="The job_id of an earlier answer")]
@@ -141,7 +141,7 @@ class DetectStack(Arguments):
     ref: Annotated[str, Field(max_length=255, description="A branch, tag or commit of it")] | None = None
     file_id: Annotated[str, Field(max_length=64, description="An uploaded archive: tar or zip")] | None = None
     mode: Annotated[
-        Literal["full", "static", "llm_only"], Field(description="static asks no model, full only for what is left")
+        Literal["full", "static", "llm_only"], Field(description="static calls no model, full only for what is left")
     ] = "full"
     root: Annotated[str, Field(max_length=4096, description="Only this folder")] = ""
     wait_seconds: WaitSeconds = 45
@@ -169,7 +169,7 @@ class UploadFile(Arguments):
 
     name: Annotated[str, Field(min_length=1, max_length=255, description="With its ending, such as sales.csv")]
     text: Annotated[str, Field(max_length=_MOST_TEXT)] | None = None
-    base64: Annotated[str, Field(max_length=_MOST_TEXT, description="Bytes that are no text")] | None = None
+    base64: Annotated[str, Field(max_length=_MOST_TEXT, description="Bytes that are not text")] | None = None
     path: (
         Annotated[
             str, Field(max_length=4096, description="A file below a folder that the user has opened with --folder")

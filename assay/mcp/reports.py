@@ -103,7 +103,7 @@ def _next(view: JobView) -> str | None:
     if not view.state.terminal:
         return f"get_job with job_id {view.id} and wait_seconds 50"
     if (view.result or {}).get("session"):
-        return f"run_code with session {view.id} goes on where this call ended"
+        return f"run_code with session {view.id} continues where this call ended"
     return None
 
 

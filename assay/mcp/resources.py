@@ -30,14 +30,14 @@ TEMPLATES = [
         uri_template="assay://jobs/{id}/result{?offset}",
         name="job-result",
         title="Result of a job",
-        description=f"The whole result as JSON, {_PART_BYTES} bytes at a time; offset goes on after a part",
+        description=f"The whole result as JSON, {_PART_BYTES} bytes at a time; offset continues after a part",
         mime_type="application/json",
     ),
     types.ResourceTemplate(
         uri_template="assay://files/{id}{?offset}",
         name="file",
         title="File",
-        description=f"An uploaded or made file, {_PART_BYTES} bytes at a time; offset goes on after a part",
+        description=f"An uploaded or made file, {_PART_BYTES} bytes at a time; offset continues after a part",
     ),
 ]
 

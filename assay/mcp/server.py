@@ -36,8 +36,9 @@ _NOT_FOUND = -32002
 _INTERNAL = -32603
 _INSTRUCTIONS = """\
 Assay runs jobs whose results are executed and checked. Tools wait for a job up to wait_seconds; one that takes longer \
-goes on, and get_job returns it later. Results that are cut name a result_uri: read that resource for the whole. Files \
-are named by file_id: upload_file makes one, results name others. Errors begin with a stable code and say what to do."""
+continues, and get_job returns it later. Results that are cut name a result_uri: read that resource for the whole. \
+Files are named by file_id: upload_file makes one, results name others. Errors begin with a stable code \
+and say what to do."""
 
 
 @dataclass(frozen=True)

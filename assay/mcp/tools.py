@@ -134,7 +134,7 @@ async def _upload_file(context: ToolContext, given: inputs.UploadFile) -> FileRe
     )
 
 
-_LONG = "A job that has not ended in wait_seconds goes on: ask get_job for it."
+_LONG = "A job that has not ended in wait_seconds continues: call get_job for it."
 
 _ALL = (
     ToolSpec(
@@ -168,7 +168,7 @@ _ALL = (
     ToolSpec(
         "search_collection",
         "Search a collection",
-        "Search the tables of a collection by a question; empty searches are diagnosed and planned anew. Returns hits, "
+        "Search the tables of a collection by a question; empty searches are diagnosed and replanned. Returns hits, "
         f"an answer with citations, and why something was not found. {_LONG}",
         inputs.SearchCollection,
         JobReport[SearchResult],
@@ -208,7 +208,7 @@ _ALL = (
     ToolSpec(
         "list_jobs",
         "List jobs",
-        "The newest jobs first, page by page; next_cursor asks for the next page.",
+        "The newest jobs first, page by page; pass next_cursor for the next page.",
         inputs.ListJobs,
         JobList,
         _list_jobs,
@@ -218,7 +218,7 @@ _ALL = (
     ToolSpec(
         "cancel_job",
         "Cancel a job",
-        "End a job that waits or runs. It takes a few seconds; get_job tells when it has ended.",
+        "End a job that waits or runs. It takes a few seconds; get_job shows when it has ended.",
         inputs.CancelJob,
         JobReport[dict[str, JsonValue]],
         _cancel_job,

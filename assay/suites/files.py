@@ -69,7 +69,7 @@ class CaseFiles:
         if Path(name).is_absolute() or not path.is_relative_to(folder):
             raise self.suite.fault(loc, f"{name} is not below the suite's folder")
         if not path.exists():
-            raise self.suite.fault(loc, f"there is no file {name} beside the suite")
+            raise self.suite.fault(loc, f"there is no file {name} next to the suite")
         return path
 
     def _id(self, path: Path) -> str:

@@ -102,7 +102,7 @@ def _find_lines(path: Path, node: yaml.Node, loc: Loc, lines: dict[Loc, int]) ->
         for key, value in node.value:
             inner = (*loc, str(key.value))
             if inner in lines:
-                raise SuiteError(path, key.start_mark.line + 1, inner, "it stands there twice")
+                raise SuiteError(path, key.start_mark.line + 1, inner, "it is there twice")
             lines[inner] = key.start_mark.line + 1
             _find_lines(path, value, inner, lines)
 

@@ -198,7 +198,7 @@ def mechanical(hits: Hits, answerable: float | None = None) -> ComposedAnswer:
         start = "These records are about the question, but they may not answer it."
     labels = {hit.label for rows in (strong or hits).values() for hit in rows[:_NAMED_HITS]}
     if "exact" not in labels:
-        start += " They were found only after the search was changed, so compare them with what you asked for."
+        start += " They were found only after the search was changed, so compare them with your question."
     return ComposedAnswer("\n".join([start, *lines]), citations)
 
 

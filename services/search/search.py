@@ -262,7 +262,7 @@ class _SearchRun:
         try:
             return [relax.gather(self._engine, query) for query in queries]
         except OUTAGES:
-            raise SearchStoreUnavailable("the search store failed while it was asked why nothing was found") from None
+            raise SearchStoreUnavailable("the search store failed in the queries for why nothing was found") from None
 
     def _replan(self, latest: Sequence[QueryEvidence], first: Sequence[QueryEvidence]) -> Replan | None:
         """Return what to try next, by the evidence of the ``latest`` queries and, as a last resort, of the ``first``
@@ -272,7 +272,7 @@ class _SearchRun:
         if all(entry.closed for entry in latest):
             reflecting = False  # only other tables are left to look into
         replan = self._reflector.by_cause(latest)
-        why = "No model was asked."
+        why = "No model was called."
         if replan is None and reflecting and self._chat.available("search.reflect"):
             self._progress("reflect_and_replan", "Thinking about why nothing was found.")
             left = self._request.max_reflections - len(self._ledger.attempts) + 1

@@ -23,7 +23,7 @@ class SearchSettings(BaseSettings):
     embedding_threads: int = Field(2, ge=1, le=64, description="Threads that embed")
     search_seconds: float = Field(30, gt=0, description="After this a search answers with what it has")
     search_model_seconds: float = Field(12, gt=0, description="What one question to a model may take")
-    search_reflection: bool = Field(True, description="Whether a model is asked when a search finds nothing")
+    search_reflection: bool = Field(True, description="Whether a model is called when a search finds nothing")
 
 
 class EmbeddingServer(BaseSettings):

@@ -215,9 +215,9 @@ def _number(text: str, type_: str) -> int | float:
     try:
         number = int(text) if type_ == "int" or re.fullmatch(r"[+-]?\d{1,18}", text) else float(text)
     except ValueError:
-        raise ValueError(f"the document's {text[:40]!r} is no number") from None
+        raise ValueError(f"the document's {text[:40]!r} is not a number") from None
     if not math.isfinite(number):
-        raise ValueError(f"the document's {text[:40]!r} is no number")
+        raise ValueError(f"the document's {text[:40]!r} is not a number")
     return number
 
 

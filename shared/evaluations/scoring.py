@@ -133,7 +133,7 @@ def _table(expect: Expectation, result: Json) -> _Finding | None:
     if expect.table is None:
         return None
     if result.get("status") == "question":
-        return "question", str(result.get("question") or "the model asked a question")
+        return "question", str(result.get("question") or "the model has a question")
     told = expected_table.difference(expected_table.expected_of(expect.table), result.get("table"))
     return None if told is None else ("wrong_table", told)
 

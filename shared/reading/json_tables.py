@@ -58,7 +58,7 @@ def frame_of(rows: list[object]) -> pl.DataFrame:
     names: dict[str, None] = {}
     for number, row in enumerate(rows, 1):
         if not isinstance(row, dict):
-            raise Unreadable(f"row {number} is no object: {_NO_OBJECTS}")
+            raise Unreadable(f"row {number} is not an object: {_NO_OBJECTS}")
         names.update(dict.fromkeys(row))
         if len(names) > MOST_COLUMNS:
             raise Unreadable(f"there are more than {MOST_COLUMNS:,} columns")

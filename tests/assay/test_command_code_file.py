@@ -114,5 +114,5 @@ def test_rows_of_a_result_are_streamed_as_they_are(shell: Shell) -> None:
         rest = list(streamed)
         assert (len(rest), rest[6]["text"], rest[-1]["n"]) == (2_999, long, 2_999)
         none = shell("execute", "-c", "print(1)", "--json").json
-        with pytest.raises(APIError, match="is no table"):
+        with pytest.raises(APIError, match="is not a table"):
             next(client.job(none["id"]).stream_rows())

@@ -60,7 +60,7 @@ MISTAKES: list[tuple[list[str], int, str]] = [
     # words and options
     (["transform", "sales.csv"], 2, "missing task"),
     (["execute"], 2, "missing program"),
-    (["execute", "sales.csv"], 2, "cannot tell the language from '.csv'"),
+    (["execute", "sales.csv"], 2, "cannot detect the language from '.csv'"),
     (["transfrom", "sales.csv", "total"], 2, 'Did you mean "transform"?'),
     (["jobs", "lss"], 2, 'Did you mean "ls"?'),
     (["transform", "sales.csv", "total", "--modle", "x"], 2, "Did you mean --model?"),

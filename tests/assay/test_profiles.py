@@ -111,7 +111,7 @@ def test_what_is_written_is_read_back_and_is_its_owners(env: Mapping[str, str]) 
 def test_what_is_no_file_is_not_replaced_by_one_and_a_link_stays(env: Mapping[str, str], tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    with pytest.raises(ProfileError, match="is no file"):
+    with pytest.raises(ProfileError, match="is not a file"):
         profiles.write({"ASSAY_CONFIG": str(pipe)}, Config())
     link = tmp_path / "link"
     link.symlink_to(env["ASSAY_CONFIG"])

@@ -20,7 +20,7 @@ name: totals
 cases:
   - name: by city
     kind: transform
-    input: {task: "total amount by city", data: [{name: data, file: sales.csv}]}   # `file` is read beside the suite
+    input: {task: "total amount by city", data: [{name: data, file: sales.csv}]}   # `file` is read next to the suite
     expect: {table: {csv: "city,total\\nOslo,8\\nRome,4", order: any, tolerance: 0.001}}
   - name: product
     kind: execute
@@ -97,7 +97,7 @@ def test_every_kind_gets_its_files_as_it_expects_them(tmp_path: Path) -> None:
          "suite.yaml:7: cases[0].expect.stdut: Extra inputs are not permitted"),
         ("name: x\ncases:\n- name: a\n  kind: execute\n", "suite.yaml:3: cases[0].input: Field required"),
         ("name: x\ncases:\n- name: a\n  kind: execute\n  input: {}\n  input: {}\n",
-         "suite.yaml:6: cases[0].input: it stands there twice"),
+         "suite.yaml:6: cases[0].input: it is there twice"),
         ("name: x\ncases:\n- &a {name: a, kind: b, input: {}}\n- *a\n", "suite.yaml:3: aliases are not read"),
         ("name: x\ncases: [\n", "suite.yaml:3: did not find expected node content"),
         ("- 1\n", "suite.yaml:1: a suite is one mapping with name and cases"),

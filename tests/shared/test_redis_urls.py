@@ -29,7 +29,7 @@ def test_sentinels() -> None:
 
 @pytest.mark.parametrize("url", ["redis+sentinel://a:1", "redis+sentinel://a:x/main", "rediss+sentinel://a:1/main/db"])
 def test_what_is_no_url_of_sentinels(url: str) -> None:
-    with pytest.raises(ValueError, match=r"is followed by|is no port"):
+    with pytest.raises(ValueError, match=r"is followed by|is not a port"):
         sentinels(url)
 
 

@@ -208,7 +208,7 @@ class Walk:
             items = _items(value)
         if len(items) > _MOST_TURNS:
             document.note(
-                block, "warning", "cut", f"A for runs at most {_MOST_TURNS} times; {len(items)} were asked for."
+                block, "warning", "cut", f"A for runs at most {_MOST_TURNS} times; {len(items)} were requested."
             )
             items = items[:_MOST_TURNS]
         document.end(block, began)

@@ -110,7 +110,7 @@ class DocumentCheck:
         fault = fault_of(language, code)
         if fault is None:
             return notes
-        text = f"This is no {LANGUAGES[language].title}: {fault.text}"
+        text = f"This is not {LANGUAGES[language].title}: {fault.text}"
         if fault.line is not None:
             text = f"Line {line + fault.line}: {fault.text}"
         return [Note("error", "syntax_error", text)]
@@ -140,7 +140,7 @@ class DocumentCheck:
         try:
             tree = Environment(autoescape=False).parse(_outside_code(message))  # noqa: S701 - only read
         except (TemplateSyntaxError, RecursionError, MemoryError) as error:
-            return [Note("warning", "not_rendered", f"The message would be sent as it stands: {error}")]
+            return [Note("warning", "not_rendered", f"The message would be sent as it is: {error}")]
         used = sorted(_needed(tree) - self.sets) if self.sure else []
         return [_unknown(used)] if used else []
 
@@ -207,5 +207,5 @@ def _needed(tree: nodes.Template) -> set[str]:
 
 
 def _unknown(names: Sequence[str]) -> Note:
-    text = f"Nothing above sets {', '.join(names[:10])}: without it the message would be sent as it stands."
+    text = f"Nothing above sets {', '.join(names[:10])}: without it the message would be sent as it is."
     return Note("warning", "unknown_variable", text)

@@ -223,7 +223,7 @@ class _Job:
         budget.turns = min(budget.turns or most, most)
         strategy = self._strategy(runner)
         self.verification.reads_checks = strategy.feedback.reads_checks
-        context.report.thinking("asking for code")
+        context.report.thinking("requesting code")
         try:
             ending = strategy.run()
         except BudgetSpent as spent:

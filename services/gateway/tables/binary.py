@@ -127,7 +127,7 @@ def write_sqlite(file: pq.ParquetFile, target: Path) -> None:
     """
     names = file.schema_arrow.names
     if len({name.lower() for name in names}) < len(names):
-        raise CannotHold("two columns differ only by the case of their letters, which SQLite does not tell apart")
+        raise CannotHold("two columns differ only by the case of their letters, which SQLite does not distinguish")
     database = sqlite3.connect(target)
     columns = ", ".join(
         f"{_quoted(name)} {_affinity(kind)}" for name, kind in zip(names, file.schema_arrow.types, strict=True)

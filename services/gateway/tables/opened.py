@@ -48,7 +48,7 @@ def open_table(database: duckdb.DuckDBPyConnection, file: Path) -> dict[str, str
         database.execute("SET enable_external_access = false")
         described: list[tuple[Any, ...]] = database.execute("DESCRIBE rows").fetchall()
     except (duckdb.Error, pa.ArrowInvalid, UnicodeDecodeError):
-        raise CannotHold("this file is no table in Parquet, Arrow, CSV or JSON lines") from None
+        raise CannotHold("this file is not a table in Parquet, Arrow, CSV or JSON lines") from None
     return {name: type_name(kind) for name, kind, *_ in described}
 
 
@@ -67,7 +67,7 @@ def _create(database: duckdb.DuckDBPyConnection, file: Path) -> None:
             database.register("rows", pa.ipc.open_stream(content).read_all())
         return
     elif b"\x00" in head or not head.strip():
-        raise CannotHold("this file is no table in Parquet, Arrow, CSV or JSON lines")
+        raise CannotHold("this file is not a table in Parquet, Arrow, CSV or JSON lines")
     else:
         reader = "read_ndjson_auto" if head.lstrip().startswith(b"{") else "read_csv_auto"
     allowed = str(file).replace("'", "''")

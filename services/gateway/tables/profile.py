@@ -28,7 +28,7 @@ def profile(database: duckdb.DuckDBPyConnection, types: Mapping[str, str]) -> di
         [total] = first(database, "SELECT count(*) FROM rows")
         columns = [_column(database, name, types[name], total) for name in names]
     except duckdb.Error:
-        raise CannotHold("this file is no table from beginning to end, or too large to be described here") from None
+        raise CannotHold("this file is not a table from beginning to end, or too large to be described here") from None
     return {"row_count": total, "columns": columns, "more_columns": len(types) - len(names)}
 
 

@@ -38,7 +38,7 @@ def rows(database: duckdb.DuckDBPyConnection, types: Mapping[str, str], question
     except duckdb.OutOfMemoryException:
         raise CannotHold("sort: the table is too large to be sorted here; fetch the file") from None
     except duckdb.Error:
-        raise CannotHold("this file is no table from beginning to end") from None
+        raise CannotHold("this file is not a table from beginning to end") from None
     end = question["offset"] + len(page)
     return {
         "columns": [{"name": name, "type": types[name]} for name in names],

@@ -85,12 +85,12 @@ class StructuredChat:
             return None
         self._latencies.add(role, time.monotonic() - began)
         if reply.finish is Finish.REFUSAL:
-            self._context.report.warn(f"The model refused to answer ({role}); the search went on without it.")
+            self._context.report.warn(f"The model refused to answer ({role}); the search continued without it.")
             return None
         answer = parse(reply.text, shape)
         if answer is None:
             problem = "was cut" if reply.finish is Finish.LENGTH else "could not be read"
-            self._context.report.warn(f"The model's answer {problem} ({role}); the search went on without it.")
+            self._context.report.warn(f"The model's answer {problem} ({role}); the search continued without it.")
         return answer
 
     def available(self, role: str) -> bool:
@@ -113,7 +113,7 @@ class StructuredChat:
         usable = left - min(_RESERVE, left * 0.25)
         if usable >= min(self._latencies.p95(role), self._most_seconds):
             return min(usable, self._most_seconds)
-        self._context.report.warn(f"The time left was too short to ask a model ({role}).")
+        self._context.report.warn(f"The time left was too short to call a model ({role}).")
         return None
 
     def _reply(
@@ -146,16 +146,16 @@ class StructuredChat:
             )
             return self._context.llm.complete(request)
         except BudgetSpent as spent:
-            self._give_up(f"No model was asked ({role}): the budget of {spent.what} is spent.{spent.why}")
+            self._give_up(f"No model was called ({role}): the budget of {spent.what} is spent.{spent.why}")
         except NoProviderConfigured:
-            self._give_up("No model provider is configured: the search went on without a model.", every_step=True)
+            self._give_up("No model provider is configured: the search continued without a model.", every_step=True)
         except AssayError as fault:
             if isinstance(fault, JobCancelled) or self._context.cancelled.is_set():
                 raise JobCancelled("the search was cancelled") from None
             late = time.monotonic() >= deadline
             limit = f" within {seconds:.1f} s" if late else ""
             why = f" {fault.tried}" if isinstance(fault, ProvidersFailed) else ""
-            warning = f"No model answered ({role}: {fault.code}{limit}); the search went on without one.{why}"
+            warning = f"No model answered ({role}: {fault.code}{limit}); the search continued without one.{why}"
             if late and not self._late:
                 self._late = True
                 self._context.report.warn(warning)

@@ -160,7 +160,7 @@ def query_of(
     table = tables[proposed.table]
     limit = request.limit if proposed.limit is None else proposed.limit
     if not 1 <= limit <= MOST_HITS:
-        warnings.append(f"The model asked for more or fewer hits than a query gives (1 to {MOST_HITS}).")
+        warnings.append(f"The model requested more or fewer hits than a query gives (1 to {MOST_HITS}).")
         limit = min(max(limit, 1), MOST_HITS)
     threshold, own, label = None, {}, _EXACT
     if isinstance(proposed, ProposedQuery):

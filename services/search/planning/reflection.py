@@ -31,7 +31,7 @@ from shared.contracts.search import Hit, SearchInput
 from shared.llm.chat import ChatMessage
 
 _ONE_CAUSE = "One constraint alone kept every record out; it is relaxed."
-_CODE_MATCHES = "A code that was asked for stands in records that are not similar enough; it is taken as it is."
+_CODE_MATCHES = "A code of the question is in records that are not similar enough; it is taken as it is."
 
 
 @dataclass(frozen=True)

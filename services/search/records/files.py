@@ -336,7 +336,7 @@ def _whole(stream: BinaryIO) -> JsonValue:
 
 
 def _no_constant(name: str) -> float:
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 @contextmanager

@@ -85,7 +85,7 @@ def pentabarf(stream: BinaryIO) -> Iterator[ScheduledEvent]:
         for action, element in iterparse(stream, events=("start", "end"), forbid_dtd=True):
             root = root or element.tag
             if root != "schedule":
-                raise UnreadableFile("the XML is no schedule: its first element is not <schedule>")
+                raise UnreadableFile("the XML is not a schedule: its first element is not <schedule>")
             if action == "start" and element.tag == "room" and element.get("name"):
                 room = element.get("name")
             elif action == "start" and element.tag == "day":
@@ -127,7 +127,7 @@ def pretalx(document: JsonValue) -> Iterator[ScheduledEvent]:
             return _days(inner["conference"])
         listed = next((document[key] for key in _LISTS if key in document), None)
     if not isinstance(listed, list):
-        raise UnreadableFile("the JSON is no schedule: it has neither schedule.conference.days nor a list of talks")
+        raise UnreadableFile("the JSON is not a schedule: it has neither schedule.conference.days nor a list of talks")
     return (_json_event(item, None, None) for item in listed if isinstance(item, dict))
 
 

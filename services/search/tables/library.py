@@ -144,7 +144,7 @@ class Library:
         if next(self.outdated(table), None) is not None:
             raise EmbeddingChanged(
                 f"the table {table.name!r} was embedded with another model or by an older version; "
-                "send an ingest job to embed it anew"
+                "send an ingest job to embed it again"
             )
         if table.records and not table.layouts:
             raise SearchStoreUnavailable(

@@ -53,7 +53,7 @@ def _read(survey: Survey, path: str, name: str, most: int) -> LockFile:
         else:
             left_out.add(LeftOut(package[:_LONGEST], "no version"))
     if len(pinned) > most:
-        survey.warnings.append(f"{path}: only {most:,} of its {len(pinned):,} packages are told")
+        survey.warnings.append(f"{path}: only {most:,} of its {len(pinned):,} packages are listed")
     if left_out:
         shown = ", ".join(sorted(f"{entry.name} ({entry.reason})" for entry in left_out)[:3])
         more = f" and {len(left_out) - 3} more" if len(left_out) > 3 else ""

@@ -56,7 +56,7 @@ def test_the_tools_do_what_the_commands_do(shell: Shell) -> None:
         then = await called(client, "run_code", code="double(21)", session=first["job_id"])
         assert then["result"]["value"]["text"] == "42"
         assert then["result"]["session"] == {"calls": 2, "repeated": 0, "alive": True}
-        assert then["next"] == f"run_code with session {then['job_id']} goes on where this call ended"
+        assert then["next"] == f"run_code with session {then['job_id']} continues where this call ended"
         short = {"path": "a.txt", "text": "short"}
         ran = await called(client, "run_code", code="open('b.txt', 'w').write(open('a.txt').read())", files=[short])
         artifact = ran["result"]["artifacts"][0]

@@ -211,7 +211,7 @@ def test_line_ends_and_blank_lines_do_not_matter(table: Read) -> None:
         (b"ARROW1\0\0 no", "data.arrow", "Arrow file is damaged"),
         (b"PK\x03\x04 no", "data.xlsx", "damaged"),
         ("[]", "data.json", "no rows"),
-        ("[1, 2]", "data.json", "row 1 is no object"),
+        ("[1, 2]", "data.json", "row 1 is not an object"),
         ("{", "data.json", "JSON cannot be read"),
         ("[" * 100_000, "data.json", "JSON cannot be read"),
         ('{"a": 1}\n{"a": \n', "data.jsonl", "line 2 is not JSON"),

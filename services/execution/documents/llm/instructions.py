@@ -134,7 +134,7 @@ class Instructions:
         if document.looks:
             document.leave_stale(block, key, [node.options["as"]] if node.options.get("as") else [])
         elif document.spent:
-            text = f"The budget of {document.spent} was spent: this block was not asked."
+            text = f"The budget of {document.spent} was spent: this block was not sent."
             document.skip(block, "warning", "budget_spent", text)
         else:
             return True

@@ -66,7 +66,7 @@ def rendered(chunks: Chunks, block: Block, text: str) -> FilledMessage:
         if isinstance(error, JobCancelled):
             raise
         sends = document.request.on_missing == "send"
-        end = "sent as it stands because it could not be rendered" if sends else "not sent: it could not be rendered"
+        end = "sent as it is because it could not be rendered" if sends else "not sent: it could not be rendered"
         why = f"The message was {end}: {error}"
         missing = sorted(set(WORD.findall(text)) & set(document.broken))
         if missing:
@@ -140,7 +140,7 @@ def system_prompt(chunks: Chunks, block: Block, name: str | None) -> str:
         if path in document.kernels.files and document.kernels.files[path].stat().st_size <= _MOST_PROMPT:
             lines = document.kernels.files[path].read_bytes().decode("utf-8", "replace").splitlines(keepends=True)
             return "".join(lines[front_matter(lines) :]).strip()
-    text = f"There is no prompt @{name[:100]} above this block or among the document's files; it was asked without."
+    text = f"There is no prompt @{name[:100]} above this block or among the document's files; none was added."
     document.note(block, "warning", "no_such_prompt", text)
     return ""
 

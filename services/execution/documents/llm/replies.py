@@ -23,7 +23,7 @@ from shared.llm.json_text import AnswerUnreadable
 from shared.loop import BudgetSpent
 
 _MARK = re.compile(r"^[ \t]*</?data-[0-9a-f]{8,64}>[ \t]*\n?|</?data-[0-9a-f]{8,64}>", re.M)
-_CUT = "The answer was cut after {} tokens and is left out: allow it more (budget=), or ask for less."
+_CUT = "The answer was cut after {} tokens and is left out: allow it more (budget=), or request less."
 _SCHEMA_TURNS = 2  #: an answer, and one more with what was wrong
 
 
@@ -64,7 +64,7 @@ class InstructionReplies:
     def _warn_of_unseen_images(self, request: ChatRequest, reply: ChatReply) -> None:
         sent = any(message.images for message in request.messages)
         if reply.unseen or (sent and not sees_images(reply.model)):
-            text = f"{named(reply)} does not see: of the figures it was told their names only."
+            text = f"{named(reply)} does not see images: it got only the names of the figures."
             if text not in [message.text for message in self.block.messages]:
                 self.chunks.document.note(self.block, "warning", "image_not_seen", text)
 
@@ -110,7 +110,7 @@ class InstructionReplies:
     def _budget_spent(self, spent: BudgetSpent, *, nothing: bool) -> None:
         document = self.chunks.document
         document.spent = spent.what
-        left = "this block was not asked." if nothing else "not every answer was asked for."
+        left = "this block was not sent." if nothing else "not every answer was requested."
         if spent.failed is not None:
             left = "no model had answered this block." if nothing else "not every answer came."
         text = f"The budget of {spent.what} was spent: {left}{spent.why}"

@@ -50,7 +50,7 @@ class AnswerSchema:
         try:
             self._validator()
         except ValueError as error:
-            raise BadSchema(f"it is no JSON Schema: {str(error).splitlines()[0][:300]}") from None
+            raise BadSchema(f"it is not a JSON Schema: {str(error).splitlines()[0][:300]}") from None
 
     def _validator(self) -> jsonschema_rs.Validator:
         # Patterns take linear time, and nothing is ever fetched.
@@ -75,9 +75,9 @@ def answer_schema(name: str, lines: Sequence[str], files: Mapping[str, Path]) ->
     try:
         schema = json.loads(text[:_MOST])
     except (ValueError, RecursionError):
-        raise BadSchema("it is no JSON") from None
+        raise BadSchema("it is not JSON") from None
     if not isinstance(schema, dict):
-        raise BadSchema("it is no JSON object")
+        raise BadSchema("it is not a JSON object")
     parsed = AnswerSchema(schema)
     parsed.check()
     return parsed

@@ -25,7 +25,7 @@ _BRACKET = re.compile(r"\[([^\[\]]{0,2000})\](?=\s|$|:)")
 _PROMPT = re.compile(r"@([\w./-]+)(?=\s|$)")
 _GROUP = re.compile(r"\{(?!%)([^{}]*)\}(?=\s|$)")
 _ENDING = re.compile(r"(?:^|\s)(:{3,}|>>>|<<<|[<>])$")
-_NO_SELECTOR = "What stands in brackets names no models: it is part of the message."
+_NO_SELECTOR = "The text in brackets names no models: it is part of the message."
 _LONG = {
     "model": "models", "replicates": "x", "quality": "q", "cost": "c", "speed": "s", "temperature": "t", "seed": "r",
     "mode": "mode", "position": "position", "node": "node", "prompt": "prompt", "label": "id", "name": "id",
@@ -67,7 +67,7 @@ def apply_options(node: Instruction, given: Mapping[str, str]) -> None:
         node.replicates = max(1, min(int(options["x"]), MOST_REPLICATES))
     name = options.get("as", "")
     if name and (not name.isidentifier() or iskeyword(name)):
-        node.notes.append(Note("error", "bad_option", f"as={name[:100]} is no name that code could use."))
+        node.notes.append(Note("error", "bad_option", f"as={name[:100]} is not a name that code could use."))
         node.broken = True
     if not options.keys().isdisjoint("qcsm"):
         text = "Weights for quality, cost and speed, and a least score, are not used to choose a model."
@@ -140,7 +140,7 @@ def _schema(text: str, options: dict[str, str], node: Instruction) -> str:
     try:
         _, end = json.JSONDecoder().raw_decode(text)
     except (ValueError, RecursionError):
-        node.notes.append(Note("error", "bad_schema", "What stands after schema= is no JSON."))
+        node.notes.append(Note("error", "bad_schema", "The text after schema= is not JSON."))
         node.broken = True
         return text
     options["schema"] = text[:end]

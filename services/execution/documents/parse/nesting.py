@@ -40,7 +40,7 @@ class OpenBlocks:
 
     def push(self, node: DocumentNode, into: list[DocumentNode], colons: int) -> None:
         if len(self._stack) >= DEEPEST:
-            node.notes.append(Note("error", "too_deep", f"Blocks stand at most {DEEPEST} deep; this one did not run."))
+            node.notes.append(Note("error", "too_deep", f"Blocks nest at most {DEEPEST} deep; this one did not run."))
             _break(node)
             into = self._sink
         self._stack.append(_OpenBlock(node, into, colons))

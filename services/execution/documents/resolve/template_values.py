@@ -144,4 +144,4 @@ def text_of(value: Any, most: int = _JSON) -> str:
         return str(value)
     if type(value).__module__.startswith("markupsafe"):
         return str(value)
-    raise SecurityError(f"a {type(value).__name__} cannot stand in a message")
+    raise SecurityError(f"a {type(value).__name__} cannot be part of a message")

@@ -80,7 +80,7 @@ def replan(system: str, question: Mapping[str, Any]) -> JsonValue:
     untried = [name for name in tables if name not in {table for table, _ in tried}]
     strategy, chosen, query, message = "relax", [], text, "Let me look a little more widely."
     if rewritten:
-        strategy, chosen, query, message = "rewrite", rewritten, words, "Let me look for the telling words alone."
+        strategy, chosen, query, message = "rewrite", rewritten, words, "Let me look for the distinctive words alone."
     elif untried:
         strategy, chosen, query, message = "pivot", untried, text, "Let me look in the other places."
     queries: list[JsonValue] = [

@@ -81,7 +81,7 @@ def test_there_are_no_more_distinct_values_than_rows(client: httpx.Client) -> No
 def test_what_is_no_table_is_refused(client: httpx.Client) -> None:
     id = uploaded(client, "t.parquet", bytes(range(256)))
     problem = assert_problem(client.get(f"/v1/files/{id}/rows"), 422, "invalid_request")
-    assert problem["detail"] == "This file is no table in Parquet, Arrow, CSV or JSON lines."
+    assert problem["detail"] == "This file is not a table in Parquet, Arrow, CSV or JSON lines."
 
 
 @pytest.mark.slow

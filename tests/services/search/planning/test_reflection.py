@@ -297,11 +297,11 @@ def test_6_the_warnings_say_that_there_was_no_model_and_why(service: MemorySearc
 
     held = job(reflect=unconfigured, answer=unconfigured)
     service.search("q", job=held, plan=[query("elephant housekeeping")])
-    assert held.report.warnings == ["No model provider is configured: the search went on without a model."]
+    assert held.report.warnings == ["No model provider is configured: the search continued without a model."]
     held = job(reflect=hangs, answer=hangs)
     service.search("q", job=held, plan=[query("elephant housekeeping")])
     warning, *_ = held.report.warnings
-    assert warning.endswith("the search went on without one. Called: p (m): timed_out after 2.5 s.")
+    assert warning.endswith("the search continued without one. Called: p (m): timed_out after 2.5 s.")
 
 
 def test_7_roles_and_prompts_go_by_the_same_key(service: MemorySearchService) -> None:
@@ -657,4 +657,4 @@ def test_an_answer_that_was_cut_is_told_so(service: MemorySearchService) -> None
     held = job()
     held.llm.scripts["search.answer"] = lambda _: ChatReply('{"answer": "The', "x", "y", finish=Finish.LENGTH)
     service.search("q", job=held, plan=[query("postgres vacuum tuning")])
-    assert "The model's answer was cut (search.answer); the search went on without it." in held.report.warnings
+    assert "The model's answer was cut (search.answer); the search continued without it." in held.report.warnings
