@@ -126,7 +126,7 @@ def views(session: Session) -> list[Line]:
     moved = median_ms(lambda: session.get("frame"), 2)
     return [
         under("view of a frame of 1,000,000 x 6", plain, 20),
-        at_most("the same view beside moving the frame", plain, moved, "ms", 0.1),
+        at_most("the same view against moving the frame", plain, moved, "ms", 0.1),
     ]
 
 
@@ -139,7 +139,7 @@ def rendering(renderer: Renderer, times: int) -> list[Line]:
     bare = median_ms(lambda: plain.render(x=4, y="hello"), times)
     return [
         under("a message, one at once after the other", whole, 20),
-        under("a message beside its fork's start", beside, 1, f"jinja2 alone {bare:.3f} ms"),
+        under("a message next to its fork's start", beside, 1, f"jinja2 alone {bare:.3f} ms"),
     ]
 
 

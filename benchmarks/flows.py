@@ -66,7 +66,7 @@ def batches() -> list[Line]:
     thousand = _median(lambda: _batch(document, 1_000), 5)
     return [
         at_most("batch of 100 calls, 1,000 nodes (peer: the target)", hundred, 50, "ms", 1.0),
-        at_most("batch of 1,000 calls beside 10 of 100", thousand, hundred * 10, "ms", 1.3),
+        at_most("batch of 1,000 calls against 10 of 100", thousand, hundred * 10, "ms", 1.3),
     ]
 
 
@@ -91,7 +91,7 @@ def layouts() -> list[Line]:
     lines = [at_most("layout of 200 nodes (peer: the target)", _laid_out(200), 25, "ms", 1.0)]
     peers = _dagre((200, 1_000))
     for size, peer in peers.items():
-        lines.append(at_most(f"layout of {size:,} nodes beside dagre in Node", _laid_out(size), peer, "ms", 1.0))
+        lines.append(at_most(f"layout of {size:,} nodes against dagre in Node", _laid_out(size), peer, "ms", 1.0))
     return lines
 
 
@@ -169,7 +169,7 @@ def job(assay: Installation) -> list[Line]:
     finally:
         scripted.terminate()
         scripted.wait(30)
-    return [at_most("flow job beside its model, HTTP to result", statistics.median(overheads), 40, "ms", 1.0)]
+    return [at_most("flow job without its model, HTTP to result", statistics.median(overheads), 40, "ms", 1.0)]
 
 
 def _ready(client: httpx.Client) -> bool:

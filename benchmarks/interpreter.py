@@ -172,7 +172,7 @@ def main() -> int:
             lines = list(_measured(url, install.key, client))
         environment = {**install.environment, "ASSAY_URL": url, "ASSAY_API_KEY": install.key}
         lines += asyncio.run(_measured_mcp(url, install.key, environment))
-    show("A code interpreter beside plain subprocesses", lines)
+    show("A code interpreter compared with plain subprocesses", lines)
     return 0 if all(line.met for line in lines) else 1
 
 

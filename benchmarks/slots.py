@@ -57,7 +57,7 @@ def _lines(alone: float, taken: float, order: Sequence[str]) -> list[Line]:
     return [
         at_least("calls a second", len(order) / taken, 1 / alone, "/s", 0.95),
         at_least("calls answered, none timed out", answered.total(), _HEAVY + _CALM * _TENANTS, "calls", 1),
-        at_most("calls of the busy tenant while others waited, beside theirs", heavy, _CALM, "calls", 2),
+        at_most("calls of the busy tenant while others waited, against theirs", heavy, _CALM, "calls", 2),
     ]
 
 

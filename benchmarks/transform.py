@@ -183,9 +183,7 @@ def strategies(sandbox: Sandbox, tasks: Sequence[Task]) -> None:
     for says, tool, parameter, template in TOOLS_SCRIPT:
         print(f"  {says!r:<36} {tool}({parameter}={template!r})")
     base = [measured.seconds for measured in rows["tools"]]
-    print(
-        f"\n{len(tasks)} tasks, {CALL_MS} ms a call + {TOKEN_MS} ms a token written; ours: wall time beside the model\n"
-    )
+    print(f"\n{len(tasks)} tasks, {CALL_MS} ms a call + {TOKEN_MS} ms a token written; ours: time without the model\n")
     print(
         f"{'strategy':<28}{'right':>8}{'calls':>8}{'tokens in':>11}{'out':>6}{'wall s':>8}{'ours ms':>9}{'':>3}tools/it"
     )

@@ -32,7 +32,7 @@ DIFFERENCES = (
     "replicas: two of execution, one of each other",
     "Qdrant: no server is in the package registries; the search worker has its embedded store, in the volume of files",
     "emptyDir: named volumes; BLOB_URL: a volume in place of S3",
-    "Secrets: made with `podman secret create`; Postgres, Redis and the scripted models are containers beside the pods",
+    "Secrets: made with `podman secret create`; Postgres, Redis and scripted models are containers outside pods",
     "probes: run here (podman 4.3 knows no readiness, loses quotes of liveness commands, and needs systemd for both)",
 )
 _NETWORK = "assay-pods"

@@ -50,7 +50,7 @@ def _lines(client: Client, server: ModelServer) -> list[Line]:
     recovered = _killed(client, server)
     ours, bare = overhead(server)
     return [
-        at_most("a short call, beside a bare client", ours * 1000, bare * 1000, "ms", 1.5),
+        at_most("a short call, against a bare client", ours * 1000, bare * 1000, "ms", 1.5),
         within("slot free after a cancel", freed, _FREE_SECONDS),
         within("first call answered after the server is back", recovered, _RECOVERY_SECONDS),
     ]

@@ -77,7 +77,7 @@ def test_a_key_is_shown_to_its_own_server_only(env: Mapping[str, str]) -> None:
         ('[profiles.a]\nurl = "http://x"\noutput = "xml"', "text or json"),
         ('[profiles.a]\nurl = "http://x"\nurls = "b"', "'urls'"),
         ('[profiles."a b"]\nurl = "http://x"', "is not a profile name"),
-        ("profiles = 3", "no table"),
+        ("profiles = 3", "not a table"),
         ("a" * ((1 << 20) + 1), "more than a megabyte"),
     ],
 )
