@@ -56,7 +56,8 @@ def reuse(chunks: Chunks, block: Block, pieces: Sequence[Piece]) -> None:
     document = chunks.document
     for piece in pieces:
         names, base = names_of(piece.language, piece.code), _base(chunks, piece)
-        if chunks.kept(block, base, piece.language, piece.code, names) is not None:
+        if (kept := chunks.kept(block, base, piece.language, piece.code, names)) is not None:
+            document.add_pictures(block, kept.pictures)
             continue
         if document.looks:
             chunks.leave_stale(block, base, piece.language, piece.code, names)
@@ -84,6 +85,7 @@ def _executed(chunks: Chunks, block: Block, piece: Piece) -> str | None:
         return error.detail
     block.outputs = []
     chunks.add_outputs(block, outcome)
+    pictures = chunks.saved_pictures(block, outcome)
     if cached is None:
         chunks.kernel_lost(block, language)
         return _error_of(outcome)
@@ -91,7 +93,7 @@ def _executed(chunks: Chunks, block: Block, piece: Piece) -> str | None:
     document.defined(block, key, Step(key, language, piece.code, names, cached, kept=False))
     if outcome.verdict is not Verdict.OK:
         return _error_of(outcome)
-    cached.base = base
+    cached.base, cached.pictures = base, pictures
     cached.values = chunks.restoring.saved_values(set(cached.owns) - names.defines)
     document.after.blocks[key] = cached
     return None

@@ -8,15 +8,19 @@ from __future__ import annotations
 import base64
 import copy
 import json
+import posixpath
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from urllib.parse import unquote
 
 from services.execution.documents.notebooks.reading import CURRENT, Json, cell_ids, opening, text_of
 from services.execution.documents.page.front_matter import front_of
+from services.execution.documents.page.pictures import picture_of
 from services.execution.documents.parse.nodes import Chunk, DocumentTree, Expression, Include, walk
 from services.execution.documents.parse.reader import parse
 from services.execution.documents.run.chunks import EXPECTED_ERROR
+from services.execution.documents.run.kernels import MAX_PICTURE
 from services.execution.documents.run.running import RunningDocument
 from shared.contracts.document import Block
 from shared.contracts.execute import Display
@@ -27,6 +31,10 @@ _AS_TEXT = ("text/", "image/svg+xml")
 _CELLS_HAVE_IDS = 5  #: since nbformat 4.5
 _MAX_OUTPUT = 10_000_000
 _CELL = re.compile(r'\+\+\+ \{"id": "([\w-]{1,64})"\}\s*\Z')
+_NAMED = re.compile(r"(!\[[^\]\n]*\]\()([^()\s:]{1,300})(?=[)\s])")  #: a picture of Markdown, with its address
+_TAG = re.compile(r"""<img\s[^>]*?src=["']([^"':]{1,300})["']""", re.IGNORECASE)
+_CODE = re.compile(r"(^ {0,3}(?:```+|~~~+)[^\n]*\n.*?^ {0,3}(?:```+|~~~+)[ \t]*$|`[^`\n]+`)", re.M | re.S)
+_UNSAFE = re.compile(r"[^\w.-]")  #: what the name of an attachment does without
 _FORMATS = re.compile(r"\A(?:[ \t]*(?:#|//|--)\|[^\n]*\n)+")
 
 
@@ -59,6 +67,7 @@ class _Writer:
                 block = self.document.blocks.get(id)
                 outputs = [] if block is None else self._outputs(block, hides=False)
                 cell["outputs"], cell["execution_count"] = outputs, self._counted(block)
+                outputs += self._saved_pictures(id, original)
                 self._number(outputs, cell["execution_count"])
             elif id in texts and tree.source != self.document.source and texts[id] != text_of(cell):
                 cell["source"] = texts[id]
@@ -68,6 +77,15 @@ class _Writer:
             if not isinstance(part.get("metadata"), dict):
                 part["metadata"] = {}
         return made
+
+    def _saved_pictures(self, id: str, original: Json) -> Iterator[Json]:
+        """Yield the pictures that a cell has written to files and a text of the notebook shows, as its outputs."""
+        texts = [text_of(cell) for cell in original["cells"] if cell.get("cell_type") == "markdown"]
+        named = {posixpath.normpath(unquote(address)) for text in texts for address in _addresses(text)}
+        for path in sorted(named):
+            found = picture_of(self.document, path) if self.document.writers.get(path) == id else None
+            if found is not None and len(found[1]) <= MAX_PICTURE:
+                yield {"output_type": "display_data", "data": dict([_bundled(*found)]), "metadata": {}}
 
     # -- from Markdown -------------------------------------------------------------------------------------------------
 
@@ -137,7 +155,25 @@ class _Writer:
         text = "".join(self._prose).strip("\n")
         self._prose.clear()
         if text.strip():
-            self._add({"cell_type": "markdown", "source": text})
+            self._add({"cell_type": "markdown", **self._attached(text)})
+
+    def _attached(self, text: str) -> Json:
+        """Return the text with its pictures attached to the cell, as a notebook may be moved without their files."""
+        attachments: Json = {}
+
+        def attach(match: re.Match[str]) -> str:
+            found = picture_of(self.document, match[2])
+            if found is None or len(found[1]) > MAX_PICTURE:
+                return match[0]
+            name, bundle = _UNSAFE.sub("-", posixpath.normpath(unquote(match[2]))), dict([_bundled(*found)])
+            while attachments.setdefault(name, bundle) != bundle:
+                name = f"other-{name}"
+            return f"{match[1]}attachment:{name}"
+
+        source = "".join(
+            part if number % 2 else _NAMED.sub(attach, part) for number, part in enumerate(_CODE.split(text))
+        )
+        return {"source": source, **({"attachments": attachments} if attachments else {})}
 
     def _add(self, cell: Json) -> None:
         self.cells.append({"id": f"cell-{len(self.cells)}", "metadata": {}, **cell})
@@ -192,6 +228,20 @@ class _Writer:
                 return {"text/plain": text}
         plain = {} if shown.plain is None else {"text/plain": shown.plain}
         return {shown.media_type: text, **plain} if text is not None else {}
+
+
+def _addresses(text: str) -> Iterator[str]:
+    """Yield what the pictures in a text name, in Markdown and in HTML."""
+    for match in _NAMED.finditer(text):
+        yield match[2]
+    for match in _TAG.finditer(text):
+        yield match[1]
+
+
+def _bundled(media_type: str, content: bytes) -> tuple[str, str]:
+    """Return a picture as notebooks hold it."""
+    as_text = media_type.startswith(_AS_TEXT)
+    return media_type, content.decode("utf-8", "replace") if as_text else base64.b64encode(content).decode()
 
 
 def kernel_of(language: str) -> NotebookKernel:

@@ -57,14 +57,14 @@ class PageBody:
         self._blocks = document.blocks
         self._mark = secrets.token_hex(16)  #: no text can hold it
         self._shown: list[str] = []
-        self._pictures = Pictures(document)
+        self.pictures = Pictures(document)
         self._flavour = document.request.notation
         self.labels = Labels(words_of(front.language))
         self.formulas = Formulas(self._mark)
         self.places = ValueMarks(self._mark) if marked else None
         self._writer = SourceWriter(
-            self._flavour, self.labels, self.formulas, self._marked, self._fragment, self._pictures.html,
-            self._pictures.text, front.text,
+            self._flavour, self.labels, self.formulas, self._marked, self._fragment, self.pictures.html,
+            self.pictures.text, front.text,
         )  # fmt: skip
 
     def prose(self) -> Prose:
@@ -79,14 +79,14 @@ class PageBody:
     def _reading(self, *, whole: bool = False, raw: bool = True) -> Reading:
         """``whole``: the document, not a part of it; ``raw``: with HTML of its author's."""
         return Reading(
-            self._flavour, self.labels, self.formulas, self._citations, self._pictures.html,
+            self._flavour, self.labels, self.formulas, self._citations, self.pictures.html,
             raw_html=raw and self._flavour != "stencila", numbered=whole and self._front.numbered,
             headings=whole, mark=self._mark,
         )  # fmt: skip
 
     def _fragment(self, markdown: str) -> str:
         """Return a separate piece of Markdown, such as a caption or a code's output, as HTML with closed tags."""
-        return cleaned(prose(markdown, self._reading(raw=False)).html)
+        return cleaned(prose(markdown, self._reading(raw=False)).html, self.pictures.address)
 
     def _placed(self, made: str) -> str:
         """Replace the marks by the HTML of their blocks, also marks within blocks."""
@@ -236,26 +236,26 @@ class PageBody:
     def _output(self, output: Display, alt: str, block: str, width: str) -> str:
         text = output.text
         if text is None and output.file_id is not None and output.media_type in _READ_AS_TEXT:
-            text = self._pictures.stored(output.file_id)
+            text = self.pictures.stored(output.file_id)
         if text is not None:
             return self._text_output(output, text, alt, block, width)
         if output.file_id is None or output.media_type not in _PICTURES:
             return ""
-        return self._pictures.of_file(output.media_type, output.file_id, alt, width)
+        return self.pictures.of_file(output.media_type, output.file_id, alt, width)
 
     def _text_output(self, output: Display, text: str, alt: str, block: str, width: str) -> str:
         kind = output.media_type
         if kind == "text/html":
-            return f'<section class="output">{cleaned(text)}</section>'
+            return f'<section class="output">{cleaned(text, self.pictures.address)}</section>'
         if kind == "text/markdown":
             # Code writes for a page: HTML within its Markdown is HTML, cleaned as all of it.
-            return cleaned(prose(text, replace(self._reading(), raw_html=True)).html)
+            return cleaned(prose(text, replace(self._reading(), raw_html=True)).html, self.pictures.address)
         if kind == "text/latex":
             formula = _MATHS.fullmatch(text)
             source = formula[1] if formula else text
             return f"<p>{self.formulas(source.strip(), {'display_mode': True})}</p>"
         if kind == "image/svg+xml":
-            return self._pictures.data(kind, text.encode("utf-8", "replace"), alt, width)
+            return self.pictures.data(kind, text.encode("utf-8", "replace"), alt, width)
         if kind == "application/json":
             text = _indented(text)
         mark = "" if self.places is None else self.places.text(text, block)

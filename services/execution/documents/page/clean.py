@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import nh3
 
@@ -33,13 +34,22 @@ _TARGETS = ("h1", "h2", "h3", "h4", "h5", "h6", "li", "a", "figure", "section")
 _WITH_IDS = {**_ATTRIBUTES, **{tag: _ATTRIBUTES.get(tag, set()) | {"id"} for tag in _TARGETS}}
 
 
-def cleaned(body: str, *, ids: bool = False) -> str:
-    """``ids``: the page's own; those of what code has displayed could take the place of another's."""
+def cleaned(body: str, picture: Callable[[str], str | None] = lambda _address: None, *, ids: bool = False) -> str:
+    """Return HTML without what a page must not have.
+
+    ``ids``: the page's own; those of what code has displayed could take the place of another's.
+    ``picture``: the address, with its data, of a picture that the HTML names.
+    """
+
+    def filtered(tag: str, attribute: str, value: str) -> str | None:
+        kept = _filtered(tag, attribute, value)
+        return picture(value) if kept is None and (tag, attribute) == ("img", "src") else kept
+
     return nh3.clean(
         body,
         tags=_TAGS,
         attributes=_WITH_IDS if ids else _ATTRIBUTES,
-        attribute_filter=_filtered,
+        attribute_filter=filtered,
         url_schemes={"http", "https", "mailto", "data"},
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os.path
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from services.execution.documents.parse.magics import runnable
 from services.execution.documents.parse.nodes import Chunk, Expression
 from services.execution.documents.parse.options import figure_size
 from services.execution.documents.resolve import values
-from services.execution.documents.run.kernels import Crossing
+from services.execution.documents.run.kernels import MAX_PICTURE, PICTURES, Crossing
 from services.execution.documents.run.known import Step
 from services.execution.documents.run.outputs import is_something, outputs_of
 from services.execution.documents.run.restoring import Restoring
@@ -30,6 +31,8 @@ from shared.languages import DEFAULT_LANGUAGE, LANGUAGES
 
 EXPECTED_ERROR = "expected_error"  #: code of the message about an error that the chunk's options announce
 Result = TypeVar("Result")
+_MAX_PICTURES = 100  #: that a document's code may write to files
+_MAX_REFUSED = 3  #: pictures of a chunk that are named when they are too many or too large
 _MOST_ROWS = 1000  #: of a table that a loop goes through
 
 
@@ -106,6 +109,7 @@ class Chunks:
         block.digest = base
         if (kept := self.kept(block, base, language, code, names)) is not None:
             block.outputs, block.messages = list(kept.outputs), [*block.messages, *kept.messages]
+            document.add_pictures(block, kept.pictures)
             self._tell_value(block, kept, names.uses)
         elif document.looks:
             self.leave_stale(block, base, language, code, names)
@@ -239,6 +243,7 @@ class Chunks:
         for crossing in self.crossings:
             document.note(block, "warning", crossing.code, crossing.text)
         self.add_outputs(block, outcome)
+        pictures = self.saved_pictures(block, outcome)
         if cached is None:
             self._lost_with(block, language, outcome, names)
             return
@@ -248,7 +253,7 @@ class Chunks:
             self._failed(block, language, outcome, names)
             return
         block.digest, cached.base = key, base
-        cached.outputs = block.outputs
+        cached.outputs, cached.pictures = block.outputs, pictures
         cached.messages = [message for message in block.messages if message.code not in ("stale", "magic")]
         cached.values = self.restoring.saved_values(set(cached.owns) - names.defines)
         document.after.blocks[key] = cached
@@ -288,6 +293,25 @@ class Chunks:
 
     def add_outputs(self, block: Block, outcome: Outcome) -> None:
         block.outputs = [*block.outputs, *outputs_of(outcome, self.document.context.files, block.id.replace("/", "-"))]
+
+    def saved_pictures(self, block: Block, outcome: Outcome) -> dict[str, str]:
+        """Save the pictures that the code has written to files, for the text to show them. Return their files."""
+        document = self.document
+        refused = [each for each in outcome.refused if each.partition(": ")[0].lower().endswith(tuple(PICTURES))]
+        saved: dict[str, str] = {}
+        for product in outcome.artifacts:
+            ending = os.path.splitext(product.path)[1].lower()
+            if product.size > MAX_PICTURE:
+                refused.append(f"{product.path}: a picture may have {MAX_PICTURE // 1_000_000} MB")
+            elif product.path not in document.pictures and len(document.pictures) + len(saved) >= _MAX_PICTURES:
+                refused.append(f"{product.path}: the code of a document may write {_MAX_PICTURES} pictures")
+            else:
+                name = os.path.basename(product.path)
+                saved[product.path] = document.context.files.save(name, product.content, PICTURES[ending]).id
+        for each in refused[:_MAX_REFUSED]:
+            document.note(block, "warning", "picture_not_kept", f"The page cannot show {each}.")
+        document.add_pictures(block, saved)
+        return saved
 
     def _tell_value(self, block: Block, cached: CachedBlock, uses: Iterable[str]) -> None:
         """What the block's last output shows, and who made it: a chunk itself, or who set the only name it reads."""

@@ -21,6 +21,12 @@ from shared.loop import Budget
 _OF_EVERY_KERNEL = ("display",)  #: functions that each kernel has: code may import one that cannot cross
 DOCUMENT = "document"  #: owns parameters, loop variables and answers
 _LIMITS = Limits(wall_seconds=60, cpu_seconds=60, memory_mb=1024)
+#: Media types of pictures, by the endings of their files.
+PICTURES = {
+    ".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp",
+    ".svg": "image/svg+xml",
+}  # fmt: skip
+MAX_PICTURE = 10_000_000  #: bytes
 _LEAST_SECONDS = 0.1
 _LARGEST = 64_000_000  #: bytes; a larger value is looked at where it is, and does not cross
 
@@ -83,7 +89,7 @@ class Kernels:
     def execute(self, language: str, code: str, number: int, figure: tuple[float, float] | None = None) -> Outcome:
         """Run code that warnings know by this number. Raises: KernelError, JobCancelled, LanguageUnavailable."""
         outcome = self.session(language).execute(
-            code, None, self.cancelled, "shown", number=number + 1, figure=figure
+            code, None, self.cancelled, "shown", number=number + 1, figure=figure, endings=tuple(PICTURES)
         )  # fmt: skip
         if outcome.verdict not in (Verdict.OK, Verdict.USER_ERROR):
             self.drop(language)

@@ -45,6 +45,8 @@ class RunningDocument:
     included: dict[str, Callable[[], str]] = field(default_factory=dict)  #: block -> its file as it is in the end
     defaults: Mapping[str, str] = field(default_factory=dict)  #: options of all chunks, as the front matter sets them
     source: str = ""  #: the document as it came
+    pictures: dict[str, str] = field(default_factory=dict)  #: files of pictures that code has written, by their paths
+    writers: dict[str, str] = field(default_factory=dict)  #: path of such a picture -> the block that wrote it last
     spent: str | None = None  #: what of the budget is spent
     calls: int = 0
     input_tokens: int = 0
@@ -164,6 +166,11 @@ class RunningDocument:
         """Keep a block of the earlier job."""
         self._used.add(key)
         self.after.blocks[key] = cached
+
+    def add_pictures(self, block: Block, pictures: Mapping[str, str]) -> None:
+        """Note the pictures that a block's code has written, in this job or in the earlier one."""
+        self.pictures.update(pictures)
+        self.writers.update(dict.fromkeys(pictures, block.id))
 
     def leave_stale(self, block: Block, key: str, sets: Iterable[str] = ()) -> None:
         """Mark the block as stale, and with it whatever uses the names that it sets."""

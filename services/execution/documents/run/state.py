@@ -38,6 +38,7 @@ class CachedBlock(BaseModel):
 
     outputs: list[Display] = []
     messages: list[BlockMessage] = []
+    pictures: dict[str, str] = {}  #: files of the pictures that its code has written, by their paths
     variables: list[BlockVariable] = []
     values: dict[str, CachedValue] = {}
     base: str = ""  #: of code: language and text

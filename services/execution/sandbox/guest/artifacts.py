@@ -22,6 +22,7 @@ Seen = dict[str, tuple[int, int, int]]  #: path -> inode, size, modification tim
 class ArtifactLimits:
     files: int
     bytes: int
+    endings: tuple[str, ...] = ()  #: of the names of files that are wanted, in lower case; empty: all are
 
 
 @dataclass
@@ -45,6 +46,8 @@ class ArtifactCollector:
 
     def offer(self, folder: int, name: bytes, path: bytes, kind: os.stat_result) -> None:
         """Take one entry that is not a folder, or record why not."""
+        if self.caps.endings and not os.fsdecode(path).lower().endswith(self.caps.endings):
+            return
         why = _why_not(path, kind)
         if why is None and (kind.st_dev, kind.st_ino) in self._inodes:
             why = "it is a second name of a file already taken"

@@ -83,10 +83,10 @@ class FileExchange:
             self.give(name)
         self._control.send({"t": "refused", "names": refusals})
 
-    def hand_out_new(self, collect: Json) -> None:
-        """Hand out what a session has written since the last time, while its code lives."""
+    def hand_out_new(self, collect: Json, endings: Json) -> None:
+        """Hand out what a session has written since the last time, while its code lives; ``endings``: of the names."""
         count, size = cast("list[int]", collect)
-        refusals = self._gather(ArtifactLimits(count, size))
+        refusals = self._gather(ArtifactLimits(count, size, tuple(cast("list[str]", endings))))
         self._before = snapshot(WORK)
         self._control.send({"t": "refused", "names": refusals})
 

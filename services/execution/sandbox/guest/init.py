@@ -192,7 +192,7 @@ class Init:
         elif message["t"] == "settle":
             self._asked, self._settling = True, _SETTLING
         elif message["t"] == "gather":
-            self._files.hand_out_new(message["collect"])
+            self._files.hand_out_new(message["collect"], message["endings"])
         elif message["t"] == "take":
             self._files.give(str(message["path"]))
         elif message["t"] == "interrupt":

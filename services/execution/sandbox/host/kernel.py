@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from threading import Event as Flag
 from threading import RLock, Timer
@@ -131,9 +131,12 @@ class KernelLink:
         if message["t"] == "out" and descriptors:
             facts.out[name] = (int(cast("int", message["size"])), descriptors.pop())
 
-    def collect(self, facts: Facts) -> None:
-        """Fetch what is new in the work folder into ``facts``. Raises: KernelError."""
-        self.container.tell({"t": "gather", "collect": [ARTIFACTS, ARTIFACT_BYTES]})
+    def collect(self, facts: Facts, endings: Sequence[str]) -> None:
+        """Fetch what is new in the work folder into ``facts``, or of that the files with these endings.
+
+        Raises: KernelError.
+        """
+        self.container.tell({"t": "gather", "collect": [ARTIFACTS, ARTIFACT_BYTES], "endings": list(endings)})
         while True:
             message, descriptors = self.wait_for("file", "refused")
             if message["t"] == "refused":

@@ -85,6 +85,7 @@ class Session:
         collect: Path | None = None,
         number: int | None = None,
         figure: tuple[float, float] | None = None,
+        endings: Sequence[str] = (),
     ) -> Outcome:
         """Run code; the session's limits restart for each call, and the outcome's files live as long as the session.
 
@@ -93,11 +94,12 @@ class Session:
         ``figure``: width and height in inches of figures for which the code sets no size.
 
         ``collect``: also collect the files that the code has written, and keep the outcome's files in this folder.
+        ``endings``: also collect the files that the code has written whose names end in one of these, in lower case.
         Raises: JobCancelled, KernelError.
         """
         with tracing.span("sandbox call", assay__language=self.language) as recorded:
             more: dict[str, Json] = {"number": number, "figure": None if figure is None else list(figure)}
-            outcome = self._executed(code, on_output, cancelled, take, collect, more)
+            outcome = self._executed(code, on_output, cancelled, take, collect, endings, more)
             recorded.set(assay__verdict=outcome.verdict.value)
         return outcome
 
@@ -108,6 +110,7 @@ class Session:
         cancelled: Flag | None,
         take: Take,
         collect: Path | None,
+        endings: Sequence[str],
         more: dict[str, Json],
     ) -> Outcome:
         run = Run(self.language, code, limits=self._kernel.limits, take=take)
@@ -117,8 +120,8 @@ class Session:
             try:
                 for name in _files_of(facts):
                     self._kernel.fetch(name, facts)
-                if collect is not None and facts.alive:
-                    self._kernel.collect(facts)
+                if (collect is not None or endings) and facts.alive:
+                    self._kernel.collect(facts, endings)
                 counted = self._kernel.container.counted()
                 outcome = bring_out(run, self._codec, facts, counted, kept, self._isolation, self._check)
             finally:

@@ -145,7 +145,7 @@ def test_figures_of_files(jobs: DocumentJobs, text: str, flavour: str) -> None:
 
 def test_a_picture_that_is_not_there_is_reported(jobs: DocumentJobs) -> None:
     result = jobs.run("![alt](no.png) ![out](https://example.org/x.png)\n", flavour="quarto")
-    assert result.warnings == ["The picture no.png is not among the document's files."]
+    assert result.warnings == ["The picture no.png is not among the document's files, and no code has written it."]
     assert '<a href="https://example.org/x.png"' in page_of(jobs, result)
 
 
