@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from .cells import ColumnReading
 from .delimited import BadLine, BadRow, Layout, NotUtf8, check_misfits, check_names, layout_of, read_delimited
 from .quotes import note_on_kept
-from .source import Unreadable, encoding_of
+from .source import Unreadable, encoding_of, utf16_of
 from .stated import Stated
 from .type_inference import infer, infer_some
 
@@ -127,7 +127,8 @@ def to_parquet(
     Raises: Unreadable with the line of the first row that does not fit.
     """
     try:
-        text = _text(file, tabs, stated, stated.encoding or "utf-8")
+        encoding = stated.encoding or utf16_of(_read(file, 0, _HEAD)) or "utf-8"
+        text = _text(file, tabs, stated, encoding)
         return _written(replace(text, is_typed=is_typed, misfits=misfits), to)
     except NotUtf8:
         size = file.seek(0, os.SEEK_END)

@@ -58,8 +58,9 @@ def read(path: Path, name: str, stated: Stated = NOTHING_STATED) -> tuple[pl.Dat
             notes += [f"sheet {book.sheet!r}" + f" (not read: {others})" * bool(others), *book.notes]
         case "json" | "jsonl" as kind:
             text = read_text(path) if stated.encoding is None else decoded(path, stated.encoding)
-            notes += [text.note] * bool(text.note)
-            frame = read_json(text.content) if kind == "json" else read_json_lines(text.content)
+            table = read_json(text.content) if kind == "json" else read_json_lines(text.content)
+            frame, columns = table.frame, column_notes_of(table.columns)
+            notes += [*text_notes(text.encoding), *[text.note] * bool(text.note), *table.notes]
         case _:
             tabs = name.lower().endswith((".tsv", ".tab"))
             frame, readings, own = _read_text_table(path, tabs, stated)
@@ -77,7 +78,7 @@ def kind_of(path: Path, name: str, stated: Stated) -> Format:
     return kind
 
 
-def text_notes(encoding: str, delimiter: str) -> list[str]:
+def text_notes(encoding: str, delimiter: str = ",") -> list[str]:
     return [f"encoding {encoding}"] * (encoding != "utf-8") + [f"delimiter {delimiter!r}"] * (delimiter != ",")
 
 

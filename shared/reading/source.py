@@ -24,6 +24,10 @@ _ODD_BYTES = re.compile("[\udc80-\udcff]")
 #: Western words have single letters beyond ASCII; other scripts have them in a row.
 _RUN = re.compile(rb"[\x80-\xff]{3,}")
 _MIN_RUNS = 6  #: bytes
+_MAX_PER_ZERO = 20  #: bytes of UTF-16 for each ASCII letter; a table has delimiters and line ends in any script
+_MIN_UNEVEN = 2  #: a few letters of other scripts, such as U+4E00, have a zero at the other place
+_NO_TEXT = re.compile("[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f-\x84\x86-\x9f\ufdd0-\ufdef\ufffe\uffff]")
+_SIGNS = re.compile(r"[\n\r,;\t|{\[]")
 _MAX_PLACES = 20
 _UNDEFINED = (b"\x81", b"\x8d", b"\x8f", b"\x90", b"\x9d")  #: in windows-1252
 _ZIP = b"PK\x03\x04"
@@ -81,6 +85,9 @@ def format_of(head: bytes, name: str) -> Format:
     for magic, what in _FOREIGN:
         if head.startswith(magic):
             raise Unreadable(f"the file is {what}, not a table: {_READABLE}")
+    wide = utf16_of(head)
+    if wide:
+        return _text_format(head[: len(head) // 2 * 2].decode(wide, errors="replace").encode(), name.lower())
     if _is_binary(head):
         raise Unreadable(f"the file holds binary data, not text: {_READABLE}")
     return _text_format(head, name.lower())
@@ -89,13 +96,14 @@ def format_of(head: bytes, name: str) -> Format:
 def read_text(path: Path, encoding: str | None = None) -> Text:
     """Return the whole text in UTF-8; the encoding is detected when it is not given."""
     content = path.read_bytes()
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        encoding = "utf-16"
-        content = _decode(content, encoding)
+    wide = utf16_of(content[:_HEAD])
+    if wide:
+        encoding = wide
+        content = _decode(content, wide)
     elif content.startswith(b"\xef\xbb\xbf"):
         content = content[3:]
     note = ""
-    if encoding != "utf-16" and not _is_utf8(content):
+    if not wide and not _is_utf8(content):
         encoding, note = encoding_of([content])
         content = content.decode(encoding, errors="replace").encode()
     if b"\r" in content[:_HEAD] and b"\n" not in content[:_HEAD]:
@@ -161,14 +169,34 @@ def is_plain(path: Path) -> bool:
     """Return whether the head looks like UTF-8 with ordinary line ends, so that the file can be mapped unchanged."""
     with path.open("rb") as file:
         head = file.read(_HEAD)
-    return not head.startswith((b"\xff\xfe", b"\xfe\xff")) and (b"\n" in head or b"\r" not in head)
+    return utf16_of(head) is None and (b"\n" in head or b"\r" not in head)
+
+
+def utf16_of(head: bytes) -> str | None:
+    """Return the kind of UTF-16 of the first bytes of a text; None for other text, and for what is no text.
+
+    Without a byte order mark, the zeros of its ASCII letters are nearly all at even or at odd places.
+    """
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16"
+    head = head[: len(head) // 2 * 2]
+    zeros = head[::2].count(0), head[1::2].count(0)
+    if max(zeros) < max(1, len(head) // _MAX_PER_ZERO) or min(zeros) * _MIN_UNEVEN > max(zeros):
+        return None
+    encoding = "utf-16-be" if zeros[0] > zeros[1] else "utf-16-le"
+    decoder = codecs.getincrementaldecoder(encoding)()
+    try:
+        text = decoder.decode(head)
+    except UnicodeDecodeError:
+        return None
+    return encoding if not _NO_TEXT.search(text) and _SIGNS.search(text) else None
 
 
 def _decode(content: bytes, encoding: str) -> bytes:
     try:
         return content.decode(encoding).encode()
     except UnicodeDecodeError as error:
-        raise Unreadable(f"the file says it is {encoding} but is not: byte {error.start}") from None
+        raise Unreadable(f"the file begins as {encoding} text but is not: byte {error.start}") from None
 
 
 def _is_utf8(content: bytes) -> bool:
@@ -182,8 +210,6 @@ def _is_utf8(content: bytes) -> bool:
 
 
 def _is_binary(head: bytes) -> bool:
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):  # UTF-16 text
-        return False
     if b"\x00" in head:
         return True
     control = sum(head.count(byte) for byte in range(32) if byte not in (9, 10, 12, 13, 27))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import io
 import json
+import math
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -22,8 +23,10 @@ from services.search.records.shape import TEXT_COLUMNS, Raw, Refused, from_row
 from shared.contracts.search import IngestFormat, RecordMapping, TableSpec
 from shared.errors import InvalidRequest, UnreadableFile
 from shared.reading.delimited import BadRow, layout_of
+from shared.reading.json_tables import FieldTwice, decoder, load
+from shared.reading.records import records_of, wrapped_records
 from shared.reading.rows import open_rows
-from shared.reading.source import Unreadable, encoding_of
+from shared.reading.source import Unreadable, encoding_of, utf16_of
 from shared.reading.stated import NOTHING_STATED, Stated
 
 Item: TypeAlias = "Raw | Refused"
@@ -39,7 +42,6 @@ _BEGINNINGS = {
     b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow", b"\xd0\xcf\x11\xe0": "excel",
     b"\x1f\x8b": "archive", b"%PDF": "pdf",
 }  # fmt: skip
-_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 @dataclass(frozen=True)
@@ -75,8 +77,6 @@ def read(file: RecordFile) -> Iterator[Item]:
 
 def _read(file: RecordFile) -> Iterator[Item]:
     chosen = file.format if file.format != "auto" else sniff(file.stream, file.name)
-    if chosen == "jsonl" and _starts_with_list(file.stream):
-        chosen = "json"
     if chosen not in _FORMATS:
         raise InvalidRequest(f"there is no format {chosen!r}")
     file.stream.seek(0)
@@ -97,21 +97,41 @@ def _of_schedule(file: RecordFile, format: str) -> Iterator[Item]:
         yield from schedule.records(schedule.pentabarf(file.stream), file.table)
         return
     with _in_utf8(file) as text:
-        document = _whole(text)
-    yield from schedule.records(schedule.pretalx(document), file.table)
+        document = _whole(text, file.notes)
+    if file.format == "auto" and not schedule.is_schedule(document):
+        yield from _as_records(_rows_of(document, file.notes), file)
+    else:
+        yield from schedule.records(schedule.pretalx(document), file.table)
 
 
 def _of_json(file: RecordFile, format: str) -> Iterator[Item]:
     with _in_utf8(file) as text:
-        rows = (_lines if format == "jsonl" else _list)(text)
-        first = next(rows, None)
-        if first is None:
-            return
-        mapping = file.mapping
-        if isinstance(first, dict):
-            mapping = _with_ids(list(first), file, "made from the content of each record")
-        for item in chain([first], rows):
-            yield item if isinstance(item, Refused) else from_row(item, file.spec, mapping, file.notes)
+        if format == "jsonl" and not _is_document(text):
+            rows = _lines(text, file.notes)
+        elif _starts_with_list(text):
+            rows = _list(text, file.notes)
+        else:
+            rows = _rows_of(_whole(text, file.notes), file.notes)
+        yield from _as_records(rows, file)
+
+
+def _as_records(rows: Iterator[Item], file: RecordFile) -> Iterator[Item]:
+    first = next(rows, None)
+    if first is None:
+        return
+    mapping = file.mapping
+    if isinstance(first, dict):
+        mapping = _with_ids(list(first), file, "made from the content of each record")
+    for item in chain([first], rows):
+        yield item if isinstance(item, Refused) else from_row(item, file.spec, mapping, file.notes)
+
+
+def _rows_of(document: JsonValue, notes: Notes) -> Iterator[Item]:
+    """Yield the records of a document. Raises: Unreadable for one that holds none."""
+    records = records_of(document, is_sure=True)
+    notes.add_all(records.notes)
+    for row in records.rows:
+        yield row if isinstance(row, dict) else Refused("not_an_object", "the entry is not an object")
 
 
 def _of_table(file: RecordFile, format: str) -> Iterator[Item]:
@@ -215,17 +235,19 @@ def sniff(stream: BinaryIO, name: str = "") -> str:
 
 
 def _kind_of_text(stream: BinaryIO, head: bytes, ending: str) -> str:
-    if head.startswith(_UTF16):
-        text = head[: len(head) // 2 * 2].decode("utf-16", errors="replace").lstrip()
-        return {"[": "json", "{": "jsonl"}.get(text[:1], "csv")
+    wide = utf16_of(head)
+    if wide:
+        head = head[: len(head) // 2 * 2].decode(wide, errors="replace").encode()
     start = head.removeprefix(codecs.BOM_UTF8).lstrip()
     if start[:14].lower().startswith((b"<!doctype html", b"<html")):
         return "html"
     if start.startswith((b"<", b"[")):
         return "pentabarf" if start.startswith(b"<") else "json"
+    if start.startswith(b"{") and wide:
+        return "jsonl"
     if start.startswith(b"{"):
         stream.seek(len(head) - len(start))
-        return "jsonl" if _is_lines(stream) else "pretalx"
+        return _kind_of_object(stream, ending)
     return "text" if ending in (".txt", ".text", ".log") and not _is_table(head) else "csv"
 
 
@@ -239,24 +261,41 @@ def _is_table(head: bytes) -> bool:
     return len(names) > 1 and bool(names & {"id", "_id", "name", "title"})
 
 
-def _is_lines(stream: BinaryIO) -> bool:
-    """Return whether each line is an object; an object over several lines, or a schedule, is one document."""
+def _kind_of_object(stream: BinaryIO, ending: str) -> str:
+    """Return whether each line is an object; one over several lines, or a schedule, is one document."""
     first, second = stream.readline(_MOST_LINE + 1), stream.readline(_SNIFFED)
     try:
         document = json.loads(first.decode(errors="replace"))
     except (ValueError, RecursionError):
         # One line that is too long or malformed, among others that are objects.
-        return second.startswith(b"{") or len(first) > _MOST_LINE
-    return isinstance(document, dict) and ("id" in document or not document.keys() & schedule.DOCUMENTS)
+        return "jsonl" if second.startswith(b"{") or len(first) > _MOST_LINE else "pretalx"
+    if not isinstance(document, dict):
+        return "pretalx"
+    if document.keys() & schedule.DOCUMENTS and "id" not in document and not second.startswith(b"{"):
+        return "pretalx"
+    return "json" if ending == ".json" and not second.strip() else "jsonl"
 
 
 def _starts_with_list(stream: BinaryIO) -> bool:
     stream.seek(0)
-    return stream.read(_SNIFFED).removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"[")
+    is_list = stream.read(_SNIFFED).removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"[")
+    stream.seek(0)
+    return is_list
 
 
-def _lines(stream: BinaryIO) -> Iterator[Item]:
+def _is_document(stream: BinaryIO) -> bool:
+    """Return whether the lines are those of one document: a list, or an object over several lines."""
+    if _starts_with_list(stream):
+        return True
+    first, second = stream.readline(_SNIFFED), stream.readline(_SNIFFED)
+    stream.seek(0)
+    return first.removeprefix(codecs.BOM_UTF8).strip() == b"{" and not second.startswith(b"{")
+
+
+def _lines(stream: BinaryIO, notes: Notes) -> Iterator[Item]:
+    """Yield the records of the lines; where the first one wraps a list of records, each line may."""
     number = 0
+    are_wrapped = True
     while line := stream.readline(_MOST_LINE + 1):
         number += 1
         if len(line) > _MOST_LINE:
@@ -265,31 +304,66 @@ def _lines(stream: BinaryIO) -> Iterator[Item]:
             yield Refused("too_large", f"line {number} is longer than {_MOST_LINE} bytes")
             continue
         text = line.removeprefix(codecs.BOM_UTF8).strip() if number == 1 else line.strip()
-        if text:
-            yield _line(text, number)
+        if not text:
+            continue
+        item = _line(text, number, notes)
+        records = wrapped_records(item) if are_wrapped and isinstance(item, dict) else None
+        if records is None:
+            are_wrapped = False
+            yield item
+            continue
+        notes.add_all(records.notes)
+        for row in records.rows:
+            yield (
+                row if isinstance(row, dict) else Refused("not_an_object", f"line {number}: an entry is not an object")
+            )
 
 
-def _line(text: bytes, number: int) -> Item:
+def _line(text: bytes, number: int, notes: Notes) -> Item:
     try:
-        value = json.loads(text, parse_constant=_no_constant)
+        value = load(text)
+    except FieldTwice as fault:
+        return Refused("malformed_json", f"line {number}: {fault}")
     except (ValueError, RecursionError):
         return Refused("malformed_json", f"line {number} is not JSON")
-    return value if isinstance(value, dict) else Refused("not_an_object", f"line {number} is not an object")
+    if not isinstance(value, dict):
+        return Refused("not_an_object", f"line {number} is not an object")
+    return {key: _finite(one, notes, key) for key, one in value.items()} if _may_be_infinite(text) else value
 
 
-def _list(stream: BinaryIO) -> Iterator[Item]:
+def _may_be_infinite(text: bytes) -> bool:
+    return b"NaN" in text or b"Infinity" in text
+
+
+def _finite(value: JsonValue, notes: Notes, name: str = "") -> JsonValue:
+    """Return the value with null for the numbers that JSON lacks, and note each of them."""
+    if isinstance(value, float) and not math.isfinite(value):
+        notes.read_as(name, value, None)
+        return None
+    if isinstance(value, list):
+        return [_finite(one, notes, name) for one in value]
+    return {key: _finite(one, notes, key) for key, one in value.items()} if isinstance(value, dict) else value
+
+
+def _list(stream: BinaryIO, notes: Notes) -> Iterator[Item]:
     """Yield the entries one after the other: a list may be far longer than what fits into memory."""
     text = io.TextIOWrapper(stream, encoding="utf-8-sig")
     try:
-        for value in _entries(text):
+        for value in _entries(text, notes):
             yield value if isinstance(value, dict) else Refused("not_an_object", "the entry is not an object")
     finally:
         text.detach()
 
 
-def _entries(text: io.TextIOWrapper) -> Iterator[JsonValue]:
+def _entries(text: io.TextIOWrapper, notes: Notes) -> Iterator[JsonValue]:
     """Yield the entries of a JSON text. Raises: UnreadableFile."""
-    decoder = json.JSONDecoder(parse_constant=_no_constant)
+    constants: list[str] = []
+
+    def constant(name: str) -> float:
+        constants.append(name)
+        return float(name)
+
+    decode = decoder(constant)
     buffer, at, first, complete = text.read(_SNIFFED).lstrip(), 1, True, False
     if not buffer.startswith("["):
         raise UnreadableFile("the file is JSON, but not a list of records")
@@ -299,10 +373,11 @@ def _entries(text: io.TextIOWrapper) -> Iterator[JsonValue]:
             if (buffer[start + 1 :] + text.read()).strip():
                 raise UnreadableFile("the file is not JSON")
             return
-        entry = _decoded(decoder, buffer, start) if comma != first else None
+        entry = _decoded(decode, buffer, start) if comma != first else None
         if entry is not None and (entry[1] < len(buffer) or complete):  # a number may continue past the buffer
             at, first = entry[1], False
-            yield entry[0]
+            yield _finite(entry[0], notes) if constants else entry[0]
+            constants.clear()
         elif complete or len(buffer) - at > _MOST_LINE:
             raise UnreadableFile("the file is not JSON" if complete else "an entry of the file is too large")
         else:
@@ -319,33 +394,33 @@ def _separator(buffer: str, at: int) -> tuple[bool, int]:
 def _decoded(decoder: json.JSONDecoder, buffer: str, start: int) -> tuple[JsonValue, int] | None:
     try:
         value, end = decoder.raw_decode(buffer, start)
+    except FieldTwice as fault:
+        raise UnreadableFile(f"the file is not JSON: {fault}") from None
     except ValueError:
         return None
     return value, end
 
 
-def _whole(stream: BinaryIO) -> JsonValue:
+def _whole(stream: BinaryIO, notes: Notes) -> JsonValue:
     raw = stream.read(_MOST_WHOLE + 1)
     if len(raw) > _MOST_WHOLE:
         raise UnreadableFile("the file is too large for one JSON document; use JSON lines")
     try:
-        value: JsonValue = json.loads(raw.removeprefix(codecs.BOM_UTF8), parse_constant=_no_constant)
+        value: JsonValue = load(raw.removeprefix(codecs.BOM_UTF8))
+    except FieldTwice as fault:
+        raise UnreadableFile(f"the file is not JSON: {fault}") from None
     except (ValueError, RecursionError):
         raise UnreadableFile("the file is not JSON") from None
-    return value
-
-
-def _no_constant(name: str) -> float:
-    raise ValueError(f"{name} is not a JSON number")
+    return _finite(value, notes) if _may_be_infinite(raw) else value
 
 
 @contextmanager
 def _in_utf8(file: RecordFile) -> Iterator[BinaryIO]:
     """Open the text of the file in UTF-8: the file itself, or a copy."""
     file.stream.seek(0)
-    head = file.stream.read(2)
+    head = file.stream.read(_SNIFFED)
     file.stream.seek(0)
-    encoding = file.stated.encoding or ("utf-16" if head in _UTF16 else None)
+    encoding = file.stated.encoding or utf16_of(head)
     errors = "strict"
     if encoding is None:
         encoding, damage = encoding_of(iter(lambda: file.stream.read(_BLOCK), b""))

@@ -18,6 +18,8 @@ from shared.errors import UnreadableFile
 
 #: Keys of the lists of talks that a document may have.
 _LISTS = ("results", "talks", "submissions")
+#: Fields that talks have, and records of other kinds rarely.
+_OF_TALKS = frozenset({"persons", "slot", "speakers", "submission_type"})
 DOCUMENTS = frozenset({"schedule", "conference", *_LISTS})
 
 
@@ -116,6 +118,15 @@ def _xml_event(element: Element, room: str | None, day: str | None) -> Scheduled
         end=_end(start, text("duration")),
         persons=tuple(person for person in persons if person is not None),
     )
+
+
+def is_schedule(document: JsonValue) -> bool:
+    """Return whether a document holds talks; a list of results may be one of anything."""
+    if not isinstance(document, dict) or "results" not in document:
+        return isinstance(document, dict) and bool(document.keys() & DOCUMENTS)
+    listed = document["results"]
+    first = listed[0] if isinstance(listed, list) and listed else None
+    return not isinstance(first, dict) or bool(first.keys() & _OF_TALKS)
 
 
 def pretalx(document: JsonValue) -> Iterator[ScheduledEvent]:

@@ -21,8 +21,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from shared.reading.columns import type_name
+from shared.reading.large_text import to_parquet
 from shared.reading.read import Reader, answer, read
+from shared.reading.rows import open_rows
 from shared.reading.source import Unreadable
+from shared.reading.stated import NOTHING_STATED
 
 Read = Callable[..., pl.DataFrame]
 
@@ -184,6 +187,66 @@ def test_encodings_are_found(table: Read, encoding: str, text: str) -> None:
     frame = table(f"name,{text}\n{text},1\n".encode(encoding))
     assert frame.columns == ["name", text]
     assert frame["name"].to_list() == [text]
+
+
+_WIDE = {
+    "LE": "utf-16-le", "BE": "utf-16-be", "LE with a mark": "utf-16", "BE with a mark": "utf-16-be",
+}  # fmt: skip
+_WIDE_TEXTS: dict[str, tuple[str, str, list[dict[str, Any]]]] = {
+    "a table": ("a.csv", "name,größe\nZoë,1\n", [{"name": "Zoë", "größe": 1}]),
+    "Windows' line ends": ("a.txt", "Stadt\tn\r\nKöln\t1\r\n", [{"Stadt": "Köln", "n": 1}]),
+    "Russian": (
+        "a.csv", "город;сумма\nМосква;10\nТула;2\n", [{"город": "Москва", "сумма": 10}, {"город": "Тула", "сумма": 2}]
+    ),
+    "Chinese": ("a.csv", "一,数\n一万,1\n", [{"一": "一万", "数": 1}]),
+    "Japanese": ("a.csv", "都市,数\n東京,1\n大阪,2\n", [{"都市": "東京", "数": 1}, {"都市": "大阪", "数": 2}]),
+    "beyond the first plane": ("a.csv", "a,b\n😀,1\n", [{"a": "😀", "b": 1}]),
+    "JSON": ("a.json", '[{"a": "ü"}]', [{"a": "ü"}]),
+    "JSON without an ending": ("a", '[{"a": 1},\n {"a": 2}]', [{"a": 1}, {"a": 2}]),
+    "JSON lines": ("a.jsonl", '{"a": 1}\n{"a": 2}\n', [{"a": 1}, {"a": 2}]),
+    "JSON lines without an ending": ("a", '{"a": 1}\n{"a": 2}\n', [{"a": 1}, {"a": 2}]),
+    "long": ("a.csv", "name,n\n" + "Ä,1\n" * 30_000, [{"name": "Ä", "n": 1}] * 30_000),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", _WIDE)
+@pytest.mark.parametrize("given", _WIDE_TEXTS)
+def test_utf_16_is_read_with_a_mark_or_without(tmp_path: Path, given: str, kind: str) -> None:
+    name, text, rows = _WIDE_TEXTS[given]
+    mark = "\ufeff" if kind == "BE with a mark" else ""
+    (tmp_path / name).write_bytes((mark + text).encode(_WIDE[kind]))
+    frame, notes, _ = read(tmp_path / name, name)
+    assert frame.to_dicts() == rows
+    assert ("encoding utf-16" if "mark" in kind else f"encoding {_WIDE[kind]}") in notes
+    if not name.endswith(("json", "jsonl")) and "." in name:
+        table = open_rows(tmp_path / name, name, NOTHING_STATED, lambda column: frame.schema[column].is_integer())
+        assert list(table.rows) == rows
+        assert notes == table.notes
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        bytes(range(256)) * 10,
+        b"\x00\x01" * 500,
+        b"a\x00" * 500 + b"\x00\x00",
+        b"a\x00b\x00\x07\x00\n\x00" * 50,
+        b"a\x00\n\x00\x00\xd8b\x00" * 50,  # half a character
+        b"a,b\n1,2\x00\n" * 50,
+        np.arange(1000, dtype=np.int16).tobytes(),
+        np.linspace(0, 1, 1000).tobytes(),
+    ],
+)
+def test_what_has_zeros_and_is_no_text_is_refused(table: Read, content: bytes) -> None:
+    with pytest.raises(Unreadable, match="binary data"):
+        table(content)
+
+
+def test_large_utf_16_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    for encoding in ("utf-16", "utf-16-le", "utf-16-be"):
+        (tmp_path / "a.csv").write_bytes("a,b\nä,1\n".encode(encoding))
+        with (tmp_path / "a.csv").open("rb") as file, pytest.raises(Unreadable, match="save larger files as UTF-8"):
+            to_parquet(file, False, NOTHING_STATED, tmp_path / "table.parquet")
 
 
 def test_line_ends_and_blank_lines_do_not_matter(table: Read) -> None:

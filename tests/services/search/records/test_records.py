@@ -170,6 +170,76 @@ def test_a_json_list_is_read_under_auto_and_under_jsonl() -> None:
         assert isinstance(second, Refused)
 
 
+WRAPPED = [
+    {"id": "a", "name": "x", "facets": {}, "fields": {"price": 3}},
+    {"id": "b", "name": "y", "facets": {}, "fields": {}},
+]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("name", ["", "a.json", "a.jsonl"])
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize("lists", ["data", "items", "results", "response.docs"])
+def test_records_within_an_object_are_read_in_one_line_or_many(
+    lists: str, indent: int | None, name: str, encoding: str
+) -> None:
+    document: Any = [{"id": "a", "name": "x", "price": 3}, {"id": "b", "name": "y"}]
+    for level, part in enumerate(reversed(lists.split("."))):
+        document = {part: document, **({"count": 2} if level == 0 else {})}
+    notes = Notes()
+    assert records(json.dumps(document, indent=indent).encode(encoding), name=name, notes=notes) == WRAPPED
+    if name.endswith("l"):
+        assert records(json.dumps(document, indent=indent).encode(encoding), "jsonl") == WRAPPED
+    left_out = ".".join([*lists.split(".")[:-1], "count"])
+    assert f"records of '{lists}' (not read: '{left_out}')" in notes.texts()
+
+
+def test_a_page_of_records_in_each_line_is_read_as_the_records() -> None:
+    pages = [{"results": [{"id": "a", "name": "x", "price": 3}], "next": 2}, {"results": [{"id": "b", "name": "y"}, 5]}]
+    *read_records, refused = records("\n".join(map(json.dumps, pages)).encode())
+    assert read_records == WRAPPED
+    assert isinstance(refused, Refused)
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_one_object_is_one_record_in_one_line_or_many(indent: int | None) -> None:
+    row = {"id": "a", "name": "x", "tags": [{"k": 1}], "items": [{"k": 2}]}
+    for name in ("", "a.json", "a.jsonl"):
+        (record,) = records(json.dumps(row, indent=indent).encode(), name=name)
+        assert record["id"] == "a"
+        assert record["fields"] == {"tags": [{"k": 1}], "items": [{"k": 2}]}
+
+
+def test_columns_of_a_json_file_are_records() -> None:
+    content = json.dumps({"id": ["a", "b"], "name": ["x", "y"]}).encode()
+    assert [(each["id"], each["name"]) for each in records(content, name="a.json")] == [("a", "x"), ("b", "y")]
+
+
+@pytest.mark.parametrize("lines", [True, False])
+def test_numbers_that_json_lacks_are_missing_and_noted(lines: bool) -> None:
+    rows = ['{"id": "a", "price": NaN}', '{"id": "b", "price": -Infinity, "more": [1, NaN]}', '{"id": "c", "price": 2}']
+    text = "\n".join(rows) if lines else f"[{', '.join(rows)}]"
+    notes = Notes()
+    first, second, third = records(text.encode(), notes=notes)
+    assert (first["fields"], third["fields"]) == ({}, {"price": 2})
+    assert second["fields"] == {"more": [1, None]}
+    assert notes.texts()[-2:] == ["price: 2 values such as NaN read as null", "more: NaN read as null"]
+
+
+def test_a_number_with_more_digits_than_a_float_keeps_its_digits() -> None:
+    (record,) = records(b'{"id": 1, "amount": 1234567890123456.78, "share": 0.12345678901234567890}')
+    assert record["fields"] == {"amount": "1234567890123456.78", "share": 0.12345678901234568}
+
+
+def test_a_field_that_is_given_twice_is_refused() -> None:
+    first, second = records(b'{"id": 1, "a": 1, "a": 2}\n{"id": 2}\n')
+    assert isinstance(first, Refused)
+    assert "line 1: an object has the field 'a' twice" in first.message
+    assert second["id"] == 2
+    with pytest.raises(UnreadableFile, match="the field 'a' twice"):
+        records(b'[{"id": 1, "a": 1, "a": 2}]')
+
+
 def test_records_of_the_contracts_shape_pass_through() -> None:
     whole = {"id": "a", "name": "x", "facets": {"topic": "t"}, "fields": {"track": "web"}}
     assert records(json.dumps(whole).encode()) == [whole]

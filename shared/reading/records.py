@@ -1,0 +1,136 @@
+"""Where the records of a JSON document are: a list of objects, often within an object with facts about the list."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from .source import Unreadable
+
+NO_OBJECTS = "a JSON file needs a list of objects, one for each row"
+#: Names under which programs send a list of records.
+_LISTS = frozenset(
+    {
+        "_embedded", "body", "collection", "content", "data", "docs", "documents", "elements", "entries", "features",
+        "hits", "items", "list", "member", "members", "objects", "payload", "records", "resources", "response",
+        "result", "results", "rows", "value", "values",
+    }
+)  # fmt: skip
+#: Names of facts about a list: how long it is, where it continues, how the request ended.
+_FACT = re.compile(
+    r"@.*|[$_]?(api_?version|code|context|etag|first|has_?(more|next)|href|info|kind|last|limit|links?|message|meta(data)?|"
+    r"msg|next(_?(page|link|url))?|num_?\w*|object|offset|ok|page(s|_?\w+)?|paging|pagination|per_?page|prev(ious)?|"
+    r"query|request_?id|schema|self|shards|size|skip|start|status|success|time(d_out|stamp)?|took|total_?\w*|type|url|version|"
+    r"(\w*_?)(count|cursor|token)|errors?|warnings?)",
+    re.IGNORECASE,
+)
+_MAX_LEVELS = 3
+_MAX_NAMES = 10
+
+
+@dataclass(frozen=True)
+class Records:
+    """``rows`` are objects in a good file; what is none is for the caller to refuse."""
+
+    rows: list[object]
+    notes: list[str] = field(default_factory=list)
+
+
+def records_of(document: object, is_sure: bool = False) -> Records:
+    """Return the records of a JSON document; ``is_sure``: those within an object as ``wrapped_records`` takes them.
+
+    Raises: Unreadable for a document that holds no object.
+    """
+    if isinstance(document, list):
+        return Records(document)
+    if not isinstance(document, dict):
+        raise Unreadable(NO_OBJECTS)
+    by_column = _by_column(document)
+    if by_column is not None:
+        return by_column
+    path = _path(document, is_sure)
+    if path:
+        return _wrapped(document, path)
+    lists = [name for name, value in document.items() if isinstance(value, list)]
+    why = f" (it has several lists: {_named(lists)})" if len(lists) > 1 else ""
+    return Records([document], [f"one object, read as one row{why}"])
+
+
+def wrapped_records(document: object) -> Records | None:
+    """Return the records of an object that surely wraps them, as one that has but a list and facts about it."""
+    path = _path(document, is_sure=True) if isinstance(document, dict) else ()
+    return _wrapped(document, path) if path and isinstance(document, dict) else None
+
+
+def _wrapped(document: Mapping[str, object], path: tuple[str, ...]) -> Records:
+    inner: object = document
+    left_out: list[str] = []
+    for level, name in enumerate(path):
+        assert isinstance(inner, dict)
+        left_out += [".".join([*path[:level], other]) for other in inner if other != name]
+        inner = inner[name]
+    assert isinstance(inner, list)
+    return Records(inner, [f"records of {'.'.join(path)!r}" + (f" (not read: {_named(left_out)})" if left_out else "")])
+
+
+def _path(document: Mapping[str, object], is_sure: bool, levels: int = _MAX_LEVELS) -> tuple[str, ...]:
+    """Return the names that lead to the list of records; none where the object is a record itself.
+
+    ``is_sure``: only a usual name of such a list counts, and nothing but facts may be next to it.
+    """
+    names = {name.lower() for name in document}
+    if names & {"id", "_id"} or not levels:
+        return ()
+    lists = {name: value for name, value in document.items() if isinstance(value, list)}
+    filled = [name for name, value in lists.items() if value]
+    usual = [name for name in document if name.lower() in _LISTS]
+    chosen: tuple[str, ...] = ()
+    if len(filled) == 1 and _is_table(lists[filled[0]], filled[0] in usual):
+        chosen = (filled[0],)
+    elif not filled and len(lists) == 1 and set(lists) <= set(usual):
+        chosen = tuple(lists)
+    elif not filled:
+        nested = [name for name in usual if isinstance(document[name], dict)]
+        name = nested[0] if len(nested) == 1 else ""
+        inner = document.get(name)
+        rest = _path(inner, is_sure, levels - 1) if isinstance(inner, dict) else ()
+        chosen = (name, *rest) if rest else ()
+    if chosen and is_sure:
+        are_facts = all(_FACT.fullmatch(name) for name in document if name != chosen[0])
+        return chosen if are_facts and chosen[0] in usual else ()
+    return chosen
+
+
+def _is_table(cells: list[object], is_usual: bool) -> bool:
+    """Return whether a list is one of records; under a usual name some of them may be damaged."""
+    return (any if is_usual else all)(isinstance(cell, dict) for cell in cells)
+
+
+def _by_column(document: Mapping[str, object]) -> Records | None:
+    """Return the rows of a table that is written column by column, as pandas does, or as names and rows."""
+    note = "written column by column"
+    names, cells = document.get("columns"), document.get("data")
+    if isinstance(names, list) and isinstance(cells, list) and {*document} <= {"columns", "data", "index"} and cells:
+        fits = all(isinstance(name, str) for name in names) and len(set(names)) == len(names)
+        if fits and all(isinstance(row, list) and len(row) == len(names) for row in cells):
+            left_out = " (not read: 'index')" if "index" in document else ""
+            return Records(
+                [dict(zip(names, row, strict=True)) for row in cells], [f"written as names and rows{left_out}"]
+            )
+    columns = list(document.values())
+    lists = [column for column in columns if isinstance(column, list)]
+    if lists and len(lists) == len(columns) and len({len(column) for column in lists}) == 1:
+        have_objects = [isinstance(cell, dict) for column in lists for cell in column]
+        if lists[0] and not (all if len(lists[0]) > 1 else any)(have_objects):
+            return Records([dict(zip(document, row, strict=True)) for row in zip(*lists, strict=True)], [note])
+    objects = [column for column in columns if isinstance(column, dict)]
+    numbers = [str(number) for number in range(len(objects[0]))] if objects else []
+    if numbers and len(objects) == len(columns) and all(list(column) == numbers for column in objects):
+        rows = zip(*(column.values() for column in objects), strict=True)
+        return Records([dict(zip(document, row, strict=True)) for row in rows], [note])
+    return None
+
+
+def _named(names: list[str]) -> str:
+    return ", ".join(repr(name[:100]) for name in names[:_MAX_NAMES]) + (" ..." if len(names) > _MAX_NAMES else "")
