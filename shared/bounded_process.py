@@ -31,8 +31,18 @@ from shared.fork_server import LENGTH, NO_MEMORY, NO_ROOM, STATUS
 _ROOT = Path(__file__).parents[1]
 _PROGRAM = f"import sys; sys.path.insert(0, {str(_ROOT)!r}); from shared.fork_server import _main; _main()"
 _POLL_SECONDS = 0.05
-#: Arrow's own allocators reserve far more address space than they use.
-_ENVIRONMENT = {"LANG": "C.UTF-8", "PYTHONUTF8": "1", "ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "2"}
+#: Arrow's own allocators reserve far more address space than they use. A pool of threads for every core would take more
+#: memory than a task may on a large machine, and time from the other tasks.
+_ENVIRONMENT = {
+    "LANG": "C.UTF-8",
+    "PYTHONUTF8": "1",
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+    "MALLOC_ARENA_MAX": "2",
+    "POLARS_MAX_THREADS": str(max(2, min(4, len(os.sched_getaffinity(0))))),
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "2",
+    "ARROW_IO_THREADS": "2",
+}
 _CHUNK_BYTES = 1 << 18
 
 Result = TypeVar("Result")

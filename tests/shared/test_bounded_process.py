@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from threading import Event as Flag
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import pytest
 from pydantic import JsonValue
@@ -60,6 +60,13 @@ def surroundings(argument: JsonValue) -> JsonValue:
         (number, os.readlink(f"/proc/self/fd/{number}")) for number in os.listdir("/proc/self/fd") if _is_open(number)
     ]
     return {"environment": dict(os.environ), "files": [link for _, link in links], "parent": os.getppid()}
+
+
+def threads(argument: JsonValue) -> JsonValue:
+    import polars as pl  # noqa: PLC0415 - in the process that is started
+    import pyarrow as pa  # noqa: PLC0415
+
+    return [pl.thread_pool_size(), pa.cpu_count(), pa.io_thread_count()]
 
 
 def _is_open(number: str) -> bool:
@@ -114,6 +121,18 @@ def test_it_has_no_environment_and_no_descriptor_of_another(monkeypatch: pytest.
     assert "GROQ_API_KEY" not in str(seen["environment"])
     assert isinstance(seen["files"], list)
     assert sum("socket" in str(file) for file in seen["files"]) == 1  # its caller's
+
+
+def test_a_task_has_a_few_threads_however_many_cores_there_are() -> None:
+    for count in call(threads, None, Bounds()):  # type: ignore[union-attr]
+        assert isinstance(count, int)
+        assert 1 <= count <= 4
+
+
+def test_every_pool_of_threads_is_bounded() -> None:
+    pools = {"POLARS_MAX_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "ARROW_IO_THREADS"}
+    seen: Any = call(surroundings, None, Bounds())
+    assert {name: 1 <= int(seen["environment"][name]) <= 4 for name in pools} == dict.fromkeys(pools, True)
 
 
 def test_a_server_that_was_killed_is_started_again() -> None:
