@@ -117,7 +117,7 @@ def typed_at_once(frame: pl.DataFrame, samples: Mapping[str, list[str]]) -> dict
 def may_be_inexact(column: pl.Series) -> bool:
     """Return whether a float of the column may have lost digits of the number in the file."""
     largest = column.abs().max() if column.dtype.is_float() else None
-    return isinstance(largest, float) and LEAST_INEXACT <= largest < float("inf")
+    return isinstance(largest, float) and largest >= LEAST_INEXACT
 
 
 def _is_whole(column: pl.Series) -> bool:

@@ -144,7 +144,7 @@ def _merged(upper: Row, lower: Row) -> list[str]:
 
 def _as_name(cell: str) -> str:
     """Write a day without the time that spreadsheets add."""
-    text = cell.strip()
+    text = cell.strip("\ufeff \t\r\n").strip()  # a byte order mark may be within the quotes
     midnight = _MIDNIGHT.fullmatch(text)
     return midnight[1] if midnight else text
 

@@ -88,7 +88,9 @@ def _of_large_text(path: Path, tabs: bool, stated: Stated, is_typed: Callable[[s
 
 
 def _of_frame(frame: pl.DataFrame, notes: Sequence[str] = (), misfits: Sequence[BadRow] = ()) -> TableRows:
-    return TableRows(frame.columns, _with_misfits(json_rows(frame), misfits), list(notes))
+    lost = [column.name for column in frame.iter_columns() if column.dtype.is_float() and column.is_infinite().any()]
+    own = [f"{name}: infinite numbers are read as missing" for name in lost]
+    return TableRows(frame.columns, _with_misfits(json_rows(frame), misfits), [*notes, *own])
 
 
 def _of_parquet(path: Path) -> TableRows:

@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from .cells import MISSING, MISSING_IN_NUMBERS, Kind, kind_of, may_be_inexact
-from .type_inference import has_comma_decimals
+from .type_inference import has_comma_decimals, may_be_thousands
 
 Bytes = NDArray[np.uint8]
 #: Smaller ones are quickly read as text first.
@@ -40,6 +40,8 @@ def read_large(path: Path, head: str, delimiter: str, names: Sequence[str]) -> p
     samples = _samples(path, head, delimiter, len(names))
     if has_comma_decimals(delimiter, samples) or any(_ODD.match(cell) for sample in samples for cell in sample):
         return None
+    if delimiter == ";" and any(may_be_thousands(sample) for sample in samples):
+        return None  # a note says so
     kinds = [None if _ABSENT & sample else kind_of(list(sample)) for sample in samples]
     schema = {name: _READ_AS.get(kind, pl.String) for name, kind in zip(names, kinds, strict=True)}
     numbers = [name for name, dtype in schema.items() if dtype.is_numeric()]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import polars as pl
 
 from .cells import ColumnReading, cells_of
@@ -13,6 +15,7 @@ _DATES = (
 )  # fmt: skip
 _TIMES = ("%H:%M:%S%.f", "%H:%M", "%I:%M:%S %p", "%I:%M %p")
 _ZONED = ("%Y-%m-%dT%H:%M:%S%.f%#z", "%Y-%m-%d %H:%M:%S%.f%#z", "%Y-%m-%d %H:%M:%S%.f %#z", "%Y-%m-%dT%H:%M%#z")
+_SHORT_YEAR = re.compile(r"\d{1,2}([-./])\d{1,2}\1\d\d([ T].*)?")
 _AMBIGUOUS = ({"%d/%m/%Y", "%m/%d/%Y"}, {"%d-%m-%Y", "%m-%d-%Y"})
 
 
@@ -38,6 +41,8 @@ def moment(column: pl.Series, sample: list[str], comma_decimal: bool, reading: C
         shape, series = next(iter(typed.items()))
         reading.missing, reading.note = tentative.missing, "" if shape.startswith("%Y-%m-%d") else f"read as {shape}"
         return series
+    if all(_SHORT_YEAR.fullmatch(cell) for cell in sample):
+        reading.note = "kept as text: years of two digits"
     return None
 
 

@@ -31,6 +31,7 @@ _COMMA_DECIMAL = re.compile(r"[+-]?(\d{1,3}([. '\u00a0\u202f\u2019]\d{3})+|\d+),
 _POINT_THOUSANDS = re.compile(r"[+-]?\d{1,3}(\.\d{3})+(,\d+)?")
 _SPACE_THOUSANDS = re.compile(r"[+-]?\d{1,3}([ '\u00a0\u202f\u2019]\d{3})+([.,]\d+)?")
 _TRUTH = {"true", "false"}
+_MAYBE_THOUSANDS = "read as decimals: if the points separate thousands, state the decimal sign ','"
 
 
 def infer(
@@ -50,6 +51,10 @@ def infer(
         for name in text.columns
         if name not in quick
     }
+    if delimiter == ";" and stated.decimal is None:
+        for name, column in {**quick, **slow}.items():
+            if column.dtype.is_float() and not readings[name].note and may_be_thousands(samples[name]):
+                readings[name].note = _MAYBE_THOUSANDS
     for name, counts in stated_missing.items():
         readings[name].missing = {**readings[name].missing, **counts}
     return frame.with_columns(*quick.values(), *slow.values()), readings
@@ -144,7 +149,7 @@ def _number(  # noqa: PLR0911 - leaves as soon as it is none
     tentative = ColumnReading()
     if all(INT.fullmatch(cell) for cell in sample):
         return _whole(column, sample, comma_decimal, reading)
-    if all(FLOAT.fullmatch(cell) for cell in sample) and not (comma_decimal and _all_points(sample)):
+    if all(FLOAT.fullmatch(cell) for cell in sample) and not (comma_decimal and may_be_thousands(sample)):
         return _parsed(cells_of(column, tentative), tentative, reading)
     grouped = _grouping(sample, comma_decimal)
     if grouped is None:
@@ -168,8 +173,8 @@ def _number(  # noqa: PLR0911 - leaves as soon as it is none
     return typed
 
 
-def _all_points(sample: list[str]) -> bool:
-    """1.234 in a file with decimal commas is a thousand."""
+def may_be_thousands(sample: Collection[str]) -> bool:
+    """Return whether the points of all cells could separate thousands; in a file with decimal commas they do."""
     return any("." in cell for cell in sample) and all(
         _POINT_THOUSANDS.fullmatch(cell) or INT.fullmatch(cell) for cell in sample
     )
@@ -217,7 +222,9 @@ def _number_beyond(cells: pl.Series, tentative: ColumnReading, reading: ColumnRe
 
 
 def _is_inexact(cells: pl.Series, typed: pl.Series) -> bool:
-    """Return whether a whole part of 16 digits or more differs from its float."""
+    """Return whether a whole part of 16 digits or more differs from its float, or a number is too large for one."""
+    if (typed.is_infinite() & ~cells.str.contains("(?i)inf")).any():
+        return True
     long = (typed.abs() >= LEAST_INEXACT) & cells.str.contains(r"^[+-]?\d{16,}(\.\d*)?$")
     pairs = zip(cells.filter(long).to_list(), typed.filter(long).to_list(), strict=True)
     return any(Decimal(text) != Decimal(repr(number)) for text, number in pairs)

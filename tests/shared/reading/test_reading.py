@@ -628,3 +628,40 @@ def test_an_opening_quote_that_is_never_closed_is_refused_with_its_line(
 @pytest.mark.parametrize("text", ['a,b\n1,x"y\n2,c\n', 'a,b\n1,5" pipe\n2,"c ""d"""\n', 'a,b\n1,"c"\n2,"d"'])
 def test_quotes_within_a_cell_open_none(table: Read, text: str) -> None:
     assert table(text).height == 2
+
+
+@pytest.mark.parametrize("rows", [1, 300_000])
+@pytest.mark.parametrize(
+    ("cells", "delimiter", "values", "note"),
+    [
+        (["1e400", "1.5"], ",", ["1e400", "1.5"], "kept as text: more digits than a number keeps"),
+        (["-1e400", "1"], ",", ["-1e400", "1"], "kept as text: more digits than a number keeps"),
+        (["inf", "1.5"], ",", [float("inf"), 1.5], None),
+        (["1e300", "1.5"], ",", [1e300, 1.5], None),
+        (["1.234", "5.678"], ";", [1.234, 5.678], "read as decimals: if the points separate thousands"),
+        (["1.234", "5.6"], ";", [1.234, 5.6], None),
+        (["1.234", "5.678"], ",", [1.234, 5.678], None),
+        (["31.01.24", "01.02.24"], ";", ["31.01.24", "01.02.24"], "kept as text: years of two digits"),
+        (["1/2/24", "13/2/24"], ",", ["1/2/24", "13/2/24"], "kept as text: years of two digits"),
+        (["1.2.24 10:00", "2.2.24 11:30"], ",", ["1.2.24 10:00", "2.2.24 11:30"], "kept as text: years of two digits"),
+    ],
+)
+def test_a_value_that_could_mean_another_is_noted(
+    tmp_path: Path, cells: list[str], delimiter: str, values: list[Any], note: str | None, rows: int
+) -> None:
+    (tmp_path / "a.csv").write_text(f"a{delimiter}b\n" + "".join(f"{cell}{delimiter}x\n" for cell in cells) * rows)
+    frame, _, notes = read(tmp_path / "a.csv", "a.csv")
+    assert frame["a"].to_list()[:2] == values
+    assert notes.get("a", "").startswith(note) if note else notes == {}
+
+
+def test_a_mark_within_the_quotes_of_the_first_name_is_no_part_of_it(table: Read) -> None:
+    assert table('"\ufeffa",b\n1,2\n').columns == ["a", "b"]
+    assert table('\ufeff"\ufeffa, x",b\n1,2\n').columns == ["a, x", "b"]
+
+
+def test_an_ingest_notes_infinite_numbers_that_it_cannot_hold(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("a,b\ninf,1.5\n2,-3\n")
+    opened = open_rows(tmp_path / "a.csv", "a.csv", NOTHING_STATED, lambda name: True)
+    assert list(opened.rows) == [{"a": None, "b": 1.5}, {"a": 2.0, "b": -3.0}]
+    assert opened.notes == ["a: infinite numbers are read as missing"]
