@@ -16,7 +16,7 @@ from shared.errors import NotFound
 from shared.jobs.job import Context
 
 _MOST = 32_000_000
-_VERSION = 2  #: of the form of a state
+_VERSION = 3  #: of the form of a state
 
 
 class CachedValue(BaseModel):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import shutil
+import subprocess
 
 import pytest
 
@@ -76,6 +77,53 @@ def test_a_chart_that_matplotlib_saves_is_kept(jobs: DocumentJobs) -> None:
     again = jobs.run(text, previous_job_id="one")
     assert [one.status for one in again.blocks] == ["fresh", "fresh"]
     assert 'src="data:image/png;base64,' in page_of(jobs, again)
+
+
+_HAS_GGPLOT = 'if (!requireNamespace("ggplot2", quietly = TRUE)) quit(status = 1)'
+
+
+@pytest.mark.skipif(
+    shutil.which("Rscript") is None or subprocess.run(["Rscript", "-e", _HAS_GGPLOT], check=False).returncode != 0,
+    reason="there is no ggplot2",
+)
+def test_what_ggplot_saves_is_shown(jobs: DocumentJobs) -> None:
+    plot = (
+        "library(ggplot2)\np <- ggplot(mtcars, aes(wt, mpg)) + geom_point()\nggsave('g.png', p, width = 4, height = 3)"
+    )
+    result = jobs.run(f"```{{r}}\n{plot}\n```\n\n![Weight](g.png){{#fig-g}}\n", flavour="quarto")
+    assert result.blocks[0].status == "ok"
+    assert 'src="data:image/png;base64,' in page_of(jobs, result)
+
+
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason="there is no R")
+def test_what_r_includes_as_graphics_is_shown(jobs: DocumentJobs) -> None:
+    draw = "```{r}\npng('r.png')\nplot(1:3)\ninvisible(dev.off())\n```\n"
+    result = jobs.run(draw + "\n```{r}\nknitr::include_graphics('r.png')\n```\n", flavour="quarto")
+    assert result.warnings == []
+    assert 'src="data:image/png;base64,' in page_of(jobs, result)
+
+
+@pytest.mark.parametrize(
+    "show",
+    ["from IPython.display import Markdown\nMarkdown('![](a.png)')", "#| output: asis\nprint('![](a.png)')"],
+)
+def test_markdown_that_code_writes_names_them(jobs: DocumentJobs, show: str) -> None:
+    text = (python(writing("a.png")) + python(show)).replace("```python exec", "```{python}")
+    assert address(PNG) in page_of(jobs, jobs.run(text, flavour="quarto"))
+
+
+def test_an_included_document_shows_and_writes_them(jobs: DocumentJobs) -> None:
+    part = jobs.files.save("part.md", (python(writing("b.png", b"b")) + "\n![](a.png)\n").encode(), "text/markdown")
+    text = python(writing("a.png")) + "\n::: include part.md\n\n![](b.png)\n"
+    page = page_of(jobs, jobs.run(text, files=[{"path": "part.md", "id": part.id}]))
+    assert address(PNG) in page
+    assert address(b"b") in page
+
+
+def test_a_picture_written_before_an_error_is_shown(jobs: DocumentJobs) -> None:
+    result = jobs.run(python(f"{writing('a.png')}\n1 / 0") + "\n![](a.png)\n")
+    assert result.blocks[0].status == "error"
+    assert address(PNG) in page_of(jobs, result)
 
 
 def test_javascript_writes_pictures_too(jobs: DocumentJobs) -> None:
