@@ -24,10 +24,10 @@ down: ## Stop what `make up` started
 test: venv ## Run all tests, in parallel; ARGS='-m "not slow"' for the quick ones
 	@$(BIN)/python -m pytest -n auto --max-worker-restart 0 -p no:schemathesis $(ARGS)
 
-fuzz: venv ## Feed every parser of strangers' bytes with bytes made to hurt it; SECONDS=60 for each, TARGETS="tar yaml"
+fuzz: venv ## Feed every parser of untrusted bytes with bytes made to hurt it; SECONDS=60 for each, TARGETS="tar yaml"
 	@$(BIN)/python -m tests.fuzz $(or $(SECONDS),60) $(TARGETS)
 
-check: venv ## Style, types, imports, schema, secrets, manifests
+check: venv ## Style, types, imports, schema, secrets, words, manifests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -35,6 +35,7 @@ check: venv ## Style, types, imports, schema, secrets, manifests
 	$(BIN)/python -m scripts.generate_sync --check
 	$(BIN)/python -m scripts.check_schema
 	$(BIN)/python -m scripts.check_secrets
+	$(BIN)/python -m scripts.check_words
 	$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec docker-compose.yml
 	$(BIN)/hadolint deploy/*/Dockerfile
 	$(BIN)/kubernetes-validate --quiet --strict $(filter-out %/kustomization.yaml,$(wildcard deploy/kubernetes/*.yaml deploy/kubernetes/*/*.yaml))
@@ -71,13 +72,13 @@ audit: ## Known vulnerabilities of what is locked; needs the internet, fails wit
 	@for lock in requirements.lock deploy/*/requirements.lock; do \
 		.venv/audit/bin/pip-audit --strict --require-hashes --disable-pip --progress-spinner off -r $$lock || exit 1; done
 
-lock: venv ## Pin all dependencies anew (pip finds the newest that fit)
+lock: venv ## Pin all dependencies again (pip finds the newest that fit)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes \
 		--no-emit-index-url --no-header --quiet -o requirements.lock
 	$(BIN)/python -m scripts.lock_images
 
-generate: venv ## Write the generated files anew: the synchronous client, the tables of settings and errors
+generate: venv ## Regenerate files: the synchronous client, the tables of settings and errors
 	@$(BIN)/python -m scripts.generate_sync
 	@$(BIN)/python -m scripts.settings_table
 	@$(BIN)/python -m scripts.errors_table

@@ -57,7 +57,7 @@ def test_what_stands_for_a_key_is_none(tmp_path: Path, line: str) -> None:
 @pytest.mark.slow
 def test_the_source_has_none() -> None:
     if not (ROOT / ".git").exists():
-        pytest.skip("this is no clone")
+        pytest.skip("this is not a clone")
     ran = subprocess.run(
         [sys.executable, "-m", "scripts.check_secrets"], cwd=ROOT, capture_output=True, text=True, check=False
     )

@@ -39,7 +39,7 @@ def test_a_package_has_the_hashes_of_its_lock() -> None:
 
 def test_provenance_names_files_images_locks_and_the_commit(tmp_path: Path) -> None:
     if not (supply_chain.ROOT / ".git").exists():
-        pytest.skip("this is no clone")
+        pytest.skip("this is not a clone")
     (tmp_path / "x.whl").write_bytes(b"wheel")
     image = f"registry.example/assay@sha256:{'0' * 64}"
     statement = json.loads(json.dumps(supply_chain.provenance([tmp_path / "x.whl"], [image], datetime.now(UTC))))
