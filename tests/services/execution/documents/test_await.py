@@ -63,6 +63,12 @@ def test_names_loops_and_tasks_last_from_cell_to_cell(jobs: DocumentJobs) -> Non
     assert [[each.text for each in one.outputs] for one in result.blocks][3:] == [["2"], ["8"], ["2"]]
 
 
+@pytest.mark.parametrize("magic", ["%autoawait asyncio\n", "%autoawait\n", "%%time\n", "%time "])
+def test_magics_before_an_await_do_not_stop_it(jobs: DocumentJobs, magic: str) -> None:
+    result = jobs.run(notebook(code("import asyncio"), code(f"{magic}await asyncio.sleep(0, 5)")))
+    assert ([each.text for each in result.blocks[1].outputs], result.warnings) == (["5"], [])
+
+
 def test_an_expression_in_the_text_awaits(jobs: DocumentJobs) -> None:
     text = python("async def f():\n    return 6") + "\nIt is `await f()`{python exec}.\n"
     result = jobs.run(text)
