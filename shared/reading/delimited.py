@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 
 from .header import find_header, no_header
-from .quotes import is_regular, note_on_kept, requoted
+from .quotes import is_regular, note_on_kept, requoted, with_line_feeds
 from .sampled_types import LEAST_BYTES, read_large
 from .source import MOST_COLUMNS, Unreadable
 from .stated import NOTHING_STATED, Stated
@@ -74,6 +74,26 @@ def read_delimited(
         above = content.count(b"\n", 0, layout.body) - 1
         source = layout.header() + content[layout.body :]
     notes = list(layout.notes)
+    source = _made_regular(source, head, layout, above, notes, kept)
+    frame = _cells(source, head, layout, above, stated, misfits)
+    if layout.names[-1] == f"column_{len(layout.names)}" and frame.width > 1 and _is_empty(frame.to_series(-1)):
+        frame = frame[:, :-1]
+        notes = [note for note in notes if not note.startswith("without a name")]
+        made = [name for name in frame.columns if name.startswith("column_")]
+        notes += [f"without a name: {', '.join(made)}"] * bool(made and layout.notes)
+        notes.append("every line ends with a delimiter")
+    if frame.height == 0:
+        raise Unreadable("there is a header but no rows")
+    return frame, layout.delimiter, notes
+
+
+def _made_regular(
+    source: Path | bytes, head: bytes, layout: Layout, above: int, notes: list[str], kept: list[int] | None
+) -> Path | bytes:
+    """Return the text with quotes and line ends that all readers take alike; add notes on them.
+
+    Raises: BadLine for a quote that is never closed; NotUtf8.
+    """
     is_irregular = not is_regular(source, layout.delimiter)
     if (is_irregular or b'\\"' in head) and (unescaped := _unescaped(_whole(source), layout)) is not None:
         source, is_irregular = unescaped, False
@@ -88,16 +108,9 @@ def read_delimited(
             kept.extend(lines)
         elif lines:
             notes.append(note_on_kept(lines))
-    frame = _cells(source, head, layout, above, stated, misfits)
-    if layout.names[-1] == f"column_{len(layout.names)}" and frame.width > 1 and _is_empty(frame.to_series(-1)):
-        frame = frame[:, :-1]
-        notes = [note for note in notes if not note.startswith("without a name")]
-        made = [name for name in frame.columns if name.startswith("column_")]
-        notes += [f"without a name: {', '.join(made)}"] * bool(made and layout.notes)
-        notes.append("every line ends with a delimiter")
-    if frame.height == 0:
-        raise Unreadable("there is a header but no rows")
-    return frame, layout.delimiter, notes
+    if len(layout.names) == 1 and b"\r" in (content := _whole(source)).replace(b"\r\n", b""):
+        source = with_line_feeds(content)  # in a table of one column no width says that two rows became one
+    return source
 
 
 def _is_empty(column: pl.Series) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 
 _BLOCK = 1 << 22
 _QUOTE = ord('"')
+_LONE_RETURN = re.compile(rb"\r(?!\n)")
 _MAX_LINES = 5  #: that a note names
 
 
@@ -107,6 +108,13 @@ def _cell_with_quote(delimiter: str) -> re.Pattern[bytes]:
         + rest
         + rb"))"
     )
+
+
+def with_line_feeds(content: bytes) -> bytes:
+    """Return a text of regular quotes in which no line ends with a lone carriage return; quoted ones stay."""
+    parts = content.split(b'"')
+    parts[::2] = [_LONE_RETURN.sub(b"\n", part) for part in parts[::2]]
+    return b'"'.join(parts)
 
 
 def note_on_kept(lines: Sequence[int]) -> str:

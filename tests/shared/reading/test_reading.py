@@ -253,6 +253,9 @@ def test_line_ends_and_blank_lines_do_not_matter(table: Read) -> None:
     assert table("a,b\r\n1,2\r\n\r\n3,4\r\n").rows() == [(1, 2), (3, 4)]
     assert table("a,b\r1,2\r3,4").rows() == [(1, 2), (3, 4)]
     assert table("a\n1\n\n2\n").rows() == [(1,), (2,)]
+    assert table("a\n1\r2\n3\r\n4\r").rows() == [(1,), (2,), (3,), (4,)]
+    assert table('a\r"x\ry"\r"z"\nw\n').rows() == [("x\ry",), ("z",), ("w",)]
+    assert table("a,b\n1,2\r\n3,4\r5,6\n").rows() == [(1, 2), (3, 4), (5, 6)]
     assert table("a,b\n1,\n2,\n").rows() == [(1, None), (2, None)]
 
 
