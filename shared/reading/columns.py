@@ -10,7 +10,7 @@ import polars as pl
 
 TypeName = Literal["int", "float", "decimal", "bool", "string", "date", "datetime", "duration", "list", "struct"]
 
-#: A column with at most so many distinct values is shown with all of them.
+#: A column with at most this number of distinct values is shown with all of them.
 LOW_CARDINALITY = 12
 _TOP = 5
 #: Longer columns are counted on an even sample; missing, least, greatest and mean are always exact.

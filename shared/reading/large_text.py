@@ -49,7 +49,7 @@ class _Text:
     is_typed: Callable[[str], bool] | None = None
     misfits: list[BadRow] | None = None
     kept: list[int] = field(default_factory=list)  #: lines of cells with text behind a closing quote
-    damage: str = ""  #: a note on bytes that are no text in the encoding
+    damage: str = ""  #: a note on bytes that are not text in the encoding
 
     @property
     def names(self) -> list[str]:

@@ -68,7 +68,7 @@ def _samples(path: Path, head: str, delimiter: str, width: int) -> list[set[str]
     """Return of each column the cells of the first rows and of places all over the file, without empty ones."""
     cells: list[set[str]] = [set() for _ in range(width)]
     for row in _rows(path, head, delimiter):
-        if len(row) == width:  # a line within a quoted cell is no row
+        if len(row) == width:  # a line within a quoted cell is not a row
             for column, cell in zip(cells, row, strict=True):
                 column.add(cell)
     return [column - {""} for column in cells]

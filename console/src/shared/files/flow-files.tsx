@@ -10,7 +10,7 @@ import { importFlow, lineOf, nameFor, refusal } from "./flow-import";
 import { Failed } from "../page/loading-states";
 import { useWrite, WriteButton } from "../editing/write-button";
 
-/** What became of one file. */
+/** The outcome of one file. */
 interface Outcome {
   name: string;
   text: string;
@@ -100,7 +100,7 @@ export function ChooseFlowFiles({ files }: { files: Files }) {
   const chooser = useRef<HTMLInputElement>(null);
   const choose = (input: HTMLInputElement): void => {
     void files.take([...(input.files ?? [])]);
-    input.value = ""; // the same file again, once it is mended
+    input.value = ""; // the same file again, once it is fixed
   };
   return (
     <>
@@ -140,7 +140,7 @@ interface ImportedProps {
   left: number;
 }
 
-/** The lines that were not understood, as they stand in the text, and the flow that came of the others. */
+/** The lines that were not understood, unchanged, and the flow of the others. */
 export function Imported({ name, text, flow, left }: ImportedProps) {
   const warnings = flow.warnings ?? [];
   return (
@@ -152,7 +152,7 @@ export function Imported({ name, text, flow, left }: ImportedProps) {
       {warnings.map((warning, index) => (
         <Line key={index} line={lineOf(text, warning.line)} warning={warning} />
       ))}
-      {left === 0 ? null : <span>{left === 1 ? "Another diagram stands" : `${left} more diagrams stand`} in the file; the first was imported.</span>}
+      {left === 0 ? null : <span>{left === 1 ? "Another diagram is" : `${left} more diagrams are`} in the file; the first was imported.</span>}
       <Link to="/flows/$id" params={{ id: flow.id }} className="plain">
         Open the flow
       </Link>
@@ -160,7 +160,7 @@ export function Imported({ name, text, flow, left }: ImportedProps) {
   );
 }
 
-/** The line as it stands, and of several statements on it the one that is meant. */
+/** The line unchanged, and of several statements on it the one that is meant. */
 function Line({ line, warning }: { line: string; warning: { line: number; text: string } }) {
   return (
     <span>

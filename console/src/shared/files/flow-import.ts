@@ -5,13 +5,13 @@ import type { FlowView } from "../../api/types";
 export interface Source {
   format: "mermaid" | "json";
   text: string;
-  /** How many further diagrams stand in the text. */
+  /** The number of further diagrams in the text. */
   left: number;
 }
 
 const FENCE = /^\s*(`{3,}|~{3,})\s*(\S*)/;
 
-/** Mermaid or JSON as it stands; of Markdown the first Mermaid diagram, in the lines where it was: warnings name the line of the file. */
+/** Mermaid or JSON unchanged; of Markdown the first Mermaid diagram, in the lines where it was: warnings name the line of the file. */
 export function sourceOf(text: string): Source {
   if (/^\s*[{[]/.test(text)) return { format: "json", text, left: 0 };
   const blocks = mermaidBlocks(text.split(/\r?\n/));

@@ -148,7 +148,7 @@ def answer_splices(node: Instruction, answers: Sequence[ModelAnswer], newline: s
     if not old:
         end = max([node.reach, *(one.end for one in node.suggestions)])
         return [Splice(end, end, f"{newline}{blocks}")] if answers else []
-    # Between suggestions stand blank lines only: they go with the one after them.
+    # Between suggestions are blank lines only: they go with the one after them.
     ends = {after.start: before.end for before, after in pairwise(node.suggestions)}
     first, *others = old
     gone = [Splice(ends.get(one.start, one.start), one.end, "") for one in others]

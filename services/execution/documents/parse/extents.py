@@ -85,7 +85,7 @@ def _point(node: Instruction, lines: list[str], following: DocumentNode | None) 
         return
     node.inner = (start, _text_end(lines, start))
     if start < len(lines) and (fence := FENCE.match(lines[start])) and not _closes(lines[node.inner[1] - 1], fence[1]):
-        # An answer after it would stand in it.
+        # An answer after it would be in it.
         node.broken = True
         text = f"The code block of line {start + 1}, which this message is about, is never closed."
         node.notes.append(Note("error", "unclosed_block", text))

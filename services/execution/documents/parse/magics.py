@@ -15,7 +15,7 @@ from services.execution.documents.parse.nodes import Level, Note
 from services.execution.languages.python.guest.magics import SETUP_MAGICS
 from shared.languages import LANGUAGES
 
-_OPTIONS = re.compile(r"\A(?:[ \t]*(?:#|//|--)\|[^\n]*(?:\n|\Z))+")  #: of a cell, which are no code
+_OPTIONS = re.compile(r"\A(?:[ \t]*(?:#|//|--)\|[^\n]*(?:\n|\Z))+")  #: of a cell, which are not code
 _CELL = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n)*%%(\w+)[ \t]*([^\n]*)\n?")
 _DATABRICKS_CELL = re.compile(
     r"((?:[ \t]*\n)*)%(?:(md)(?:-sandbox)?\b[ \t]*|(sql|r|sh|fs|scala|python)[ \t]*(?=\n\s*\S))"

@@ -42,7 +42,7 @@ class DocumentNode:
 class Chunk(DocumentNode):
     language: str = ""
     code: str = ""
-    options: Mapping[str, str] = field(default_factory=dict)  #: flags stand as themselves: ``{"hide": "true"}``
+    options: Mapping[str, str] = field(default_factory=dict)  #: flags map to true: ``{"hide": "true"}``
     closed: bool = True
     prefix: str = ""  #: what its first line begins with, in a list or a quotation
 
@@ -53,7 +53,7 @@ class Expression(DocumentNode):
 
     language: str = ""
     code: str = ""
-    columns: tuple[int, int] = (0, 0)  #: where it stands in its line
+    columns: tuple[int, int] = (0, 0)  #: where it is in its line
 
 
 @dataclass(slots=True)

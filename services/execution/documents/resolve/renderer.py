@@ -33,7 +33,7 @@ class NotRendered(Exception):
     """Says why a message could not be filled in."""
 
 
-Span = tuple[int, int, str]  #: [from, to) of a text, in characters, and the names whose values stand there
+Span = tuple[int, int, str]  #: [from, to) of a text, in characters, and the names whose values are there
 
 
 @dataclass(frozen=True)

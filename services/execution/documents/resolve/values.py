@@ -17,7 +17,7 @@ from shared.contracts.document import BlockVariable
 from shared.languages import LANGUAGES
 
 _MOST_JSON, _MOST_TEXT, _SHOWN = 1_000_000, 12_000, 5
-_MOST_LOOK = 10_000  #: characters of a value that a kernel tells
+_MOST_LOOK = 10_000  #: characters of a value that a kernel returns
 _AS_SHOWN = ("bytes", "complex")  #: their own languages write them better than JSON does
 
 

@@ -28,7 +28,7 @@ PICTURES = {
 }  # fmt: skip
 MAX_PICTURE = 10_000_000  #: bytes
 _LEAST_SECONDS = 0.1
-_LARGEST = 64_000_000  #: bytes; a larger value is looked at where it is, and does not cross
+_LARGEST = 64_000_000  #: bytes; a larger value is read where it is, and does not cross
 
 
 def failed(type_: str, message: str) -> KernelError:

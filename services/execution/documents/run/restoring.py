@@ -124,7 +124,7 @@ class Restoring:
             if held is not None and name in step.names.defines and self._defines(step):
                 if number not in plan.definitions:
                     plan.definitions.add(number)
-                    # What bodies of functions read is not read yet; the rest is proven by what comes of it.
+                    # What bodies of functions read is not read yet; the rest is proven by its outcome.
                     needed = step.names.uses - step.names.defines - state.live.keys()
                     todo += [(each, number) for each in needed if state.holder(each, number) is not None]
                     self._check_order(state, number, set(step.names.defines))

@@ -33,11 +33,11 @@ class RunningDocument:
     renderer: Renderer
     before: DocumentState | None
     environment: str  #: digest of the files and languages, part of every chunk's
-    looks: bool = False  #: nothing runs and no model is asked: what would have to is stale
+    looks: bool = False  #: nothing runs and no model is called: what would have to is stale
     after: DocumentState = field(default_factory=DocumentState)
     blocks: dict[str, Block] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
-    digests: dict[str, str] = field(default_factory=dict)  #: name -> what stands for its value in messages
+    digests: dict[str, str] = field(default_factory=dict)  #: name -> what replaces its value in messages
     holders: dict[str, CachedBlock] = field(default_factory=dict)  #: name -> the block that set it last
     again: frozenset[str] = frozenset()  #: blocks of the earlier job that have to run, whatever they read
     ran: frozenset[str] = frozenset()  #: blocks that this job has run before it began again

@@ -20,7 +20,7 @@ class Measures(Conditions):
     def __init__(self, task: str, tables: Sequence[TableSeen]) -> None:
         super().__init__(words_of(task, tables), tables)
         self.top: tuple[int, bool, Measure | ColumnSeen | None] | None = None  #: rows, whether the highest, of what
-        self.one_row = False  #: one row per group is asked for, and not how it is computed
+        self.one_row = False  #: one row per group is requested, and not how it is computed
         self.entity: ColumnSeen | None = None  #: whose groups or rows the top ones are
         self.bare: list[Word] = []  #: columns that are only named
 

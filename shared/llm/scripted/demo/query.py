@@ -91,7 +91,7 @@ class Computed:
 class Query:
     """What to do, in the order of the fields."""
 
-    join: bool = False  #: whether it is asked for, or follows from the columns
+    join: bool = False  #: whether it is requested, or follows from the columns
     how: Literal["left", "inner", "outer"] = "left"
     on: tuple[ColumnSeen, ...] = ()
     joins: list[Join] = field(default_factory=list)

@@ -48,7 +48,7 @@ def works_of_bibtex(text: str) -> Iterator[Work]:
         kind = head[1].lower()
         at = head.end()
         if kind in ("comment", "preamble"):
-            continue  # what follows is no entry's head, or is one of its own
+            continue  # what follows is not an entry's head, or is one of its own
         key = None if kind == "string" else _KEY.match(text, at)
         if key is None and kind != "string":
             continue

@@ -45,7 +45,7 @@ def load() -> None:
 
 
 _FONTS = "noto_cjk_sans_otc"  #: a package that holds one font for Chinese, Japanese and Korean
-#: Names by which code asks for such a font; where there is none of that name, this one takes its place.
+#: Names by which code names such a font; where there is none of that name, this one takes its place.
 _CJK_NAMES = (
     "Noto Sans CJK SC", "Noto Sans CJK TC", "Noto Sans CJK KR", "Noto Sans JP", "Noto Sans SC", "Noto Sans KR",
     "IPAexGothic", "IPAGothic", "MS Gothic", "Meiryo", "Yu Gothic", "Hiragino Sans", "SimHei", "SimSun",
@@ -86,7 +86,7 @@ def _draw(pyplot: Any) -> None:
     pyplot.close("all")
 
 
-#: Methods of polars that return rows in any order unless told to keep it.
+#: Methods of polars that return rows in any order unless set to keep it.
 _KEEPING = (
     ("DataFrame", "group_by"),
     ("LazyFrame", "group_by"),
