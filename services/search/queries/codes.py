@@ -10,6 +10,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from services.search.queries.identifiers import identifier_keys, identifiers
+from services.search.queries.numbered import NamedNumber, named_numbers, numbered_keys
+from services.search.queries.quantities import BEFORE_AMOUNT, UNNAMING, YEAR, is_measured
+
 #: Forms of one sign: of full width, hyphens that do not break; and signs that are not seen.
 _SIGN_FORMS = {
     **{code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)},
@@ -43,14 +47,14 @@ _GROUPED_NUMBER = re.compile(
 )
 #: Groups of digits (or of an IBAN's letters and digits) with blanks, hyphens or brackets between them.
 _SPACED = re.compile(
-    r"(?<![\w./:-])\+?(?:[A-Z]{2}\d{2}(?: [A-Z0-9]{1,4}){2,}|\(?\d{1,20}(?:[ )(/-]{1,2}\d{1,20}){1,12})(?!\w)"
+    r"(?<![\w./:-])\+?(?:[A-Z]{2}\d{2}(?: [A-Z0-9]{1,4}){2,}"
+    r"|\(?\d{1,20}(?:[ )(/-]{1,2}\d{1,20}){1,12}(?:-?[Xx])?)(?!\w)"
 )
 _BLANKED = re.compile(r"(?<![\w./:-])(?=[A-Z]*\d)[A-Z0-9]{1,6}(?: (?=[A-Z]*\d)[A-Z0-9]{1,6}){1,7}(?![\w]|[.,:]\d)")
 _NAMED_NUMBER = re.compile(r"(?<![\w./:-])([^\W\d_]{2,12})[ \u00a0](?:[Nn]o\.? |#)?(\d{3,})(?![\w]|[.,:]\d)")
 _NUMBER = re.compile(r"(?<![\w.,:/-])#?(\d{4,})(?![\w]|[.,:/-]\w)")
 _VERSION = re.compile(r"v?(\d+(?:\.\d+){2,})")
 _SHORT_DATE = re.compile(r"(?:0?[1-9]|[12]\d|3[01])\.(?:0?[1-9]|1[0-2])\.\d{2}")
-_YEAR = re.compile(r"(?:19|20)\d\d")
 _SPAN = re.compile(r"(\d{1,4})([-/:.])(\d{1,4})")
 _WORD_WITH_NUMBER = re.compile(r"[A-Za-z]?[a-z]{2,}[-_]?\d{1,4}s?(?:\.\d+)*")
 _MEASURE = re.compile(r"\d+(?:[.,]\d+)?-?[^\W\d_]+(?:/[^\W\d_]+\d?)?")
@@ -58,50 +62,19 @@ _DIMENSIONS = re.compile(r"(?!0x)[A-Za-z]?\d{1,5}(?:[x\u00d7]\d{1,5})+[a-z]{0,4}
 _WEEK = re.compile(r"(?:19|20)\d\d-?W\d\d")
 _DECIMAL = re.compile(r"\d+[.,]\d+")
 _REVISION = re.compile(r"(?<=\d)v\d{1,2}$")
+_OLD_ISBN = re.compile(r"\d{9}[Xx]")
 _SERIES = re.compile(r"[A-Z]{1,4}\d{3,}[A-Z]?")
-_AFTER_NUMBER = re.compile(r"[\s-]?(?:%|€|\$|£|¥|₹|₽|[^\W\d_]+)")
-#: Words and signs before a number that make it an amount.
-_BEFORE_AMOUNT = re.compile(
-    r"(?:[$€£¥₹₽<>\u2264\u2265]|\b(?:above|below|over|under|than|least|most|exceed(?:s|ing)|approximately|about|around"
-    r"|über|unter|als|mindestens|höchstens|etwa|rund|circa|(?:plus|moins|más|menos) de|(?:più|meno) di"
-    r"|больше|более|свыше|меньше|менее|около))\s?=?\s?$",
-    re.IGNORECASE,
-)
-#: Words that are written behind a number without a blank: currencies, counted things, comparisons.
-_COUNTED = (
-    "円", "元", "圆", "원", "万", "萬", "億", "亿", "人", "名", "個", "个", "件", "回", "台", "年", "月", "日",
-    "명", "개", "년", "以上", "以下", "未満", "以内", "บาท", "คน",
-)  # fmt: skip
+_WORDS_BEFORE, _WORDS_AFTER = 3, 2  #: of a word with a digit
 _SIGNS = re.compile(r"[-/_:]")
 _MAX_PARTS = 8
 _MAX_TEXT = 200_000  #: characters of a record that are looked through
 _MIN_SHOUTED = 4  #: words
 _MIN_DIGITS = 6  #: of a number that is taken for a code
-#: Words before a number that do not name it.
-_UNNAMING = frozenset({
-    "a", "ab", "about", "above", "after", "against", "all", "als", "among", "an", "and", "around", "as", "at", "au",
-    "aus", "bei", "bis", "by", "can", "ca", "chapter", "circa", "da", "das", "de", "dei", "del", "der", "des", "di",
-    "die", "do", "does", "du", "ein", "eine", "el", "en", "et", "etwa", "from", "fur", "für", "gegen", "had", "has",
-    "have", "if", "im", "in", "is", "it", "la", "least", "le", "les", "los", "many", "mehr", "mit", "moins", "more",
-    "most", "much", "nach", "near", "no", "nur", "of", "on", "once", "only", "or", "over", "par", "per", "plus",
-    "por", "roughly", "sin", "since", "so", "some", "sous", "sur", "than", "that", "the", "then", "these", "this",
-    "those", "to", "twice", "um", "un", "und", "under", "unter", "until", "up", "über", "von", "vor", "was", "were",
-    "when", "where", "which", "while", "who", "will", "with", "within", "without", "y", "year", "years", "zu", "à",
-    "am", "pm",
-})  # fmt: skip
 #: Capitals before a number that are a currency or a unit.
 _NOT_NAMES = frozenset({
     "EUR", "USD", "GBP", "CHF", "JPY", "CNY", "SEK", "NOK", "DKK", "PLN", "CZK", "INR", "CAD", "AUD", "RUB", "BRL",
     "MXN", "KRW", "TRY", "HUF", "KW", "KWH", "MW", "GB", "MB", "TB", "KB", "HZ", "KHZ", "MHZ", "GHZ", "RPM", "PSI",
     "BTU", "HP", "PS", "KM", "KG", "CM", "MM", "ML", "NM", "AM", "PM", "AD", "BC", "CE", "MAX", "MIN", "TOP",
-})  # fmt: skip
-_UNITS = frozenset({
-    "eur", "euro", "euros", "usd", "dollar", "dollars", "gbp", "pound", "pounds", "chf", "yen", "percent",
-    "prozent", "km", "kilometers", "kilometer", "miles", "m", "meter", "meters", "metres", "kg", "g", "grams",
-    "tons", "hours", "hour", "minutes", "seconds", "days", "weeks", "months", "years", "people", "users", "items",
-    "records", "rows", "words", "characters", "tokens", "bytes", "kb", "mb", "gb", "tb", "hz", "mhz", "ghz", "watt",
-    "watts", "volt", "volts", "mah", "rpm", "stunden", "tage", "jahre", "leute", "menschen", "einwohner",
-    "inhabitants", "yuan", "rupees", "euroa", "рублей", "руб", "человек",
 })  # fmt: skip
 
 
@@ -111,14 +84,19 @@ class AskedCodes:
 
     binding: frozenset[str]  #: surely codes: what does not hold them does not answer
     possible: frozenset[str]  #: codes if a few records hold them, else ordinary words and numbers
+    #: bind in a table whose records are numbered alike, or do not hold the number
+    named: frozenset[NamedNumber] = frozenset()
 
     def __or__(self, other: AskedCodes) -> AskedCodes:
         binding = self.binding | other.binding
-        return AskedCodes(binding, (self.possible | other.possible) - binding)
+        return AskedCodes(binding, (self.possible | other.possible) - binding, self.named | other.named)
 
     @property
     def every(self) -> frozenset[str]:
         return self.binding | self.possible
+
+    def __bool__(self) -> bool:
+        return bool(self.every or self.named)
 
 
 NO_CODES = AskedCodes(frozenset(), frozenset())
@@ -129,6 +107,8 @@ def asked_codes(text: str) -> AskedCodes:
     binding: set[str] = set()
     possible: set[str] = set()
     rest = _without_emails(_readable(text), binding)
+    rest = identifiers(rest, binding, shouted=_is_shouted(rest))
+    named = named_numbers(rest)
     possible.update(_blanked(rest))
     rest = _without_numbers(rest)
     for match in _SPACED.finditer(rest):
@@ -140,24 +120,30 @@ def asked_codes(text: str) -> AskedCodes:
     for match in _NAMED_NUMBER.finditer(rest):
         if _is_long_number(match[2]):
             continue  # it is a code by itself
-        if _names(match[1], match[2]) and not _measured(rest, match.end()):
+        if _names(match[1], match[2]) and not is_measured(rest, match.end()):
             sure = match[1].isupper() and len(match[1]) <= 6 and match[1] not in _NOT_NAMES and not shouted
             (binding if sure else possible).add(f"{match[1]}{match[2]}".lower())
     for match in _NUMBER.finditer(rest):
-        if not _measured(rest, match.end()) and not _YEAR.fullmatch(match[1]):
-            amount = _BEFORE_AMOUNT.search(rest, max(0, match.start() - 20), match.start())
+        if not is_measured(rest, match.end()) and not YEAR.fullmatch(match[1]):
+            amount = BEFORE_AMOUNT.search(rest, max(0, match.start() - 20), match.start())
             (binding if _is_long_number(match[1]) and not amount else possible).add(match[1])
     for match in _TOKEN.finditer(rest):
         token = match[0]
         if re.search(r"\d", token) and not token.isdigit() and not _is_decimal(token):
             (binding if _is_sure(token) else possible if _may_be_code(token) else set()).add(_key(token))
-    return AskedCodes(frozenset(binding), frozenset(possible - binding))
+    return AskedCodes(
+        frozenset(binding),
+        frozenset(possible - binding),
+        frozenset(each for each in named if not (each.number.isdigit() and _is_long_number(each.number))),
+    )
 
 
 def held_codes(text: str) -> frozenset[str]:
     """Return the keys of all codes that a record's text holds, with those of their parts."""
     keys: set[str] = set()
     rest = _without_emails(_near_digits(_readable(text[:_MAX_TEXT])), keys)
+    keys.update(numbered_keys(rest))
+    keys.update(identifier_keys(rest))
     keys.update(_blanked(rest))
     rest = _without_numbers(rest)
     for match in _SPACED.finditer(rest):
@@ -166,7 +152,7 @@ def held_codes(text: str) -> frozenset[str]:
     for match in _NAMED_NUMBER.finditer(rest):
         if _names(match[1], match[2]):
             keys.add(f"{match[1]}{match[2]}".lower())
-    keys.update(match[1] for match in _NUMBER.finditer(rest) if not _YEAR.fullmatch(match[1]))
+    keys.update(match[1] for match in _NUMBER.finditer(rest) if not YEAR.fullmatch(match[1]))
     for match in _TOKEN.finditer(rest):
         if re.search(r"\d", match[0]) and not match[0].isdigit():
             keys.update(_runs(match[0]))
@@ -181,17 +167,17 @@ def _readable(text: str) -> str:
 
 
 def _near_digits(text: str) -> str:
-    """Return the words with a digit or an @, each with two words before it: all that a code can be in."""
+    """Return the words with a digit or an @, each with a few words before and after: all that a code can be in."""
     words = text.split()
     kept: list[str] = []
     following = 0
     for number, word in enumerate(words):
         if _DIGIT_OR_AT.search(word):
-            start = max(following, number - 2)
+            start = max(following, number - _WORDS_BEFORE)
             if start > following:
                 kept.append("\n")
-            kept.extend(words[start : number + 1])
-            following = number + 1
+            following = max(following, number + 1 + _WORDS_AFTER)
+            kept.extend(words[start:following])
     return " ".join(kept)
 
 
@@ -239,14 +225,7 @@ def _is_shouted(text: str) -> bool:
 
 
 def _names(word: str, number: str) -> bool:
-    return word.lower() not in _UNNAMING and not _YEAR.fullmatch(number)
-
-
-def _measured(text: str, end: int) -> bool:
-    """Return whether a number is followed by a unit or a currency."""
-    match = _AFTER_NUMBER.match(text, end)
-    word = match[0].strip(" -\t\n\u00a0").lower() if match else ""
-    return word.startswith(_COUNTED) or word in _UNITS | {"%", "€", "$", "£", "¥", "₹", "₽"}
+    return word.lower() not in UNNAMING and not YEAR.fullmatch(number)
 
 
 def _is_sure(token: str) -> bool:
@@ -259,11 +238,9 @@ def _is_sure(token: str) -> bool:
     letters, digits = any(map(str.isalpha, plain)), sum(map(str.isdigit, plain))
     if not letters:
         return digits >= _MIN_DIGITS and not _is_span(token)
-    if _WORD_WITH_NUMBER.fullmatch(token) or _MEASURE.fullmatch(token):
+    if _WORD_WITH_NUMBER.fullmatch(token) or (_MEASURE.fullmatch(token) and not _OLD_ISBN.fullmatch(token)):
         return False
-    if _SERIES.fullmatch(token):
-        return True
-    return digits >= 3 and len(plain) >= 5
+    return _SERIES.fullmatch(token) is not None or (digits >= 3 and len(plain) >= 5)
 
 
 def _is_span(token: str) -> bool:
@@ -305,7 +282,7 @@ def _runs(token: str) -> Iterator[str]:
     for start in range(len(parts)):
         for end in range(start + 1, len(parts) + 1):
             key = "".join(parts[start:end])
-            if len(key) >= 3 and re.search(r"\d", key) and not _YEAR.fullmatch(key):
+            if len(key) >= 3 and re.search(r"\d", key) and not YEAR.fullmatch(key):
                 yield key
                 if (revision := _REVISION.search(key)) and revision.start() >= _MIN_DIGITS:
                     yield key[: revision.start()]

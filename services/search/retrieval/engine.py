@@ -89,7 +89,7 @@ class SearchEngine:
         conditions = self.conditions(query)
         matches = self._distinct(table, query, conditions)
         codes = self.codes(query)
-        if codes.every:
+        if codes:
             matches = _collapsed(self._decided_by_codes(table, query, conditions, matches, codes))
         if any(match.duplicates for match in matches):
             return [self._counted(table, match, conditions) for match in matches]

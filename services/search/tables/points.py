@@ -12,6 +12,7 @@ from pydantic import JsonValue
 
 from services.search.embed.port import Embedder
 from services.search.queries.codes import held_codes
+from services.search.queries.numbered import identity_keys
 from services.search.store.port import CONTENT, LENGTH, PASSAGE, Payload, Point, Sparse
 from services.search.tables.passages import Passage, Splitter, context_of, of_facet
 from services.search.tables.words import Words
@@ -203,7 +204,12 @@ def _id_of(payload: Payload) -> str:
 
 def _weights(payload: Payload, text: str, words: Words) -> tuple[Sparse, ...]:
     """Return the sparse vectors of a point, with the codes that its passage holds."""
-    return words.document(text), words.document_ngrams(text, held_codes(_said_text(payload)))
+    codes = held_codes(_said_text(payload))
+    if PASSAGE not in payload:
+        fields = payload["fields"]
+        assert isinstance(fields, dict)
+        codes |= identity_keys(str(payload["name"]), str(payload["record"]), fields)
+    return words.document(text), words.document_ngrams(text, codes)
 
 
 def _at(passage: Passage) -> dict[str, JsonValue]:
