@@ -100,6 +100,8 @@ _COMPOUND = re.compile(r"(?i)(.+?)s?[-_]?(?:nummer|nr|id|no|番号)$")
 _COUNTING = re.compile(
     r"\s?\+|\s?(?:and|or)\s(?:older|over|above|up|more|younger|under|fewer|less)\b|\s?(?:to|through|bis|до|hasta|[–—~〜])\s?\d"
     r"|\s?(?:und|oder)\s(?:älter|mehr|jünger|weniger)\b|\s?(?:y|o)\s(?:más|menos|mayores)\b|\s?(?:и|или)\s(?:более|старше|менее)\b"
+    r"|\s?(?i:[mµn]?s|sec|min|h|[mckd]?m[23²³]?|[km]?g|l|ml|[kmgt]b|[kmg]?hz|k?w|k?wh|v|kn|mph)\b"
+    r"|\s?(?i:Jahren?|Tagen?|Wochen?|Stunden?|Minuten|Euro|años|días|horas|euros|лет|года?|дн(?:я|ей)|час(?:а|ов)|руб\w*|[кс]?м|кг)\b"
     r"|\s?(?:人|名|個|个|件|回|台|年|月|日|円|元|本|枚|社|つ|倍|歳|時|分|秒|万|以上|以下)"
 )
 _PLURAL = re.compile(r"\s([a-z]{3,})s\b")

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from services.search.queries.numbered import named_numbers
 from services.search.store.edge import EdgeStore
 from services.search.store.open import open_local
 from tests.services.search.service import HashedWords, MemorySearchService
@@ -247,3 +248,22 @@ def test_a_table_of_customers_without_a_noun_is_searched_by_its_ids() -> None:
     assert service.search("customer 3", tables=["people"], answer=False).verdict == "found"
     assert service.search("customer 11", tables=["people"], answer=False).verdict == "weak"
     store.close()
+
+
+@pytest.mark.parametrize(
+    "measured",
+    [
+        "server 5 ms",
+        "room 5 m2",
+        "room 40 m²",
+        "клиент 11 лет",
+        "gate 3 km",
+        "Kunde 5 Jahre",
+        "cliente 4 años",
+        "order 12 kg",
+    ],
+)
+def test_a_number_with_a_unit_names_nothing(measured: str) -> None:
+    noun_and_number = measured.rsplit(" ", 1)[0]
+    assert named_numbers(noun_and_number)
+    assert not named_numbers(measured)
