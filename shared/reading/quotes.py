@@ -61,14 +61,16 @@ def _blocks(source: Path | bytes) -> Iterator[tuple[bytes, int]]:
 
 def requoted(content: bytes, delimiter: str) -> Requoted:
     """Double the quotes of cells that are not quoted as CSV defines it, so that they hold what is written."""
-    cell = _cell_with_quote(delimiter)
+    cell, ends = _cell_with_quote(delimiter), [bytes([byte]) for byte in b"\r\n" + delimiter.encode()]
     breaks = [match.start() for match in re.finditer(rb"\n", content)]
     parts: list[bytes] = []
     kept: list[int] = []
     at = copied = 0
-    while (match := cell.match(content, at)) is not None:
+    while (quote := content.find(b'"', at)) >= 0:
+        begin = max(at, *(content.rfind(end, at, quote) + 1 for end in ends))
+        match = cell.match(content, begin)
+        assert match is not None
         quoted, behind, plain = match["quoted"], match["behind"], match["plain"]
-        begin = max(match.start("quoted"), match.start("open"), match.start("plain"))
         has_text_behind = bool(behind and behind.strip(b" \t"))
         if match["open"] or (has_text_behind and quoted is not None and b"\n" in quoted):
             return Requoted(content, kept, bisect_right(breaks, begin) + 1)
@@ -90,23 +92,13 @@ def _in_quotes(quoted: bytes | None, raw: bytes, behind: bytes) -> bytes:
 
 
 def _cell_with_quote(delimiter: str) -> re.Pattern[bytes]:
-    """Return the pattern of the cells up to the next one that has a quote, and of that one.
+    """Return the pattern of a cell that has a quote; of one that is never closed it matches the quote.
 
-    At its end, or in front of a quote that is never closed, it is at the end of a cell.
+    No group in it is possessive: Python 3.11.2 matches those wrongly.
     """
-    mark = re.escape(delimiter.encode())
-    end = rb"[" + mark + rb"\r\n]"
-    other = rb'[^"' + mark + rb"\r\n]"
-    rest = rb"[^" + mark + rb"\r\n]*+"
+    rest = rb"[^" + re.escape(delimiter.encode()) + rb"\r\n]*+"
     return re.compile(
-        rb"(?:" + end + rb"|" + other + rb"++(?!\"))*+"
-        rb'(?:(?P<quoted>"[^"]*+(?:""[^"]*+)*+")(?P<behind>'
-        + rest
-        + rb')|(?P<open>")|(?P<plain>'
-        + other
-        + rb"++\""
-        + rest
-        + rb"))"
+        rb'(?P<quoted>"[^"]*+(?:""[^"]*+)*"(?!"))(?P<behind>' + rest + rb')|(?P<open>")|(?P<plain>' + rest + rb")"
     )
 
 
