@@ -139,8 +139,10 @@ def test_a_server_that_was_killed_is_started_again() -> None:
     seen = call(surroundings, None, _SMALL)
     assert isinstance(seen, dict)
     os.kill(int(str(seen["parent"])), signal.SIGKILL)
-    stat = Path(f"/proc/{seen['parent']}/stat")
-    _until(lambda: stat.read_text().rpartition(")")[2].split()[0] == "Z")
+    folder = Path(f"/proc/{seen['parent']}")
+    state = folder / "stat"
+    _until(lambda: state.read_text().rpartition(")")[2].split()[0] == "Z")
+    _until(lambda: len(list((folder / "task").iterdir())) == 1)  # its threads hold its descriptors until they end
     assert call(doubled, 1, _SMALL) == [1, 1]
 
 
