@@ -12,6 +12,7 @@ from typing import cast
 from pydantic import JsonValue
 
 from shared.bounded_process import BoundExceeded, Bounds, TaskLost, call
+from shared.errors import Overloaded
 
 MAX_CHARACTERS = 1_000_000
 MAX_REPAIRED = 200_000  #: characters; longer texts are not repaired
@@ -39,7 +40,7 @@ class Parsed:
 
 
 def parse(text: str) -> Parsed:
-    """Parse a whole text. Raises: AnswerUnreadable."""
+    """Parse a whole text. Raises: AnswerUnreadable, Overloaded."""
     if len(text) > MAX_CHARACTERS:
         raise AnswerUnreadable(f"the answer is longer than {MAX_CHARACTERS} characters")
     if not text.strip():
@@ -108,8 +109,10 @@ def _repaired(text: str) -> Parsed | None:
     body = text[_first_bracket(text) :]
     try:
         value = call("shared.llm.json_repairs:repair", body, _REPAIR)
-    except (BoundExceeded, TaskLost):
+    except BoundExceeded:
         return None
+    except TaskLost:  # nothing is known about the text, so it is not called unreadable
+        raise Overloaded("The answer of the model could not be read now; try again later.", retry_after=5) from None
     return Parsed(value, repaired=True) if isinstance(value, (dict, list)) and value else None
 
 

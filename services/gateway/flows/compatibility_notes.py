@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Sequence
 from functools import partial
@@ -57,10 +58,8 @@ async def add_notes(service: Service, body: Sent = None) -> Response:
     except AssayError as fault:
         return Json({"success": False, "error": _FAILED, "detail": fault.detail}, 500)
     await _remember(service, flow, message, answer)
-    new = _new_bullets(answer)
-    return await _keep(
-        service, flow, [*bullets, *new][-_BULLETS:], newBullets=new, thinking=parse_tagged(answer).thinking
-    )
+    new, thinking = await asyncio.to_thread(_read, answer)  # repairing broken JSON takes up to seconds
+    return await _keep(service, flow, [*bullets, *new][-_BULLETS:], newBullets=new, thinking=thinking)
 
 
 @compatible("PUT", "/notes", "Failed to save notes")
@@ -109,6 +108,11 @@ async def _remember(service: FlowService, flow: Flow, message: str, answer: str)
     tenant, conversation = service.caller.tenant, _conversation(flow)
     await service.db.execute(conversations.start(tenant, conversation))
     await service.db.execute(conversations.add_pair(tenant, conversation, None, message, answer))
+
+
+def _read(answer: str) -> tuple[list[str], str]:
+    """Return the new bullets and the thinking of an answer."""
+    return _new_bullets(answer), parse_tagged(answer).thinking
 
 
 def _new_bullets(answer: str) -> list[str]:

@@ -75,7 +75,7 @@ _BEFORE = re.compile(
     r"(?<![\w.,])(?P<number>\d{1,12})(?:(?:st|nd|rd|th|\.|º|ª|-?(?:й|я|го|му))\s|\s?(?P<named>番の)\s?)(?P<noun>[^\W\d_]{2,24})",
     re.IGNORECASE,
 )
-#: A number that is labelled as one but says of what elsewhere: #11, No. 11, № 11.
+#: A number that is labelled as a number, without its noun: #11, No. 11, № 11.
 _BARE = re.compile(
     r"(?<![\w&/])(?:#\s?|№\s?|[Nn][or]\.\s?|N[or]\s|[Nn]\.?º\s?|[Nn]°\s?|(?:ID|Id|id)\s?[:=#]?\s?)(\d{1,12})"
     r"(?![\w%]|[.,:/-]\d)"
@@ -100,8 +100,6 @@ _COMPOUND = re.compile(r"(?i)(.+?)s?[-_]?(?:nummer|nr|id|no|番号)$")
 _COUNTING = re.compile(
     r"\s?\+|\s?(?:and|or)\s(?:older|over|above|up|more|younger|under|fewer|less)\b|\s?(?:to|through|bis|до|hasta|[–—~〜])\s?\d"
     r"|\s?(?:und|oder)\s(?:älter|mehr|jünger|weniger)\b|\s?(?:y|o)\s(?:más|menos|mayores)\b|\s?(?:и|или)\s(?:более|старше|менее)\b"
-    r"|\s?(?i:[mµn]?s|sec|min|h|[mckd]?m[23²³]?|[km]?g|l|ml|[kmgt]b|[kmg]?hz|k?w|k?wh|v|kn|mph)\b"
-    r"|\s?(?i:Jahren?|Tagen?|Wochen?|Stunden?|Minuten|Euro|años|días|horas|euros|лет|года?|дн(?:я|ей)|час(?:а|ов)|руб\w*|[кс]?м|кг)\b"
     r"|\s?(?:人|名|個|个|件|回|台|年|月|日|円|元|本|枚|社|つ|倍|歳|時|分|秒|万|以上|以下)"
 )
 _PLURAL = re.compile(r"\s([a-z]{3,})s\b")
@@ -145,7 +143,7 @@ class NamedNumber:
 
     @property
     def labelled(self) -> str:
-        """Key of the records that label the number, but say of what elsewhere; they may hold it."""
+        """Key of the records that label the number without its noun; they may hold it."""
         return f"#{self.number}"
 
     @property
@@ -210,7 +208,7 @@ def numbered_keys(text: str) -> Iterator[str]:
 
 
 def identity_keys(name: str, record_id: str, fields: Mapping[str, JsonValue]) -> frozenset[str]:
-    """Return the keys of what a record's name, id and fields say that it is the number of."""
+    """Return the keys of the numbers that a record has by its name, its id and its fields."""
     keys: set[str] = set()
     for match in _OPEN.finditer(name):
         keys.update(_keys(concept_of(match[1]), match[2]))

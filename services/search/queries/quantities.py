@@ -36,7 +36,10 @@ _UNITS = frozenset({
     "tons", "hours", "hour", "minutes", "seconds", "days", "weeks", "months", "years", "people", "users", "items",
     "records", "rows", "words", "characters", "tokens", "bytes", "kb", "mb", "gb", "tb", "hz", "mhz", "ghz", "watt",
     "watts", "volt", "volts", "mah", "rpm", "stunden", "tage", "jahre", "leute", "menschen", "einwohner",
-    "inhabitants", "yuan", "rupees", "euroa", "рублей", "руб", "человек",
+    "inhabitants", "yuan", "rupees", "euroa", "рублей", "руб", "человек", "s", "ms", "sec", "min", "h", "mm", "cm", "l",
+    "ml", "khz", "w", "kw", "kwh", "v", "kn", "mph", "m²", "m³", "km²", "jahren", "tagen", "wochen", "stunde",
+    "minuten", "años", "días", "horas", "лет", "год", "года", "дня", "дней", "час", "часа", "часов", "рубля", "м",
+    "см", "км", "кг",
 })  # fmt: skip
 
 
