@@ -1,13 +1,16 @@
-"""Lanes hold exactly the modules that share the installation of the command's tests."""
+"""Modules share the installation of their lane, and nothing else."""
 
 from __future__ import annotations
 
 import ast
+import re
+from collections import defaultdict
 from pathlib import Path
 
 from tests.support.scopes import LANES
 
-_FOLDER = Path(__file__).parents[1] / "assay"
+_TESTS = Path(__file__).parents[1]
+_FOLDER = _TESTS / "assay"
 
 
 def test_what_uses_the_shared_installation_is_in_one_lane() -> None:
@@ -22,3 +25,13 @@ def _uses_it(module: Path) -> bool:
     takers = [node for node in functions if node.name.startswith("test_") or node.decorator_list]
     taken = {argument.arg for node in takers for argument in node.args.args}
     return "shell" in taken and "shell" not in {node.name for node in functions}
+
+
+def test_no_two_modules_use_the_same_folder() -> None:
+    """They may run in one worker, where one of them finds what the other has left."""
+    users = defaultdict[str, set[str]](set)
+    for module in _TESTS.rglob("test_*.py"):
+        for name in re.findall(r'servers_folder / "([^"]+)"', module.read_text("utf-8")):
+            users[name].add(module.name)
+    assert users
+    assert {name: modules for name, modules in users.items() if len(modules) > 1} == {}

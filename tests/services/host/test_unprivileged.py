@@ -92,7 +92,7 @@ def test_of_a_folder_that_only_root_may_enter_no_more_is_seen_than_needed(closed
 
 
 def test_what_an_older_installation_has_is_handed_over(servers_folder: Path) -> None:
-    home = servers_folder / "older"
+    home = servers_folder / "handed-over"
     (home / "blobs" / "ab").mkdir(parents=True)
     (home / "blobs" / "ab" / "file").write_text("content")
     (home / "blobs" / "link").symlink_to("/etc/shadow")
