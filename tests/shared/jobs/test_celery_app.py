@@ -14,6 +14,7 @@ import pytest
 from shared.jobs.celery_app import celery_app
 from shared.settings import CelerySettings, StoreSettings
 from tests.support.platform import ROOT, Platform, wait_for
+from tests.support.wait import until
 
 
 @pytest.fixture
@@ -29,11 +30,33 @@ def _celery(platform: Platform, *words: str) -> subprocess.CompletedProcess[str]
     return subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
-def celery(platform: Platform, *words: str) -> Any:
-    """Run ``celery`` with nothing but the variables that the worker has; the JSON that it prints first."""
-    done = _celery(platform, *words, "--json")
-    assert done.returncode == 0, done.stderr
+def _json(done: subprocess.CompletedProcess[str]) -> Any:
+    """Return the JSON that ``celery`` prints first."""
     return json.JSONDecoder().raw_decode(done.stdout)[0]
+
+
+class OneWorker:
+    """Celery's command with nothing but the variables that the worker has, about that worker alone.
+
+    It returns as soon as the worker has answered; without a name it would wait for a second, whoever answers.
+    """
+
+    def __init__(self, platform: Platform) -> None:
+        self._platform = platform
+
+        def answered() -> Any:
+            done = _celery(platform, "status", "--json")
+            return _json(done) if done.returncode == 0 else None
+
+        [(self.name, self.status)] = until(answered, "the worker answers", 60).items()
+
+    def said(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return _celery(self._platform, *words, "--destination", self.name, "--timeout", "60")
+
+    def inspect(self, command: str) -> Any:
+        done = self.said("inspect", command, "--json")
+        assert done.returncode == 0, done.stderr
+        return _json(done)[self.name]
 
 
 @pytest.mark.slow(seconds=12)
@@ -42,13 +65,13 @@ def test_the_celery_command_inspects_a_running_worker(platform: Platform) -> Non
     job = platform.submit("sleep 60")
     wait_for(lambda: platform.job(job)["state"] == "running")
 
-    [(name, answer)] = celery(platform, "status").items()
-    assert name.startswith(f"execution-{worker.pid}@")
-    assert answer == {"ok": "pong"}
-    assert [queue["name"] for queue in celery(platform, "inspect", "active_queues")[name]] == ["execute"]
-    [task] = celery(platform, "inspect", "active")[name]
+    celery = OneWorker(platform)
+    assert celery.name.startswith(f"execution-{worker.pid}@")
+    assert celery.status == {"ok": "pong"}
+    assert [queue["name"] for queue in celery.inspect("active_queues")] == ["execute"]
+    [task] = celery.inspect("active")
     assert (task["id"], task["name"], task["delivery_info"]["routing_key"]) == (job, "assay.run", "execute")
-    stats = celery(platform, "inspect", "stats")[name]
+    stats = celery.inspect("stats")
     assert (stats["pid"], stats["prefetch_count"], stats["pool"]["max-concurrency"]) == (worker.pid, 4, 4)
     assert stats["pool"]["implementation"] == "celery.concurrency.thread:TaskPool"
 
@@ -56,14 +79,13 @@ def test_the_celery_command_inspects_a_running_worker(platform: Platform) -> Non
 @pytest.mark.slow(seconds=12)
 def test_remote_control_stops_no_worker_and_shows_no_password(platform: Platform) -> None:
     worker = platform.ready_worker()
+    celery = OneWorker(platform)
     for command in ("shutdown", "pool_shrink", "cancel_consumer execute", "revoke job-1", "rate_limit assay.run 1/h"):
-        done = _celery(platform, "control", *command.split())
-        assert "KeyError" in done.stdout, command
+        assert "KeyError" in celery.said("control", *command.split()).stdout, command
     for command in ("conf", "report", "memdump", "objgraph"):
-        assert "KeyError" in _celery(platform, "inspect", command).stdout, command
+        assert "KeyError" in celery.said("inspect", command).stdout, command
     assert worker.poll() is None
-    [stats] = celery(platform, "inspect", "stats").values()
-    assert "broker" not in stats
+    assert "broker" not in celery.inspect("stats")
     assert platform.wait(platform.submit("noop"))["state"] == "succeeded"
 
 
