@@ -62,10 +62,11 @@ class OneWorker:
 @pytest.mark.slow(seconds=12)
 def test_the_celery_command_inspects_a_running_worker(platform: Platform) -> None:
     worker = platform.ready_worker()
+    celery = OneWorker(platform)
+    until(lambda: celery.inspect("active") == [], "the worker is idle", 60)  # else its task takes the job
     job = platform.submit("sleep 60")
     wait_for(lambda: platform.job(job)["state"] == "running")
 
-    celery = OneWorker(platform)
     assert celery.name.startswith(f"execution-{worker.pid}@")
     assert celery.status == {"ok": "pong"}
     assert [queue["name"] for queue in celery.inspect("active_queues")] == ["execute"]

@@ -98,13 +98,18 @@ def test_a_job_that_kills_its_worker_takes_no_other_job_with_it(platform: Platfo
     check_history(platform, innocent)
 
 
+def _wait_for_the_end_of_its_lease(platform: Platform, job: str) -> None:
+    """A worker that is stopped within a transaction keeps the job's row until Postgres ends that, after 60 s."""
+    wait_for(lambda: platform.job(job)["state"] == "queued", 90, "the lease's end")
+
+
 def test_a_worker_stopped_past_its_lease_cannot_write_any_more(platform: Platform) -> None:
     platform.reconciler()
     frozen = platform.worker()
     job = platform.submit("effect sleep 1")
     wait_for(lambda: platform.job(job)["state"] == "running")
     frozen.send_signal(signal.SIGSTOP)
-    wait_for(lambda: platform.job(job)["state"] == "queued", what="the lease's end")
+    _wait_for_the_end_of_its_lease(platform, job)
     platform.worker()
     wait_for(lambda: platform.job(job)["attempt"] >= 2)
     frozen.send_signal(signal.SIGCONT)
@@ -120,7 +125,7 @@ def test_a_job_whose_worker_gets_no_processor_again_and_again_is_not_dead(platfo
     for _ in range(4):  # once more than crashes are allowed
         wait_for(lambda: platform.job(job)["state"] == "running", what="the next run")
         starved.send_signal(signal.SIGSTOP)
-        wait_for(lambda: platform.job(job)["state"] == "queued", what="the lease's end")
+        _wait_for_the_end_of_its_lease(platform, job)
         assert platform.job(job)["crashes"] == 1
         starved.send_signal(signal.SIGCONT)
         wait_for(lambda: platform.job(job)["crashes"] == 0, what="the worker to take its crash back")
@@ -136,7 +141,7 @@ def test_one_kill_and_starved_workers_do_not_add_up_to_a_dead_job(platform: Plat
     for _ in range(2):
         worker = platform.ready_worker_of(job)
         worker.send_signal(signal.SIGSTOP)
-        wait_for(lambda: platform.job(job)["state"] == "queued", what="the lease's end")
+        _wait_for_the_end_of_its_lease(platform, job)
         worker.send_signal(signal.SIGCONT)
         wait_for(lambda: platform.job(job)["crashes"] == 1, what="only the kill to count")
         worker.send_signal(signal.SIGTERM)
