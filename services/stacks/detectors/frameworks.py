@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from services.stacks.manifests.model import Dependency
 from services.stacks.packages.package import Package, Proof, TechnologyFinding
 from services.stacks.packages.survey import Survey
+from services.stacks.rules.backing import image_name
 from services.stacks.rules.technologies import TIERS, Technology, TechnologyRules
+from services.stacks.scan.markers import is_dockerfile
 from services.stacks.tree import HEAD_BYTES, join, resolved
 from shared.contracts.detect import TechnologyKind
 
@@ -41,6 +43,7 @@ class Frameworks:
                     shown[technology.id] += 1
                     yield package, self._by_dependency(survey, package, dependency, technology)
             yield from ((package, by_file) for by_file in self._by_files(survey, package))
+            yield from ((package, by_image) for by_image in self._by_images(survey, package))
             yield from ((package, by_source) for by_source in self._by_sources(survey, package))
         yield from self._functions(survey)
 
@@ -71,7 +74,7 @@ class Frameworks:
             weight = min(weight, 0.45)
         manifest, line = dependency.manifest, dependency.line
         proof = Proof(manifest.path, line, technology.rule, manifest.snippet(line), round(weight, 4))
-        if dependency.name in technology.list("companions"):
+        if _comes_with(dependency.name, technology):
             companion = TechnologyFinding.of(
                 technology, [proof], ecosystem=dependency.ecosystem
             )  # with its own version
@@ -99,6 +102,16 @@ class Frameworks:
                 proof = Proof(manifest.path, None, technology.rule, None, 0.9)
                 own = "" if technology.anywhere else manifest.ecosystem
                 yield TechnologyFinding.of(technology, [proof], ecosystem=own, by_file=True)
+
+    def _by_images(self, survey: Survey, package: Package) -> Iterable[TechnologyFinding]:
+        """Yield what the images bring that a package's Dockerfiles are made from."""
+        for name in sorted(filter(is_dockerfile, package.markers))[:_MAX_DOCKERFILES]:
+            text = survey.scan.tree.text(join(package.path, name), HEAD_BYTES) or ""
+            for match in _FROM.finditer(text):
+                technology = self.rules.by_image.get(image_name(match[1]))
+                if technology is not None:
+                    proof = survey.proof_at(join(package.path, name), text, match.start(), technology.rule, 0.8)
+                    yield TechnologyFinding.of(technology, [proof], by_file=True)
 
     def _by_sources(self, survey: Survey, package: Package) -> Iterable[TechnologyFinding]:
         """Yield what the package's own sources import, and the components of Blazor."""
@@ -134,6 +147,14 @@ class Frameworks:
                     yield package, TechnologyFinding.of(technology, [proof], ecosystem="")
 
 
+def _comes_with(name: str, technology: Technology) -> bool:
+    """Return whether a package only belongs to a technology, with a version of its own."""
+    return any(
+        name.startswith(one.removesuffix("*")) if one.endswith("*") else name == one
+        for one in technology.list("companions")
+    )
+
+
 def _fits(package: Package, technology: Technology) -> bool:
     """Return whether the package is of the framework's ecosystem, so that a file can prove it."""
     families = _FAMILIES.get(technology.ecosystem, (technology.ecosystem,))
@@ -148,6 +169,8 @@ def _by_file(package: Package, path: str, technology: Technology) -> TechnologyF
     return finding
 
 
+_FROM = re.compile(r"(?mi)^[ \t]*FROM[ \t]+(?:--platform=\S+[ \t]+)?(\S+)")
+_MAX_DOCKERFILES = 3
 #: Maximum number of a package's sources that are searched for imports.
 _MOST_READ = 60
 _IMPORT = re.compile(r"(?m)^[ \t]*(?:@testable[ \t]+)?import[ \t]+(\w+)")

@@ -29,12 +29,15 @@ _SCALA = ("org.scala-lang:", "plugin:scala")
 
 
 #: Single-file components, which say in their text what they are written in.
-_COMPONENTS = ("Svelte", "Vue")
+_COMPONENTS = ("Svelte", "Vue", "Astro")
 _TYPED = re.compile(rb"<script[^>]{0,200}\blang=[\"'](?:ts|tsx|typescript)[\"']")
 
 
 def _typed(survey: Survey, path: str) -> bool:
-    return _TYPED.search(survey.scan.heads.get(path) or survey.scan.tree.read(path, HEAD_BYTES) or b"") is not None
+    return (
+        path.endswith(".astro")
+        or _TYPED.search(survey.scan.heads.get(path) or survey.scan.tree.read(path, HEAD_BYTES) or b"") is not None
+    )
 
 
 #: Tools that only show a folder of pages while it is written, and those that check it.
@@ -55,16 +58,21 @@ _PAGE_SCRIPT = re.compile(
 
 
 def served_page(package: Package) -> str | None:
-    """Return the page of a package whose package.json only serves it for development; None for programs."""
+    """Return the page of a package whose package.json only serves or checks it in development; None for programs."""
     manifest = package.manifest("package.json")
-    if manifest is None or any(key in manifest.data for key in ("main", "bin", "exports", "module")):
+    if manifest is None:
+        page = package.manifest("page")
+        return page.path if page is not None else None
+    if any(key in manifest.data for key in ("main", "bin", "exports", "module")):
         return None
     names = {dependency.name for one in package.manifests for dependency in one.dependencies}
     scripts = [body for value in table(manifest.data.get("scripts")).values() if (body := text_of(value))]
     serves = not names.isdisjoint(_PAGE_SERVERS) or any(_PAGE_SCRIPT.search(body) for body in scripts)
     others = [name for name in names if name not in _PAGE_SERVERS and not _PAGE_CHECKS.search(name)]
-    if not serves or others or any(re.search(r"\b(?:node|nodemon|tsx|ts-node)\s+[\w./-]", body) for body in scripts):
+    if others or any(re.search(r"\b(?:node|nodemon|tsx|ts-node|bun|deno)\s+[\w./-]", body) for body in scripts):
         return None
+    if not serves and (not names or "server.js" in package.files):
+        return None  # it may be a program that needs no package
     below = len(package.path) + 1 if package.path else 0
     pages = [
         join(folder.path, "index.html")
@@ -106,6 +114,8 @@ class Languages:
             yield "python", proof
         elif kind == "wordpress":
             yield "php", proof
+        elif kind == "page" and package.manifest_of("npm") is None:
+            yield "javascript" if "JavaScript" in package.sources else "html", proof
         elif kind == "dbt_project.yml":
             yield "sql", proof._replace(weight=0.6 if package.manifest_of("pypi") else 0.9)
         else:

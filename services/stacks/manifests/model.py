@@ -23,6 +23,7 @@ class Dependency:
     offset: int | None = None  #: offset in the text; None to search for it on demand
     section: str | None = None  #: the table of the manifest in which to search
     inherited: bool = False  #: another build gives it to this one
+    extras: tuple[str, ...] = ()  #: features of a crate, or extras of a Python project, that are wanted with it
 
     @property
     def line(self) -> int | None:
@@ -93,9 +94,11 @@ class Manifest:
 
     def depend(
         self, name: str, version: str | None, scope: Scope, offset: int | None = None, section: str | None = None,
-        ecosystem: str | None = None,
+        ecosystem: str | None = None, extras: tuple[str, ...] = (),
     ) -> None:  # fmt: skip
-        self.dependencies.append(Dependency(ecosystem or self.ecosystem, name, version, scope, self, offset, section))
+        self.dependencies.append(
+            Dependency(ecosystem or self.ecosystem, name, version, scope, self, offset, section, extras=extras)
+        )
 
     def state(self, runtime: str, source: str, value: str, line: int | None) -> None:
         if value := value.strip():

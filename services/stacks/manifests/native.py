@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from services.stacks.manifests.formats import blank_comments, read_json, read_toml
-from services.stacks.manifests.model import Manifest, Scope, dig, table, text_of
+from services.stacks.manifests.model import Manifest, Scope, dig, table, text_of, texts
 
 
 def read_cmake(manifest: Manifest) -> None:
@@ -126,7 +126,8 @@ def _crates(manifest: Manifest, wanted: Mapping[str, object], scope: Scope) -> N
             rf"(?m)^[ \t]*(?:\[[\w.-]*dependencies\.)?[\"']?{re.escape(alias)}[\"']?\s*[\].=]", manifest.text
         )
         optional = spec.get("optional") is True and scope == "prod"
-        manifest.depend(name, version, "optional" if optional else scope, match.start() if match else None)
+        at, features = match.start() if match else None, tuple(texts(spec.get("features")))
+        manifest.depend(name, version, "optional" if optional else scope, at, extras=features)
 
 
 _REQUIRE = re.compile(

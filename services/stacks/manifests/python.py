@@ -10,6 +10,7 @@ from services.stacks.manifests.formats import Broken, read_toml, read_yaml
 from services.stacks.manifests.model import Manifest, Scope, dig, first, table, text_of, texts
 
 _REQUIREMENT = re.compile(r"^\s*([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*(.*?)(?:\s+#.*|;.*)?\s*$")
+_EXTRAS = re.compile(r"^\s*[\w.-]+\s*\[([^\]]{0,500})\]")
 _PROJECT_TOOLS = frozenset({"poetry", "pdm", "hatch", "uv", "pixi", "flit", "setuptools", "rye", "maturin"})
 _QUOTED = re.compile(r"""["']([A-Za-z0-9][^"'\n]*)["']""")
 _DEV_GROUPS = re.compile(r"(?i)dev|test|lint|doc|type|check|ci$|style|format|bench|example")
@@ -18,6 +19,12 @@ _DEV_GROUPS = re.compile(r"(?i)dev|test|lint|doc|type|check|ci$|style|format|ben
 def normal(name: str) -> str:
     """Return a project name normalized as in PEP 503."""
     return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _extras(requirement: str) -> tuple[str, ...]:
+    """Return the extras of a requirement, normalized."""
+    match = _EXTRAS.match(requirement)
+    return tuple(normal(extra.strip()) for extra in match[1].split(",")) if match else ()
 
 
 def read_pyproject(manifest: Manifest) -> None:
@@ -76,7 +83,9 @@ def _named(manifest: Manifest, wanted: Mapping[str, object], scope: Scope) -> No
     for name, spec in wanted.items():
         version = spec if isinstance(spec, str) else text_of(table(spec).get("version"))
         extra = scope == "prod" and table(spec).get("optional") is True
-        manifest.depend(normal(name), version, "optional" if extra else scope, _at(manifest.text, name))
+        extras = tuple(map(normal, texts(table(spec).get("extras"))))
+        scoped: Scope = "optional" if extra else scope
+        manifest.depend(normal(name), version, scoped, _at(manifest.text, name), extras=extras)
         if path := text_of(table(spec).get("path")):
             _local(manifest, path)
 
@@ -96,7 +105,8 @@ def _requirements(manifest: Manifest, wanted: Iterable[str], scope: Scope) -> No
         match = _REQUIREMENT.match(one)
         if match:
             at = manifest.text.find(one)
-            manifest.depend(normal(match[1]), match[2].strip() or None, scope, at if at >= 0 else None)
+            offset = at if at >= 0 else None
+            manifest.depend(normal(match[1]), match[2].strip() or None, scope, offset, extras=_extras(one))
 
 
 #: Another file with requirements (r), or one that only says their versions (c).
@@ -128,7 +138,8 @@ def read_requirements(manifest: Manifest) -> None:
         if bare and bare[0] not in "#-./" and "://" not in bare.partition("@")[0]:
             match = _REQUIREMENT.match(bare)
             if match:
-                manifest.depend(normal(match[1]), match[2].strip(" \\") or None, scope, offset)
+                wanted = match[2].strip(" \\") or None
+                manifest.depend(normal(match[1]), wanted, scope, offset, extras=_extras(bare))
         offset += len(line)
 
 
@@ -156,7 +167,7 @@ def _quoted(manifest: Manifest, match: re.Match[str], scope: Scope) -> None:
 
 def _one(manifest: Manifest, requirement: str, scope: Scope, at: int) -> None:
     if parsed := _REQUIREMENT.match(requirement):
-        manifest.depend(normal(parsed[1]), parsed[2].strip() or None, scope, at)
+        manifest.depend(normal(parsed[1]), parsed[2].strip() or None, scope, at, extras=_extras(requirement))
 
 
 def read_setup_cfg(manifest: Manifest) -> None:

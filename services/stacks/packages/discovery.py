@@ -9,8 +9,9 @@ from services.stacks.packages.inheritance import Inheritance
 from services.stacks.packages.javascript import add_listed_projects, drop_foreign_projects
 from services.stacks.packages.package import Package
 from services.stacks.packages.python_imports import add_imported
+from services.stacks.packages.wordpress import add_parts_of_wordpress
 from services.stacks.scan.model import Scan, ScannedFolder, Sources
-from services.stacks.tree import ancestors, parent
+from services.stacks.tree import ancestors, join, parent
 
 _COMPILED = frozenset(
     ("C", "C++", "Assembly", "Unix Assembly", "Fortran", "Cuda", "Objective-C", "Pascal", "COBOL", "Ada")
@@ -28,6 +29,15 @@ _DEPLOYS = frozenset(
 _NO_PROGRAM = frozenset(
     ("Shell", "Makefile", "Dockerfile", "HTML", "CSS", "SCSS", "Less", "HCL", "PowerShell", "Batchfile")
 )
+#: Files that say that a folder of pages is published.
+_PUBLISHES = frozenset(
+    ("netlify.toml", "vercel.json", "firebase.json", "staticwebapp.config.json", "CNAME", ".nojekyll", "_redirects",
+     "_headers", "static.json", "Staticfile", "surge.json", "now.json")
+)  # fmt: skip
+#: What pages run in a browser.
+_PAGE_SCRIPTS = frozenset(("JavaScript",))
+#: Folders below that of a page's settings that hold the page.
+_PAGE_FOLDERS = ("", "public", "dist", "site", "www", "html", "static", "docs", "src")
 _SHELLS = ("android", "ios", "macos", "linux", "windows", "web")
 
 
@@ -36,6 +46,7 @@ def find_packages(scan: Scan, most: int = MOST_PACKAGES) -> dict[str, Package]:
     packages: dict[str, Package] = {}
     add_listed_projects(scan)
     drop_foreign_projects(scan)
+    add_parts_of_wordpress(scan)
     for path, folder in scan.folders.items():
         if folder.manifests and _makes_package(scan, folder, packages):
             packages[path] = Package(path, list(folder.manifests), folder.files, markers=folder.markers)
@@ -70,17 +81,29 @@ def find_packages(scan: Scan, most: int = MOST_PACKAGES) -> dict[str, Package]:
 def _add_deployed_code(scan: Scan, packages: dict[str, Package]) -> None:
     """Add folders without a manifest whose code a platform or container runs; scripts alone are not a service."""
     for path, folder in scan.folders.items():
-        if folder.fixture or folder.aside or _DEPLOYS.isdisjoint(folder.markers):
+        if folder.fixture or folder.aside:
             continue
-        if any(above in packages for above in ancestors(path)) or not _languages_below(scan, path) - _NO_PROGRAM:
+        if _DEPLOYS.isdisjoint(folder.markers) and _PUBLISHES.isdisjoint(folder.files):
             continue
-        packages[path] = Package(path, [], folder.files, markers=folder.markers)
+        if any(above in packages for above in ancestors(path)):
+            continue
+        written = _languages_below(scan, path) - _NO_PROGRAM
+        page = _page(scan, path) if written <= _PAGE_SCRIPTS else None
+        if written or page:
+            manifests = [Manifest(page, "page", "page", "", weak=True)] if page else []
+            packages[path] = Package(path, manifests, folder.files, markers=folder.markers)
     paths = sorted(packages)
     for path in paths:
         prefix = path + "/" if path else ""
         at = bisect_right(paths, prefix)
         if not packages[path].manifests and at < len(paths) and paths[at].startswith(prefix):
             del packages[path]  # what it deploys is the packages below
+
+
+def _page(scan: Scan, path: str) -> str | None:
+    """Return the first page of a folder of pages."""
+    pages = (join(join(path, inner) if inner else path, "index.html") for inner in _PAGE_FOLDERS)
+    return next((page for page in pages if scan.tree.has(page)), None)
 
 
 def _makes_package(scan: Scan, folder: ScannedFolder, packages: dict[str, Package]) -> bool:

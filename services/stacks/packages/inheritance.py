@@ -7,10 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
+from pydantic import JsonValue
+
 from services.stacks.budget import Budget, inherited_budget
 from services.stacks.manifests.dotnet import read_shared
 from services.stacks.manifests.formats import Broken
-from services.stacks.manifests.model import Dependency, Manifest, Statement
+from services.stacks.manifests.model import Dependency, Manifest, Statement, dig, table, text_of, texts
 from services.stacks.manifests.python import read_requirements
 from services.stacks.packages.gradle import GradleBuilds
 from services.stacks.packages.javascript import Catalogs, shared_dependencies
@@ -88,6 +90,8 @@ class Inheritance:
                 self._requirements(manifest)
             elif manifest.kind == "build.sbt":
                 self._sbt(manifest)
+            elif manifest.kind == "Cargo.toml":
+                self._cargo(package, manifest)
 
     def _by_itself(self, manifest: Manifest) -> OwnContent:
         """Return a manifest's content before inheritance: otherwise what is inherited twice would double at every
@@ -96,6 +100,27 @@ class Inheritance:
         if manifest.path not in self._own:
             self._own[manifest.path] = OwnContent(tuple(manifest.dependencies), tuple(manifest.statements))
         return self._own[manifest.path]
+
+    def _cargo(self, package: Package, manifest: Manifest) -> None:
+        """Fill in what the root of a Cargo workspace says about the crates that its members take from it."""
+        if not any(dependency.version == "workspace" for dependency in manifest.dependencies):
+            return
+        shared: Mapping[str, JsonValue] = {}
+        for folder in ancestors(package.path):
+            roots = (one for one in self.scan.manifests_at(folder) if one.kind == "Cargo.toml")
+            shared = next(
+                (table(dig(one.data, "workspace", "dependencies")) for one in roots if "workspace" in one.data), {}
+            )
+            if shared:
+                break
+        by_name = {text_of(table(spec).get("package")) or alias: spec for alias, spec in shared.items()}
+        for at, dependency in enumerate(manifest.dependencies):
+            spec = by_name.get(dependency.name, shared.get(dependency.name))
+            if dependency.version != "workspace" or spec is None:
+                continue
+            features = (*dependency.extras, *texts(table(spec).get("features")))
+            version = text_of(spec) or text_of(table(spec).get("version")) or dependency.version
+            manifest.dependencies[at] = replace(dependency, version=version, extras=features)
 
     def _sbt(self, manifest: Manifest) -> None:
         """Add the plugins of an sbt build, which are declared in a separate build."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from services.stacks.manifests.formats import Broken
-from services.stacks.manifests.model import Dependency, Json, Manifest
+from services.stacks.manifests.model import Dependency, Json, Manifest, snippet
 from services.stacks.packages.package import Package, Proof
 from services.stacks.scan.model import Scan
 from services.stacks.tree import MANIFEST_BYTES, Tree, ancestors, join, parent
@@ -45,6 +45,11 @@ class Survey:
 
     def line_proof(self, manifest: Manifest, line: int | None, rule: str, weight: float) -> Proof:
         return Proof(manifest.path, line, rule, manifest.snippet(line), weight)
+
+    def proof_at(self, path: str, text: str, offset: int, rule: str, weight: float) -> Proof:
+        """Return the proof that a place in a text is."""
+        line = text.count("\n", 0, offset) + 1
+        return Proof(path, line, rule, snippet(text, line), weight)
 
     def read(self, path: str, reader: Callable[[str], Json], limit: int = MANIFEST_BYTES) -> Json:
         """Return the content of a settings file; empty, with a warning, when it is broken."""

@@ -16,7 +16,7 @@ from services.stacks.manifests.model import table, text_of, texts
 _CONNECTS = re.compile(
     r"_(?:UR[IL]S?|HOST(?:S|NAME)?|PORT|DSN|KEYS?|TOKEN|SECRET|PASS(?:WORD|WD|PHRASE)?|PWD|USER(?:NAME|ID)?|DB|DATABASE|DBNAME|NAME"
     r"|ENDPOINTS?|BROKERS?|SERVERS?|ADDR(?:ESS(?:ES)?|S)?|ACCOUNT|BUCKET|REGION|QUEUE|TOPIC|INDEX|CLUSTER|NODES?|AUTH|DOMAIN|CLIENT"
-    r"|ID|SID|CONNECTION|BOOTSTRAP|SERVICE|NAMESPACE|PROJECT|REALM|TENANT|WEBHOOK|DATASET|SPACE|CREDENTIALS?|CERT|CA|TLS|SSL|AGENT"
+    r"|ID|SID|CONNECTION|BOOTSTRAP|SERVICE|NAMESPACE|TABLE|COLLECTION|PROJECT|REALM|TENANT|WEBHOOK|DATASET|SPACE|CREDENTIALS?|CERT|CA|TLS|SSL|AGENT"
     r"|ENV|SITE|ISSUER|AUDIENCE|ROLE|WAREHOUSE|SCHEMA|PATH|ORG|CLOUD|STORE|VHOST|GROUP|PREFIX|API|APP|MASTER|PRIVATE|PUBLI[A-Z]+)"
     r"(?:_|$)"
 )
@@ -44,6 +44,7 @@ class BackingRules:
     variables: dict[str, BackingRule] = field(default_factory=dict)
     prefixes: dict[str, BackingRule] = field(default_factory=dict)  #: of variables, with their underscore
     schemes: dict[str, BackingRule] = field(default_factory=dict)
+    modules: dict[tuple[str, str], BackingRule] = field(default_factory=dict)  #: of standard libraries, by ecosystem
     names: dict[str, frozenset[str]] = field(default_factory=dict)  #: of the products themselves
 
     def driver(self, ecosystem: str, name: str) -> BackingRule | None:
@@ -80,9 +81,14 @@ class BackingRules:
 
     def image(self, image: str) -> BackingRule | None:
         """Return the rule of a container image, with or without its registry and its tag."""
-        name = image.partition("@")[0]
-        name = name.rpartition(":")[0] if ":" in name.rpartition("/")[2] else name
-        return self.images.get(name.removeprefix("docker.io/").removeprefix("library/"))
+        return self.images.get(image_name(image))
+
+
+def image_name(image: str) -> str:
+    """Return the name of an image without its registry's default parts, its tag and its digest."""
+    name = image.partition("@")[0]
+    name = name.rpartition(":")[0] if ":" in name.rpartition("/")[2] else name
+    return name.removeprefix("docker.io/").removeprefix("library/")
 
 
 @cache
@@ -107,6 +113,8 @@ def _index(rules: BackingRules, id: str, spec: Mapping[str, object]) -> None:
                     rules.beginnings.setdefault(ecosystem, []).append((name.removesuffix("*"), rule))
             else:
                 rules.drivers[ecosystem, name] = rule
+    for ecosystem, names in table(spec.get("modules")).items():
+        rules.modules.update(dict.fromkeys(((ecosystem, name) for name in texts(names)), rule))
     rules.images.update(dict.fromkeys(texts(spec.get("images")), rule))
     rules.schemes.update(dict.fromkeys(texts(spec.get("schemes")), rule))
     for name in texts(spec.get("variables")):

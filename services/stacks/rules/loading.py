@@ -114,6 +114,7 @@ def _index_framework(rules: TechnologyRules, technology: Technology) -> None:
                 rules.by_file[name].append(technology)
     for kind in technology.list("manifest_kinds"):
         rules.by_kind_of_manifest[kind].append(technology)
+    rules.by_image.update(dict.fromkeys(technology.list("images"), technology))
     for module in technology.list("imports"):
         rules.by_import[module] = technology
 

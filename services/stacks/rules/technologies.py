@@ -91,6 +91,7 @@ class TechnologyRules:
     #: Frameworks by a file deeper in the package, by its top folder.
     by_path: dict[str, list[tuple[str, Technology]]] = field(default_factory=lambda: defaultdict(list))
     by_kind_of_manifest: dict[str, list[Technology]] = field(default_factory=lambda: defaultdict(list))  #: frameworks
+    by_image: dict[str, Technology] = field(default_factory=dict)  #: frameworks by a container image that holds them
     by_import: dict[str, Technology] = field(default_factory=dict)  #: frameworks by a module that sources import
     #: Build systems by the kind of their manifest.
     by_manifest: dict[str, list[Technology]] = field(default_factory=lambda: defaultdict(list))

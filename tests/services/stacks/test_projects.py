@@ -29,6 +29,7 @@ TEXTS = (
     "backing",
     "data_and_charts",
     "odd_programs",
+    "strangers",
 )
 CASES = [
     *javascript.CASES,
@@ -73,6 +74,10 @@ def test_project(case: Case) -> None:
         assert tuple(detected_service.runtime.ports) == case.ports
     if case.command is not None:
         assert " ".join(detected_service.runtime.command) == case.command
+    if case.origin is not None:
+        start = detected_service.runtime.trail.command
+        assert start is not None
+        assert start.source == case.origin
     if case.commands is not None:
         assert tuple(detected_service.build.commands) == case.commands
     if case.paths is not None:

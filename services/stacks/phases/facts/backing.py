@@ -6,9 +6,11 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 
+from services.stacks.packages.imports import ecosystem_of_file
 from services.stacks.packages.package import Package, Proof
 from services.stacks.packages.ranking import is_aggregator
 from services.stacks.packages.survey import Survey
+from services.stacks.phases.facts.code import is_test
 from services.stacks.phases.facts.configuration import CodeFacts
 from services.stacks.phases.facts.deployment import UsedImage
 from services.stacks.phases.facts.roles import is_program
@@ -31,6 +33,7 @@ _ADAPTER = re.compile(
     r"""(?:\badapter|\bprovider|\bENGINE["']?|\bDB_CONNECTION|\bdialect|\bclient|\bdefault_adapter)\b["']?\s*[:=]\s*"""
     r"""["']?(?:django\.db\.backends\.|django\.contrib\.gis\.db\.backends\.|Ecto\.Adapters\.)?([A-Za-z0-9]+)"""
 )
+_DBT_ADAPTER = re.compile(r"(?m)^[ \t]+type:[ \t]*[\"']?(\w+)[\"']?[ \t]*$")
 #: What settings call a database, where it is not the scheme of its URLs.
 _SPELLINGS = {"pg": "postgres", "psql": "postgres", "myxql": "mysql", "tds": "sqlserver", "sqlite3": "sqlite"}
 #: Maximum number of proofs shown per service.
@@ -45,6 +48,7 @@ def backing_services(
     for rule, proof in (
         *_by_drivers(package, rules), *_by_images(images, rules),
         *_by_settings(survey, package, code, rules), *_by_variables(code, rules),
+        *_by_modules(survey, package, code, rules),
     ):  # fmt: skip
         if _is_product(survey, package, rules.own_names(rule)):
             continue  # a product is not a dependency of itself
@@ -94,10 +98,12 @@ def _service(rule: BackingRule, proofs: list[Proof]) -> BackingService:
 def _by_drivers(package: Package, rules: BackingRules) -> Iterator[tuple[BackingRule, Proof]]:
     for (ecosystem, name), dependency in package.dependencies.items():
         plain = _MODULE_MAJOR.sub("", name) if ecosystem == "go" else name.lower() if ecosystem == "nuget" else name
-        rule = rules.driver(ecosystem, plain)
-        if rule is not None:
-            line, manifest = dependency.line, dependency.manifest
-            yield rule, Proof(manifest.path, line, rule.rule, manifest.snippet(line), _DRIVER[dependency.scope])
+        wanted = [rules.driver(ecosystem, plain)]
+        wanted += [rules.drivers.get((ecosystem, f"{plain}[{extra}]")) for extra in dependency.extras]
+        for rule in wanted:
+            if rule is not None:
+                line, manifest = dependency.line, dependency.manifest
+                yield rule, Proof(manifest.path, line, rule.rule, manifest.snippet(line), _DRIVER[dependency.scope])
 
 
 def _by_images(images: Iterable[UsedImage], rules: BackingRules) -> Iterator[tuple[BackingRule, Proof]]:
@@ -130,6 +136,38 @@ def _by_settings(
                 rule = rules.schemes.get(_SPELLINGS.get(name, name))
                 if rule is not None:
                     yield rule, Proof(path, text.count("\n", 0, match.start()) + 1, rule.rule, None, weight)
+    if "profiles.yml" in package.files and package.manifest("dbt_project.yml"):
+        path = join(package.path, "profiles.yml")
+        text = tree.text(path, HEAD_BYTES) or ""
+        for match in islice(_DBT_ADAPTER.finditer(text), 50):
+            rule = rules.driver("pypi", f"dbt-{match[1]}")
+            if rule is not None:
+                yield rule, Proof(path, text.count("\n", 0, match.start()) + 1, rule.rule, match[0].strip(), 0.8)
+
+
+def _by_modules(
+    survey: Survey, package: Package, code: CodeFacts, rules: BackingRules
+) -> Iterator[tuple[BackingRule, Proof]]:
+    """Yield the databases that a standard library brings, where code imports them."""
+    heads = survey.scan.heads
+    below = len(package.path) + 1 if package.path else 0
+    texts = dict(code.text)
+    for _, path in package.own_files() if heads else ():
+        head = heads.get(path)
+        if head is not None and path not in texts and b"sqlite" in head and not is_test(path[below:]):
+            texts[path] = head.decode("utf-8", "replace")
+    for path, text in texts.items():
+        ecosystem = ecosystem_of_file(path)
+        if ecosystem is None or "sqlite" not in text:
+            continue
+        for match in _STANDARD_MODULE.finditer(text):
+            rule = rules.modules.get((ecosystem, match[1] or match[2]))
+            if rule is not None:
+                line = text.count("\n", 0, match.start()) + 1
+                yield rule, Proof(path, line, rule.rule, match[0].strip(), 0.6)
+
+
+_STANDARD_MODULE = re.compile(r"""["']((?:bun|node):\w+)["']|(?m:^[ \t]*(?:import|from)[ \t]+(\w+)\b)""")
 
 
 def _by_variables(code: CodeFacts, rules: BackingRules) -> Iterator[tuple[BackingRule, Proof]]:

@@ -14,8 +14,11 @@ from services.stacks.phases.facts.deployment import Place
 from services.stacks.scan.markers import SERVER_SETTINGS
 from services.stacks.tree import HEAD_BYTES, Tree, join
 
-CONFIGS = ("application.properties", "application.yml", "application.yaml", "bootstrap.yml", "micronaut.yml")
-_CONFIG_FOLDERS = ("src/main/resources", "config", "src/main/conf", "")
+CONFIGS = (
+    "application.properties", "application.yml", "application.yaml", "bootstrap.yml", "micronaut.yml",
+    "application.conf",
+)  # fmt: skip
+_CONFIG_FOLDERS = ("src/main/resources", "config", "src/main/conf", "conf", "")
 _BUILD_TIME = re.compile(r"^(?:VITE_|NEXT_PUBLIC_|REACT_APP_|PUBLIC_|NUXT_PUBLIC_|GATSBY_|EXPO_PUBLIC_|VUE_APP_)")
 #: Set by systems and tools, not by who runs the program.
 _NOT_SETTINGS = frozenset(
@@ -28,7 +31,13 @@ _ACTUATOR_PATH = re.compile(r"management\.endpoints\.web\.base-path\s*=\s*(\S+)"
 _PROPERTY_PORT = re.compile(
     r"(?m)^(?:quarkus\.http|server|micronaut\.server)\.port[ \t]*[=:][ \t]*(?:\$\{\w+:)?(\d{1,5})"
 )
-_YAML_PORTS = (("server", "port"), ("quarkus", "http", "port"), ("micronaut", "server", "port"))
+_YAML_PORTS = (
+    ("server", "port"), ("quarkus", "http", "port"), ("micronaut", "server", "port"), ("ktor", "deployment", "port"),
+)  # fmt: skip
+#: The port of a server in HOCON, in a block or in a path.
+_HOCON_PORT = re.compile(
+    r"\b(?:deployment|http|server|rest|api|web)(?:\s*\{[^{}]{0,500}?\b|\.)port\s*[=:]\s*\"?(\d{2,5})\b"
+)
 _DOTNET_URLS = re.compile(r"\"(?:applicationUrl|Url|Urls)\"\s*:\s*\"([^\"]+)\"")
 
 
@@ -127,6 +136,9 @@ def _jvm(path: str, text: str, facts: CodeFacts) -> None:
 
 def _jvm_port(path: str, text: str) -> int | None:
     """Return the port in a JVM framework's settings."""
+    if path.endswith(".conf"):
+        block = _HOCON_PORT.search(text)
+        return int(block[1]) if block else None
     if path.endswith(".properties"):
         line = _PROPERTY_PORT.search(text)
         value: object = line[1] if line else None

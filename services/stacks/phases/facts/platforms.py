@@ -229,7 +229,7 @@ def captain(text: str) -> Iterator[PlatformSettings]:
     yield PlatformSettings(dockerfile=text_of(read_jsonc(text).get("dockerfilePath")))
 
 
-_UNIT_START = re.compile(r"(?m)^ExecStart=[-@:+!]*(.+(?:\\\n.*)*)")
+_UNIT_START = re.compile(r"(?m)^ExecStart=[-@:+!|]*((?:[^\n]*\\\n)*[^\n]+)")
 
 
 def systemd(text: str) -> Iterator[PlatformSettings]:

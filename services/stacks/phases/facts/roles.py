@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from services.stacks.detectors.languages import served_page
 from services.stacks.manifests.model import table, text_of
 from services.stacks.packages.package import Package
 from services.stacks.packages.ranking import is_aggregator, primary_of
@@ -22,7 +23,7 @@ def role_of(package: Package, rules: TechnologyRules, code: CodeFacts, deployed:
     declared = framework is not None and any(proof.weight >= 0.6 for proof in framework.proofs)
     if deployed.named or is_program(package):
         return "app"
-    if package.manifest("wordpress"):
+    if package.manifest("wordpress") or served_page(package) is not None:
         return "app"
     if package.path.rpartition("/")[2] in {"buildSrc", "build-logic", "buildLogic", "build-src"}:
         return "library"

@@ -22,6 +22,7 @@ class Case:
     versions: Mapping[str, str] = field(default_factory=dict)
     ports: tuple[int, ...] | None = None
     command: str | None = None  #: the whole command, joined by spaces
+    origin: str | None = None  #: the kind of file that the command is read from
     commands: tuple[str, ...] | None = None
     paths: tuple[str, ...] | None = None  #: of all services, in order
     orchestrator: str | None = "-"

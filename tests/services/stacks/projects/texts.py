@@ -6,12 +6,14 @@
     polka().use(sapper.middleware()).listen(PORT)
 
 A file of the form ``ecosystem: names; dev: names`` means the manifest of that ecosystem, with one source next to it.
+A line ``++ at=web framework=vue`` says what is expected of one more service of the same project.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import shlex
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from tests.services.stacks.projects.case import Case
@@ -22,10 +24,10 @@ Written = dict[str, object]
 
 def read_projects(name: str) -> list[Case]:
     text = (FOLDER / f"{name}.txt").read_text()
-    return [_case(block) for block in text.split("\n== ")[1:]]
+    return [case for block in text.split("\n== ")[1:] for case in _cases(block)]
 
 
-def _case(block: str) -> Case:
+def _cases(block: str) -> Iterator[Case]:
     head, *rest = block.split("\n-- ")
     name, _, wanted = head.partition(" | ")
     files: Written = {}
@@ -42,11 +44,13 @@ def _case(block: str) -> Case:
             files[path.strip()] = body.encode("utf-16") if path.endswith(" utf-16") else f"{body.rstrip()}\n"
             if path.endswith(" utf-16"):
                 files[path.removesuffix(" utf-16").strip()] = files.pop(path.strip())
-    fields: dict[str, object] = {}
-    for word in wanted.split():
-        key, _, value = word.partition("=")
-        fields[key] = _FIELDS.get(key, _text)(value)
-    return Case(name.strip(), files, **fields)  # type: ignore[arg-type]
+    for expected in wanted.split("\n++ "):
+        fields: dict[str, object] = {}
+        for word in shlex.split(expected):
+            key, _, value = word.partition("=")
+            fields[key] = _FIELDS.get(key, _text)(value)
+        title = name.strip() if expected is wanted or "at" not in fields else f"{name.strip()}: {fields['at']}"
+        yield Case(title, files, **fields)  # type: ignore[arg-type]
 
 
 def _text(value: str) -> str | None:
