@@ -33,10 +33,10 @@ def test_an_example_gives_the_same_table_in_every_language(jobs: TransformJobs, 
     tables = {}
     for reader, language in READERS.items():
         choice = {"dataframe": reader} if language.name == "python" else {}
-        result = jobs.transform(data=data, language=language.name, code=example.code[reader], **choice)
-        assert result.table is not None
-        cells = [[round(cell, 9) if isinstance(cell, float) else cell for cell in row] for row in result.table.rows]
-        tables[reader] = ([column.name for column in result.table.columns], cells)
+        table = jobs.table(data, example.code[reader], language=language.name, **choice)
+        assert table is not None
+        cells = [[round(cell, 9) if isinstance(cell, float) else cell for cell in row] for row in table.rows()]
+        tables[reader] = (table.columns, [[str(cell) for cell in row] for row in cells])
     assert tables["pandas"][1], "an example without rows shows nothing"
     assert all(table == tables["pandas"] for table in tables.values()), tables
 
