@@ -69,13 +69,9 @@ def _imported(file: Path) -> set[Path]:
 def write_description() -> None:
     """The OpenAPI document of the gateway of this tree, as a running one serves it."""
     sys.path.insert(0, str(ROOT))
-    from services.gateway.app import create_app  # noqa: PLC0415 - what the tree has, found from here
-    from services.gateway.settings import Settings  # noqa: PLC0415
-    from shared.settings import StoreSettings  # noqa: PLC0415
+    from scripts.openapi import openapi_document  # noqa: PLC0415 - found from here
 
-    stores = StoreSettings(database_url="postgresql://x", redis_url="redis://x", blob_url="file:///x", qdrant_url=None)
-    document = create_app(Settings(stores=stores)).openapi()
-    (HERE / "openapi.json").write_text(json.dumps(document))
+    (HERE / "openapi.json").write_text(json.dumps(openapi_document()))
 
 
 if __name__ == "__main__":

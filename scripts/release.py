@@ -1,7 +1,8 @@
 """``python -m scripts.release``: everything that a version publishes, in ``dist/``; nothing is uploaded.
 
-The wheels of the client (``assaykit``) and of the server (``assaykit-server``), bills of materials and provenance. The
-version is that of ``shared.VERSION``; a tag ``vX.Y.Z`` on the commit has to agree with it.
+The wheels of the client (``assaykit``) and of the server (``assaykit-server``), the npm package of the TypeScript
+client, bills of materials and provenance. The version is that of ``shared.VERSION``; a tag ``vX.Y.Z`` on the commit has
+to agree with it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
-from scripts import supply_chain
+from scripts import npm_package, supply_chain
 from shared import VERSION
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -56,7 +57,8 @@ def main() -> int:
         return 1
     folder = ROOT / "dist"
     folder.mkdir(exist_ok=True)
-    supply_chain.publish(folder, [build_server(folder)], sys.argv[1:])
+    npm_package.install_tools()
+    supply_chain.publish(folder, [build_server(folder), npm_package.build(folder)], sys.argv[1:])
     return 0
 
 

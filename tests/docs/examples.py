@@ -14,8 +14,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
-#: Nothing to run here: diagrams, output, trees of folders, and what tests/assay/test_webhooks.py runs.
-SHOWN = frozenset({"mermaid", "text", "javascript", "go", "typescript"})
+#: Nothing to run here: diagrams, output, trees of folders, and what tests/assay runs (webhooks, other languages).
+SHOWN = frozenset({"mermaid", "text", "javascript", "go", "java", "typescript"})
 DATA = frozenset({"json", "yaml"})
 RUN = frozenset({"sh", "bash", "python"})
 
