@@ -11,6 +11,9 @@ _MIX_DEPENDENCY = re.compile(r"""\{\s{0,40}:(\w{1,80})\s{0,40},\s{0,40}(?:"([^"\
 _REBAR = re.compile(r"""\{\s*(\w+)\s*,\s*(?:"([^"]*)"|\{)|(?<=[\[,\s])(\w+)(?=\s*[,\]])""")
 
 
+_MIX_OPTION = re.compile(r"\b(?:git|github|path|in_umbrella|hex|only|runtime|optional)\b")
+
+
 def read_mix(manifest: Manifest) -> None:
     text = blank_comments(manifest.text, hashes=True)
     manifest.name = first(r"\bapp:\s*:(\w+)", text)
@@ -21,10 +24,12 @@ def read_mix(manifest: Manifest) -> None:
     if re.search(r"\bmod:\s*\{", text):
         manifest.facts["application"] = "yes"
     for match in _MIX_DEPENDENCY.finditer(text):
-        if match[2] is None and not re.search(r"\b(?:git|github|path|in_umbrella|hex|only|runtime)\b", match[3] or ""):
+        if match[2] is None and not _MIX_OPTION.search(match[3] or ""):
             continue
         only = re.search(r"only:\s*(\[[^\]]*\]|:\w+)", match[3] or "")
         scope: Scope = "dev" if only and ":prod" not in only[1] else "prod"
+        if scope == "prod" and re.search(r"\boptional:\s*true\b", match[3] or ""):
+            scope = "optional"
         manifest.depend(match[1], match[2], scope, match.start(1))
 
 

@@ -32,6 +32,8 @@ def read_pom(manifest: Manifest) -> None:
             manifest.facts[f"managed:{item.value('groupId')}:{item.value('artifactId')}"] = version
     for item in _children(project, "dependencies"):
         scope = _SCOPES.get(item.value("scope") or "", "prod")
+        if scope == "prod" and item.value("optional") == "true":
+            scope = "optional"
         _coordinates(manifest, item, scope, properties)
     for plugin in _children(project, "build", "plugins"):
         _plugin(manifest, plugin, properties)

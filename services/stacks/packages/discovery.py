@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 
 from services.stacks.manifests.model import Manifest
@@ -29,6 +30,8 @@ _DEPLOYS = frozenset(
 _NO_PROGRAM = frozenset(
     ("Shell", "Makefile", "Dockerfile", "HTML", "CSS", "SCSS", "Less", "HCL", "PowerShell", "Batchfile")
 )
+_PNPM = "pnpm-workspace.yaml"
+_PNPM_MEMBERS = re.compile(r"(?m)^[\"']?packages[\"']?[ \t]*:")
 #: Files that say that a folder of pages is published.
 _PUBLISHES = frozenset(
     ("netlify.toml", "vercel.json", "firebase.json", "staticwebapp.config.json", "CNAME", ".nojekyll", "_redirects",
@@ -50,6 +53,9 @@ def find_packages(scan: Scan, most: int = MOST_PACKAGES) -> dict[str, Package]:
     for path, folder in scan.folders.items():
         if folder.manifests and _makes_package(scan, folder, packages):
             packages[path] = Package(path, list(folder.manifests), folder.files, markers=folder.markers)
+    for package in packages.values():
+        if _PNPM in package.markers and not _PNPM_MEMBERS.search(scan.tree.text(join(package.path, _PNPM)) or ""):
+            package.memberless = frozenset((_PNPM,))
     _drop_inner_parts(packages)
     _add_deployed_code(scan, packages)
     add_imported(scan, packages)

@@ -18,7 +18,15 @@ _LANGUAGES: Mapping[str, tuple[tuple[str, ...], re.Pattern[str]]] = {
     re.compile(r"(?m)^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import|import[ \t]+([\w.]+(?:[ \t]*,[ \t]*[\w.]+)*))")),
     "go": ((".go",), re.compile(r"\"([\w-]+(?:\.[\w-]+)+/[\w./~-]+)\"")),
     "cargo": ((".rs",), re.compile(r"(?<![\w:])(?:use\s+|extern\s+crate\s+)?([a-z_]\w*)(?=::|;)")),
-    "maven": ((".java", ".kt", ".scala", ".groovy"), re.compile(r"(?m)^[ \t]*import[ \t]+(?:static[ \t]+)?([\w.]+)")),
+    "maven": ((".java", ".kt", ".scala", ".groovy"),
+    re.compile(r"(?m)(?:^[ \t]*import[ \t]+(?:static[ \t]+)?|\b(?:extends|with)[ \t]+(?=[a-z]))([\w.]+)")),
+    "gem": ((".rb", ".ru"),
+    re.compile(r"\brequire[ \t(]+[\"']([\w-]+)|(?m:^)(?![ \t]*#)[^\n]*?(?<![\w:.])([A-Z]\w*)(?=::|\.|[ \t]*(?m:$))")),
+    "composer": ((".php",),
+    re.compile(r"(?m:^)[ \t]*use[ \t]+(?:function[ \t]+|const[ \t]+)?\\?([A-Z]\w*)|[ \t(]\\([A-Z]\w*)(?=\\)")),
+    "hex": ((".ex", ".exs"),
+    re.compile(r"(?m:^)(?:[ \t]*(?:use|import|alias|require)[ \t]+([A-Z]\w*)"
+               r"|(?![ \t]*#)[^\n]*?(?<![\w.:])([A-Z]\w*)(?=\.[A-Z\w]))")),
     "nuget": ((".cs", ".fs", ".razor"), re.compile(r"(?m)^[ \t]*(?:global[ \t]+)?(?:@?using|open)[ \t]+([\w.]+)")),
 }  # fmt: skip
 ECOSYSTEM_OF = {ending: ecosystem for ecosystem, (endings, _) in _LANGUAGES.items() for ending in endings}
@@ -53,15 +61,24 @@ def modules_of(technology: Technology, ecosystem: str) -> tuple[tuple[str, ...],
         plain = name.removesuffix("*")
         if ecosystem in {"pypi", "cargo"}:
             exact.append(plain.replace("-", "_").lower())
+        elif ecosystem in {"gem", "hex"}:
+            exact += [plain, "".join(part.capitalize() for part in re.split(r"[-_]", plain))]
+        elif ecosystem == "composer":
+            continue  # namespaces are unlike the names of packages: ``modules`` gives them
         elif ecosystem == "go":
             beginnings.append(plain)
         elif ecosystem == "maven":
             group = plain.partition(":")[0].rstrip(".")
             beginnings += [group] if group.count(".") else []
         elif ecosystem == "nuget":
-            beginnings.append(plain.rstrip(".").lower())
+            whole = plain.rstrip(".").lower()
+            first = whole.partition(".")[0]
+            beginnings.append(whole if first in {"microsoft", "system"} else first)
         else:
             (beginnings if name.endswith("*") else exact).append(plain)
+    if ecosystem in {"maven", "nuget"}:  # packages and namespaces, of which code imports what is in them
+        beginnings += [name.lower() if ecosystem == "nuget" else name for name in exact]
+        exact = []
     return tuple(exact), tuple(beginnings)
 
 

@@ -85,6 +85,7 @@ class Package:
     sources: dict[str, Sources] = field(default_factory=dict)
     folders: list[ScannedFolder] = field(default_factory=list)  #: its own ones, without nested packages
     markers: Sequence[str] = ()
+    memberless: frozenset[str] = frozenset()  #: files of workspaces that list no members
     findings: dict[tuple[TechnologyKind, str], TechnologyFinding] = field(default_factory=dict)
     by_kind: dict[TechnologyKind, list[TechnologyFinding]] = field(default_factory=dict)  #: the same findings
     warnings: list[str] = field(default_factory=list)

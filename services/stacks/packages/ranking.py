@@ -169,7 +169,8 @@ def is_aggregator(package: Package) -> bool:
     """Return whether a root only gathers members: it has no sources beyond settings, and nothing to start."""
     manifest = package.manifest_of("npm")
     gathers = bool(manifest and workspace_globs(manifest.data)) or any(
-        name in package.files for name in ("pnpm-workspace.yaml", "lerna.json", "nx.json", "turbo.json", "go.work")
+        name in package.files and name not in package.memberless
+        for name in ("pnpm-workspace.yaml", "lerna.json", "nx.json", "turbo.json", "go.work")
     )
     pom = package.manifest("pom.xml")
     gathers = gathers or bool(pom and pom.facts.get("packaging") == "pom")
@@ -179,6 +180,8 @@ def is_aggregator(package: Package) -> bool:
         cargo and "workspace" in cargo.data and not any("src" in folder.folders for folder in package.folders[:1])
     )
     if not gathers:
+        return False
+    if any(_OWN_MAIN.fullmatch(name) for name in package.files):
         return False
     base = len(package.path) + 1 if package.path else 0
     return not any(_OWN_CODE.match(folder.path[base:]) for folder in package.folders if folder.sources)
@@ -204,4 +207,5 @@ _ASIDE = frozenset(("docs", "doc", "documentation", "example", "examples", "samp
 "test", "tests",
                     "e2e", "benchmark", "benchmarks"))  # fmt: skip
 #: Folders of code that is more than settings.
+_OWN_MAIN = re.compile(r"(?:index|main|server|app)\.(?:[cm]?[jt]sx?|vue|go|py)")
 _OWN_CODE = re.compile(r"(?:src|app|lib|pages|server|bin)(?:/|$)")

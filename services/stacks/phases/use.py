@@ -27,16 +27,26 @@ _IMPORTS_BYTES = 8 << 10
 _PROGRAMS = SERVING | {TIERS["app"], TIERS["native-ui"]}
 _RIVALS = _PROGRAMS | FUNCTIONS
 #: Ranks that use adds, and that being listed only takes away.
-_RUN_BONUS, _IMPORTED_ONLY, _UNUSED_PENALTY, _DOCS_BONUS = 12, 20, 60, 100
+_RUN_BONUS, _BEGUN_BONUS, _IMPORTED_ONLY, _UNUSED_PENALTY, _DOCS_BONUS = 12, 8, 20, 60, 100
 #: Of two ranks so near to each other, neither is sure.
 _NEAR = 20
 _DOCS_FOLDERS = frozenset(("docs", "doc", "documentation"))
 _RUNNER = re.compile(r"^(?:npm|pnpm|yarn|bun|deno)$")
+#: Folders of code next to the program: it does not say what that is made of, unless there is no other.
+_SIDE = re.compile(
+    r"(?i)(?:^|/)(?:tools?|scripts?|bench(?:es|marks?)?|samples?|demos?|legacy|old|archived?|deprecated|attic|hack|playground"
+    r"|sandbox|experiments?|notebooks?|contrib|integrations?)/"
+)
+#: Last parts of npm's scoped names that are words of any command.
+_ANY_COMMAND = frozenset(
+    ("node", "server", "core", "cli", "app", "web", "api", "start", "run", "dev", "build", "serve", "react", "vue",
+     "common", "sdk", "client", "vite", "next", "express", "router", "kit", "bundler", "worker", "test", "main")
+)  # fmt: skip
 _ENTRY = re.compile(r"([\w./-]+\.(?:py|[cm]?[jt]sx?))\b")
 _MODULE = re.compile(r"\b([A-Za-z_][\w.]*):[A-Za-z_]\w*")
 _STARTS = ("start:prod", "start", "serve", "production")
 #: Most that any evidence of this kind makes sure.
-_SURE, _TWO, _OPTIONAL_USED, _LISTED, _ASIDE = 0.97, 0.88, 0.72, 0.6, 0.45
+_SURE, _TWO, _OPTIONAL_USED, _LISTED, _ASIDE = 0.97, 0.88, 0.72, 0.5, 0.45
 
 
 #: How a package uses a technology; 0: it only lists it.
@@ -105,6 +115,7 @@ class _Weighing:
         entries = self._entries(run)
         scripts = self._scripts()
         levels: dict[str, int] = {}
+        begun = self._imported_where_it_begins(rivals, imports)
         listed = {finding.id: self._listed(finding) for finding in findings}
         for finding in findings:
             technology = self.rules.get("framework", finding.id)
@@ -126,6 +137,8 @@ class _Weighing:
             )
             readable = finding.ecosystem in imports.whole and bool(any(modules_of(technology, finding.ecosystem)))
             finding.rank = finding.tier + (_RUN_BONUS if level == _STARTED else 0)
+            if finding is begun and level != _STARTED:
+                finding.rank += _BEGUN_BONUS
             if finding.tier in _RIVALS and (beaten or (in_docs and not level)):
                 finding.rank -= _UNUSED_PENALTY
             if in_docs and finding.tier == TIERS["docs"]:
@@ -140,6 +153,17 @@ class _Weighing:
         )
         package.ranked.clear()
         package.primary.clear()
+
+    def _imported_where_it_begins(self, rivals: list[TechnologyFinding], imports: _Imports) -> TechnologyFinding | None:
+        """Return the only one of several programs that the files import in which programs begin."""
+        entries = [path for path in self.known.code.text if path in imports.by_file and not _SIDE.search(path)]
+        begun = [
+            finding
+            for finding in rivals
+            if (technology := self.rules.get("framework", finding.id)) is not None
+            and any(imports.of_file(technology, finding.ecosystem, path) for path in entries)
+        ]
+        return begun[0] if len(begun) == 1 and len(rivals) > 1 else None
 
     def _is_base(self, id: str) -> bool:
         """Return whether others are built on it, so that its use does not count against them."""
@@ -177,7 +201,11 @@ class _Weighing:
     def _named(self, technology: Technology) -> re.Pattern[str]:
         names = {technology.id, *technology.list("runs")}
         names |= {
-            name.rpartition("/")[2] for name in technology.list("packages") if "*" not in name and ":" not in name
+            last
+            for name in technology.list("packages")
+            if "*" not in name
+            and ":" not in name
+            and ((last := name.rpartition("/")[2]) not in _ANY_COMMAND or not name.startswith("@"))
         }
         known = _PATTERNS.get(technology.id)
         if known is None:
@@ -210,6 +238,9 @@ class _Weighing:
         for match in _MODULE.finditer(run):
             path = match[1].replace(".", "/")
             wanted |= {f"{path}.py", f"{path}/__init__.py", f"src/{path}.py"}
+        program = run.partition(" ")[0].rpartition("/")[2]
+        if program and "." not in program:  # where Go and Cargo keep the code of a program with that name
+            wanted |= {f"cmd/{program}/main.go", f"src/bin/{program}.rs", f"src/bin/{program}/main.rs"}
         for match in re.finditer(r"\bpython3? -m ([\w.]+)", run):
             path = match[1].replace(".", "/")
             wanted |= {f"{path}.py", f"{path}/__main__.py"}
@@ -240,11 +271,12 @@ class _Weighing:
                 continue
             count += 1
             texts[path] = head.decode("utf-8", "replace")
-        for path, text in texts.items():
-            ecosystem = ecosystem_of_file(path)
-            if ecosystem is None:
-                continue
-            named = imports.modules.setdefault(ecosystem, {})
+        written = {path: ecosystem for path in texts if (ecosystem := ecosystem_of_file(path)) is not None}
+        ahead = {ecosystem for path, ecosystem in written.items() if not _SIDE.search(path[base:])}
+        for path, ecosystem in written.items():
+            text = texts[path]
+            all_modules = imports.modules.setdefault(ecosystem, {})
+            named = all_modules if ecosystem not in ahead or not _SIDE.search(path[base:]) else {}
             mine = imports.by_file[path] = set()
             for module, offset in imported(ecosystem, text):
                 mine.add(module)

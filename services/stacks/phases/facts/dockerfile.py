@@ -33,6 +33,7 @@ _PORT_WORD = re.compile(
     r"""|(?:^|[\s"'])(?:--bind|-b|--listen|-l|--addr(?:ess)?|--http|-S|--urls|--endpoint|runserver|--hostport)"""
     r"""[=\s"',]+(?:\w+://)?(?:[\w.*+\[\]:-]*:)?(\d{2,5})\b"""
     r"""|\bPORT=["']?(\d{2,5})\b"""
+    r"""|(?:^|[\s"'])(?:http|server|listen|web|app)[_.-]port=["']?(\d{2,5})\b"""
 )
 _PORT_DEFAULT = re.compile(r"\$\{\w*PORT:?-(\d{2,5})\}")
 _PORT_VARIABLE = re.compile(r"\$\{?(\w*PORT)\b")

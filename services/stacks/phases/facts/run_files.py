@@ -9,7 +9,7 @@ from itertools import islice
 
 from services.stacks.budget import Budget
 from services.stacks.manifests.formats import Broken, read_documents, read_yaml
-from services.stacks.manifests.model import dig, table, text_of
+from services.stacks.manifests.model import dig, table, text_of, texts
 from services.stacks.packages.package import Package
 from services.stacks.packages.survey import Survey
 from services.stacks.phases.facts.deployment import Deployment, Place, UsedImage
@@ -97,7 +97,7 @@ class RunFiles:
                 self._builds("", join(".github/workflows", name), workflow)
         if ".gitlab-ci.yml" in self.survey.scan.names(""):
             self._builds("", ".gitlab-ci.yml", workflow)
-        for path in docker:
+        for path in (*docker, *(named for named in self._named if named not in set(docker))):
             self._dockerfile(path)
         self.survey.warnings += self._left.warnings
 
@@ -231,8 +231,9 @@ def deployment(survey: Survey, package: Package, files: RunFiles) -> Deployment:
     """Return what the files say about a package: Dockerfiles first, then Procfiles, compose and platform files."""
     facts = Deployment()
     uses = sorted(files.dockerfiles.get(package.path, ()), key=lambda use: (use.rank, use.path))
-    for use in uses[:1]:
-        _take_dockerfile(use.path, files.parsed(use.path), use.target, facts)
+    aside = bool(uses) and uses[0].rank[0] == 1  # what is only worked or tested with counts where nothing else does
+    if uses and not aside:
+        _take_dockerfile(uses[0].path, files.parsed(uses[0].path), uses[0].target, facts)
         facts.named = True
     for process in files.processes.get(package.path, ()):
         _take_settings("procfile", process, facts)
@@ -247,6 +248,9 @@ def deployment(survey: Survey, package: Package, files: RunFiles) -> Deployment:
         _take_settings("platform", used, facts)
         facts.named = facts.named or bool(used.settings.command)
     _kubernetes(survey, package, facts)
+    if aside and not facts.command:
+        _take_dockerfile(uses[0].path, files.parsed(uses[0].path), uses[0].target, facts)
+        facts.named = True
     return facts
 
 
@@ -417,6 +421,9 @@ def _kubernetes_file(path: str, text: str, facts: Deployment, has_ports: bool) -
         return Place("platform", path, text.count("\n", 0, match.start()) + 1 if match else None)
 
     for container in _containers(documents):
+        command = texts(dig(container, "command"))
+        if command:
+            facts.start([*command, *texts(dig(container, "args"))], place("command", command[0]))
         ports = dig(container, "ports")
         for one in ports if isinstance(ports, list) and not has_ports else []:
             port = table(one).get("containerPort")
