@@ -14,6 +14,8 @@ from shared.contracts.detect import Primary
 from tests.services.stacks.projects.calibration import by_confidence, labeled
 from tests.services.stacks.projects.case import Case
 from tests.services.stacks.projects.dockerfiles import LABELED
+from tests.services.stacks.projects.heldout import Project, first_set
+from tests.services.stacks.projects.heldout_second import second_set
 from tests.services.stacks.test_projects import CASES
 from tests.services.stacks.trees import detected, service
 
@@ -73,6 +75,31 @@ def calibration() -> None:
         print(f"{band:14} {count:8} {right / count if count else 0:8.1%}")
 
 
+def heldout(name: str, projects: list[Project]) -> None:
+    """Print the same for projects that no bound was set on, with their commands, ports and stores."""
+    answers: dict[str, tuple[float, bool]] = {}
+    counts: Counter[str] = Counter()
+    for project in projects:
+        one = service(detected(project.files))
+        best = next((c for c in one.candidates if (c.kind, c.id) == ("framework", one.primary.framework)), None)
+        counts["framework"] += (best.id if best else None) == project.framework
+        counts["store"] += {used.id for used in one.backing_services} == project.uses
+        if project.command is not None:
+            counts["told"] += 1
+            counts["command"] += tuple(one.runtime.command) == project.command
+            counts["port"] += tuple(one.runtime.ports) == project.ports
+        if best is not None:
+            answers[project.name] = best.confidence, best.id == project.framework
+    total, told = len(projects), counts["told"]
+    print(
+        f"\n{name} held-out set, {total} projects: framework {counts['framework'] / total:.1%}, "
+        f"stores {counts['store'] / total:.1%}; of {told}: commands {counts['command'] / told:.1%}, "
+        f"ports {counts['port'] / told:.1%}\n{'confidence':14} {'answers':>8} {'right':>8}"
+    )
+    for band, count, right in by_confidence(answers):
+        print(f"{band:14} {count:8} {right / count if count else 0:8.1%}")
+
+
 def runs() -> None:
     """Print how many commands and ports of projects with Dockerfiles are right."""
     commands = ports = 0
@@ -88,4 +115,6 @@ def runs() -> None:
 if __name__ == "__main__":
     main()
     calibration()
+    heldout("first", first_set())
+    heldout("second", second_set())
     runs()

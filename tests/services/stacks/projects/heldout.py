@@ -625,7 +625,7 @@ def _project(random: Random, at: int, eco: Ecosystem, around: Sequence[Part]) ->
     program = random.choice(eco.programs)
     draft = Draft(random, eco, program)
     port = random.randrange(3100, 9900)
-    unused = random.random() < 0.1
+    unused = random.random() < 0.1 and program.packages[0] not in program.command
     plain = program.code if not unused else f"{eco.comment} nothing yet\n"
     draft.files[program.path] = f"<?php\n{plain}" if eco.name == "php" and unused else plain
     draft.required += program.packages
