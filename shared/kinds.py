@@ -174,7 +174,7 @@ KINDS: SpecTable[KindSpec[Any]] = SpecTable(
             result=IngestResult,
             service="search",
             command="ingest",
-            title=("collection",),
+            title=("table", "collection"),
             example=Example(
                 "Fill a table of a collection",
                 {
@@ -191,7 +191,7 @@ KINDS: SpecTable[KindSpec[Any]] = SpecTable(
             result=RecordsResult,
             service="search",
             command="collection records",
-            title=("collection",),
+            title=("table", "collection"),
             example=Example("Read what a table holds", {"collection": "conference", "table": "sessions"}),
         ),
         KindSpec(

@@ -12,7 +12,7 @@ const IMPORTED = /^[ \t]*(?:import|from|using|require|library|const [^\n]*requir
 /** A document's title or heading, a task's first sentence, the comment at the beginning of code; null without any. */
 export function titleOfInput(kind: string, input: Readonly<Record<string, unknown>>): string | null {
   const source = (input.source ?? {}) as Record<string, unknown>;
-  const said = input.code ?? input.task ?? input.markdown ?? input.question ?? input.message ?? input.collection ?? source.git ?? source.path ?? source.name;
+  const said = input.code ?? input.task ?? input.markdown ?? input.question ?? input.message ?? input.table ?? input.collection ?? source.git ?? source.path ?? source.name;
   if (typeof said !== "string") return null;
   const text = said.trim().slice(0, READ);
   const title = kind === "document" ? ofMarkdown(text) : kind === "execute" ? ofCode(text, typeof input.language === "string" ? input.language : "code") : ofText(text);
