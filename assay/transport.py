@@ -66,17 +66,35 @@ class Target:
         return {f"all://{urlsplit(self.url).hostname}": None} if self.is_loopback else {}
 
 
+#: Written around values by editors and pages, without being seen: byte order marks, spaces of no width.
+_UNSEEN = "\ufeff\u200b\u2060"
+
+
+def _bare(value: str) -> str:
+    """Return the value without what is around it: white space, marks that are not seen, and one pair of quotes."""
+    outer = None
+    while outer != value:
+        outer, value = value, value.strip().strip(_UNSEEN)
+    if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
+        return value[1:-1].strip()
+    return value
+
+
 def _address(url: str) -> str:
-    url = url.strip().rstrip("/")
-    parts = urlsplit(url)
+    url = _bare(url).rstrip("/")
+    shown = url.rpartition("@")[2]  # before it may be a password
+    try:
+        parts = urlsplit(url)
+        parts.port  # noqa: B018 - reading it checks it
+    except ValueError as error:
+        raise ValueError(f"the server's address {shown!r} is not one: {error}") from None
     if parts.scheme not in ("http", "https") or not parts.hostname or any(map(str.isspace, url)):
-        shown = url.rpartition("@")[2]  # before it may be a password
         raise ValueError(f"the server's address {shown!r} has to begin with http:// or https://")
     return url
 
 
 def _key(key: str | None) -> str | None:
-    key = (key or "").strip()
+    key = _bare(key or "")
     if not all("!" <= letter <= "~" for letter in key):
         detail = "The API key has a character that no key has: white space, or a letter beyond ASCII. Copy it again."
         raise status_error(401, {"code": "not_authenticated", "title": "Not authenticated", "detail": detail}, {})
@@ -157,6 +175,8 @@ def fault_of(fault: Exception, target: Target) -> APIConnectionError:
         return APITimeoutError(f"the server did not answer in time{through}")
     if isinstance(fault, httpx2.LocalProtocolError):  # its text repeats headers, and so the key
         return APIConnectionError("the request cannot be sent: a header of it is malformed")
+    if "WRONG_VERSION_NUMBER" in str(fault):  # an answer without TLS
+        return APIConnectionError(f"the server cannot be reached{through}: it does not speak TLS; try http:// instead")
     return APIConnectionError(f"the server cannot be reached{through}: {fault}")
 
 

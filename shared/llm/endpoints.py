@@ -26,6 +26,7 @@ from shared.llm.settings import CallSettings, ProviderSettings, endpoints
 from shared.llm.vendors.adapter import Adapter
 from shared.llm.vendors.table import VENDORS
 from shared.llm.wires.endpoint import Endpoint, own_machine
+from shared.secret_files import bare
 
 NAMED_WIRE = "openai"  #: the vendor whose SDK and wire every named endpoint has
 _FILE: TypeAdapter[dict[contract.EndpointName, EndpointInput]] = TypeAdapter(dict[contract.EndpointName, EndpointInput])
@@ -191,7 +192,7 @@ class EndpointRegistry(Mapping[str, Endpoint]):
         patient = replace(own, first_token=given.total or own.total)
         return Endpoint(
             name=name,
-            api_key=self._providers.environment.get(given.key_env or "", "").strip() or None,
+            api_key=bare(self._providers.environment.get(given.key_env or "", "")) or None,
             base_url=base_url,
             model=given.model or (models[0][0] if len(models) == 1 else None),
             timeouts=_timeouts(given, patient),

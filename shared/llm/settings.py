@@ -17,6 +17,7 @@ from shared.llm.failover import FailoverSettings
 from shared.llm.vendors.spec import EnvironmentVariable, VendorSpec
 from shared.llm.vendors.table import VENDORS
 from shared.llm.wires.endpoint import Endpoint, own_machine
+from shared.secret_files import bare
 
 _OWN_IDLE = 60.0  #: seconds between two pieces of an answer of a self-hosted server
 
@@ -28,7 +29,7 @@ class ProviderSettings:
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ), repr=False)
 
     def value(self, variable: EnvironmentVariable) -> str | None:
-        return self.environment.get(variable.name, "").strip() or variable.default or None
+        return bare(self.environment.get(variable.name, "")) or variable.default or None
 
 
 class CallSettings(BaseSettings):

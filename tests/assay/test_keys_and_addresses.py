@@ -67,7 +67,7 @@ def command(tmp_path: Path, *words: str, **env: str) -> Ran:
     return run("assay", words, {**plain(), "ASSAY_HOME": str(tmp_path / "none"), **env}, tmp_path)
 
 
-AROUND = ["\n", "\r\n", " ", "\t", "\n\n", "\u00a0", "\u3000", "\x0b"]
+AROUND = ["\n", "\r\n", " ", "\t", "\n\n", "\u00a0", "\u3000", "\x0b", '"', "'", "\ufeff", "\u200b", "\n\ufeff "]
 
 
 @pytest.mark.parametrize("space", AROUND, ids=ascii)
@@ -75,7 +75,7 @@ def test_white_space_around_a_key_and_an_address_is_not_part_of_them(
     server: tuple[str, list[str]], no_proxies: None, space: str
 ) -> None:
     url, shown = server
-    with assay.Client(url + space, space + KEY + space) as client:
+    with assay.Client(space + url + space, space + KEY + space) as client:
         assert client.jobs.list().items == []
     assert shown[-1] == f"Bearer {KEY}"
 
@@ -103,13 +103,29 @@ def test_a_key_with_a_line_end_works_at_the_command_line(server: tuple[str, list
 
 
 @pytest.mark.parametrize(
-    "url", ["127.0.0.1:8000", "localhost", "ftp://host", "http://", "http://a b", "https//host", "mailto:x"]
-)
-def test_an_address_without_a_scheme_is_named_with_what_it_needs(tmp_path: Path, url: str) -> None:
+    ("url", "needs"),
+    [
+        *((url, "http:// or https://") for url in (
+            "127.0.0.1:8000", "localhost", "ftp://host", "http://", "http://a b", "https//host", "mailto:x", "'http://h",
+        )),
+        ("http://127.0.0.1:80a", "Port"),
+        ("http://127.0.0.1:99999", "Port out of range"),
+        ("http://[::1", "Invalid IPv6"),
+    ],
+)  # fmt: skip
+def test_an_address_that_cannot_be_one_is_named_with_what_it_needs(tmp_path: Path, url: str, needs: str) -> None:
     ran = command(tmp_path, "--url", url, "--api-key", KEY, "jobs", "ls")
     assert ran.status == 2
-    assert "http:// or https://" in ran.talk
+    assert ran.talk.startswith("assay: the server's address ")
+    assert needs in ran.talk
     assert KEY not in ran.talk
+
+
+def test_an_https_address_of_a_server_without_tls_says_so(server: tuple[str, list[str]], no_proxies: None) -> None:
+    address = server[0].replace("http://", "https://")
+    with assay.Client(address, KEY, max_retries=0) as client, pytest.raises(errors.APIError) as raised:
+        client.jobs.list()
+    assert "it does not speak TLS; try http:// instead" in str(raised.value)
 
 
 def test_the_password_of_an_address_is_not_shown(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shared.secret_files import SecretFileError, read_into
+from shared.secret_files import SecretFileError, bare, read_into
 
 
 def test_the_content_of_a_file_stands_in_for_the_variable(tmp_path: Path) -> None:
@@ -21,6 +21,25 @@ def test_the_content_of_a_file_stands_in_for_the_variable(tmp_path: Path) -> Non
     for name in ("DATABASE_URL", "GROQ_API_KEY", "ASSAY_DATABASE_PASSWORD_GATEWAY"):
         assert environment[name] == "postgresql://u:p@h/d"
     assert {"ASSAY_READY", "SSL_CERT", "REDIS_URL"} & environment.keys() == set()
+
+
+AROUND = [("\ufeff", "\r\n"), ('"', '"\n'), ("'", "'"), ("\n\u200b ", "\u2060\n"), ('\ufeff"', '"\r\n')]
+
+
+@pytest.mark.parametrize(("before", "after"), AROUND, ids=ascii)
+def test_what_editors_and_shells_write_around_a_secret_is_not_part_of_it(
+    tmp_path: Path, before: str, after: str
+) -> None:
+    file = tmp_path / "secret"
+    file.write_bytes(f"{before}a'b\"c{after}".encode())
+    environment = {"GROQ_API_KEY_FILE": str(file)}
+    read_into(environment)
+    assert environment["GROQ_API_KEY"] == "a'b\"c"
+
+
+@pytest.mark.parametrize("value", ['"half', "half'", '"', "\"a'", 'a"b'])
+def test_other_quotes_are_part_of_a_secret(value: str) -> None:
+    assert bare(value) == value
 
 
 def test_a_file_that_cannot_be_used_is_named_without_its_content(tmp_path: Path) -> None:
