@@ -18,6 +18,7 @@ from typing import Any
 
 from shared import keys
 from shared.db import connect
+from shared.settings import run
 
 _SECONDS = 300.0
 _PAUSE = 2.0
@@ -83,4 +84,4 @@ def _wrong(job: Mapping[str, Any]) -> str | None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(lambda: sys.exit(main()))

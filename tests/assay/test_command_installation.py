@@ -188,7 +188,9 @@ def test_an_upgrade_whose_backup_fails_changes_nothing(shell: Shell) -> None:
 def test_the_first_job_of_a_deployment_runs_or_says_why_not_and_leaves_no_key(shell: Shell) -> None:
     """As `helm test` runs it."""
     status = shell("status", "-o", "json").json
-    env = {**shell.env, "DATABASE_URL": status["database_url"], "ASSAY_FIRST_JOB_SECONDS": "60"}
+    secret = shell.folder / "database_url"
+    secret.write_text(f"{status['database_url']}\n")
+    env = {**shell.env, "DATABASE_URL_FILE": str(secret), "ASSAY_FIRST_JOB_SECONDS": "60"}
     ran = run("services.host.first_job", [status["url"]], env, shell.folder)
     assert (ran.status, "printed 42" in ran.out) == (0, True), ran.talk
     at_once = {**env, "ASSAY_FIRST_JOB_SECONDS": "0"}
