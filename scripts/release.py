@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
-from scripts import npm_package, supply_chain
+from scripts import npm_package, pin_images, supply_chain
 from shared import VERSION
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -52,14 +52,28 @@ assay_server = ["**/*"]
 
 
 def main() -> int:
-    if (tag := _tag()) is not None and tag != f"v{VERSION}":
-        sys.stderr.write(f"The commit has the tag {tag}, and shared.VERSION is {VERSION}: make them agree.\n")
+    if (refused := refusal(_tag())) is not None:
+        sys.stderr.write(refused)
         return 1
     folder = ROOT / "dist"
     folder.mkdir(exist_ok=True)
     npm_package.install_tools()
     supply_chain.publish(folder, [build_server(folder), npm_package.build(folder)], sys.argv[1:])
     return 0
+
+
+def refusal(tag: str | None, root: Path = ROOT) -> str | None:
+    """Return why this commit cannot be released under its tag; None without a tag, and where all is well."""
+    if tag is None:
+        return None
+    if tag != f"v{VERSION}":
+        return f"The commit has the tag {tag}, and shared.VERSION is {VERSION}: make them agree.\n"
+    if by_tag := list(filter(pin_images.is_public, pin_images.unpinned(root))):
+        return (
+            f"A release names public images by digest, and these go by a tag: {', '.join(by_tag)}.\n"
+            "Run `python -m scripts.pin_images --fetch`, commit what it writes, and tag that commit.\n"
+        )
+    return None
 
 
 def build_server(folder: Path) -> Path:
