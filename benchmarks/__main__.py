@@ -29,6 +29,9 @@ LONG = ("chaos", "soak", "neighbours", "console")
 
 def main() -> int:
     given = sys.argv[1:]
+    if given[:1] in (["-h"], ["--help"]):
+        sys.stdout.write(f"{__doc__}\nAll: {', '.join(ALL)}\nOnly when named: {', '.join(LONG)}\n")
+        return 0
     first = next((at for at, word in enumerate(given) if word.startswith("--")), len(given))
     wanted = given[:first] or list(ALL)
     unknown = sorted(set(wanted) - {*ALL, *LONG})

@@ -87,6 +87,8 @@ def _compose(podman: Podman, _: bool) -> None:
         )
         with compose.client_of(this) as client:
             _checked(client, sandbox=True)
+            _say(f"helm test's job: {compose.first_job(this)}")
+            _say(f"execution to the internet: {compose.cut_off(this)}")
             with compose.repository_server(this) as url:
                 _say(f"detect, a repository: {jobs.check(client, jobs.repository(url)):.1f} s")
             for name, told in compose.confined(this).items():

@@ -18,7 +18,7 @@ import yaml
 
 from assay import Client
 from benchmarks.containers import jobs
-from benchmarks.containers.images import ROOT
+from benchmarks.containers.images import ROOT, without_digests
 from benchmarks.containers.podman import Failed, Podman
 from services.host.processes import PROCESSES
 from tests.services.stacks.sources.git_server import commit, git_server, new_repository
@@ -86,7 +86,7 @@ def composed(podman: Podman) -> Iterator[Composition]:
     folder.mkdir()
     this = Composition(podman, folder, free_port())
     (folder / ".env").write_text(_settings(this.port))
-    original = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+    original = yaml.safe_load(without_digests((ROOT / "docker-compose.yml").read_text()))
     (folder / "git").mkdir()
     (folder / "docker-compose.yml").write_text(yaml.safe_dump(adapted(original, folder), sort_keys=False))
     shutil.copy(Path(__file__).with_name("script.yaml"), folder)
@@ -200,6 +200,21 @@ def client_of(this: Composition) -> Iterator[Client]:
     key = this.compose("run", "--rm", "-T", "migrate", "python", "-m", "services.host.first_key").split()[-1]
     with Client(f"http://127.0.0.1:{this.port}", key, timeout=60, max_retries=8) as client:
         yield client
+
+
+def first_job(this: Composition) -> str:
+    """Run what ``helm test`` runs, and return its last line. Raises: Failed."""
+    command = ("python", "-m", "services.host.first_job", "http://gateway:8000")
+    return this.compose("run", "--rm", "-T", "migrate", *command).strip().splitlines()[-1]
+
+
+def cut_off(this: Composition) -> str:
+    """Return what happens to a connection from the execution container to the internet. Raises: Failed if it opens."""
+    program = "import socket; socket.create_connection(('1.1.1.1', 443), timeout=5)"
+    tried = this.podman.tried("exec", this.name("execution"), "python", "-c", program)
+    if tried.returncode == 0:
+        raise Failed("the execution container reaches the internet")
+    return (tried.stderr.strip().splitlines() or [""])[-1]
 
 
 @contextmanager

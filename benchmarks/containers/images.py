@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import ssl
 import subprocess
 import sys
@@ -42,6 +43,9 @@ def build(podman: Podman, name: str, dockerfile: Path, *, cached: bool) -> Built
     """Raises: Failed with the end of what the build printed."""
     began = time.monotonic()
     options = ["--layers"] if cached else ["--no-cache"]
+    text = without_digests(dockerfile.read_text())
+    file = podman.folder / "settings" / f"{dockerfile.parent.name}.Dockerfile"
+    file.write_text(text)
     # `--isolation=chroot --network=host`: a step of the build sees the network as this machine does.
     podman.run(
         *(
@@ -52,12 +56,17 @@ def build(podman: Podman, name: str, dockerfile: Path, *, cached: bool) -> Built
             *options,
             *_mounts(podman.folder / "settings"),
         ),
-        *("--file", dockerfile, "--tag", name, ROOT),
+        *("--file", file, "--tag", name, ROOT),
         seconds=_SECONDS,
     )
-    base = dockerfile.read_text().rpartition("FROM ")[2].split()[0]
+    base = text.rpartition("FROM ")[2].split()[0]
     sizes = [podman.image_bytes(each) or 0 for each in (name, f"docker.io/library/{base}")]
     return Built(name, time.monotonic() - began, sizes[0], sizes[1])
+
+
+def without_digests(text: str) -> str:
+    """Return the file with tags alone: the base images that are made here have no digests of a registry."""
+    return re.sub(r"@sha256:[0-9a-f]{64}", "", text)
 
 
 def _mounts(folder: Path) -> Iterator[str]:
