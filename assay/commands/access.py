@@ -151,6 +151,7 @@ def _verified(checked: Any) -> str:
 
 
 def _quotas(limits: Any) -> str:
-    rows = [[name, quota["used"], quota["limit"]] for name, quota in limits["quotas"].items()]
-    rows.append(["weight", "", limits["weight"]])
-    return show.table(["quota", "used", "limit"], rows)
+    quotas = limits["quotas"].items()
+    rows = [[name, quota["used"], quota["limit"], quota.get("default")] for name, quota in quotas]
+    rows.append(["weight", "", limits["weight"], 1])
+    return show.table(["quota", "used", "limit", "default"], rows)

@@ -37,6 +37,10 @@ class Quota(Answer):
     """Maximum; null if there is no limit"""
     used: int | None
     """Current use; null if it is not counted here"""
+    own: int | None = None
+    """What an administrator set for this tenant, as `PUT` takes it; null if the installation's default applies"""
+    default: int | None = None
+    """The installation's default; null if there is no limit"""
 
 
 class TenantLimits(Answer):

@@ -181,9 +181,6 @@ def test_who_administers_a_tenant_has_its_keys_and_no_others(console: Console, v
 
 def test_an_operator_sees_what_the_server_needs_and_which_settings_it_has(page: Page) -> None:
     page.goto("/settings")
-    limits = page.get_by_role("region", name="Limits of your tenant")
-    expect(limits).to_contain_text("100,000,000")
-    expect(limits).to_contain_text("60,000 at most")
     checks = page.get_by_role("region", name="Checks")
     expect(checks).to_contain_text("worker search")
     expect(checks).to_contain_text("revision")
@@ -192,3 +189,63 @@ def test_an_operator_sees_what_the_server_needs_and_which_settings_it_has(page: 
     expect(settings.get_by_role("row", name=re.compile("^ASSAY_BODY_BYTES"))).to_have_count(0)
     settings.get_by_role("button", name="Show defaults").click()
     expect(settings.get_by_role("row", name=re.compile("^ASSAY_BODY_BYTES"))).to_contain_text("default")
+
+
+def test_an_administrator_sets_the_limits_of_a_tenant_and_the_log_says_so(console: Console, visit: Visit) -> None:
+    page = visit("422").tab()
+    page.goto("/settings?tab=limits&tenant=frugal-shop")
+    limits = page.get_by_role("region", name="Limits of frugal-shop")
+    expect(limits.get_by_role("row", name=re.compile("^Requests a minute"))).to_contain_text("60,000")
+    limits.get_by_role("spinbutton", name=re.compile("^Storage,")).fill("2.5")
+    limits.get_by_role("spinbutton", name=re.compile("^Weight,")).fill("0")
+    limits.get_by_role("button", name="Save limits").click()
+    expect(limits.get_by_role("spinbutton", name=re.compile("^Weight,"))).to_have_attribute("aria-invalid", "true")
+    limits.get_by_role("spinbutton", name=re.compile("^Weight,")).fill("")
+    limits.get_by_role("button", name="Save limits").click()
+    expect(limits.get_by_role("status")).to_contain_text("The limits are saved.")
+    with console.api as api:
+        told = api.get("/v1/tenants/frugal-shop/limits").json()["quotas"]
+        assert (told["storage_bytes"]["own"], told["queued_jobs"]["own"]) == (2_500_000_000, None)
+    page.get_by_role("tab", name="Audit log").click()
+    log = page.get_by_role("region", name="Audit log")
+    log.get_by_label("Action").fill("limits.set")
+    log.get_by_role("button", name="Filter").click()
+    entry = log.get_by_role("row").filter(has_text="frugal-shop").first
+    entry.get_by_role("button", name=re.compile("^Details of entry")).click()
+    expect(log.locator("tr.opened").first).to_contain_text("2500000000")
+    log.get_by_role("button", name="Verify log").click()
+    expect(log.get_by_role("status")).to_contain_text("are as they were written")
+
+
+def test_webhook_secrets_are_added_shown_and_deleted(console: Console, visit: Visit) -> None:
+    shop = console.member("read", "write", tenant="hooks")
+    page = visit("422", key=shop.key).tab()
+    page.goto("/settings")
+    expect(page.get_by_role("tab", name="Audit log")).to_have_count(0)
+    page.get_by_role("tab", name="Limits").click()
+    expect(page.get_by_role("region", name="Limits of your tenant")).to_contain_text("60,000 at most")
+    page.get_by_role("tab", name="Webhooks").click()
+    page.get_by_role("button", name="Add secret").click()
+    page.get_by_role("dialog").get_by_role("button", name="Add secret").click()
+    rows = page.get_by_role("region", name="Secrets").locator("tbody tr")
+    expect(rows).to_have_count(1)
+    page.get_by_role("button", name="Add secret").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("button", name="Use my own").click()
+    dialog.get_by_label("Own secret").fill("whsec_short")
+    dialog.get_by_role("button", name="Add secret").click()
+    expect(dialog).to_contain_text("24 to 64 random bytes")
+    dialog.get_by_label("Own secret").fill(f"whsec_{'QUJD' * 8}")
+    dialog.get_by_role("button", name="Add secret").click()
+    expect(rows).to_have_count(2)
+    expect(page.get_by_role("button", name="Add secret")).to_be_disabled()
+    own = rows.nth(1)
+    expect(own).not_to_contain_text("QUJD")
+    own.get_by_role("button", name=re.compile("^Show secret")).click()
+    expect(own).to_contain_text(f"whsec_{'QUJD' * 8}")
+    rows.nth(0).get_by_role("button", name=re.compile("^Delete secret")).click()
+    page.get_by_role("alertdialog").get_by_role("button", name="Delete secret").click()
+    expect(rows).to_have_count(1)
+    with console.api as api:
+        api.headers["Authorization"] = f"Bearer {shop.key}"
+        assert [each["secret"] for each in api.get("/v1/webhooks/secrets").json()["items"]] == [f"whsec_{'QUJD' * 8}"]

@@ -14,7 +14,8 @@ _BRANCHING = "attempts&turn=2&branch=2"
 _EDITOR = "/prompts/execution.transform"
 _PLACES = [
     "/", "/jobs", "/transform", "/run", "/documents", "/search", "/flows", "/detect", "/prompts", "/models", "/queues",
-    "/usage", "/keys", "/settings", "/evaluations", "/conversations", _EDITOR,
+    "/usage", "/keys", "/settings", "/settings?tab=limits", "/settings?tab=webhooks", "/settings?tab=audit",
+    "/settings?tab=browser", "/evaluations", "/conversations", _EDITOR,
 ]  # fmt: skip
 _TABS = ("result", _BRANCHING, "models", "prompt", "events", "input")
 _NARROW = (360, 720)

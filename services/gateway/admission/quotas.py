@@ -68,7 +68,7 @@ class Quotas:
         }
         self._read = read
         self._queued_in_all = http.queued_in_all
-        self._limits: dict[str, tuple[Limits, float]] = {}
+        self._own: dict[str, tuple[Limits, float]] = {}
         self._queued = Counted(read, counts.queued_of)
         self._everyone = Counted(read, lambda _: counts.queued_in_all())
         self._stored = Counted(read, quotas.stored_bytes)
@@ -76,7 +76,11 @@ class Quotas:
 
     async def limits(self, tenant: str) -> Limits:
         """Return the limits, at most a second old; while Postgres is unreachable, the last known ones."""
-        known, until = self._limits.get(tenant, (self._defaults, 0.0))
+        return {**self._defaults, **await self._set_for(tenant)}
+
+    async def _set_for(self, tenant: str) -> Limits:
+        """Return what an administrator set for the tenant."""
+        known, until = self._own.get(tenant, ({}, 0.0))
         if time.monotonic() < until:
             return known
         try:
@@ -85,19 +89,19 @@ class Quotas:
         except DatabaseUnavailable:
             return known
         own = {} if row is None else {name: value for name, value in row.items() if value is not None}
-        if len(self._limits) >= _CACHE_SIZE:
-            self._limits.clear()
-        limits: Limits = {**self._defaults, **own}
-        self._limits[tenant] = limits, time.monotonic() + _CACHE_SECONDS
-        return limits
+        if len(self._own) >= _CACHE_SIZE:
+            self._own.clear()
+        self._own[tenant] = own, time.monotonic() + _CACHE_SECONDS
+        return own
 
     def weight(self, tenant: str) -> int:
         """Return the tenant's weight as it was known last."""
-        return self._limits.get(tenant, (self._defaults, 0.0))[0]["weight"]
+        own, _ = self._own.get(tenant, ({}, 0.0))
+        return own.get("weight", self._defaults["weight"])
 
     def forget(self, tenant: str) -> None:
         """Drop the tenant's cached limits after a change."""
-        self._limits.pop(tenant, None)
+        self._own.pop(tenant, None)
 
     async def admit_jobs(self, tenant: str, count: int) -> None:
         """Admit new jobs. Raises: QuotaExceeded, Overloaded when too many jobs wait already."""
@@ -149,20 +153,27 @@ class Quotas:
 
     async def view(self, tenant: str, used: Callable[[Executable], Awaitable[Mapping[str, int]]]) -> TenantLimits:
         """Return all quotas with their use; ``used`` executes a statement that gives one row."""
-        limits = await self.limits(tenant)
+        own = await self._set_for(tenant)
         used_now = await used(quotas.usage(tenant, _midnight()))
         return TenantLimits(
             tenant=tenant,
             quotas={
                 name: Quota(
-                    limit=None if limit == 0 and name in _ZERO_IS_NONE else limit,
+                    limit=_limit(name, own.get(name, default)),
                     used=used_now.get(name),
+                    own=own.get(name),
+                    default=_limit(name, default),
                 )
-                for name, limit in limits.items()
+                for name, default in self._defaults.items()
                 if name in quotas.QUOTAS
             },
-            weight=limits["weight"],
+            weight=own.get("weight", self._defaults["weight"]),
         )
+
+
+def _limit(name: str, value: int) -> int | None:
+    """Return the limit, None where 0 stands for none."""
+    return None if value == 0 and name in _ZERO_IS_NONE else value
 
 
 def _full(stored: int, most: int) -> QuotaExceeded:

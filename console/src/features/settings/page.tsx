@@ -1,117 +1,56 @@
-import { Checkbox } from "../../shared/editing/checkbox";
-import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
-import { get } from "../../api/client";
-import type { ProviderState } from "../../api/types";
-import { keysAreOn } from "../../app/keys";
+import { Tabs } from "@mantine/core";
+import type { components } from "../../api/schema";
 import { useSession } from "../../app/shell";
-import { visible } from "../../shared/code/ansi";
-import { tierWords } from "../../shared/values/isolation";
-import { StateMark } from "../../shared/values/marks";
-import { KIND_STATES } from "../../shared/values/states";
-import { Quotas } from "../../shared/page/quotas";
-import { Loaded } from "../../shared/page/loading-states";
-import { When } from "../../shared/values/time";
 import { useTitle } from "../../shared/page/title";
-import { REMEDIES, useCapabilities } from "../../shared/page/readiness";
-import { Checks, Needs } from "./checks";
-import { Effective } from "./effective";
+import { useUrl } from "../../shared/page/url";
+import { Boundary } from "../../shared/page/loading-states";
+import { Audit } from "./audit";
+import { Limits } from "./limits";
+import { System } from "./system";
+import { ThisBrowser } from "./this-browser";
+import { Webhooks } from "./webhooks";
+
+interface Part {
+  value: string;
+  name: string;
+  body: () => React.JSX.Element;
+  /** Scopes of which one is needed; missing where every key may read it. */
+  scopes?: components["schemas"]["Session"]["scopes"];
+}
+
+const PARTS: readonly Part[] = [
+  { value: "system", name: "System", body: System },
+  { value: "limits", name: "Limits", body: Limits },
+  { value: "webhooks", name: "Webhooks", body: Webhooks, scopes: ["write"] },
+  { value: "audit", name: "Audit log", body: Audit, scopes: ["admin", "tenant_admin"] },
+  { value: "browser", name: "This browser", body: ThisBrowser },
+];
 
 export function Page() {
-  useTitle("Settings");
-  const capabilities = useCapabilities();
-  const providers = useQuery({ queryKey: ["providers"], queryFn: () => get<{ items: ProviderState[] }>("/v1/providers") });
   const session = useSession();
-  const [keys, setKeys] = useState(keysAreOn());
+  const [{ tab }, change] = useUrl();
+  const parts = PARTS.filter(({ scopes }) => scopes === undefined || scopes.some((scope) => session?.scopes.includes(scope) ?? false));
+  const { value, name, body: Body } = parts.find((part) => part.value === tab) ?? parts[0]!;
+  useTitle(value === "system" ? "Settings" : `${name} · Settings`);
   return (
     <>
       <div className="head">
         <h1>Settings</h1>
       </div>
-      <div className="cols even">
-        <div className="stack">
-          <section className="panel" aria-label="Capabilities">
-            <h2>Job types</h2>
-            <Loaded query={capabilities}>
-              {(data) => (
-                <>
-                  <dl className="facts">
-                    {Object.entries(data.kinds).map(([kind, { state, reason }]) => (
-                      <div key={kind} style={{ display: "contents" }}>
-                        <dt>{kind}</dt>
-                        <dd className="tight">
-                          <span>
-                            <StateMark of={KIND_STATES[state]} /> {reason ? <span className="muted">{visible(reason)}</span> : null}
-                          </span>
-                          {REMEDIES[state] === undefined ? null : <span>{REMEDIES[state]}</span>}
-                        </dd>
-                      </div>
-                    ))}
-                    <dt>Version</dt>
-                    <dd>Assay {data.version ?? "unknown"}</dd>
-                    <dt>Sandbox</dt>
-                    <dd>
-                      {tierWords(data.isolation.tier)}
-                      {data.isolation.minimum === data.isolation.tier ? " (required)" : `; required: ${tierWords(data.isolation.minimum)}`}
-                    </dd>
-                    {Object.entries(data.languages).map(([name, language]) => (
-                      <div key={name} style={{ display: "contents" }}>
-                        <dt>{name}</dt>
-                        <dd>{language.available ? (language.version ?? "Available") : `Not installed${language.reason ? `: ${visible(language.reason)}` : ""}`}</dd>
-                      </div>
-                    ))}
-                  </dl>
-                </>
-              )}
-            </Loaded>
-          </section>
-          <Quotas title="Limits of your tenant" all />
-          {session?.scopes.includes("admin") ? <Effective /> : null}
-        </div>
-        <div className="stack">
-          {session?.scopes.includes("admin") ? <Checks /> : <Needs />}
-          <section className="panel" aria-label="Providers">
-            <h2>Provider keys</h2>
-            <Loaded query={providers}>
-              {({ items }) => (
-                <dl className="facts">
-                  {items.map((provider) => (
-                    <div key={provider.name} style={{ display: "contents" }}>
-                      <dt>{provider.name}</dt>
-                      <dd>{provider.configured ? "Set" : "Not set"}</dd>
-                    </div>
-                  ))}
-                </dl>
-              )}
-            </Loaded>
-          </section>
-          <section className="panel stack" aria-label="This browser">
-            <h2>This browser</h2>
-            {session === undefined ? null : (
-              <dl className="facts">
-                <dt>Tenant</dt>
-                <dd>{session.tenant}</dd>
-                <dt>Key</dt>
-                <dd>
-                  {visible(session.name)} <span className="mono">{session.key_id}</span>
-                </dd>
-                <dt>Scopes</dt>
-                <dd>{session.scopes.join(", ")}</dd>
-                <dt>Expires</dt>
-                <dd>{session.expires_at ? <When at={session.expires_at} /> : "Never"}</dd>
-              </dl>
-            )}
-            <Checkbox
-              label="Keyboard shortcuts (g j, /, j, k; all of them: ?)"
-              checked={keys}
-              onChange={(event) => {
-                localStorage.setItem("assay.keys", event.currentTarget.checked ? "on" : "off");
-                setKeys(event.currentTarget.checked);
-              }}
-            />
-          </section>
-        </div>
-      </div>
+      <Tabs value={value} onChange={(chosen) => change({ tab: chosen === "system" ? null : chosen, tenant: null, action: null })}>
+        <Tabs.List aria-label="Parts of the settings">
+          {parts.map((part) => (
+            <Tabs.Tab key={part.value} value={part.value}>
+              {part.name}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        <Tabs.Panel value={value} className="tab-body">
+          <Boundary key={value}>
+            <Body />
+          </Boundary>
+        </Tabs.Panel>
+      </Tabs>
     </>
   );
 }

@@ -6,14 +6,16 @@ import { Loaded } from "./loading-states";
 
 type Limits = components["schemas"]["TenantLimits"];
 
-const NAMES: Readonly<Record<string, string>> = {
-  tokens_per_day: "tokens today (UTC)",
-  storage_bytes: "storage",
-  queued_jobs: "queued jobs",
-  running_jobs: "running jobs of a kind",
-  requests_per_minute: "requests a minute",
-  streams: "event streams of a key",
+export const QUOTA_NAMES: Readonly<Record<string, string>> = {
+  tokens_per_day: "Tokens today (UTC)",
+  storage_bytes: "Storage",
+  queued_jobs: "Queued jobs",
+  running_jobs: "Running jobs of a type",
+  requests_per_minute: "Requests a minute",
+  streams: "Event streams of a key",
 };
+
+export const GIGABYTE = 1e9;
 
 /** What is left of the tenant's quotas, and with `all` also those without a count of what is used. */
 export function Quotas({ title, all = false }: { title: string; all?: boolean }) {
@@ -24,7 +26,7 @@ export function Quotas({ title, all = false }: { title: string; all?: boolean })
       <Loaded query={query} rows={4}>
         {({ quotas }) => (
           <dl className="facts">
-            {Object.keys(NAMES)
+            {Object.keys(QUOTA_NAMES)
               .filter((name) => quotas[name] !== undefined && (all || quotas[name].used !== null))
               .map((name) => (
                 <Left key={name} name={name} limit={quotas[name]!.limit} used={quotas[name]!.used} />
@@ -37,20 +39,19 @@ export function Quotas({ title, all = false }: { title: string; all?: boolean })
 }
 
 function Left({ name, limit, used }: { name: string; limit: number | null; used: number | null }) {
-  const told = name === "storage_bytes" ? gigabytes : count;
   return (
     <>
-      <dt>{NAMES[name]}</dt>
+      <dt>{QUOTA_NAMES[name]}</dt>
       <dd className="bar">
         {used === null ? (
-          <span>{limit === null ? "without a limit" : `${told(limit)} at most`}</span>
+          <span>{limit === null ? "without a limit" : `${amount(name, limit)} at most`}</span>
         ) : limit === null ? (
-          <span>{told(used)} used; without a limit</span>
+          <span>{amount(name, used)} used; without a limit</span>
         ) : (
           <>
-            <meter min={0} max={Math.max(limit, 1)} high={limit * 0.9} value={used} aria-label={`${told(used)} of ${told(limit)} used`} />
+            <meter min={0} max={Math.max(limit, 1)} high={limit * 0.9} value={used} aria-label={`${amount(name, used)} of ${amount(name, limit)} used`} />
             <span>
-              <b>{told(Math.max(0, limit - used))}</b> left of {told(limit)}
+              <b>{amount(name, Math.max(0, limit - used))}</b> left of {amount(name, limit)}
             </span>
           </>
         )}
@@ -59,6 +60,7 @@ function Left({ name, limit, used }: { name: string; limit: number | null; used:
   );
 }
 
-function gigabytes(size: number): string {
-  return `${(size / 1e9).toLocaleString("en", { maximumFractionDigits: 2 })} GB`;
+/** A number of what the quota counts, with its unit. */
+export function amount(name: string, value: number): string {
+  return name === "storage_bytes" ? `${(value / GIGABYTE).toLocaleString("en", { maximumFractionDigits: 2 })} GB` : count(value);
 }

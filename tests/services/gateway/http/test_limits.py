@@ -49,10 +49,12 @@ def test_quotas_are_told_set_and_refused_by_name(gateway: Gateway, admin: httpx.
     workers.advertise(gateway.engine)
     with gateway.client("frugal") as client:
         quotas = client.get("/v1/limits").json()["quotas"]
-        assert quotas["queued_jobs"] == {"limit": 100_000, "used": 0}
-        assert quotas["tokens_per_day"] == {"limit": 100_000_000, "used": 0}
+        assert quotas["queued_jobs"] == {"limit": 100_000, "used": 0, "own": None, "default": 100_000}
+        assert quotas["tokens_per_day"]["limit"] == quotas["tokens_per_day"]["default"] == 100_000_000
         set_now = admin.put("/v1/tenants/frugal/limits", json={"queued_jobs": 1, "storage_bytes": 5, "streams": 0})
-        assert set_now.json()["quotas"]["queued_jobs"] == {"limit": 1, "used": 0}
+        told = set_now.json()["quotas"]
+        assert told["queued_jobs"] == {"limit": 1, "used": 0, "own": 1, "default": 100_000}
+        assert (told["streams"]["own"], told["running_jobs"]["own"]) == (0, None)
         until(lambda: client.get("/v1/limits").json()["quotas"]["streams"]["limit"] == 0, "the limits are in force")
         job = client.post("/v1/jobs", json=EXECUTE).json()
         stored = client.post("/v1/files?name=a", content=b"12345")
@@ -74,6 +76,8 @@ def test_quotas_are_told_set_and_refused_by_name(gateway: Gateway, admin: httpx.
         with gateway.engine.connect() as connection:
             weights = connection.exec_driver_sql("SELECT weight FROM tenant_limits WHERE tenant_id = 'frugal'")
             assert weights.scalar_one() == 5, "which claims go by (tests/shared/jobs/test_turns.py)"
+        endless = admin.put("/v1/tenants/frugal/limits", json={"tokens_per_day": 0}).json()["quotas"]["tokens_per_day"]
+        assert (endless["limit"], endless["own"], endless["default"]) == (None, 0, 100_000_000)
         unset = admin.put("/v1/tenants/frugal/limits", json={}).json()
         assert (unset["quotas"]["queued_jobs"]["limit"], unset["weight"]) == (100_000, 1)
         assert admin.get("/v1/tenants/frugal/limits").json()["quotas"]["queued_jobs"]["used"] == 1
