@@ -15,6 +15,7 @@ import yaml
 
 from scripts import release
 from scripts.pin_images import ROOT, Refused, digest_of, files, main, name_of, references, tag_of, unpinned
+from shared import VERSION
 
 _DIGEST = "sha256:" + "0123456789abcdef" * 4
 
@@ -155,7 +156,7 @@ def test_without_every_digest_nothing_is_written(copy: Path, registry: str, caps
 
 
 def test_a_tagged_release_refuses_public_images_by_tag(copy: Path) -> None:
-    tag = f"v{release.VERSION}"
+    tag = f"v{VERSION}"
     for file in files(copy):
         file.write_text(re.sub("@sha256:[0-9a-f]{64}", "", file.read_text()))
     assert "postgres:18-bookworm" in (release.refusal(tag, copy) or "")
