@@ -38,6 +38,8 @@ def spdx(result: DetectResult, version: str) -> JsonValue:
         packages.append(_package(url, files))
         if not result.services:
             relations.append(_relation("SPDXRef-DOCUMENT", "DESCRIBES", _id(url)))
+    if not packages:
+        relations.append(_relation("SPDXRef-DOCUMENT", "DESCRIBES", "NONE"))  # every document says what it describes
     return {
         "spdxVersion": "SPDX-2.3",
         "dataLicense": "CC0-1.0",
