@@ -28,7 +28,7 @@ from services.stacks.settings import StacksSettings
 from services.stacks.sightings import custom_sightings
 from services.stacks.sources.archive import open_archive
 from services.stacks.sources.git import open_git
-from services.stacks.sources.local import open_folder
+from services.stacks.sources.local import folder_identity, open_folder
 from services.stacks.store import StackStore
 from services.stacks.tree import Tree
 from shared import VERSION
@@ -117,7 +117,7 @@ class Detect:
         if answer is None:
             with self._opened(run.context, run.request) as tree:
                 if key is None and tree.identity:
-                    key = self._key(run, f"git:{tree.identity}")
+                    key = self._key(run, f"tree:{tree.identity}")
                     answer = self._known(run, key)
                 if answer is None:
                     answer = self._detect(run, tree, key)
@@ -178,7 +178,10 @@ class Detect:
             with open_git(given.git, given.ref, select, settings.limits, settings.git_limits, stop) as tree:
                 yield tree
         elif settings.local_paths:
-            yield open_folder(Path(given.path or ""), settings.max_entries)
+            tree = open_folder(Path(given.path or ""), settings.max_entries)
+            if settings.cache_entries:
+                tree.identity = folder_identity(tree, time.time_ns())
+            yield tree
         else:
             raise SourceNotAllowed("local paths are read by an installation on one machine only; upload an archive")
 

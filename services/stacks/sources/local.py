@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ from shared.errors import SourceTooLarge, SourceUnreadable
 
 #: Most files are smaller; a larger buffer would be allocated by the system for each of them.
 _FIRST_READ = 64 << 10
+#: Nanoseconds after which a file that did not change cannot change unnoticed.
+_SETTLED = 2_000_000_000
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,36 @@ def open_folder(root: Path, most_entries: int) -> Tree:
         prefix = path + "/" if path else ""
         stack += [prefix + name for name in inner]
     return Tree(folders, LocalReader(base), warnings)
+
+
+def folder_identity(tree: Tree, now: int) -> str | None:
+    """Return a hash of every file's path, size, times and inode, and note the sizes; None while it may still change.
+
+    ``now``, in nanoseconds: a file that was changed less than two seconds before may change again within one step of
+    the file system's clock, and look the same.
+    """
+    reader = tree.reader
+    if not isinstance(reader, LocalReader):
+        return None
+    base, newest, hashed = reader.root, 0, hashlib.blake2b(digest_size=32)
+    for path in sorted(tree.folders):
+        files = tree.folders[path].files
+        prefix = f"{base}/{path}/" if path else f"{base}/"
+        stated = [path]
+        for name in files:
+            try:
+                stat = os.lstat(prefix + name)
+            except (OSError, ValueError):
+                return None
+            files[name] = stat.st_size
+            newest = max(newest, stat.st_ctime_ns)
+            stated.append(f"{name}\0{stat.st_size} {stat.st_mtime_ns} {stat.st_ctime_ns} {stat.st_ino} {stat.st_mode}")
+        hashed.update("\n".join(stated).encode("utf-8", "surrogateescape"))
+        hashed.update(b"\n\n")
+    if newest > now - _SETTLED:
+        return None
+    hashed.update(base.encode("utf-8", "surrogateescape"))
+    return hashed.hexdigest()
 
 
 def _name_strange(folder: Folder, warnings: list[str]) -> None:
