@@ -11,6 +11,7 @@ from services.stacks.packages.javascript import add_listed_projects, drop_foreig
 from services.stacks.packages.package import Package
 from services.stacks.packages.python_imports import add_imported
 from services.stacks.packages.wordpress import add_parts_of_wordpress
+from services.stacks.scan.markers import PUBLISHES
 from services.stacks.scan.model import Scan, ScannedFolder, Sources
 from services.stacks.tree import ancestors, join, parent
 
@@ -32,11 +33,7 @@ _NO_PROGRAM = frozenset(
 )
 _PNPM = "pnpm-workspace.yaml"
 _PNPM_MEMBERS = re.compile(r"(?m)^[\"']?packages[\"']?[ \t]*:")
-#: Files that say that a folder of pages is published.
-_PUBLISHES = frozenset(
-    ("netlify.toml", "vercel.json", "firebase.json", "staticwebapp.config.json", "CNAME", ".nojekyll", "_redirects",
-     "_headers", "static.json", "Staticfile", "surge.json", "now.json")
-)  # fmt: skip
+_RUNS_OR_SHOWS = _DEPLOYS | PUBLISHES
 #: What pages run in a browser.
 _PAGE_SCRIPTS = frozenset(("JavaScript",))
 #: Folders below that of a page's settings that hold the page.
@@ -87,9 +84,7 @@ def find_packages(scan: Scan, most: int = MOST_PACKAGES) -> dict[str, Package]:
 def _add_deployed_code(scan: Scan, packages: dict[str, Package]) -> None:
     """Add folders without a manifest whose code a platform or container runs; scripts alone are not a service."""
     for path, folder in scan.folders.items():
-        if folder.fixture or folder.aside:
-            continue
-        if _DEPLOYS.isdisjoint(folder.markers) and _PUBLISHES.isdisjoint(folder.files):
+        if not folder.markers or folder.fixture or folder.aside or _RUNS_OR_SHOWS.isdisjoint(folder.markers):
             continue
         if any(above in packages for above in ancestors(path)):
             continue

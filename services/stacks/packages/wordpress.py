@@ -21,8 +21,11 @@ _PLUGINS = frozenset(("plugins", "mu-plugins"))
 def add_parts_of_wordpress(scan: Scan) -> None:
     """Give each folder of a theme or a plugin a manifest."""
     left = _MAX_READ
+    scripted = "PHP" in scan.languages
     for folder in scan.folders.values():
-        if folder.fixture or folder.test or any(manifest.kind == WORDPRESS for manifest in folder.manifests):
+        if not (scripted or "style.css" in folder.files) or folder.fixture or folder.test:
+            continue
+        if any(manifest.kind == WORDPRESS for manifest in folder.manifests):
             continue
         for name in _candidates(folder)[:left]:
             left -= 1

@@ -33,6 +33,11 @@ PLATFORM_FILES = (
     "app.json",
     "docker-bake.hcl", "docker-bake.json", "docker-bake.override.hcl", ".gitlab-ci.yml",
 )  # fmt: skip
+#: Files that say that a folder of pages is published.
+PUBLISHES = frozenset(
+    ("netlify.toml", "vercel.json", "firebase.json", "staticwebapp.config.json", "CNAME", ".nojekyll", "_redirects",
+     "_headers", "static.json", "Staticfile", "surge.json", "now.json")
+)  # fmt: skip
 #: Tools that serve, and keep the port in their own settings.
 SERVER_SETTINGS = frozenset(
     ["Rocket.toml"]
@@ -51,7 +56,7 @@ MARKERS = frozenset(
         "pnpm-workspace.yaml", "rush.json", "nx.json", "lerna.json", "go.work", "melos.yaml",
         "cabal.project",
         "hatch.toml", "mvnw", "gradlew",
-        "Procfile", "Containerfile", *PLATFORM_FILES, *SERVERLESS,
+        "Procfile", "Containerfile", *PLATFORM_FILES, *SERVERLESS, *PUBLISHES,
     )
 )  # fmt: skip
 _OPENINGS = ("Dockerfile.", "Containerfile.", ".env.")
