@@ -231,7 +231,7 @@ def _tagged(reply: ChatReply) -> Tagged:
     """Return the answer between its tags; prose, half an answer and a refusal do not count as an answer without
     calls.
     """
-    answer = parse_tagged(reply.text, _TOOLS)
+    answer = parse_tagged(reply.text, _TOOLS, cut=reply.finish is Finish.LENGTH)
     if reply.finish is Finish.REFUSAL and not answer.calls:
         return replace(answer, error="the model refused to answer")
     if answer.answered or answer.calls or answer.error:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from shared.llm.chat import Tool, ToolUse
 from shared.llm.json_text import AnswerUnreadable, Parsed, parse, parse_cut
+from shared.llm.reasoning import split_thoughts
 from shared.llm.tool_calls.items import ReadCalls, calls_in_json
 from shared.llm.tool_calls.known import KnownTools
 from shared.llm.tool_calls.python import calls_in_code
@@ -20,6 +21,8 @@ _END = r"<\s*/\s*response\s*>"
 #: The closing tag, but not inside a string or a comment.
 _RESPONDED = re.compile(rf'"(?:\\.|[^"\\])*"|//[^\n]*?(?={_END}|\n|\Z)|/\*.*?\*/|({_END})', re.DOTALL | re.IGNORECASE)
 _END_TAG = re.compile(_END, re.IGNORECASE)
+#: A text that ends with one of these ends with a whole call in every notation; in YAML any word may be half of one.
+_ENDS = tuple("]})>;`")
 _NO_RESPONSE = "the answer has no <response>"
 
 
@@ -35,17 +38,20 @@ class Tagged:
     error: str | None = None
 
 
-def parse_tagged(text: str, tools: Sequence[Tool] = ()) -> Tagged:
+def parse_tagged(text: str, tools: Sequence[Tool] = (), *, cut: bool = False) -> Tagged:
     """Read the first thinking and the calls of the first response, in any dialect; half a call is never returned.
 
+    ``cut``: the model had to stop before its end.
     ``tools`` are those that were offered. Calls outside of the tags are read too; calls within the thinking
     alone are an error, because they may be only a plan.
     """
     known = KnownTools(tools)
     thinking, rest = _split_thinking(text)
+    aloud, rest = split_thoughts(rest)
+    thinking = "\n".join(filter(None, (thinking, aloud)))
     opened = _RESPONSE.search(rest)
     if opened is None:
-        return _without_response(thinking, rest, known)
+        return _without_response(thinking, rest, known, cut=cut)
     body, closed = _split_response(rest[opened.end() :])
     if closed and not body.strip():
         outside = _without_response(thinking, _END_TAG.sub("", rest[: opened.start()] + rest[opened.end() :]), known)
@@ -57,10 +63,12 @@ def parse_tagged(text: str, tools: Sequence[Tool] = ()) -> Tagged:
     return Tagged(thinking or read.thinking, read.uses, read.repaired, read.truncated)
 
 
-def _without_response(thinking: str, rest: str, known: KnownTools) -> Tagged:
+def _without_response(thinking: str, rest: str, known: KnownTools, *, cut: bool = False) -> Tagged:
     """Read an answer without a response tag."""
     try:
         read = calls_in_text(rest, known)
+        if read is not None and cut:
+            _check_end(rest)
     except AnswerUnreadable as error:
         return Tagged(thinking, answered=False, error=str(error))
     if read is not None:
@@ -89,6 +97,8 @@ def _read(body: str, closed: bool, known: KnownTools) -> ReadCalls:
     except AnswerUnreadable:
         read = None
     if read is not None:
+        if not closed:
+            _check_end(body)
         return replace(read, repaired=True, truncated=read.truncated or not closed)
     if code := calls_in_code(body, known, any_name=True):
         uses = tuple(ToolUse(f"call_{number}", name, params) for number, (name, params) in enumerate(code, 1))
@@ -96,6 +106,12 @@ def _read(body: str, closed: bool, known: KnownTools) -> ReadCalls:
     if complaint is not None or parsed is None:
         raise complaint or AnswerUnreadable("the answer is not JSON")
     return replace(calls_in_json(parsed.value, known), repaired=True, truncated=parsed.truncated)
+
+
+def _check_end(text: str) -> None:
+    """Raise AnswerUnreadable when the last call of a cut text may be half of one."""
+    if not text.rstrip().endswith(_ENDS):
+        raise AnswerUnreadable("the answer was cut off, and its last call may not be complete")
 
 
 def _split_thinking(text: str) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from shared.llm.chat import ToolUse
 from shared.llm.json_text import MAX_DEPTH, AnswerUnreadable, parse
 from shared.llm.tool_calls.known import KnownTools, Params
-from shared.llm.tool_calls.python import calls_in_code
+from shared.llm.tool_calls.python import calls_in_code, positional_names
 
 #: Members that hold a call's name; the first one that names a known tool counts, else the first one with a text.
 _NAMES = (
@@ -18,7 +18,16 @@ _NAMES = (
     "method", "command", "operation", "op", "call",
 )  # fmt: skip
 #: Members that hold a whole call, or a list of calls.
-_NESTED = ("function", "functionCall", "function_call", "toolCall", "tool_call", "tool_use", "tool", "call", "action")
+_NESTED = (
+    "function", "functionCall", "function_call", "toolCall", "tool_call", "tool_use", "toolUse", "tool", "call",
+    "action", "command",
+)  # fmt: skip
+#: Names of calls that make another call, which their parameters are.
+_CALLING = frozenset(
+    {"toolscall", "calltool", "toolcall", "usetool", "executetool", "runtool", "invoketool", "usemcptool"}
+)
+#: Members whose calls are not meant to be run.
+_PAST = frozenset({"history", "previous", "executed", "execution", "done", "examples", "failed", "nodes", "edges"})
 #: Members that hold the calls of a whole answer.
 _LISTS = (
     "tool_calls", "toolCalls", "function_calls", "functionCalls", "tool_uses", "calls", "tools", "functions", "actions",
@@ -54,6 +63,7 @@ class _Call:
 def calls_in_json(value: JsonValue, known: KnownTools) -> ReadCalls:
     """Return the calls of a parsed answer. Raises: AnswerUnreadable when an item is not a call."""
     items, wrapped = _unwrapped(value)
+    items = _in_pairs(items, known)
     calls = [call for number, item in enumerate(items, 1) for call in _calls(number, item, known)]
     uses = tuple(ToolUse(call.id or f"call_{n}", call.name, call.params) for n, call in enumerate(calls, 1))
     return ReadCalls(uses, wrapped or not all(call.usual for call in calls), _thinking(value))
@@ -68,6 +78,7 @@ def normalized(use: ToolUse, known: KnownTools) -> ToolUse:
 def looks_like_calls(value: JsonValue, known: KnownTools) -> bool:
     """Return whether JSON outside of the tags is meant as calls: it names a known tool, or has a call's members."""
     items, wrapped = _unwrapped(value)
+    items = _in_pairs(items, known)
     if not items:
         return wrapped or value == []
     return all(_is_call(item, known) for item in items if not _is_words(item))
@@ -75,6 +86,8 @@ def looks_like_calls(value: JsonValue, known: KnownTools) -> bool:
 
 def _is_words(item: object) -> bool:
     """Return whether the item is a block of words among the calls."""
+    if isinstance(item, dict) and item.keys() == {"text"}:
+        return True
     return isinstance(item, dict) and item.get("type") in ("text", "thinking") and not any(k in item for k in _PARAMS)
 
 
@@ -88,14 +101,16 @@ def _is_call(item: JsonValue, known: KnownTools) -> bool:
     texts = (text for key in (*_NAMES, "type") if isinstance(text := item.get(key), str))
     named = any(text.partition("(")[0] in known for text in texts)
     explicit = any(isinstance(item.get(key), str) for key in _NAMES) and any(key in item for key in _PARAMS)
-    return named or explicit or (bool(known) and any(key in known for key in item))
+    return named or explicit or any(key in known for key in item) or _parts_with_calls(item, known) != []
 
 
 def _unwrapped(value: JsonValue) -> tuple[Sequence[JsonValue], bool]:
     """Return the items of an answer, out of the wrappers and inner lists around them."""
     wrapped = False
     for _ in range(MAX_DEPTH):
-        if isinstance(value, dict) and not any(
+        if isinstance(value, str) and value.lstrip().startswith(("[", "{")):
+            value, wrapped = parse(value).value, True
+        elif isinstance(value, dict) and not any(
             isinstance(value.get(key), str) for key in ("name", "tool", "tool_name")
         ):
             lists = [key for key in _LISTS if isinstance(value.get(key), (list, dict, str))]
@@ -114,6 +129,35 @@ def _unwrapped(value: JsonValue) -> tuple[Sequence[JsonValue], bool]:
         else:
             break
     return (value if isinstance(value, list) else [value]), wrapped
+
+
+def _in_pairs(items: Sequence[JsonValue], known: KnownTools) -> Sequence[JsonValue]:
+    """Return the items with each ``"addNode", {...}`` as one."""
+    paired: list[JsonValue] = []
+    for item in items:
+        before = paired[-1] if paired else None
+        if isinstance(item, dict) and isinstance(before, str) and before in known:
+            paired[-1] = {"name": before, "input": item}
+        else:
+            paired.append(item)
+    return paired
+
+
+def _parts_with_calls(item: Mapping[str, JsonValue], known: KnownTools) -> list[JsonValue]:
+    """Return the members that hold the calls of an object which is not a call: one, or several that are numbered."""
+    if not known:
+        return []
+    parts = {key: value for key, value in item.items() if key not in _PAST and _names_a_tool(value, known)}
+    return list(parts.values()) if len(parts) == 1 or all(key.isdecimal() for key in parts) else []
+
+
+def _names_a_tool(value: JsonValue, known: KnownTools) -> bool:
+    if isinstance(value, list):
+        return any(_names_a_tool(each, known) for each in value)
+    if not isinstance(value, dict):
+        return False
+    named = any(isinstance(name := value.get(key), str) and name in known for key in _NAMES)
+    return named or any(_names_a_tool(each, known) for key, each in value.items() if key not in _PAST)
 
 
 def _is_wrapper(item: Mapping[str, JsonValue]) -> bool:
@@ -156,12 +200,20 @@ def _of_object(number: int, item: Mapping[str, JsonValue], known: KnownTools) ->
     if "=" in name and (code := calls_in_code(name, known)):
         for called, params in code:
             yield _Call(called, params, "", usual=False)
-    elif name.strip().startswith("multi_tool_use"):
-        several = next((item[key] for key in _PARAMS if key in item), None)
-        for each in _unwrapped(several)[0]:
+    elif (inner := _called_inside(name, item, known)) is not None:
+        for each in inner:
             yield from _calls(number, each, known)
     else:
         yield _call(number, item, name_key, known)
+
+
+def _called_inside(name: str, item: Mapping[str, JsonValue], known: KnownTools) -> Sequence[JsonValue] | None:
+    """Return the calls that ``{"method": "tools/call", "params": {...}}`` makes, None when it is a call itself."""
+    if name.strip().startswith("multi_tool_use"):
+        return _unwrapped(next((item[key] for key in _PARAMS if key in item), None))[0]
+    plain = "".join(filter(str.isalnum, name.lower()))
+    inner = next((item[key] for key in _PARAMS if isinstance(item.get(key), dict)), None)
+    return [inner] if name not in known and plain in _CALLING and inner and _is_call(inner, known) else None
 
 
 def _name_key(item: Mapping[str, JsonValue], known: KnownTools) -> str | None:
@@ -174,6 +226,11 @@ def _name_key(item: Mapping[str, JsonValue], known: KnownTools) -> str | None:
 def _by_tool(number: int, item: Mapping[str, JsonValue], known: KnownTools) -> Iterator[_Call]:
     """Yield the calls of ``{"addNode": {...}, "addEdge": [{...}]}``. Raises: AnswerUnreadable."""
     tools = [key for key in item if key in known]
+    if not tools and (parts := _parts_with_calls(item, known)):
+        for part in parts:
+            for each in _in_pairs(_unwrapped(part)[0], known):
+                yield from _calls(number, each, known)
+        return
     if not tools or any(key not in _ENVELOPE | {"id"} for key in item if key not in tools):
         raise AnswerUnreadable(f"item {number} has no tool name: {_EXPECTED}")
     for key in tools:
@@ -216,18 +273,26 @@ def _object(number: int, value: JsonValue, name: str, known: KnownTools) -> Para
         code = calls_in_code(f"{name}({value})", known) if "=" in value and "{" not in value else None
         value = dict(code[0][1]) if code else _parsed(number, value)
     if isinstance(value, list):
-        if not value:
-            return {}
-        if len(value) == 1 and isinstance(value[0], dict) and not {"name", "value"} <= set(value[0]):
-            return value[0]
-        pairs = [(each.get("name"), each.get("value")) for each in value if isinstance(each, dict)]
-        if len(pairs) == len(value) and all(isinstance(key, str) for key, _ in pairs):
-            return {str(key): inner for key, inner in pairs}
+        value = _of_list(value, name, known)
     if value is None:
         return {}
     if not isinstance(value, dict):
         raise AnswerUnreadable(f"the input of item {number} is no object: {_EXPECTED}")
     return value
+
+
+def _of_list(values: list[JsonValue], name: str, known: KnownTools) -> JsonValue:
+    """Return a list of parameters as an object: its only item, pairs of name and value, or values in order.
+
+    Raises: AnswerUnreadable.
+    """
+    if not any(isinstance(each, dict) for each in values):
+        return dict(zip(positional_names(name, len(values), known), values, strict=True))
+    if len(values) == 1 and isinstance(values[0], dict) and "value" not in values[0]:
+        return values[0]
+    pairs = [(each.get("name", each.get("key")), each.get("value")) for each in values if isinstance(each, dict)]
+    named = len(pairs) == len(values) and all(isinstance(key, str) for key, _ in pairs)
+    return {str(key): inner for key, inner in pairs} if named else values
 
 
 def _parsed(number: int, text: str) -> JsonValue:

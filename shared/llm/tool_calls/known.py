@@ -15,7 +15,11 @@ from shared.llm.json_text import AnswerUnreadable, parse
 Params = dict[str, JsonValue]
 
 _SEPARATORS = re.compile(r"[./:]+|__|->")
-_NUMBERED = re.compile(r"(?::\d+|\(\s*\))\Z")
+_NUMBERED = re.compile(r"(?::\d+|\([^()=]*\))\Z")
+#: ``flow_addNode``, ``Flow-addNode``: the tool behind the name of what has it.
+_NAMESPACE = re.compile(
+    r"\w*?(?:flow|function|tool|api|mcp|plugin|diagram|graph|canvas|editor|assay)\w*?[-_](?=[A-Za-z])", re.IGNORECASE
+)
 _NOT_PLAIN = re.compile(r"[^a-z0-9]")
 _WRAPPERS = frozenset({"input", "params", "parameters", "arguments", "args", "kwargs"})
 #: What a model calls one call among others, as opposed to a value of the tool's own parameter ``id``.
@@ -47,7 +51,9 @@ class KnownTools:
         if name in self._tools:
             return name
         bare = _NUMBERED.sub("", name)
-        for candidate in (bare, _SEPARATORS.split(bare)[-1]):
+        last = _SEPARATORS.split(bare)[-1]
+        behind = _NAMESPACE.match(last)
+        for candidate in (bare, last, last[behind.end() :] if behind else ""):
             if known := self._spellings.get(_plain(candidate)):
                 return known
         return bare.removeprefix("functions.") or name
@@ -106,6 +112,9 @@ def _typed(value: JsonValue, schema: JsonValue) -> JsonValue:
     wanted = named if isinstance(named, str) else ""
     if wanted == "string" and isinstance(value, int) and not isinstance(value, bool):
         return str(value)
+    if wanted == "object" and isinstance(value, dict) and isinstance(schema, dict):
+        inner = schema.get("properties")
+        return {key: _typed(each, inner.get(key)) for key, each in value.items()} if isinstance(inner, dict) else value
     if not isinstance(value, str) or wanted not in _TYPES:
         return value
     try:

@@ -45,7 +45,7 @@ _NAMED = (
         re.compile(r"<｜tool▁call▁end｜>"),
     ),
     (  # gpt-oss
-        re.compile(r"\bto=(?P<name>[\w.-]+)[^<\n]{0,100}(?:<\|constrain\|>\s*\w+\s*)?<\|message\|>"),
+        re.compile(r"\bto=(?P<name>[\w.-]+)(?:[^<\n]|<\|(?:constrain|channel)\|>){0,100}<\|message\|>"),
         re.compile(r"<\|(?:call|end)\|>|\Z"),
     ),
 )  # fmt: skip
@@ -184,7 +184,7 @@ def _boxes(text: str, known: KnownTools) -> Iterator[Span]:
         stop, end = closings[index] if index < len(closings) else (following, following)
         if following < stop:
             stop = end = following
-        yield opened.start(), end, partial(_boxed, text[opened.end() : stop], known)
+        yield opened.start(), end, partial(_boxed, text[opened.end() : stop], known, closed=stop < end)
     for opened in _BEFORE_ALL.finditer(text):
         closed = _AFTER_ALL.search(text, opened.end())
         stop = closed.start() if closed else len(text)
@@ -246,7 +246,7 @@ def _value(text: str) -> JsonValue:
     return html.unescape(re.sub(r"\A[ \t]*\n|\n[ \t]*\Z", "", text))
 
 
-def _boxed(body: str, known: KnownTools) -> list[NamedParams]:
+def _boxed(body: str, known: KnownTools, *, closed: bool = True) -> list[NamedParams]:
     """Return the calls in a tag: JSON, code, or name and parameters in tags. Raises: AnswerUnreadable."""
     body = _FENCE.sub("", body.strip()).strip()
     if not body:
@@ -255,6 +255,8 @@ def _boxed(body: str, known: KnownTools) -> list[NamedParams]:
         rest = (body[: named.start()] + body[named.end() :]).strip()
         return _named(named["name"], rest, known)
     if keyed := _KEY.search(body):
+        if not closed:
+            raise AnswerUnreadable("the parameters of a call are not closed")
         return _named(body[: keyed.start()].strip(), body[keyed.start() :], known)
     if code := calls_in_code(body, known, any_name=True):
         return code

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Iterator, Sequence
 
@@ -16,6 +17,13 @@ MAX_CODE = 100_000  #: characters
 _CONSTANTS: dict[str, JsonValue] = {"true": True, "false": False, "null": None, "undefined": None, "none": None}
 _DECLARED = re.compile(r"^(\s*)(?:const|let|var)\s+(?=\w)", re.MULTILINE)
 _AWAITED = re.compile(r"(?<![\w.])await\s+")
+_TEMPLATE = re.compile(r"(\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')|`([^`$]*)`")
+#: ``(label: "A")``, as Ruby, Swift and Kotlin name arguments.
+_NAMED_BY_COLON = re.compile(r"(?<=\w)\((\s*[A-Za-z_]\w*\s*:[^:].{0,2000}?)\)(?=\s*(?:[;,\])]|\n|\Z))", re.DOTALL)
+#: Functions that only pass on what they are given.
+_PASSING = frozenset(
+    {"print", "console.log", "Promise.all", "Promise.allSettled", "asyncio.gather", "asyncio.run", "list"}
+)
 _STRINGS = r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'"
 _SLASHES = re.compile(rf"({_STRINGS})|(?<!:)//[^\n]*|/\*.*?\*/", re.DOTALL)
 
@@ -27,17 +35,28 @@ class _NotCode(Exception):
 
 
 def calls_in_code(text: str, known: KnownTools, *, any_name: bool = False) -> list[NamedParams] | None:
-    """Return the calls of a text that is nothing but calls, None when it is something else.
+    """Return the calls of a text that is nothing but calls with literal arguments, None when it is something else.
 
-    ``any_name`` takes calls of unknown functions too. Raises: AnswerUnreadable when an argument is not a literal.
+    ``any_name`` takes calls of unknown functions too.
     """
     code = _DECLARED.sub(r"\1", _AWAITED.sub("", _SLASHES.sub(lambda match: match[1] or " ", text))).strip()
     if not code or len(text) > MAX_CODE or "(" not in code:
         return None
+    if "`" in code:
+        code = _TEMPLATE.sub(lambda match: match[1] or json.dumps(match[2]), code)
+    tree = _tree(code) or (_tree(_NAMED_BY_COLON.sub(r"({\1})", code)) if ":" in code else None)
+    if tree is None:
+        return None
     try:
-        tree = ast.parse(code)
         return [call for statement in tree.body for call in _statement(statement, known, any_name)] or None
-    except (SyntaxError, ValueError, RecursionError, MemoryError, _NotCode):
+    except (ValueError, RecursionError, _NotCode):
+        return None
+
+
+def _tree(code: str) -> ast.Module | None:
+    try:
+        return ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
 
@@ -60,8 +79,9 @@ def _expression(node: ast.expr, known: KnownTools, any_name: bool) -> Iterator[N
     if not isinstance(node, ast.Call):
         raise _NotCode
     written = _dotted(node.func)
-    if written in ("print", "console.log") and len(node.args) == 1 and not node.keywords:
-        yield from _expression(node.args[0], known, any_name)
+    if written in _PASSING and node.args and not node.keywords:
+        for argument in node.args:
+            yield from _expression(argument, known, any_name)
         return
     if written not in known and not any_name:
         raise _NotCode
@@ -85,7 +105,7 @@ def _arguments(call: ast.Call, name: str, known: KnownTools) -> Params:
     if len(positional) == 1 and isinstance(positional[0], dict):
         params.update(positional[0])
     elif positional:
-        params.update(zip(_positions(name, len(positional), known), positional, strict=True))
+        params.update(zip(positional_names(name, len(positional), known), positional, strict=True))
     for keyword in call.keywords:
         value = _literal(keyword.value, f"{keyword.arg or '**'} of {name}")
         if keyword.arg is not None:
@@ -97,7 +117,7 @@ def _arguments(call: ast.Call, name: str, known: KnownTools) -> Params:
     return params
 
 
-def _positions(name: str, count: int, known: KnownTools) -> Sequence[str]:
+def positional_names(name: str, count: int, known: KnownTools) -> Sequence[str]:
     """Return what arguments without a name are: the required ones, in order. Raises: AnswerUnreadable when unclear."""
     required = known.required(name)
     properties = list(known.properties(name))

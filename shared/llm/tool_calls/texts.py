@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -9,16 +10,20 @@ from dataclasses import dataclass, replace
 
 from shared.llm.chat import ToolUse
 from shared.llm.json_text import MAX_CHARACTERS, AnswerUnreadable, parse, storable
+from shared.llm.tool_calls.data import data_in
+from shared.llm.tool_calls.headed import calls_in_heads
 from shared.llm.tool_calls.items import ReadCalls, calls_in_json, looks_like_calls
 from shared.llm.tool_calls.known import KnownTools
 from shared.llm.tool_calls.marks import calls_in_marks, has_marks
 from shared.llm.tool_calls.python import NamedParams, calls_in_code
+from shared.llm.tool_calls.tags import calls_in_tags
 
 _FENCE_LINE = re.compile(r"[ \t]*(```|~~~)[ \t]*([^`\n]*)\Z")
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])?\s*`?")
 _CALL_LINE = re.compile(r"(?P<name>[A-Za-z_][\w.]*)\s*[({:]")
 _MADE_UP_ID = re.compile(r"call_\d+\Z")
 _DECODER = json.JSONDecoder()
+_TOKENS = re.compile(r"<[|｜][^<>|｜\n]{1,60}[|｜]>|</?(?:start|end)_function_(?:call|declaration|response)>")
 _MAX_STARTS = 2_000  #: brackets in prose that are tried
 _MAX_LINES = 40  #: of one call in prose
 
@@ -38,16 +43,52 @@ def calls_in_text(text: str, known: KnownTools) -> ReadCalls | None:
     """
     if len(text) > MAX_CHARACTERS:
         raise AnswerUnreadable(f"the answer is longer than {MAX_CHARACTERS} characters")
-    readers: Sequence[Callable[[str, KnownTools], _Reading | None]] = (
-        _whole, _marked, _code, _fenced, _in_prose, _lines, _repaired,
-    )  # fmt: skip
-    for read in readers:
-        reading = read(text, known)
-        if reading is not None and not _holds_more(reading.rest, known):
+    complaint: AnswerUnreadable | None = None
+    for read in _READERS if known else _READERS_OF_ANY:
+        if complaint is not None and read not in _LENIENT:
+            continue  # what a strict notation got wrong is not read by another one
+        try:
+            reading = read(text, known)
+        except AnswerUnreadable as error:
+            complaint = complaint or error
+            continue
+        if reading is not None and not _holds_more(reading, known):
             return reading.calls
+    if complaint is not None:
+        raise complaint
     if hints_at_calls(text, known):
         raise AnswerUnreadable("the answer seems to hold tool calls, but not in a form that can be read")
     return None
+
+
+def _plain(text: str, known: KnownTools) -> _Reading | None:
+    """Read a text with escaped tags, with typographic quotes, or with the special tokens of a model family."""
+    plain = text
+    if not has_marks(text) and re.search(r"&lt;/?\w", text):
+        plain = html.unescape(plain)
+    if '"' not in plain:
+        plain = re.sub(r"[“”„‟]", '"', plain)
+    plain = _TOKENS.sub("\n", plain)
+    read = None if plain == text else calls_in_text(plain, known)
+    return None if read is None else _Reading(read)
+
+
+def _tags(text: str, known: KnownTools) -> _Reading | None:
+    calls, rest = calls_in_tags(text, known) if "<" in text else ([], "")
+    return _Reading(_of(calls), rest) if calls else None
+
+
+def _headed(text: str, known: KnownTools) -> _Reading | None:
+    calls, rest = calls_in_heads(text, known)
+    return _Reading(_of(calls), rest) if calls else None
+
+
+def _data(text: str, known: KnownTools) -> _Reading | None:
+    """Read a text that is YAML or TOML, and nothing else."""
+    if re.match(r"\s*(?:\{|\[(?!\[\w))", text):
+        return None
+    value = data_in(text)
+    return _Reading(calls_in_json(value, known)) if value is not None and looks_like_calls(value, known) else None
 
 
 def hints_at_calls(text: str, known: KnownTools) -> bool:
@@ -58,12 +99,15 @@ def hints_at_calls(text: str, known: KnownTools) -> bool:
     return bool(names) and re.search(rf"\b(?:{names})\b[\"'`]?\s*[({{:=,\[<]", text) is not None
 
 
-def _holds_more(rest: str, known: KnownTools) -> bool:
+def _holds_more(reading: _Reading, known: KnownTools) -> bool:
     """Return whether there is another call in what was not read; prose may name tools."""
+    rest = reading.rest
     if not rest.strip():
         return False
     names = _alternatives(known)
     quoted = rf"[\"'](?:{names})[\"']\s*[,:}}\]]|^\s*(?:{names})\s*[({{]"
+    if not reading.calls.truncated:  # else it is known that there is half a call
+        quoted += rf"|=\s*[\"']?(?:{names})\b|<(?:{names})\b|^\W*(?:Action|Tool|Function)\W*:\W*(?:{names})\b"
     return '"tool_use"' in rest or (bool(names) and re.search(quoted, rest, re.MULTILINE) is not None)
 
 
@@ -74,7 +118,7 @@ def _alternatives(known: KnownTools) -> str:
 def _whole(text: str, known: KnownTools) -> _Reading | None:
     """Read a text that is JSON, and nothing else."""
     try:
-        parsed = parse(text) if text.lstrip()[:1] in ("[", "{") else None
+        parsed = parse(text) if text.lstrip()[:1] in ("[", "{", '"') else None
         if parsed is None or parsed.repaired or not looks_like_calls(parsed.value, known):
             return None
         return _Reading(calls_in_json(parsed.value, known))
@@ -109,7 +153,7 @@ def _fenced(text: str, known: KnownTools) -> _Reading | None:
     blocks, rest = _blocks(text)
     read: list[ReadCalls] = []
     for block in blocks:
-        reading = _whole(block, known) or _marked(block, known) or _code(block, known)
+        reading = _whole(block, known) or _marked(block, known) or _code(block, known) or _data(block, known)
         if reading is None:
             reading = _repaired(block, known) if block.lstrip()[:1] in ("[", "{") else _lines(block, known)
         if reading is None:
@@ -217,3 +261,12 @@ def _of(calls: Sequence[NamedParams]) -> ReadCalls:
         assert isinstance(kept, dict)
         uses.append(ToolUse(f"call_{number}", name, kept))
     return ReadCalls(tuple(uses), repaired=True)
+
+
+_Reader = Callable[[str, KnownTools], _Reading | None]
+#: From the strict notations to the lenient ones; these check every parameter against the tool's definition.
+_LENIENT: Sequence[_Reader] = (_data, _tags, _headed, _plain)
+_READERS_OF_ANY: Sequence[_Reader] = (_whole, _marked, _code, _fenced, _in_prose, _lines, _repaired)
+_READERS: Sequence[_Reader] = (
+    _whole, _marked, _code, _fenced, _in_prose, _lines, *_LENIENT, _repaired,
+)  # fmt: skip

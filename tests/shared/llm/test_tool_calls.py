@@ -61,6 +61,22 @@ ITEMS = {
     "parentheses": f'{{"name": "addNode()", "input": {INPUT}}}',
     "code for a name": """{"name": "addNode(label='Profile', parentNodeId='home')"}""",
     "keywords for arguments": """{"name": "addNode", "arguments": "label='Profile', parentNodeId='home'"}""",
+    "numbered keys": f'{{"1": {{"name": "addNode", "input": {INPUT}}}}}',
+    "OpenAI Responses": f'{{"output": [{{"type": "function_call", "call_id": "x", "name": "addNode", "arguments": {TEXT}}}]}}',
+    "Bedrock": f'{{"toolUse": {{"toolUseId": "x", "name": "addNode", "input": {INPUT}}}}}',
+    "whole Bedrock answer": f'{{"output": {{"message": {{"role": "assistant", "content": [{{"text": "I add it."}}, {{"toolUse": {{"toolUseId": "x", "name": "addNode", "input": {INPUT}}}}}]}}}}, "stopReason": "tool_use"}}',
+    "whole Gemini answer": f'{{"candidates": [{{"content": {{"role": "model", "parts": [{{"functionCall": {{"name": "addNode", "args": {INPUT}}}}}]}}}}]}}',
+    "whole Ollama answer": f'{{"message": {{"role": "assistant", "content": "", "tool_calls": [{{"function": {{"name": "addNode", "arguments": {INPUT}}}}}]}}}}',
+    "MCP": f'{{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {{"name": "addNode", "arguments": {INPUT}}}}}',
+    "AutoGPT": f'{{"thoughts": {{"text": "add it", "plan": "- add"}}, "command": {{"name": "addNode", "args": {INPUT}}}}}',
+    "Semantic Kernel": f'{{"name": "Flow-addNode", "arguments": {INPUT}}}',
+    "namespace before the name": f'{{"name": "flow_addNode", "arguments": {INPUT}}}',
+    "pairs with keys": '{"name": "addNode", "parameters": [{"key": "label", "value": "Profile"}, {"key": "parentNodeId", "value": "home"}]}',
+    "in data": f'{{"data": {{"tool_calls": [{{"name": "addNode", "input": {INPUT}}}]}}}}',
+    "in edits": f'{{"edits": [{{"tool": "addNode", "input": {INPUT}}}]}}',
+    "with a plan": f'{{"plan": "add a page", "tool_calls": [{{"name": "addNode", "input": {INPUT}}}], "confidence": 0.9}}',
+    "AI SDK": f'{{"type": "tool-call", "toolCallId": "1", "toolName": "addNode", "input": {INPUT}}}',
+    "pair": f'["addNode", {INPUT}]',
     "block": f'{{"type": "tool_use", "tool_use": {{"name": "addNode", "input": {INPUT}}}}}',
 }
 
@@ -119,6 +135,63 @@ ANSWERS = {
     "JavaScript declaration": 'const page = await functions.addNode({label: "Profile", parentNodeId: "home"}); // the page',
     "name and JSON": f"addNode {INPUT}",
     "name, colon, JSON": f"addNode: {INPUT}",
+    "YAML list": "```yaml\n- name: addNode\n  input:\n    label: Profile\n    parentNodeId: home\n```",
+    "YAML mapping": "```yaml\ntool: addNode\nparams:\n  label: Profile\n  parentNodeId: home\n```",
+    "YAML, tool is the key": "```yaml\naddNode:\n  label: Profile\n  parentNodeId: home\n```",
+    "YAML without a block": "- tool: addNode\n  label: Profile\n  parentNodeId: home",
+    "YAML tool_calls": "tool_calls:\n  - name: addNode\n    arguments:\n      label: Profile\n      parentNodeId: home",
+    "YAML in a line": "- addNode: {label: Profile, parentNodeId: home}",
+    "TOML": '[[tool_calls]]\nname = "addNode"\n\n[tool_calls.input]\nlabel = "Profile"\nparentNodeId = "home"',
+    "Cohere": f'Action: ```json\n[\n  {{\n    "tool_name": "addNode",\n    "parameters": {INPUT}\n  }}\n]```',
+    "Cohere tokens": f'<|START_THINKING|>I add it.<|END_THINKING|><|START_ACTION|>[{{"tool_call_id": "0", "tool_name": "addNode", "parameters": {INPUT}}}]<|END_ACTION|>',
+    "DeepSeek DSML": '<｜DSML｜function_calls>\n<｜DSML｜invoke name="addNode">\n<｜DSML｜parameter name="label" string="true">Profile</｜DSML｜parameter>\n<｜DSML｜parameter name="parentNodeId" string="true">home</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>',
+    "MiniMax": '<minimax:tool_call>\n<invoke name="addNode">\n<parameter name="label">Profile</parameter>\n<parameter name="parentNodeId">home</parameter>\n</invoke>\n</minimax:tool_call>',
+    "Seed": "<seed:tool_call>\n<function=addNode>\n<parameter=label>Profile</parameter>\n<parameter=parentNodeId>home</parameter>\n</function>\n</seed:tool_call>",
+    "Gorilla": '<<function>>addNode(label="Profile", parentNodeId="home")',
+    "Functionary": f">>>addNode\n{INPUT}",
+    "Nemotron": f'<TOOLCALL>[{{"name": "addNode", "arguments": {INPUT}}}]</TOOLCALL>',
+    "Llama 4": '<|python_start|>[addNode(label="Profile", parentNodeId="home")]<|python_end|>',
+    "FunctionGemma": "<start_function_call>call:addNode{label:<escape>Profile<escape>,parentNodeId:<escape>home<escape>}<end_function_call>",
+    "InternLM": f'<|action_start|><|plugin|>\n{{"name": "addNode", "parameters": {INPUT}}}<|action_end|>',
+    "Apertus": f'<|tools_prefix|>[{{"addNode": {INPUT}}}]<|tools_suffix|>',
+    "Cline": f"<use_mcp_tool>\n<server_name>flow</server_name>\n<tool_name>addNode</tool_name>\n<arguments>\n{INPUT}\n</arguments>\n</use_mcp_tool>",
+    "Qwen 1": f"✿FUNCTION✿: addNode\n✿ARGS✿: {INPUT}\n✿RESULT✿",
+    "command line": 'addNode --label "Profile" --parentNodeId home',
+    "command line with =": '$ addNode --label="Profile" --parentNodeId="home"',
+    "tool with attributes": '<tool name="addNode" label="Profile" parentNodeId="home"/>',
+    "call with elements": '<call tool="addNode"><label>Profile</label><parentNodeId>home</parentNodeId></call>',
+    "JSON in an attribute": f"""<tool_call name="addNode" arguments='{INPUT}'/>""",
+    "function_call with a name": f'<function_call name="addNode">{INPUT}</function_call>',
+    "function with args": '<function name="addNode"><arg name="label">Profile</arg><arg name="parentNodeId">home</arg></function>',
+    "Ruby": 'addNode(label: "Profile", parentNodeId: "home")',
+    "Python, first argument without a name": 'addNode("Profile", parentNodeId="home")',
+    "JavaScript template": "addNode({label: `Profile`, parentNodeId: `home`});",
+    "JavaScript Promise.all": 'await Promise.all([\n  addNode({label: "Profile", parentNodeId: "home"}),\n]);',
+    "ReAct with code": 'Thought: x\nAction: addNode(label="Profile", parentNodeId="home")',
+    "ReAct with brackets": 'Thought: x\nAction: addNode[label="Profile", parentNodeId="home"]',
+    "ReAct with keywords": 'Action: addNode\nAction Input: label="Profile", parentNodeId="home"',
+    "ReAct with lines": "Action: addNode\nAction Input:\n  label: Profile\n  parentNodeId: home",
+    "escaped tags": '&lt;tool_call&gt;{"name": "addNode", "arguments": {&quot;label&quot;: &quot;Profile&quot;, &quot;parentNodeId&quot;: &quot;home&quot;}}&lt;/tool_call&gt;',
+    "typographic quotes": "[{“name”: “addNode”, “input”: {“label”: “Profile”, “parentNodeId”: “home”}}]",
+    "smolagents": 'Thought: add it.\nCode:\n```py\naddNode(label="Profile", parentNodeId="home")\n```<end_code>',
+    "code tag": 'Thought: add it.\n<code>\naddNode(label="Profile", parentNodeId="home")\n</code>',
+    "heading and block": f"### Tool call: addNode\n```json\n{INPUT}\n```",
+    "name and block": f"addNode\n```json\n{INPUT}\n```",
+    "name and list": "**addNode**\n- label: Profile\n- parentNodeId: home",
+    "words and JSON": f"Tool: addNode\nParameters: {INPUT}",
+    "Tool and Input": f"Tool: addNode\nInput: {INPUT}",
+    "Mistral with a call id": f"[TOOL_CALLS]addNode[CALL_ID]abc[ARGS]{INPUT}",
+    "OLMo": '<function_calls>\naddNode(label="Profile", parentNodeId="home")\n</function_calls>',
+    "LFM": '<|tool_call_start|>[addNode(label="Profile", parentNodeId="home")]<|tool_call_end|>',
+    "Hunyuan": f"<tool_calls><tool_call>addNode\n```json\n{INPUT}\n```</tool_call></tool_calls>",
+    "Step": f"<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜>addNode\n```json\n{INPUT}\n```<｜tool_call_end｜>",
+    "gpt-oss with analysis": f"<|start|>assistant<|channel|>analysis<|message|>plan<|end|><|start|>assistant to=functions.addNode<|channel|>commentary json<|message|>{INPUT}<|call|>",
+    "args in tags": "<tool_call><tool>addNode</tool><args><label>Profile</label><parentNodeId>home</parentNodeId></args></tool_call>",
+    "toolCall in tags": "<toolCall><name>addNode</name><input><label>Profile</label><parentNodeId>home</parentNodeId></input></toolCall>",
+    "param with key": '<invoke tool="addNode"><param key="label">Profile</param><param key="parentNodeId">home</param></invoke>',
+    "parameter with value": '<invoke name="addNode"><parameter name="label" value="Profile"/><parameter name="parentNodeId" value="home"/></invoke>',
+    "answer tag": f'<answer>[{{"name": "addNode", "input": {INPUT}}}]</answer>',
+    "JavaScript constant": f'const calls = [{{"name": "addNode", "input": {INPUT}}}];',
     "array of code": '["addNode(label=\\"Profile\\", parentNodeId=\\"home\\")"]',
 }
 
@@ -168,6 +241,16 @@ def test_every_dialect_is_read_inside_the_tags_and_without_them(body: str) -> No
         f'{{"addNode": [{INPUT}, {{"label": "Help"}}]}}',
         f'[TOOL_CALLS]addNode{INPUT}[TOOL_CALLS]addNode{{"label": "Help"}}',
         f'First {USUAL} and then {{"name": "addNode", "input": {{"label": "Help"}}}}.',
+        "- name: addNode\n  input:\n    label: Profile\n    parentNodeId: home\n- tool: addNode\n  label: Help",
+        "tool: addNode\nlabel: Profile\nparentNodeId: home\n---\ntool: addNode\nlabel: Help",
+        "addNode --label Profile --parentNodeId home\naddNode --label Help",
+        f'Tool: addNode\nParameters: {INPUT}\n\nTool: addNode\nParameters: {{"label": "Help"}}',
+        "1. **addNode**\n   - label: Profile\n   - parentNodeId: home\n2. **addNode**\n   - label: Help",
+        'addNode(label: "Profile", parentNodeId: "home")\naddNode(label: "Help")',
+        f'<tools><tool name="addNode">{INPUT}</tool><tool name="addNode" label="Help"/></tools>',
+        f'["addNode", {INPUT}, "addNode", {{"label": "Help"}}]',
+        f'{{"1": {USUAL}, "2": {{"tool": "addNode", "label": "Help"}}}}',
+        f'{{"data": {{"edits": [{USUAL}, {{"toolUse": {{"name": "addNode", "input": {{"label": "Help"}}}}}}]}}}}',
     ],
 )
 def test_several_calls_keep_their_order(body: str) -> None:
@@ -209,6 +292,17 @@ def test_several_calls_keep_their_order(body: str) -> None:
         ),
         ('<response>[{"name": "deleteNode", "input": {"nodeId": 5}}]</response>', ("deleteNode", {"nodeId": "5"})),
         ('[{"name": "undo"}]', ("undo", {})),
+        ("```yaml\n- addNode: {label: No}\n```", ("addNode", {"label": "No"})),
+        ("- addNode:\n    label: 5", ("addNode", {"label": "5"})),
+        (
+            "updateNode:\n  nodeId: a\n  position: {x: 1, y: -2.5}",
+            ("updateNode", {"nodeId": "a", "position": {"x": 1, "y": -2.5}}),
+        ),
+        ("createGroup:\n  memberIds:\n    - a\n    - b", ("createGroup", {"memberIds": ["a", "b"]})),
+        ("Action: undo", ("undo", {})),
+        ('{"name": "addEdge", "args": ["a", "b"]}', ("addEdge", {"sourceNodeId": "a", "targetNodeId": "b"})),
+        ("<addNode label='a &lt; b'/>", ("addNode", {"label": "a < b"})),
+        ("<tool name='addNode'><label><![CDATA[<b>]]></label></tool>", ("addNode", {"label": "<b>"})),
         ('[{"name": "undo", "arguments": ""}]', ("undo", {})),
         (
             '[{"name": "addNode", "id": "profile", "label": "Profile"}]',
@@ -252,6 +346,12 @@ def test_an_unknown_tool_stays_as_it_was_written_so_that_the_engine_can_suggest_
         "<response>Please add a node.</response>",
         '<thinking>x</thinking>[{"name": "addNode", "arguments": "label Profile"}]',
         '<thinking>x</thinking>[{"name": "addNode", "input": {"label": 1e999}}]',
+        "<thinking>x</thinking>| tool | label |\n|---|---|\n| addNode | Profile |",
+        "<thinking>x</thinking>Action: addNode\nAction Input: a page called Profile",
+        '<thinking>x</thinking>Tool: addNode\nParameters: {"label": "A"}\nTool: addNode\nParameters: {"label": "B',
+        "<thinking>x</thinking>addNode --label A\naddNode --label",
+        "<thinking>x</thinking>- addNode: {label: A}\n- what is this",
+        '<thinking>x</thinking>{"plan": [{"name": "addNode", "input": {"label": "A"}}], "actions_taken": [{"name": "addNode", "input": {"label": "B"}}]}',
     ],
 )
 def test_what_may_mean_calls_and_cannot_be_read_is_an_error_and_never_no_calls(text: str) -> None:
@@ -288,6 +388,31 @@ def test_the_whole_calls_of_a_cut_answer_are_run_and_the_cut_is_told(text: str) 
     assert answer.truncated
 
 
+@pytest.mark.parametrize(
+    "body",
+    ["- tool: addNode\n  label: Profile\n  parentNodeId: ho", "addNode --label Prof", "Tool: addNode\nlabel: Profile"],
+)
+def test_a_cut_answer_in_a_notation_without_ends_is_not_run(body: str) -> None:
+    assert parse_tagged(body, TOOLS).calls
+    for text in (body, f"<response>{body}"):
+        answer = parse_tagged(text, TOOLS, cut=True)
+        assert answer.error
+        assert answer.calls == ()
+
+
+def test_no_cut_makes_another_call_of_it() -> None:
+    for body in (*ANSWERS.values(), *ITEMS.values()):
+        for end in range(5, min(len(body), 300), 7):
+            answer = parse_tagged(f"<thinking>why</thinking>\n{body[:end]}", TOOLS, cut=True)
+            assert [(call.name, dict(call.params)) for call in answer.calls] in ([], [PROFILE]), body[:end]
+
+
+def test_what_is_said_of_the_past_is_not_run() -> None:
+    said = json.dumps({"history": [{"name": "addNode", "input": {"label": "Old"}}], "done": True})
+    assert parse_tagged(f"<thinking>x</thinking>{said}", TOOLS).calls == ()
+    assert parse_tagged(f"<response>{said}</response>", TOOLS).error
+
+
 def test_json_that_is_not_a_call_is_not_run() -> None:
     for text in (
         '<thinking>x</thinking>The state is {"nodes": [{"id": "a"}]}.',
@@ -321,5 +446,13 @@ def test_hostile_answers_are_refused_in_time() -> None:
         "addNode({" * 5_000 + "\n" * 1_000,
         "```json\n[addNode(\n" * 5_000,
         "Action: addNode\nAction Input: {" * 5_000,
+        "addNode(label: " * 10_000,
+        "addNode --label " * 10_000,
+        "<tool><name>" * 10_000 + "</tool>" * 10_000,
+        "<a>" * 20_000 + "</b>" * 20_000,
+        "- addNode: " * 10_000,
+        "tool: " * 20_000 + "addNode(",
+        "tool tool " * 20_000 + "\naddNode(",
+        "addNode(x: 1) y" * 5_000,
     ):
         assert parse_tagged(text, TOOLS).error
