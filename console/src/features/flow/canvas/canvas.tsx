@@ -100,7 +100,8 @@ function Diagram({ nodes, edges, editable, selecting, chosen, sight, handle, onM
   now.current = { ...now.current, shown, nodes };
   const { setViewport, getViewport, screenToFlowPosition } = useReactFlow<DrawnNode, DrawnEdge>();
   const [first] = useState(() => (sight === null ? viewOf(around(visibleRects(nodes)), start) : viewAt(sight, start)));
-  const isFar = useStore((state) => state.transform[2] < FAR);
+  // Until the library is ready its own zoom is 1: every node and word of a large flow would be drawn once, for many seconds.
+  const isFar = useStore((state) => (state.panZoom === null ? first.zoom : state.transform[2]) < FAR);
   const overview = isFar && nodes.length > MANY;
   useEffect(() => setShown((before) => keepHeld(before, nodes, (id) => moved.current.has(id))), [nodes]);
   useEffect(() => setLines((before) => withChosen(before, edges)), [edges, setLines]);

@@ -59,14 +59,15 @@ export function useSettled(change: (changes: Record<string, string | null>) => v
 }
 
 export function choosing<T extends { id: string }>(nodes: T[], ids: readonly string[]): T[] {
+  if (ids.length === 0) return nodes;
   return nodes.map((node) => (ids.includes(node.id) ? { ...node, selected: true } : node));
 }
 
 /** What floats over the canvas has this much of it, so that nothing that is fitted is under it. */
 const KEPT = { top: 60, right: 24, bottom: 20, left: 64 };
 const LARGEST = 1; // what is fitted is not larger than it is
-/** Below this zoom no words can be read. */
-export const FAR = 0.3;
+/** Below this zoom a large diagram is one picture. */
+export const FAR = 0.4;
 export const SMALLEST = 0.01;
 export const LARGEST_ZOOM = 4;
 
