@@ -41,9 +41,9 @@ class Chain:
 
 
 #: The characters of Mermaid's ids; a dash or an equals sign may begin a link instead.
-_NAME = re.compile(r"(?:[\w!$%'*+.?\\/\u0080-\uffff]|-(?=[^\s>\-.;])|=(?=[^\s=>;])|#(?!\w+;))+")
+_NAME = re.compile(r"(?:[\w!$%'*+.?\\/\u0080-\uffff]|:(?!::(?!:))|-(?=[^\s>\-.;])|=(?=[^\s=>;])|#(?!\w+;))+")
 _CLASS_NAME = re.compile(r":::([\w-]+(?:,[\w-]+)*)")
-_NEXT_LINE = re.compile(r"[ \t]*\n(?:[ \t]*\n)*([ \t]*)(?=\S)")
+_NEXT_LINE = re.compile(r"[ \t]*\n(?:[ \t]*(?:%%[^\n]*)?\n)*[ \t]*(?=\S)")
 _BLANK = re.compile(r"[ \t]*")
 _STOP = re.compile(r"[ \t]*(?:[;\n]|\Z)")
 _EDGE_ID = re.compile(r"([^\s\"@]+)@(?=[-=.<xo~])")
@@ -137,15 +137,13 @@ class _ChainReader:
     def __init__(self, text: str, start: int) -> None:
         self._text = text
         self.at = start
-        begin = text.rfind("\n", 0, start) + 1
-        self._indent = len(text[begin:start]) - len(text[begin:start].lstrip())
         self.chain = Chain()
 
     def at_stop(self) -> bool:
         return _STOP.match(self._text, self.at) is not None
 
     def goes_on(self) -> bool:
-        """Return whether a link follows, also on the next line when that is indented more than the statement."""
+        """Return whether a link follows, also at the beginning of the next line."""
         if not self.at_stop():
             return True
         at = self._next_line()
@@ -155,9 +153,9 @@ class _ChainReader:
         return True
 
     def _next_line(self) -> int:
-        """Return where the text of the next line begins, the current place when it is not of this statement."""
+        """Return where the text of the next line begins, the current place when there is more on this one."""
         match = _NEXT_LINE.match(self._text, self.at)
-        return match.end() if match and len(match[1]) > self._indent else self.at
+        return match.end() if match else self.at
 
     def station(self, *, after_link: bool = False) -> list[NodeMention]:
         nodes = [self.node(after_link=after_link)]
