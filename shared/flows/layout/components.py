@@ -47,33 +47,55 @@ def connected(count: int, arcs: Sequence[Arc]) -> list[list[int]]:
     return list(parts.values())
 
 
-def shape(boxes: Sequence[NodeBox], arcs: Sequence[Arc], gaps: Separation) -> list[Point]:
-    """Return the corner (along, across) of each node of one part, relative to the part's corner."""
-    arcs = acyclic(len(boxes), arcs)
-    graph = layered(len(boxes), arcs, ranks_of(len(boxes), arcs))
+def shape(
+    boxes: Sequence[NodeBox], arcs: Sequence[Arc], gaps: Separation, labels: Mapping[Arc, float] | None = None
+) -> list[Point]:
+    """Return the corner (along, across) of each node of one part, relative to the part's corner.
+
+    ``labels`` are the sizes along the layers of what is written on arcs: it fits between two layers.
+    """
+    between = _between(labels or {}, arcs := acyclic(len(boxes), arcs), ranks := ranks_of(len(boxes), arcs))
+    graph = layered(len(boxes), arcs, ranks)
     layers = ordered(graph)
     centre = across(graph, layers, [box.across for box in boxes], gaps.across)
     points: list[Point] = [(0.0, 0.0)] * len(boxes)
     edge = 0.0
-    for layer in layers:
+    for rank, layer in enumerate(layers):
         real = [node for node in layer if node < len(boxes)]
         thickness = max((boxes[node].along for node in real), default=0.0)
         for node in real:
             points[node] = (edge + (thickness - boxes[node].along) / 2, centre[node] - boxes[node].across / 2)
-        edge += thickness + gaps.along
+        edge += thickness + max(gaps.along, between.get(rank, 0.0))
     low_along, low_across = (min((p[axis] for p in points), default=0.0) for axis in (0, 1))
     return [(round(a - low_along, 2), round(c - low_across, 2)) for a, c in points]
 
 
+def _between(labels: Mapping[Arc, float], arcs: Sequence[Arc], ranks: Sequence[int]) -> Mapping[int, float]:
+    """Return the gaps after the layers that labels need, on arcs from one layer to the next."""
+    needed: dict[int, float] = {}
+    for source, target in arcs:
+        size = max(labels.get((source, target), 0.0), labels.get((target, source), 0.0))
+        if size and ranks[target] - ranks[source] == 1:
+            needed[ranks[source]] = max(needed.get(ranks[source], 0.0), size)
+    return needed
+
+
 def arrangement(
-    boxes: Sequence[NodeBox], arcs: Sequence[Arc], gaps: Separation, now: Mapping[int, Point]
+    boxes: Sequence[NodeBox],
+    arcs: Sequence[Arc],
+    gaps: Separation,
+    now: Mapping[int, Point],
+    labels: Mapping[Arc, float] | None = None,
 ) -> list[Point]:
     """Return a position for every node. ``now`` holds current positions: a part that has its shape already is not
     moved.
     """
     parts = connected(len(boxes), arcs)
     own_arcs = _by_part(parts, arcs)
-    shapes = [shape([boxes[node] for node in part], own, gaps) for part, own in zip(parts, own_arcs, strict=True)]
+    shapes = [
+        shape([boxes[node] for node in part], own, gaps, _of_part(part, labels or {}))
+        for part, own in zip(parts, own_arcs, strict=True)
+    ]
     corners = [_corner(part, points, now) for part, points in zip(parts, shapes, strict=True)]
     taken = [
         _extent(corner, part, points, boxes)
@@ -103,6 +125,13 @@ def _by_part(parts: Sequence[Sequence[int]], arcs: Sequence[Arc]) -> list[list[A
     for source, target in arcs:
         own[home[source][0]].append((home[source][1], home[target][1]))
     return own
+
+
+def _of_part(part: Sequence[int], labels: Mapping[Arc, float]) -> Mapping[Arc, float]:
+    if not labels:
+        return labels
+    index = {node: number for number, node in enumerate(part)}
+    return {(index[source], index[target]): size for (source, target), size in labels.items() if source in index}
 
 
 def _corner(part: Sequence[int], points: Sequence[Point], now: Mapping[int, Point]) -> Point | None:

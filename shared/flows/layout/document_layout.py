@@ -6,7 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from shared.flows.document import Document, Kind, corner_of, group_of, is_group, relative_parent, text_of
+from shared.flows.document import (
+    Document,
+    Json,
+    Kind,
+    corner_of,
+    group_of,
+    is_group,
+    label_of,
+    relative_parent,
+    text_of,
+)
 from shared.flows.layout.components import NodeBox, Point, Separation, arrangement
 from shared.flows.visuals import number, size_of, spacing
 
@@ -14,6 +24,8 @@ Direction = Literal["LR", "TB"]
 
 _DEEPEST = 50  #: groups inside groups
 _PADDING = 20.0  #: between a group's border and its members
+#: Of what is written on an edge: about the width of a letter, the height of a line, the widest, what shows of the edge.
+_LETTER, _LINE, _WIDEST, _AROUND = 6.4, 16.0, 180.0, 40.0
 
 
 @dataclass
@@ -22,6 +34,7 @@ class _Frame:
 
     members: list[str] = field(default_factory=list)
     arcs: list[tuple[str, str]] = field(default_factory=list)
+    labels: dict[tuple[str, str], float] = field(default_factory=dict)  #: their sizes along the layers
 
 
 def layout(document: Document, direction: Direction = "LR") -> dict[str, Point]:
@@ -67,17 +80,28 @@ class _Layout:
         for key in sorted(self._around, key=lambda key: self._document.nodes[key].rank):
             self._frames.setdefault(self._around[key], _Frame()).members.append(key)
         for item in sorted(self._document.edges.values(), key=lambda item: item.rank):
-            self._place_arc(text_of(item.body, "source"), text_of(item.body, "target"))
+            self._place_arc(text_of(item.body, "source"), text_of(item.body, "target"), item.body)
 
-    def _place_arc(self, source: str, target: str) -> None:
+    def _place_arc(self, source: str, target: str, edge: Json) -> None:
         """Add an arc to the innermost frame that holds both of its ends, between the boxes that hold them there."""
         outward = self._path(source)
         inward = dict(self._path(target))
         for frame, box in outward:
             if frame in inward:
+                arc = (box, inward[frame])
                 if box != inward[frame]:
-                    self._frames[frame].arcs.append((box, inward[frame]))
+                    self._frames[frame].arcs.append(arc)
+                if label := label_of(edge) or text_of(edge, "label"):
+                    labels = self._frames[frame].labels
+                    labels[arc] = max(labels.get(arc, 0.0), self._extent(label))
                 return
+
+    def _extent(self, label: str) -> float:
+        """Return the size along the layers of what is written on an edge, with the line before and after it."""
+        lines = label.split("\n")
+        if not self._swap:
+            return min(max(map(len, lines)) * _LETTER, _WIDEST) + _AROUND
+        return sum(1 + int(len(line) * _LETTER / _WIDEST) for line in lines) * _LINE + _AROUND / 2
 
     def _path(self, key: str) -> list[tuple[str, str]]:
         """Return the frames around a node, from the inside out, each with the box in it that holds the node."""
@@ -101,7 +125,8 @@ class _Layout:
         sizes = [boxes[key] if key in self._frames else self._box(key) for key in members]
         arcs = [(index[source], index[target]) for source, target in self._frames[frame].arcs]
         now = {index[key]: self._now(key) for key in members} if not frame else {}
-        places = arrangement(sizes, arcs, self._gaps, now)
+        labels = {(index[a], index[b]): size for (a, b), size in self._frames[frame].labels.items()}
+        places = arrangement(sizes, arcs, self._gaps, now, labels)
         relative.update(zip(members, places, strict=True))
         along = max((a + box.along for (a, _), box in zip(places, sizes, strict=True)), default=0.0)
         across = max((c + box.across for (_, c), box in zip(places, sizes, strict=True)), default=0.0)

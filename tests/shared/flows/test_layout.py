@@ -36,6 +36,16 @@ def overlaps(document: Document, places: dict[str, Place]) -> list[tuple[str, st
     ]
 
 
+@pytest.mark.parametrize(
+    ("label", "wide", "high"), [("", 50, 50), ("ok", 53, 50), ("no, card declined", 149, 50), ("a\nb\nc", 50, 68)]
+)
+def test_words_on_an_edge_fit_between_the_layers(label: str, wide: float, high: float) -> None:
+    document = diagram("a", "b", "c", edges=(edge("a", "b"), {**edge("c", "b"), "data": {"label": label}}))
+    for direction, axis, size, gap in (("LR", 0, 172, wide), ("TB", 1, 76, high)):
+        places = layout(document, direction)  # type: ignore[arg-type]
+        assert places["b"][axis] - places["c"][axis] - size == pytest.approx(gap, abs=1)
+
+
 def test_a_chain_runs_from_left_to_right_with_the_gap_of_the_settings() -> None:
     document = diagram("a", "b", "c", edges=(edge("a", "b"), edge("b", "c")))
     assert layout(document) == {"a": (0, 0), "b": (222, 0), "c": (444, 0)}
