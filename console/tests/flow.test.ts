@@ -7,9 +7,9 @@ import { after } from "../src/features/flow/history/playback";
 import { aligned, distributed, savedMoves, withInside } from "../src/features/flow/canvas/arrange";
 import type { Operation, Rect } from "../src/features/flow/canvas/elements";
 import { sidesFor, wayOf } from "../src/features/flow/canvas/lines";
-import { drawn } from "../src/features/flow/canvas/merged-graph";
-import { routed } from "../src/features/flow/canvas/routes";
-import { figureOf, portOf, SHAPES } from "../src/features/flow/canvas/shapes";
+import { drawn, type DrawnEdge, type DrawnNode } from "../src/features/flow/canvas/merged-graph";
+import { curveOfLink, routed } from "../src/features/flow/canvas/routes";
+import { figureOf, portOf, SHAPES, type Side } from "../src/features/flow/canvas/shapes";
 import { clipOf, copied, pasting } from "../src/features/flow/editing/clipboard";
 import { nameOf, words } from "../src/features/flow/canvas/outline";
 import { overlap, type Changed } from "../src/features/flow/editing/overlap";
@@ -161,15 +161,54 @@ describe("sides of links", () => {
   });
 
   it("give each of two links between the same sides a lane of its own, and words that cover no node", () => {
-    const two = { ...flow({ a: [0, 0], b: [600, 0], mid: [214, 0] }), edges: [{ id: "1", source: "a", target: "b", data: { label: "one" } }, { id: "2", source: "a", target: "b" }] } as unknown as FlowView;
+    const two = { ...flow({ a: [0, 0], b: [600, 0], mid: [300, 30] }), edges: [{ id: "1", source: "a", target: "b" }, { id: "2", source: "a", target: "b", data: { label: "one" } }] } as unknown as FlowView;
     const { nodes, edges } = drawn(two, []);
     const links = routed(nodes, edges);
     expect(links.map((each) => [each.sourceHandle, each.targetHandle, each.data?.lane])).toEqual([["right", "left", -0.5], ["right", "left", 0.5]]); // prettier-ignore
-    expect(links[0]!.data?.wordsAt).not.toBe(0.5);
+    expect(links[1]!.data?.wordsAt).not.toBe(0.5);
     const again = routed(nodes, edges, new Map(links.map((each) => [each.id, each])));
     expect(again.every((each, at) => each === links[at])).toBe(true);
   });
+
+  it("go round what is between their ends, each on a line of its own", () => {
+    for (const column of [false, true]) {
+      const at = (step: number): [number, number] => (column ? [0, step * 126] : [step * 222, 0]);
+      const row = flow({ a: at(0), b: at(1), c: at(2), d: at(3) }, [["a", "b"], ["b", "c"], ["c", "d"], ["a", "c"], ["a", "d"], ["d", "a"]]); // prettier-ignore
+      const { nodes, edges } = drawn(row, []);
+      const links = routed(nodes, edges);
+      expect(links.map((each) => each.data!.corners.length > 0)).toEqual([false, false, false, true, true, false]);
+      expect(links[3]!.data!.corners).not.toEqual(links[4]!.data!.corners);
+      for (const link of links) expect(crossed(nodes, link), link.id).toEqual([]);
+      const again = routed(nodes, edges, new Map(links.map((each) => [each.id, each])));
+      expect(again.every((each, at) => each === links[at])).toBe(true);
+    }
+  });
+
+  it("that have corners cross no node in any diagram", () => {
+    let seed = 7;
+    const next = (most: number): number => (seed = (seed * 16807) % 2147483647) % most;
+    let led = 0;
+    for (let round = 0; round < 60; round += 1) {
+      const ids = Array.from({ length: 4 + next(16) }, (_, index) => `n${index}`);
+      const names = Object.fromEntries(ids.map((id, index) => [id, [(index % 5) * (200 + next(60)), Math.floor(index / 5) * 130 + next(40)] as [number, number]]));
+      const { nodes, edges } = drawn(flow(names, [...new Set(ids.flatMap((id) => [0, 1].map(() => `${id} ${ids[next(ids.length)]!}`)))].map((pair) => pair.split(" ") as [string, string])), []); // prettier-ignore
+      for (const link of routed(nodes, edges).filter((each) => each.data!.corners.length > 0)) {
+        led += 1;
+        expect(crossed(nodes, link), `${round} ${link.id}`).toEqual([]);
+      }
+    }
+    expect(led).toBeGreaterThan(200);
+  });
 });
+
+/** The nodes that a link lies on, but its own. */
+function crossed(nodes: readonly DrawnNode[], link: DrawnEdge): string[] {
+  const [source, target] = [link.source, link.target].map((id) => nodes.find((node) => node.id === id)!);
+  const curve = curveOfLink(source!, target!, link.sourceHandle as Side, link.targetHandle as Side, link.data!.lane, link.data!.corners);
+  const points = Array.from({ length: 199 }, (_, step) => curve.at((step + 1) / 200));
+  const inside = ({ position: { x, y }, width = 0, height = 0 }: DrawnNode): boolean => points.some((point) => point.x > x && point.x < x + width && point.y > y && point.y < y + height);
+  return nodes.filter((node) => node !== source && node !== target && inside(node)).map((node) => node.id);
+}
 
 describe("shapes", () => {
   it("have an outline within their box, and ports on it", () => {

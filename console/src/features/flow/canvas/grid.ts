@@ -1,4 +1,4 @@
-import type { Rect } from "./elements";
+import type { Point, Rect } from "./elements";
 
 const CELL = 256;
 
@@ -18,9 +18,42 @@ export class Grid {
     }
   }
 
-  touches(box: Rect): boolean {
-    return cellsOf(box).some((key) => this.cells.get(key)?.some((each) => each.x < box.x + box.width && box.x < each.x + each.width && each.y < box.y + box.height && box.y < each.y + each.height) === true);
+  touches(box: Rect, except: readonly Rect[] = []): boolean {
+    return cellsOf(box).some((key) => this.cells.get(key)?.some((each) => overlap(each, box) && !except.includes(each)) === true);
   }
+
+  /** How much of a box is covered, in square pixels. */
+  covers(box: Rect): number {
+    const near = new Set(cellsOf(box).flatMap((key) => this.cells.get(key) ?? []));
+    return [...near].reduce((sum, each) => sum + shared(each.x, each.width, box.x, box.width) * shared(each.y, each.height, box.y, box.height), 0);
+  }
+
+  /** Whether a point is on a box other than those. */
+  holds({ x, y }: Point, except: readonly Rect[]): boolean {
+    const near = this.cells.get(`${Math.floor(x / CELL)} ${Math.floor(y / CELL)}`);
+    return near?.some((each) => x > each.x && x < each.x + each.width && y > each.y && y < each.y + each.height && !except.includes(each)) === true;
+  }
+
+  /** How far the boxes that a strip touches reach to a side; null when it touches none. */
+  outermost(strip: Rect, outward: number, upright: boolean): number | null {
+    let reach: number | null = null;
+    for (const key of cellsOf(strip)) {
+      for (const each of this.cells.get(key) ?? []) {
+        if (!overlap(each, strip)) continue;
+        const side = upright ? each.x + (outward > 0 ? each.width : 0) : each.y + (outward > 0 ? each.height : 0);
+        reach = reach === null ? side : outward > 0 ? Math.max(reach, side) : Math.min(reach, side);
+      }
+    }
+    return reach;
+  }
+}
+
+function shared(a: number, length: number, b: number, other: number): number {
+  return Math.max(0, Math.min(a + length, b + other) - Math.max(a, b));
+}
+
+function overlap(a: Rect, b: Rect): boolean {
+  return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
 }
 
 const MOST = 400; // cells of one box: a larger one is a mistake

@@ -1,7 +1,9 @@
 import { BaseEdge, EdgeLabelRenderer, type EdgeProps } from "@xyflow/react";
 import { memo, useContext, type CSSProperties } from "react";
 import { visible } from "../../../shared/code/ansi";
+import { angled } from "./detours";
 import { EdgeBoxes } from "./edge-boxes";
+import type { Point } from "./elements";
 import { curveOf, loopOf, type End } from "./lines";
 import { HANDLE, type DrawnEdge } from "./merged-graph";
 import type { Side } from "./shapes";
@@ -9,10 +11,10 @@ import type { Side } from "./shapes";
 /** A link with its words on it. */
 export const Link = memo(function Link({ id, source, target, sourceX, sourceY, targetX, targetY, sourcePosition, targetPosition, data, selected }: EdgeProps<DrawnEdge>) {
   const boxOf = useContext(EdgeBoxes);
-  const { label = "", line = "arrow", lane = 0, wordsAt = 0.5, mark = "", tag = "", color, bothWays = false } = data ?? {};
+  const { label = "", line = "arrow", lane = 0, corners = [], wordsAt = 0.5, mark = "", tag = "", color, bothWays = false } = data ?? {};
   const own = source === target ? boxOf(source) : undefined;
-  const curve =
-    own !== undefined ? loopOf(own, lane) : curveOf(endAt(sourceX, sourceY, sourcePosition as Side), endAt(targetX, targetY, targetPosition as Side), lane);
+  const [start, end] = [endAt(sourceX, sourceY, sourcePosition as Side), endAt(targetX, targetY, targetPosition as Side)];
+  const curve = own !== undefined ? loopOf(own, lane) : corners.length > 0 ? angled(levelled(start, corners[0]!), corners, levelled(end, corners.at(-1)!)) : curveOf(start, end, lane);
   const middle = curve.at(wordsAt);
   const headless = line === "open" || line.endsWith("_open") || line === "invisible";
   const words = [label, mark === "removed" ? tag : ""].filter(Boolean).join(" ");
@@ -35,6 +37,11 @@ const HALF = HANDLE / 2;
 /** The library ends links at the outside of the handles: on the outline is further in. */
 function endAt(x: number, y: number, side: Side): End {
   return { x: x + (side === "left" ? HALF : side === "right" ? -HALF : 0), y: y + (side === "top" ? HALF : side === "bottom" ? -HALF : 0), side };
+}
+
+/** The end in line with the corner next to it: the library rounds where nodes are. */
+function levelled({ x, y, side }: End, corner: Point): Point {
+  return side === "left" || side === "right" ? { x, y: corner.y } : { x: corner.x, y };
 }
 
 /** The head of every link, in the colour of its line. */

@@ -37,6 +37,8 @@ export interface LinkContent extends Record<string, unknown> {
   color: string | undefined;
   bothWays: boolean;
   lane: number;
+  /** Of a way round other nodes; none of a link that goes straight. */
+  corners: readonly Point[];
   /** Where on it its words are, from 0 to 1. */
   wordsAt: number;
 }
@@ -115,7 +117,7 @@ export function drawn(flow: FlowView, operations: readonly Operation[], before: 
         type: "link",
         source,
         target,
-        data: { label: labelOf(edge), line, mark, tag: tagOf(mark, labelOf(was), labelOf(edge), []), color: typeof stroke === "string" && isPaint(stroke) ? stroke : undefined, bothWays: Boolean(edge.markerStart), lane: 0, wordsAt: 0.5 },
+        data: { label: labelOf(edge), line, mark, tag: tagOf(mark, labelOf(was), labelOf(edge), []), color: typeof stroke === "string" && isPaint(stroke) ? stroke : undefined, bothWays: Boolean(edge.markerStart), lane: 0, corners: [], wordsAt: 0.5 },
         className: `${mark} ${line}`,
         ariaLabel: `Link from ${byId.get(source)?.data?.label ?? source} to ${byId.get(target)?.data?.label ?? target}${labelOf(edge) === "" ? "" : `: ${labelOf(edge)}`}`,
       },

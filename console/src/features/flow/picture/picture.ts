@@ -27,7 +27,7 @@ export function svgOf(all: readonly DrawnNode[], links: readonly DrawnEdge[], to
     const [source, target] = [byId.get(edge.source), byId.get(edge.target)];
     if (source === undefined || target === undefined) return [];
     const [from, to] = [edge.sourceHandle as Side, edge.targetHandle as Side];
-    const { path, at } = curveOfLink(source, target, from, to, edge.data?.lane ?? 0);
+    const { path, at } = curveOfLink(source, target, from, to, edge.data?.lane ?? 0, edge.data?.corners);
     const box = rectOf(target);
     const end: End = source === target ? { x: box.x + box.width - Math.min(24, box.width / 4), y: box.y, side: "top" } : endOf(target, to);
     return [{ edge, path, end, middle: at(edge.data?.wordsAt ?? 0.5) }];
