@@ -35,7 +35,8 @@ def _value(node: yaml.Node) -> JsonValue:
         return {str(key.value): _value(value) for key, value in node.value if isinstance(key, yaml.ScalarNode)}
     if isinstance(node, yaml.SequenceNode):
         return [_value(item) for item in node.value]
-    return None if node.style is None and node.value in _NULLS else str(node.value)
+    plain = isinstance(node, yaml.ScalarNode) and node.style is None
+    return None if plain and node.value in _NULLS else str(node.value)
 
 
 def _toml(text: str) -> JsonValue:

@@ -117,14 +117,12 @@ def _bracketed(text: str, at: int, name: str, known: KnownTools) -> _Body | None
             return (value, end) if isinstance(value, dict) else None
         except (ValueError, RecursionError):
             pass
-    end = _balanced(text, at)
-    if end is None:
+    closed = _balanced(text, at)
+    if closed is None or not _ENDS_LINE.match(text, closed):
         return None
-    if not _ENDS_LINE.match(text, end):
-        return None
-    inner = text[at + 1 : end - 1]
+    inner = text[at + 1 : closed - 1]
     code = calls_in_code(f"{name}({{{inner}}})" if text[at] == "{" else f"{name}({inner})", known)
-    return None if code is None else (dict(code[0][1]), end)
+    return None if code is None else (dict(code[0][1]), closed)
 
 
 def _balanced(text: str, at: int) -> int | None:

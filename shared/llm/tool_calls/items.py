@@ -200,8 +200,8 @@ def _of_object(number: int, item: Mapping[str, JsonValue], known: KnownTools) ->
     if "=" in name and (code := calls_in_code(name, known)):
         for called, params in code:
             yield _Call(called, params, "", usual=False)
-    elif (inner := _called_inside(name, item, known)) is not None:
-        for each in inner:
+    elif (called_inside := _called_inside(name, item, known)) is not None:
+        for each in called_inside:
             yield from _calls(number, each, known)
     else:
         yield _call(number, item, name_key, known)
