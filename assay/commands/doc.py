@@ -13,6 +13,7 @@ from cyclopts import App, Parameter
 
 from assay.calls import files
 from assay.commands import show
+from assay.commands.amounts import amount
 from assay.commands.describe import first_line
 from assay.commands.doc_output import content_of
 from assay.commands.doc_preview import watch
@@ -220,8 +221,9 @@ def _tell_problems(say: Callable[[str], None], warn: Callable[[str], None], file
 
 def _summary(job_id: str, result: dict[str, Any]) -> str:
     counts = Counter(block["status"] for block in result["blocks"] if block["kind"] != "suggestion")
-    told = ", ".join(f"{counts[status]} {status}" for status in ("ok", "fresh", "skipped", "error") if counts[status])
-    return f"{sum(counts.values())} blocks{f': {told}' if told else ''} (--previous {job_id} runs only what changes)"
+    by_status = ", ".join(f"{counts[each]} {each}" for each in ("ok", "fresh", "skipped", "error") if counts[each])
+    blocks = amount(sum(counts.values()), "block")
+    return f"{blocks}{f': {by_status}' if by_status else ''} (--previous {job_id} runs only what changes)"
 
 
 def _tell_estimate(session: CommandLine, result: dict[str, Any]) -> None:
@@ -232,7 +234,7 @@ def _tell_estimate(session: CommandLine, result: dict[str, Any]) -> None:
     if estimate:
         cost = estimate["cost_usd"]
         price = "unknown cost" if cost is None else f"about {cost:.4f} US dollars"
-        calls = f"{estimate['calls']} model call{'' if estimate['calls'] == 1 else 's'}"
+        calls = amount(estimate["calls"], "model call")
         session.out(f"{calls}, about {estimate['input_tokens']} tokens in, {price}")
 
 

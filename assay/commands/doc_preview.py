@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.calls import files, jobs
+from assay.commands.amounts import amount
 from assay.commands.session import CommandLine, UsageError
 from assay.errors import APIError
 
@@ -109,7 +110,7 @@ def _made(
     messages = (message for block in result["blocks"] for message in block["messages"])
     wrong = [message["text"] for message in messages if message["level"] == "error"]
     page = session.client.send(files.content(result["html_file_id"]))
-    told = f"{len(wrong)} errors: {wrong[0][:200]}" if wrong else f"made at {time.strftime('%H:%M:%S')}"
+    told = f"{amount(len(wrong), 'error')}: {wrong[0][:200]}" if wrong else f"made at {time.strftime('%H:%M:%S')}"
     preview.show(page, told, wrong=bool(wrong))
     session.say(told)
     return job.id

@@ -14,6 +14,7 @@ from cyclopts import App, Parameter
 from assay.calls import evaluations, files, flows, jobs
 from assay.commands import evaluation_page, shadow, show
 from assay.commands import evaluation_table as table
+from assay.commands.amounts import amount
 from assay.commands.evaluation_verdict import failed_runs, reported, unmet
 from assay.commands.session import CommandLine, UsageError, answer, current
 from assay.suites.files import CaseFiles
@@ -274,12 +275,12 @@ def _agreed(session: CommandLine, estimate: Mapping[str, Any], budget: Mapping[s
 
 
 def _told_estimate(estimate: Mapping[str, Any], budget: Mapping[str, Any]) -> str:
-    parts = [f"{estimate['runs']} runs"]
+    parts = [amount(estimate["runs"], "run")]
     if estimate["asking"]:
         if estimate["tokens"] is None:
             parts.append("tokens unknown: no job of these kinds was run lately")
         else:
-            parts.append(f"about {estimate['tokens']:,} tokens, by {estimate['from_jobs']} earlier jobs")
+            parts.append(f"about {estimate['tokens']:,} tokens, by {amount(estimate['from_jobs'], 'earlier job')}")
             cost = estimate["cost_usd"]
             parts.append("cost unknown: no price is known" if cost is None else f"about {cost:.2f} $")
         caps = [f"{value:,} {name}" for name, value in budget.items()]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
+from assay.commands.amounts import amount
 from assay.commands.evaluation_table import failures, number, p_value, share
 
 View = Mapping[str, Any]
@@ -22,7 +23,8 @@ _ROW, _LEFT, _WIDTH = 28, 260, 460
 def page(view: View) -> str:
     """Return the whole report as HTML."""
     title = escape(f"{view['name']}: evaluation {view['id']}")
-    summary = f"{view['state']}, {len(view['cases'])} cases, {len(view['variants'])} variants, {view['repeat']} times"
+    sizes = {"case": len(view["cases"]), "variant": len(view["variants"]), "time": view["repeat"]}
+    summary = ", ".join([view["state"], *(amount(count, noun) for noun, count in sizes.items())])
     parts = [
         f"<h1>{title}</h1><p>{escape(summary)}, begun {escape(str(view['created_at']))}</p>",
         "<h2>Success with its 95 % interval</h2>",

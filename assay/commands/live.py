@@ -10,6 +10,7 @@ from rich import markup
 from rich.console import Console
 from rich.status import Status
 
+from assay.commands.amounts import amount
 from assay.commands.describe import Attempts, describe
 from assay.commands.session import visible
 from assay.events import JobEvent
@@ -61,4 +62,4 @@ class Live:
             for code in self._attempts.lines(event):
                 self._console.print(escape(code), style=_COLOURS.get(code.lstrip()[:1], "dim"))
         seconds = time.monotonic() - self._began
-        self._status.update(f"running, {self._calls} model calls, {seconds:.0f} s")
+        self._status.update(f"running, {amount(self._calls, 'model call')}, {seconds:.0f} s")

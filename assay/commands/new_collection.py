@@ -10,6 +10,7 @@ from typing import Any
 
 from assay.calls import jobs, rest
 from assay.commands import show
+from assay.commands.amounts import amount
 from assay.commands.infer import PROFILE, Inferred, infer, profiles
 from assay.commands.run import follow
 from assay.commands.session import UsageError, current
@@ -95,7 +96,9 @@ def look(file_id: str, columns: Columns, reading: Mapping[str, Any]) -> Inferred
     table = job["result"]["table"]
     rows = table["rows"]
     if table["row_count"] > len(rows):
-        raise UsageError(f"the file has {table['row_count']} columns: make the collection by `assay collection create`")
+        raise UsageError(
+            f"the file has {table['row_count']:,} columns: make the collection by `assay collection create`"
+        )
     known = profiles(rows, [column["name"] for column in table["columns"]])
     return infer(known, columns.id, columns.name, columns.text, columns.auto_ids)
 
@@ -114,7 +117,7 @@ def show_mapping(inferred: Inferred, collection: str, table: str, *, alone: bool
         session.say("no column identifies a record: ids are made from the rows (--id COLUMN says otherwise)")
     repeated = next((each for each in inferred.looked if each.column == inferred.id and not each.identifies), None)
     if repeated is not None:
-        counts = f"{repeated.rows} rows, {repeated.distinct} values, {repeated.missing} missing"
+        counts = f"{amount(repeated.rows, 'row')}, {amount(repeated.distinct, 'value')}, {repeated.missing} missing"
         session.warn(f"{repeated.column} does not identify every record ({counts}): the others will be refused")
     session.say(f"table {table} of collection {collection}")
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from assay.calls import jobs
 from assay.commands import show
+from assay.commands.amounts import amount
 from assay.commands.session import CommandLine, UsageError
 
 #: How rows are written to standard output.
@@ -78,7 +79,7 @@ def save(session: CommandLine, job_id: str, result: dict[str, Any], out: Path) -
     table = result.get("table")
     if table is not None:
         session.client.jobs.save_table(job_id, out, form_of(out))
-        session.say(f"saved {out}: {_rows(table['row_count'])}")
+        session.say(f"saved {out}: {amount(table['row_count'], 'row')}")
     elif result.get("plot_file_id"):
         session.client.files.save(result["plot_file_id"], out)
         session.say(f"saved {out}")
@@ -92,13 +93,9 @@ def show_table(session: CommandLine, job_id: str, table: dict[str, Any], format:
         session.out(show.data_table([column["name"] for column in table["columns"]], table["rows"]))
         shown = len(table["rows"])
         if table["row_count"] > shown:
-            session.say(f"{shown:,} of {_rows(table['row_count'])}, -o FILE for all")
+            session.say(f"{shown:,} of {amount(table['row_count'], 'row')}, -o FILE for all")
         return
     if format == "arrow" and sys.stdout.isatty():
         raise UsageError("Arrow is a binary format: send it to a file or a program")
     session.client.download(jobs.result_path(job_id, format or "csv"), sys.stdout.buffer)
     sys.stdout.buffer.flush()
-
-
-def _rows(count: int) -> str:
-    return f"{count:,} row{'' if count == 1 else 's'}"
