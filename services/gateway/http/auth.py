@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -106,7 +107,14 @@ class Authenticator:
 
     def forget(self, key_id: str) -> None:
         """Drop a revoked key from the cache."""
-        for digest in [digest for digest, (caller, _) in self._cache.items() if caller.key_id == key_id]:
+        self._drop(lambda caller: caller.key_id == key_id)
+
+    def forget_tenant(self, tenant: str) -> None:
+        """Drop all keys of a tenant from the cache."""
+        self._drop(lambda caller: caller.tenant == tenant)
+
+    def _drop(self, is_revoked: Callable[[Caller], bool]) -> None:
+        for digest in [digest for digest, (caller, _) in self._cache.items() if is_revoked(caller)]:
             del self._cache[digest]
 
     async def _caller(self, key: str, address: str | None) -> Caller:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import Path, Response
 
-from services.gateway.database import Db
+from services.gateway.database import Db, Unit
 from services.gateway.dependencies import Deps
 from services.gateway.http.auth import CurrentCaller
 from services.gateway.http.rules import EndpointRules, Id, TenantName
@@ -34,7 +34,7 @@ async def delete_job(id: Id, caller: CurrentCaller, db: Db) -> None:
 @tenant_router.delete("/{tenant}", summary="Delete a tenant", status_code=202, response_class=Response)
 @EndpointRules(scope="admin", audit="tenants.delete")
 async def delete_tenant(
-    tenant: Annotated[TenantName, Path(description="The tenant")], caller: CurrentCaller, db: Db, deps: Deps
+    tenant: Annotated[TenantName, Path(description="The tenant")], caller: CurrentCaller, db: Db, unit: Unit, deps: Deps
 ) -> None:
     """Revoke the tenant's keys at once, and delete its data in the background: jobs, files, conversations, flows,
     collections, prompts, limits. The audit log stays. This cannot be undone.
@@ -42,3 +42,4 @@ async def delete_tenant(
     if tenant == caller.tenant:
         raise Conflict("This is the tenant of your own key: delete it with an admin key of another tenant.")
     await db.execute(deletion.request_tenant_deletion(tenant, caller.key_id))
+    unit.after_commit.append(lambda: deps.authenticator.forget_tenant(tenant))  # until then a request may bring it back

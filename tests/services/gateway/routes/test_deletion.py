@@ -37,6 +37,7 @@ def test_a_tenant_is_deleted_with_all_that_belongs_to_it(gateway: Gateway) -> No
         assert kept.delete("/v1/tenants/doomed").status_code == 403
         with gateway.client("operators", "admin") as admin:
             assert admin.delete("/v1/tenants/doomed").status_code == 202
+            assert doomed.get("/v1/jobs").status_code == 401, "its key was in use a moment ago"
             assert admin.delete("/v1/tenants/doomed").status_code == 202
         while delete_tenants(gateway.engine):
             pass
