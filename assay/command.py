@@ -136,6 +136,8 @@ def build() -> App:
         access.webhooks,
     ):
         app.command(noun)
+    app.command("assay.commands.tenants:app", name="tenants")
+    app.command("assay.commands.conversations:app", name="conversations")
     app.command(admin.providers)
     app.command(access.audit)
     app.command("assay.commands.admin:api", help="Send any request to the API and print the answer.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -100,6 +101,92 @@ def apply(
 
 
 @app.command
+def proposals(id: Annotated[str, Parameter(help="Flow id")]) -> None:
+    """List the changes that were proposed, newest first."""
+    columns = ["id", "state", "base_version", "time", "summary"]
+    answer(flows.proposals(id), _table_of(columns))
+
+
+@app.command
+def proposal(
+    id: Annotated[str, Parameter(help="Flow id")], proposal: Annotated[str, Parameter(help="Proposal id")]
+) -> None:
+    """Print a proposal as JSON."""
+    answer(flows.proposal(id, proposal), lambda view: json.dumps(view, indent=2, ensure_ascii=False))
+
+
+@app.command
+def versions(id: Annotated[str, Parameter(help="Flow id")]) -> None:
+    """List the versions of a flow, newest first."""
+    answer(flows.versions(id), _table_of(["version", "kind", "time", "actor_name", "name"]))
+
+
+@app.command
+def branch(
+    id: Annotated[str, Parameter(help="Flow id")],
+    version: Annotated[int, Parameter(help="Version, as flow versions lists it")],
+    *,
+    name: Annotated[str | None, Parameter(help="Name of the new flow")] = None,
+) -> None:
+    """Begin a new flow from a version, and print its id."""
+    answer(flows.branch(id, version, name), lambda flow: str(flow["id"]))
+
+
+@app.command
+def replace(
+    id: Annotated[str, Parameter(help="Flow id")],
+    file: Annotated[Path, Parameter(help="JSON, as flow show prints it")],
+) -> None:
+    """Replace a flow's document by that of a file; flow undo takes it back."""
+    try:
+        document = json.loads(text_of(file))
+    except ValueError as error:
+        raise UsageError(f"{file} is not JSON: {error}") from error
+    answer(flows.replace(id, document), lambda flow: f"version {flow['version']}")
+
+
+@app.command
+def discard(
+    id: Annotated[str, Parameter(help="Flow id")], proposal: Annotated[str, Parameter(help="Proposal id")]
+) -> None:
+    """Discard a proposal."""
+    answer(flows.discard(id, proposal), lambda _: "discarded")
+
+
+@app.command
+def restore(
+    id: Annotated[str, Parameter(help="Flow id")],
+    version: Annotated[int, Parameter(help="Version, as flow versions lists it")],
+) -> None:
+    """Make an earlier version the current one."""
+    answer(flows.restore(id, version), lambda _: f"version {version} is the current one again")
+
+
+@app.command
+def layout(
+    id: Annotated[str, Parameter(help="Flow id")],
+    *,
+    direction: Annotated[
+        Literal["LR", "TB"] | None, Parameter(help="From left to right, or from top to bottom")
+    ] = None,
+) -> None:
+    """Arrange the visible nodes."""
+    answer(flows.layout(id, direction), lambda _: "arranged")
+
+
+@app.command
+def lint(id: Annotated[str, Parameter(help="Flow id")]) -> None:
+    """List what is legal in a flow and probably not meant."""
+    answer(flows.lint(id), lambda view: "\n".join(each["message"] for each in view["findings"]))
+
+
+@app.command
+def rm(id: Annotated[str, Parameter(help="Flow id")]) -> None:
+    """Delete a flow with its history."""
+    current().client.fetch(flows.delete(id))
+
+
+@app.command
 def undo(
     id: Annotated[str, Parameter(help="Flow id")],
     *,
@@ -128,11 +215,7 @@ def show_flow(id: Annotated[str, Parameter(help="Flow id")]) -> None:
 @app.command
 def history(id: Annotated[str, Parameter(help="Flow id")]) -> None:
     """List the changes of a flow."""
-    columns = ["version", "time", "actor", "origin", "summary", "tokens"]
-    answer(
-        flows.history(id),
-        lambda page: show.table(columns, [[each.get(name) for name in columns] for each in show.items(page)]),
-    )
+    answer(flows.history(id), _table_of(["version", "time", "actor", "origin", "summary", "tokens"]))
 
 
 @app.command
@@ -155,6 +238,11 @@ def export(
     """Print a flow as Mermaid, DOT, JSON or SVG."""
     session = current()
     session.out(session.client.send(flows.export(id, format, direction)))
+
+
+def _table_of(columns: Sequence[str]) -> Callable[[Any], str]:
+    """Return a printer of a page: a table of these fields."""
+    return show.listing(columns, lambda each: [each.get(name) for name in columns])
 
 
 def _create(file: Path) -> Any:

@@ -87,6 +87,42 @@ def test_every_call_has_a_method_that_sends_it() -> None:
     assert missing == []
 
 
+#: Of browsers and programs: a session, and what a person has better words for.
+_NOT_COMMANDS = {
+    "rest.create_session": "browsers sign in; `assay login` makes the code",
+    "rest.end_session": "browsers sign out",
+    "rest.session": "browsers show whose key it is; `assay config show` where it comes from",
+    "uploads.append": "a part of `assay files put`, by `client.uploads.send`",
+    "evaluations.case_of": "`assay eval add` makes the case with its files",
+    "flows.operate": "tool calls of an editor; `assay flow edit` takes words",
+    "flows.name_version": "the console names versions",
+    "jobs.create_batch": "programs submit batches; commands take one input, or `--label` for many",
+    "jobs.get_batch": "of those",
+}
+
+
+def _sent_by(folder: Path) -> set[str]:
+    """The calls that the commands send, directly or by a method of the client."""
+    sources = [*(folder / "commands").glob("*.py"), *(folder / "suites").glob("*.py"), folder / "submits.py"]
+    sources += [folder / "_sync" / name for name in ("client.py", "job.py")]
+    text = "".join(path.read_text() for path in sources)
+    methods = {}
+    resources = (folder / "_sync" / "resources.py").read_text()
+    for noun, body in re.findall(r"^class (\w+)\(Noun\):\n(.*?)(?=^class |\Z)", resources, re.DOTALL | re.MULTILINE):
+        attribute = re.sub(r"(?<!^)(?=[A-Z])", "_", noun).lower()
+        for verb, call in re.findall(r"^    (\w+) = sends\((\w+\.\w+)\)", body, re.MULTILINE):
+            methods[call] = rf"\.{attribute}\.{verb}\("
+    return {
+        call
+        for call in _calls()
+        if re.search(rf"\b{re.escape(call)}\b", text) or (call in methods and re.search(methods[call], text))
+    }
+
+
+def test_every_call_has_a_command_that_sends_it() -> None:
+    assert set(_calls()) - _sent_by(Path(assay.__file__).parent) == set(_NOT_COMMANDS)
+
+
 @pytest.mark.parametrize("call", _calls().values(), ids=_calls().keys())
 def test_every_call_reads_its_answer_with_the_contract_of_the_document(
     document: Mapping[str, Any], operations: Mapping[tuple[str, str], Any], call: ApiCall[Any]
