@@ -15,6 +15,7 @@ from shared.flows import visuals
 from shared.flows.document import Document, Item, Json, document_of
 from shared.flows.errors import FlowTooLarge
 from shared.flows.forms.foreign.recognize import read_foreign, warnings_of, without_nodes
+from shared.flows.forms.foreign.texts import unwrapped
 from shared.flows.forms.mermaid_import import read_mermaid
 from shared.flows.tools.placement import with_places
 
@@ -41,11 +42,12 @@ def read_document(
 
 def import_document(form: str, text: str) -> tuple[str | None, Document, list[ImportWarning]]:
     """Name, document and what was not understood of another form's text. Raises: InvalidRequest, FlowTooLarge."""
+    text, further = unwrapped(form, text)
     if form == "mermaid":
         document, warnings = read_mermaid(text)
         if not document.nodes:
             raise without_nodes()
-        return None, document, warnings
+        return None, document, [*warnings, *further]
     try:
         content = orjson.loads(text)
         flow = read_foreign(content)
@@ -71,7 +73,7 @@ def import_document(form: str, text: str) -> tuple[str | None, Document, list[Im
     unplaced = [node["id"] for node in flow.nodes if isinstance(node, dict) and "position" not in node]
     if unplaced:
         document = with_places(document, [key for key in unplaced if isinstance(key, str)])
-    return flow.name, document, warnings_of(flow, text)
+    return flow.name, document, [*warnings_of(flow, text), *further]
 
 
 def _completed(node: Json) -> JsonValue:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -291,6 +292,99 @@ def test_a_member_that_is_not_read_is_named_with_its_line(member: str) -> None:
     (warning,) = warnings
     assert warning.text == f"`{member}` is not part of a flow and was left out"
     assert json.dumps(content, indent=1).splitlines()[warning.line - 1].strip().startswith(f'"{member}"')
+
+
+AB: list[dict[str, Any]] = [{"id": "a", "position": {"x": 0, "y": 0}}, {"id": "b", "position": {"x": 300, "y": 0}}]
+AB_EDGE = {"id": "e", "source": "a", "target": "b"}
+WIRED = [
+    {"id": "a", "type": "inject", "z": "t", "x": 86, "y": 38, "wires": [["b"]]},
+    {"id": "b", "type": "debug", "z": "t", "x": 386, "y": 38, "wires": []},
+]
+N8N_NODES = [
+    {"id": "a", "name": "A", "type": "n8n-nodes-base.set", "position": [0, 0]},
+    {"id": "b", "name": "B", "type": "n8n-nodes-base.set", "position": {"x": 300, "y": 0}},
+]
+N8N_AB = {"nodes": N8N_NODES, "connections": {"A": {"main": [[{"node": "B"}]]}}}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"nodes": AB, "edges": [AB_EDGE]},
+        json.dumps({"nodes": AB, "edges": [AB_EDGE]}),
+        [{"nodes": AB, "edges": [AB_EDGE]}],
+        [*AB, AB_EDGE],
+        {"nodes": {"a": AB[0], "b": AB[1]}, "edges": {"e": AB_EDGE}},
+        {"nodes": AB, "edges": [{"from": "a", "to": "b"}]},
+        {"elements": {"nodes": [{**AB[0], "id": None, "data": {"id": "a"}}, AB[1]], "edges": [{"data": AB_EDGE}]}},
+        {"elements": [{"data": {"id": "a"}, "position": {"x": 0, "y": 0}}, AB[1], {"data": AB_EDGE}]},
+        {"flows": [{"id": "t", "type": "tab"}, *WIRED], "rev": "1"},
+        {"id": "t", "label": "Sheet", "nodes": WIRED, "configs": []},
+        WIRED,
+        N8N_AB,
+        [N8N_AB],
+        {"data": N8N_AB},
+        {"workflowData": N8N_AB},
+    ],
+)  # fmt: skip
+def test_the_same_flow_is_read_however_a_program_wraps_it(content: Any) -> None:
+    _, document, _ = imported(content)
+    assert {key: position_of(item.body) for key, item in document.nodes.items()} == {"a": (0, 0), "b": (300, 0)}
+    assert edges(document) == [("a", "b", "")]
+
+
+def test_counted_ids_become_texts_and_react_elements_their_words() -> None:
+    bold = {"type": "div", "props": {"children": ["Hi ", {"type": "b", "props": {"children": "you"}}]}}
+    content = {
+        "nodes": [{"id": 1, "data": {"label": bold}}, {"id": 2, "label": "B"}],
+        "edges": [{"source": 1, "target": 2}],
+    }
+    _, document, warnings = imported(content)
+    assert [label_of(item.body) for item in document.nodes.values()] == ["Hi you", "B"]
+    assert edges(document) == [("1", "2", "")]
+    assert warnings == ["`label` is a React element: only its words were kept"]
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "named"),
+    [
+        *((form, text, named) for form in ("json", "mermaid") for text, named in (
+            ('<mxfile host="app"><diagram/></mxfile>', "a draw.io file"),
+            ('<?xml version="1.0"?>\n<mxGraphModel/>', "a draw.io file"),
+            ('<?xml version="1.0"?>\n<bpmn:definitions xmlns:bpmn="x"/>', "a BPMN model"),
+            ('<?xml version="1.0"?><svg/>', "an SVG picture"),
+            ("<graphml></graphml>", "a GraphML or GEXF file"),
+            ("<html></html>", "XML or HTML"),
+            ("digraph G {\n a -> b;\n}", "DOT"),
+            ("strict graph { a -- b }", "DOT"),
+            ("graph {\n a -- b }", "DOT"),
+            ("@startuml\nA -> B\n@enduml", "PlantUML"),
+        )),
+        ("json", "flowchart LR\n A --> B", "Mermaid, which is not JSON"),
+        ("json", "app:\n  name: x", "YAML"),
+        ("mermaid", '{"nodes": []}', "JSON, which is not Mermaid"),
+        ("json", json.dumps({"libraryItems": []}), "library of Excalidraw"),
+        ("json", json.dumps({"document": {"store": {}}, "session": {}}), "tldraw"),
+        ("json", json.dumps({"last_node_id": 1, "nodes": [{"id": 1, "pos": [0, 0]}], "links": []}), "ComfyUI"),
+        ("json", json.dumps({"3": {"class_type": "KSampler", "inputs": {}}}), "ComfyUI"),
+        ("json", json.dumps({"drawflow": {"Home": {"data": {}}}}), "Drawflow"),
+    ],
+)  # fmt: skip
+def test_other_notations_are_refused_by_name(form: str, text: str, named: str) -> None:
+    with pytest.raises(InvalidRequest, match=re.escape(named)):
+        import_document(form, text)
+
+
+def test_markdown_around_a_diagram_is_left_out_and_lines_stay() -> None:
+    chart = "# Title\n\n```mermaid\nflowchart LR\n  A --> B\n  what |is\n```\n\n```mermaid\nflowchart LR\n  C\n```\n"
+    _, document, warnings = import_document("mermaid", f"\ufeff{chart}")
+    assert list(document.nodes) == ["A", "B"]
+    assert [(warning.line, warning.text) for warning in warnings] == [
+        (6, "what |is"),
+        (9, "a further diagram was left out"),
+    ]
+    assert list(import_document("json", '```json\n{"nodes": [{"id": "a"}]}\n```')[1].nodes) == ["a"]
+    assert list(import_document("mermaid", "graph\n  A{Is it}")[1].nodes) == ["A"]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pydantic import JsonValue
 
 from shared.flows.document import Json
-from shared.flows.forms.foreign.found import ForeignFlow, objects, text_at
+from shared.flows.forms.foreign.found import ForeignFlow, number_at, objects, text_at
 
 _BRANCHES = {"if": ("true", "false"), "splitInBatches": ("done", "loop")}
 
@@ -31,6 +31,8 @@ def read(content: Json) -> ForeignFlow:
         x, y = _position(node.get("position"))
         note = text_at(node, "parameters", "content") if kind == "stickyNote" else ""
         made = flow.add_node(keys[name], note or name, x, y)
+        if (x, y) == (0, 0) and not node.get("position"):
+            del made["position"]  # it gets a free place
         if description := text_at(node, "notes") or (kind if kind != "stickyNote" else ""):
             made["data"] = {"label": note or name, "description": description}
         flow.drop("nodes", node, ("id", "name", "type", "typeVersion", "position", "notes"))
@@ -60,5 +62,7 @@ def _targets(outputs: JsonValue) -> Iterator[tuple[str, int, bool, str]]:
 
 
 def _position(value: JsonValue) -> tuple[float, float]:
+    if isinstance(value, dict):
+        return number_at(value, "x"), number_at(value, "y")
     numbers = [each for each in value if isinstance(each, (int, float))] if isinstance(value, list) else []
     return (numbers[0], numbers[1]) if len(numbers) == 2 else (0, 0)

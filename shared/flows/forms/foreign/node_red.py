@@ -11,6 +11,17 @@ _GAP = 200.0
 _WIDTH, _HEIGHT = 172.0, 76.0
 
 
+def listed(content: JsonValue) -> list[JsonValue] | None:
+    """Return the list of nodes of a file, of the answer of its API, or of one exported flow; None for other files."""
+    if isinstance(content, dict) and isinstance(content.get("flows"), list):
+        content = content["flows"]
+    elif isinstance(content, dict) and any("wires" in node for node in objects(content.get("nodes"))):
+        sheet: Json = {**content, "type": "tab"}
+        nodes = [sheet.pop(name, None) for name in ("nodes", "configs", "subflows")]
+        content = [sheet, *(node for some in nodes for node in objects(some))]
+    return content if isinstance(content, list) and reads(content) else None
+
+
 def reads(content: JsonValue) -> bool:
     items = objects(content)
     if not items or not isinstance(content, list) or len(items) < len(content):
