@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from services.search.queries.identifiers import identifier_keys, identifiers
 from services.search.queries.numbered import NamedNumber, named_numbers, numbered_keys
-from services.search.queries.quantities import BEFORE_AMOUNT, UNNAMING, YEAR, is_measured
+from services.search.queries.quantities import BEFORE_AMOUNT, CAPITAL_UNITS, UNNAMING, YEAR, is_measured
 
 #: Forms of one sign: of full width, hyphens that do not break; and signs that are not seen.
 _SIGN_FORMS = {
@@ -70,12 +70,6 @@ _MAX_PARTS = 8
 _MAX_TEXT = 200_000  #: characters of a record that are looked through
 _MIN_SHOUTED = 4  #: words
 _MIN_DIGITS = 6  #: of a number that is taken for a code
-#: Capitals before a number that are a currency or a unit.
-_NOT_NAMES = frozenset({
-    "EUR", "USD", "GBP", "CHF", "JPY", "CNY", "SEK", "NOK", "DKK", "PLN", "CZK", "INR", "CAD", "AUD", "RUB", "BRL",
-    "MXN", "KRW", "TRY", "HUF", "KW", "KWH", "MW", "GB", "MB", "TB", "KB", "HZ", "KHZ", "MHZ", "GHZ", "RPM", "PSI",
-    "BTU", "HP", "PS", "KM", "KG", "CM", "MM", "ML", "NM", "AM", "PM", "AD", "BC", "CE", "MAX", "MIN", "TOP",
-})  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -121,7 +115,7 @@ def asked_codes(text: str) -> AskedCodes:
         if _is_long_number(match[2]):
             continue  # it is a code by itself
         if _names(match[1], match[2]) and not is_measured(rest, match.end()):
-            sure = match[1].isupper() and len(match[1]) <= 6 and match[1] not in _NOT_NAMES and not shouted
+            sure = match[1].isupper() and len(match[1]) <= 6 and match[1] not in CAPITAL_UNITS and not shouted
             (binding if sure else possible).add(f"{match[1]}{match[2]}".lower())
     for match in _NUMBER.finditer(rest):
         if not is_measured(rest, match.end()) and not YEAR.fullmatch(match[1]):
@@ -161,9 +155,12 @@ def held_codes(text: str) -> frozenset[str]:
 
 def _readable(text: str) -> str:
     """Return the text with a blank where a code meets a label, an address or a word of another script."""
-    if not text.isascii():
-        text = _SCRIPT_ENDS.sub(" ", text.translate(_SIGN_FORMS))
-    return _ENDING.sub(" ", _LABEL.sub(r"\1 ", _URL.sub(r" \1 ", text)))
+    return _ENDING.sub(" ", _LABEL.sub(r"\1 ", _URL.sub(r" \1 ", scripts_apart(text))))
+
+
+def scripts_apart(text: str) -> str:
+    """Return the text with one form of each sign, and a blank where digits meet a script without blanks."""
+    return text if text.isascii() else _SCRIPT_ENDS.sub(" ", text.translate(_SIGN_FORMS))
 
 
 def _near_digits(text: str) -> str:
@@ -221,7 +218,8 @@ def _is_decimal(token: str) -> bool:
 
 def _is_shouted(text: str) -> bool:
     """Return whether a sentence is written in capitals, so that they do not say what is a name."""
-    return len(re.findall(r"[^\W\d_]{2,}", text)) >= _MIN_SHOUTED and not re.search(r"[a-z]", text)
+    words = re.findall(r"[^\W\d_]{2,}", text)
+    return sum(map(str.isupper, words)) >= _MIN_SHOUTED and not any(map(str.islower, words))
 
 
 def _names(word: str, number: str) -> bool:

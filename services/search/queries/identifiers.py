@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from services.search.queries.quantities import UNNAMING, YEAR, is_measured
+from services.search.queries.quantities import CAPITAL_UNITS, UNNAMING, YEAR, is_measured
 
 #: Bodies whose standards are numbered; in lower case only those that are no words.
 _BODIES = (
@@ -21,10 +21,29 @@ _STANDARD = re.compile(
 _ISSN = re.compile(
     r"(?<![\w./:-])(?P<label>e?-?ISSN(?:-L)?[\s:]{1,3})?(\d{4})-(\d{3}[\dXx])(?![\w]|-\w)", re.IGNORECASE
 )
-#: Plates of Germany, and of the United Kingdom since 2001.
-_PLATE = re.compile(
-    r"(?<![\w.-])(?:(?!USB|CD|DVD)[A-ZÄÖÜ]{1,3}-[A-ZÄÖÜ]{1,2}[\s-]?\d{2,4}[EH]?|[A-Z]{2}\d{2} (?!EUR|USD|GBP|CHF)[A-Z]{3})(?![\w]|-\w)"
+_CONSONANTS = "BCDFGHJ-NPR-TV-Z"
+_CYRILLIC = "\u0410-\u042f"
+_PLATE_FORMS = (
+    r"(?!USB|CD|DVD)[A-ZÄÖÜ]{1,3}-[A-ZÄÖÜ]{1,2}[\s-]?\d{2,4}[EH]?",  # Germany
+    r"[A-Z]{2}\d{2} [A-Z]{3}",  # United Kingdom
+    r"[A-Z]{2} ?\d{3} ?[A-Z]{2}",  # France, Italy, Argentina, Georgia
+    rf"(?!(?:19|20)\d\d)\d{{4}} ?[{_CONSONANTS}]{{3}}",  # Spain
+    r"[A-Z]{2}-\d{2}-[A-Z]{2}|[A-Z]{2}-[A-Z]{2}-\d{2}|[A-Z]{2}-\d{2}-\d{2}|\d{2}-[A-Z]{2}-[A-Z]{2}|\d{2}-\d{2}-[A-Z]{2}"
+    r"|\d{2}-[A-Z]{3}-\d|\d-[A-Z]{3}-\d{2}|\d{2}-[A-Z]{2}-\d{2}",  # Netherlands, Portugal
+    r"[A-Z]{3} \d{2}[A-Z]",  # Sweden
+    r"[A-Z]{2,3} (?=[A-Z]*\d)(?=\d*[A-Z])[A-Z0-9]{4,5}|[A-Z]{1,2} \d{2,3} [A-Z]{3}",  # Poland, Romania
+    r"\d[A-Z][A-Z0-9] \d{4}",  # Czechia
+    r"\d{2} (?:[A-Z] \d{4}|[A-Z]{2} \d{3,4}|[A-Z]{3} \d{2,3})",  # Turkey
+    r"[A-Z]{2} \d{1,2} [A-Z]{1,3} \d{4}",  # India
+    rf"[A-Z{_CYRILLIC}] ?\d{{3}} ?[A-Z{_CYRILLIC}]{{2}} ?\d{{2,3}}|[{_CYRILLIC}]{{1,2}} ?\d{{4}} ?[{_CYRILLIC}]{{2}}",  # Russia, Ukraine, Bulgaria
+    r"[京津沪渝冀豫云辽黑湘皖鲁新苏浙赣鄂桂甘晋蒙陕吉闽贵粤青藏川宁琼] ?[A-Z][ ·-]?(?=[A-Z]*\d)[A-Z0-9]{5,6}",  # China
+    r"[\u4e00-\u9fff]{1,4} ?\d{2,3} ?[\u3041-\u3093] ?\d{2}[- ]?\d{2}",  # Japan
+    r"\d{2,3} ?[가-힣] ?\d{4}",  # South Korea
+    r"\d ?[ก-ฮ]{2} ?\d{1,4}",  # Thailand
 )
+_PLATE = re.compile(rf"(?<![\w.-])(?:{'|'.join(_PLATE_FORMS)})(?![\w]|[-.,]\w)")
+#: Capitals that make an amount of what looks like a plate; between letters CE is no era, and PS no horsepower.
+_PLATE_UNITS = CAPITAL_UNITS - {"AD", "BC", "CE", "HP", "PS"}
 _PLATE_LABEL = (
     r"(?:number\s|licen[cs]e\s|registration\s|vehicle\s)?plates?|registration|kennzeichen|nummernschild|matrículas?|placas?|"
     r"immatriculation|госномер\w{0,2}|номерной знак|ナンバー"
@@ -58,11 +77,10 @@ _LABELLED = (
 )
 #: Of a record: the same without a label.
 _FLIGHT = re.compile(r"(?<![\w./-])(?:[A-Z]{2}|[A-Z]\d|\d[A-Z]) (\d{1,4})(?![^\W_]|[-.,:/]\d)")
-_SPACED_PLATE = re.compile(
-    r"(?<![\w.-])(?:[A-ZÄÖÜ]{1,3} [A-ZÄÖÜ]{1,2} \d{1,4}[EH]?|\d{4} [BCDFGHJ-NPR-TV-Z]{3})(?![\w]|-\w)"
-)
+_SPACED_PLATE = re.compile(r"(?<![\w.-])[A-ZÄÖÜ]{1,3} [A-ZÄÖÜ]{1,2} \d{1,4}[EH]?(?![\w]|-\w)")
 _SHORT_PHONE = re.compile(r"(?<![\w./:-])\d{3,5}[ -]\d{4}(?![\w]|[-.,:/ ]\d)")
 _DECIMAL = re.compile(r"\d+[.,]\d+")
+_LETTERS = re.compile(r"[^\W\d_]+")
 
 
 def identifiers(text: str, keys: set[str], shouted: bool = False) -> str:
@@ -83,9 +101,7 @@ def identifiers(text: str, keys: set[str], shouted: bool = False) -> str:
         text = pattern.sub(lambda match: taken(match, _value(match["value"])), text)
     if shouted:
         return text
-    return _PLATE.sub(
-        lambda match: taken(match, None if is_measured(match.string, match.end()) else _plain(match[0])), text
-    )
+    return _PLATE.sub(lambda match: taken(match, _plain(match[0]) if _is_plate(match) else None), text)
 
 
 def identifier_keys(text: str) -> Iterator[str]:
@@ -96,6 +112,11 @@ def identifier_keys(text: str) -> Iterator[str]:
         yield from (_plain(match[0]) for match in pattern.finditer(text))
     for pattern in _LABELLED:
         yield from filter(None, (_value(match["value"]) for match in pattern.finditer(text)))
+
+
+def _is_plate(match: re.Match[str]) -> bool:
+    """Return whether what looks like a plate is not an amount, such as 1500 CFM or 20 USD 100."""
+    return not is_measured(match.string, match.end()) and _PLATE_UNITS.isdisjoint(_LETTERS.findall(match[0]))
 
 
 def _asked_standard(match: re.Match[str], shouted: bool) -> str | None:

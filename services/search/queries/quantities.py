@@ -42,6 +42,17 @@ _UNITS = frozenset({
     "см", "км", "кг",
 })  # fmt: skip
 
+#: Capitals next to a number that are a currency or a unit.
+CAPITAL_UNITS = frozenset({
+    "EUR", "USD", "GBP", "CHF", "JPY", "CNY", "SEK", "NOK", "DKK", "PLN", "CZK", "INR", "CAD", "AUD", "RUB", "BRL",
+    "MXN", "KRW", "TRY", "HUF", "KW", "KWH", "MW", "GB", "MB", "TB", "KB", "HZ", "KHZ", "MHZ", "GHZ", "RPM", "PSI",
+    "BTU", "HP", "PS", "KM", "KG", "CM", "MM", "ML", "NM", "AM", "PM", "AD", "BC", "CE", "MAX", "MIN", "TOP",
+    "BGN", "BND", "BWP", "CLP", "GTQ", "HKD", "HRK", "JMD", "KZT", "LKR", "MKD", "NZD", "PHP", "PKR", "RMB", "RSD",
+    "RWF", "SGD", "SYP", "THB", "TND", "TTD", "TWD", "VND", "XRP", "BTC", "ETH", "BHP", "BPM", "CFM", "DPI", "FPS",
+    "GPM", "KPH", "KVA", "LBS", "MAH", "MPH", "MWH", "PCS", "PPM", "PTS", "RPS", "TPS", "YRS", "HRS", "BMW", "DVD",
+    "USB", "LED",
+})  # fmt: skip
+
 
 def is_measured(text: str, end: int) -> bool:
     """Return whether a number is followed by a unit or a currency."""

@@ -1,5 +1,7 @@
 """Codes are distinguished from numbers, measures, dates and words, and found however they are written."""
 
+# ruff: noqa: E501 - lists of words are easier to read unwrapped
+
 from __future__ import annotations
 
 import pytest
@@ -159,6 +161,36 @@ def test_a_code_is_held_however_it_is_written(written: str, asked: str) -> None:
 )
 def test_another_code_is_not_held(written: str, asked: str) -> None:
     assert not asked_codes(asked).every & held_codes(written)
+
+
+PLATES = [
+    "AB-123-CD", "AB 123 CE", "1234 BCD", "1234BCD", "12-ABC-3", "AB-12-CD", "12-34-AB", "1-ABC-123", "ABC 12D", "ABC 123",
+    "WA 12345", "KR 1AB23", "B 123 ABC", "CJ 12 ABC", "1AB 2345", "1A2 3456", "34 ABC 123", "34 AB 1234", "MH 12 AB 1234",
+    "KA-05-MH-1234", "А123ВС77", "А 123 ВС 77", "АА 1234 ВВ", "СА 1234 АВ", "京A12345", "沪B·12345", "粤AD12345",
+    "品川 300 あ 12-34", "品川330さ1234", "12가 3456", "123가4567", "1กข 1234", "ABC1D23", "7ABC123", "ZH 123456",
+    "B-AB 1234", "AB12 CDE", "221-D-12345",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("plate", PLATES)
+@pytest.mark.parametrize("question", ["who parks the car {}?", "Wem gehört der Wagen {}", "停车 {} 在哪"])
+def test_a_plate_of_any_country_binds_without_a_label(plate: str, question: str) -> None:
+    last = max(at for at, sign in enumerate(plate) if sign.isdigit())
+    other = f"{plate[:last]}{(int(plate[last]) + 1) % 10}{plate[last + 1 :]}"
+    asked = asked_codes(question.format(plate))
+    assert asked.binding
+    assert asked.binding <= held_codes(f"The white van {plate} is in the yard.")
+    assert not asked.binding <= held_codes(f"The white van {other} is in the yard.")
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["an engine of 1500 CFM", "20 USD 100 times", "pay 1234 CZK today", "in 2002 BMW sold", "the 100 m race", "a 4K 2160 screen",
+     "room 12 B 34", "20 TB 2024", "costs 1500 MXN", "A4 210 x 297", "in 1990 DDR", "12月 2024", "2024년 1234", "第12号 3456",
+     "停车 TOP 10 在哪"],
+)  # fmt: skip
+def test_amounts_and_years_with_capitals_are_no_plates(question: str) -> None:
+    assert not asked_codes(question).binding
 
 
 def test_a_long_text_of_numbers_is_read_in_bounded_time() -> None:
