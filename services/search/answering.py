@@ -127,7 +127,8 @@ def _supported(reply: AnswerReply, question: str, known: Mapping[RecordKey, str]
     kept = []
     for sentence in said:
         records = [known[key] for cited in sentence.citations if (key := (cited.table, cited.id)) in known]
-        if records and Figures.of("\n".join([*records, question])).hold(Figures.of(_without_marks(sentence.text))):
+        said_figures = Figures.of(_without_marks(sentence.text), counted=len(records))
+        if records and Figures.of("\n".join([*records, question])).hold(said_figures):
             kept.append(sentence)
     return kept, len(said) - len(kept)
 

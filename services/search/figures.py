@@ -1,8 +1,11 @@
 """Figures of a text as what they are: numbers, dates, times, versions and codes; and whether a source holds them.
 
 A number in a sentence is held by one of the source that is the same when it is rounded as the sentence writes it: 8.7
-by 8.72, 299.00 by 299, and never by 87. A code has to be the same but for the signs within it.
+by 8.72, 299.00 by 299, 1.3 million by 1,299,000, and never by 87. A number in words is the same as one in
+digits. A code has to be the same but for the signs within it.
 """
+
+# ruff: noqa: E501 - lists of words are easier to read unwrapped
 
 from __future__ import annotations
 
@@ -10,14 +13,25 @@ import re
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, InvalidOperation
 
-#: Names of months, by their first letters: English, German, French, Spanish, Italian, Dutch.
+from services.search.number_words import SpokenNumber, spoken_numbers
+from services.search.queries.codes import scripts_apart
+
+#: Names of months, by their first letters: English, German, French, Spanish, Italian, Dutch, Russian.
 _MONTHS = {
     "jan": 1, "ene": 1, "gen": 1, "feb": 2, "fév": 2, "fev": 2, "mar": 3, "mär": 3, "mae": 3, "mrt": 3, "maa": 3,
     "apr": 4, "avr": 4, "abr": 4, "may": 5, "mai": 5, "mei": 5, "mag": 5, "jun": 6, "giu": 6, "juin": 6, "jul": 7,
     "juil": 7, "lug": 7, "aug": 8, "aoû": 8, "aou": 8, "ago": 8, "sep": 9, "set": 9, "oct": 10, "okt": 10, "ott": 10,
-    "nov": 11, "dec": 12, "dez": 12, "déc": 12, "dic": 12,
+    "янв": 1, "фев": 2, "мар": 3, "апр": 4, "мая": 5, "май": 5, "июн": 6, "июл": 7, "авг": 8, "сен": 9, "окт": 10,
+    "ноя": 11, "дек": 12, "nov": 11, "dec": 12, "dez": 12, "déc": 12, "dic": 12,
 }  # fmt: skip
-_MONTH = r"(?P<month>(?:jan|ene|gen|feb|f[ée]v|mar|mär|mrt|maa|apr|avr|abr|ma[yi]|mei|mag|jun|giu|juin|jul|juil|lug|aug|ao[ûu]|ago|sep|set|oct|okt|ott|nov|de[cz]|déc|dic)[a-zäéûô]*\.?)"  # noqa: E501
+_MONTH = (
+    r"(?P<month>(?:jan(?:uary|uari?|vier)?|ene(?:ro|\.)|gen(?:naio|\.)|feb(?:ruary|ruari?|rero|braio)?|f[ée]v(?:rier)?|mar(?:ch|zo|s)?|"
+    r"m(?:är|ae)(?:z|rz)?|mrt|maart|apr(?:ile?)?|avr(?:il)?|abr(?:il)?|mayo?|mai|mei|mag(?:gio|\.)|jun(?:e|io?)?|juin|giu(?:gno)?|"
+    r"jul(?:y|io?)?|juil(?:let)?|lug(?:lio)?|aug(?:ust|ustus)?|ao[ûu]t|ago(?:sto|\.)|sept?(?:ember|embre|iembre)?|"
+    r"set(?:tembre|iembre|\.)|o[ck]t(?:ober|obre|ubre)?|ott(?:obre)?|nov(?:ember|embre|iembre)?|de[cz](?:ember|embre)?|"
+    r"déc(?:embre)?|dic(?:iembre|embre)?|январ[ьея]|феврал[ьея]|март[ае]?|апрел[ьея]|ма[йея]|июн[ьея]|июл[ьея]|август[ае]?|"
+    r"(?:сент|окт|но|дек)ябр[ьея]|(?:янв|февр?|мар|апр|авг|сент?|окт|нояб?|дек)\.)\.?)"
+)
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th|\.|er|º)?"
 _YEAR = r"(?P<year>\d{4})"
 
@@ -31,6 +45,7 @@ _DATE = re.compile(
     r"(?<![\w.])(?:"
     r"(?P<iso>\d{4}-\d{1,2}-\d{1,2})(?=[T\s,.;)\]]|$|[^\w-])"
     r"|(?P<dotted>\d{1,2}[./]\d{1,2}[./]\d{4})(?!\w)"
+    r"|(?P<year4>\d{4})\s?年\s?(?P<month4>\d{1,2})\s?月(?:\s?(?P<day4>\d{1,2})\s?[日号])?"
     rf"|{_DAY}\s+(?:of\s+|de\s+)?{_MONTH},?(?:\s+(?:de\s+)?{_YEAR})?(?!\w)"
     rf"|{_renamed(_MONTH, '2')}\s+(?:{_renamed(_DAY, '2')}(?!\d),?\s*)?{_renamed(_YEAR, '2')}(?!\w)"
     rf"|{_renamed(_MONTH, '3')}\s+{_renamed(_DAY, '3')}(?![\w.:])"
@@ -49,9 +64,26 @@ _NUMBER = re.compile(r"(?<![\w.,])[-+\u2212]?(?:\d+(?:[.,]\d+)?|[.,]\d+)(?!\d)")
 _UNIT = re.compile(r"([-+\u2212]?\d+(?:[.,]\d+)?)-?([^\W\d_]+|%|€|\$|£)", re.UNICODE)
 _RANGE = re.compile(r"(\d+(?:[.,]\d+)?)\s?[-\u2013\u2014]\s?(\d+(?:[.,]\d+)?)")
 _OF = re.compile(r"(?<![\w./])(\d{1,3}(?:[.,]\d{1,2})?)/(\d{1,3}(?:[.,]\d{1,2})?)(?![\w/])")  #: 8.7/10
+_THOUSANDS = re.compile(r"(?<![\w.,])(\d{2,4}|\d{1,3}[.,]\d{1,2})k\b")  #: 300k; 4k is a name
+#: Digits with a word for a thousand or more; of the short forms those that follow a currency.
+_SCALED = re.compile(
+    r"(?<![\w.,])([€$£]\s?)?(\d+(?:[.,]\d+)*)(?:\s?("
+    r"thousand|tausend|mille?|mila|тыс(?:\.|яч[аиу]?)|million(?:s|en)?|mio\.?|mn|millones|millón|milion[ei]|млн|миллион(?:а|ов)?|"
+    r"billions?|bn|mrd\.?|milliarden?|milliards?|miliard[oi]|млрд|миллиард(?:а|ов)?)(?!\w)|\s?([万萬億亿])|(?<=\d)([kmb])n?(?!\w))",
+    re.IGNORECASE,
+)
+_SCALES = (
+    (3, "thousand tausend mille mil mila тыс k"),
+    (6, "million mio mn millones millón milion млн миллион m"),
+    (9, "billion bn mrd milliard miliard млрд миллиард b"),
+)
+_HAN_SCALES = {"万": 4, "萬": 4, "億": 8, "亿": 8}
+_ORDINAL_OF_MONTH = re.compile(rf"\s+(?:of\s+|de\s+)?{_MONTH}(?!\w)", re.IGNORECASE)
 _NAME = re.compile(r"\d+[A-Z]")  #: 5G, 4K
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)", re.IGNORECASE)
 _SIGNS = re.compile(r"[-./:_\s]")
+_ONE_WORD_ITEM = re.compile(r"\s*[-*\u2022]\s*\w+\W*")  #: of a list, which it may number
+_COUNTING_WORDS = 4  #: at the begin of a sentence, among which it may count what it is about: there are two of them
 
 
 #: Year, month and day; None for a part that is not given.
@@ -67,11 +99,15 @@ class Figures:
     times: list[tuple[int, int, int | None]] = field(default_factory=list)
     codes: set[str] = field(default_factory=set)
     parts: set[str] = field(default_factory=set)  #: digits within codes
+    #: What may be a number: it holds one that is said, but needs to be held by none.
+    likely: list[tuple[Decimal, str]] = field(default_factory=list)
 
     @classmethod
-    def of(cls, text: str) -> Figures:
+    def of(cls, text: str, counted: int = 0) -> Figures:
+        """Return the figures of a text; ``counted``: what a sentence may count in words at its begin, else 0."""
         found = cls()
-        for taken in (found._take_emails, found._take_dates, found._take_times):
+        text = scripts_apart(found._take_words(text, counted))
+        for taken in (found._take_emails, found._take_dates, found._take_times, found._take_scaled):
             text = taken(text)
         found._take_rest(text)
         return found
@@ -91,10 +127,42 @@ class Figures:
     def _holds_number(self, number: Decimal, unit: str) -> bool:
         if any(_same(number, own) and (not unit or not other or unit == other) for own, other in self.numbers):
             return True
+        if any(_same(number, own) and unit in ("", other) for own, other in self.likely):
+            return True
         if unit:
             return False
         years = {year for year, _, _ in self.dates}
         return number in years or str(number) in self.parts
+
+    def _take_words(self, text: str, counted: int) -> str:
+        """Return the text with the numbers in words as digits."""
+        parts, end = [], 0
+        for spoken in [] if _ONE_WORD_ITEM.fullmatch(text) else spoken_numbers(text):
+            counts = spoken.value == counted > 1 and len(text[: spoken.start].split()) < _COUNTING_WORDS
+            if _is_number_in_words(text, spoken) and not counts:
+                parts += [text[end : spoken.start], f"{spoken.value:f}"]
+                end = spoken.end
+            else:
+                self.likely.append((spoken.value, _unit_of(text, spoken.start, spoken.end)))
+        return "".join([*parts, text[end:]])
+
+    def _take_scaled(self, text: str) -> str:
+        def take_thousands(match: re.Match[str]) -> str:
+            number = _decimal(match[1])
+            self.numbers += [] if number is None else [(number.scaleb(3), "")]
+            return " "
+
+        def take(match: re.Match[str]) -> str:
+            money, digits, word, sign, short = match.groups()
+            number = _decimal(digits)
+            if number is None or (short and not money):
+                return match[0]
+            power = _HAN_SCALES[sign] if sign else _power(word or short)
+            unit = _UNITS.get((money or "").strip(), "") or _unit_of(match.string, match.start(), match.end())
+            self.numbers.append((number.scaleb(power), unit))
+            return " "
+
+        return _SCALED.sub(take, _THOUSANDS.sub(take_thousands, text))
 
     def _take_emails(self, text: str) -> str:
         self.codes.update(match.lower() for match in _EMAIL.findall(text))
@@ -167,22 +235,29 @@ class Figures:
 _UNITS = {
     spelled: unit
     for unit, spellings in {
-        "%": "% percent prozent",
-        "eur": "€ eur euro euros",
+        "%": "% percent prozent pourcent процент процента процентов เปอร์เซ็นต์",
+        "eur": "€ eur euro euros евро",
         "usd": "$ usd dollar dollars",
         "gbp": "£ gbp pound pounds",
+        "yen": "¥ jpy yen 円",
+        "cny": "yuan rmb cny 元",
+        "rub": "rub руб рублей рубля рубль ₽",
+        "thb": "thb baht บาท",
         "kg": "kg kilogram kilograms kilo kilos kilogramm",
         "g": "g gram grams gramm",
         "km": "km kilometer kilometers kilometre kilometres",
         "m": "m meter meters metre metres",
         "cm": "cm centimeter centimeters zentimeter",
         "mm": "mm millimeter millimeters",
-        "h": "h hour hours stunde stunden",
-        "min": "min minute minutes minuten",
-        "s": "s sec second seconds sekunden",
-        "d": "day days tag tage tagen",
-        "w": "week weeks woche wochen",
-        "y": "year years jahr jahre jahren",
+        "mi": "mile miles meile meilen",
+        "l": "l liter liters litre litres litro litros litri литр литра литров",
+        "h": "h hr hrs hour hours stunde stunden heure heures hora horas ora ore час часа часов 小时 時間 ชั่วโมง",
+        "min": "min mins minute minutes minuten minuto minutos minuti минута минуты минут минуту 分钟 分間 นาที",
+        "s": "s sec second seconds sekunde sekunden seconde secondes segundo segundos secondi секунда секунды секунд 秒 วินาที",
+        "d": "day days tag tage tagen jour jours día días dia dias giorno giorni день дня дней 天 日間 วัน",
+        "w": "week weeks woche wochen semaine semaines semana semanas settimana settimane неделя недели недель неделю 周 週間 สัปดาห์",
+        "mon": "month months monat monate monaten mois mes meses mese mesi месяц месяца месяцев 个月 か月 ヶ月 カ月 เดือน",
+        "y": "year years jahr jahre jahren an ans année années año años anno anni год года лет ปี 年間",
         "gb": "gb gigabyte gigabytes",
         "mb": "mb megabyte megabytes",
         "mp": "megapixel megapixels mp",
@@ -191,12 +266,28 @@ _UNITS = {
     for spelled in spellings.split()
 }
 
+_LONGEST_UNSPACED = 7  #: characters of a unit in a script without spaces, where more may follow
+
 
 def _unit_of(text: str, start: int, end: int) -> str:
     """Return the unit of measure after a number, or before it, as with currencies."""
     after = re.match(r"[\s-]{0,2}([^\W\d_]+|[%€$£]|°[cf])", text[end : end + 24], re.IGNORECASE)
-    before = text[start - 1 : start]
-    return _UNITS.get(before, "") or (_UNITS.get(after[1].lower(), "") if after else "")
+    word = after[1].lower() if after else ""
+    parts = [word[:length] for length in range(_LONGEST_UNSPACED, 0, -1)] if word[:1] > "\u0e00" else []
+    return next((_UNITS[unit] for unit in (text[start - 1 : start], word, *parts) if unit in _UNITS), "")
+
+
+def _is_number_in_words(text: str, spoken: SpokenNumber) -> bool:
+    return spoken.certain or (spoken.ordinal and _ORDINAL_OF_MONTH.match(text, spoken.end) is not None)
+
+
+def _power(word: str) -> int:
+    """Return the power of ten that a word after digits means."""
+    lower = word.lower().rstrip(".")
+    return max(
+        ((len(stem), power) for power, stems in _SCALES for stem in stems.split() if lower.startswith(stem)),
+        default=(0, 0),
+    )[1]
 
 
 def _dates(match: re.Match[str]) -> list[Day]:
@@ -207,6 +298,8 @@ def _dates(match: re.Match[str]) -> list[Day]:
         first, second, year = map(int, re.split(r"[./]", match["dotted"]))
         # Only slashes may have the month first, and then only where it can be one.
         return [(year, first, second)] if "/" in match["dotted"] and second > 12 else [(year, second, first)]
+    if match["year4"]:
+        return [(int(match["year4"]), int(match["month4"]), int(match["day4"]) if match["day4"] else None)]
     month_name = match["month"] or match["month2"] or match["month3"]
     days, years = match["day"] or match["day2"] or match["day3"], match["year"] or match["year2"]
     return [(int(years) if years else None, _month(month_name), int(days) if days else None)]
