@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import re
 
-_NUMBER_WORDS = (
-    r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|fifty|hundred|thousand|million|half|"
-    r"dozen|no|none|zero|single|both|several|unlimited|ein|eine[nrms]?|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|"
-    r"zwanzig|dreißig|hundert|tausend|kein|keine|un|une|deux|trois|quatre|cinq|sept|huit|neuf|dix|cent|mille|aucun|uno|una|dos|"
-    r"tres|cuatro|cinco|siete|ocho|nueve|diez|cien|mil|due|tre|quattro|cinque|sei|sette|otto|nove|dieci|один|два|три|четыре|пять|"
-    r"шесть|семь|восемь|девять|десять|сто|тысяч\w*)"
+from services.search.number_words import spoken_numbers
+
+_AMOUNT = (
+    r"(?:\d|%|\b(?:half|single|both|several|no|none|unlimited|percent|daily|weekly|monthly|yearly|always|never|every|each|all|full|"
+    r"free|keine?[nrms]?|alle|beide|jede[nrms]?|aucune?|toutes?|tous|les deux|chaque|todos|todas|ambos|ningun[oa]|cada|tutt[ie]|nessun[oa]|"
+    r"ogni|все|обе|оба|кажд\w+|нет)\b|全|毎|每|各|両)"
 )
-_ANY_NUMBER = rf"(?:\d|\b{_NUMBER_WORDS}\b|[一二三四五六七八九十百千万])"
 _TIME_UNIT = (
     r"(?:seconds?|minutes?|hours?|days?|nights?|weeks?|months?|years?|decades?|centur\w+|sekunden?|minuten?|stunden?|tage?n?|"
     r"wochen?|monate?n?|jahre?n?|secondes?|heures?|jours?|semaines?|mois|ans?|années?|segundos?|minutos?|horas?|días?|semanas?|"
@@ -28,12 +27,20 @@ _MOMENT = (
     r"mittag|mitternacht|morgen|abend|heute|täglich|immer|montag\w*|dienstag\w*|mittwoch\w*|donnerstag\w*|freitag\w*|samstag\w*|"
     r"sonntag\w*|januar|februar|märz|mai|juni|juli|oktober|dezember|frühling|sommer|herbst|vor|nach|bis|seit|während|ab|sobald|wenn|"
     r"avant|après|depuis|pendant|jusqu\w*|dès|midi|minuit|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|"
-    r"antes|después|desde|hasta|durante|lunes|martes|miércoles|jueves|viernes|sábado|domingo|prima|dopo|fino|durante|quando)"
+    r"antes|después|desde|hasta|durante|lunes|martes|miércoles|jueves|viernes|sábados?|domingos?|prima|dopo|fino|durante|quando|"
+    r"matin\w*|soirs?|nuits?|été|hiver|printemps|automne|toujours|jamais|chaque|janvier|février|mars|avril|juin|juillet|août|septembre|"
+    r"octobre|novembre|décembre|mañanas?|tardes?|noches?|verano|invierno|primavera|otoño|siempre|nunca|cada|enero|febrero|marzo|abril|"
+    r"mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre|luned\w+|marted\w+|mercoled\w+|gioved\w+|venerd\w+|sabat\w+|"
+    r"domenic\w+|mattin\w+|sera|notte|estate|inverno|autunno|sempre|mai|ogni|gennaio|febbraio|aprile|maggio|giugno|luglio|settembre|"
+    r"ottobre|dicembre|понедельник\w*|вторник\w*|сред[ауы]\w*|четверг\w*|пятниц\w*|суббот\w*|воскресень\w*|январ\w+|феврал\w+|"
+    r"марта?|апрел\w+|ма[яй]|июн\w|июл\w|август\w*|сентябр\w+|октябр\w+|ноябр\w+|декабр\w+|утр\w+|веч[ео]р\w*|ноч\w+|полдень|"
+    r"полночь|сегодня|завтра|ежедневно|всегда|никогда|после|до|во время|летом|зимой|весной|осенью|перед|кажд\w+|сразу|пока)"
 )
 _PRICE = (
     r"(?:[€$£¥₽]|\b(?:euros?|eur|dollars?|usd|pounds?|gbp|francs?|chf|franken|rappen|cents?|yen|roubles?|rubles?|pesos?|kronen|"
     r"free|gratis|kostenlos\w*|kostenfrei|umsonst|gratuit\w*|gratuito|included|inklusive|inbegriffen|compris\w*|"
-    r"charges?|fees?|pric\w+|percent|%)\b|руб\w*|円|元|%)"
+    r"charges?|fees?|pric\w+|percent|%|евро|доллар\w*|франк\w*|"
+    r"бесплатн\w*)\b|руб\w*|円|元|ユーロ|ドル|フラン|ポンド|ウォン|無料|免费|免費|ยูโร|บาท|ดอลลาร์|ฟรี|%)"
 )
 _WEIGHT = r"(?:\d\s?(?:kg|g|mg|t|lbs?|oz)\b|\b(?:grams?|gramm|kilo\w*|pounds?|ounces?|tons?|tonnes?|tonnen|grammes?|gramos)\b)"
 _LENGTH = (
@@ -63,7 +70,7 @@ _KINDS = [
     (
         r"\b(?:how (?:big|large|high|tall|wide|deep|thick|far|small)|what (?:is|was) the (?:size|height|width|length|depth|distance) of|"
         r"wie (?:groß|hoch|breit|tief|weit)|quelle (?:taille|hauteur|distance))\b",
-        rf"(?:{_LENGTH}|{_ANY_NUMBER})",
+        rf"(?:{_LENGTH}|{_AMOUNT})",
     ),
     (
         r"\b(?:how long (?:does|do|did|is|are|was|were|will|can|may|should|must|have|has)|for how long|how many (?:seconds|minutes|"
@@ -74,7 +81,7 @@ _KINDS = [
     (
         r"\b(?:how many|how much|what (?:share|percentage|amount|number)|how (?:often|old)|wie viele?|wie oft|wie alt|wieviele?|combien|"
         r"cuánt[oa]s?|quant[iaeo]|сколько)\b|何人|何個|几个|多少",
-        rf"(?:{_ANY_NUMBER}|%|\b(?:percent|daily|weekly|monthly|yearly|always|never|every|each|all|full|unlimited|free)\b)",
+        _AMOUNT,
     ),
     (
         r"^\W*(?:and |und )?(?:when|at what time|what time|since when|until when|by when|from when|until what time|by what time|on which days?|in which "
@@ -83,7 +90,7 @@ _KINDS = [
         rf"(?:{_MOMENT}|\b{_TIME_UNIT}\b|前|後|[日月年時])",
     ),
     (
-        r"^\W*(?:who|whom|whose|wer|wem|wen|qui|quién|quien|chi|кто)\b",
+        r"^\W*(?:who|whom|whose)\b",
         _PERSON_OR_NAME,
     ),
     (
@@ -93,12 +100,16 @@ _KINDS = [
     (r"\b(?:e-?mail address|mail address|e-?mail-?adresse|adresse e-?mail)\b", r"@"),
     (r"\b(?:which|what) (?:website|web address|url)\b", r"(?:www\.|https?:|\w\.(?:com|org|net|de|ch|io)\b)"),
 ]
-_COMPILED = [(re.compile(asks, re.IGNORECASE), re.compile(holds, re.IGNORECASE)) for asks, holds in _KINDS]
+#: Patterns of amounts, which numbers in words are, too.
+_AMOUNTS = {_AMOUNT, rf"(?:{_LENGTH}|{_AMOUNT})"}
+_COMPILED = [
+    (re.compile(asks, re.IGNORECASE), re.compile(holds, re.IGNORECASE), holds in _AMOUNTS) for asks, holds in _KINDS
+]
 
 
 def lacks_answer(question: str, text: str) -> bool:
     """Return whether the text surely holds nothing of the kind that the question requests."""
-    for asks, holds in _COMPILED:
+    for asks, holds, amount in _COMPILED:
         if asks.search(question):
-            return holds.search(text) is None
+            return holds.search(text) is None and not (amount and spoken_numbers(text))
     return False

@@ -34,7 +34,8 @@ _SIMILARITY, _MARGIN, _WORDS, _INTERCEPT = 1.14, 1.89, 1.86, -2.71
 def answerable(threshold: Threshold, cosines: Sequence[float], word_share: float, doubts: float = 0.0) -> float:
     """0..1. ``cosines``: of the nearest records, best first; ``word_share``: of the question's words in the best."""
     best, others = cosines[0], cosines[1 : NEIGHBOURS + 1]
-    similarity = threshold.way(best)
+    by_words = threshold.unrelated is not None  # they have decided already, and cosines say little
+    similarity = 1.0 if by_words else threshold.way(best)
     margin = threshold.way(best) - threshold.way(sum(others) / len(others)) if others else 0.0
     return 1 / (
         1 + math.exp(-(_SIMILARITY * similarity + _MARGIN * margin + _WORDS * word_share + _INTERCEPT - doubts))

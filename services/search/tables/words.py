@@ -67,6 +67,7 @@ _SCRIPTS = {
     "russian": re.compile("[\u0400-\u04ff]"),
 }
 _HIRAGANA, _HAN = re.compile("[\u3040-\u309f]"), re.compile("[\u3400-\u9fff\uf900-\ufaff]")
+_JAPANESE_QUESTION = re.compile("何[年月日時分秒人個回台本枚歳円階番名度]?間?|誰")
 _NO_HIRAGANA = re.compile("[\u30a0-\u30ff]+|[\u3400-\u9fff\uf900-\ufaff]+")
 #: Particles, pronouns, question words and modal verbs.
 _CHINESE_FUNCTION = re.compile(
@@ -181,7 +182,7 @@ def _content_pairs(run: str) -> Iterator[str]:
     """
     signs = normalize("NFKC", run)
     if _HIRAGANA.search(signs):
-        parts = _NO_HIRAGANA.findall(signs)
+        parts = _NO_HIRAGANA.findall(_JAPANESE_QUESTION.sub(" ", signs))
     elif _HAN.search(signs):
         parts = _CHINESE_FUNCTION.split(signs)
     else:

@@ -53,6 +53,18 @@ def test_a_text_without_what_is_asked_for_lacks_it(question: str, text: str) -> 
         ("How many rooms are there?", "A lodge with sixteen rooms; all 16 rooms face south."),
         ("When may new staff work from home?", "Staff may work from home after the probation period."),
         ("Who built the clock?", "The large clock was built by Agatha Wenger."),
+        ("How many rooms are there?", "Die Hütte hat siebzehn Zimmer."),
+        ("Wie viele Zimmer gibt es?", "Die Hütte hat siebzehn Zimmer."),
+        ("¿Cuántos años dura?", "Dura treinta y cinco años."),
+        ("Сколько комнат?", "В доме двадцать две комнаты."),
+        ("自転車を借りるといくらですか", "自転車は一日十二ユーロです。"),
+        ("Сколько стоит велосипед?", "Велосипеды стоят 12 евро в день."),
+        ("Когда тренируются пожарные?", "Они тренируются каждый четверг."),
+        ("Когда открывают музей?", "Музей открывают после ремонта."),
+        ("Quand ouvre le marché ?", "Il ouvre le samedi matin."),
+        ("¿Cuándo es el mercado?", "Los sábados por la mañana."),
+        ("Кто директор музея?", "Директор музея — Иван Петров."),
+        ("¿Quién limpia las salas?", "El personal de limpieza."),
         ("Is there a pool?", "A quiet hotel."),
         ("pool", "A quiet hotel."),
     ],
@@ -94,8 +106,8 @@ def _verdicts(service: MemorySearchService, kind: str, **more: Any) -> list[str]
 @pytest.mark.slow
 def test_near_misses_are_rarely_found_where_an_answer_is_asked_for(guide: MemorySearchService) -> None:
     missed, answered = _verdicts(guide, "missed"), _verdicts(guide, "answered")
-    assert missed.count("found") / len(missed) <= 0.5
-    assert answered.count("found") / len(answered) >= 0.92
+    assert missed.count("found") / len(missed) <= 0.6
+    assert answered.count("found") / len(answered) >= 0.95
     assert answered.count("not_found") == 0
     without_answer = _verdicts(guide, "missed", answer=False)
     assert without_answer.count("found") > missed.count("found")
