@@ -57,6 +57,8 @@ _LAST = re.compile(r"\b(?:the last|letzte[mnrs]?|dernière?|últim[oa]|ultim[oa]
 _NUMBERED = r"(?:\s+ones?\b|(?:\s+\w+)?\s*(?:[?.!,;:？。]|$))"
 #: "Name [id]", as an answer without a model lists its records.
 _LISTED = re.compile(r"(?:^|: |; )([^\[\];:\n]{1,200}?) \[[^\]\n]+\]", re.MULTILINE)
+#: A numbered or marked line of a list, as a model's answer has it: what it says first.
+_LISTED_LINE = re.compile(r"^\s*(?:\d{1,2}[.)]|[-*\u2022])\s+(?:\*\*)?([^\n:;(*\u2013\u2014]{1,200})", re.MULTILINE)
 _EMPTY_WORDS = re.compile(
     r"\b(?:one|ones|more|else|why|tell|show|continue|go|please|explain|details?|mehr|warum|bitte|pourquoi|plus|más)\b",
     re.IGNORECASE,
@@ -104,7 +106,7 @@ def _record(question: str, history: Sequence[ChatMessage]) -> str | None:
     one.
     """
     answer = next((message.content for message in reversed(history) if message.role == "assistant"), "")
-    listed: list[str] = [name.strip() for name in _LISTED.findall(answer)]
+    listed: list[str] = [name.strip() for name in _LISTED.findall(answer) or _LISTED_LINE.findall(answer)]
     if not listed:
         return None
     for number, ordinal in enumerate(_ORDINAL):

@@ -8,12 +8,14 @@ that name.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import JsonValue
 
+from services.search.number_words import spoken_numbers
 from services.search.queries.values import Path, Scalar, meant, misfit, period, point_of, typed
 from shared.contracts.search import FieldType, Filters
 from shared.errors import InvalidRequest, UnknownField
@@ -22,6 +24,14 @@ _BOUNDS = ("gte", "lte", "gt", "lt")
 _DISTANCE = ("within_km", "of")
 _OPERATORS = (*_BOUNDS, "not", "prefix", *_DISTANCE)
 _COMBINED = ("or", "and", "not")
+#: What a text means where a number or a date is expected.
+_COMPARISONS = {">": "gt", ">=": "gte", "\u2265": "gte", "<": "lt", "<=": "lte", "\u2264": "lte", "!=": "not"}
+_COMPARISON = re.compile(r"\s*(>=|<=|!=|[<>\u2264\u2265])\s*(\S.*)")
+_NUMBER_SPAN = re.compile(r"\s*(-?\d[\d.,]*)\s*(?:-|\.\.|\u2013|\u2014|\s(?:to|bis|and|a|à)\s)\s*(-?\d[\d.,]*)\s*")
+_DATE = r"(\d{4}(?:-\d\d(?:-\d\d)?)?)"
+_DATE_SPAN = re.compile(
+    rf"\s*{_DATE}\s*(?:\s-\s|\.\.|/|\u2013|\u2014|\s(?:to|bis|and|a|à)\s)\s*{_DATE}\s*|\s*(\d{{4}})-(\d{{4}})\s*"
+)
 #: Operators of other systems, and how they are written here.
 _ELSEWHERE = {
     **dict.fromkeys(("ne", "neq", "$ne", "!=", "nin", "$nin", "not_in", "must_not", "except", "$not"), '"not": VALUE'),
@@ -150,8 +160,10 @@ def _combined_as_meant(value: JsonValue, fields: Mapping[str, FieldType]) -> Jso
 
 
 def _field_as_meant(value: JsonValue, kind: FieldType) -> JsonValue:
-    if kind == "geo" or not isinstance(value, dict):
-        return meant(value, kind) if kind != "geo" else value
+    if kind == "geo":
+        return value
+    if not isinstance(value, dict):
+        return _compared(value, kind)
     if len(value) == 1:
         [(operator, operand)] = value.items()
         match _ELSEWHERE.get(operator):
@@ -162,13 +174,33 @@ def _field_as_meant(value: JsonValue, kind: FieldType) -> JsonValue:
             case 'null, or "not": null' if isinstance(operand, bool):
                 has_value = operand == (operator in ("exists", "$exists"))
                 return {"not": None} if has_value else None
+    return _renamed(value, kind)
+
+
+def _renamed(value: Mapping[str, JsonValue], kind: FieldType) -> JsonValue:
+    """Return the operators as they are written here; unchanged where two of them are the same."""
     renamed = {_ours(operator): operand for operator, operand in value.items()}
     if len(renamed) < len(value):
-        return value
+        return dict(value)
     return {
         operator: _field_as_meant(operand, kind) if operator == "not" else meant(operand, kind)
         for operator, operand in renamed.items()
     }
+
+
+def _compared(value: JsonValue, kind: FieldType) -> JsonValue:
+    """Return what a plain value means; of numbers and dates also a comparison or a span in a text, such as >8."""
+    if not isinstance(value, str) or kind not in ("integer", "float", "datetime"):
+        return meant(value, kind)
+    if comparison := _COMPARISON.fullmatch(value):
+        return {_COMPARISONS[comparison[1]]: meant(comparison[2], kind)}
+    if span := (_DATE_SPAN if kind == "datetime" else _NUMBER_SPAN).fullmatch(value):
+        begin, end = filter(None, span.groups())
+        return {"gte": meant(begin, kind), "lte": meant(end, kind)}
+    words = spoken_numbers(value) if kind != "datetime" else []
+    if len(words) == 1 and value[words[0].start : words[0].end] == value.strip():
+        return meant(f"{words[0].value:f}", kind)
+    return meant(value, kind)
 
 
 def _ours(operator: str) -> str:

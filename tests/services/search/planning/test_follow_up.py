@@ -102,6 +102,18 @@ def test_the_conversation_of_the_service_itself_is_followed(shop: MemorySearchSe
     assert (result.verdict, result.hits["phones"][0].name) == ("found", names[second])
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "1. Alpha One: a phone\n2. Beta Two: another\n",
+        "These fit:\n- Alpha One (50 MP)\n- **Beta Two** (wireless)",
+        ANSWER,
+    ],
+)
+def test_a_list_in_a_models_answer_is_pointed_into(answer: str) -> None:
+    assert resolved("and the second one?", talk(FIRST, answer)) == (f"{FIRST} Beta Two and the second one?", FIRST)
+
+
 def test_a_question_that_stands_alone_is_searched_as_it_is_in_a_conversation(shop: MemorySearchService) -> None:
     job = MemoryContext()
     job.history = talk(FIRST, ANSWER)
