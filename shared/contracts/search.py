@@ -430,7 +430,7 @@ class Hit(Answer):
     fields: dict[str, JsonValue]
     """Values that the record can be filtered by, by field name"""
     similarity: float | None = None
-    """Cosine similarity of the vectors; null if only keywords were searched"""
+    """Cosine similarity of the vectors, or of the one sentence that answers; null if only keywords were searched"""
     weak: bool = False
     """Whether the similarity is lower than answers of this table usually have"""
     attempt: int = 1

@@ -12,8 +12,8 @@ from services.search.queries import filters
 from services.search.queries.codes import AskedCodes, asked_codes
 from services.search.queries.filters import Among, AnyOf, Conditions, Not
 from services.search.queries.query import Query
-from services.search.retrieval import feedback, passages, ranking
-from services.search.retrieval.answerability import NEIGHBOURS, answerable, doubts
+from services.search.retrieval import feedback, passages, ranking, sentences
+from services.search.retrieval.answerability import NEIGHBOURS, UNLIKELY, answerable, doubts
 from services.search.retrieval.code_holders import code_holders
 from services.search.retrieval.passages import FoundPassage
 from services.search.retrieval.question_words import AskedWords, full_text
@@ -27,6 +27,7 @@ from services.search.tables.words import has_code, is_foreign
 from shared.contracts.search import Hit
 
 _LEAST_RETRIEVED = 50
+_JUDGED_PASSAGES = 10  #: of the best record, whose sentences may answer
 _JUDGED_HITS = 3  #: whose passages may answer
 _NEARBY = 3  #: records that are shown when none is near enough
 _NEARBY_PASSAGES = 20
@@ -38,6 +39,7 @@ _FACET_TEXTS = ("facets", "whole_facets")
 _FACET_PASSAGES = 3  #: of a record, that are shown
 _FACET_KEYS = ("record", "name", "fields", "facet", "at", CONTENT)
 _BELOW = 0.99  #: of the last score before a refill: what was left out comes after it
+_BEHIND = 0.9  #: of their scores, that hits keep behind those that hold a code or answer in a sentence
 _MAX_REFILLS = 3  #: further searches for hits that copies of the same record displaced
 
 
@@ -159,13 +161,13 @@ class SearchEngine:
         answering = [
             replace(
                 match,
-                score=top * (0.9 + 0.1 * (len(first) - rank) / len(first)),
+                score=top * (_BEHIND + (1 - _BEHIND) * (len(first) - rank) / len(first)),
                 weak=match.id not in holders.answering,
             )
             for rank, match in enumerate(first)
         ]
         others = [
-            replace(match, score=match.score * 0.9, weak=match.weak or holders.binding) for match in known.values()
+            replace(match, score=match.score * _BEHIND, weak=match.weak or holders.binding) for match in known.values()
         ]
         return [*answering, *others][: query.limit]
 
@@ -279,12 +281,22 @@ class SearchEngine:
         scores = {point.id: point.score for point in points}
         nearest = ranking.best_of_each(scores)
         own = point_id(strong[0].id)
-        best = next((key for key in nearest if record_key(key) == record_key(own)), own)
-        share = AskedWords(self._store, table, question).shares([best]).get(best, 0.0)
+        held = [key for key in scores if record_key(key) == record_key(own)] or [own]
+        share = max(AskedWords(self._store, table, question).shares(held).values(), default=0.0)
         cosines = [scores[key] for key in nearest[: NEIGHBOURS + 1]]
+        cosines[0] = max(cosines[0], strong[0].similarity or 0.0)  # of the sentence that answers
         texts = [_shown_text(hit) for hit in strong[:_JUDGED_HITS]]
         against = doubts(self._store, table, question, texts)
-        return round(answerable(table.thresholds.master, cosines, share, against), 3)
+        likely = answerable(table.thresholds.master, cosines, share, against)
+        if likely < UNLIKELY and table.embedder is not None:
+            # The vector of a passage hardly shows the sentence that answers.
+            bucket = table.bucket(TablePart.MASTER)
+            stored = self._store.payloads(bucket, held[:_JUDGED_PASSAGES], (*sentences.KEYS, "at"))
+            parts = {key: stored[key] for key in held if key in stored and "at" in stored[key]}
+            sentence = sentences.nearest(parts, question, vector, table.embedder, table.words(TablePart.MASTER))
+            cosines[0] = max(cosines[0], sentence or 0.0)
+            likely = answerable(table.thresholds.master, cosines, share, against)
+        return round(likely, 3)
 
     def _texts(self, table: OpenTable, query: Query) -> list[tuple[str, Conditions]]:
         """Return what is compared; in a paired search each facet of the profile, with the facet that it is compared
@@ -311,18 +323,56 @@ class SearchEngine:
     def _master(self, table: OpenTable, query: Query, conditions: Conditions, fill: bool) -> list[Match]:
         retrieved = self._retrieved_records(table, query, conditions)
         cosines = retrieved.cosines
+        answering: Mapping[str, float] = {}
         if retrieved.keyword_only:
             scores = retrieved.saturated
         else:
             least = self.calibrated(query).least if query.threshold is None else query.threshold
             if not fill and max(cosines.values(), default=0.0) < least:
-                return []
+                answering = self._answering(table, query, retrieved)
+                if not answering:
+                    return []
             bucket = table.bucket(TablePart.MASTER)
             question = self._library.question(table, query.text)
             scores = feedback.scores(self._store, bucket, question, retrieved, table.thresholds.scale)
         ordered = ranking.ordered(scores, cosines)
         order, weak = self._listed(table, query, ranking.best_of_each(ordered), cosines)
+        if not fill and len(weak) == len(order):
+            weak = weak - self._standing_out(table, query, retrieved)
+        if not fill and len(weak) == len(order):
+            answering = answering or self._answering(table, query, retrieved)
+        if answering:
+            scores, cosines = _led_by(answering, scores, cosines)
+            ordered = ranking.ordered(scores, cosines)
+            order = ranking.best_of_each(ordered)[: query.limit]
+            weak = set(order) - answering.keys()
         return self._matches(table, query, order, ordered[: query.limit], scores, cosines, weak)
+
+    def _standing_out(self, table: OpenTable, query: Query, retrieved: Retrieved) -> set[str]:
+        """Return the nearest record's point where it is so much more similar than the others that it answers."""
+        if not retrieved.nearest:
+            return set()
+        needed = self.calibrated(query).stands_out([cosine for _, cosine in retrieved.nearest])
+        best, _ = retrieved.nearest[0]
+        if needed is None:
+            return set()
+        words = AskedWords(self._store, table, query.text)
+        return {best} if not needed or words.shares([best]).get(best, 0.0) >= needed else set()
+
+    def _answering(self, table: OpenTable, query: Query, retrieved: Retrieved) -> dict[str, float]:
+        """Return the points that have a sentence which answers by itself, with its cosine; none where a threshold was
+        chosen.
+        """
+        vector = self._library.question(table, query.text)
+        if vector is None or table.embedder is None or query.threshold is not None:
+            return {}
+        fused = ranking.fused(retrieved.cosines, retrieved.words, retrieved.ngrams)
+        points = ranking.ordered(fused, retrieved.cosines)[: sentences.MAX_PASSAGES]
+        payloads = self._store.payloads(table.bucket(TablePart.MASTER), points, sentences.KEYS)
+        ordered = {point: payloads[point] for point in points if point in payloads}
+        asked, words = AskedWords(self._store, table, query.text), table.words(TablePart.MASTER)
+        threshold = self.calibrated(query)
+        return sentences.answering(ordered, query.text, vector, table.embedder, words, asked, threshold)
 
     def _retrieved_records(self, table: OpenTable, query: Query, conditions: Conditions) -> Retrieved:
         """Return what the retrievers find: more of it where most of it are passages of a few records."""
@@ -533,6 +583,17 @@ def _match(
         passages=tuple(shown),
         content=content if isinstance(content, int) else None,
     )
+
+
+def _led_by(
+    first: Mapping[str, float], scores: Mapping[str, float], cosines: Mapping[str, float]
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Return scores and cosines with these points before all others, each with the cosine of its sentence."""
+    top = max(scores.values(), default=1.0)
+    leading = {
+        key: top * (_BEHIND + (1 - _BEHIND) * (len(first) - rank) / len(first)) for rank, key in enumerate(first)
+    }
+    return {key: score * _BEHIND for key, score in scores.items()} | leading, {**cosines, **first}
 
 
 def _collapsed(matches: Sequence[Match]) -> list[Match]:

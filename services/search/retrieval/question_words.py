@@ -13,6 +13,7 @@ from services.search.tables.words import AskedWord, HeldWords
 #: A word that no record of the table holds counts as often, in tables of English: of 1 to 4, best on the tables of
 #: ``benchmarks/golden``. Of other languages the model knows less, and stems and compounds make more words unseen.
 _UNSEEN_WEIGHT = {"english": 3}
+_SENTENCE_WORDS = 0.3  #: of the question's words, the least that a sentence holds which answers by itself
 _MISSPELT_RECORDS, _MISSPELT_SHARE = 3, 0.75
 _TEXT_KEYS = ("name", "text", "facets")
 
@@ -41,11 +42,30 @@ class AskedWords:
         below = {key for key, cosine in cosines.items() if cosine is not None and cosine < threshold.usual}
         uncertain = [key for key, cosine in cosines.items() if key not in below and threshold.near(cosine)]
         held = self._held(uncertain) if uncertain else {}
-        unseen = self._unseen(held.values()) if held else frozenset()
-        missing = set(uncertain) - held.keys()
-        lacking = {key for key, words in held.items() if self._lacks(threshold, cosines[key], words, unseen)}
-        weak = below | missing | lacking
+        weak = below | (set(uncertain) - held.keys()) | self._lacking(threshold, cosines, held)
         return weak if len(weak) < len(cosines) else weak - self._misspelt([key for key in cosines if key in below])
+
+    def weak_texts(
+        self, threshold: Threshold, cosines: Mapping[str, float | None], texts: Mapping[str, str]
+    ) -> set[str]:
+        """Return sentences too unlike an answer. One of many is near any question, so that words are needed however
+        similar it is, unless the question is in another language.
+        """
+        least = _SENTENCE_WORDS if threshold.near(threshold.usual) else 0.0
+        below = {key for key, cosine in cosines.items() if cosine is not None and cosine < threshold.usual}
+        held = {key: self._words.held(texts[key]) for key in cosines if least and key not in below}
+        return below | self._lacking(threshold, cosines, held, least)
+
+    def _lacking(
+        self,
+        threshold: Threshold,
+        cosines: Mapping[str, float | None],
+        held: Mapping[str, HeldWords],
+        least: float = 0.0,
+    ) -> set[str]:
+        """Return those that hold too few of the question's words."""
+        unseen = self._unseen(held.values()) if held else frozenset()
+        return {key for key, words in held.items() if self._lacks(threshold, cosines[key], words, unseen, least)}
 
     def _misspelt(self, below: Sequence[str]) -> set[str]:
         """Return the first records that hold nearly all of a misspelt question, whose cosine says little."""
@@ -58,10 +78,17 @@ class AskedWords:
             and sum(self._found(word, words, unseen) for word in self._asked) >= _MISSPELT_SHARE * len(self._asked)
         }
 
-    def _lacks(self, threshold: Threshold, cosine: float | None, held: HeldWords, unseen: frozenset[AskedWord]) -> bool:
+    def _lacks(
+        self,
+        threshold: Threshold,
+        cosine: float | None,
+        held: HeldWords,
+        unseen: frozenset[AskedWord],
+        least: float,
+    ) -> bool:
         """Return whether a record lacks too many of the question's words."""
         has_room = self._has_room(held)
-        needed = 0.5 if cosine is None else threshold.words_needed(cosine, roomy=has_room)
+        needed = 0.5 if cosine is None else max(threshold.words_needed(cosine, roomy=has_room), least)
         if not has_room or cosine is None:
             return self._share(held, unseen) < needed
         found = {word: self._found(word, held, unseen) for word in self._asked}

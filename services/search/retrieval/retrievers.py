@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from services.search.embed.port import Vectors
 from services.search.queries.filters import Among, Conditions
+from services.search.retrieval import ranking
 from services.search.store.port import Bucket, NearestQuery, ScoredPoint, Sparse, TablePart, VectorStore
 from services.search.tables.words import Words
 
 _SATURATION = 4.0  # of a keyword score, which has no upper bound
+_NEAREST = 11  #: records: the best one, and those that it is compared with
 _NOTHING = Sparse((), ())
 
 
@@ -36,6 +38,7 @@ class Retrieved:
     words: Mapping[str, float]  #: of points that share a word with the text
     ngrams: Mapping[str, float]  #: of points that share an n-gram with the text; of whole records only
     keyword_only: bool
+    nearest: Sequence[tuple[str, float]] = ()  #: the first points of the nearest records, before any were dropped
 
     @property
     def saturated(self) -> dict[str, float]:
@@ -47,8 +50,10 @@ class Retrieved:
         if self.keyword_only:
             return self
         kept = {key for key, cosine in self.cosines.items() if cosine >= least or key in self.words}
+        closest = ranking.best_of_each(sorted(self.cosines, key=lambda key: -self.cosines[key]))[:_NEAREST]
         return replace(
             self,
+            nearest=[(key, self.cosines[key]) for key in closest],
             points={key: point for key, point in self.points.items() if key in kept},
             cosines={key: cosine for key, cosine in self.cosines.items() if key in kept},
         )

@@ -36,6 +36,10 @@ _DOMAINS = 10  #: of each file of probes; the first ones of English are the same
 _MAX_SHARE, _MIN_SHARE = 0.8, 0.3
 #: In gaps below known answers, where the scale of the cosine begins: so that a gap weighs alike with every model.
 _SCALE = 2.9
+#: A record that exceeds the ten after it by so much of the whole way answers, whatever its words, from a quarter of the
+#: way on; one that holds some of the words also at the floor. No absent question of ``benchmarks/golden`` does either.
+_STANDING_OUT, _STANDING_OUT_WITH_WORDS = 0.7, 0.9
+_STANDING_OUT_FROM, _SOME_WORDS, _LEAST_OTHERS = 0.25, 0.3, 5
 #: Of the words that a record must hold where the words decide: all else equal, and less for each standard deviation
 #: that its cosine is above the best of unrelated questions. Fitted on the tuning half of ``benchmarks/golden``.
 _WORDS_NEEDED, _PER_DEVIATION = 0.4, 1 / 16
@@ -73,6 +77,19 @@ class Threshold:
             return 2.0
         band = self.floor + self._whole_way * _USUAL_SHARE * (1 + (_ROOMY_BANDS if roomy else 1.0)) - self.usual
         return max(0.5 - (cosine - self.usual) / band / 2, 0.0) if band > 1e-5 else 0.0
+
+    def stands_out(self, cosines: Sequence[float]) -> float | None:
+        """Return the share of the question's words from which the first record answers, because it is so much more
+        similar than the others; None where it is not. ``cosines``: of the nearest records, best first.
+        """
+        others = cosines[1:]
+        if self.unrelated or len(others) < _LEAST_OTHERS or self._whole_way <= 1e-6:
+            return None
+        best = self.way(cosines[0])
+        margin = best - self.way(sum(others) / len(others))
+        if best >= _STANDING_OUT_FROM and margin >= _STANDING_OUT:
+            return 0.0
+        return _SOME_WORDS if cosines[0] >= self.least and margin >= _STANDING_OUT_WITH_WORDS else None
 
     @property
     def least(self) -> float:

@@ -57,6 +57,21 @@ def test_answers_are_found_and_absent_ones_are_not(service: MemorySearchService,
     assert absent.count("found") <= 2
 
 
+@pytest.mark.parametrize(
+    ("cosines", "words"),
+    [
+        ([0.45, *[0.1] * 10], 0.0),  # far above the others, and a third of the way to known answers
+        ([0.33, *[-0.1] * 10], 0.3),  # near the floor: some of its words are needed
+        ([0.45, *[0.3] * 10], None),  # the others are nearly as near
+        ([0.29, *[-0.2] * 10], None),  # below every threshold
+        ([0.45, 0.1, 0.1], None),  # too few others to compare with
+    ],
+)
+def test_a_record_that_exceeds_all_others_needs_fewer_words(cosines: list[float], words: float | None) -> None:
+    assert Threshold(0.3, 0.32, 0.7).stands_out(cosines) == words
+    assert Threshold(0.15, 0.15, None, unrelated=(0.8, 0.02)).stands_out(cosines) is None
+
+
 @pytest.mark.slow(seconds=5)
 def test_a_table_keeps_the_model_that_its_first_records_called_for(service: MemorySearchService) -> None:
     german, english = SETS["held out", "german"], SETS["held out", "english"]

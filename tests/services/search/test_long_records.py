@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +110,26 @@ def test_a_sentence_deep_in_a_long_record_is_found_and_shown(service: MemorySear
     [cited, *_] = result.citations
     assert (cited.id, cited.facet) == (language, None)
     assert sentence in text[cited.start : cited.end]
+
+
+SYLLABLES = ("ka", "lo", "mi", "nu", "re", "so", "ti", "va")
+OTHER_WORDS = ["".join(each) for each in product(SYLLABLES, repeat=3)]
+
+
+@pytest.mark.parametrize("language", ["english", "german", "russian", "japanese"])
+def test_one_sentence_of_a_passage_about_many_other_things_is_found(
+    service: MemorySearchService, language: str
+) -> None:
+    _, sentence, question = DEEP[language]
+    others = [f"{' '.join(OTHER_WORDS[at : at + 10]).capitalize()}." for at in range(0, 180, 10)]
+    text = " ".join([*others[:12], sentence, *others[12:]])
+    service.ingest("t", [{"id": "a", "text": text}, {"id": "b", "text": " ".join(others[::-1])}])
+    result = service.search(question)
+    assert result.verdict == "found"
+    hit = result.hits["t"][0]
+    assert (hit.id, hit.weak) == ("a", False)
+    assert sentence in hit.passages[0].text
+    assert service.search("Which bishop crowned the emperor of Bohemia?").verdict == "not_found"
 
 
 @pytest.mark.parametrize(
