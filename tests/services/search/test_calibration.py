@@ -63,7 +63,7 @@ def test_answers_are_found_and_absent_ones_are_not(service: MemorySearchService,
         ([0.45, *[0.1] * 10], 0.0),  # far above the others, and a third of the way to known answers
         ([0.33, *[-0.1] * 10], 0.3),  # near the floor: some of its words are needed
         ([0.45, *[0.3] * 10], None),  # the others are nearly as near
-        ([0.29, *[-0.2] * 10], None),  # below every threshold
+        ([0.19, *[-0.3] * 10], None),  # below every threshold
         ([0.45, 0.1, 0.1], None),  # too few others to compare with
     ],
 )
