@@ -18,7 +18,7 @@ from shared.llm.vendors.table import VENDORS
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "settings.md"
 #: Set by the processes for each other, never by an operator.
-_INTERNAL = frozenset({"ASSAY_READY_FILE", "ASSAY_LOCAL_PATHS", "ASSAY_EMBEDDED"})
+_INTERNAL = frozenset({"ASSAY_READY_FILE", "ASSAY_LOCAL_PATHS", "ASSAY_EMBEDDED", "ASSAY_PARSERS_SOCKET"})
 _HEAD = """# Settings
 
 Environment variables, read once when a process starts. Model providers are all that most installations need to set.

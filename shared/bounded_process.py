@@ -1,8 +1,9 @@
 """Runs our code on untrusted input, in a separate process with limits on memory, time and output.
 
 All computation on a tenant's input that is more than arithmetic on bounded data runs here. The
-process has no environment, no descriptors but its input and its output, and ends with the process that started it.
-It is a fork of a server that has loaded the code already: a small task costs about a millisecond.
+process has no environment, no descriptors but its input and its output, reaches no path but the code's and a folder
+of its own, no other process and no network, and ends with the process that started it. It is a fork of a server that
+has loaded the code already: a small task takes about a millisecond.
 """
 
 from __future__ import annotations
@@ -14,35 +15,24 @@ import os
 import signal
 import socket
 import subprocess
-import sys
+import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from threading import Event as Flag
 from threading import Lock
 from typing import BinaryIO, TypeVar
 
 from pydantic import JsonValue
 
-from shared.fork_server import LENGTH, NO_MEMORY, NO_ROOM, STATUS
+from shared.fork_server import ENVIRONMENT, LENGTH, NO_MEMORY, NO_ROOM, STATUS, command
 
-_ROOT = Path(__file__).parents[1]
-_PROGRAM = f"import sys; sys.path.insert(0, {str(_ROOT)!r}); from shared.fork_server import _main; _main()"
 _POLL_SECONDS = 0.05
-#: Arrow's own allocators reserve far more address space than they use. A pool of threads for every core would take more
-#: memory than a task may on a large machine, and time from the other tasks.
-_ENVIRONMENT = {
-    "LANG": "C.UTF-8",
-    "PYTHONUTF8": "1",
-    "ARROW_DEFAULT_MEMORY_POOL": "system",
-    "MALLOC_ARENA_MAX": "2",
-    "POLARS_MAX_THREADS": str(max(2, min(4, len(os.sched_getaffinity(0))))),
-    "OPENBLAS_NUM_THREADS": "1",
-    "OMP_NUM_THREADS": "2",
-    "ARROW_IO_THREADS": "2",
-}
+_STOP_SECONDS = 2.0
+_CONNECT_SECONDS = 10.0
+#: Names the socket of a server that runs as a user of its own. Where it is set, no task runs as this process's user.
+SOCKET_VARIABLE = "ASSAY_PARSERS_SOCKET"
 _CHUNK_BYTES = 1 << 18
 
 Result = TypeVar("Result")
@@ -111,7 +101,10 @@ class BoundedProcess:
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(self._bounds.wall_seconds):
-                while chunk := await loop.sock_recv(self._connection, _CHUNK_BYTES):
+                while not _is_whole(received):
+                    chunk = await loop.sock_recv(self._connection, _CHUNK_BYTES)
+                    if not chunk:
+                        break
                     received += chunk
                     _check_size(received, self._bounds)
         except TimeoutError:
@@ -134,7 +127,10 @@ async def started(
 
     Raises: TaskLost.
     """
-    with await asyncio.to_thread(_start, task, bounds, files) as connection:
+    connection = _started_at_once(task, bounds, files)
+    if connection is None:
+        connection = await asyncio.to_thread(_start, task, bounds, files)
+    with connection:
         connection.setblocking(False)
         with suppress(ConnectionError):  # it has ended already: its status says why
             await asyncio.get_running_loop().sock_sendall(connection, _message(argument))
@@ -144,15 +140,28 @@ async def started(
 def _start(task: FileTask | ValueTask, bounds: Bounds, files: Sequence[int]) -> socket.socket:
     """Start the task and return the caller's end of its socket; closing it ends the process. Raises: TaskLost."""
     ours, theirs = socket.socketpair()
-    name = task.split(":") if isinstance(task, str) else [task.__module__, task.__name__]
-    request = json.dumps({"task": name, "bounds": asdict(bounds)}).encode()
     with theirs:
         try:
-            _SERVERS.send(request, [theirs.fileno(), *files])
+            _SERVERS.send(_request(task, bounds), [theirs.fileno(), *files])
         except OSError:
             ours.close()
             raise TaskLost("no process could be started") from None
     return ours
+
+
+def _started_at_once(task: FileTask | ValueTask, bounds: Bounds, files: Sequence[int]) -> socket.socket | None:
+    """Start the task without waiting; None where a server has to be started first."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        if _SERVERS.send_at_once(_request(task, bounds), [theirs.fileno(), *files]):
+            return ours
+    ours.close()
+    return None
+
+
+def _request(task: FileTask | ValueTask, bounds: Bounds) -> bytes:
+    name = task.split(":") if isinstance(task, str) else [task.__module__, task.__name__]
+    return json.dumps({"task": name, "bounds": asdict(bounds)}).encode()
 
 
 class _Servers:
@@ -173,21 +182,38 @@ class _Servers:
                 self.stop()
                 socket.send_fds(self._running(), [request], descriptors)
 
+    def send_at_once(self, request: bytes, descriptors: list[int]) -> bool:
+        """Send a request if that takes no time; return whether it was sent."""
+        if not self._lock.acquire(blocking=False):
+            return False
+        try:
+            if self._requests is None or self._pid != os.getpid():
+                return False
+            socket.send_fds(self._requests, [request], descriptors, socket.MSG_DONTWAIT)
+        except OSError:
+            return False
+        finally:
+            self._lock.release()
+        return True
+
     def _running(self) -> socket.socket:
         if self._pid != os.getpid():
             self._requests, self._process = None, None  # the parent's, which continues to use them
             self._pid = os.getpid()
         if self._requests is None:
             atexit.register(self.stop)
+            if address := os.environ.get(SOCKET_VARIABLE):
+                self._requests = _connected(address)
+                return self._requests
             ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             with theirs:
                 self._process = subprocess.Popen(
-                    [sys.executable, "-I", "-c", _PROGRAM],
+                    command(),
                     stdin=theirs.fileno(),
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
                     cwd="/",
-                    env=_ENVIRONMENT,
+                    env={**ENVIRONMENT, "TMPDIR": tempfile.gettempdir()},
                 )
             self._requests = ours
         return self._requests
@@ -199,9 +225,27 @@ class _Servers:
         if self._requests is not None:
             self._requests.close()
         if self._process is not None:
+            with suppress(subprocess.TimeoutExpired):  # it deletes the files of what it ran
+                self._process.wait(_STOP_SECONDS)
             self._process.kill()
             self._process.wait()
         self._requests, self._process = None, None
+
+
+def _connected(address: str) -> socket.socket:
+    """Return a connection to a server of another user, which may be on its way. Raises: OSError."""
+    ends = time.monotonic() + _CONNECT_SECONDS
+    while True:
+        requests = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            requests.connect(address)
+        except OSError:
+            requests.close()
+            if time.monotonic() > ends:
+                raise
+            time.sleep(_POLL_SECONDS)
+        else:
+            return requests
 
 
 _SERVERS = _Servers()
@@ -234,10 +278,17 @@ def _exchanged(connection: socket.socket, argument: JsonValue, bounds: Bounds, c
                 raise TaskLost("the process that ran it was ended") from None
             message = memoryview(b"")
             continue
-        if not chunk:
-            return received
         received += chunk
         _check_size(received, bounds)
+        if not chunk or _is_whole(received):
+            return received
+
+
+def _is_whole(received: bytearray) -> bool:
+    """Return whether the answer and its status have come."""
+    if len(received) < LENGTH.size:
+        return False
+    return len(received) >= LENGTH.size + int(LENGTH.unpack_from(received)[0]) + STATUS.size
 
 
 def _check_size(received: bytearray, bounds: Bounds) -> None:

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import signal
 import socket
+import stat
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from threading import Event as Flag
 from typing import Any, BinaryIO
 
 import pytest
 from pydantic import JsonValue
 
-from shared import bounded_process
+from shared import bounded_process, confinement
 from shared.bounded_process import BoundExceeded, Bounds, Cancelled, TaskLost, call, call_async, run, started
+from shared.fork_server import remove_leftovers
 
 _SMALL = Bounds(memory_mb=128, cpu_seconds=0.5, wall_seconds=20.0, output_mb=1)
 _BURNING = Bounds(cpu_seconds=2.0)
@@ -56,10 +60,8 @@ def remembers(argument: JsonValue) -> JsonValue:
 
 
 def surroundings(argument: JsonValue) -> JsonValue:
-    links = [
-        (number, os.readlink(f"/proc/self/fd/{number}")) for number in os.listdir("/proc/self/fd") if _is_open(number)
-    ]
-    return {"environment": dict(os.environ), "files": [link for _, link in links], "parent": os.getppid()}
+    sockets: list[JsonValue] = [number for number in range(256) if _is_socket(number)]
+    return {"environment": dict(os.environ), "sockets": sockets, "parent": os.getppid()}
 
 
 def threads(argument: JsonValue) -> JsonValue:
@@ -69,8 +71,11 @@ def threads(argument: JsonValue) -> JsonValue:
     return [pl.thread_pool_size(), pa.cpu_count(), pa.io_thread_count()]
 
 
-def _is_open(number: str) -> bool:
-    return os.path.lexists(f"/proc/self/fd/{number}")
+def _is_socket(descriptor: int) -> bool:
+    try:
+        return stat.S_ISSOCK(os.fstat(descriptor).st_mode)
+    except OSError:
+        return False
 
 
 def copies(argument: JsonValue, source: BinaryIO, output: BinaryIO) -> JsonValue:
@@ -113,14 +118,15 @@ def test_nothing_of_one_task_is_left_for_the_next() -> None:
 
 def test_it_has_no_environment_and_no_descriptor_of_another(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GROQ_API_KEY", "secret")
+    call(doubled, 1, _SMALL)
     with suppress(BoundExceeded), ThreadPoolExecutor(1) as threads:
         other = threads.submit(call, waits, None, Bounds(wall_seconds=2.0))
         seen = call(surroundings, None, _SMALL)
         assert not other.done()
     assert isinstance(seen, dict)
     assert "GROQ_API_KEY" not in str(seen["environment"])
-    assert isinstance(seen["files"], list)
-    assert sum("socket" in str(file) for file in seen["files"]) == 1  # its caller's
+    assert isinstance(seen["sockets"], list)
+    assert len(seen["sockets"]) == 1  # its caller's
 
 
 def test_a_task_has_a_few_threads_however_many_cores_there_are() -> None:
@@ -171,6 +177,117 @@ def test_who_cancels_does_not_wait(tmp_path: Path) -> None:
         run(stalls, None, source, output, Bounds(), cancelled)
 
 
+def opens(argument: JsonValue) -> JsonValue:
+    try:
+        with open(str(argument), "rb") as file:
+            file.read(1)
+    except OSError as error:
+        return type(error).__name__
+    return "opened"
+
+
+def reaches(argument: JsonValue) -> JsonValue:
+    """Try what a task that was taken over would."""
+    acts: dict[str, Callable[[], object]] = {
+        "signal": lambda: os.kill(os.getppid(), 0),
+        "group": lambda: os.killpg(0, 0),
+        "all": lambda: os.kill(-1, 0),
+        "descriptor": lambda: os.pidfd_open(os.getppid()),
+        "program": lambda: os.execv("/bin/true", ["true"]),
+        "fork": os.fork,
+        "network": socket.socket,
+        "memory": lambda: os.open(f"/proc/{os.getppid()}/mem", os.O_RDONLY),
+        "environment": lambda: Path(f"/proc/{os.getppid()}/environ").read_bytes(),
+        "descriptors": lambda: os.listdir(f"/proc/{os.getppid()}/fd"),
+        "limits": lambda: resource.prlimit(os.getppid(), resource.RLIMIT_CPU, (1, 1)),
+        "temporary": Path("/tmp/of-a-task").touch,
+    }
+    outcomes: dict[str, JsonValue] = {}
+    for name, act in acts.items():
+        try:
+            act()
+        except PermissionError:
+            continue
+        except OSError as error:
+            outcomes[name] = type(error).__name__
+        else:
+            outcomes[name] = "done"
+    return outcomes
+
+
+def spools(argument: JsonValue, source: BinaryIO, output: BinaryIO) -> JsonValue:
+    """Keep a temporary file, read the source by its number, and return the folder."""
+    with NamedTemporaryFile() as kept:
+        kept.write(b"kept")
+        kept.flush()
+        mode = Path(kept.name).parent.stat().st_mode & 0o777
+        content = Path(f"/proc/self/fd/{source.fileno()}").read_bytes()
+        return [str(Path(kept.name).parent), mode, content.decode(), opens(argument)]
+
+
+def computes_in_threads(argument: JsonValue, source: BinaryIO, output: BinaryIO) -> JsonValue:
+    import duckdb  # noqa: PLC0415 - in the process that is started
+
+    with ThreadPoolExecutor(2) as pool:
+        total = sum(pool.map(abs, range(-10, 0)))
+    return [total, duckdb.connect().execute("SELECT sum(range) FROM range(100000)").fetchall()[0][0]]
+
+
+needs_landlock = pytest.mark.skipif(not confinement.Confinement()._abi, reason="this kernel has no Landlock")
+
+
+@needs_landlock
+def test_a_task_opens_no_file_but_the_codes(tmp_path: Path) -> None:
+    secret, home = tmp_path / "secret", Path(confinement._ROOT) / ".assay" / "blobs"
+    secret.write_text("of another tenant")
+    assert call(opens, str(secret), _SMALL) == "PermissionError"
+    assert call(opens, "/etc/passwd", _SMALL) == "PermissionError"
+    assert call(opens, str(home), _SMALL) in ("PermissionError", "FileNotFoundError")
+    assert call(opens, str(Path(confinement._ROOT) / "pyproject.toml"), _SMALL) == "PermissionError"
+    assert call(opens, confinement.__file__, _SMALL) == "opened"
+
+
+@needs_landlock
+def test_a_task_reaches_no_other_process_and_no_network() -> None:
+    assert call(reaches, None, _SMALL) == {}
+    assert call(doubled, 1, _SMALL) == [1, 1]
+
+
+@needs_landlock
+def test_what_a_task_may_not_do_is_found_by_trying() -> None:
+    crossed = call(confinement.tried, None, _SMALL)
+    assert crossed == {
+        "paths": True, "signals": True, "network": True, "programs": True, "user": os.getuid()
+    }  # fmt: skip
+
+
+@needs_landlock
+def test_a_task_with_files_has_a_folder_of_its_own_which_goes_with_it(tmp_path: Path) -> None:
+    (tmp_path / "in").write_bytes(b"abc")
+    (tmp_path / "other").touch()
+    with (tmp_path / "in").open("rb") as source, (tmp_path / "out").open("w+b") as output:
+        seen = run(spools, str(tmp_path / "other"), source, output, _SMALL, Flag())
+        assert isinstance(seen, list)
+        folder, *rest = seen
+        assert rest == [0o700, "abc", "PermissionError"]
+        _until(lambda: not Path(str(folder)).exists())
+
+
+def test_a_task_may_have_threads(tmp_path: Path) -> None:
+    (tmp_path / "in").touch()
+    with (tmp_path / "in").open("rb") as source, (tmp_path / "out").open("wb") as output:
+        assert run(computes_in_threads, None, source, output, Bounds(), Flag()) == [55, 4999950000]
+
+
+def test_folders_of_servers_that_are_no_more_are_removed(tmp_path: Path) -> None:
+    names = [f"assay-task-{os.getpid()}-mine", "assay-task-4999999-dead", "assay-task-other"]
+    for name in names:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "whole.sqlite").touch()
+    remove_leftovers(str(tmp_path))
+    assert sorted(each.name for each in tmp_path.iterdir()) == [names[0], names[2]]
+
+
 def test_an_event_loop_goes_on_meanwhile() -> None:
     longest = 0.0
 
@@ -199,9 +316,9 @@ def test_a_caller_that_is_cancelled_ends_its_task() -> None:
         assert isinstance(seen, dict)
         server = int(str(seen["parent"]))
         waiting = asyncio.create_task(call_async(waits, None, Bounds()))
-        await asyncio.to_thread(_until, lambda: _children(server) != "")
+        await asyncio.to_thread(_until, lambda: _children(server) == 2)
         waiting.cancel()
-        await asyncio.to_thread(_until, lambda: _children(server) == "")
+        await asyncio.to_thread(_until, lambda: _children(server) == 1)
 
     asyncio.run(cancel())
 
@@ -213,8 +330,9 @@ def _until(condition: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def _children(pid: int) -> str:
-    return Path(f"/proc/{pid}/task/{pid}/children").read_text()
+def _children(pid: int) -> int:
+    """Forks of the server: the tasks, and the one that waits for a task."""
+    return len(Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
 
 
 def test_the_server_ends_with_who_started_it() -> None:
@@ -238,7 +356,7 @@ def test_a_server_that_is_ended_meanwhile_blames_nobodys_input() -> None:
     server = int(str(seen["parent"]))
     with ThreadPoolExecutor(1) as threads:
         waiting = threads.submit(call, waits, None, Bounds())
-        _until(lambda: _children(server) != "")
+        _until(lambda: _children(server) == 2)
         os.kill(server, signal.SIGKILL)
         with pytest.raises(TaskLost):
             waiting.result(30)

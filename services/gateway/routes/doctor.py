@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import platform
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from typing import cast
 from urllib.parse import unquote, urlsplit
 
 from sqlalchemy import text
@@ -21,6 +23,7 @@ from services.gateway.routes.capabilities import isolation_of
 from services.gateway.routing import routes
 from services.gateway.workers import LiveWorker
 from shared import VERSION
+from shared.bounded_process import BoundExceeded, Bounds, TaskLost, call_async
 from shared.contracts.models import ProviderState
 from shared.contracts.operations import Doctor, DoctorCheck
 from shared.db import reason_of
@@ -68,6 +71,7 @@ async def check_installation(caller: CurrentCaller, deps: Deps) -> Doctor:
         *_disk(deps.settings.stores.blob_url),
         *_workers(deps, workers),
         _isolation(workers),
+        await _parsers(),
         *_providers(await deps.llm.ask(deps.llm.layer.providers)),
     ]
     return Doctor(version=VERSION, python=platform.python_version(), started_at=_STARTED_AT, items=items)
@@ -109,6 +113,23 @@ async def _record(deps: Dependencies) -> list[DoctorCheck]:
             grave=False,
         ),
     ]
+
+
+async def _parsers() -> DoctorCheck:
+    """Run a task that tries to cross the boundaries of the processes that read untrusted input."""
+    try:
+        held = cast(dict[str, int], await call_async("shared.confinement:tried", None, Bounds()))
+    except (BoundExceeded, TaskLost) as fault:
+        return _check("parsers", False, f"none runs: {fault}", "Read the gateway's log, and that of the parsers.")
+    user = "as a user of their own" if held.pop("user") != os.geteuid() else "as the gateway's user"
+    open_ways = [name for name, is_closed in held.items() if not is_closed]
+    return _check(
+        "parsers",
+        not open_ways,
+        f"{user}; not confined: {', '.join(open_ways)}" if open_ways else f"confined by the kernel, {user}",
+        "Use a kernel with Landlock (Linux 5.13) and seccomp: what a taken-over parser reaches is what its user may.",
+        grave=False,
+    )
 
 
 async def _write(deps: Dependencies, tenant: str) -> DoctorCheck:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, cast
 
 import structlog
@@ -10,7 +13,7 @@ from obstore.store import ObjectStore
 from pydantic import JsonValue
 
 from services.gateway.tables.conversion import Conversions
-from shared.bounded_process import BoundExceeded, Bounds, TaskLost, call_async
+from shared.bounded_process import BoundExceeded, Bounds, TaskLost, started
 from shared.errors import InvalidRequest, Overloaded
 
 log = structlog.get_logger()
@@ -29,9 +32,11 @@ async def ask(
         raise InvalidRequest(f"The file has {size:,} bytes; tables of up to {MAX_BYTES:,} are read here. Fetch it.")
     bounds = Bounds(conversions.memory_mb, _SECONDS, wall_seconds=2 * _SECONDS, output_mb=16)
     async with conversions.fetched(store, sha256, tenant) as file:
-        argument: JsonValue = {"question": cast(JsonValue, dict(question)), "file": str(file)}
+        argument: JsonValue = {"question": cast(JsonValue, dict(question))}
         try:
-            answer = cast(dict[str, Any], await call_async(_ANSWER, argument, bounds))
+            with _descriptors(file) as opened:
+                async with started(_ANSWER, argument, bounds, opened) as process:
+                    answer = cast(dict[str, Any], await process.answer())
         except TaskLost:
             raise Overloaded("The table could not be read now; try again later.", retry_after=5) from None
         except BoundExceeded as exceeded:
@@ -40,6 +45,13 @@ async def ask(
     if "refused" in answer:
         raise _refused(answer["refused"])
     return cast(dict[str, Any], answer["answer"])
+
+
+@contextmanager
+def _descriptors(file: Path) -> Iterator[list[int]]:
+    """Yield the file to read, and where nothing is written."""
+    with file.open("rb") as source, open(os.devnull, "wb") as nothing:
+        yield [source.fileno(), nothing.fileno()]
 
 
 def _refused(reason: str) -> InvalidRequest:

@@ -72,7 +72,7 @@ class Conversions:
         async with self.fetched(store, sha256, tenant) as file:
             with file.open("rb") as source:
                 reading, writing = os.pipe()
-                argument: JsonValue = {"form": form.name, "folder": str(file.parent)}
+                argument: JsonValue = {"form": form.name}
                 try:
                     reader, transport = await _reader(reading)
                     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import tempfile
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
@@ -20,7 +21,7 @@ from services.gateway.tables.text import TEXT
 
 
 def write_table(argument: JsonValue, source: BinaryIO, output: BinaryIO) -> JsonValue:
-    """Write the Parquet file in a ``form``; ``folder`` is where one is made that is written whole.
+    """Write the Parquet file in a ``form``.
 
     Returns None, or why the form cannot hold the table.
     """
@@ -29,7 +30,7 @@ def write_table(argument: JsonValue, source: BinaryIO, output: BinaryIO) -> Json
     pa.set_io_thread_count(1)
     try:
         with pq.ParquetFile(source, pre_buffer=False) as file:
-            _write(given["form"], file, Path(given["folder"]), output)
+            _write(given["form"], file, output)
         if not output.closed:  # what packs it has closed it
             output.flush()
     except CannotHold as error:
@@ -37,10 +38,10 @@ def write_table(argument: JsonValue, source: BinaryIO, output: BinaryIO) -> Json
     return None
 
 
-def _write(form: str, file: pq.ParquetFile, folder: Path, out: IO[bytes]) -> None:
+def _write(form: str, file: pq.ParquetFile, out: IO[bytes]) -> None:
     name, _, packing = form.partition(".")
     if name in WHOLE:
-        target = folder / f"whole.{name}"
+        target = Path(tempfile.gettempdir()) / f"whole.{name}"
         WHOLE[name](file, target)
         with target.open("rb") as made:
             shutil.copyfileobj(made, out, 1 << 18)
@@ -51,13 +52,14 @@ def _write(form: str, file: pq.ParquetFile, folder: Path, out: IO[bytes]) -> Non
         (TEXT.get(name) or STREAMED[name])(file, out)
 
 
-def answer_question(argument: JsonValue) -> JsonValue:
-    """Answer a ``question`` to the table in ``file``: ``answer``, or ``refused`` with the reason."""
+def answer_question(argument: JsonValue, source: BinaryIO, output: BinaryIO) -> JsonValue:
+    """Answer a ``question`` to the table: ``answer``, or ``refused`` with the reason; nothing is written."""
+    del output
     given = cast(dict[str, Any], argument)
     question = given["question"]
     try:
         with connect() as database:
-            types = open_table(database, Path(given["file"]))
+            types = open_table(database, Path(f"/proc/self/fd/{source.fileno()}"))
             answer = profile(database, types) if question["ask"] == "profile" else rows(database, types, question)
     except CannotHold as error:
         return {"refused": str(error)}

@@ -243,7 +243,7 @@ def test_a_worker_killed_while_it_reads_a_hostile_file_leaves_nothing(
 
 
 def _readers_of(worker: int) -> list[int]:
-    """The forks that run a task with bounds, and the server that made them; none while no task runs."""
+    """The forks that run a task with bounds, and the server that made them; none while only its spare fork waits."""
     parents = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -253,7 +253,7 @@ def _readers_of(worker: int) -> list[int]:
     with suppress(OSError):
         servers = [pid for pid in children if b"shared.fork_server" in Path(f"/proc/{pid}/cmdline").read_bytes()]
         forks = [pid for pid, parent in parents.items() if parent in servers]
-        return [*servers, *forks] if forks else []
+        return [*servers, *forks] if len(forks) > 1 else []
     return []
 
 

@@ -15,7 +15,7 @@ from uuid_utils import uuid7
 
 from services.gateway.jobs.submit import new_id
 from services.gateway.tables.conversion import remove_leftovers
-from shared import blobs
+from shared import blobs, bounded_process
 from shared.jobs.content import files
 from shared.jobs.record.tables import jobs
 from tests.services.gateway.conftest import Gateway
@@ -95,7 +95,9 @@ def test_nothing_is_left_of_a_download_that_is_broken_off(
     with client.stream("GET", f"/v1/jobs/{job}/result?format={form}") as answer:
         assert next(answer.iter_bytes(1000))
     folder = Path(tempfile.gettempdir())
-    until(lambda: not list(folder.glob(f"assay-table-{os.getpid()}-*")), "nothing is left", 30)
+    server = bounded_process._SERVERS._process
+    patterns = (f"assay-table-{os.getpid()}-*", f"assay-task-{server.pid if server else 0}-*")
+    until(lambda: not any(list(folder.glob(pattern)) for pattern in patterns), "nothing is left", 30)
 
 
 @pytest.mark.slow

@@ -58,7 +58,7 @@ def converted(parquet: Path, form: str) -> bytes:
 
 def written(parquet: Path, form: str) -> tuple[JsonValue, bytes]:
     with parquet.open("rb") as source, TemporaryFile() as output:
-        argument: JsonValue = {"form": form, "folder": str(parquet.parent)}
+        argument: JsonValue = {"form": form}
         refused = run(write_table, argument, source, output, Bounds(memory_mb=1024), Flag())
         output.seek(0)
         return refused, output.read()
