@@ -24,6 +24,7 @@ from services.host.processes import PROCESSES, Process, parse_replicas, with_rep
 from services.host.programs import Program, Worker
 from services.host.redis import Redis
 from services.host.unprivileged import Accounts
+from shared.bounded_process import SOCKET_VARIABLE
 from shared.llm.vendors.table import VENDORS
 
 #: The script that ``assay up --demo`` lets the scripted LLM server play.
@@ -80,6 +81,9 @@ def compose(
         broker = f"127.0.0.1:{free_port('127.0.0.1', 0)}"
         common |= {"ASSAY_BROKER_LISTEN": broker, "ASSAY_BROKER_URL": f"tcp://{broker}"}
     workers = []
+    if accounts.of(unprivileged.PARSERS) is not None:
+        workers.append(_parsers(folder, prefork, accounts))
+        common[SOCKET_VARIABLE] = str(workers[0].ready_file)
     replicas = [(process, number) for process in table for number in range(1, process.replicas + 1)]
     for position, (process, number) in enumerate(replicas):
         more = {**common, "ASSAY_PORT": str(port + number - 1)}
@@ -197,6 +201,23 @@ def _worker(
     )
 
 
+def _parsers(folder: InstallationFolder, prefork: Prefork, accounts: Accounts) -> Worker:
+    address = unprivileged.parsers_folder(folder) / "socket"
+    return Worker(
+        name=unprivileged.PARSERS,
+        prefork=prefork,
+        module="shared.fork_server",
+        arguments=[str(address)],
+        env={},  # nothing of the installation
+        cwd=Path("/"),
+        log=folder.logs / f"{unprivileged.PARSERS}.log",
+        ready_file=address,
+        http=None,
+        grace_seconds=5,
+        account=accounts.of(unprivileged.PARSERS),
+    )
+
+
 def _for(process: Process, variables: Mapping[str, str]) -> dict[str, str]:
     """Return the variables, without providers' keys and the broker where the process does not call models."""
     hidden = () if process.asks_models else environment.vendor_prefixes()
@@ -262,7 +283,7 @@ class HostSettings(BaseSettings):
         62001,
         ge=0,
         le=2**31,
-        description="As root: the user and group of the processes, of execution the next user; 0 lets them stay root",
+        description="As root: the processes' group, and the first one's user; the others have the next; 0: stay root",
     )
     log_megabytes: int = Field(50, ge=1, description="Size at which a log is put aside; three of each are kept")
     replicas: str = Field("", description="How many of which process, for example `execution=2,flows=1`")

@@ -7,17 +7,23 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from services.host import bind_mounts, child
 from services.host.folder import InstallationFolder
 from services.host.processes import Process
+from services.host.server import socket_folder
 
 #: What a process of root has there is closed to other users, or may be.
 _OF_ROOT = frozenset({"XDG_RUNTIME_DIR", "XDG_CACHE_HOME", "USER", "TMPDIR"})
 #: Settings may name folders, which are shown too, and need not be open to other users.
 _NAMING = ("ASSAY_", "PYTHONPATH")
+#: The process that reads untrusted input for the others; it has a group of its own, too.
+PARSERS = "parsers"
+#: Each process has a user of its own, so that none can end another, or read its memory: in this order from the first
+#: user on. What is not listed runs as the first.
+_USERS = ("gateway", "execution", PARSERS, "broker", "search", "flows", "stacks", "reconciler", "scripted-llm")
 _FIRST_OPEN_PORT = Path("/proc/sys/net/ipv4/ip_unprivileged_port_start")
 _TRY_SECONDS = 30
 
@@ -47,7 +53,7 @@ class Accounts:
 def accounts(
     folder: InstallationFolder, processes: Iterable[Process], uid: int, port: int, blobs: str, ours: Mapping[str, str]
 ) -> Accounts:
-    """Return each process's account. Untrusted code never runs where keys are: that process has its own user.
+    """Return each process's account. Untrusted code never runs where keys are, nor can one process end another.
 
     ``blobs`` is the URL of the files' contents, ``ours`` our environment.
     """
@@ -60,30 +66,60 @@ def accounts(
     own = Account(uid, uid, hidden, sorted({*needed, *named}) if hidden else ())
     if reason := _obstacle(folder, own, blobs, needed):
         return Accounts({}, None, f"The processes stay root: {reason}")
-    chosen = {**dict.fromkeys((process.name for process in processes), own), "scripted-llm": own}
+    names = [*(process.name for process in processes), "scripted-llm"]
+    chosen = {name: replace(own, uid=user_of(name, uid)) for name in names}
     reasons = []
     if 0 < port < _first_open_port():
         reasons.append(f"the gateway, as only root may listen on port {port}")
         del chosen["gateway"]
-    if "execution" in chosen:
-        chosen["execution"] = Account(uid + 1, uid, own.hidden, own.shown)
-        if not _makes_user_namespaces(chosen["execution"]):
-            reasons.append("the execution worker, as here only root may make the namespaces of a sandbox")
-            del chosen["execution"]
+    if "execution" in chosen and not _makes_user_namespaces(chosen["execution"]):
+        reasons.append("the execution worker, as here only root may make the namespaces of a sandbox")
+        del chosen["execution"]
+    user = user_of(PARSERS, uid)
+    parsers = Account(user, user, own.hidden, _shown_to_parsers(folder) if hidden else ())
+    if _works(parsers, [path for path in parsers.shown if os.path.exists(path)]):
+        chosen[PARSERS] = parsers
     return Accounts(chosen, uid, f"These stay root: {'; '.join(reasons)}." if reasons else "")
+
+
+def user_of(name: str, first: int) -> int:
+    """Return the user of a process; ``first`` is that of the gateway."""
+    return first + (_USERS.index(name) if name in _USERS else 0)
+
+
+def parsers_folder(folder: InstallationFolder) -> Path:
+    """Return the folder of the parsers' socket."""
+    return socket_folder(folder.path / PARSERS, longest_name="socket")
+
+
+def _shown_to_parsers(folder: InstallationFolder) -> Sequence[str]:
+    """Return the code, and of the installation the parsers' own folder."""
+    return [*_paths([*_python(), str(Path(__file__).parents[2]), *sys.path]), str(parsers_folder(folder))]
 
 
 def hand_over(folder: InstallationFolder, group: int) -> None:
     """Give the group what the processes write; the supervisor, which is root, reaches it anyway."""
-    for name in ("blobs", "run", "search", "cache"):
-        path = folder.path / name
+    owners = {"blobs": "gateway", "run": "gateway", "search": "search", "cache": "search"}
+    for name, process in owners.items():
+        path, owner = folder.path / name, user_of(process, group)
         path.mkdir(mode=0o700, exist_ok=True)
-        inside = path.rglob("*") if path.stat().st_gid != group else ()
+        kept = path.stat()
+        inside = path.rglob("*") if (kept.st_uid, kept.st_gid) != (owner, group) else ()
         for each in (*inside, path):
             if not each.is_symlink():
-                os.chown(each, group, group)
-                own = each.stat().st_mode & 0o700
-                each.chmod((0o2000 if each.is_dir() else 0) | own | own >> 3)
+                os.chown(each, owner, group)
+                each.chmod(_shared_mode(each))
+    sockets = parsers_folder(folder)
+    sockets.mkdir(mode=0o711, parents=True, exist_ok=True)
+    os.chown(sockets, user_of(PARSERS, group), group)
+    sockets.chmod(0o2750)  # the parsers bind their socket there, and the services connect to it
+
+
+def _shared_mode(path: Path) -> int:
+    """Return the mode with which the group has what the owner has; content, which no one may change, stays readable."""
+    mode = path.stat().st_mode
+    own = mode & 0o700
+    return (0o2000 if path.is_dir() else 0 if own & 0o200 else mode & 0o004) | own | own >> 3
 
 
 def environment(ours: Mapping[str, str], folder: InstallationFolder) -> dict[str, str]:
@@ -101,16 +137,26 @@ def _paths(names: Iterable[str]) -> list[str]:
 
 def _obstacle(folder: InstallationFolder, account: Account, blobs: str, needed: Sequence[str]) -> str:
     """Return what another user could not use, as a sentence; empty when nothing is in the way."""
-    if not child.knows(account.uid + 1):
-        return f"this container knows no user {account.uid} (ASSAY_SERVICES_UID)."
+    last = account.uid + len(_USERS) - 1
+    if not child.knows(last):
+        return f"this container knows no users {account.uid} to {last} (ASSAY_SERVICES_UID)."
     if blobs.startswith("file:") and blobs != folder.blobs.as_uri():
         place = Path(blobs.removeprefix("file://"))
-        if not place.exists() or place.stat().st_uid != account.uid:
-            return f"the folder that BLOB_URL names is not user {account.uid}'s (ASSAY_SERVICES_UID)."
+        if not place.exists() or not _is_shared(place, account):
+            return (
+                f"the folder that BLOB_URL names is not user {account.uid}'s, or its group {account.gid} may not write "
+                "there (ASSAY_SERVICES_UID)."
+            )
     if not _works(account, needed):
         what = ", ".join(Path(each).name for each in account.hidden)
         return f"Python or Assay is in a folder that only root may enter ({what})." if what else "they may not change."
     return ""
+
+
+def _is_shared(folder: Path, account: Account) -> bool:
+    """Return whether the folder is the account's, and its group's, which all processes have."""
+    status = folder.stat()
+    return (status.st_uid, status.st_gid, status.st_mode & 0o070) == (account.uid, account.gid, 0o070)
 
 
 def _first_open_port() -> int:

@@ -18,8 +18,10 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from services.host import bind_mounts, unprivileged
 from services.host.folder import InstallationFolder, Status, alive, current_status, stop
 from services.host.installation import free_port
+from services.host.processes import PROCESSES
 from tests.services.host.root import gives_up_root
 from tests.support import forks
 from tests.support.wait import until
@@ -108,7 +110,8 @@ def _without_servers() -> dict[str, str]:
 def test_everything_starts_and_stops_softly_and_nothing_is_left(run: Run) -> None:
     installation = run("steady")
     status = installation.ready()
-    assert [service.name for service in status.services] == ["postgres", "redis", "steady-1", "steady-2"]
+    names = [service.name for service in status.services if service.name != "parsers"]  # which only root's has
+    assert names == ["postgres", "redis", "steady-1", "steady-2"]
     pids = installation.pids()
     assert stop(installation.folder)
     assert not any(alive(pid) for pid in pids.values())
@@ -217,7 +220,55 @@ def test_of_roots_installation_only_the_supervisor_is_root(installation: Running
     users = {name: Path(f"/proc/{pid}/status").read_text() for name, pid in processes.items()}
     ours = {name: next(line for line in lines.splitlines() if line.startswith("Uid:")) for name, lines in users.items()}
     assert ours["steady-1"] == ours["steady-2"] == "Uid:\t62001\t62001\t62001\t62001"
+    assert ours["parsers"] == "Uid:\t62003\t62003\t62003\t62003"
     assert not any(re.search(r"\b0\b", line) for line in ours.values())
+
+
+_PARSED = """
+import json
+from shared.bounded_process import Bounds, call
+print(json.dumps(call("shared.confinement:tried", None, Bounds())))
+"""
+_REFUSED = """
+import socket, sys
+try:
+    socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET).connect(sys.argv[1])
+except OSError as error:
+    print(type(error).__name__)
+"""
+_REACHED = """
+import os, sys
+print([path for path in sys.argv[1:] if os.access(path, os.R_OK)])
+"""
+
+
+@gives_up_root
+def test_what_a_service_has_read_is_read_by_a_user_that_reaches_nothing_of_the_installation(
+    installation: RunningInstallation,
+) -> None:
+    folder = installation.folder
+    gateway = unprivileged.accounts(folder, PROCESSES, 62001, 8000, folder.blobs.as_uri(), {}).by_name["gateway"]
+    address = str(unprivileged.parsers_folder(installation.folder) / "socket")
+    environment = {"PYTHONPATH": str(ROOT), "ASSAY_PARSERS_SOCKET": address}
+
+    def as_user(uid: int, gid: int, program: str, *words: str) -> str:
+        tried = [sys.executable, "-I", "-S", str(bind_mounts.__file__), str(uid), str(gid)]
+        command = [*tried, *gateway.hidden, "--", *gateway.shown, "--", sys.executable, "-c", program, *words]
+        ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert ended.returncode == 0, ended.stderr
+        return ended.stdout
+
+    held = json.loads(as_user(62001, 62001, _PARSED))
+    assert held.pop("user") == 62003
+    assert all(held.values())
+    home = installation.folder.path
+    folders = [
+        str(home / name) for name in ("blobs", "run", "search", "secrets", "postgres/data", "redis/data", "logs")
+    ]
+    memory = [f"/proc/{pid}/environ" for name, pid in installation.pids().items() if name != "parsers"]
+    assert as_user(62003, 62003, _REACHED, *folders, str(home / "credentials.json"), *memory) == "[]\n"
+    # Who is neither a service nor the parsers does not have anything read.
+    assert "PermissionError" in as_user(62009, 62009, _REFUSED, address)
 
 
 def test_keys_of_providers_go_only_to_those_that_ask_models(installation: RunningInstallation) -> None:

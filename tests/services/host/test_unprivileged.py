@@ -19,6 +19,16 @@ from tests.services.host.root import gives_up_root
 
 pytestmark = gives_up_root
 _UID = 62001
+_ATTACK = """
+import os, sys
+pid, outcomes = int(sys.argv[1]), []
+for act in (lambda: os.kill(pid, 9), lambda: open(f"/proc/{pid}/mem"), lambda: open(f"/proc/{pid}/environ")):
+    try:
+        act()
+    except OSError as error:
+        outcomes.append(type(error).__name__)
+print(outcomes)
+"""
 _WRITE = "import os, sys; open(sys.argv[1], 'w').close(); print(os.getuid(), sorted(os.listdir(sys.argv[2])))"
 
 
@@ -43,8 +53,32 @@ def test_code_of_strangers_runs_under_another_user_than_what_holds_keys(servers_
         pytest.skip(accounts.why_not)
     assert (gateway.uid, execution.uid) == (_UID, _UID + 1)
     assert {gateway.gid, execution.gid} == {_UID, accounts.group}
-    names = {process.name for process in PROCESSES}
-    assert {name for name, account in accounts.by_name.items() if account.uid == _UID} >= names - {"execution"}
+
+
+def test_every_process_has_a_user_of_its_own_and_the_parsers_a_group(servers_folder: Path) -> None:
+    accounts = chosen(servers_folder / "home")
+    named = accounts.by_name
+    assert set(named) >= {process.name for process in PROCESSES} - {"execution"} | {"parsers", "scripted-llm"}
+    assert len({account.uid for account in named.values()}) == len(named)
+    assert {account.gid for name, account in named.items() if name != "parsers"} == {_UID}
+    assert named["parsers"].gid == named["parsers"].uid
+
+
+def test_no_process_ends_another_or_reads_its_memory(servers_folder: Path) -> None:
+    def command_of(name: str, program: str, *words: str) -> list[str]:
+        account = accounts.by_name[name]
+        tried = [sys.executable, "-I", "-S", str(bind_mounts.__file__), str(account.uid), str(account.gid)]
+        return [*tried, *account.hidden, "--", *account.shown, "--", sys.executable, "-c", program, *words]
+
+    accounts = chosen(servers_folder / "home")
+    sleeping = command_of("gateway", "print(1, flush=True); input()")
+    with subprocess.Popen(sleeping, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as victim:
+        assert victim.stdout is not None
+        assert victim.stdout.readline() == b"1\n"
+        command = command_of("flows", _ATTACK, str(victim.pid))
+        attack = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert attack.stdout == "['PermissionError', 'PermissionError', 'PermissionError']\n", attack.stderr
+        victim.kill()
 
 
 def test_only_root_listens_on_its_ports(servers_folder: Path) -> None:
