@@ -5,20 +5,27 @@ written is under ``incoming/`` until it is complete; what a dead writer leaves t
 
 In a folder, a writer holds the content by a second link until its row is committed (``release``). So ``set_aside``
 knows that no one is about to refer to content that no row names, and its space can be given back at once.
+
+Every process of the installation writes here, and one that was taken over could change what others wrote. So content is
+read-only, and no byte of it is returned before the whole has been compared with its hash.
 """
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import hashlib
 import io
+import logging
 import os
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections import OrderedDict
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
+from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING, BinaryIO, cast
 from urllib.parse import unquote, urlsplit
 
@@ -32,6 +39,10 @@ from shared.errors import StorageFull
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
+    from obstore import GetOptions
+    from typing_extensions import Buffer
+
+log = logging.getLogger(__name__)
 
 _NOW = text("clock_timestamp()")
 
@@ -57,6 +68,11 @@ _CHECKED_BYTES = 4 << 20  #: bytes between two checks of the free disk space
 _INCOMING = "incoming"
 _UPLOADS = "uploads"
 _ASIDE = "aside-"
+_READ_ONLY = 0o444
+_WRITABLE_BY_OTHERS = 0o022
+_MAX_VERIFIED = 10_000  #: contents whose comparison is remembered
+_MAX_CHANGES = 5  #: of a file while a part of it is read
+_IN_MEMORY = 16 << 20
 #: From its beginning on; what of an upload is there after that is deleted.
 UPLOAD_KEPT = timedelta(days=1)
 
@@ -179,6 +195,7 @@ def _place(store: ObjectStore, incoming: str, blob: Blob) -> Blob:
         return blob
     target, held, new = folder / place(blob.sha256), f"{incoming}#0", folder / f"{incoming}#1"
     target.parent.mkdir(parents=True, exist_ok=True)
+    (folder / incoming).chmod(_READ_ONLY)  # who may enter the folder may read it
     try:
         os.link(folder / incoming, folder / held)
     except OSError:  # a file system without links: what is given back there waits for the sweep
@@ -207,8 +224,13 @@ class Aside:
         self.path.unlink(missing_ok=True)
 
     def put_back(self) -> None:
-        with suppress(FileExistsError, FileNotFoundError):  # the same content was written in the meantime
+        try:
             os.link(self.path, self.place)
+        except PermissionError:  # Linux lets no one link the file of another user
+            if not self.place.exists():
+                self.path.rename(self.place)
+        except (FileExistsError, FileNotFoundError):  # the same content was written in the meantime
+            pass
         self.delete()
 
 
@@ -221,13 +243,11 @@ def set_aside(store: ObjectStore, sha256: str) -> Aside | None:
     folder = _folder(store)
     if folder is None:
         return None
-    target, probe = folder / place(sha256), folder / _INCOMING / f"{uuid.uuid4().hex}#0"
+    target = folder / place(sha256)
     aside = Aside(folder / _INCOMING / f"{_ASIDE}{sha256}#0", target)
     try:
-        if target.stat().st_nlink > 1:
+        if target.stat().st_nlink > 1 or not _has_links(folder):
             return None
-        os.link(target, probe)
-        probe.unlink()
         target.rename(aside.path)
     except OSError:
         return None
@@ -235,6 +255,21 @@ def set_aside(store: ObjectStore, sha256: str) -> Aside | None:
         aside.put_back()
         return None
     return aside
+
+
+def _has_links(folder: Path) -> bool:
+    """Return whether a file in the store may have a second link. Raises: OSError."""
+    one = folder / _INCOMING / f"{uuid.uuid4().hex}#0"
+    other = one.with_name(f"{one.name}1")
+    one.touch()
+    try:
+        os.link(one, other)
+        other.unlink()
+    except OSError:
+        return False
+    finally:
+        one.unlink()
+    return True
 
 
 #: As the Rust library behind obstore words ENOSPC and EDQUOT: its exceptions carry no number.
@@ -246,35 +281,210 @@ def _is_full(fault: BaseException) -> bool:
     return (isinstance(fault, OSError) and fault.errno in numbers) or any(text in str(fault) for text in _FULL)
 
 
+class WrongContent(FileNotFoundError):
+    """What is stored under the hash is not what was written: the content itself is gone."""
+
+    def __init__(self, sha256: str) -> None:
+        super().__init__(f"the stored content is not that of {sha256}")
+        log.error("blob_was_changed", extra={"sha256": sha256})
+
+
 def read(store: ObjectStore, sha256: str) -> BinaryIO:
     """Open a seekable stream of the content. Raises: FileNotFoundError."""
-    return cast(BinaryIO, io.BufferedReader(_BlobReader(store, place(sha256)), _CHUNK))
+    folder = _folder(store)
+    if folder is not None:
+        return io.BufferedReader(_VerifiedFile(folder / place(sha256), sha256), _CHUNK)
+    copy = cast(BinaryIO, SpooledTemporaryFile(_IN_MEMORY))  # noqa: SIM115 - the caller closes it
+    try:
+        for chunk in _verified(sha256, obstore.get(store, place(sha256)).stream(min_chunk_size=_CHUNK)):
+            copy.write(chunk)
+    except BaseException:
+        copy.close()
+        raise
+    copy.seek(0)
+    return copy
 
 
 def fetch(store: ObjectStore, sha256: str, target: Path) -> None:
-    """Place the content at ``target``, read-only: it is the blob itself if that is on the same disk.
+    """Place the content at ``target``, read-only: it is the blob itself if that is on the same disk, and ours alone.
 
     Raises: FileNotFoundError.
     """
-    if isinstance(store, LocalStore) and store.prefix is not None:
+    target.unlink(missing_ok=True)
+    folder = _folder(store)
+    if folder is not None and _is_linked(folder / place(sha256), sha256, target):
+        return
+    source = _chunks(folder / place(sha256)) if folder is not None else _remote(store, sha256)
+    try:
+        with target.open("wb") as file:
+            for chunk in _verified(sha256, source):
+                file.write(chunk)
+    except BaseException:
         target.unlink(missing_ok=True)
-        with suppress(OSError):  # another disk, or one without links
-            os.link(Path(store.prefix) / place(sha256), target)
-            return
-    with target.open("wb") as file:
-        for chunk in obstore.get(store, place(sha256)).stream(min_chunk_size=_CHUNK):
-            file.write(chunk)
+        raise
+    target.chmod(_READ_ONLY)
+
+
+def _remote(store: ObjectStore, sha256: str) -> Iterator[bytes]:
+    for chunk in obstore.get(store, place(sha256)).stream(min_chunk_size=_CHUNK):
+        yield bytes(chunk)
+
+
+def _is_linked(blob: Path, sha256: str, target: Path) -> bool:
+    """Link the blob where no other user can write to it; else return False. Raises: FileNotFoundError."""
+    try:
+        os.link(blob, target)
+    except FileNotFoundError:
+        raise
+    except OSError:  # another disk, or one without links, or the file of another user
+        return False
+    if not _is_ours(target.stat()):
+        target.unlink()
+        return False
+    try:
+        _VerifiedFile(target, sha256).close()
+    except WrongContent:
+        target.unlink()
+        raise
+    return True
+
+
+def _is_ours(status: os.stat_result) -> bool:
+    """Return whether no other user can write to the file."""
+    return status.st_uid == os.geteuid() and not status.st_mode & _WRITABLE_BY_OTHERS
 
 
 async def stream(store: ObjectStore, sha256: str, start: int, end: int) -> AsyncIterator[bytes]:
-    """Yield the bytes from ``start`` up to ``end`` (exclusive), in chunks. Raises: FileNotFoundError at the first
-    one.
+    """Yield the bytes from ``start`` up to ``end`` (exclusive), in chunks. Raises: FileNotFoundError.
+
+    A whole content is compared with its hash on its way: its last chunk is there when the rest was right.
     """
     if start == end:
         return
-    answer = await obstore.get_async(store, place(sha256), options={"range": (start, end)})
+    folder = _folder(store)
+    if start == 0:
+        info = await obstore.head_async(store, place(sha256))
+        if info["size"] == end:
+            content = (await obstore.get_async(store, place(sha256))).stream(min_chunk_size=_CHUNK)
+            async for chunk in _verified_async(sha256, content):
+                yield chunk
+            return
+    if folder is None:
+        async for chunk in _remote_range(store, sha256, start, end):
+            yield chunk
+        return
+    file = await asyncio.to_thread(_VerifiedFile, folder / place(sha256), sha256)
+    try:
+        file.seek(start)
+        while start < end and (part := await asyncio.to_thread(file.read, min(_CHUNK, end - start))):
+            start += len(part)
+            yield part
+    finally:
+        file.close()
+
+
+async def _remote_range(store: ObjectStore, sha256: str, start: int, end: int) -> AsyncIterator[bytes]:
+    """Yield a part of an object that has been compared as a whole, and is still the same."""
+    info = await obstore.head_async(store, place(sha256))
+    version = (sha256, info["e_tag"])
+    if version not in _VERIFIED:
+        async for _ in _verified_async(sha256, (await obstore.get_async(store, place(sha256))).stream()):
+            pass
+        _remember(version)
+    options: GetOptions = {"range": (start, end), "if_match": info["e_tag"]}
+    answer = await obstore.get_async(store, place(sha256), options=options)
     async for chunk in answer.stream(min_chunk_size=_CHUNK):
         yield bytes(chunk)
+
+
+def _verified(sha256: str, chunks: Iterable[Buffer]) -> Iterator[bytes]:
+    """Yield the chunks, the last one when all of them have the hash. Raises: WrongContent."""
+    digest, held = hashlib.sha256(), b""
+    for chunk in chunks:
+        digest.update(chunk)
+        if held:
+            yield held
+        held = bytes(chunk)
+    if digest.hexdigest() != sha256:
+        raise WrongContent(sha256)
+    yield held
+
+
+async def _verified_async(sha256: str, chunks: AsyncIterable[Buffer]) -> AsyncIterator[bytes]:
+    """As ``_verified``."""
+    digest, held = hashlib.sha256(), b""
+    async for chunk in chunks:
+        digest.update(chunk)
+        if held:
+            yield held
+        held = bytes(chunk)
+    if digest.hexdigest() != sha256:
+        raise WrongContent(sha256)
+    yield held
+
+
+#: Versions of contents that were compared with their hash. No one but the system sets the time of a file's last change.
+_VERIFIED: OrderedDict[tuple[object, ...], None] = OrderedDict()
+
+
+def _remember(version: tuple[object, ...]) -> None:
+    _VERIFIED[version] = None
+    while len(_VERIFIED) > _MAX_VERIFIED:
+        _VERIFIED.popitem(last=False)
+
+
+class _VerifiedFile(io.FileIO):
+    """A file that has the content of its hash, also while it is read. Raises: WrongContent."""
+
+    def __init__(self, path: Path, sha256: str) -> None:
+        super().__init__(path, "rb")
+        self._sha256 = sha256
+        try:
+            self._verify()
+        except BaseException:
+            self.close()
+            raise
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        """Read a part; one that was changed meanwhile is read again."""
+        begin = self.tell()
+        for _ in range(_MAX_CHANGES):
+            count = super().readinto(buffer)
+            if self._version() in _VERIFIED:
+                return count
+            self._verify()
+            self.seek(begin)
+        raise WrongContent(self._sha256)
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if size is None or size < 0:
+            return self.readall()
+        buffer = bytearray(size)
+        return bytes(memoryview(buffer)[: self.readinto(buffer)])
+
+    def readall(self) -> bytes:
+        return b"".join(iter(lambda: self.read(_CHUNK), b""))
+
+    def _version(self) -> tuple[object, ...]:
+        """Return what no other user can keep when it changes the content."""
+        status = os.fstat(self.fileno())
+        changed = status.st_mtime_ns if _is_ours(status) else status.st_ctime_ns  # a link changes the latter, too
+        return (self._sha256, status.st_dev, status.st_ino, status.st_uid, changed, status.st_size)
+
+    def _verify(self) -> None:
+        """Compare the content with its hash, unless this version of it was compared before."""
+        version = self._version()
+        if version in _VERIFIED:
+            return
+        begin, digest, chunk = self.tell(), hashlib.sha256(), bytearray(_CHUNK)
+        self.seek(0)
+        while count := super().readinto(chunk):
+            digest.update(memoryview(chunk)[:count])
+        self.seek(begin)
+        if digest.hexdigest() != self._sha256:
+            raise WrongContent(self._sha256)
+        if version == self._version():
+            _remember(version)
 
 
 @dataclass(frozen=True)
@@ -326,31 +536,6 @@ def _delete_staged(folder: Path, older_than: datetime, in_use: Callable[[list[st
                 path.unlink()
                 deleted += stat.st_nlink == 1  # else it only held content
     return deleted
-
-
-class _BlobReader(io.RawIOBase):
-    """obstore's reader has the methods of a file, but not its type."""
-
-    def __init__(self, store: ObjectStore, path: str) -> None:
-        self._file = obstore.open_reader(store, path)
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: WriteableBuffer) -> int:
-        view = memoryview(buffer)
-        chunk = self._file.read(len(view))
-        view[: len(chunk)] = bytes(chunk)
-        return len(chunk)
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        return self._file.seek(offset, whence)
-
-    def tell(self) -> int:
-        return self._file.tell()
 
 
 class _Meter:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import io
+import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -181,3 +182,105 @@ def test_a_full_disk_is_told_as_such_and_nothing_is_left(tmp_path: Path) -> None
         pytest.skip("no file system can be mounted here")
     assert filled.stdout.startswith("507 The server has no space left"), filled.stderr
     assert filled.stdout.endswith("\n0\n")
+
+
+def _whole(store: ObjectStore, sha256: str, target: Path) -> bytes:
+    with blobs.read(store, sha256) as stream:
+        return stream.read()
+
+
+def _fetched(store: ObjectStore, sha256: str, target: Path) -> bytes:
+    blobs.fetch(store, sha256, target)
+    return target.read_bytes()
+
+
+def _streamed(start: int) -> Callable[[ObjectStore, str, Path], bytes]:
+    async def joined(store: ObjectStore, sha256: str) -> bytes:
+        return b"".join([chunk async for chunk in blobs.stream(store, sha256, start, len(CONTENT))])
+
+    return lambda store, sha256, target: asyncio.run(joined(store, sha256))
+
+
+READS = {"read": _whole, "fetch": _fetched, "stream": _streamed(0), "range": _streamed(7)}
+
+
+@pytest.mark.parametrize("way", READS)
+def test_content_that_another_replaced_is_never_returned(store: ObjectStore, tmp_path: Path, way: str) -> None:
+    blob = blobs.write(store, CONTENT)
+    assert READS[way](store, blob.sha256, tmp_path / "copy")[-9:] == CONTENT[-9:]
+    obstore.put(store, blobs.place(blob.sha256), b"forged!" + CONTENT[7:])
+    with pytest.raises(FileNotFoundError):
+        READS[way](store, blob.sha256, tmp_path / "copy")
+    blobs.write(store, CONTENT)  # written again, it is whole again
+    assert READS[way](store, blob.sha256, tmp_path / "copy")[-9:] == CONTENT[-9:]
+
+
+@pytest.mark.parametrize("way", READS)
+@pytest.mark.parametrize("mode", [0o444, 0o666])
+def test_content_that_was_written_over_is_never_returned(tmp_path: Path, way: str, mode: int) -> None:
+    store = blobs.open_store(tmp_path.as_uri())
+    blob = blobs.write(store, CONTENT)
+    file = tmp_path / blobs.place(blob.sha256)
+    assert file.stat().st_mode & 0o777 == 0o444
+    file.chmod(mode)  # as another user's that it can change
+    READS[way](store, blob.sha256, tmp_path / "copy")
+    before = file.stat()
+    with file.open("r+b") as written:
+        written.seek(len(CONTENT) - 3)
+        written.write(b"???")
+    if mode != 0o444:  # only the owner of a file sets the time of its last change back
+        os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    with pytest.raises(FileNotFoundError):
+        READS[way](store, blob.sha256, tmp_path / "copy")
+
+
+def test_content_that_is_changed_while_it_is_read_is_not_returned(tmp_path: Path) -> None:
+    store = blobs.open_store(tmp_path.as_uri())
+    blob = blobs.write(store, CONTENT)
+    with blobs.read(store, blob.sha256) as stream:
+        assert stream.read(10) == CONTENT[:10]
+        with (tmp_path / blobs.place(blob.sha256)).open("r+b") as written:
+            written.seek(5_000_000)
+            written.write(b"???")
+        with pytest.raises(FileNotFoundError):
+            stream.read()
+
+
+def test_a_file_that_others_can_change_is_copied_and_ours_is_linked(tmp_path: Path) -> None:
+    store = blobs.open_store((tmp_path / "blobs").as_uri())
+    blob = blobs.write(store, CONTENT)
+    file = tmp_path / "blobs" / blobs.place(blob.sha256)
+    blobs.fetch(store, blob.sha256, tmp_path / "linked")
+    assert (tmp_path / "linked").stat().st_ino == file.stat().st_ino
+    file.chmod(0o664)
+    blobs.fetch(store, blob.sha256, tmp_path / "copied")
+    assert (tmp_path / "copied").stat().st_ino != file.stat().st_ino
+    assert (tmp_path / "copied").stat().st_mode & 0o777 == 0o444
+
+
+_GIVE_BACK = """
+import os, sys
+from shared import blobs
+store = blobs.open_store("file://" + sys.argv[1])
+os.setresgid(62001, 62001, 62001); os.setresuid(62001, 62001, 62001)
+for keep in (True, False):
+    aside = blobs.set_aside(store, sys.argv[2])
+    print(aside is not None, end=" ")
+    aside.put_back() if keep else aside.delete()
+    print(aside.place.exists(), end=" ")
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root changes users")
+def test_the_space_of_another_users_content_is_given_back_or_kept(servers_folder: Path) -> None:
+    folder = servers_folder / "of-two-users"
+    store = blobs.open_store(folder.as_uri())
+    blob = blobs.write(store, CONTENT)
+    blobs.release(store, blob)
+    for inside in (folder, *folder.rglob("*")):
+        if inside.is_dir():
+            os.chown(inside, 62001, 62001)
+    os.chown(folder / blobs.place(blob.sha256), 62002, 62001)
+    program = [sys.executable, "-c", _GIVE_BACK, str(folder), blob.sha256]
+    ended = subprocess.run(program, capture_output=True, text=True, check=False)
+    assert ended.stdout == "True True True False ", ended.stderr
