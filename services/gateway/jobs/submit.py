@@ -63,7 +63,7 @@ def _overrides(submit: JobRequest) -> dict[str, JsonValue]:
 async def accept(deps: Dependencies, db: AsyncConnection, unit: UnitOfWork, row: Row) -> views.View:
     """Insert the job, and notify once it is committed. Raises: QuotaExceeded, Overloaded."""
     kind = row["kind"]
-    await deps.quotas.admit_jobs(row["tenant_id"], 1)
+    await deps.quotas.admit_jobs(db, row["tenant_id"], 1)
     served = bool(await deps.workforce.serving(kind))
     row["warnings"] = [] if served else await checks.warnings(deps, kind)
     inserted = (await db.execute(submission.SUBMIT, row)).mappings().one()

@@ -53,7 +53,7 @@ async def submit_batch(
     """Accept all jobs or none: an invalid one refuses the batch, and the error names it."""
     located: list[checks.Located] = [(("body", "jobs", index), submit) for index, submit in enumerate(body.jobs)]
     await checks.check(deps, db, caller, located)
-    await deps.quotas.admit_jobs(caller.tenant, len(body.jobs))
+    await deps.quotas.admit_jobs(db, caller.tenant, len(body.jobs))
     batch_id = new_id()
     sent = cast("dict[str, list[dict[str, dict[str, JsonValue]]]]", await request.json())["jobs"]
     rows = [

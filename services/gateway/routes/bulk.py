@@ -147,7 +147,7 @@ async def _submit(
     deps: Dependencies, db: AsyncConnection, unit: Unit, tenant: str, batch_id: str, rows: list[Row]
 ) -> None:
     """Submit the jobs as a batch. Raises: QuotaExceeded, Overloaded."""
-    await deps.quotas.admit_jobs(tenant, len(rows))
+    await deps.quotas.admit_jobs(db, tenant, len(rows))
     kinds: defaultdict[str, list[str]] = defaultdict(list)
     for row in rows:
         kinds[row["kind"]].append(row["id"])

@@ -78,16 +78,16 @@ class JobFiles:
         return info
 
     def save(self, name: str, content: bytes | Path | BinaryIO, media_type: str) -> FileInfo:
-        expected = _size(content)
-        self.quota.admit(expected)
+        self.quota.admit(_size(content))
         blob = blobs.write(self.store, content)
-        if blob.size > expected:
-            self.quota.admit(blob.size)
         info = FileInfo(id=str(uuid.uuid4()), name=name, size=blob.size, sha256=blob.sha256, media_type=media_type)
         row = {**info.model_dump(exclude={"created_at"}), "tenant_id": self.tenant_id, "job_id": self.job_id}
-        with self.engine.begin() as connection:
-            connection.execute(files.insert().values(row))
-        blobs.release(self.store, blob)
+        try:
+            with self.engine.begin() as connection:
+                self.quota.reserve(connection, blob.size)
+                connection.execute(files.insert().values(row))
+        finally:
+            blobs.release(self.store, blob)
         self.quota.add(blob.size)
         return info
 

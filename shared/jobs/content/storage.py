@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from threading import Lock
 
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
 
 from shared.errors import QuotaExceeded
 from shared.jobs.record import quotas
 
 _COUNTED_FOR = 1.0  #: seconds; what other jobs save meanwhile is seen after them
+
+_NEAR_BYTES = 1_000_000_000  #: more than other jobs save in that time
 
 
 class StorageQuota:
@@ -30,12 +32,27 @@ class StorageQuota:
         with self._counting:
             if time.monotonic() >= self._until:
                 self._count()
-            if self._stored + size > self._most:
-                detail = (
-                    f"The tenant stores {self._stored} bytes; with a file of this job it would store more than "
-                    f"the {self._most} that are allowed. Delete files and jobs, or have the quota raised."
-                )
-                raise QuotaExceeded(detail, quota="storage_bytes", limit=self._most)
+            self._check(size)
+
+    def reserve(self, connection: Connection, size: int) -> None:
+        """Admit bytes that the connection's transaction adds. Raises: QuotaExceeded.
+
+        Near its end the tenant's jobs wait for each other here, and see what others have saved.
+        """
+        with self._counting:
+            if self._stored + size + max(_NEAR_BYTES, self._most // 2) > self._most:
+                connection.execute(quotas.one_at_a_time(self._tenant, "storage_bytes"))
+                row = connection.execute(quotas.storage(self._tenant, self._default)).one()
+                self._most, self._stored = row.most, row.stored
+            self._check(size)
+
+    def _check(self, size: int) -> None:
+        if self._stored + size > self._most:
+            detail = (
+                f"The tenant stores {self._stored} bytes; with a file of this job it would store more than "
+                f"the {self._most} that are allowed. Delete files and jobs, or have the quota raised."
+            )
+            raise QuotaExceeded(detail, quota="storage_bytes", limit=self._most)
 
     def add(self, size: int) -> None:
         """Count a saved file."""

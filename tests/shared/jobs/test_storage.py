@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,23 @@ def test_a_file_beyond_the_quota_is_refused_by_its_name_and_nothing_of_it_is_kep
     job_files(engine, tmp_path, "storage-other", 100).save("fits", b"y" * 60, "text/plain")
     with engine.connect() as connection:
         assert (kept(connection, "storage-full"), kept(connection, "storage-other")) == (2, 1)
+
+
+def test_jobs_that_save_at_the_same_moment_share_the_quota(engine: Engine, tmp_path: Path) -> None:
+    saving = [job_files(engine, tmp_path, "storage-at-once", 1000) for _ in range(8)]
+
+    def save(number: int) -> int:
+        try:
+            for part in range(4):
+                saving[number].save("part", f"{number}-{part}".ljust(100).encode(), "text/plain")
+        except QuotaExceeded:
+            return 0
+        return 1
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(save, range(8)))
+    with engine.connect() as connection:
+        assert kept(connection, "storage-at-once") == 10
 
 
 def test_what_is_set_for_a_tenant_stands_before_the_default(engine: Engine, tmp_path: Path) -> None:

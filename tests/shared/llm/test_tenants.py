@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import pytest
 from sqlalchemy import Engine, text
@@ -116,3 +118,24 @@ def test_a_tenants_own_limit_of_tokens_holds_where_models_are_asked(engine: Engi
                 ask(llm, owner=Owner(tenant, "j"))
         ask(llm, owner=Owner("small", "j"), fails=QuotaExceeded)
         assert len(scripted_llm.requests()) == 4
+
+
+def test_calls_at_the_same_moment_exceed_the_tokens_of_the_day_by_those_under_way_only(
+    engine: Engine, scripted_llm: ScriptedLlm
+) -> None:
+    """The tokens of a call are known at its end; one that begins after the limit was reached is refused."""
+    link, at_once = ChainLink("groq", "m"), 8
+    with layer(scripted_llm, ("groq",), engine, tenant_tokens_per_day=1000) as llm:
+
+        def calls_of(number: int) -> int:
+            job, begun = llm.for_job(Owner("at-once", f"j{number}"), Budget()), 0
+            with suppress(QuotaExceeded):
+                while True:
+                    job.admit(link)
+                    begun += 1
+                    job.spend(link, "flows.edit", TokenUsage(60, 40), 0.1)
+            return begun
+
+        with ThreadPoolExecutor(at_once) as threads:
+            begun = sum(threads.map(calls_of, range(at_once)))
+        assert 10 <= begun < 10 + at_once
