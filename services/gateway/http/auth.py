@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import time
 from collections.abc import Callable
@@ -16,11 +17,14 @@ from sqlalchemy import text
 from services.gateway.database import Database
 from shared import keys
 from shared.contracts.keys import Scope
-from shared.errors import AssayError, MissingScope, NotAuthenticated, TooManyRequests
+from shared.errors import AssayError, DatabaseUnavailable, MissingScope, NotAuthenticated, TooManyRequests
 
 #: How long a key that another gateway revoked may still be accepted.
 _CACHE_SECONDS = 1.0
 _CACHE_SIZE = 10_000
+_LOOKUP_SECONDS = 0.2
+_LOOKUP_PATIENCE = 1.0  #: seconds, with those that all wait
+_MAX_LOOKED_UP = 500  #: ids that one query looks up
 _NOTE_SOON = text("SET LOCAL lock_timeout = '50ms'")  #: do not wait for a transaction that changes the key
 
 
@@ -82,6 +86,8 @@ class Authenticator:
         self._database = database
         self._guesses = guesses
         self._cache: dict[bytes, tuple[Caller, float]] = {}
+        self._looked_up: set[str] = set()
+        self._lookup: asyncio.Task[set[str]] | None = None
         self._once_valid: dict[bytes, str] = {}  #: tenants of once valid keys, which are not guesses
 
     async def admit(self, authorization: str | None, scope: Scope, address: str | None = None) -> Caller:
@@ -127,13 +133,14 @@ class Authenticator:
         if cached is not None and now < cached[1]:
             return cached[0]
         if digest not in self._once_valid:
-            self._guesses.check(address)
+            await self._check_guesses(id, address)
         async with self._database.read() as connection:
             row = (await connection.execute(keys.valid(id))).mappings().one_or_none()
         if row is None or not keys.matches(key, row["hash"]):
             self._cache.pop(digest, None)
             if digest not in self._once_valid:
                 self._guesses.count(address)
+                self._guesses.count(_of_key(id, address))
             raise NotAuthenticated("The API key is unknown, revoked or expired.")
         caller = Caller(row["tenant_id"], id, frozenset(row["scopes"]))
         if len(self._cache) >= _CACHE_SIZE:
@@ -143,6 +150,37 @@ class Authenticator:
         self._cache[digest] = (caller, now + _cache_seconds(row["expires_at"]))
         await self._note_use(caller, row["last_used_at"])
         return caller
+
+    async def _check_guesses(self, id: str, address: str | None) -> None:
+        """Let no guess of an address with too many cost a query, nor keep a valid key of the same address out.
+
+        Raises: TooManyRequests.
+        """
+        try:
+            self._guesses.check(address)
+        except TooManyRequests:
+            self._guesses.check(_of_key(id, address))
+            if not await self._exists(id):
+                raise
+
+    async def _exists(self, id: str) -> bool:
+        """Return whether a valid key has the id; all that are looked up within a moment share one query."""
+        if len(self._looked_up) >= _MAX_LOOKED_UP:
+            return False
+        self._looked_up.add(id)
+        if self._lookup is None:
+            self._lookup = asyncio.create_task(self._look_up())
+        try:
+            async with asyncio.timeout(_LOOKUP_PATIENCE):
+                return id in await asyncio.shield(self._lookup)
+        except (TimeoutError, DatabaseUnavailable):
+            return False
+
+    async def _look_up(self) -> set[str]:
+        await asyncio.sleep(_LOOKUP_SECONDS)
+        ids, self._looked_up, self._lookup = list(self._looked_up), set(), None
+        async with self._database.read() as connection:
+            return set((await connection.execute(keys.still_valid(ids))).scalars())
 
     async def _note_use(self, caller: Caller, noted_at: datetime | None) -> None:
         """Store the time of use, at most once a minute; a failure does not fail the request."""
@@ -169,6 +207,11 @@ def _key(authorization: str | None) -> str:
 
 async def _caller(request: Request) -> Caller:
     return cast(Caller, request.state.caller)
+
+
+def _of_key(id: str, address: str | None) -> str:
+    """Return the name under which guesses of one key's secret from one address are counted."""
+    return f"{_network(address)} {id}"
 
 
 #: The caller of the request; the route has checked the scope already.

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from typing import cast
+
 from fastapi import Request, Response
 
+from services.gateway.dependencies import Dependencies
 from services.gateway.http.responses import Json
 from services.gateway.http.rules import EndpointRules
 from services.gateway.routing import routes
 
 router = routes()
 
+#: A name or an address, and a port.
+_HOST = re.compile(r"([a-zA-Z0-9]([a-zA-Z0-9.-]{0,251}[a-zA-Z0-9])?|\[[0-9a-fA-F:.]{2,45}\])(:\d{1,5})?")
 _PATH = "/.well-known/oauth-protected-resource"
 
 
@@ -32,9 +38,15 @@ async def protected_resource(request: Request) -> Response:
             "bearer_methods_supported": ["header"],
             "scopes_supported": ["read", "write"],
             "resource_documentation": f"{base}/docs",
-        }
+        },
+        headers={"Cache-Control": "no-store"},  # a cache would give one client's Host to another
     )
 
 
 def _base(request: Request) -> str:
-    return f"{request.url.scheme}://{request.headers.get('host', '')}"
+    """Return the address that the client called; the gateway's own where what it sent is not the name of a host."""
+    host = request.headers.get("host", "")
+    if not _HOST.fullmatch(host):
+        http = cast(Dependencies, request.app.state.dependencies).settings.http
+        host = f"{http.host}:{http.port}"
+    return f"{request.url.scheme}://{host}"

@@ -163,6 +163,31 @@ def test_who_guesses_keys_is_answered_without_the_database(gateway: Gateway, set
         )
 
 
+def test_a_key_that_this_gateway_has_not_seen_is_admitted_while_its_address_guesses(
+    gateway: Gateway, settings: Settings
+) -> None:
+    def sent(client: httpx.Client, key: str) -> int:
+        return client.get("/v1/jobs", headers={"Authorization": f"Bearer {key}"}).status_code
+
+    def guess(number: int) -> str:
+        return f"ask_{number:08}_{'x' * 32}"
+
+    unseen, other = gateway.key("acme"), gateway.key("acme")
+    with serving(with_http(settings, wrong_keys_per_minute=5)) as url, httpx.Client(base_url=url) as client:
+        assert [sent(client, guess(number)) for number in range(5)] == [401] * 5
+        assert [sent(client, guess(number)) for number in range(5, 8)] == [429] * 3
+        assert sent(client, unseen) == 200
+        # Who knows the id of a key has as many guesses of its secret as anybody.
+        wrong = [
+            f"{other[:-2]}{ending}" for ending in ("ab", "cd", "ef", "gh", "ij", "kl", "mn") if ending != other[-2:]
+        ]
+        assert [sent(client, key) for key in wrong[:6]] == [401] * 5 + [429]
+        assert sent(client, unseen) == 200
+        assert (
+            client.post("/v1/sessions", headers={"Authorization": f"Bearer {gateway.key('acme')}"}).status_code == 201
+        )
+
+
 @pytest.mark.slow
 def test_a_key_ends_when_it_expires(gateway: Gateway, admin: httpx.Client) -> None:
     later = (datetime.now(UTC) + timedelta(hours=1)).isoformat()

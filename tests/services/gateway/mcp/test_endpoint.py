@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -216,6 +217,28 @@ def test_who_shows_no_key_is_told_where_to_read_about_it(gateway: Gateway) -> No
             assert resource["resource"] == f"{gateway.url}/mcp"
             assert resource["bearer_methods_supported"] == ["header"]
         assert client.get("/.well-known/oauth-protected-resource").json() == resource
+
+
+@pytest.mark.parametrize(
+    "host", ['a", error="x', "evil.example/path", "user@evil.example", "a b", "evil.example:80:80", "-", "[::1"]
+)
+def test_what_is_not_the_name_of_a_host_is_not_in_the_metadata(gateway: Gateway, host: str) -> None:
+    where = f"{gateway.url}/.well-known/oauth-protected-resource/mcp"
+    answer = httpx2.get(where, headers={"Host": host})
+    if answer.status_code == 200:  # else the server took it for no request
+        assert re.fullmatch(r"http://[a-z0-9.]+:\d+/mcp", answer.json()["resource"])
+    refused = httpx2.post(f"{gateway.url}/mcp", json=CALL, headers={**ACCEPT, "Host": host})
+    assert re.fullmatch(
+        r'(Bearer resource_metadata="http://[a-z0-9.:/-]+")?', refused.headers.get("www-authenticate", "")
+    )
+
+
+def test_a_name_of_a_host_is_that_of_its_own_client_and_kept_by_no_cache(gateway: Gateway) -> None:
+    with gateway.client() as client:
+        for host in ("assay.example", "assay.example:8443", "10.0.0.1:80", "[2001:db8::1]:8000"):
+            answer = client.get("/.well-known/oauth-protected-resource/mcp", headers={"Host": host})
+            assert answer.json()["resource"] == f"http://{host}/mcp"
+            assert answer.headers["cache-control"] == "no-store"
 
 
 def test_pages_of_other_addresses_and_other_names_for_this_host_are_refused(gateway: Gateway) -> None:
