@@ -1,8 +1,12 @@
-"""``python -m benchmarks.neighbours [--seconds N] [ATTACK ...]``: what one tenant notices of the attacks of another.
+"""``python -m benchmarks.neighbours [--seconds N] [--operations] [ATTACK ...]``: what one tenant notices of another's
+attacks.
 
 Tenant B requests ``/healthz`` and submits small jobs, each 25 times a second, however long the last one took.
 Meanwhile tenant A attacks, from a process of its own. The goal: B's 99th percentile is at most three times that of a
 quiet server, and no request of B is refused.
+
+``--operations`` calls each operation of the API document and each tool of `/mcp` twelve at a time, with the heaviest
+inputs that they allow: all of them, or those whose names hold one of the words, such as `POST` or `/v1/flows`.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ import argparse
 import asyncio
 import json
 import os
+import re
 import shutil
 import statistics
 import subprocess
@@ -23,10 +28,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import httpx2 as httpx
 import psycopg
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.attacks.attacker import Attacker
+from benchmarks.attacks.operations import described
 from benchmarks.attacks.table import ATTACKS
 from benchmarks.load import post
 from tests.support.wait import until
@@ -120,16 +128,16 @@ class Installation:
     @contextmanager
     def attacked(self, name: str, seconds: float) -> Iterator[dict[str, int]]:
         """Run the block during an attack by a tenant of its own; then give the answers that the attack got."""
-        key = self.key(name)
+        key = self.key(_tenant(name))
         command = [sys.executable, "-m", "benchmarks.attacks", name, self.host, str(self.port), key, str(seconds + 1)]
         outcomes: dict[str, int] = {}
         with subprocess.Popen(command, cwd=_ROOT, stdout=subprocess.PIPE, text=True) as attack:
             time.sleep(1)  # until it is in progress
             yield outcomes
-            attack.wait(seconds + 60)
+            attack.wait(seconds + 120)
             assert attack.stdout is not None
             outcomes.update(json.loads(attack.stdout.read() or "{}"))
-        self._forget(name)
+        self._forget(_tenant(name))
 
     def _forget(self, tenant: str) -> None:
         """Delete the tenant's queued jobs, and cancel those that run."""
@@ -147,6 +155,11 @@ class Installation:
                 return row == (0,)
 
             until(idle, "the end of the attacker's jobs", 120)
+
+
+def _tenant(attack: str) -> str:
+    """Return the name of the attacker's tenant."""
+    return re.sub(r"[^a-z0-9]+", "-", attack.lower()).strip("-")
 
 
 @contextmanager
@@ -172,6 +185,13 @@ def installation() -> Iterator[Installation]:
 def _assay(env: dict[str, str], *words: str) -> str:
     command = [sys.executable, "-P", "-m", "assay", *words]
     return subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+async def _operations(here: Installation) -> list[str]:
+    """Return the names of all that the server describes."""
+    async with httpx.AsyncClient(base_url=f"http://{here.host}:{here.port}", timeout=60) as client:
+        _, known = await described(Attacker(here.host, here.port, here.key("reader"), client))
+    return list(known)
 
 
 def measure(here: Installation, names: Sequence[str], seconds: float) -> Table:
@@ -218,12 +238,17 @@ def _row(
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.neighbours")
     parser.add_argument("names", nargs="*", metavar="ATTACK", help=", ".join(ATTACKS))
+    parser.add_argument("--operations", action="store_true", help="attack every operation that the server describes")
     parser.add_argument("--seconds", type=float, default=6.0, help="duration of each attack")
     given = parser.parse_args()
-    if unknown := sorted(set(given.names) - set(ATTACKS)):
+    if not given.operations and (unknown := sorted(set(given.names) - set(ATTACKS))):
         parser.error(f"there is no attack {unknown[0]!r}")
     with installation() as here:
-        table = measure(here, given.names or list(ATTACKS), given.seconds)
+        names = given.names or list(ATTACKS)
+        if given.operations:
+            words = given.names or [""]
+            names = [name for name in asyncio.run(_operations(here)) if any(word in name for word in words)]
+        table = measure(here, names, given.seconds)
     Console(width=170).print(table)
 
 

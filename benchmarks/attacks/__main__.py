@@ -7,9 +7,11 @@ import json
 import os
 import sys
 from contextlib import suppress
+from functools import partial
 
 import httpx2 as httpx
 
+from benchmarks.attacks import operations
 from benchmarks.attacks.attacker import ADDRESS, Attack, Attacker
 from benchmarks.attacks.table import ATTACKS
 
@@ -33,7 +35,8 @@ async def run(attack: Attack, host: str, port: int, key: str, seconds: float) ->
 def main() -> None:
     name, host, port, key, seconds = sys.argv[1:]
     os.nice(19)  # in place of another machine: its own work should not be measured
-    print(json.dumps(asyncio.run(run(ATTACKS[name], host, int(port), key, float(seconds)))))
+    attack = ATTACKS.get(name) or partial(operations.attack, name=name)
+    print(json.dumps(asyncio.run(run(attack, host, int(port), key, float(seconds)))))
 
 
 if __name__ == "__main__":

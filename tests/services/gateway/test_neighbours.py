@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from datetime import date
 from urllib.parse import urlsplit
 
+import httpx2 as httpx
 import pytest
 
+from benchmarks.attacks import operations
 from benchmarks.attacks.__main__ import run
+from benchmarks.attacks.attacker import ADDRESS, Attacker
 from benchmarks.attacks.table import ATTACKS
+from shared.kinds import KINDS
+from tests.services.gateway import workers
 from tests.services.gateway.conftest import Gateway
 
 JOB = {"kind": "execute", "input": {"language": "python", "code": "1"}}
@@ -42,3 +49,69 @@ def test_a_neighbour_is_answered_during(name: str, gateway: Gateway) -> None:
     assert answered == {200: 202}
     assert outcomes
     assert "500" not in outcomes
+
+
+async def _walked(gateway: Gateway, share: int, shares: int) -> Counter[str]:
+    """Attack a share of all operations once each; what the attacker was answered."""
+    address = urlsplit(gateway.url)
+    assert address.hostname is not None
+    assert address.port is not None
+    transport = httpx.AsyncHTTPTransport(limits=httpx.Limits(max_connections=None), local_address=ADDRESS)
+    async with httpx.AsyncClient(base_url=gateway.url, timeout=60, transport=transport) as client:
+        attacker = Attacker(address.hostname, address.port, gateway.key("walker"), client)
+        document, known = await operations.described(attacker)
+        await operations.prepare(attacker)
+        caller = operations.Caller(attacker, document, size=100_000)
+        for operation in list(known.values())[share::shares]:
+            await caller.once(operation)
+    return attacker.outcomes
+
+
+def test_a_neighbour_is_answered_while_operations_get_the_heaviest_bodies(gateway: Gateway) -> None:
+    """Another tenth of the operations every day; ``python -m benchmarks.neighbours --operations`` walks all."""
+    workers.advertise(gateway.engine)
+    answered: Counter[int] = Counter()
+    with ThreadPoolExecutor(1) as threads, gateway.client("neighbour") as neighbour:
+        attacking = threads.submit(asyncio.run, _walked(gateway, date.today().toordinal() % 10, 10))
+        while not attacking.done():
+            answered[neighbour.get("/healthz").status_code] += 1
+            answered[neighbour.post("/v1/jobs", json=JOB).status_code] += 1
+    outcomes = attacking.result()
+    assert set(answered) == {200, 202}
+    assert not {status for status in outcomes if not status.isdigit() or status in ("500", "502")}, outcomes
+
+
+def test_every_operation_and_tool_is_attacked_and_a_new_one_enters_by_itself(gateway: Gateway) -> None:
+    document = httpx.get(f"{gateway.url}/openapi.json").json()
+    document["paths"]["/v1/inventions"] = {
+        "post": {
+            "responses": {},
+            "requestBody": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Invention"}}}},
+        }
+    }
+    document["components"]["schemas"]["Invention"] = {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string", "maxLength": 50},
+            "parts": {"type": "array", "maxItems": 3000, "items": {"anyOf": [{"type": "string"}, {"type": "null"}]}},
+            "labels": {"type": "object", "additionalProperties": {"type": "string"}},
+        },
+    }
+    known = {each.name: each for each in operations.operations(document)}
+    described = {
+        f"{method.upper()} {path}"
+        for path, item in document["paths"].items()
+        for method, operation in item.items()
+        if method in ("get", "put", "post", "delete", "patch") and "text/event-stream" not in str(operation)
+    }
+    assert described <= set(known)
+    body = known["POST /v1/inventions"].body
+    assert body is not None
+    sent = list(operations.bodies(body, document, 10_000))
+    assert [len(each["name"]) for each in sent] == [50, 1, 1, 1]
+    assert max(len(each["parts"]) for each in sent) == 2001
+    assert max(len(each["labels"]) for each in sent) > 500
+    jobs = known["POST /v1/jobs"].body
+    assert jobs is not None
+    kinds = {each["kind"] for each in operations.bodies(jobs, document, 1000)}
+    assert kinds == set(KINDS)
