@@ -22,6 +22,7 @@ from shared.jobs.job import Context, Job
 from shared.jobs.running.report import JobReport
 from shared.jobs.running.runner import Stores
 from shared.jobs.worker import Worker
+from shared.kinds import KINDS
 from shared.llm.chat import ChatReply, ChatRequest, RenderedPrompt
 from shared.loop import Budget
 from shared.redis_urls import client
@@ -50,6 +51,12 @@ def obey(context: Context, request: ExecuteInput) -> Result:
             while time.monotonic() < ends:
                 pass
     return (Judged if "judged" in request.code.split() else Result)(said=request.code)
+
+
+def _endless(context: Context, request: BaseModel) -> Result:
+    """Compute for ever, and listen to nothing."""
+    while True:
+        sum(range(1000))
 
 
 def _fail(context: Context) -> None:
@@ -105,6 +112,9 @@ def main() -> None:
     worker.serve("execute", obey)
     if "ALSO_TRANSFORMS" in os.environ:
         worker.serve("transform", lambda context, request: Result(said="done"))
+    if "ENDLESS" in os.environ:
+        for kind in KINDS.keys() - {"execute"}:
+            worker.serve(kind, _endless)
     worker.run()
 
 

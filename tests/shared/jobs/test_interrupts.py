@@ -11,11 +11,19 @@ from contextlib import suppress
 import pytest
 
 from shared.errors import JobCancelled
-from shared.jobs.record import statements
+from shared.jobs.delivery import notifications
+from shared.jobs.record import statements, submission
 from shared.jobs.running.interrupts import Interruptible, JobInterrupted
-from shared.jobs.running.leases import KILL_AFTER_SECONDS, STUCK_AFTER_SECONDS
+from shared.jobs.running.leases import (
+    INTERRUPT_AFTER_SECONDS,
+    KILL_AFTER_SECONDS,
+    MAX_SECONDS_BETWEEN,
+    STUCK_AFTER_SECONDS,
+)
+from shared.kinds import KINDS
 from shared.settings import StoreSettings
 from tests.support.platform import Platform, wait_for
+from tests.support.rows import job_row
 
 
 def _burn(seconds: float) -> str:
@@ -85,13 +93,29 @@ def _cancel(platform: Platform, job_id: str, tenant: str = "t") -> None:
 
 
 @pytest.mark.slow
-def test_four_jobs_that_compute_without_end_give_their_slots_back(platform: Platform) -> None:
-    platform.start("tests.support.worker_process", ASSAY_CONCURRENCY="4")
-    jobs = [platform.submit("burn 600") for _ in range(4)]
+def test_jobs_of_every_kind_that_compute_without_end_give_their_slots_back(platform: Platform) -> None:
+    platform.start("tests.support.worker_process", ASSAY_CONCURRENCY=str(len(KINDS) + 1), ENDLESS="yes")
+    neighbour = platform.submit("sleep 600", tenant_id="neighbour")
+    rows = [
+        job_row(kind=kind.name, input=dict(kind.example.input)) for kind in KINDS.values() if kind.name != "execute"
+    ]
+    with platform.engine.begin() as connection:
+        for row in rows:
+            connection.execute(submission.submit(row))
+    for row in rows:
+        notifications.notify(platform.redis, str(row["kind"]), str(row["id"]))
+    jobs = [*(str(row["id"]) for row in rows), platform.submit("burn 600")]
     for job in jobs:
         _cancel(platform, job)
     assert {platform.wait(job, seconds=20)["state"] for job in jobs} == {"cancelled"}
-    platform.wait_all([platform.submit("effect") for _ in range(4)], seconds=5)
+    platform.wait_all([platform.submit("effect") for _ in KINDS], seconds=5)
+    assert platform.job(neighbour)["state"] == "running"
+    assert platform.job(neighbour)["attempt"] == 1
+
+
+def test_an_interruption_comes_within_two_seconds() -> None:
+    """A cancellation is noticed with one heartbeat, and the job interrupted with the next."""
+    assert max(INTERRUPT_AFTER_SECONDS, MAX_SECONDS_BETWEEN) + MAX_SECONDS_BETWEEN <= 1.5
 
 
 @pytest.mark.slow
