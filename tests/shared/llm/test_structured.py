@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
 import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
+from shared import bounded_process
+from shared.errors import Overloaded
 from shared.llm.chat import ChatRequest, Tool
 from shared.llm.faults import ToolUseFailed
 from shared.llm.json_text import AnswerUnreadable, parse
 from shared.llm.vendors.adapter import salvaged
 from shared.llm.wires.wire import closed
+from tests.support.wait import until
 
 
 class Plan(BaseModel):
@@ -63,3 +69,18 @@ def test_a_generation_without_a_known_call_stays_a_fault(generation: str) -> Non
 def test_a_text_that_a_repair_would_take_hours_for_is_no_json() -> None:
     with pytest.raises(AnswerUnreadable, match="not JSON"):
         parse("Here: " + "&[a]{int}" * 5000 + " ```json\n")
+
+
+def test_an_answer_whose_repair_was_ended_by_others_is_not_called_unreadable() -> None:
+    """The process that repairs may be killed for what other texts took: nothing is known about this one."""
+    assert parse("{'a': 1}").repaired
+    server = bounded_process._SERVERS._process
+    assert server is not None
+    children = Path(f"/proc/{server.pid}/task/{server.pid}/children")
+    with ThreadPoolExecutor(1) as threads:
+        parsed = threads.submit(parse, "Here: " + "&[a]{int}" * 5000 + " ```json\n")
+        until(lambda: len(children.read_text().split()) == 2, "the repair has begun")
+        server.kill()
+        with pytest.raises(Overloaded, match="try again later"):
+            parsed.result(30)
+    assert parse("{'a': 2}").value == {"a": 2}
