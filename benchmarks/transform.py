@@ -80,9 +80,16 @@ class Measured:
 Reply = dict[str, Any]
 
 
-def text_script(task: Task, confirmed: bool, checks: Sequence[str] = ()) -> list[Reply]:
-    stated = "\n```checks\n" + "\n".join(checks) + "\n```" if checks else ""
+def text_script(task: Task, confirmed: bool, checked: bool = False) -> list[Reply]:
+    stated = _checks(task) if checked else ""
     return [{"text": f"```python\n{task.pandas}\n```{stated}"}, *([{"text": "DONE"}] if confirmed else [])]
+
+
+def _checks(task: Task) -> str:
+    """Return what a careful model states of its result; where the forms say too little, the second computation."""
+    if checks := worth_stating(task):
+        return "\n```checks\n" + "\n".join(checks) + "\n```"
+    return f"\n```sql check\n{task.sql}\n```"
 
 
 def worth_stating(task: Task) -> Sequence[str]:
@@ -96,12 +103,12 @@ TOOLS_SCRIPT = (
     ("I'll look at the data first.", "look", "code", "print({name}.dtypes)\nprint({name}.head())"),
     ("Now I'll run the transformation.", "run_code", "code", "{code}"),
     ("Let me check the result.", "look", "code", "{code}\nprint(result.shape)\nprint(result.head())"),
-    ("", "finish", "explanation", "The result answers the task: {task}"),
+    ("", "finish", "second", "{second}"),
 )
 
 
 def tools_script(task: Task) -> list[Reply]:
-    parts = {"name": task.data[0], "code": task.pandas, "task": task.text}
+    parts = {"name": task.data[0], "code": task.pandas, "second": task.sql}
     return [
         {"text": says, "tool_calls": [{"name": tool, "params": {parameter: _filled(template, parts)}}]}
         for says, tool, parameter, template in TOOLS_SCRIPT
@@ -173,7 +180,7 @@ def strategies(sandbox: Sandbox, tasks: Sequence[Task]) -> None:
         for task in tasks:
             asserted = {"assertions": [f"rows == {len(task.answer)}"]}
             one = measure(sandbox, llm, url, task, text_script(task, confirmed=False), asserted)
-            stated = text_script(task, confirmed=True, checks=worth_stating(task))
+            stated = text_script(task, confirmed=True, checked=True)
             two = measure(sandbox, llm, url, task, stated, {})
             three = measure(sandbox, llm, url, task, text_script(task, confirmed=True), {"confirm": "always"})
             four = measure(sandbox, llm, url, task, tools_script(task), {"strategy": "tools"})

@@ -3,8 +3,8 @@
 The models are scripted. A right one sends right code and the checks that the prompt wants: what must hold, and the
 result computed a second time in SQL. A subtly wrong one does the same with one slip in its code (20 kinds, each that
 changes the answer), a lazy one sends wrong code with checks that always hold, an inventing one rows of its own. None
-corrects itself: each says DONE when it is shown its result. ``all`` adds models that state less. The exit status is 1
-when a limit is missed.
+corrects itself: each says DONE when it is shown its result. ``all`` adds models that state less, and some that compute
+their result a second time when that is requested. The exit status is 1 when a limit is missed.
 """
 
 from __future__ import annotations
@@ -54,6 +54,8 @@ SLIPS = (
     (r"\.(?:cumsum|diff)\(\)", ".abs()"),
     (r" \* ", " + "),
 )
+#: Right models that do not do what is requested of them: their results are right, and nothing shows it.
+SILENT = ("right, states forms only", "right, states nothing")
 LAZY = ("rows >= 1", "rows < 1000000")
 MAX_WRONG_DONE, MAX_RIGHT_UNVERIFIED = 0.01, 0.03
 
@@ -103,8 +105,8 @@ class Grader:
     def answers(self, task: Task) -> list[tuple[str, bool, str, int]]:
         """Of each kind of model: whether its answer is right, how the job ended, and after how many calls."""
         graded: list[tuple[str, bool, str, int]] = []
-        for model, right, reply in self._replies(task):
-            result, calls = self.run(task, [reply, "DONE"], "auto")
+        for model, right, *replies in self._replies(task):
+            result, calls = self.run(task, [*replies, "DONE"], "auto")
             is_right = result is not None and _is_right(task, result)
             if result is None and not right:
                 continue  # code with such a slip does not run: there is no answer
@@ -114,8 +116,9 @@ class Grader:
                 graded.append((model, right, "wrong", calls))
         return graded
 
-    def _replies(self, task: Task) -> Iterator[tuple[str, bool, str]]:
-        second = task.sql if task.sql else None
+    def _replies(self, task: Task) -> Iterator[tuple[str, bool, *tuple[str, ...]]]:
+        second = task.sql
+        confirmed = f"DONE\n```sql check\n{second}\n```\n"
         yield "right", True, _reply(task.pandas, task.stated, second)
         for code in dict.fromkeys(self._slips(task)):
             yield "subtly wrong", False, _reply(code, task.stated, second)
@@ -123,11 +126,13 @@ class Grader:
             if self.everything:
                 yield "subtly wrong, states forms only", False, _reply(code, task.stated)
                 yield "subtly wrong, states nothing", False, _reply(code)
+                yield "subtly wrong, second computation on request", False, _reply(code), confirmed
         for code in inventions(task):
             yield "inventing", False, _reply(code, [f"rows == {len(task.answer)}"])
         if self.everything:
             yield "right, states forms only", True, _reply(task.pandas, task.stated)
             yield "right, states nothing", True, _reply(task.pandas)
+            yield "right, second computation on request", True, _reply(task.pandas), confirmed
 
     def _slips(self, task: Task) -> Iterator[str]:
         """Yield the code with each slip that makes it run and answer wrongly."""
@@ -220,10 +225,10 @@ def show(counts: dict[str, Count], tasks: int) -> None:
     for model, count in counts.items():
         limit = f"not done <= {MAX_RIGHT_UNVERIFIED:.0%}" if count.right else f"done <= {MAX_WRONG_DONE:.0%}"
         done, unverified = count.statuses["done"], count.statuses["unverified"]
-        stated = model in ("right", "subtly wrong", "lazy", "inventing")
+        judged = (limit, "met" if count.met else "MISSED") if model not in SILENT else ("", "")
         table.add_row(
             model, str(count.answers), str(done), str(unverified), str(count.answers - done - unverified),
-            f"{count.calls / count.answers:.2f}", *((limit, "met" if count.met else "MISSED") if stated else ("", "")),
+            f"{count.calls / count.answers:.2f}", *judged,
         )  # fmt: skip
     Console(width=120).print(table)
     for model, count in counts.items():
@@ -238,8 +243,7 @@ def main() -> None:
         opened.wait_ready()
         counts = grade(opened, tasks, "all" in sys.argv)
     show(counts, len(tasks))
-    limited = [counts[model] for model in ("right", "subtly wrong", "lazy", "inventing") if model in counts]
-    sys.exit(0 if all(count.met for count in limited) else 1)
+    sys.exit(0 if all(count.met for model, count in counts.items() if model not in SILENT) else 1)
 
 
 if __name__ == "__main__":

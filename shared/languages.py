@@ -158,6 +158,11 @@ LANGUAGES: SpecTable[Language] = SpecTable(
 )
 
 
+def second_language(language: str) -> str:
+    """Return the language that a result is computed in a second time: SQL, or Python if SQL is the first."""
+    return "python" if language == "sql" else "sql"
+
+
 def language_of_word(word: str) -> Language | None:
     """Return the language that goes by this name, in any case."""
     word = word.lower()

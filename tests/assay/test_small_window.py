@@ -25,12 +25,13 @@ from tests.support.wait import until
 WINDOW = 2048
 SALES = "region,amount\nnorth,2\nsouth,3\nnorth,4\nwest,1\n"
 SUM = "```python\nresult = data.groupby('region', as_index=False)['amount'].sum()\n```"
+SUM_IN_SQL = "SELECT region, sum(amount) AS amount FROM data GROUP BY region"
 ADDED = """<thinking>A step.</thinking>
 <response>[{"type": "tool_use", "id": "1", "name": "addNode", "input": {"label": "Review"}}]</response>"""
 RULES: list[Any] = [
     {"when": {"last": "^HOLD$"}, "fault": "hang"},
     {"when": {"role": "execution.transform", "turn": 1}, "reply": SUM},
-    {"when": {"role": "execution.transform"}, "reply": "DONE"},
+    {"when": {"role": "execution.transform"}, "reply": f"DONE\n```sql check\n{SUM_IN_SQL}\n```"},
     {"when": {"role": "documents.instruction"}, "reply": "A ship sails."},
     {"when": {"role": "flows.edit"}, "reply": ADDED},
     {

@@ -14,7 +14,8 @@ import polars as pl
 from services.execution.transform.replies import CHECK, fenced_blocks
 from shared.languages import LANGUAGES, language_of_word
 
-_MAX_ROWS = 100_000
+_MAX_ROWS = 100_000  #: that are compared one by one; of more, each column is compared alone
+_MAX_CELLS = 50_000_000
 _CLOSE = 1e-9
 _MIDNIGHT = re.compile(r"^(\d{4}-\d{2}-\d{2})[T ]00:00:00(?:\.0+)?$")
 _ORDER = re.compile(r"\border\s+by\b", re.IGNORECASE)
@@ -50,16 +51,17 @@ def computation_in(reply: str, language: str) -> Computation | None:
 def difference(  # noqa: PLR0911 - one answer for each way to differ
     result: pl.DataFrame, other: pl.DataFrame, code: str
 ) -> str | None:
-    """Return how the rows differ, without any cell; ``None`` when they are the same, or too many to compare.
+    """Return how the rows differ, without any cell; ``None`` when they are the same.
 
     Columns are compared by position, rows in the order that the end of a query names, else in any.
     """
-    if max(result.height, other.height) > _MAX_ROWS:
-        return None
     if result.width != other.width:
         return f"it has {other.width} columns, the result has {result.width}"
     if result.height != other.height:
         return f"it has {other.height} rows, the result has {result.height}"
+    if result.height > _MAX_ROWS:
+        differing = [one.name for one, two in zip(result, other, strict=True) if not _same_values(one, two)]
+        return f"other values in {', '.join(differing)}" if differing else None
     ours, theirs = _rows(result), _rows(other)
     if _equal(ours, theirs):
         return None
@@ -77,6 +79,38 @@ def difference(  # noqa: PLR0911 - one answer for each way to differ
     if keys is None or _equal([_picked(row, keys) for row in ours], [_picked(row, keys) for row in theirs]):
         return None
     return "the rows are in another order"
+
+
+def is_too_large(result: pl.DataFrame, other: pl.DataFrame) -> bool:
+    """Return whether two tables of one size are not compared."""
+    if (result.height, result.width) != (other.height, other.width) or result.height <= _MAX_ROWS:
+        return False
+    return result.height * result.width > _MAX_CELLS or any(dtype.is_nested() for dtype in result.dtypes)
+
+
+def _same_values(ours: pl.Series, theirs: pl.Series) -> bool:
+    """Return whether two long columns hold the same values, in any order."""
+    one, two = _flat(ours), _flat(theirs)
+    if one.dtype != two.dtype:
+        one, two = one.cast(pl.String, strict=False), two.cast(pl.String, strict=False)
+    one, two = one.sort(nulls_last=True), two.sort(nulls_last=True)
+    if not one.dtype.is_float() or one.null_count() != two.null_count():
+        return one.equals(two, null_equal=True)
+    close = ((one - two).abs() <= _CLOSE * one.abs() + 1e-12) | (one == two)
+    return bool(close.all())
+
+
+def _flat(column: pl.Series) -> pl.Series:
+    """Return numbers as floats and moments in microseconds."""
+    dtype = column.dtype
+    if dtype == pl.Boolean or dtype.is_numeric():
+        return column.cast(pl.Float64).fill_nan(None)
+    if dtype == pl.Date or isinstance(dtype, pl.Datetime):
+        moments = column.cast(pl.Datetime("us")) if dtype == pl.Date else column.dt.cast_time_unit("us")
+        return moments.dt.replace_time_zone(None)
+    if dtype == pl.Duration:
+        return column.dt.total_microseconds().cast(pl.Float64) / 1e6
+    return column.cast(pl.String, strict=False)
 
 
 def _picked(row: Row, positions: Sequence[int]) -> Row:

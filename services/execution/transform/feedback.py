@@ -16,10 +16,10 @@ from services.execution.transform.results import CodeRun, RunHistory
 from services.execution.transform.runner import TransformLimits
 from services.execution.transform.skills import Skill
 from shared.contracts.transform import CellsSent, TransformInput, UnverifiedReason
-from shared.languages import LANGUAGES
+from shared.languages import LANGUAGES, second_language
 from shared.llm.chat import ChatMessage, Prompts, RenderedPrompt
 
-_SECOND = ("sql", "python")  #: what a result is computed in a second time: the first one that its code is not in
+_UNPROVEN = ("not_checked", "own_checks_empty")
 KEY = "execution.transform"
 _WANTED: Mapping[str, str] = {
     "table": "The result must be one table.",
@@ -175,15 +175,34 @@ class Feedback:
             effect=self._effect(run.visible),
             remarks="\n".join([*self._remarks(run.visible), self.unverified(reasons)]),
             result=self.result_view(run.visible),
+            confirmation=self._confirmation(reasons),
             fence=self.fence,
         )
+
+    def _confirmation(self, reasons: Sequence[UnverifiedReason]) -> str:
+        """Return what to answer to a result that is right."""
+        if self.asks_for_checks and _are_unproven(reasons):
+            return self._text("proof", **self._second()).strip()
+        return "the single word DONE"
+
+    def _second(self) -> dict[str, str]:
+        """Return the language of a second computation."""
+        other = second_language(self.request.language)
+        return {"second": other, "second_language": LANGUAGES[other].title}
 
     def unverified(self, reasons: Sequence[UnverifiedReason]) -> str:
         """Return what speaks against a result, as the model reads it."""
         if not reasons:
             return ""
-        messages = [each.message.replace("The model stated", "You stated") for each in reasons]
-        return self._text("unverified", reasons="\n".join(f"- {self._quoted(text, 700)}" for text in messages)).strip()
+        unproven = [self._quoted(each.message, 700) for each in reasons if each.code == "not_checked"]
+        against = [each.message for each in reasons if each.code != "not_checked"]
+        listed = "\n".join(f"- {self._quoted(text.replace('The model stated', 'You stated'), 700)}" for text in against)
+        return "\n".join([*unproven, *([self._text("unverified", reasons=listed).strip()] if against else [])])
+
+    def tool_unverified(self, reasons: Sequence[UnverifiedReason]) -> str:
+        """Return what is wrong with a result, with what the tool ``finish`` takes against it."""
+        proof = [self._text("tool_proof", **self._second()).strip()] if _are_unproven(reasons) else []
+        return "\n".join([self.unverified(reasons), *proof])
 
     def assertions(self, run: CodeRun) -> str:
         if self.short:
@@ -225,7 +244,7 @@ class Feedback:
             body = self.result_view(visible)
         elif run.outcome == "assertion_failed":
             body = f"{self.failing(run)}\n\n{self.result_view(visible)}"
-        remarks = "\n".join([*self._remarks(visible), self.unverified(reasons)])
+        remarks = "\n".join([*self._remarks(visible), self.tool_unverified(reasons)])
         effect = self._effect(visible) if visible.effect is not None else "none"
         return self._text("tool_run", outcome=run.outcome, effect=effect, remarks=remarks, body=body, hint=self.hint())
 
@@ -319,7 +338,7 @@ class Feedback:
     def reads_checks(self) -> bool:
         """Whether checks that the model states are verified: of masked values it can state nothing."""
         request = self.request
-        plain = request.strategy == "deterministic" and request.output == "table" and not self.masked
+        plain = request.output == "table" and not self.masked
         return plain and not request.assertions and not any(each.lazy for each in self.data)
 
     @property
@@ -330,8 +349,7 @@ class Feedback:
     def _self_checks(self, name: str) -> list[str]:
         if name != "first" or not self.asks_for_checks:
             return []
-        other = next(row for row in _SECOND if row != self.request.language)
-        return [self._text("checks", second=other, second_language=LANGUAGES[other].title).strip()]
+        return [self._text("checks", **self._second()).strip()]
 
     @property
     def masked(self) -> bool:
@@ -354,6 +372,10 @@ class Feedback:
 
     def _text(self, name: str, **variables: object) -> str:
         return self.prompts.render(f"{KEY}_{name}", **variables).text
+
+
+def _are_unproven(reasons: Sequence[UnverifiedReason]) -> bool:
+    return any(each.code in _UNPROVEN for each in reasons)
 
 
 def named_columns(task: str) -> list[str]:

@@ -112,22 +112,25 @@ class CodeRunner:
                 return self._plot(code, outcome).content()
             return None if outcome.table is None else read_result(outcome.table, self.data, self.request.reader).frame
 
-    def compute(self, language: str, code: str, tables: Mapping[str, Path]) -> pl.DataFrame | None:
-        """Return the table that code of another language gives on the tables; ``None`` when it gives none."""
+    def compute(self, language: str, code: str, tables: Mapping[str, Path]) -> pl.DataFrame | str:
+        """Return the table that code of another language gives on the tables, or why it gives none."""
         if self.sandbox.languages().get(language) is None or self.is_lazy:
-            return None
+            return f"{LANGUAGES[language].title} is not available for these data"
+        limits = self._within_budget(self.limits.code)
         run = Run(
             language,
             code,
             frames={name: Frame(path) for name, path in tables.items()},
-            limits=self._within_budget(self.limits.code),
+            limits=limits,
             seed=self.request.seed,
             take="table",
             collect=False,
             until="table",
         )
         with self.sandbox.run(run, self.cancelled) as outcome:
-            return None if outcome.table is None else read_portable(outcome.table)
+            if outcome.verdict is not Verdict.OK:
+                return explain(outcome, limits)
+            return self._missing("table", outcome) if outcome.table is None else read_portable(outcome.table)
 
     def frame_of(self, data: DataRead, path: Path | None = None) -> Frame:
         """Return the data set, or another table in its stead, as the code gets it."""

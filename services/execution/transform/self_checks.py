@@ -38,13 +38,21 @@ _EMPTY = "The checks that the model stated hold of wrong results as well: they s
 
 @dataclass(frozen=True)
 class Judgement:
-    """The outcome of the checks; ``sufficient`` when the model need not confirm the result."""
+    """The outcome of the checks."""
 
     checks: list[Check]
-    sufficient: bool
+    proven: bool  #: what the model stated, or computed a second time, would notice a wrong result
+    plain: bool  #: no sign speaks of code that ran and did something else
     failing: tuple[str, ...] = ()  #: of the model's, those that can be read and do not hold
     different: str = ""  #: how a second computation of the model differs from the result
     empty: bool = False  #: the model stated checks, and all that they notice is a result without rows
+    unproven: str = ""  #: why a second computation of the model says nothing
+    missed: tuple[str, ...] = ()  #: wrong results that no check of the model notices, where they all hold
+
+    @property
+    def sufficient(self) -> bool:
+        """Whether the model need not confirm the result."""
+        return self.proven and self.plain
 
     @property
     def reasons(self) -> list[UnverifiedReason]:
@@ -75,7 +83,7 @@ def judge(
 ) -> Judgement:
     """Verify the model's statements about a run's result, and what holds of every plain result."""
     if run.table is None or not run.table.frame.width:
-        return Judgement([], False)
+        return Judgement([], proven=False, plain=False)
     after, before = run.table.frame, inputs[0]
     parsed = {text: _parsed(text) for text in stated[:_MOST_CHECKS]}
     held = {text: one is not None and holds_of(one, before, after, named)[0] for text, one in parsed.items()}
@@ -84,13 +92,14 @@ def judge(
     holding = small and len(stated) <= _MOST_CHECKS and all(held.values())
     spoilt = dict(spoilt_results(after)) if holding else {}
     checks = [_tried(text, parsed[text], holds, before, spoilt) for text, holds in held.items()]
-    sufficient = holding and bool(stated) and all(own.values()) and _tell_it_from_spoilt(checks, spoilt)
+    missed = _missed(checks, spoilt)
+    proven = holding and bool(stated) and all(check.noticed for check in checks) and not missed
     failing = [text for text, one in parsed.items() if one is not None and not held[text]]
     failing = [text for text in failing if _can_be_checked(parsed[text], before, named)]
     without_rows = {name for name, frame in spoilt.items() if not frame.height}
     empty = bool(spoilt) and bool(stated) and all(without_rows.issuperset(check.noticed) for check in checks)
     checks += [Check(text=text, held=holds, from_="assay") for text, holds in own.items()]
-    return Judgement(checks, sufficient, tuple(failing), empty=empty)
+    return Judgement(checks, proven, all(own.values()), tuple(failing), empty=empty, missed=missed)
 
 
 def _can_be_checked(check: Assertion | None, before: pl.DataFrame, named: Mapping[str, pl.DataFrame]) -> bool:
@@ -140,14 +149,13 @@ def _own_checks(run: CodeRun, inputs: Sequence[pl.DataFrame], after: pl.DataFram
     }
 
 
-def _tell_it_from_spoilt(checks: Sequence[Check], spoilt: Container[str]) -> bool:
-    """Return whether each check fails on a spoiled result, and together they detect rows and values."""
+def _missed(checks: Sequence[Check], spoilt: Container[str]) -> tuple[str, ...]:
+    """Return the wrong results that the checks together have to notice, and do not."""
     noticed = {name for check in checks for name in check.noticed}
-    return (
-        all(check.noticed for check in checks)
-        and all(name in noticed for name in _MUST_BE_NOTICED if name in spoilt)
-        and any(name in noticed for name in _ANY_VALUES)
-    )
+    missed = [name for name in _MUST_BE_NOTICED if name in spoilt and name not in noticed]
+    if not noticed.intersection(_ANY_VALUES):
+        missed += [name for name in _ANY_VALUES if name not in missed]
+    return tuple(missed)
 
 
 def spoilt_results(frame: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:

@@ -110,6 +110,7 @@ class Strategy(ABC):
         kind = self.plan.kind(self.repeats)
         if kind is Retry.OTHER_PROMPT:
             self.system, self.base = self.brief()
+            self.verification.wants_proof = False  # a short prompt does not ask for checks
         self.messages = [*self.base]
         self.begins = len(self.base) - 1
         if kind is Retry.ALONE:
@@ -178,8 +179,9 @@ class Strategy(ABC):
 
     def doubts(self, run: CodeRun) -> list[UnverifiedReason]:
         """Return what speaks against the result of the latest entry, for the model to read once."""
-        if self.entries:
-            self.entries[-1] = replace(self.entries[-1], reasons=self.verification.reasons(run))
+        if self.entries:  # what is only not checked yet says nothing against the attempt
+            against = [each for each in self.verification.reasons(run) if each.code != "not_checked"]
+            self.entries[-1] = replace(self.entries[-1], reasons=against)
         return self.verification.unreported(run)
 
     def unfinished(self, nothing_run: str) -> Entry | None:
@@ -249,7 +251,8 @@ class Deterministic(Strategy):
     def execute(self, reply: ChatReply) -> Step:
         code = find_code(reply.text, self.runner.request.language)
         if code is None:
-            return self._accept() if is_done(reply.text) else self._prose(reply)
+            has_checks = self.progress.best is not None and self.verification.read(reply.text, same_code=True)
+            return self._accept() if has_checks or is_done(reply.text) else self._prose(reply)
         if not code.closed and reply.finish is Finish.LENGTH:
             return self._no_code(code.text, _CUT)
         if code.look:
@@ -261,7 +264,7 @@ class Deterministic(Strategy):
         run = self.run_code(code.text, said_beside(reply.text))
         self.verification.read(reply.text, same_code=repeated, in_code=self.taken_out)
         if repeated:
-            return DONE
+            return self._accept_best()
         return self._repeated(run) if self.repeats else self._came_to(run, reply)
 
     def _repeated(self, run: CodeRun) -> Step:
@@ -286,17 +289,19 @@ class Deterministic(Strategy):
     def _judged(self, run: CodeRun) -> Step:
         """Done when nothing speaks against the result and the checks say enough; else the model is shown it."""
         judgement, reasons = self.verification.judge(run), self.doubts(run)
-        enough = not self.confirms(run) or (self.feedback.asks_for_checks and judgement.sufficient)
+        enough = not self.confirms(run) or (self.verification.wants_proof and judgement.sufficient)
         doubtful = self.feedback.short and self.feedback.looks_wrong(run)
         return DONE if enough and not reasons and not doubtful else Again(self.feedback.result(run, reasons), "result")
 
     def _nudge(self) -> Step:
-        return DONE if self.nudged_enough() else Again(self.feedback.no_op(), "no_op")
+        return self._accept_best() if self.nudged_enough() else Again(self.feedback.no_op(), "no_op")
 
     def _accept(self) -> Step:
         """DONE counts only after a good result that changes something."""
         self.progress.prose = 0
-        entry = self.unfinished(_NOTHING_RUN)
+        best = self.progress.best
+        proven = best is not None and self.verification.judge(best).proven  # that nothing changes, too
+        entry = None if proven else self.unfinished(_NOTHING_RUN)
         if entry is None:
             return self._accept_best()
         if entry.outcome == "assertion_failed" and self.progress.latest is not None:

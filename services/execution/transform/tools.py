@@ -19,6 +19,10 @@ from shared.loop import Again, BudgetSpent
 #: Consecutive failed runs after which the loop ends.
 _MOST_FAILURES = 5
 _NOTHING_RUN = "no code has given a result yet"
+_SECOND = (
+    "SQL code (Python code, if yours is SQL) over the same data sets that computes the same columns and rows again, "
+    "from the task and in another way"
+)
 _CODE: dict[str, JsonValue] = {"type": "string", "description": "complete code"}
 
 
@@ -37,6 +41,7 @@ class _LookArguments(BaseModel):
 
 class _Finish(BaseModel):
     explanation: str = ""
+    second: str = ""  #: code that computes the result again
 
 
 def _tool(name: str, description: str, properties: dict[str, JsonValue], required: list[JsonValue]) -> Tool:
@@ -55,7 +60,12 @@ _TOOLS = (
         {"code": _CODE, "data": {"type": "string", "description": "name of a data set"}},
         [],
     ),
-    _tool("finish", "The last result is what the task requires.", {"explanation": {"type": "string"}}, []),
+    _tool(
+        "finish",
+        "The last result is what the task requires.",
+        {"explanation": {"type": "string"}, "second": {"type": "string", "description": _SECOND}},
+        [],
+    ),
 )
 _KNOWN = KnownTools(_TOOLS)
 
@@ -135,8 +145,9 @@ class ToolCalling(Strategy):
                 why = self.feedback.failing(self.progress.latest)
             return self.feedback.refused(why), False
         best = self.progress.best
+        self.verification.compute_again(finish.second)
         if best is not None and (reasons := self.verification.unreported(best)):
-            return self.feedback.refused(self.feedback.unverified(reasons)), False
+            return self.feedback.refused(self.feedback.tool_unverified(reasons)), False
         self.progress.explanation = finish.explanation[:2000] or self.progress.explanation
         return "finished", True
 

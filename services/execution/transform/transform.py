@@ -223,6 +223,7 @@ class _Job:
         budget.turns = min(budget.turns or most, most)
         strategy = self._strategy(runner)
         self.verification.reads_checks = strategy.feedback.reads_checks
+        self.verification.wants_proof = strategy.feedback.asks_for_checks
         context.report.thinking("requesting code")
         try:
             ending = strategy.run()
@@ -289,6 +290,8 @@ class _Job:
             reasons = []
         elif status == "done" and best is not None and not reasons and self._is_unchecked(best):
             reasons = [UnverifiedReason(code="not_checked", message=_NOT_CHECKED)]
+        elif status == "best_so_far" and all(each.code == "not_checked" for each in reasons):
+            reasons = []  # the status says already that the model did not come to its end
         if reasons and self.request.code is None and status != "question":
             status = "unverified"
             self.context.report.warn(f"the result is unverified: {' '.join(each.message for each in reasons)}")
@@ -330,7 +333,7 @@ class _Job:
 
     def _is_unchecked(self, best: CodeRun) -> bool:
         """Return whether neither a check nor the model confirmed the result."""
-        return self.short and not best.checks and not self.verification.judge(best).sufficient
+        return self.short and not best.checks and not self.verification.judge(best).proven
 
     def _observed(self, runner: CodeRunner, best: CodeRun | None) -> list[AssertionCheck]:
         if best is None or best.table is None:

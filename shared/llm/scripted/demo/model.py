@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 
 from pydantic import JsonValue
 
@@ -11,7 +12,8 @@ from shared.llm.scripted.demo import diagrams, lookups, sentences
 from shared.llm.scripted.demo.pandas_code import code_of
 from shared.llm.scripted.demo.planning import plan
 from shared.llm.scripted.demo.query import NotUnderstood, Query
-from shared.llm.scripted.demo.tables_seen import ColumnSeen, TableSeen, read_task
+from shared.llm.scripted.demo.sql_code import sql_of
+from shared.llm.scripted.demo.tables_seen import ColumnSeen, TableSeen, TaskSeen, read_task
 from shared.llm.scripted.script import ScriptedCall, ScriptedFault, ScriptedReply, ScriptedRequest
 
 _WHO = "This is the demo model: it follows rules, and no provider was called."
@@ -81,7 +83,7 @@ def _transform(request: ScriptedRequest) -> ScriptedReply:
         return _explained("Its code failed, and it has no other.", seen.tables)
     tools = "run_code" in request.tools
     if last.startswith(_RAN) and not last.startswith(_UNCHANGED):
-        return ScriptedReply(tool_calls=(ScriptedCall(name="finish"),)) if tools else ScriptedReply(text="DONE")
+        return _done(last, seen, tools)
     if "```python" not in _system(request) and not tools:
         return _explained("It writes Python with pandas only.", seen.tables)
     if "polars" in _system(request):
@@ -94,6 +96,17 @@ def _transform(request: ScriptedRequest) -> ScriptedReply:
     if tools:
         return ScriptedReply(tool_calls=(ScriptedCall(name="run_code", params={"code": code}),))
     return ScriptedReply(text=f"{_reading(query)}\n```python\n{code}\n```")
+
+
+def _done(shown: str, seen: TaskSeen, tools: bool) -> ScriptedReply:
+    """Confirm the result that was shown, with its second computation where that is requested."""
+    second = None
+    if "```sql check" in shown or "with `second`" in shown:
+        with suppress(NotUnderstood):  # of the result of an earlier task
+            second = sql_of(plan(seen.task, seen.tables), seen.tables)
+    if tools:
+        return ScriptedReply(tool_calls=(ScriptedCall(name="finish", params={"second": second} if second else {}),))
+    return ScriptedReply(text="DONE" if second is None else f"DONE\n```sql check\n{second}\n```")
 
 
 def _said_before(messages: Sequence[str]) -> str | None:

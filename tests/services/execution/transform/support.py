@@ -124,5 +124,10 @@ class TransformJobs:
         self.past.jobs.append(FinishedJob(job_id, "transform", wanted, result.model_dump(mode="json")))
 
 
+def confirmed(second: str, language: str = "sql") -> str:
+    """Return a reply that confirms the result with its second computation."""
+    return f"DONE\n```{language} check\n{second}\n```"
+
+
 def python(code: str) -> str:
     return f"```python\n{code}\n```"

@@ -8,7 +8,7 @@ from decimal import Decimal
 import polars as pl
 import pytest
 
-from services.execution.transform.cross_check import computation_in, difference
+from services.execution.transform.cross_check import computation_in, difference, is_too_large
 from services.execution.transform.replies import find_code
 from tests.services.execution.transform.support import TransformJobs, python
 from tests.support.languages import skip_unless_installed
@@ -69,10 +69,61 @@ def test_r_is_computed_a_second_time_in_sql(jobs: TransformJobs) -> None:
 
 
 @pytest.mark.parametrize("code", ["SELECT nothing FROM data", "CREATE TABLE t AS SELECT 1", "SELECT * FROM other"])
-def test_one_that_does_not_run_says_nothing(jobs: TransformJobs, code: str) -> None:
+def test_one_that_does_not_run_proves_nothing_and_may_be_corrected(jobs: TransformJobs, code: str) -> None:
     result = jobs.transform(python(MEAN) + second(code), "DONE", data=SALES)
     assert len(jobs.script.asked) == 2
+    assert "gave no table: " in jobs.script.last()
+    assert [reason.code for reason in result.unverified_because] == ["not_checked"]
+    corrected = jobs.transform(python(MEAN) + second(code), "DONE" + second(RIGHT), data=SALES)
+    assert corrected.status == "done"
+    assert len(jobs.script.asked) == 2
+
+
+def test_a_model_that_states_nothing_is_asked_for_a_second_computation(jobs: TransformJobs) -> None:
+    result = jobs.transform(python(MEAN), "DONE" + second(RIGHT), data=SALES)
     assert result.status == "done"
+    assert "Nothing checks this result" in jobs.script.last()
+    assert "DONE and, below it, a block that starts with ```sql check: DuckDB SQL code" in jobs.script.last()
+    assert jobs.transform(python(MEAN), second(RIGHT), data=SALES).status == "done", "without the word DONE, too"
+    assert jobs.transform(python(MEAN), python(MEAN) + second(RIGHT), data=SALES).status == "done"
+    refused = jobs.transform(python(MEAN), "DONE", data=SALES)
+    assert refused.status == "unverified"
+    assert [reason.code for reason in refused.unverified_because] == ["not_checked"]
+
+
+def test_a_slip_differs_from_a_second_computation_on_request(jobs: TransformJobs) -> None:
+    data = SALES + "Berlin,0\nBerlin,100\n"
+    wrong = MEAN.replace("mean", "median")
+    result = jobs.transform(python(wrong), "DONE" + second(RIGHT), "DONE", data=data)
+    assert [reason.code for reason in result.unverified_because] == ["own_check_failed"]
+    assert "gives another result: other values in amount" in jobs.script.last()
+    again = jobs.transform(
+        python(wrong), "DONE" + second(RIGHT), "DONE" + second(RIGHT.replace("avg", "median")), data=data
+    )
+    assert again.status == "unverified", "a second computation that differed is not replaced by one that agrees"
+    assert jobs.transform(python(wrong), "DONE" + second(RIGHT), python(MEAN), data=data).status == "done"
+
+
+@pytest.mark.parametrize("confirm", ["always", "never"])
+def test_the_caller_may_be_content_without_checks(jobs: TransformJobs, confirm: str) -> None:
+    result = jobs.transform(python(MEAN), "DONE", data=SALES, confirm=confirm)
+    assert result.status == "done"
+    assert "```sql check" not in jobs.script.said()
+
+
+def test_many_rows_are_compared_by_column() -> None:
+    rows = 100_001
+    one = pl.DataFrame({"a": range(rows), "day": [datetime(2025, 1, 1)] * rows, "t": ["x"] * rows})
+    two = pl.DataFrame(
+        {"a": [float(n) for n in reversed(range(rows))], "day": [date(2025, 1, 1)] * rows, "t": ["x"] * rows}
+    )
+    assert difference(one, two, "") is None
+    assert difference(one, two.with_columns(a=pl.col("a") + 1e-3), "") == "other values in a"
+    assert difference(one, two.with_columns(t=pl.lit(None, pl.String)), "") == "other values in t"
+    assert difference(one, two.head(rows - 1), "") == f"it has {rows - 1} rows, the result has {rows}"
+    assert not is_too_large(one, two)
+    nested = one.with_columns(t=pl.concat_list("a"))
+    assert is_too_large(nested, nested)
 
 
 def test_it_is_never_run_as_the_code_itself() -> None:

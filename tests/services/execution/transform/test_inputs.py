@@ -97,6 +97,7 @@ def test_previews_are_bounded_whatever_the_data(jobs: TransformJobs) -> None:
         "DONE",
         data=f"{wide}\n{','.join(['longish text'] * 1500)}\n",
         preview={"tokens": 2000},
+        confirm="always",
     )
     assert result.status == "done"
     assert all(len(message.content) < 9000 for request in jobs.script.asked for message in request.messages)

@@ -6,10 +6,11 @@ import pytest
 
 from shared.errors import BudgetSpentError, JobCancelled, ProvidersFailed
 from shared.llm.chat import ChatReply, Finish
-from tests.services.execution.transform.support import TransformJobs, cut, python
+from tests.services.execution.transform.support import TransformJobs, confirmed, cut, python
 
 SALES = "city,amount\nBerlin,10\nParis,20\nBerlin,5\n"
 GOOD = python("result = data.groupby('city', as_index=False)['amount'].sum()")
+DONE = confirmed("SELECT city, sum(amount) FROM data GROUP BY city")
 NO_OP = python("result = data")
 BAD = python("result = data['nothing']")
 
@@ -19,7 +20,7 @@ def outcomes(jobs: TransformJobs) -> list[str]:
 
 
 def test_good_code_and_done_give_a_table(jobs: TransformJobs) -> None:
-    result = jobs.transform("Summing.\n" + GOOD, "DONE", data=SALES)
+    result = jobs.transform("Summing.\n" + GOOD, DONE, data=SALES)
     assert result.status == "done"
     assert result.table is not None
     assert [(column.name, column.type) for column in result.table.columns] == [("city", "string"), ("amount", "int")]
@@ -85,13 +86,13 @@ def test_the_cap_holds_when_every_attempt_is_good_but_never_confirmed(jobs: Tran
 
 
 def test_done_before_any_code_is_not_done(jobs: TransformJobs) -> None:
-    result = jobs.transform("DONE", GOOD, "DONE", data=SALES)
+    result = jobs.transform("DONE", GOOD, DONE, data=SALES)
     assert [one.outcome for one in result.iterations] == ["no_code", "result"]
     assert result.status == "done"
 
 
 def test_not_done_yet_is_not_done(jobs: TransformJobs) -> None:
-    result = jobs.transform(GOOD, "This is not DONE yet.", "DONE", data=SALES)
+    result = jobs.transform(GOOD, "This is not DONE yet.", DONE, data=SALES)
     assert [one.outcome for one in result.iterations] == ["result", "no_code"]
     assert result.status == "done"
 
@@ -110,7 +111,7 @@ def test_two_prose_answers_in_a_row_are_a_question(jobs: TransformJobs) -> None:
 
 
 def test_prose_with_something_else_in_between_is_no_question(jobs: TransformJobs) -> None:
-    result = jobs.transform("Hm.", "DONE", "Hm.", GOOD, "DONE", data=SALES)
+    result = jobs.transform("Hm.", "DONE", "Hm.", GOOD, DONE, data=SALES)
     assert [one.outcome for one in result.iterations] == ["no_code", "no_code", "no_code", "result"]
     assert result.status == "done"
 
@@ -140,7 +141,7 @@ def test_a_failed_provider_leaves_the_best_so_far_or_fails_the_job(jobs: Transfo
 
 
 def test_a_no_op_is_named_and_nudged_and_done_is_refused(jobs: TransformJobs) -> None:
-    result = jobs.transform(NO_OP, "DONE", GOOD, "DONE", data=SALES)
+    result = jobs.transform(NO_OP, "DONE", GOOD, DONE, data=SALES)
     assert [one.outcome for one in result.iterations] == ["no_op", "no_op", "result"]
     assert result.status == "done"
     assert result.effect is not None
@@ -148,7 +149,7 @@ def test_a_no_op_is_named_and_nudged_and_done_is_refused(jobs: TransformJobs) ->
 
 
 def test_a_no_op_is_accepted_after_three_nudges(jobs: TransformJobs) -> None:
-    result = jobs.transform(NO_OP, "DONE", "DONE", "DONE", data=SALES)
+    result = jobs.transform(NO_OP, "DONE", "DONE", "DONE", confirmed("FROM data"), data=SALES)
     assert result.status == "done"
     assert result.effect is not None
     assert result.effect.no_op
@@ -156,11 +157,11 @@ def test_a_no_op_is_accepted_after_three_nudges(jobs: TransformJobs) -> None:
 
 @pytest.mark.slow(seconds=1)
 def test_the_same_code_twice_is_accepted(jobs: TransformJobs) -> None:
-    result = jobs.transform(NO_OP, python("# as before\nresult = data"), data=SALES)
+    result = jobs.transform(NO_OP, python("# as before\nresult = data"), confirmed("FROM data"), data=SALES)
     assert result.status == "done"
     assert [one.outcome for one in result.iterations] == ["no_op", "no_op"]
-    result = jobs.transform(GOOD, GOOD, data=SALES)
-    assert result.status == "done"
+    assert jobs.transform(GOOD, GOOD, data=SALES, confirm="always").status == "done"
+    assert jobs.transform(GOOD, GOOD, data=SALES).status == "unverified", "it is accepted, and nothing checks it"
 
 
 def test_after_two_failures_the_feedback_changes_tack(jobs: TransformJobs) -> None:
@@ -226,7 +227,7 @@ def test_cut_replies_and_refusals_are_no_question_to_the_person(jobs: TransformJ
 
 
 def test_observed_assertions_are_reported_and_change_nothing(jobs: TransformJobs) -> None:
-    result = jobs.transform(GOOD, "DONE", data=SALES, observe=["rows == 2", "rows == 3"], result_rows=100)
+    result = jobs.transform(GOOD, DONE, data=SALES, observe=["rows == 2", "rows == 3"], result_rows=100)
     assert (result.status, [one.outcome for one in result.iterations]) == ("done", ["result"])
     assert [(check.text, check.holds) for check in result.observed] == [("rows == 2", True), ("rows == 3", False)]
     assert result.assertions == []

@@ -18,7 +18,7 @@ from services.execution.transform.runner import CodeRunner, TransformLimits
 from shared.contracts.transform import TransformInput
 from shared.languages import TableReader
 from shared.loop import Budget
-from tests.services.execution.transform.support import TransformJobs, python
+from tests.services.execution.transform.support import TransformJobs, confirmed, python
 from tests.support.languages import skip_unless_installed
 
 GDP = "country,gdp\nChina,14\nGermany,3\n"
@@ -54,7 +54,7 @@ def test_invented_rows_are_reported_to_the_model_and_end_unverified(jobs: Transf
 
 def test_a_model_that_corrects_itself_is_done(jobs: TransformJobs) -> None:
     right = "result = data.sort_values('gdp')"
-    result = jobs.transform(python(INVENTED), python(right), "DONE", data=GDP, task="the countries by gdp")
+    result = jobs.transform(python(INVENTED), python(right), confirmed("FROM data ORDER BY gdp"), data=GDP)
     assert result.status == "done"
     assert codes(result) == []
     assert (result.inputs[0].read, result.inputs[0].overwritten) == (True, False)
@@ -64,7 +64,7 @@ def test_a_model_that_corrects_itself_is_done(jobs: TransformJobs) -> None:
 
 def test_a_result_that_changes_nothing_takes_the_place_of_an_invented_one(jobs: TransformJobs) -> None:
     same = "result = data.sort_values('gdp', ascending=False)"
-    result = jobs.transform(python(INVENTED), python(same), python(same), data=GDP, task="the countries by gdp")
+    result = jobs.transform(python(INVENTED), python(same), python(same), data=GDP, confirm="always")
     assert result.status == "done"
     assert result.table is not None
     assert result.table.rows == [["China", 14], ["Germany", 3]]
@@ -96,7 +96,7 @@ def test_values_that_do_not_come_from_the_data_are_never_done(jobs: TransformJob
 def test_honest_code_is_done(jobs: TransformJobs, case: dict[str, Any]) -> None:
     language, code = case["language"], case["code"]
     skip_unless_installed(jobs.sandbox, language)
-    result = jobs.transform(f"```{language}\n{code}\n```", "DONE", data=SALES, language=language, task="do it")
+    result = jobs.transform(f"```{language}\n{code}\n```", "DONE", data=SALES, language=language, confirm="always")
     assert codes(result) == [], (result.lineage, result.explained)
     assert result.status == "done"
 
@@ -123,7 +123,8 @@ def test_a_data_set_that_is_not_joined_is_named(jobs: TransformJobs) -> None:
 
 def test_a_joined_data_set_is_in_the_lineage(jobs: TransformJobs) -> None:
     code = "result = data.merge(cities, on='city').groupby('country', as_index=False).amount.sum()"
-    result = jobs.transform(python(code), "DONE", data=CITIES, task="sum by country")
+    second = "SELECT country, sum(amount) FROM data JOIN cities USING (city) GROUP BY country"
+    result = jobs.transform(python(code), confirmed(second), data=CITIES, task="sum by country")
     assert result.status == "done"
     assert result.lineage == {"country": ["cities.country"], "amount": ["data.amount"]}
 

@@ -10,7 +10,7 @@ from services.execution.transform.effect import measure
 from services.execution.transform.results import CodeRun, ResultTable
 from services.execution.transform.self_checks import Judgement, judge, spoilt_results, stated_in
 from shared.declarations.assertions import parse_assertion
-from tests.services.execution.transform.support import TransformJobs, python
+from tests.services.execution.transform.support import TransformJobs, confirmed, python
 
 SALES = "city,amount\nBerlin,10\nParis,20\nBerlin,5\n"
 GOOD = "result = data.groupby('city', as_index=False)['amount'].sum()"
@@ -57,22 +57,38 @@ def test_each_check_says_what_spoilt_results_did_to_it() -> None:
 @pytest.mark.parametrize(
     ("checks", "because"),
     [
-        ((), []),
-        (("rows >= 1",), ["own_checks_empty"]),
-        (("sorted(city)",), []),
-        ((*STATED, "rows >= 0"), []),
-        ((*STATED, "rows == 3"), ["own_check_failed"]),
-        ((*STATED, "the sums are right"), []),
-        (("rows == 2", "unique(city)"), []),
+        ((), "not_checked"),
+        (("rows >= 1",), "own_checks_empty"),
+        (("sorted(city)",), "not_checked"),
+        ((*STATED, "rows >= 0"), "not_checked"),
+        ((*STATED, "rows == 3"), "own_check_failed"),
+        ((*STATED, "the sums are right"), "not_checked"),
+        (("rows == 2", "unique(city)"), "not_checked"),
     ],
     ids=["none", "lazy", "order alone", "a trivial one", "a wrong one", "no check", "nothing about values"],
 )
-def test_otherwise_the_model_is_shown_the_result_as_ever(
-    jobs: TransformJobs, checks: tuple[str, ...], because: list[str]
+def test_otherwise_the_model_is_shown_the_result_and_asked_to_compute_it_again(
+    jobs: TransformJobs, checks: tuple[str, ...], because: str
 ) -> None:
     result = jobs.transform(reply(GOOD, *checks), "DONE", data=SALES)
-    assert result.status == ("unverified" if because else "done")
-    assert [reason.code for reason in result.unverified_because] == because
+    assert result.status == "unverified"
+    assert [reason.code for reason in result.unverified_because] == [because]
+    assert len(jobs.script.asked) == 2
+    asked_again = "answer with DONE and, below it, a block that starts with ```sql check" in jobs.script.last()
+    assert asked_again is (because != "own_check_failed")
+
+
+def test_what_the_checks_would_not_notice_is_named(jobs: TransformJobs) -> None:
+    jobs.transform(reply(GOOD, "rows == 2", "unique(city)"), "DONE", data=SALES)
+    assert "hold of wrong results as well (other numbers" in jobs.script.last()
+
+
+def test_a_sign_against_a_proven_result_is_confirmed_by_done(jobs: TransformJobs) -> None:
+    code = "result = data.assign(amount=data.amount.shift(1))"
+    second = "\n```sql check\nSELECT city, lag(amount) OVER () FROM data\n```"
+    result = jobs.transform(python(code) + second, "DONE", data=SALES)
+    assert {check.text for check in result.checks if not check.held} == {"no value is missing where none was"}
+    assert result.status == "done"
     assert len(jobs.script.asked) == 2
     assert "answer with the single word DONE" in jobs.script.last()
 
@@ -252,6 +268,7 @@ def test_a_check_is_not_dropped_by_sending_the_same_code_without_it(jobs: Transf
 
 def test_assertions_in_the_code_fail_as_errors(jobs: TransformJobs) -> None:
     wrong = WRONG + "\nassert result.amount.sum() == data.amount.sum()"
-    result = jobs.transform(python(wrong), python(GOOD + "\nassert True"), "DONE", data=SALES)
+    done = confirmed("SELECT city, sum(amount) FROM data GROUP BY city")
+    result = jobs.transform(python(wrong), python(GOOD + "\nassert True"), done, data=SALES)
     assert [each.outcome for each in result.iterations] == ["error", "result"]
     assert result.status == "done"

@@ -12,6 +12,7 @@ from tests.services.execution.transform.support import TransformJobs, calls
 @pytest.mark.slow
 @pytest.mark.parametrize("task", TRANSFORM, ids=lambda task: task.name)
 def test_the_tools_strategy_solves_it(jobs: TransformJobs, task: Task) -> None:
-    replies = [calls(("look", {})), calls(("run_code", {"code": task.pandas})), calls(("finish", {}))]
+    finish = calls(("finish", {"second": task.sql}))
+    replies = [calls(("look", {})), calls(("run_code", {"code": task.pandas})), finish]
     assert_right(task, run(jobs, task, "pandas", *replies, strategy="tools"))
     assert len(jobs.script.asked) == 3

@@ -10,7 +10,8 @@ from tests.services.execution.transform.support import TransformJobs, calls, cut
 SALES = "city,amount\nBerlin,10\nParis,20\nBerlin,5\n"
 SUM = "result = data.groupby('city', as_index=False)['amount'].sum()"
 RUN = calls(("run_code", {"code": SUM}))
-FINISH = calls(("finish", {"explanation": "Summed by city."}))
+SECOND = "SELECT city, sum(amount) FROM data GROUP BY city"
+FINISH = calls(("finish", {"explanation": "Summed by city.", "second": SECOND}))
 
 
 def test_look_run_and_finish_give_a_table(jobs: TransformJobs) -> None:
@@ -30,7 +31,7 @@ def test_look_run_and_finish_give_a_table(jobs: TransformJobs) -> None:
 
 def test_several_calls_in_one_reply_are_all_answered(jobs: TransformJobs) -> None:
     result = jobs.transform(
-        calls(("look", {}), ("run_code", {"code": SUM}), ("finish", {})), data=SALES, strategy="tools"
+        calls(("look", {}), ("run_code", {"code": SUM}), ("finish", {"second": SECOND})), data=SALES, strategy="tools"
     )
     assert result.status == "done"
     assert len(jobs.script.asked) == 1
@@ -112,7 +113,7 @@ def test_looks_are_limited(jobs: TransformJobs) -> None:
 def test_talk_instead_of_tools_becomes_a_question(jobs: TransformJobs) -> None:
     result = jobs.transform("Hm.", "Which month?", data=SALES, strategy="tools")
     assert (result.status, result.question) == ("question", "Which month?")
-    result = jobs.transform(RUN, "DONE", data=SALES, strategy="tools")
+    result = jobs.transform(RUN, "DONE", data=SALES, strategy="tools", confirm="always")
     assert result.status == "done"
     result = jobs.transform(python(SUM), RUN, FINISH, data=SALES, strategy="tools")
     assert result.status == "done"
@@ -122,3 +123,17 @@ def test_cut_talk_is_no_question_to_the_person(jobs: TransformJobs) -> None:
     with pytest.raises(BudgetSpentError):
         jobs.transform(cut("Let me"), cut("Let me"), data=SALES, strategy="tools", max_iterations=2)
     assert "cut off" in jobs.script.last()
+
+
+@pytest.mark.slow(seconds=1)
+def test_a_result_that_is_not_computed_again_is_unverified(jobs: TransformJobs) -> None:
+    alone = calls(("finish", {}))
+    result = jobs.transform(RUN, alone, data=SALES, strategy="tools")
+    assert result.status == "unverified"
+    assert [reason.code for reason in result.unverified_because] == ["not_checked"]
+    assert "call finish with `second`: DuckDB SQL code" in jobs.script.last()
+    wrong = calls(("run_code", {"code": SUM.replace("sum", "max")}))
+    result = jobs.transform(wrong, FINISH, alone, data=SALES, strategy="tools")
+    assert [reason.code for reason in result.unverified_because] == ["own_check_failed"]
+    assert "gives another result: other values in amount" in jobs.script.last()
+    assert jobs.transform(wrong, FINISH, RUN, FINISH, data=SALES, strategy="tools").status == "done"

@@ -15,12 +15,13 @@ from shared.llm.layer import LlmLayer
 from shared.llm.ledger import Owner
 from shared.llm.settings import CallSettings, ProviderSettings
 from shared.loop import Budget
-from tests.services.execution.transform.support import TransformJobs
+from tests.services.execution.transform.support import TransformJobs, confirmed
 from tests.support.scripted import ScriptedLlm, scripted_llm
 
 __all__ = ["scripted_llm"]
 SALES = "city,amount\nBerlin,10\nParis,20\nBerlin,5\n"
 SUM = "result = data.groupby('city', as_index=False)['amount'].sum()"
+SECOND = "SELECT city, sum(amount) FROM data GROUP BY city"
 
 
 Layer = Callable[[str], LlmLayer]
@@ -44,7 +45,7 @@ def layer(scripted_llm: ScriptedLlm) -> Iterator[Layer]:
 def test_text_replies_drive_the_loop(
     jobs: TransformJobs, scripted_llm: ScriptedLlm, layer: Layer, provider: str
 ) -> None:
-    scripted_llm.play({"replies": ["```python\nresult = data['x']\n```", f"```python\n{SUM}\n```", "DONE"]})
+    scripted_llm.play({"replies": ["```python\nresult = data['x']\n```", f"```python\n{SUM}\n```", confirmed(SECOND)]})
     wanted = TransformInput.model_validate({"task": "sum by city", "data": [{"csv": SALES}]})
     budget = Budget()
     job = layer(provider).for_job(Owner("tenant", None), budget)
@@ -64,7 +65,7 @@ def test_native_tool_calls_drive_the_loop(
     calls = [
         {"tool_calls": [{"name": "look", "params": {"code": "print(data.shape)"}}]},
         {"tool_calls": [{"name": "run_code", "params": {"code": SUM}}]},
-        {"tool_calls": [{"name": "finish", "params": {"explanation": "summed"}}]},
+        {"tool_calls": [{"name": "finish", "params": {"explanation": "summed", "second": SECOND}}]},
     ]
     scripted_llm.play({"replies": calls})
     body = {"task": "sum by city", "data": [{"csv": SALES}], "strategy": "tools"}

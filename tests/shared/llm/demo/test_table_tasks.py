@@ -5,10 +5,12 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping
 
+import duckdb
 import pandas as pd
 import polars as pl
 import pytest
 
+from services.execution.transform.cross_check import difference
 from services.execution.transform.preview import ShownTable, summary_of, view
 from shared.llm.scripted.demo.model import answer
 from shared.llm.scripted.script import ScriptedRequest
@@ -21,6 +23,7 @@ def table(text: str) -> pl.DataFrame:
     return pl.read_csv(io.StringIO(text), try_parse_dates=True)
 
 
+RAN = "Your code ran. What it did: rows 3 -> 2"
 SALES = {"data": table("city,amount\nOslo,3\nRome,4\nOslo,5\n")}
 ORDERS = {
     "data": table(
@@ -70,7 +73,20 @@ def computed(task: str, tables: Mapping[str, pl.DataFrame]) -> tuple[list[str], 
     exec(code, names)
     result = names["result"]
     assert isinstance(result, pd.DataFrame)
+    confirmation = reply(task, tables, text, f"{RAN} If yes, answer with DONE and a block ```sql check")
+    assert confirmation.startswith("DONE\n```sql check\n")
+    query = confirmation.partition("```sql check\n")[2].partition("```")[0]
+    assert difference(pl.from_pandas(result), in_sql(query, tables), query) is None, query
     return list(result.columns), result.values.tolist()
+
+
+def in_sql(query: str, tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    """Return what the second computation of the reply gives."""
+    with duckdb.connect(config={"threads": 1}) as database:
+        for name, frame in tables.items():
+            database.register(name, frame.to_arrow())
+        computed: pl.DataFrame = database.sql(query).pl()
+        return computed
 
 
 @pytest.mark.parametrize(
@@ -215,7 +231,7 @@ def test_what_the_rules_do_not_cover_is_a_question_with_the_columns(
 
 
 def test_a_result_is_done_and_a_failure_is_explained() -> None:
-    assert reply("total amount by city", SALES, "code", "Your code ran. What it did: rows 3 -> 2") == "DONE"
+    assert reply("total amount by city", SALES, "code", RAN) == "DONE"
     failed = reply("total amount by city", SALES, "code", "Your code failed:\n\nBEGIN DATA")
     assert failed.startswith("This is the demo model")
     assert reply("total amount by city", SALES, failed, "Answer with Python code in one block") == failed
