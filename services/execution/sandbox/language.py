@@ -45,6 +45,7 @@ class Analysis:
     parts: Mapping[str, frozenset[str]] = field(default_factory=dict)  #: what is meant by one name for several parts
     shares_objects: bool = True  #: two names may hold one object that can change
     folds: bool = False  #: names that differ in case alone are one
+    suggesting: frozenset[str] = frozenset()  #: types of errors whose texts propose other names than the code has
     drawn: frozenset[str] = frozenset()  #: parts that no code reads without changing them, but where it names them
 
 

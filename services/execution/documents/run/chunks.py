@@ -5,7 +5,7 @@ from __future__ import annotations
 import os.path
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar, cast
 
 from pydantic import JsonValue
@@ -17,15 +17,15 @@ from services.execution.documents.resolve import values
 from services.execution.documents.run.kernels import MAX_PICTURE, PICTURES, Crossing
 from services.execution.documents.run.known import Step
 from services.execution.documents.run.outputs import is_something, outputs_of
-from services.execution.documents.run.restoring import Restoring
+from services.execution.documents.run.restoring import Restoring, RunAgain
 from services.execution.documents.run.running import RunningDocument
 from services.execution.documents.run.state import CachedBlock, digest
 from services.execution.languages.table import analysis_of, names_of
-from services.execution.sandbox.language import CodeNames
+from services.execution.sandbox.language import EVERYTHING, CodeNames
 from services.execution.sandbox.run import Digest, KernelError, Outcome, Value
 from services.execution.sandbox.values import rows_of
 from shared.contracts.document import Block
-from shared.contracts.execute import Display, Verdict
+from shared.contracts.execute import CodeError, Display, Verdict
 from shared.errors import LanguageUnavailable, SandboxUnavailable
 from shared.languages import DEFAULT_LANGUAGE, LANGUAGES
 
@@ -213,17 +213,34 @@ class Chunks:
             reads=dict(view.values), unknown=dict(view.unknown), effects=effects, owns=sorted(owns)
         )
 
+    def _with_all(self, base: str, names: CodeNames) -> CodeNames:
+        """Return the names that code reads: all, once its error has turned out to depend on them."""
+        return replace(names, reads=names.reads | {EVERYTHING}) if base in self.document.again else names
+
+    def _check_suggestions(self, base: str, language: str, error: CodeError | None) -> None:
+        """Refuse an error that proposes names while some are not restored: it would propose others.
+
+        Raises: RunAgain.
+        """
+        if error is None or error.type not in analysis_of(language).suggesting or base in self.document.again:
+            return
+        state = self.document.known.of(language)
+        if state.digests.keys() - state.live.keys():
+            raise RunAgain([base])
+
     def _executed(
         self, block: Block, base: str, language: str, code: str, names: CodeNames, *, first: bool = True
     ) -> None:
         document = self.document
         self.crossings = []
+        names = self._with_all(base, names)
         try:
             outcome, cached = self.perform(
                 language,
                 names,
                 lambda: document.kernels.execute(language, code, len(document.known.steps), self._figure),
             )
+            self._check_suggestions(base, language, outcome.error)
         except KernelError as error:
             document.kernels.drop(language)
             self.kernel_lost(block, language, f"the {language} kernel")
@@ -357,7 +374,7 @@ class Chunks:
         if document.looks:
             document.leave_stale(block, base)
             return None
-        value, cached = self._evaluated(block, language, code, names)
+        value, cached = self._evaluated(block, base, language, code, self._with_all(base, names))
         if value is None:
             return None
         result: JsonValue = _plain_value(value) if plain else values.text_of(value, language)
@@ -375,7 +392,7 @@ class Chunks:
         return result
 
     def _evaluated(
-        self, block: Block, language: str, code: str, names: CodeNames
+        self, block: Block, base: str, language: str, code: str, names: CodeNames
     ) -> tuple[Value | None, CachedBlock | None]:
         """Return the value of an expression, with what it read; none, with a message, when it has none."""
         document = self.document
@@ -389,6 +406,7 @@ class Chunks:
                 text = f"The {language} kernel ended here: it took too much time or memory, or its code ended it."
                 document.note(block, "error", "kernel_ended", text)
             else:
+                self._check_suggestions(base, language, error.error)
                 document.note(block, "error", "code_failed", str(error))
             return None, None
         except (LanguageUnavailable, SandboxUnavailable) as error:

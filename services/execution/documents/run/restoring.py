@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -79,7 +79,7 @@ class Restoring:
         for language, owned in sorted(by_language.items()):
             self.bring(language, owned)
 
-    def bring(self, language: str, reached: Iterable[str]) -> None:
+    def bring(self, language: str, reached: Collection[str]) -> None:
         """Make the kernel hold these names as the steps so far left them.
 
         Raises: KernelError, LanguageUnavailable, RunAgain.
@@ -87,12 +87,21 @@ class Restoring:
         state = self.begin(language)
         wanted = self._with_partners(state, language, reached)
         plan = self._plan(state, wanted)
-        if not plan.steps():
-            return
-        for number in plan.steps():
-            self._restore(state, number, plan)
-        self.observe(language, None)
-        self._verify(state, wanted)
+        if plan.steps():
+            for number in plan.steps():
+                self._restore(state, number, plan)
+            self.observe(language, None)
+            self._verify(state, wanted)
+        if EVERYTHING in reached and self._is_left(state):
+            raise RunAgain(self._kept(state))
+
+    def _is_left(self, state: LanguageState) -> bool:
+        """Return whether the kernel holds a name that a later step, which did not run, took away."""
+        for name, number in state.live.items():
+            last = state.holder(name, len(self.known.steps))
+            if last is not None and last != number and self.known.steps[last].cached.effects[name] is None:
+                return True
+        return False
 
     def _with_partners(self, state: LanguageState, language: str, reached: Iterable[str]) -> set[str]:
         """Return the names that this kernel owns, with all that share objects with them."""

@@ -39,7 +39,7 @@ class RunningDocument:
     warnings: list[str] = field(default_factory=list)
     digests: dict[str, str] = field(default_factory=dict)  #: name -> what replaces its value in messages
     holders: dict[str, CachedBlock] = field(default_factory=dict)  #: name -> the block that set it last
-    again: frozenset[str] = frozenset()  #: blocks of the earlier job that have to run, whatever they read
+    again: frozenset[str] = frozenset()  #: blocks that have to run whatever they read, and codes that read every name
     ran: frozenset[str] = frozenset()  #: blocks that this job has run before it began again
     broken: dict[str, str] = field(default_factory=dict)  #: name -> the block that failed to set it
     included: dict[str, Callable[[], str]] = field(default_factory=dict)  #: block -> its file as it is in the end

@@ -92,6 +92,7 @@ _SETS = re.compile(
 )
 
 _WORD = re.compile(r"(?:[^\W\d]|\$)[\w$]*")
+_COMPUTED = re.compile(r"\bthis\s*\[")  #: of the global object
 _LEADS = {
     **dict.fromkeys(("eval", "Function", "globalThis", "global", "AsyncFunction"), EVERYTHING),
     **dict.fromkeys(("require", "import", "process", "module", "console"), "@library"),
@@ -100,7 +101,8 @@ _LEADS = {
 
 def _reads(code: str) -> frozenset[str]:
     words = set(_WORD.findall(code))
-    return frozenset(words | {lead for word, lead in _LEADS.items() if word in words})
+    computed = {EVERYTHING} if _COMPUTED.search(code) else set()
+    return frozenset(words | {lead for word, lead in _LEADS.items() if word in words} | computed)
 
 
 _EXACT = "null undefined boolean number string bigint Array Object Date Map Set Uint8Array"

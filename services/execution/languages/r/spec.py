@@ -197,6 +197,7 @@ _LEADS = frozenset(_LEADING.split())  #: words through which code comes to names
 def _reads(code: str) -> frozenset[str]:
     words = {match[1] or match[0] for match in _WORD.finditer(code)}
     drawn = {"@random"} if ".Random.seed" in words else set()
+    words |= {f"{word}<-" for word in words}  # ``part(x) <- 1`` calls the function of that name
     return frozenset(words | drawn | set(_OPERATORS.split()) | ({EVERYTHING} if words & _LEADS else set()))
 
 

@@ -16,25 +16,29 @@ _SETS = re.compile(
     r"\"?([A-Za-z_]\w*)",
     re.I,
 )
-_WORD = re.compile(r"[^\W\d]\w*|\"([^\"]+)\"|'([^']+)'")
+_WORD = re.compile(r"[^\W\d]\w*|\"((?:[^\"]|\"\")+)\"|'([^']+)'")
 _KINDS = ("macro", "sequence", "type", "schema", "index", "prepared")
 _FILES = re.compile(
     r"\b(read_\w+|parquet_scan|glob|copy|export|import|attach|sniff_csv)\b|['\"][^'\"]*[./][^'\"]*['\"]", re.I
 )
 _DRAWS = re.compile(r"\b(random|uuid\w*|gen_random_uuid|sample|tablesample|shuffle)\b", re.I)
 _CATALOG = re.compile(
-    r"\b(duckdb_\w+|information_schema|pg_\w+|show|describe|summarize|query|query_table|columns)\b", re.I
+    r"\b(duckdb_\w+|information_schema|pg_\w+|sqlite_\w+|pragma\w*|show|describe|summarize|query|query_table|columns"
+    r"|(?:export|from)\s+database)\b",
+    re.I,
 )
+_BY_NAME = re.compile(r"\b(?:getvariable|nextval|currval)\s*\(\s*(?!'[^']*'\s*\))", re.I)  #: a name that is computed
 
 
 def _reads(code: str) -> frozenset[str]:
     """Return every name of the catalog that the code may come to, whatever its case."""
-    words = {part.lower() for match in _WORD.finditer(code) for part in (match[0], match[1], match[2]) if part}
+    parts = (part for match in _WORD.finditer(code) for part in (match[0], match[1], match[2]) if part)
+    words = {part.lower().replace('""', '"') for part in parts}
     words |= {word.lower() for word in re.findall(r"\w+", code)}
     reads = words | {f"@{kind} {word}" for kind in _KINDS for word in words}
     reads |= {"@files"} if _FILES.search(code) else set()
     reads |= {"@random"} if _DRAWS.search(code) else set()
-    return frozenset(reads | ({EVERYTHING} if _CATALOG.search(code) else set()))
+    return frozenset(reads | ({EVERYTHING} if _CATALOG.search(code) or _BY_NAME.search(code) else set()))
 
 
 _PYTHON = "services.execution.languages.python.guest"  #: tables and looks are those of Python
@@ -80,5 +84,6 @@ SQL = LanguageSpec(
         ambient=frozenset(["@settings"]),
         shares_objects=False,
         folds=True,
+        suggesting=frozenset(["CatalogException", "BinderException"]),
     ),
 )

@@ -32,12 +32,14 @@ function begin(kernel) {
 function reader({ Module, createHash, folders, fs, kernel, path, post, process, realm, types }) {
   const MILLISECONDS = 400;
   const DEEPEST = 300;
+  const SET_TIME = 60_000_000_000n; // nanoseconds between the time of a file and that of its last change
   const HELD = Symbol.for("assay.digested");
   const WORD = /[\p{ID_Start}_$][\p{ID_Continue}$]*/gu;
   const LEADS = new Map([
     ...["eval", "Function", "globalThis", "global", "AsyncFunction"].map((word) => [word, "@everything"]),
     ...["require", "import", "process", "module", "console"].map((word) => [word, "@library"]),
   ]);
+  const COMPUTED = /\bthis\s*\[/; // of the global object
   const toSource = Function.prototype.toString;
   const read = { map: Map.prototype.entries, set: Set.prototype.values, time: Date.prototype.getTime };
   const cpuUsage = process.cpuUsage.bind(process);
@@ -62,6 +64,8 @@ function reader({ Module, createHash, folders, fs, kernel, path, post, process, 
     note(name, held.value);
     if (typeof held.value === "function") note(`${name}.prototype`, held.value.prototype);
   }
+  note("Buffer", realm.Buffer); // behind an accessor
+  note("Buffer.prototype", realm.Buffer.prototype);
   const hidden = kernel.hidden();
   for (const name of Object.keys(hidden)) note(`hidden ${name}`, hidden[name]);
   intrinsics.delete(realm);
@@ -82,7 +86,7 @@ function reader({ Module, createHash, folders, fs, kernel, path, post, process, 
     return counts;
   };
   const waiting = pending();
-  const listeners = new Map(process.eventNames().map((name) => [name, process.listenerCount(name)]));
+  const listeners = new Set(process.eventNames().flatMap((name) => process.rawListeners(name)));
 
   // -- functions: what only the inspector sees ----------------------------------------------------------------------
 
@@ -123,6 +127,14 @@ function reader({ Module, createHash, folders, fs, kernel, path, post, process, 
 
   // -- values -------------------------------------------------------------------------------------------------------
 
+  /** A global name that functions stand behind. */
+  class Accessor {
+    constructor({ get, set }) {
+      this.get = get;
+      this.set = set;
+    }
+  }
+
   class Reader {
     constructor(names, until) {
       this.names = names;
@@ -141,12 +153,18 @@ function reader({ Module, createHash, folders, fs, kernel, path, post, process, 
       return hash(this.parts.join(""));
     }
     words(text) {
+      if (COMPUTED.test(text)) this.refs.add("@everything");
       for (const [word] of text.matchAll(WORD)) {
         this.refs.add(word);
         if (LEADS.has(word)) this.refs.add(LEADS.get(word));
       }
     }
     value(value) {
+      if (value instanceof Accessor) {
+        this.tag("accessor");
+        this.value(value.get);
+        return this.value(value.set);
+      }
       switch (typeof value) {
         case "undefined": return this.parts.push("u;");
         case "boolean": return this.parts.push(value ? "T" : "F");
@@ -204,6 +222,12 @@ function reader({ Module, createHash, folders, fs, kernel, path, post, process, 
       if (!kernel.codes.some((code) => code.includes(source))) return this.library(value);
       this.words(source);
       for (const scope of scopes(value) ?? []) this.object(scope);
+      if (source.startsWith("class") && source.includes("#")) {
+        for (const { name, value: held } of inside(value).secrets) {
+          this.tag(name);
+          this.inner(held);
+        }
+      }
       const extra = new Set(["name", "length", "arguments", "caller"]);
       const made = Reflect.getOwnPropertyDescriptor(value, "prototype")?.value;
       if (made !== undefined && made !== null && Reflect.ownKeys(made).every((key) => key === "constructor") && !source.startsWith("class")) extra.add("prototype");
@@ -345,6 +369,7 @@ function reader({ Module, createHash, folders, fs, kernel, path, post, process, 
 
   const isOfCode = (value) => typeof value === "function" && kernel.codes.some((code) => code.includes(toSource.call(value)));
 
+  const inspectOptions = () => kernel.require("node:util").inspect.defaultOptions;
   const exported = new Map(); // what the modules that Node had loaded exported before any code
   for (const held of modules().keys()) exported.set(held, shape(held));
 
@@ -377,11 +402,21 @@ function reader({ Module, createHash, folders, fs, kernel, path, post, process, 
       reader.tag(JSON.stringify(Object.entries({ ...process.env }).sort()));
       reader.tag(JSON.stringify([process.cwd(), process.umask(), process.argv, String(process.exitCode)]));
       for (const name of process.eventNames()) {
-        const count = process.listenerCount(name);
-        if (count !== (listeners.get(name) ?? 0) && !["uncaughtException", "SIGINT"].includes(name)) reader.tag(`${String(name)} ${count}`);
+        if (["uncaughtException", "SIGINT"].includes(name)) continue;
+        for (const listener of process.rawListeners(name)) {
+          if (listeners.has(listener)) continue;
+          reader.tag(String(name));
+          reader.value(listener);
+        }
       }
     },
     "@modules"(reader) {
+      reader.tag(JSON.stringify([kernel.require("node:events").defaultMaxListeners, inspectOptions()], (_, each) => each === Infinity ? "all" : each));
+      for (const [ending, load] of Object.entries(Module._extensions)) {
+        if (!isOfCode(load)) continue;
+        reader.tag(ending);
+        reader.value(load);
+      }
       for (const [held, name] of modules()) {
         const was = exported.get(held);
         if (was === undefined && typeof held !== "object" && typeof held !== "function") continue;
@@ -420,7 +455,9 @@ function reader({ Module, createHash, folders, fs, kernel, path, post, process, 
             content = files.get(file)?.mark === mark ? files.get(file).content : hashed(file);
             files.set(file, { mark, content });
           }
-          reader.tag(`${file} ${state.mode} ${content}`);
+          const apart = state.mtimeNs - state.ctimeNs;
+          const written = apart > SET_TIME || apart < -SET_TIME ? state.mtimeNs : ""; // the code has set it
+          reader.tag(`${file} ${state.mode} ${content} ${written}`);
         }
       }
     },
@@ -447,7 +484,7 @@ function reader({ Module, createHash, folders, fs, kernel, path, post, process, 
       return { value: reader.digest(), refs: [...reader.refs] };
     } catch (error) {
       const why = error instanceof NotDetermined ? error.message : `comparing it failed: ${String(error?.message).slice(0, 100)}`;
-      return { value: null, why, refs: [...reader.refs, "@library"] };
+      return { value: null, why, refs: [...reader.refs, "@library", "@everything"] }; // what else it reads is not known
     }
   }
 
@@ -456,7 +493,7 @@ function reader({ Module, createHash, folders, fs, kernel, path, post, process, 
     for (const name of Object.getOwnPropertyNames(realm)) {
       if (kernel.own.has(name) || kernel.emptied.has(name)) continue;
       const each = Reflect.getOwnPropertyDescriptor(realm, name);
-      names.set(name, "value" in each ? each.value : each);
+      names.set(name, "value" in each ? each.value : new Accessor(each));
     }
     for (const name of post("Runtime.globalLexicalScopeNames", {}).names) {
       try {

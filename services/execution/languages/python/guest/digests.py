@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _abc  # type: ignore[import-not-found]
 import builtins
 import collections
 import functools
@@ -13,6 +14,7 @@ import struct
 import sys
 import time
 import types
+import weakref
 from collections.abc import Callable, Container, Iterable, Mapping
 from copyreg import dispatch_table
 from dataclasses import dataclass
@@ -282,6 +284,9 @@ class Reader:
         self.items("bases", kind.__bases__, len(kind.__bases__))
         content = {name: each for name, each in kind.__dict__.items() if name not in _SKIPPED}
         self.mapping("content", content)
+        if "_abc_impl" in kind.__dict__:
+            members = [member for reference in _abc._get_dump(kind)[0] if (member := reference()) is not None]
+            self.tag(f"registered {sorted(member.__qualname__ for member in members)}")
 
     def cached_function(self, function: Any) -> None:
         """Read what it wraps, and what it remembers, from the least to the most recently used."""
@@ -373,6 +378,11 @@ class Reader:
         if isinstance(value, BaseException):
             self.error(value)
             return
+        if isinstance(value, _SUSPENDED):
+            self._suspended(value)
+        elif isinstance(value, weakref.ref) or module == "weakref":
+            self.refs.add(reach.EVERYTHING)  # whether it is dead depends on every other name
+            raise NotDetermined("a weak reference cannot be compared")
         if module in _OPAQUE_LIBRARIES or isinstance(value, _OPAQUE):
             raise NotDetermined(f"{_article(kind.__name__)} cannot be compared")
         if kind.__module__ != "builtins":
@@ -395,6 +405,14 @@ class Reader:
                 self.made(part)
             self.changing.discard(id(part))
 
+    def _suspended(self, value: Any) -> None:
+        """Note the names that the rest of its code reads."""
+        prefix = {types.GeneratorType: "gi", types.CoroutineType: "cr"}.get(type(value), "ag")
+        self.code(getattr(value, f"{prefix}_code"))
+        frame = getattr(value, f"{prefix}_frame")
+        for each in () if frame is None else frame.f_locals.values():
+            self.value(each)
+
 
 def _atom(value: object) -> bytes:
     if isinstance(value, bool) or value is None:
@@ -412,7 +430,7 @@ def _atom(value: object) -> bytes:
 
 
 def _article(name: str) -> str:
-    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name.replace('_', ' ')}"
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name.strip('_').replace('_', ' ')}"
 
 
 def _module_of(kind: type) -> str:
@@ -421,10 +439,9 @@ def _module_of(kind: type) -> str:
 
 _COMMON_RANDOM: object = random.random.__self__  # type: ignore[attr-defined]
 
+_SUSPENDED = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
 _OPAQUE = (
-    types.GeneratorType,
-    types.CoroutineType,
-    types.AsyncGeneratorType,
+    *_SUSPENDED,
     types.FrameType,
     types.TracebackType,
     memoryview,
@@ -790,6 +807,16 @@ def _read(reader: Reader, values: list[object]) -> dict[str, Json]:
     return {"value": reader.digest(), "refs": sorted(reader.refs)}
 
 
+def _behind_code(reader: Reader, value: type | types.CodeType | types.FunctionType) -> list[object]:
+    """Note the names that code reads, and return what else it holds."""
+    if isinstance(value, type):
+        return list(vars(value).values()) if reader.around.is_own(value.__module__) else []
+    if isinstance(value, types.FunctionType):
+        return [value.__code__, *(value.__closure__ or ()), value.__defaults__]
+    reader.refs |= {reach.LEADS.get(name, name) for name in value.co_names}
+    return [each for each in value.co_consts if isinstance(each, types.CodeType)]
+
+
 _MANY = 20_000  #: objects that are looked through behind one that cannot be compared
 _UNKNOWN = -1  #: represents all objects that may be behind one that has too many
 
@@ -800,10 +827,11 @@ def _hold_all(reader: Reader, values: list[object]) -> None:
     todo = list(values)
     while todo:
         value = todo.pop()
-        if id(value) in seen or isinstance(value, (type, types.ModuleType, types.CodeType)):
+        if id(value) in seen or isinstance(value, types.ModuleType):
             continue
-        if isinstance(value, types.FunctionType):
-            todo += [*(function_cell for function_cell in value.__closure__ or ()), value.__defaults__]
+        if isinstance(value, (type, types.CodeType, types.FunctionType)):
+            seen.add(id(value))
+            todo += _behind_code(reader, value)
             continue
         if type(value) in _PLAIN or value is reader.around.space:
             continue

@@ -15,7 +15,7 @@ from typing import Any, cast
 from services.execution.languages.python.guest import ipython, reach, tables
 from services.execution.languages.python.guest.digests import Names, Surroundings
 from services.execution.languages.python.guest.libraries import seed_all, use_pandas
-from services.execution.languages.python.guest.parts import Parts, restore_random, stored_attributes
+from services.execution.languages.python.guest.parts import Parts, restore_random
 from services.execution.languages.python.guest.soundness import demand_sound
 from services.execution.languages.python.guest.values import class_name, exactly, inward, listed, looks, outward, view
 from services.execution.sandbox.guest import service
@@ -123,7 +123,7 @@ class PythonKernel:
 
     def _will_run(self, code: str) -> None:
         if self._parts is not None:
-            self._parts.will_store(stored_attributes(code, self.space))
+            self._parts.will_run(code, self.space)
 
     def digests(self, request: Message) -> Message:
         """``reached``: names and parts that code since the last time could come to; none where it could to all."""

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import _abc  # type: ignore[import-not-found]
+import abc
 import ast
 import base64
 import builtins
+import collections.abc
+import contextlib
 import decimal
 import gc
+import io
 import locale
 import logging
+import numbers
 import os
 import pickle
 import random
 import re
+import resource
 import signal
 import stat
 import sys
@@ -35,6 +42,7 @@ globals()["__builtins__"] = dict(vars(builtins))
 _SECONDS = 0.3
 _FOLDERS = (WORK, TEMPORARY, SHARED_MEMORY)
 _OURS = ("services.", "shared.reading.")  #: modules of ours that are loaded inside
+_SET_TIME = 60_000_000_000  #: nanoseconds between the time of a file and that of its last change
 _MISSING = object()
 _MANY = 300  #: attributes of new names that one piece of code may set
 
@@ -53,13 +61,18 @@ class Parts:
         self._files = Files()
         self._stored: set[str] = set()  #: attributes that the code may have set
         self._stores_any = False
+        self._registers = False  #: whether the code may have registered something that no module lists
         self._owned: tuple[int, list[tuple[object, Mapping[str, object]]]] = (0, [])
         self._before: dict[str, dict[int, tuple[object, object]]] = {}  #: attribute -> owner -> owner and value
 
     # -- attributes of libraries ---------------------------------------------------------------------------------------
 
-    def will_store(self, attributes: set[str]) -> None:
-        """Note how the libraries' attributes of these names are, before code runs that may set them."""
+    def will_run(self, code: str, space: Mapping[str, object]) -> None:
+        """Note how the attributes of libraries are that this code may set, before it runs."""
+        self._registers |= _REGISTERS.search(code) is not None
+        self._will_store(stored_attributes(code, space))
+
+    def _will_store(self, attributes: set[str]) -> None:
         new = attributes - self._stored
         if len(new) > _MANY:
             self._stores_any = True
@@ -156,6 +169,8 @@ class Parts:
             raise NotDetermined("a task of the code is still running")
         if any(each.ident not in self._threads and each.is_alive() for each in threading.enumerate()):
             raise NotDetermined("a thread of the code is still running")
+        if self._registers:
+            raise NotDetermined("what the code has registered for texts and values cannot be listed")
         now = vars(sys.modules["builtins"])  # those that the code sees
         for name in sorted(now.keys() | self._builtins.keys()):
             if name != "_" and now.get(name, _MISSING) is not self._builtins.get(name, _MISSING):
@@ -168,6 +183,10 @@ class Parts:
                 reader.tag(f"stream {number}")
                 reader.value(stream)
         reader.tag(f"{sys.getrecursionlimit()} {sys.get_int_max_str_digits()}")
+        for each in _ABSTRACT:
+            members = [member for reference in _abc._get_dump(each)[0] if (member := reference()) is not None]
+            if own := sorted(member.__qualname__ for member in members if self._is_own(member)):
+                reader.tag(f"{each.__qualname__} {own}")
 
     def _own_modules(self, reader: Reader) -> None:
         for name in sorted(self._around.modules):
@@ -180,6 +199,8 @@ class Parts:
         mask = os.umask(0o022)
         os.umask(mask)
         reader.made([os.getcwd(), mask, gc.isenabled(), [str(each) for each in sys.path], sys.dont_write_bytecode])
+        reader.made([[str(each) for each in sys.argv], time.tzname, time.timezone, time.altzone])
+        reader.made([resource.getrlimit(limit) for limit in _LIMITS])
         for number in _SIGNALS:
             if signal.getsignal(number) is not self._handlers[number]:
                 reader.tag(str(number))
@@ -227,11 +248,21 @@ class Files:
                 known[path] = (mark, content)
             else:
                 content = os.readlink(path) if stat.S_ISLNK(state.st_mode) else ""
-            lines.append(f"{path} {state.st_mode:o} {content}")
+            # A time that the code has set itself: of what it has written, both times are nearly the same.
+            written = state.st_mtime_ns if abs(state.st_mtime_ns - state.st_ctime_ns) > _SET_TIME else ""
+            lines.append(f"{path} {state.st_mode:o} {content} {written}")
         self._known = known
         return "\n".join(lines)
 
 
+#: Classes of libraries that know classes of the code as their own by what was registered with them.
+_ABSTRACT = tuple(
+    each
+    for module in (collections.abc, numbers, io, os, contextlib)
+    for each in vars(module).values()
+    if isinstance(each, abc.ABCMeta)
+)
+_LIMITS = (resource.RLIMIT_NOFILE, resource.RLIMIT_FSIZE, resource.RLIMIT_STACK, resource.RLIMIT_CORE)
 _SIGNALS = (signal.SIGALRM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGTERM, signal.SIGCHLD)
 
 
@@ -313,6 +344,9 @@ def restore_random(kept: str) -> None:
 
 # -- attributes that code sets -----------------------------------------------------------------------------------------
 
+_REGISTERS = re.compile(
+    r"\bregister_(?:error|adapter|converter)\b|\bcodecs\s*\.\s*(?:un)?register\b|from\s+codecs\s+import"
+)
 _SETTERS = ("setattr", "delattr", "__dict__", "vars", "patch", "__delattr__", "register_")
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 

@@ -64,7 +64,9 @@ function_skeleton <- function(value, state) {
     name <- getNamespaceName(around)[[1L]]
     return(list("of a package", name, deparse(args(value)), deparse(body(value), nlines = 30L)))
   }
-  state$refs <- c(state$refs, all.names(body(value)), unlist(lapply(formals(value), all.names)), texts_in(body(value)))
+  words <- all.names(body(value))
+  replacing <- if (any(c("<-", "<<-", "=") %in% words)) paste0(words, "<-")
+  state$refs <- c(state$refs, words, replacing, unlist(lapply(formals(value), all.names)), texts_in(body(value)))
   shown <- c("keepNA", "keepInteger", "digits17")
   list("function", deparse(formals(value), control = shown), deparse(body(value), control = shown), environment_skeleton(around, state), attributes_skeleton(value, state))
 }
@@ -116,7 +118,7 @@ said <- function(state, work) {
     why <- if (inherits(problem, "undetermined")) conditionMessage(problem) else paste("comparing it failed:", conditionMessage(problem))
     list(value = NULL, why = substr(why, 1L, 200L))
   })
-  refs <- unique(state$refs)
+  refs <- unique(c(state$refs, if (is.null(made$value)) "@everything")) # what else it reads is not known
   if (any(digests_leads %in% refs)) refs <- c(refs, "@everything")
   c(made, list(refs = as.list(refs)))
 }
@@ -135,7 +137,11 @@ digests <- function(start, code) {
     made[[name]] <- if (bindingIsActive(as.name(name), global)) {
       list(value = NULL, why = "an active binding cannot be compared", refs = list("@everything"))
     } else {
-      said(state, function() skeleton(get(name, envir = global, inherits = FALSE), state))
+      locked <- bindingIsLocked(name, global)
+      said(state, function() {
+        held <- skeleton(get(name, envir = global, inherits = FALSE), state)
+        if (locked) list("locked", held) else held
+      })
     }
     for (each in state$environments) {
       at <- 0L
@@ -231,7 +237,9 @@ files_skeleton <- function() {
   files <- files[files != temporary & !startsWith(files, "/dev/shm/.")]
   files <- sub(temporary, "/temporary", files, fixed = TRUE)
   real <- sub("/temporary", temporary, files, fixed = TRUE)
-  list(files, unname(tools::md5sum(real)), as.integer(file.mode(real)))
+  about <- file.info(real, extra_cols = FALSE)
+  set <- abs(as.numeric(about$mtime) - as.numeric(about$ctime)) > 60 # seconds: the code has set the time itself
+  list(files, unname(tools::md5sum(real)), as.integer(about$mode), as.numeric(about$mtime)[set])
 }
 
 digests_start <- function() {

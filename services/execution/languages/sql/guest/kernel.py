@@ -85,8 +85,22 @@ class SqlKernel:
 
     def _run(self, code: str) -> Any:
         """Run the code and return the rows of its last query as an Arrow table; ``None`` without a query."""
-        result = None
         self._code.append(code)
+        try:
+            return self._last_of(code)
+        except Exception:
+            self._end_aborted()
+            raise
+
+    def _end_aborted(self) -> None:
+        """End a transaction in which a statement failed: nothing in it counts, and until then nothing else runs."""
+        try:
+            self._database.execute("SELECT 1").fetchall()
+        except self._duckdb.TransactionException:
+            self._database.execute("ROLLBACK")
+
+    def _last_of(self, code: str) -> Any:
+        result = None
         for statement in self._database.extract_statements(code):
             kinds = " ".join(str(kind) for kind in statement.expected_result_type)
             changes = "CHANGED_ROWS" in kinds
