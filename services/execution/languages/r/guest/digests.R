@@ -167,7 +167,11 @@ digests <- function(start, code) {
     list(value = NULL, why = "a package may have been changed", refs = list())
   } else part(function(state) builtins_skeleton(start, state))
   made[["@methods"]] <- part(function(state) methods_skeleton(names, state))
-  made[["@process"]] <- part(function(state) list(as.list(Sys.getenv()), getwd(), Sys.getlocale(), Sys.umask()))
+  made[["@process"]] <- part(function(state) {
+    variables <- Sys.getenv()
+    variables <- variables[names(variables) != "R_SESSION_TMPDIR"] # each R has another one
+    list(as.list(variables), getwd(), Sys.getlocale(), Sys.umask())
+  })
   made[["@files"]] <- part(function(state) files_skeleton())
   made
 }
