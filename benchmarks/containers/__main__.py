@@ -70,7 +70,7 @@ def _row(built: Built) -> Sequence[str]:
 
 def _require_images(podman: Podman) -> None:
     """Raise Failed for missing images that are only built here, which no registry has."""
-    needed = [*(f"docker.io/library/{base.name}" for base in BASES), *dockerfiles()]
+    needed = [*(base.name for base in BASES), *dockerfiles()]
     if missing := [name for name in needed if podman.image_bytes(name) is None]:
         raise Failed(
             f"these images are not in {podman.folder}: {', '.join(missing)}. Build them first, which takes some "

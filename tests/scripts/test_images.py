@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -65,6 +66,24 @@ def test_what_fails_or_is_missing_is_said(engine: Path, tmp_path: Path) -> None:
     assert (missing.returncode, "needs docker or podman" in missing.stderr) == (1, True)
     wrong = run("--registry", "https://registry.example", path=f"{engine}:/usr/bin:/bin")
     assert (wrong.returncode, "REGISTRY is not a registry" in wrong.stderr) == (1, True)
+
+
+def test_containers_run_with_the_images_that_were_built(tmp_path: Path) -> None:
+    files = [*images.images().values(), images.ROOT / "docker-compose.yml"]
+    text = "\n".join(file.read_text() for file in files)
+    named = set(re.findall(r"^(?:FROM|\s+image:) ([a-z]+:[\w.-]+)", text, re.MULTILINE))  # of docker.io/library
+    assert {"python:3.13-slim-bookworm", "postgres:18-bookworm"} <= named
+    built = {f"docker.io/library/{name}" for name in named} | {
+        f"localhost/{name}:{VERSION}" for name in images.images()
+    }
+
+    class Full:
+        folder = tmp_path
+
+        def image_bytes(self, name: str) -> int | None:
+            return 1 if name in built else None
+
+    _require_images(Full())  # type: ignore[arg-type]
 
 
 def test_containers_say_which_images_are_missing_and_how_to_build_them(tmp_path: Path) -> None:
