@@ -14,15 +14,13 @@ from migrations.roles import passwords_of
 from migrations.steps import Refused, await_migrated, check_step, remember
 from migrations.upgrade import upgrade
 from shared import VERSION
-from shared.settings import run
+from shared.settings import DatabaseSettings, run
 
 _WAIT_SECONDS = 300.0
 
 
 def main() -> None:
-    url = os.environ.get("DATABASE_URL")
-    if not url:
-        sys.exit("DATABASE_URL is not set: it names the Postgres database to bring up to date")
+    url = DatabaseSettings().database_url
     if "--wait" in sys.argv[1:]:
         if not await_migrated(url, _WAIT_SECONDS):
             sys.exit(f"The tables were not of Assay {VERSION} within {_WAIT_SECONDS:.0f} s: has the job migrate run?")

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import Field, JsonValue, ValidationError
+from pydantic import AfterValidator, Field, JsonValue, ValidationError
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from shared.secret_files import SecretFileError, read_into
+from shared.secret_files import SecretFileError, bare, read_into
 
 #: Exit status of a process with invalid settings (EX_CONFIG of sysexits.h): restarting it does not help.
 WRONG_SETTINGS = 78
@@ -47,7 +49,7 @@ def _fault(owner: type[BaseSettings], prefix: str, error: ErrorDetails) -> str:
     name = "_".join(map(str, error["loc"]))
     variable = f"{prefix}{name}".upper()
     if error["type"] != "missing":
-        return f"{variable}: {error['msg']}"
+        return f"{variable}: {error['msg'].removeprefix('Value error, ')}"
     field = owner.model_fields.get(name)
     meaning = f" ({field.description})" if field and field.description else ""
     return f"{variable} has to be set{meaning}"
@@ -59,12 +61,34 @@ def _subclasses(parent: type[BaseSettings]) -> Iterator[type[BaseSettings]]:
         yield from _subclasses(child)
 
 
-class StoreSettings(BaseSettings):
-    """Where the record, Redis and the blobs are."""
+def postgres_url(text: str) -> str:
+    """Check the address of a Postgres server. Raises: ValueError, without a part of it: it holds a password."""
+    url = bare(text)
+    if not re.match(r"postgres(ql)?(\+\w+)?://", url):
+        raise ValueError("begin it with postgresql://, as in postgresql://user:password@host:5432/database")
+    user, at, _ = url.partition("://")[2].partition("?")[0].rpartition("@")
+    if at and re.search(r"[@/\s]|%(?![0-9A-Fa-f]{2})", user):
+        raise ValueError(
+            "the user or the password has a character that a URL writes otherwise: @ as %40, / as %2F, % as %25, "
+            "a space as %20"
+        )
+    return url
+
+
+PostgresUrl = Annotated[str, AfterValidator(postgres_url)]
+
+
+class DatabaseSettings(BaseSettings):
+    """Where the record is, for programs that need nothing else."""
 
     model_config = SettingsConfigDict(frozen=True)
 
-    database_url: str = Field(description="Postgres: the record of everything")
+    database_url: PostgresUrl = Field(description="Postgres: the record of everything")
+
+
+class StoreSettings(DatabaseSettings):
+    """Where the record, Redis and the blobs are."""
+
     redis_url: str = Field(description="Redis: notifications, and state that may be lost")
     blob_url: str = Field(description="Where file contents are kept: file:///folder or s3://bucket/prefix")
     qdrant_url: str | None = Field(None, description="A Qdrant server; without it the embedded engine is used")

@@ -57,7 +57,13 @@ def _main() -> int:
         "restore": lambda: _backup_commands().bring_back(folder, options.file, replace=options.replace),
         "upgrade": lambda: _upgrade(folder, settings, options),
     }
-    return commands[options.command]()
+    try:
+        return commands[options.command]()
+    except OSError as error:
+        if error.filename is None or not Path(os.fsdecode(error.filename)).is_relative_to(folder.path):
+            raise
+        _say(f"ASSAY_HOME cannot be used: {error.filename}: {error.strerror}")
+        return FAILED
 
 
 def _backup_commands() -> ModuleType:
@@ -92,16 +98,25 @@ def _up(folder: InstallationFolder, settings: HostSettings, options: argparse.Na
         return USAGE
     if folder.holder() is not None:
         return _await_ready(folder, script=script)
-    given = ServerSettings()
-    if unreachable := preflight.unreachable_redis(given.redis_url) or preflight.unreachable_postgres(
-        given.database_url
-    ):
-        _say(unreachable)
-        return UNREACHABLE
+    if blocked := _blocked(folder):
+        _say(blocked[0])
+        return blocked[1]
     if options.detach:
         # The caller announces it: the log must not hold the key.
         return _detach(folder, lambda: _supervise(folder, settings, script, lambda status: None))
     return _supervise(folder, settings, script, _announce)
+
+
+def _blocked(folder: InstallationFolder) -> tuple[str, int] | None:
+    """Return why nothing can be started, and the exit status; None when something can."""
+    given = ServerSettings()
+    away = preflight.unreachable_redis(given.redis_url) or preflight.unreachable_postgres(given.database_url)
+    if away:
+        return away, UNREACHABLE
+    is_new = given.database_url is None and not (folder.path / "postgres").is_dir()
+    if is_new and (full := preflight.no_space(folder.path)):
+        return full, FAILED
+    return None
 
 
 def _supervise(

@@ -11,6 +11,7 @@ from pathlib import Path
 import psycopg
 from obstore.exceptions import BaseError
 from obstore.store import ObjectStore
+from pydantic import ValidationError
 from sqlalchemy.exc import DBAPIError
 
 from services.host import backup, restore, search_store
@@ -19,13 +20,17 @@ from services.host.installation import ServerSettings, plain_scheme
 from services.host.postgres import Postgres
 from shared import blobs
 from shared.errors import AssayError
+from shared.settings import explained
 
 DONE, FAILED, USAGE = 0, 1, 2
-_FAULTS = (RuntimeError, OSError, AssayError, psycopg.Error, DBAPIError, BaseError)
+_FAULTS = (RuntimeError, OSError, AssayError, psycopg.Error, DBAPIError, BaseError, ValidationError)
 
 
 def back_up(folder: InstallationFolder, file: Path) -> int:
     """Write a backup and return the exit status of `assay backup FILE`."""
+    if file.exists() and not file.is_file():
+        _say(f"{file} is not a file that can be replaced: name one.")
+        return USAGE
     if not file.absolute().parent.is_dir():
         _say(f"There is no folder {file.parent}: create it, or name another file.")
         return USAGE
@@ -46,7 +51,7 @@ def back_up(folder: InstallationFolder, file: Path) -> int:
 def bring_back(folder: InstallationFolder, file: Path, *, replace: bool) -> int:
     """Restore a backup and return the exit status of `assay restore FILE`."""
     if not file.is_file():
-        _say(f"There is no backup {file}.")
+        _say(f"{file} is not a file." if file.exists() else f"There is no backup {file}.")
         return USAGE
     if folder.holder() is not None:
         _say("Assay is running here: `assay down` first.")
@@ -91,6 +96,9 @@ def stores(folder: InstallationFolder, *, new: bool) -> Iterator[tuple[str, Obje
 
 
 def _failed(what: str, error: Exception) -> int:
+    if isinstance(error, ValidationError):
+        _say(explained(error) or str(error))
+        return USAGE
     cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
     _say(f"Nothing was {what}: {str(cause).strip() or type(cause).__name__}")
     return FAILED

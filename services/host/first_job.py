@@ -18,7 +18,7 @@ from typing import Any
 
 from shared import keys
 from shared.db import connect
-from shared.settings import run
+from shared.settings import DatabaseSettings, run
 
 _SECONDS = 300.0
 _PAUSE = 2.0
@@ -27,9 +27,7 @@ _JOB = {"kind": "execute", "input": {"language": "python", "code": "print(6 * 7)
 
 
 def main() -> int:
-    url, database = sys.argv[1].rstrip("/"), os.environ.get("DATABASE_URL")
-    if not database:
-        sys.exit("DATABASE_URL is not set")
+    url, database = sys.argv[1].rstrip("/"), DatabaseSettings().database_url
     deadline = time.monotonic() + float(os.environ.get("ASSAY_FIRST_JOB_SECONDS", _SECONDS))
     with _key(database) as key:
         while True:

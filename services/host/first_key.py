@@ -5,18 +5,15 @@ It needs DATABASE_URL and nothing else; every further key can be made over the A
 
 from __future__ import annotations
 
-import os
 import sys
 
 from shared import keys
 from shared.db import connect
-from shared.settings import run
+from shared.settings import DatabaseSettings, run
 
 
 def main() -> None:
-    url = os.environ.get("DATABASE_URL")
-    if not url:
-        sys.exit("DATABASE_URL is not set")
+    url = DatabaseSettings().database_url
     tenant = sys.argv[1] if len(sys.argv) > 1 else "default"
     engine = connect(url)
     try:

@@ -26,6 +26,7 @@ from services.host.redis import Redis
 from services.host.unprivileged import Accounts
 from shared.bounded_process import SOCKET_VARIABLE
 from shared.llm.vendors.table import VENDORS
+from shared.settings import PostgresUrl
 
 #: The script that ``assay up --demo`` lets the scripted LLM server play.
 DEMO_SCRIPT = Path(__file__).parent / "demo" / "script.yaml"
@@ -294,7 +295,9 @@ class ServerSettings(BaseSettings):
 
     model_config = SettingsConfigDict(frozen=True)
 
-    database_url: str | None = Field(None, description="A Postgres server; without it an embedded one is started")
+    database_url: PostgresUrl | None = Field(
+        None, description="A Postgres server; without it an embedded one is started"
+    )
     redis_url: str | None = Field(None, description="A Redis server; without it an embedded one is started")
     qdrant_url: str | None = Field(None, description="A Qdrant server; without it the embedded engine is used")
     blob_url: str | None = Field(None, description="Where file contents are kept; without it a folder of the home")

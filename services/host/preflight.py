@@ -6,11 +6,13 @@ import os
 import re
 from collections.abc import Callable
 from contextlib import closing
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
 from services.host.installation import HostSettings, ServerSettings, plain_scheme
+from shared.disk import disk_of
 from shared.flows.settings import FlowSettings
 from shared.llm.settings import CallSettings, ProviderSettings
 from shared.redis_urls import client
@@ -21,6 +23,8 @@ _SHARED: tuple[Callable[[], object], ...] = (
     HostSettings, ServerSettings, PluginSettings, JobSettings, ProviderSettings, CallSettings, FlowSettings,
 )  # fmt: skip
 _SECONDS = 3.0
+#: Postgres makes 66 MB of files and log before the first job.
+_NEW_BYTES = 150_000_000
 
 
 def wrong_settings() -> str | None:
@@ -31,6 +35,18 @@ def wrong_settings() -> str | None:
         except ValidationError as error:
             return explained(error) or str(error)
     return None
+
+
+def no_space(home: Path) -> str | None:
+    """Return why a new installation does not fit on the disk of its folder; None when it does."""
+    there = next(folder for folder in (home, *home.parents) if folder.exists())
+    free = disk_of(there).free
+    if free >= _NEW_BYTES:
+        return None
+    return (
+        f"The disk of {home} has {free // 1_000_000} MB free, and a new installation needs "
+        f"{_NEW_BYTES // 1_000_000} MB: free some, or name another folder by ASSAY_HOME."
+    )
 
 
 def unreachable_redis(url: str | None) -> str | None:

@@ -393,6 +393,48 @@ def test_a_backup_without_space_or_server_leaves_the_one_before(small_home: Inst
         assert [*small_home.home.glob(".*.tmp")] == []
 
 
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo], ids=["folder", "pipe"])
+def test_a_backup_replaces_files_only(
+    installation: Installation, tmp_path: Path, make: Callable[[Path], object]
+) -> None:
+    """As root it would replace a device of the machine."""
+    target = tmp_path / "target"
+    make(target)
+    before = target.stat()
+    for word in ("backup", "restore"):
+        ran = installation(word, str(target))
+        assert (ran.status, "is not a file" in ran.talk) == (2, True)
+    after = target.stat()
+    assert (after.st_ino, after.st_mode) == (before.st_ino, before.st_mode)
+
+
+@pytest.mark.parametrize("word", ["backup", "restore"])
+def test_a_wrong_address_of_postgres_is_refused_without_its_password(
+    installation: Installation, backup: Path, word: str
+) -> None:
+    wrong = Installation(installation.home, "mysql://u:secret@h/d")
+    ran = wrong(word, str(backup))
+    assert (ran.status, ran.talk.startswith("DATABASE_URL: begin it with")) == (2, True)
+    assert "secret" not in ran.talk
+
+
+def test_nothing_is_started_on_a_disk_that_is_too_small(small_home: Installation, tmp_path: Path) -> None:
+    env = {**plain(), "ASSAY_HOME": str(small_home.home / "new"), "ASSAY_PORT": "0"}
+    ran = command("services.host", "up", "-d", env=env, folder=tmp_path)
+    assert ran.status == 1
+    assert "has 1 MB free, and a new installation needs 150 MB" in ran.talk
+    assert not (small_home.home / "new").exists()
+
+
+@pytest.mark.parametrize("word", ["up", "down", "status"])
+def test_a_home_that_is_a_file_is_named(tmp_path: Path, word: str) -> None:
+    home = tmp_path / "home"
+    home.touch()
+    ran = command("services.host", word, env={**plain(), "ASSAY_HOME": str(home), "ASSAY_PORT": "0"}, folder=tmp_path)
+    assert (ran.status, ran.talk.startswith(f"ASSAY_HOME cannot be used: {home}")) == (1, True)
+    assert "Traceback" not in ran.talk
+
+
 def test_a_backup_of_an_installation_that_lost_a_file_says_so(installation: Installation, tmp_path: Path) -> None:
     shutil.rmtree(installation.home / "blobs" / "sha256")
     ran = installation("backup", str(tmp_path / "less.backup"))
