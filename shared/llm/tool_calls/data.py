@@ -32,7 +32,10 @@ def data_in(text: str) -> JsonValue:
 
 def _value(node: yaml.Node) -> JsonValue:
     if isinstance(node, yaml.MappingNode):
-        return {str(key.value): _value(value) for key, value in node.value if isinstance(key, yaml.ScalarNode)}
+        keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        if len(set(keys)) < len(node.value):
+            raise NotPlain("a key twice, or one that is not a text")
+        return {str(key.value): _value(value) for key, value in node.value}
     if isinstance(node, yaml.SequenceNode):
         return [_value(item) for item in node.value]
     plain = isinstance(node, yaml.ScalarNode) and node.style is None

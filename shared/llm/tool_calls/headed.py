@@ -19,9 +19,10 @@ _MAX_BODY = 20_000  #: characters of the parameters of one call
 _SPECIAL = r"<[|｜][^<>\n]{1,60}[|｜]>|</?[\w:]{1,40}>|<<\w{1,40}>>|\[[A-Z_]{3,40}\]|✿\w{1,40}✿"
 _LABELS = (
     r"tool(?:[ _]?(?:name|call))?|function(?:[ _]?(?:name|call))?|action|call|name|step|use|using|calling|invoke|run"
+    r"|await|return"
 )
 #: What stands before the name on its line: marks of a list or heading, tokens, and words such as ``Action:``.
-_BEFORE = rf"(?P<before>(?:[ \t>#*•`$\d.)-]|(?:{_SPECIAL})[:=]?|\b(?:{_LABELS})\b[:=]?){{0,40}}+)"
+_BEFORE = rf"(?P<before>(?:[ \t>#*•`$\d.)→»-]|(?:{_SPECIAL})[:=]?|\b(?:{_LABELS})\b[:=]?){{0,40}}+)"
 #: What stands between the name and its parameters.
 _AFTER = re.compile(
     rf"(?:[\s:>=#*`_]|{_SPECIAL}|(?<=\])[\w-]{{1,40}}(?=\[[A-Z_])|```\w*"
@@ -96,17 +97,11 @@ def _body(text: str, at: int, name: str, known: KnownTools) -> _Body | None:
     for read in readers:
         for begin in dict.fromkeys((start, at)):
             body = read(text, begin, name, known)
-            if body is not None and _fits(body[0], name, known):
-                return known.fitted(name, body[0]), body[1]
+            if body is not None and known.accepts(name, params := known.fitted(name, body[0])):
+                return params, body[1]
     if not known.required(name) and not text[start:].strip(" \t\n`*_"):
         return {}, len(text)
     return None
-
-
-def _fits(params: Params, name: str, known: KnownTools) -> bool:
-    """Return whether all of it are parameters of the tool, and none that it needs is missing."""
-    fitted = known.fitted(name, params)
-    return set(known.required(name)) <= set(fitted) <= {*known.properties(name), "id"}
 
 
 def _bracketed(text: str, at: int, name: str, known: KnownTools) -> _Body | None:

@@ -37,8 +37,15 @@ _PARAMS = (
     "input", "params", "parameters", "arguments", "args", "kwargs", "action_input", "tool_input", "toolInput",
     "payload",
 )  # fmt: skip
-_ENVELOPE = frozenset({"type", "index", "role", "thinking", "thought", "reason", "reasoning", "jsonrpc", "status"})
+_ENVELOPE = frozenset({
+    "type", "index", "role", "thinking", "thought", "reason", "reasoning", "jsonrpc", "status", "explanation",
+    "comment", "rationale", "confidence", "why", "step",
+})  # fmt: skip
 _THOUGHTS = ("thinking", "thought", "reasoning", "thoughts")
+#: Members in other spellings, as ``NAME``, ``Input`` and ``fn``.
+_SPELLINGS = {key.lower(): key for key in (*_PARAMS, *_NAMES)} | {
+    "fn": "function", "func": "function", "cmd": "command",
+}  # fmt: skip
 _EXPECTED = 'write each call as {"name": "...", "input": {...}}'
 
 
@@ -84,6 +91,13 @@ def looks_like_calls(value: JsonValue, known: KnownTools) -> bool:
     return all(_is_call(item, known) for item in items if not _is_words(item))
 
 
+def _spelled(item: Mapping[str, JsonValue], known: KnownTools) -> Mapping[str, JsonValue]:
+    """Return the members of a call under their usual names, unless they are the parameters of a tool."""
+    if any(key in item for key in _NAMES) or any(key in known for key in item):
+        return item
+    return {_SPELLINGS.get(key.lower(), key): value for key, value in item.items()}
+
+
 def _is_words(item: object) -> bool:
     """Return whether the item is a block of words among the calls."""
     if isinstance(item, dict) and item.keys() == {"text"}:
@@ -96,6 +110,7 @@ def _is_call(item: JsonValue, known: KnownTools) -> bool:
         return "(" in item and item.partition("(")[0] in known
     if not isinstance(item, dict):
         return False
+    item = {**_spelled(item, known)}
     if any(isinstance(item.get(key), (dict, list)) for key in _NESTED) or item.get("type") in ("tool_use", "function"):
         return True
     texts = (text for key in (*_NAMES, "type") if isinstance(text := item.get(key), str))
@@ -173,7 +188,7 @@ def _thinking(value: JsonValue) -> str:
 def _calls(number: int, item: JsonValue, known: KnownTools) -> Iterator[_Call]:
     """Yield the calls of one item. Raises: AnswerUnreadable."""
     if isinstance(item, dict):
-        yield from _of_object(number, item, known)
+        yield from _of_object(number, _spelled(item, known), known)
         return
     code = calls_in_code(item, known) if isinstance(item, str) else None
     if code is None:

@@ -72,6 +72,10 @@ class KnownTools:
         """Return whether an ``id`` next to a call's name is the call's own, not a value of the tool's parameter."""
         return "id" not in self.properties(name) or not isinstance(value, str) or bool(_CALL_ID.match(value))
 
+    def accepts(self, name: str, params: Params) -> bool:
+        """Return whether all of it are parameters of the tool, and none that it needs is missing."""
+        return set(self.required(name)) <= set(params) <= {*self.properties(name), "id"}
+
     def fitted(self, name: str, params: Params) -> Params:
         """Return the parameters in the spelling and with the types of the tool's definition."""
         properties = self.properties(name)
@@ -98,8 +102,10 @@ class KnownTools:
                 return params
             fits = isinstance(inner, dict) and set(self.required(name)) <= set(inner) <= set(self.properties(name))
             return cast("Params", inner) if fits or (wrapper in _WRAPPERS and isinstance(inner, dict)) else params
-        own = wrapper in self.properties(name)
-        return inner if wrapper in _WRAPPERS and not own and isinstance(inner, dict) else params
+        if wrapper in self.properties(name) or not isinstance(inner, dict):
+            return params
+        fits = bool(inner) and set(self.required(name)) <= set(inner) <= set(self.properties(name))
+        return inner if fits or wrapper in _WRAPPERS else params
 
 
 def _plain(name: str) -> str:

@@ -46,7 +46,7 @@ _NAMED = (
     ),
     (  # gpt-oss
         re.compile(r"\bto=(?P<name>[\w.-]+)(?:[^<\n]|<\|(?:constrain|channel)\|>){0,100}<\|message\|>"),
-        re.compile(r"<\|(?:call|end)\|>|\Z"),
+        re.compile(r"<\|(?:call|end)\|>|(?<=\})\s*\Z"),
     ),
 )  # fmt: skip
 #: Openings that name the tool, and are followed by one JSON object.

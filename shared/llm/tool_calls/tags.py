@@ -25,6 +25,7 @@ _ATTRIBUTE = re.compile(r"([\w:.-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'<>=
 _CDATA = re.compile(r"\A\s*<!\[CDATA\[(.*)\]\]>\s*\Z", re.DOTALL)
 _FENCE = re.compile(r"\A\s*```\w*|```\s*\Z")
 _NAMES = frozenset({"name", "tool", "function", "tool_name", "function_name", "toolname", "action", "command"})
+_NAMED_BY = _NAMES | {"type"}
 _WRAPPERS = frozenset(
     {"arguments", "parameters", "params", "input", "args", "tool_input", "kwargs", "inputs", "action_input"}
 )
@@ -105,7 +106,7 @@ def _named(elements: Sequence[_Element], text: str, known: KnownTools) -> Iterat
 def _written(element: _Element, text: str, known: KnownTools) -> str | None:
     """Return the tool that an element names: by its tag, by an attribute, by an element in it."""
     inner = (text[child.inside : child.end].strip() for child in element.children if child.name.lower() in _NAMES)
-    given = (value for key, value in element.attributes.items() if key in _NAMES)
+    given = (value for key, value in element.attributes.items() if key in _NAMED_BY)
     return next((each for each in (element.name, *given, *inner) if each in known), None)
 
 
@@ -115,7 +116,7 @@ def _params(element: _Element, text: str, name: str, known: KnownTools) -> Param
     for key, value in element.attributes.items():
         if key in _WRAPPERS and key not in known.properties(name):
             params.update(_object(html.unescape(value), name, known))
-        elif not (key in _NAMES and value in known):
+        elif not (key in _NAMED_BY and value in known):
             params[key] = html.unescape(value)
     parts = [child for child in element.children if not _is_name(child, text, known)]
     if any(child.name.lower() in _WRAPPERS for child in parts):  # then others say where the tool is

@@ -88,7 +88,10 @@ def _data(text: str, known: KnownTools) -> _Reading | None:
     if re.match(r"\s*(?:\{|\[(?!\[\w))", text):
         return None
     value = data_in(text)
-    return _Reading(calls_in_json(value, known)) if value is not None and looks_like_calls(value, known) else None
+    if value is None or not looks_like_calls(value, known):
+        return None
+    read = calls_in_json(value, known)
+    return _Reading(read) if all(known.accepts(use.name, dict(use.params)) for use in read.uses) else None
 
 
 def hints_at_calls(text: str, known: KnownTools) -> bool:

@@ -77,6 +77,13 @@ ITEMS = {
     "with a plan": f'{{"plan": "add a page", "tool_calls": [{{"name": "addNode", "input": {INPUT}}}], "confidence": 0.9}}',
     "AI SDK": f'{{"type": "tool-call", "toolCallId": "1", "toolName": "addNode", "input": {INPUT}}}',
     "pair": f'["addNode", {INPUT}]',
+    "operation with a value": f'{{"op": "addNode", "value": {INPUT}}}',
+    "type with data": f'{{"type": "addNode", "data": {INPUT}}}',
+    "command with options": f'{{"command": "addNode", "options": {INPUT}}}',
+    "fn": f'{{"fn": "addNode", "args": {INPUT}}}',
+    "func": f'{{"func": "addNode", "arguments": {INPUT}}}',
+    "capital members": f'{{"Name": "addNode", "Input": {INPUT}}}',
+    "with an explanation": '{"explanation": "a page", "tool": "addNode", "label": "Profile", "parentNodeId": "home"}',
     "block": f'{{"type": "tool_use", "tool_use": {{"name": "addNode", "input": {INPUT}}}}}',
 }
 
@@ -192,6 +199,10 @@ ANSWERS = {
     "parameter with value": '<invoke name="addNode"><parameter name="label" value="Profile"/><parameter name="parentNodeId" value="home"/></invoke>',
     "answer tag": f'<answer>[{{"name": "addNode", "input": {INPUT}}}]</answer>',
     "JavaScript constant": f'const calls = [{{"name": "addNode", "input": {INPUT}}}];',
+    "action with a type": '<action type="addNode"><label>Profile</label><parentNodeId>home</parentNodeId></action>',
+    "arrows": f"→ addNode {INPUT}",
+    "words in capitals": f"CALL addNode WITH {INPUT}",
+    "JavaScript function": "async function run() {\n  await addNode({label: 'Profile', parentNodeId: 'home'});\n}\nrun();",
     "array of code": '["addNode(label=\\"Profile\\", parentNodeId=\\"home\\")"]',
 }
 
@@ -402,7 +413,7 @@ def test_a_cut_answer_in_a_notation_without_ends_is_not_run(body: str) -> None:
 
 def test_no_cut_makes_another_call_of_it() -> None:
     for body in (*ANSWERS.values(), *ITEMS.values()):
-        for end in range(5, min(len(body), 300), 7):
+        for end in range(5, min(len(body), 300), 13):
             answer = parse_tagged(f"<thinking>why</thinking>\n{body[:end]}", TOOLS, cut=True)
             assert [(call.name, dict(call.params)) for call in answer.calls] in ([], [PROFILE]), body[:end]
 
