@@ -117,7 +117,10 @@ def _diagram(url: str, place: Installation) -> str:
         return {"x": 220.0 * (number % _ACROSS), "y": 120.0 * (number // _ACROSS)}
 
     nodes = [{"id": f"n{i}", "position": position(i), "data": {"label": f"Step {i}"}} for i in range(NODES)]
-    edges = [{"id": f"e{i}", "source": f"n{i - 1}", "target": f"n{i}"} for i in range(1, NODES)]
+    edges = [
+        {"id": f"e{i}", "source": f"n{i - 1}", "target": f"n{i}", "data": {"label": f"then {i}"}}
+        for i in range(1, NODES)
+    ]
     made = httpx.post(
         f"{url}/v1/flows",
         json={"name": "Large", "nodes": nodes, "edges": edges},

@@ -445,16 +445,30 @@ def test_pictures_are_what_is_drawn(visit: Visit, console: Console, shapes: str,
     assert page.evaluate("navigator.clipboard.read().then((all) => all[0].types)") == ["image/png"]
 
 
+_COUNT_PARTS = """
+    window.mostParts = 0;
+    new MutationObserver(() => {
+        const parts = document.querySelectorAll(".react-flow__node, .react-flow__edge, .link-words").length;
+        window.mostParts = Math.max(window.mostParts, parts);
+    }).observe(document, { childList: true, subtree: true });
+"""
+
+
 def test_a_large_flow_opens_whole_and_nothing_floats_over_it(page: Page, console: Console) -> None:
     nodes = [
         {"id": f"n{at}", "position": {"x": at % 70 * 230, "y": at // 70 * 130}, "data": {"label": f"Step {at}"}}
         for at in range(5_000)
     ]
-    edges = [{"id": f"e{at}", "source": f"n{at}", "target": f"n{at + 1}"} for at in range(4_999)]
+    edges = [
+        {"id": f"e{at}", "source": f"n{at}", "target": f"n{at + 1}", "data": {"label": f"then {at}"}}
+        for at in range(4_999)
+    ]
+    page.add_init_script(_COUNT_PARTS)
     with console.api as api:
         made = api.post("/v1/flows", json={"name": "Large", "nodes": nodes, "edges": edges}).json()["id"]
         page.goto(f"/flows/{made}")
         expect(page.locator(".overview")).to_be_visible()
+        assert page.evaluate("window.mostParts") < 50, "no node and no link was ever drawn as an element"
         left, top, right, bottom = page.evaluate(
             """() => {
                 const view = new DOMMatrix(getComputedStyle(document.querySelector(".react-flow__viewport")).transform);

@@ -63,8 +63,8 @@ export function choosing<T extends { id: string }>(nodes: T[], ids: readonly str
   return nodes.map((node) => (ids.includes(node.id) ? { ...node, selected: true } : node));
 }
 
-/** What floats over the canvas has this much of it, so that nothing that is fitted is under it. */
-const KEPT = { top: 60, right: 24, bottom: 20, left: 64 };
+/** What floats over the canvas has this much of it, so that nothing that is fitted is under it; on a phone there are no tools on the left. */
+const KEPT = { top: 60, right: 24, bottom: 20, left: typeof window !== "undefined" && window.innerWidth < 768 ? 24 : 64 };
 const LARGEST = 1; // what is fitted is not larger than it is
 /** Below this zoom a large diagram is one picture. */
 export const FAR = 0.4;
