@@ -9,7 +9,7 @@ from services.stacks.linguist.tables import DOMINANT, Tables
 from services.stacks.locks.readers import FORMS as LOCK_FORMS
 from services.stacks.manifests.kinds import REQUIREMENT_FOLDERS, kind_of
 from services.stacks.phases.facts.code import ENTRIES
-from services.stacks.phases.facts.configuration import CONFIGS
+from services.stacks.phases.facts.configuration import CONFIGS, TOOL_SETTINGS
 from services.stacks.phases.facts.languages import ENDINGS
 from services.stacks.scan.filenames import is_noise
 from services.stacks.scan.markers import MARKERS, is_marker
@@ -21,6 +21,7 @@ _READ = frozenset(
      "build.properties", "plugins.sbt", "launchSettings.json", "appsettings.json", "Directory.Build.props",
      "Directory.Packages.props", *CONFIGS, *MARKERS, *LOCK_FORMS)
 )  # fmt: skip
+_TOOL_SETTINGS = frozenset(place.rpartition("/")[2] for place in TOOL_SETTINGS)
 _SETTINGS = ("vite.config.", "nuxt.config.", "vue.config.", "astro.config.")
 _KUBERNETES = ("/k8s/", "/kubernetes/", "/deploy/", "/deployment/", "/manifests/", "/workflows/", "/.do/")
 _UNKNOWN_BYTES = 4096
@@ -45,6 +46,8 @@ class ArchiveSelector:
             self._foreign = not NEVER_FIRST_PARTY.isdisjoint(folder.split("/"))
         if self._foreign:
             return 0
+        if name in _TOOL_SETTINGS and path.endswith(tuple(TOOL_SETTINGS)):
+            return HEAD_BYTES
         if name in _READ or kind_of(name) is not None:
             return MANIFEST_BYTES
         if name.startswith((".env", "Dockerfile", *_SETTINGS)) or is_marker(name):

@@ -26,8 +26,9 @@ _IMPORTS_BYTES = 8 << 10
 #: What a program is made of: of two, the one that is used counts.
 _PROGRAMS = SERVING | {TIERS["app"], TIERS["native-ui"]}
 _RIVALS = _PROGRAMS | FUNCTIONS
+_COMPONENTS = frozenset((TIERS["ui"], TIERS["ui-base"]))
 #: Ranks that use adds, and that being listed only takes away.
-_RUN_BONUS, _BEGUN_BONUS, _IMPORTED_ONLY, _UNUSED_PENALTY, _DOCS_BONUS = 12, 8, 20, 60, 100
+_RUN_BONUS, _BEGUN_BONUS, _TOOL_BONUS, _IMPORTED_ONLY, _UNUSED_PENALTY, _DOCS_BONUS = 12, 8, 5, 20, 60, 100
 #: Of two ranks so near to each other, neither is sure.
 _NEAR = 20
 _DOCS_FOLDERS = frozenset(("docs", "doc", "documentation"))
@@ -137,6 +138,8 @@ class _Weighing:
             )
             readable = finding.ecosystem in imports.whole and bool(any(modules_of(technology, finding.ecosystem)))
             finding.rank = finding.tier + (_RUN_BONUS if level == _STARTED else 0)
+            if finding.tier == TIERS["function-tool"] and level >= _CONFIGURED:
+                finding.rank += _TOOL_BONUS
             if finding is begun and level != _STARTED:
                 finding.rank += _BEGUN_BONUS
             if finding.tier in _RIVALS and (beaten or (in_docs and not level)):
@@ -333,7 +336,7 @@ class _Weighing:
         """Return how sure a technology is; the bounds are those that the project's own data hold."""
         if finding.by_file and combined >= 0.5:
             finding.standing = 2
-        if self._aside(finding, level):
+        if self._aside(finding, level, readable):
             return round(min(combined, _ASIDE), 4)
         if combined < 0.5:
             return round(combined, 4)
@@ -343,7 +346,7 @@ class _Weighing:
             return round(min(combined, _LISTED), 4)
         return round(min(combined, 0.93), 4)
 
-    def _aside(self, finding: TechnologyFinding, level: int) -> bool:
+    def _aside(self, finding: TechnologyFinding, level: int, readable: bool) -> bool:
         """Return whether it is only there for the members, or for the tests or the pages of a library."""
         technology = self.rules.get("framework", finding.id)
         if not level and is_aggregator(self.package) and self._has_members():
@@ -355,6 +358,11 @@ class _Weighing:
             dependency.scope == "prod" and dependency.name in technology.list("packages")
             for one in self.package.manifests for dependency in one.dependencies
         )  # fmt: skip
+        if finding.tier in _COMPONENTS and only_dev and readable and not level and _published(manifest):
+            wanted = (dependency for one in self.package.manifests for dependency in one.dependencies)
+            peers = any(one.scope == "peer" and one.name in technology.list("packages") for one in wanted)
+            if not peers and "TSX" not in self.package.sources:
+                return True  # it is only tried out with these
         if finding.tier == TIERS["bundler"] and only_dev and not level:
             return True
         if finding.tier == TIERS["bundler"] and only_dev and finding.by_file and self._for_tests(technology):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from services.stacks.linguist.tables import DOMINANT, Tables
 from services.stacks.manifests.kinds import EXACT, ManifestKind, kind_of
-from services.stacks.scan.markers import MARKERS, is_marker
+from services.stacks.scan.markers import MARKER_ENDINGS, MARKERS
 
 #: How many names, and how many endings, are cached; others are looked up again.
 _MOST_KEPT = 20_000
@@ -67,7 +67,7 @@ class Names:
         candidates = self.tables.candidates(name)
         ending = name[name.rfind(".") :].lower() if "." in name else ""
         counted = any(one in self.tables.counted for one in candidates)
-        manifest, marker = kind_of(name), is_marker(name)
+        manifest, marker = kind_of(name), name in MARKERS or name.endswith(MARKER_ENDINGS)
         unknown = not candidates and "." in name[1:]
         likely = self.tables.likely(ending, candidates) if len(candidates) > 1 else next(iter(candidates), None)
         return Meaning(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from services.stacks.manifests.version_files import READERS
 
 NODE_LOCKFILES = {
@@ -22,6 +24,15 @@ PYTHON_LOCKFILES = {
     "conda-lock.yml": "conda",
 }
 COMPOSE = ("docker-compose.yml", "docker-compose.yaml", "compose.yml", "compose.yaml")
+#: The same for one end, as in ``docker-compose.prod.yml``.
+_COMPOSE_FOR = re.compile(r"(?:docker-)?compose[.-]([\w.-]+)\.ya?ml")
+#: Ends other than running the program: a container is worked with in it, or tested.
+_COMPOSE_ASIDE = re.compile(
+    r"(?i)(?:^|[._-])(?:dev|devel|development|local|override|debug|watch|example|sample)(?:$|[._-])"
+)
+_COMPOSE_TESTS = re.compile(
+    r"(?i)(?:^|[._-])(?:tests?|testing|ci|e2e|integration|lint|docs?|bench|benchmark)(?:$|[._-])"
+)
 #: Each describes one program that a platform runs: the package in its folder is not a library.
 SERVERLESS = frozenset(
     ("serverless.yml", "serverless.yaml", "serverless.ts", "wrangler.toml", "wrangler.json", "wrangler.jsonc")
@@ -59,15 +70,27 @@ MARKERS = frozenset(
         "Procfile", "Containerfile", *PLATFORM_FILES, *SERVERLESS, *PUBLISHES,
     )
 )  # fmt: skip
-_OPENINGS = ("Dockerfile.", "Containerfile.", ".env.")
-_ENDINGS = (".Dockerfile", ".dockerfile", ".service")
+_OPENINGS = ("Dockerfile.", "Containerfile.", ".env.", "docker-compose.", "docker-compose-", "compose.", "compose-")
+#: First letters of these names, which are looked at beside the endings of all names.
+OPENING_LETTERS = frozenset(name[0] for name in _OPENINGS)
+MARKER_ENDINGS = (".Dockerfile", ".dockerfile", ".service")
 _DOCKERFILES = frozenset(("Dockerfile", "dockerfile", "Containerfile"))
 #: Files named like a Dockerfile that are not Dockerfiles.
 _BESIDE_DOCKERFILES = (".dockerignore", ".md", ".j2", ".tmpl", ".template", ".erb", ".sh", ".py")
 
 
+def compose_end(name: str) -> str | None:
+    """Return what a compose file is for: ``run``, ``work`` or ``test``; None for another file."""
+    if name in COMPOSE:
+        return "run"
+    match = _COMPOSE_FOR.fullmatch(name) if "compose" in name[:14] else None
+    if match is None:
+        return None
+    return "test" if _COMPOSE_TESTS.search(match[1]) else "work" if _COMPOSE_ASIDE.search(match[1]) else "run"
+
+
 def is_marker(name: str) -> bool:
-    return name in MARKERS or name.startswith(_OPENINGS) or name.endswith(_ENDINGS)
+    return name in MARKERS or name.startswith(_OPENINGS) or name.endswith(MARKER_ENDINGS)
 
 
 def is_dockerfile(name: str) -> bool:

@@ -10,7 +10,7 @@ from services.stacks.manifests.kinds import REQUIREMENT_FOLDERS, REQUIREMENTS_KI
 from services.stacks.scan.filenames import Meaning, Names, is_source
 from services.stacks.scan.folder_roles import TELLING, filled_by_a_tool, hoist, place
 from services.stacks.scan.ignore import Attributes, attributes, ignored
-from services.stacks.scan.markers import is_marker
+from services.stacks.scan.markers import OPENING_LETTERS, is_marker
 from services.stacks.scan.model import Scan, ScannedFolder, Sources
 from services.stacks.tree import HEAD_BYTES, UNASKED, Tree, join, within
 
@@ -101,7 +101,7 @@ class Scanner:
                     manifests.append((name, meaning.manifest))
                 if meaning.unknown:
                     folder.unknown.append(name)
-            if meaning.marker or (name[0] in ".D" and is_marker(name)):
+            if meaning.marker or (name[0] in OPENING_LETTERS and is_marker(name)):
                 folder.markers.append(name)
             if meaning.counts or every:
                 entries.append((name, meaning))

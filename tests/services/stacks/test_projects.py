@@ -30,6 +30,7 @@ TEXTS = (
     "data_and_charts",
     "odd_programs",
     "strangers",
+    "strangers_more",
 )
 CASES = [
     *javascript.CASES,

@@ -34,6 +34,14 @@ _ADAPTER = re.compile(
     r"""["']?(?:django\.db\.backends\.|django\.contrib\.gis\.db\.backends\.|Ecto\.Adapters\.)?([A-Za-z0-9]+)"""
 )
 _DBT_ADAPTER = re.compile(r"(?m)^[ \t]+type:[ \t]*[\"']?(\w+)[\"']?[ \t]*$")
+#: Names of the files in which programs open their databases.
+_CONNECTING = frozenset(
+    ("database", "db", "session", "engine", "connection", "datasource", "data-source", "data_source", "storage",
+     "store", "persistence", "postgres", "mongo", "mongodb", "redis", "cache", "broker")
+)  # fmt: skip
+#: Variables that every new Laravel program has, and the settings that make it use them.
+_LARAVEL = {"redis": ("redis",), "memcached": ("memcached",), "pusher": ("pusher", "reverb")}
+_LARAVEL_DRIVER = re.compile(r"(?m)^[ \t]*\w+_(?:STORE|DRIVER|CONNECTION)[ \t]*=[ \t]*[\"']?(\w+)")
 #: What settings call a database, where it is not the scheme of its URLs.
 _SPELLINGS = {"pg": "postgres", "psql": "postgres", "myxql": "mysql", "tds": "sqlserver", "sqlite3": "sqlite"}
 #: Maximum number of proofs shown per service.
@@ -47,7 +55,7 @@ def backing_services(
     proofs: dict[BackingRule, dict[tuple[str, int | None], Proof]] = {}
     for rule, proof in (
         *_by_drivers(package, rules), *_by_images(images, rules),
-        *_by_settings(survey, package, code, rules), *_by_variables(code, rules),
+        *_by_settings(survey, package, code, rules), *_by_variables(survey, package, code, rules),
         *_by_modules(survey, package, code, rules),
     ):  # fmt: skip
         if _is_product(survey, package, rules.own_names(rule)):
@@ -128,6 +136,11 @@ def _by_settings(
     paths += [join(package.path, name) for name in package.markers if name.startswith(".env")]
     texts = [(path, tree.text(path, HEAD_BYTES) or "") for path in paths]
     texts += [(path, text) for path, text in code.text.items() if "settings" in path or "config" in path]
+    below = len(package.path) + 1 if package.path else 0
+    for name, path in package.own_files() if survey.scan.heads else ():
+        stem = name.partition(".")[0].lower()
+        if stem in _CONNECTING and (head := survey.scan.heads.get(path)) is not None and not is_test(path[below:]):
+            texts.append((path, head.decode("utf-8", "replace")))
     for path, text in texts:
         weight = 0.6 if path.rpartition("/")[2].startswith(".env") else 0.8
         for pattern in (_URL, _ADAPTER):
@@ -170,8 +183,20 @@ def _by_modules(
 _STANDARD_MODULE = re.compile(r"""["']((?:bun|node):\w+)["']|(?m:^[ \t]*(?:import|from)[ \t]+(\w+)\b)""")
 
 
-def _by_variables(code: CodeFacts, rules: BackingRules) -> Iterator[tuple[BackingRule, Proof]]:
+def _by_variables(
+    survey: Survey, package: Package, code: CodeFacts, rules: BackingRules
+) -> Iterator[tuple[BackingRule, Proof]]:
+    chosen: set[str] | None = None
+    if ("composer", "laravel/framework") in package.dependencies:
+        texts = [
+            survey.scan.tree.text(join(package.path, name), HEAD_BYTES) or ""
+            for name in package.markers
+            if name.startswith(".env")
+        ]
+        chosen = {match[1].lower() for text in texts for match in islice(_LARAVEL_DRIVER.finditer(text), 200)}
     for name, path in code.read_in.items():
         rule = rules.variable(name)
+        if rule is not None and chosen is not None and chosen.isdisjoint(_LARAVEL.get(rule.id, chosen)):
+            continue
         if rule is not None:
             yield rule, Proof(path, None, rule.rule, name, 0.55)

@@ -41,6 +41,18 @@ _HOCON_PORT = re.compile(
 _DOTNET_URLS = re.compile(r"\"(?:applicationUrl|Url|Urls)\"\s*:\s*\"([^\"]+)\"")
 
 
+#: Settings of servers that are not code of the program, and the port in them.
+TOOL_SETTINGS = {
+    ".streamlit/config.toml": re.compile(r"(?m)^[ \t]*port[ \t]*=[ \t]*(\d{2,5})\b"),
+    "gunicorn.conf.py": re.compile(r"(?m)^bind[ \t]*=[ \t]*f?[\"'][^\"'\n]*:(\d{2,5})[\"']"),
+    "uwsgi.ini": re.compile(r"(?m)^[ \t]*http(?:-socket)?[ \t]*=[ \t]*[\w.*]*:(\d{2,5})\b"),
+    ".flaskenv": re.compile(r"(?m)^[ \t]*(?:export[ \t]+)?FLASK_RUN_PORT[ \t]*=[ \t]*[\"']?(\d{2,5})\b"),
+    "config/puma.rb": re.compile(
+        r"(?m)^[ \t]*port[ \t(]+(?:ENV\.fetch\([ \t]*[\"']PORT[\"']\)?[ \t]*[,{][ \t]*)?[\"']?(\d{2,5})\b"
+    ),
+}
+
+
 @dataclass
 class CodeFacts:
     """What configuration files and code say."""
@@ -79,6 +91,12 @@ def read_configuration(survey: Survey, package: Package, facts: CodeFacts) -> No
             path = join(package.path, name)
             text = _FOREIGN.sub(_blank, tree.text(path, HEAD_BYTES) or "")
             if port := _SETTINGS_PORT.search(text):
+                facts.configure_port(int(port[1]), _at(path, text, port.start()))
+    for place, pattern in TOOL_SETTINGS.items():
+        path = join(package.path, place)
+        if tree.has(path):
+            text = tree.text(path, HEAD_BYTES) or ""
+            if port := pattern.search(text):
                 facts.configure_port(int(port[1]), _at(path, text, port.start()))
     if package.manifest_of("maven") or package.manifest_of("nuget"):
         for folder in _CONFIG_FOLDERS:

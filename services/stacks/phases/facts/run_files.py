@@ -24,8 +24,8 @@ from services.stacks.phases.facts.platforms import (
     systemd,
     workflow,
 )
-from services.stacks.scan.markers import COMPOSE, SERVERLESS, is_dockerfile
-from services.stacks.tree import join, parent, resolved
+from services.stacks.scan.markers import SERVERLESS, compose_end, is_dockerfile
+from services.stacks.tree import join, parent, resolved, within
 from shared.contracts.detect import FactOrigin
 
 #: Files of one source that are read for how its packages are run.
@@ -55,7 +55,7 @@ class ComposeService:
     path: str  #: of the compose file
     name: str
     fields: Mapping[str, object]
-    beside: bool
+    runs: bool  #: the file is for running the program, and not only for working on it
 
 
 @dataclass(frozen=True)
@@ -105,8 +105,8 @@ class RunFiles:
         path = join(folder, name)
         if is_dockerfile(name):
             docker.append(path)
-        elif name in COMPOSE:
-            self._compose(folder, path)
+        elif (end := compose_end(name)) is not None:
+            self._compose(folder, path, end)
         elif name == "Procfile":
             for settings in self._settings(path, procfile):
                 owner = self.members.of_command(" ".join(settings.command), folder)
@@ -156,8 +156,8 @@ class RunFiles:
             if owner is not None:
                 self.platforms.setdefault(owner, []).append(PlatformUse(path, settings))
 
-    def _compose(self, folder: str, path: str) -> None:
-        if not self._left.take():
+    def _compose(self, folder: str, path: str, end: str) -> None:
+        if end == "test" or not self._left.take():
             return
         self.images[path] = {}
         for name, service in table(self.survey.read(path, read_yaml, 1 << 19).get("services")).items():
@@ -177,7 +177,7 @@ class RunFiles:
                 else:
                     owner = self.members.nearest(parent(whole) if parent(whole) in self.survey.packages else place)
                 if owner is not None:
-                    self.composed.setdefault(owner, []).append(ComposeService(path, name, fields, folder == owner))
+                    self.composed.setdefault(owner, []).append(ComposeService(path, name, fields, end == "run"))
             elif image:
                 text = self.survey.scan.tree.text(path, 1 << 19) or ""
                 line = text.count("\n", 0, max(text.find(image), 0)) + 1
@@ -305,12 +305,14 @@ def _take_compose(survey: Survey, package: Package, facts: Deployment, files: Ru
     mine = files.composed.get(package.path, ())
     for path, images in files.images.items():
         folder = parent(path)
-        if package.path != folder and not package.path.startswith(f"{folder}/" if folder else ""):
-            continue
         services = [service for service in mine if service.path == path]
+        if not services and not within(package.path, folder):
+            continue
         facts.images += _used([service.fields for service in services], images, folder == package.path)
     has_ports = bool(facts.ports)
     for service in mine:
+        if not service.runs:
+            continue
         facts.named = True
         _take_service(survey.scan.tree.text(service.path, 1 << 19) or "", service, facts, has_ports)
 
@@ -404,7 +406,7 @@ def _kubernetes(survey: Survey, package: Package, facts: Deployment) -> None:
             continue
         for name in sorted(scanned.files):
             path = join(base, name)
-            if name.endswith((".yml", ".yaml")) and name not in COMPOSE and survey.scan.tree.size(path) < 1 << 18:
+            if name.endswith((".yml", ".yaml")) and compose_end(name) is None and survey.scan.tree.size(path) < 1 << 18:
                 text = survey.scan.tree.text(path, 1 << 18) or ""
                 if _KUBERNETES.search(text):
                     _kubernetes_file(path, text, facts, has_ports)

@@ -51,3 +51,27 @@ def test_a_broken_or_impossible_port_is_none() -> None:
 def test_the_path_of_an_actuator_is_a_health_route() -> None:
     text = "management.endpoints.web.base-path=/manage/\n"
     assert facts_of({"pom.xml": POM, "config/application.properties": text}).health == "/manage/health"
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "port"),
+    [
+        ("src/main/resources/application.yaml", "ktor:\n  deployment:\n    port: 8090\n", 8090),
+        (
+            "src/main/resources/application.conf",
+            "ktor {\n  deployment {\n    host = x\n    port = 8091\n  }\n}\n",
+            8091,
+        ),
+        ("conf/application.conf", 'play.server.http.port = 9100\ndb.default.url="x"\n', 9100),
+        ("src/main/resources/application.conf", "db {\n  port = 5432\n}\nhttp {\n  port = 8092\n}\n", 8092),
+        (".streamlit/config.toml", "[server]\nport = 8502\n", 8502),
+        ("gunicorn.conf.py", "import os\nbind = f'0.0.0.0:8101'\n", 8101),
+        ("uwsgi.ini", "[uwsgi]\nhttp-socket = :8102\n", 8102),
+        (".flaskenv", "FLASK_APP=shop\nFLASK_RUN_PORT=8103\n", 8103),
+        ("config/puma.rb", 'threads 1, 5\nport ENV.fetch("PORT", 8104)\n', 8104),
+        ("config/puma.rb", 'port        ENV.fetch("PORT") { 8105 }\n', 8105),
+        ("config/puma.rb", "# port 1\nbind 'tcp://0.0.0.0'\n", None),
+    ],
+)
+def test_settings_of_tools_name_their_port(path: str, text: str, port: int | None) -> None:
+    assert facts_of({"pom.xml": POM, path: text}).configured == ([port] if port else [])
