@@ -118,9 +118,15 @@ class Inheritance:
             spec = by_name.get(dependency.name, shared.get(dependency.name))
             if dependency.version != "workspace" or spec is None:
                 continue
-            features = (*dependency.extras, *texts(table(spec).get("features")))
-            version = text_of(spec) or text_of(table(spec).get("version")) or dependency.version
-            manifest.dependencies[at] = replace(dependency, version=version, extras=features)
+            features = texts(table(spec).get("features"))
+            if not self.budget.take(1 + len(features)):
+                return
+            manifest.dependencies[at] = replace(
+                dependency,
+                name=text_of(table(spec).get("package")) or dependency.name,
+                version=text_of(spec) or text_of(table(spec).get("version")) or dependency.version,
+                extras=(*dependency.extras, *features),
+            )
 
     def _sbt(self, manifest: Manifest) -> None:
         """Add the plugins of an sbt build, which are declared in a separate build."""
