@@ -10,7 +10,7 @@ from shared.errors import AssayError, ContextTooLong
 from shared.llm.chat import Finish, TokenUsage
 
 #: Of a request: what may be left out, and the vendor's usual name for the answer's cap.
-Part = Literal["schema", "images", "sampling", "effort", "cap"]
+Part = Literal["schema", "images", "sampling", "effort", "cap", "usage"]
 #: The parameters of calls that are parts.
 PARAMETERS: Mapping[str, Part] = {
     "temperature": "sampling",
@@ -276,6 +276,14 @@ class CapNameUnsupported(PartUnsupported):
     code, part = "cap_name_unsupported", "cap"
     cause = "The model takes the answer's token limit as `max_completion_tokens`, or as `max_tokens`."
     remedy = "Nothing: Assay sends the request again with the other name."
+
+
+class UsageUnsupported(PartUnsupported):
+    """The server does not know the parameter by which a stream is made to report its tokens."""
+
+    code, part = "usage_unsupported", "usage"
+    cause = "The server does not accept `stream_options`."
+    remedy = "Nothing: Assay sends the request again without it; the call's tokens may be unknown then."
 
 
 class CapTooLarge(ProviderFault):

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from shared.llm.call_clock import Watch, watching
 from shared.llm.catalog import sees_images
-from shared.llm.chat import ChatReply, ChatRequest, Finish
+from shared.llm.chat import ChatReply, ChatRequest, Finish, TokenUsage
 from shared.llm.faults import (
     PARAMETERS,
     CapTooLarge,
@@ -92,7 +92,8 @@ class Adapter:
         request, ignored = self._with_taken_parameters(request, without)
         if (cap := self._learned.count(model, "cap")) is not None:
             request = replace(request, max_tokens=min(request.max_tokens, cap))
-        left_out: set[Part] = {part for part in ("schema", "cap") if part in without or self._refuses(model, part)}
+        parts: tuple[Part, ...] = ("schema", "cap", "usage")
+        left_out = {part for part in parts if part in without or self._refuses(model, part)}
         with watching(watch):
             try:
                 self._sdk.get()
@@ -166,7 +167,8 @@ class Adapter:
             return answer.reply(endpoint.name, request)
         except Exception as error:
             fault = fault_of(error, watch)
-            fault.usage = answer.usage if answer.usage.total else fault.usage
+            usage = (fault.usage or TokenUsage()).over(answer.usage)
+            fault.usage = usage if usage.total else None
             raise fault from error
 
 
@@ -215,9 +217,12 @@ def _within(request: ChatRequest, with_schema: bool, fault: ProviderFault) -> Pr
     return failed(fault.detail, fault.http_status)
 
 
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
 def _named_part(request: ChatRequest, words: str) -> type[SamplingUnsupported | EffortUnsupported] | None:
     """Return the part of the request that a refusal names."""
-    said = words.replace("_", " ")  # ``top_p`` as well as ``top p``, ``effort`` anywhere
+    said = _HUMP.sub(" ", words).replace("_", " ")  # ``top_p``, ``top p`` and ``topP``, ``effort`` anywhere
     parts = {
         part
         for name, part in PARAMETERS.items()

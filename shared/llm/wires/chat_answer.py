@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,9 +11,9 @@ from shared.llm.catalog import is_path
 from shared.llm.chat import ChatReply, ChatRequest, Finish, TokenUsage
 from shared.llm.faults import ProviderFault, StreamCut, UnreadableAnswer
 from shared.llm.wires.failures import of_event
-from shared.llm.wires.finish import finish_of
+from shared.llm.wires.finish import finish_of, lasting
 from shared.llm.wires.native_calls import ToolCalls
-from shared.llm.wires.shapes import Json, clean, index_of, list_of, member, name_of, object_of, text_of
+from shared.llm.wires.shapes import Json, clean, index_of, list_of, member, name_of, object_of, text_of, usage_of
 
 #: Where servers put what the model thought: DeepSeek, llama.cpp and vLLM; Groq, Ollama and newer vLLM.
 _REASONING = ("reasoning_content", "reasoning", "thinking")
@@ -35,31 +35,48 @@ class ChatAnswer:
 
     def take_events(self, events: Iterable[Json], watch: Watch) -> None:
         """Read a stream to its end. Raises: StreamCut when it says neither why it ends nor that it ends."""
+        first: list[Any] | None = []  #: of a server that does not number from 0: the parts of its first answer
         for chunk in events:
             self.model = name_of(chunk, "model") or self.model
             self._count(member(chunk, "usage"))
             self._count(member(member(chunk, "x_groq"), "usage"))
             _check_groq(chunk)
-            for choice in _first_choices(chunk):
+            for choice in list_of(chunk, "choices"):
+                if not isinstance(choice, dict):
+                    continue
                 watch.token()
-                said = object_of(choice, "delta")
-                if not said and not self.text:  # a whole message in the place of a delta
-                    said = object_of(choice, "message")
-                self._take(said, whole=False)
-                self.finish = member(choice, "finish_reason") or self.finish
+                if index_of(choice) in (0, None):
+                    first = None
+                    self._take_choice(choice)
+                elif first is not None and (not first or index_of(first[0]) == index_of(choice)):
+                    first.append(choice)
+        for choice in first or ():
+            self._take_choice(choice)
         if not self.finish and not watch.done:
             raise StreamCut("The answer stopped before its end.")
+
+    def _take_choice(self, choice: Any) -> None:
+        """Take a part of a streamed answer. Raises: ProviderFault for an error in its place."""
+        _check_choice(choice)
+        said = object_of(choice, "delta")
+        if not said and not self.text:  # a whole message in the place of a delta
+            said = object_of(choice, "message")
+        self._count(member(choice, "usage"))
+        self._take(said or _completion(choice) or {}, whole=False)
+        self.finish = lasting(self.finish, member(choice, "finish_reason"), member(choice, "native_finish_reason"))
 
     def take_whole(self, answer: Json) -> None:
         """Read an answer that came in one piece. Raises: UnreadableAnswer."""
         self.model = name_of(answer, "model")
         self._count(member(answer, "usage"))
-        choice = next(_first_choices(answer), None)
-        message = member(choice, "message")
+        choices = [choice for choice in list_of(answer, "choices") if isinstance(choice, dict)]
+        choice = next((choice for choice in choices if index_of(choice) in (0, None)), next(iter(choices), None))
+        _check_choice(choice)
+        message = member(choice, "message") or _completion(choice)
         if not isinstance(message, dict):
             raise UnreadableAnswer("The answer holds no choices: it is not a model's.")
         self._take(message, whole=True)
-        self.finish = member(choice, "finish_reason")
+        self.finish = lasting(None, member(choice, "finish_reason"), member(choice, "native_finish_reason"))
 
     def _take(self, said: Json, *, whole: bool) -> None:
         thought = next((thought for name in _REASONING if (thought := text_of(said, name))), "")
@@ -69,7 +86,8 @@ class ChatAnswer:
         if refusal := text_of(said, "refusal"):
             self.refusal = True
             self.text.append(refusal)
-        self.calls.take(list_of(said, "tool_calls"), whole=whole)
+        calls = said.get("tool_calls")
+        self.calls.take([calls] if isinstance(calls, dict) else list_of(said, "tool_calls"), whole=whole)
         if legacy := object_of(said, "function_call"):
             self.calls.take([{"index": 0, "function": legacy}], whole=whole)
 
@@ -92,12 +110,8 @@ class ChatAnswer:
                 self.text.append(said)
 
     def _count(self, usage: object) -> None:
-        if not isinstance(usage, dict):
-            return
-        cached = member(usage.get("prompt_tokens_details"), "cached_tokens")
-        sent = usage.get("prompt_tokens", usage.get("input_tokens"))
-        received = usage.get("completion_tokens", usage.get("output_tokens"))
-        self.usage = TokenUsage.told(sent, received, cached).over(self.usage)
+        if (counted := usage_of(usage)) is not None:
+            self.usage = counted.over(self.usage)
 
     def reply(self, provider: str, request: ChatRequest) -> ChatReply:
         """Return the reply.
@@ -114,13 +128,16 @@ class ChatAnswer:
         return ChatReply(clean("".join(self.text)), provider, model, finish, calls, self.usage, reasoning=thought)
 
 
-def _first_choices(answer: Json) -> Iterator[Json]:
-    """Yield the parts of the first of several answers. Raises: ProviderFault for an error in its place."""
-    for choice in list_of(answer, "choices"):
-        if isinstance(choice, dict) and index_of(choice) in (0, None):
-            if choice.get("error"):
-                raise of_event(choice)
-            yield choice
+def _check_choice(choice: object) -> None:
+    """Raise ProviderFault for an error in the place of an answer."""
+    if isinstance(choice, dict) and choice.get("error"):
+        raise of_event(choice)
+
+
+def _completion(choice: object) -> Json | None:
+    """Return the text of a choice as a message, where a server answers as the older API of completions."""
+    text = text_of(choice, "text")
+    return {"content": text} if text else None
 
 
 def _check_groq(chunk: Json) -> None:

@@ -44,7 +44,7 @@ class ChatCompletions:
             schema, strict = closed(request.schema.schema)
             form: dict[str, JsonValue] = {"name": request.schema.name, "schema": schema, "strict": strict}
             payload["response_format"] = {"type": "json_schema", "json_schema": form}
-        if endpoint.stream and self.usage == "asked":
+        if endpoint.stream and self.usage == "asked" and "usage" not in without:
             payload["stream_options"] = {"include_usage": True}
         return payload
 

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
-import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from shared.errors import AssayError, JobCancelled
@@ -18,9 +16,9 @@ from shared.llm.call_clock import Watch
 from shared.llm.faults import ProviderFault
 from shared.llm.wires import words
 from shared.llm.wires.connections import chain_of, of_connection
+from shared.llm.wires.error_body import UNSAID, ErrorBody, objects, of_exception, shown
 from shared.llm.wires.limits import RateLimits, seconds_in, seconds_of
 from shared.llm.wires.refusals import Refusal, refusal_of
-from shared.llm.wires.shapes import clean
 
 log = logging.getLogger(__name__)
 
@@ -29,10 +27,6 @@ _TIME_OUTS = {
     "idle": "Its answer stalled.",
     "total": "Its answer did not end in time.",
 }
-_SECRET = re.compile(
-    r"\b(?:sk|gsk|csk|xai|key|Bearer)[-_ ][\w*.-]{6,}|\borg[-_][\w-]{4,}|\bproj[-_][\w-]{6,}|AIza[\w-]{10,}", re.I
-)
-_TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.I | re.S)
 
 
 def fault_of(error: Exception, watch: Watch) -> ProviderFault:  # noqa: PLR0911 - one for each kind
@@ -71,7 +65,7 @@ def moved_to(headers: Mapping[str, str]) -> str:
     if not target.path and not target.hostname:
         return "It redirects to another address, which it does not name."
     place = f"{target.scheme}://{target.netloc.rpartition('@')[2]}{target.path}" if target.netloc else target.path
-    return f"It redirects to {_clean(place)}: set that address as its base URL. Redirects are not followed."
+    return f"It redirects to {shown(place)}: set that address as its base URL. Redirects are not followed."
 
 
 _BY_STATUS: Mapping[int, tuple[type[ProviderFault], str]] = {
@@ -79,10 +73,13 @@ _BY_STATUS: Mapping[int, tuple[type[ProviderFault], str]] = {
     402: (faults.PaymentRequired, "It requires payment"),
     405: (faults.EndpointNotFound, "There is no model API at its address: check the base URL."),
     404: (faults.EndpointNotFound, "There is no model API at its address: check the base URL."),
+    407: (faults.ConnectionFailed, "A proxy between requires credentials: check HTTPS_PROXY, HTTP_PROXY and NO_PROXY."),
     408: (faults.TimedOut, "It timed out by itself."),
     409: (faults.ServerError, "It reports a conflict"),
+    410: (faults.EndpointNotFound, "There is no longer a model API at its address: check the base URL."),
     425: (faults.ProviderOverloaded, "It is not ready yet."),
     429: (faults.RateLimited, "Its rate limit is reached"),
+    451: (faults.Forbidden, "It may not serve this request"),
     498: (faults.ProviderOverloaded, "It has no capacity"),
     499: (faults.ServerError, "It closed the request by itself"),
     503: (faults.ProviderOverloaded, "It is overloaded"),
@@ -92,199 +89,159 @@ _BY_STATUS: Mapping[int, tuple[type[ProviderFault], str]] = {
     529: (faults.ProviderOverloaded, "It is overloaded"),
 }
 
-_UNSAID = "no reason given"
+#: Statuses of errors inside of an answer, by a part of their code.
 _KINDS = {
     "tool_use_failed": 400,
+    "output_parse_failed": 400,
     "overloaded": 529,
     "rate_limit": 429,
+    "throttling": 429,
+    "Throttling": 429,
     "RESOURCE_EXHAUSTED": 429,
     "UNAVAILABLE": 503,
+    "serviceUnavailable": 503,
     "over_capacity": 503,
     "authentication": 401,
     "permission": 403,
+    "accessDenied": 403,
     "billing": 402,
     "not_found": 404,
     "timeout": 504,
+    "modelTimeout": 504,
     "invalid_request": 400,
     "INVALID_ARGUMENT": 400,
     "BadRequest": 400,
+    "validation": 422,
+    "template_error": 422,
+    "tool_error": 422,
 }
+_MALFORMED = ("tool_use_failed", "output_parse_failed", "tool_error")  #: Groq, TGI
 
 
-def of_status(  # noqa: PLR0911 - one for each kind
-    status: int, body: object, limits: RateLimits
-) -> ProviderFault:
+def of_status(status: int, body: object, limits: RateLimits) -> ProviderFault:
     """Return the fault behind an error status; requests' details are repeated without secrets, those of keys never."""
-    inner = _error(body)
-    codes, message = list(_codes(inner)), _clean(inner.get("message"))
-    if (row := refusal_of(status, codes, message)) is not None:
-        return _of_row(row, status, message, limits)
-    if (fault := _in_words(status, inner, f"{' '.join(codes)} {message}", message)) is not None:
+    error = ErrorBody.read(body)
+    fault = _of_error(status, error, limits)
+    fault.usage = error.usage
+    return fault
+
+
+def _of_error(status: int, error: ErrorBody, limits: RateLimits) -> ProviderFault:
+    if status == 402 and (cap := words.affordable(error.text)) is not None:
+        return faults.CapTooLarge(f"The account's credit pays for a shorter answer only: {error.shown}", status, cap)
+    if (row := refusal_of(status, error.codes, error.text)) is not None:
+        return _of_row(row, status, error, limits)
+    if (fault := _in_words(status, error)) is not None:
         return fault
-    if status == 400 and any("tool_use_failed" in code for code in codes):
-        generation = inner.get("failed_generation")
-        text = generation if isinstance(generation, str) else json.dumps(generation or "")
-        return faults.ToolUseFailed("The model's tool call does not fit its format.", text, status)
+    if status in (400, 422, 500) and (_is_malformed(error) or words.is_malformed_call(error.text)):
+        generation = error.inner.get("failed_generation")
+        text = generation if isinstance(generation, str) else json.dumps(generation) if generation else ""
+        return faults.ToolUseFailed(_told("The model's tool call does not fit its format", error.shown), text, status)
+    return _by_status(status, error, limits)
+
+
+def _by_status(status: int, error: ErrorBody, limits: RateLimits) -> ProviderFault:
     if status == 403:
-        return faults.Forbidden(_told("It forbids this request", message), status)
-    if status == 404 and any("model" in said for said in (*codes, message.lower())):
-        return faults.UnknownModel(f"It does not have this model: {message}", status)
+        return faults.Forbidden(_told("It forbids this request", error.shown), status)
+    if status in (404, 410) and any("model" in said for said in (*error.codes, error.text.lower())):
+        return faults.UnknownModel(f"It does not have this model: {error.shown}", status)
     if status in _BY_STATUS:
         fault_class, said = _BY_STATUS[status]
-        wait = limits.retry_after
-        if status == 429:
-            wait = limits.wait() or _wait_in(inner, message)
-        return fault_class(said if said.endswith(".") else _told(said, message), status, wait)
-    if status >= 500:
-        return faults.ServerError(_told("It failed inside", message), status)
+        wait = _wait(error, limits) if status == 429 else limits.retry_after
+        return fault_class(said if said.endswith(".") else _told(said, error.shown), status, wait)
+    if status >= 500 and not words.refuses_template(error.text):
+        return faults.ServerError(_told("It failed inside", error.shown), status)
     if status < 400:
         return faults.UnreadableAnswer(f"It answered with the status {status}.", status)
-    return faults.RequestRefused(f"It refuses the request: {message}", status)
+    return faults.RequestRefused(f"It refuses the request: {error.shown}", status)
 
 
-def _of_row(row: Refusal, status: int, message: str, limits: RateLimits) -> ProviderFault:
-    said = row.words
-    if message != _UNSAID and row.fault is not faults.InvalidKey:
-        said = f"{said.removesuffix(':')} {message}"
+def _is_malformed(error: ErrorBody) -> bool:
+    return any(word in code for code in error.codes for word in _MALFORMED)
+
+
+def _of_row(row: Refusal, status: int, error: ErrorBody, limits: RateLimits) -> ProviderFault:
+    said = row.words if row.fault is faults.InvalidKey else _told(row.words.removesuffix("."), error.shown)
     wait = limits.retry_after
     if row.park is not None:
         wait = max(row.park, wait or 0.0)
     elif row.fault is faults.RateLimited:
-        wait = limits.wait()
+        wait = _wait(error, limits)
     return row.fault(said, status, wait)
 
 
 def _told(said: str, message: str) -> str:
-    return f"{said}." if message == _UNSAID else f"{said}: {message}"
+    return f"{said}." if message == UNSAID else f"{said}: {message}"
 
 
-def _wait_in(inner: Mapping[str, Any], message: str) -> float | None:
-    """Return the wait that the error itself names: in Google's ``RetryInfo``, OpenRouter's headers, or the text."""
-    for detail in _objects(inner.get("details")):
-        delay = detail.get("retryDelay")
+def _wait(error: ErrorBody, limits: RateLimits) -> float | None:
+    """Return the wait that the headers name, or else the error: in its details, its own headers, or its text."""
+    if (wait := limits.wait()) is not None:
+        return wait
+    for detail in objects(error.inner.get("details")):
+        delay = detail.get("retryDelay")  # Google's ``RetryInfo``
         if isinstance(delay, str) and (seconds := seconds_of(delay)) is not None:
             return seconds
-    metadata = inner.get("metadata")
-    headers = metadata.get("headers") if isinstance(metadata, Mapping) else None
+    metadata = error.inner.get("metadata")
+    headers = metadata.get("headers") if isinstance(metadata, Mapping) else None  # OpenRouter
     if isinstance(headers, Mapping):
         named = {str(name).lower(): str(value) for name, value in headers.items()}
         wait = seconds_of(named.get("retry-after")) or seconds_of(named.get("x-ratelimit-reset"))
         if wait is not None:
             return wait
-    return seconds_in(message)
+    return seconds_in(error.text)
 
 
-def _in_words(  # noqa: PLR0911 - one line for each kind of words
-    status: int, inner: Mapping[str, Any], said: str, message: str
-) -> ProviderFault | None:
+def _in_words(status: int, error: ErrorBody) -> ProviderFault | None:
     """Return the fault that servers report only in the message, under any status."""
-    if status in (413, 429) and (most := words.tokens_of_a_minute(message)) is not None:
-        detail = f"The request is larger than its tokens of a minute: {message}"
-        return faults.PromptTooLong(detail, status, most, None)
-    if "tool_use_failed" in said or status in (401, 402, 403, 429):
-        return None
-    if status in (500, 503) and words.is_loading(said):
+    text, said = error.text, error.shown
+    if status in (413, 429) and (most := words.tokens_of_a_minute(text)) is not None:
+        return faults.PromptTooLong(f"The request is larger than its tokens of a minute: {said}", status, most, None)
+    if status == 429 and "long context" in text:  # Anthropic, for an account without the tier for it
+        return faults.PromptTooLong(f"The prompt is longer than the account may send: {said}", status)
+    if status in (424, 429, 500, 503) and words.is_loading(error.says):
         return faults.Starting("It is loading its model.", status)
-    if status in (400, 416, 422, 500) and (cap := words.cap_of(message)) is not None:
-        return faults.CapTooLarge(f"The answer's cap is above the model's: {message}", status, cap)
-    if status in (400, 413, 422, 500) and words.overflows(said):
-        window, prompt = words.window_of(inner, message), words.prompt_of(inner, message)
-        return faults.PromptTooLong(f"The prompt does not fit into its window: {message}", status, window, prompt)
-    if status in (400, 422) and words.refuses_cap_name(said):
-        return faults.CapNameUnsupported(f"It takes the answer's cap under the other name: {message}", status)
-    if status in (400, 404, 415, 422, 500, 501) and words.refuses_images(said):
-        return faults.ImagesUnsupported(f"It does not take images: {message}", status)
-    if status in (400, 422, 500) and words.refuses_schema(said):
-        return faults.SchemaUnsupported(f"It does not take this answer schema: {message}", status)
+    if _is_malformed(error) or status in (401, 402, 403, 429):
+        return None
+    return _of_size(status, error) or _of_part(status, error)
+
+
+def _of_size(status: int, error: ErrorBody) -> ProviderFault | None:
+    """Return the fault of a request whose prompt, or whose answer's cap, is too large."""
+    text, said = error.text, error.shown
+    if status in (400, 416, 422, 500) and (cap := words.cap_of(text)) is not None:
+        return faults.CapTooLarge(f"The answer's cap is above the model's: {said}", status, cap)
+    if status in (400, 413, 422, 500) and words.overflows(error.says):
+        window, prompt = words.window_of(error.inner, text), words.prompt_of(error.inner, text)
+        return faults.PromptTooLong(f"The prompt does not fit into its window: {said}", status, window, prompt)
+    return None
+
+
+def _of_part(status: int, error: ErrorBody) -> ProviderFault | None:
+    """Return the fault of a request with a part that the model does not take."""
+    says, said = error.says, error.shown
+    if status in (400, 422) and words.refuses_cap_name(says):
+        return faults.CapNameUnsupported(f"It takes the answer's cap under the other name: {said}", status)
+    if status in (400, 422) and words.refuses_usage(says):
+        return faults.UsageUnsupported(f"It does not take `stream_options`: {said}", status)
+    if status in (400, 404, 415, 422, 500, 501) and words.refuses_images(says):
+        return faults.ImagesUnsupported(f"It does not take images: {said}", status)
+    if status in (400, 422, 500) and words.refuses_schema(says):
+        return faults.SchemaUnsupported(f"It does not take this answer schema: {said}", status)
     return None
 
 
 def of_event(body: object) -> ProviderFault:
     """Return the fault for an error inside of an answer."""
-    inner = _error(body)
-    given = next((inner.get(name) for name in ("status_code", "code", "status") if inner.get(name)), None)
+    if isinstance(body, Mapping) and (named := of_exception(body)) is not None:
+        body = named
+    error = ErrorBody.read(body)
+    given = next((error.inner.get(name) for name in ("status_code", "code", "status") if error.inner.get(name)), None)
     if isinstance(given, str) and given.isascii() and given.isdecimal() and len(given) == 3:
         given = int(given)
     if isinstance(given, int) and 400 <= given <= 599:
         return of_status(given, body, RateLimits())
-    codes = list(_codes(inner))
-    row = refusal_of(400, codes, _clean(inner.get("message")))
-    kind = " ".join(codes)
-    status = 400 if row else next((status for word, status in _KINDS.items() if word in kind), 500)
-    return of_status(status, body, RateLimits())
-
-
-def _codes(inner: Mapping[str, Any]) -> Iterator[str]:
-    """Yield every code by which the error names its kind, also in the details of Google, Anthropic, OpenRouter and
-    Azure.
-    """
-    nested = [inner.get("innererror"), inner.get("metadata"), *_objects(inner.get("details"))]
-    for place in (inner, *nested):
-        if isinstance(place, Mapping):
-            for name in ("code", "type", "status", "reason", "error_code", "limit_source", "error_type"):
-                if isinstance(value := place.get(name), str):
-                    yield value
-
-
-def _objects(value: object) -> list[Mapping[str, Any]]:
-    return [each for each in (value if isinstance(value, list) else [value]) if isinstance(each, Mapping)]
-
-
-def _error(body: object) -> Mapping[str, Any]:
-    """Return the error as an object with a ``message``, from any of the usual forms.
-
-    An object, a list with one (Gemini), a text, a web page, ``detail`` of FastAPI; JSON within a text is parsed.
-    """
-    if isinstance(body, list):
-        inner = next((each for each in body if isinstance(each, Mapping)), None)
-        return _error(inner) if inner is not None else {"message": _text(body)}
-    if isinstance(body, str):
-        return _written(body)
-    if not isinstance(body, Mapping):
-        return {}
-    inner = body.get("error")
-    if (first := next(iter(_objects(inner)), None)) is not None:
-        details = body.get("details") if first.get("details") is None else first.get("details")
-        return {**first, "details": details, "message": _message(first)}
-    values = (body.get(name) for name in ("error", "errors"))
-    return {**body, "message": _message(body) or next((text for value in values if (text := _text(value))), None)}
-
-
-def _written(body: str) -> Mapping[str, Any]:
-    text = body.strip()
-    if text.startswith(("{", "[")):
-        try:
-            return _error(json.loads(text))
-        except (ValueError, RecursionError):
-            pass
-    if "<html" in text[:2000].lower() or text[:20].lower().startswith(("<!doctype", "<head", "<?xml")):
-        title = _TITLE.search(text)
-        return {"message": f"a web page, {' '.join(title[1].split())!r}" if title else "a web page"}
-    return {"message": body}
-
-
-def _message(inner: Mapping[str, Any]) -> str | None:
-    """Return the error's message, with that of the vendor behind a gateway."""
-    message = _text(inner.get("message")) or _text(inner.get("detail")) or _text(inner.get("msg"))
-    metadata = inner.get("metadata")
-    behind = metadata.get("raw") if isinstance(metadata, Mapping) else None
-    return f"{message}: {behind}" if message and isinstance(behind, str) and behind else message or _text(behind)
-
-
-def _text(value: object, depth: int = 0) -> str | None:
-    """Return the message in a text, or in the lists and objects that validators return."""
-    if depth > 5:
-        return None
-    if isinstance(value, Mapping):
-        place = ".".join(map(str, value["loc"])) if isinstance(value.get("loc"), list) else None
-        named = (value.get(name) for name in ("msg", "message", "error", "detail"))
-        said = _text(next((each for each in named if each), None), depth + 1)
-        return f"{place}: {said}" if place and said else said
-    if isinstance(value, list):
-        return "; ".join(text for each in value[:5] if (text := _text(each, depth + 1))) or None
-    return value if isinstance(value, str) and value.strip() else None
-
-
-def _clean(message: object) -> str:
-    text = " ".join(clean(message[:4000]).split()) if isinstance(message, str) else ""
-    return _SECRET.sub("[secret]", text)[:300] or _UNSAID
+    kind = " ".join(error.codes)
+    known = next((status for word, status in _KINDS.items() if word in kind), 500)
+    likely = (status for status in (known, 400, 403, 429) if refusal_of(status, error.codes, error.text))
+    return of_status(next(likely, known), body, RateLimits())

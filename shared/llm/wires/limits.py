@@ -77,18 +77,31 @@ _REMAINING = re.compile(r"x-ratelimit-remaining-(requests|tokens)((?:-per)?-\w+)
 _ANTHROPIC = re.compile(r"anthropic-ratelimit-(?:input-|output-)?(requests|tokens)-remaining")
 
 
+_RESETS = (
+    "ratelimit-reset",
+    "x-ratelimit-reset-after",
+    "x-ratelimit-reset",
+    "x-rate-limit-reset",
+    "ratelimitbysize-reset",
+)
+_DRAFT = re.compile(r";\s*t=(\d+)")
+
+
 @dataclass(frozen=True)
 class RateLimits:
     """The limits that the headers name."""
 
     allowances: tuple[Allowance, ...] = ()
     retry_after: float | None = None
+    reset: float | None = None  #: of one limit that has no name (Kong, Together, gateways)
 
     @classmethod
     def read(cls, headers: Mapping[str, str]) -> RateLimits:
         milliseconds = headers.get("retry-after-ms")
-        wait = seconds_of(milliseconds and f"{milliseconds}ms") or seconds_of(headers.get("retry-after"))
-        return cls(tuple(_allowances(headers)), wait)
+        wait = seconds_of(milliseconds and f"{milliseconds}ms")
+        if wait is None and (after := headers.get("retry-after")):
+            wait = seconds_of(after) if seconds_of(after) is not None else seconds_of(after.partition(",")[0])
+        return cls(tuple(_allowances(headers)), wait, _reset(headers))
 
     def wait(self) -> float | None:
         """Return how long a refused caller has to wait, by the most precise header."""
@@ -100,7 +113,7 @@ class RateLimits:
             return max(spent)
         # It refused although something is left of each: the request did not fit into what soonest is whole again.
         tokens = [reset for each, reset in known if each.of == "tokens" and each.left is not None]
-        return min(tokens) if tokens else None
+        return min(tokens) if tokens else self.reset
 
     def spent_for(self, tokens: int) -> float | None:
         """Return the seconds until a request of that many tokens fits again; None when it fits now or the headers do
@@ -112,6 +125,14 @@ class RateLimits:
             if each.left is not None and each.left < (tokens if each.of == "tokens" else 1)
         ]
         return max(waits) if waits and max(waits) > 0 else None
+
+
+def _reset(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds until the only limit of a gateway is whole again, also by the draft of the IETF (``t=``)."""
+    named = next((value for name in _RESETS if (value := headers.get(name))), None)
+    if named is None and (match := _DRAFT.search(headers.get("ratelimit") or "")):
+        named = match[1]
+    return seconds_of(named)
 
 
 def _allowances(headers: Mapping[str, str]) -> Iterator[Allowance]:

@@ -10,7 +10,7 @@ from shared.llm.chat import ChatReply, ChatRequest, Finish, TokenUsage, ToolUse
 from shared.llm.faults import StreamCut, ToolUseFailed, UnreadableAnswer
 from shared.llm.wires.finish import finish_of
 from shared.llm.wires.native_calls import arguments
-from shared.llm.wires.shapes import Json, clean, cleaned, index_of, list_of, member, name_of, object_of, text_of
+from shared.llm.wires.shapes import Json, clean, cleaned, index_of, member, name_of, object_of, text_of
 
 #: The text of each kind of delta and block.
 _TEXTS = ("text", "partial_json", "thinking")
@@ -69,17 +69,20 @@ class MessageAnswer:
                     self._count(object_of(event, "usage"))
                 case "message_stop":
                     ended = True
-        if not self.stop or not ended:
+        if not self.stop or not (ended or watch.done):
             raise StreamCut("The answer stopped before its end.")
 
     def take_whole(self, answer: Json) -> None:
         """Read an answer that came in one piece. Raises: UnreadableAnswer."""
         self.model = name_of(answer, "model")
         self._count(object_of(answer, "usage"))
-        if not isinstance(answer.get("content"), list):
+        content = answer.get("content")
+        if isinstance(content, str):
+            content = [content]
+        if not isinstance(content, list):
             raise UnreadableAnswer("The answer holds no content: it is not a model's.")
-        blocks = enumerate(list_of(answer, "content"))
-        self.blocks = {number: _block(block) for number, block in blocks if isinstance(block, dict)}
+        blocks = ({"type": "text", "text": block} if isinstance(block, str) else block for block in content)
+        self.blocks = {number: _block(block) for number, block in enumerate(blocks) if isinstance(block, dict)}
         self.stop = answer.get("stop_reason")
 
     def _count(self, usage: Json) -> None:
@@ -99,13 +102,18 @@ class MessageAnswer:
         calls = []
         for number, block in enumerate(block for block in blocks if block.kind == "tool_use"):
             written = "".join(block.text)
-            params = arguments(written) if written else cleaned(block.input)
+            params = arguments(written) if written else _input(block.input)
             if isinstance(params, dict) and block.name:
                 calls.append(ToolUse(block.id or f"toolu_{number}", block.name, params))
             elif finish is not Finish.LENGTH:  # cut in the middle: only complete calls count
                 raise ToolUseFailed("A tool call has no name, or its input is not a JSON object.", "")
         model = self.model or request.model or ""
         return ChatReply(clean(text), provider, model, finish, tuple(calls), self.usage, reasoning=clean(thought))
+
+
+def _input(given: object) -> object:
+    """Return a call's input; gateways send it as a text, and none at all for a tool without parameters."""
+    return arguments(given) if isinstance(given, str) else cleaned({} if given is None else given)
 
 
 def _block(block: Json) -> _Block:

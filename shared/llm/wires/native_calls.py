@@ -13,6 +13,9 @@ from shared.llm.chat import ToolUse
 from shared.llm.faults import ToolUseFailed
 from shared.llm.wires.shapes import cleaned, index_of, member, name_of, object_of
 
+#: Where servers put a call's arguments: most of them, Llama's own form, and custom tools.
+_ARGUMENTS = ("arguments", "parameters", "input")
+
 
 @dataclass
 class _Call:
@@ -38,13 +41,17 @@ class ToolCalls:
     def take(self, parts: Sequence[Any], *, whole: bool) -> None:
         """Add pieces of calls; of a ``whole`` answer each piece is a call."""
         for part in parts:
-            function = object_of(part, "function") or (part if isinstance(part, dict) else {})
+            function = (
+                object_of(part, "function") or object_of(part, "custom") or (part if isinstance(part, dict) else {})
+            )
             index, id, name = index_of(part), name_of(part, "id"), name_of(function, "name")
-            given = member(function, "arguments")
+            given = next((given for key in _ARGUMENTS if (given := member(function, key)) is not None), None)
             call = None if whole else self._continued(index, id, name, given)
             if call is None:
                 call = _Call(index)
                 self._calls.append(call)
+            if name and call.name and name != call.name and not call.text:  # the name comes in pieces
+                call.name += name
             call.id, call.name = call.id or id, call.name or name
             if isinstance(given, str):
                 call.arguments.append(given)
@@ -97,6 +104,8 @@ def arguments(text: str) -> Mapping[str, JsonValue] | None:
     value = _strict(text)
     if isinstance(value, str):
         value = _strict(value)
+    if value is None and text.strip() == "null":
+        return {}
     return cleaned(value) if isinstance(value, dict) else None
 
 

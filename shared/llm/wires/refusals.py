@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from shared.llm.faults import (
     AccountRestricted,
     ContentFiltered,
+    EndpointMoved,
     EndpointNotFound,
     Forbidden,
     InvalidKey,
@@ -20,7 +21,9 @@ from shared.llm.faults import (
     ProviderFault,
     ProviderOverloaded,
     RateLimited,
+    RequestRefused,
     SchemaMissed,
+    ServerError,
     UnknownModel,
 )
 
@@ -75,12 +78,35 @@ REFUSALS: tuple[Refusal, ...] = (
         "https://github.com/deepseek-ai/DeepSeek-V3/issues", "2026-11-26",
         says=r"content exists risk", statuses=_CLIENT,
     ),
+    Refusal(
+        "xai", ContentFiltered, "Its usage guidelines forbid the content.",
+        "https://docs.x.ai/docs/key-information/debugging", "2026-11-27",
+        codes=("cyber_policy_violation", "invalid_prompt"),
+        says=r"violates (our |its |the )?usage (guidelines|polic)|SAFETY_CHECK", statuses=_CLIENT,
+    ),
     # Money: it does not heal by itself, whatever the status.
     Refusal(
         "openrouter", RateLimited, "Its budget for calls under way is used up.",
         "https://openrouter.ai/docs/api/reference/errors-and-debugging", "2026-11-26",
         codes=("in_flight_budget_exhausted", "openrouter_in_flight_budget"), says=r"in[- ]flight (spending )?budget",
         statuses=(402, 429),
+    ),
+    # Google's words are the same for a plan without the model, and for the quota of a minute or of a day.
+    Refusal(
+        "gemini", PaymentRequired, "The account's plan does not include this model.",
+        "https://ai.google.dev/gemini-api/docs/rate-limits", "2026-11-27",
+        says=r"quota exceeded for (quota )?metric: \S+ limit: 0\b", statuses=(429,), park=5 * _MINUTES,
+    ),
+    Refusal(
+        "gemini", RateLimited, "Its quota of the day is used up.",
+        "https://ai.google.dev/gemini-api/docs/rate-limits", "2026-11-27",
+        says=r"\bGenerate\w*PerDay", statuses=(429,), park=15 * _MINUTES,
+    ),
+    Refusal(
+        "gemini", RateLimited, "Its rate limit is reached.",
+        "https://ai.google.dev/gemini-api/docs/rate-limits", "2026-11-27",
+        says=r"quota exceeded for (quota )?metric|exceeded your current quota.*\bplease retry in \d"
+        r"|\bGenerate\w*PerMinute", statuses=(429,),
     ),
     Refusal(
         "openai", PaymentRequired, "The account's quota or credit is used up.",
@@ -92,23 +118,32 @@ REFUSALS: tuple[Refusal, ...] = (
     Refusal(
         "anthropic", PaymentRequired, "The account's credit is used up.",
         "https://docs.claude.com/en/api/errors", "2026-11-26",
-        codes=("billing_error",), says=r"credit balance is too low|purchase credits|add (more )?(credits|funds)",
+        codes=("billing_error",),
+        says=r"credit balance is too low|purchase credits|add (more )?(credits|funds)|any credits( or licenses)? yet"
+        r"|(needs?|requires?|add) a (credit card|payment method|subscription)|upgrade to .{0,40}\bpaid\b",
         park=5 * _MINUTES,
     ),
     Refusal(
         "anthropic", PaymentRequired, "The account's spend limit is reached.",
         "https://learn.microsoft.com/microsoft-cloud/dev/dev-proxy/concepts/anthropic-529-overloaded-error",
         "2026-11-26",
-        codes=("enforced_spend_limit_reached", "spend_limit_reached"),
-        says=r"(spend(ing)?|budget|credit) (limit|cap)s?\b[^.]{0,60}(reached|exceeded|hit)"
-        r"|(reached|exceeded|hit)[^.]{0,60}(spend(ing)?|specified (api )?usage|budget|credit) (limit|cap)",
+        codes=("enforced_spend_limit_reached", "spend_limit_reached", "budget_exceeded"),
+        says=r"(spend(ing)?|budget|credit|\bkey) (limit|cap)s?\b[^.]{0,60}(reached|exceeded|hit)"
+        r"|(reach(ed|ing)|exceeded|hit)[^.]{0,60}(spend(ing)?|specified (api )?usage|budget|credit) (limit|cap)"
+        r"|budget has been exceeded|(exceeded ?|over |crossed )budget\b",
         statuses=_CLIENT, park=15 * _MINUTES,
     ),
     Refusal(
         "anthropic", PaymentRequired, "The account's usage limit is reached.",
         "https://docs.claude.com/en/api/errors", "2026-11-26",
         says=r"(usage|quota) (limit|cap)?s?\b[^.]{0,40}(reached|exceeded|hit)|reached[^.]{0,40}usage limit",
-        statuses=(400, 402, 403), park=15 * _MINUTES,
+        statuses=(400, 401, 402, 403), park=15 * _MINUTES,
+    ),
+    Refusal(
+        "ollama", PaymentRequired, "The account's usage limit is reached.",
+        "https://docs.ollama.com/cloud", "2026-11-27",
+        says=r"(daily|weekly|monthly) (usage|free) (limit|allocation)|daily free allocation",
+        statuses=_CLIENT, park=15 * _MINUTES,
     ),
     Refusal(
         "groq", PaymentRequired, "The organization's spend limit is reached.",
@@ -127,7 +162,8 @@ REFUSALS: tuple[Refusal, ...] = (
         "https://console.groq.com/docs/errors", "2026-11-26",
         codes=("organization_restricted", "account_deactivated", "account_suspended", "access_terminated"),
         says=r"(organi[sz]ation|account|project|workspace|team|user) (has been|is|was|has|have been)( temporarily)? "
-        r"(restricted|disabled|suspended|deactivated|banned|blocked|terminated|archived)",
+        r"(restricted|disabled|suspended|deactivated|banned|blocked|terminated|archived)"
+        r"|\baccount \S+ is (suspended|disabled)|project you are requesting has been archived",
         statuses=_CLIENT, park=15 * _MINUTES,
     ),
     Refusal(
@@ -151,31 +187,71 @@ REFUSALS: tuple[Refusal, ...] = (
         r"|virtual network/firewall rules|host not in allowlist",
         statuses=(401, 403), park=5 * _MINUTES,
     ),
+    # What the key may do.
+    Refusal(
+        "litellm", Forbidden, "The key may not call this model.",
+        "https://docs.litellm.ai/docs/proxy/error_reference", "2026-11-27",
+        codes=(
+            "key_model_access_denied", "team_model_access_denied", "PermissionDenied", "missing_scope",
+            "model_terms_required", "model_permission_blocked_project", "model_permission_blocked_org",
+        ),
+        says=r"not allowed to access model|lacks the required|insufficient permissions|requires terms acceptance"
+        r"|AccessDeniedException|have access to the model with|must be verified to (stream|use)",
+        statuses=(400, 401, 403, 500),
+    ),
     # The key, also where the status is not 401. The vendor's words may hold a part of the key, so they are left out.
     Refusal(
         "gemini", InvalidKey, "It does not accept the API key.",
         "https://ai.google.dev/gemini-api/docs/troubleshooting", "2026-11-26",
-        codes=("API_KEY_INVALID", "invalid_api_key", "authentication_error", "UNAUTHENTICATED"),
-        says=r"API key (not valid|is invalid|expired|not found)|(invalid|incorrect|missing) (api|authentication) key",
+        codes=("API_KEY_INVALID", "invalid_api_key", "authentication_error", "UNAUTHENTICATED", "expired_key"),
+        says=r"API key (not valid|is invalid|expired|not found)|(invalid|incorrect|missing) (api|authentication) key"
+        r"|API key (is |was )?(currently |reported as )?(blocked|disabled|leaked|revoked)|\bexpired key\b"
+        r"|(OAuth|security|access) token .{0,40}(revoked|expired|invalid)",
         statuses=(400, 401, 403),
     ),
     # The model.
     Refusal(
-        "groq", UnknownModel, "It no longer has this model:",
+        "lm-studio", ServerError, "It could not load the model.",
+        "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues", "2026-11-27",
+        codes=("no_db_connection",),
+        says=r"(failed|could not|unable|error) (to )?load(ing)? (the )?model|model loading (was stopped|failed)"
+        r"|model has crashed|model (is |was )?(not loaded|unloaded)\b", statuses=(400, 404),
+    ),
+    Refusal(
+        "groq", UnknownModel, "It no longer has this model",
         "https://console.groq.com/docs/deprecations", "2026-11-26",
-        codes=("model_decommissioned", "model_deprecated"),
+        codes=("model_decommissioned", "model_deprecated", "ModelDeprecated", "ServiceModelDeprecated"),
         says=r"model\b.{0,80}(decommissioned|deprecated and|been (retired|removed|deprecated|sunset|shut down)"
-        r"|no longer (supported|available)|end[- ]of[- ]life)",
+        r"|is retired|no longer (supported|available)|end[- ]of[- ](its )?life)",
         statuses=_CLIENT, park=_HOUR,
     ),
     Refusal(
-        "openai", UnknownModel, "It does not have this model:",
+        "openrouter", RequestRefused, "None of its providers takes this request.",
+        "https://openrouter.ai/docs/guides/routing/provider-selection", "2026-11-27",
+        says=r"no endpoints found that (can handle|support) (?!image)", statuses=(404,),
+    ),
+    Refusal(
+        "openai", UnknownModel, "It does not have this model",
         "https://developers.openai.com/docs/guides/error-codes", "2026-11-26",
-        codes=("model_not_found", "unknown_model", "invalid_model", "DeploymentNotFound", "model_not_available"),
+        codes=(
+            "model_not_found", "unknown_model", "invalid_model", "DeploymentNotFound", "model_not_available",
+            "dedicated_endpoint_not_running", "OperationNotSupported",
+        ),
         says=r"model\b.{0,120}(does ?n[o']t exist|not found|not exist|is not a valid model|not available (to|for) you)"
         r"|(unknown|invalid|no such) model|not a valid model( id)?|try pulling it first|no endpoints found"
-        r"|deployment\b.{0,60}does not exist",
+        r"|deployment\b.{0,60}does not exist|(does not work with the specified|non-serverless|unsupported) model"
+        r"|only supported in v1/responses|dedicated endpoint\b.{0,80}not running",
         statuses=(400, 403, 404, 422),
+    ),
+    Refusal(
+        "bedrock", UnknownModel, "It has this model under another name only",
+        "https://github.com/aws-samples/bedrock-access-gateway/issues/73", "2026-11-27",
+        says=r"on-demand throughput isn.t supported", statuses=_CLIENT,
+    ),
+    Refusal(
+        "tgi", ServerError, "It failed while it generated the answer.",
+        "https://github.com/huggingface/text-generation-inference/issues/439", "2026-11-27",
+        codes=("generation",), says=r"failed during generation|failed dependency", statuses=(424,),
     ),
     # Capacity: soon again.
     Refusal(
@@ -189,16 +265,32 @@ REFUSALS: tuple[Refusal, ...] = (
         codes=("queue_exceeded",), says=r"experiencing high traffic", statuses=(429,), park=1.0,
     ),
     Refusal(
+        "bedrock", RateLimited, "Its rate limit is reached.",
+        "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html", "2026-11-27",
+        codes=("throttlingException", "ThrottlingException"),
+        says=r"\bThrottlingException\b|too many (requests|tokens), please wait", statuses=(400, 424, 429, 500, 503),
+    ),
+    Refusal(
         "openai", ProviderOverloaded, "It is overloaded.",
         "https://developers.openai.com/docs/guides/error-codes", "2026-11-26",
-        codes=("server_is_overloaded", "engine_overloaded", "overloaded_error"),
-        says=r"\boverloaded\b|no (healthy|available) (upstream|workers?|providers?)",
+        codes=("server_is_overloaded", "engine_overloaded", "overloaded_error", "NoCapacity"),
+        says=r"\boverloaded\b|no (healthy|available) (upstream|workers?|providers?)|experiencing high demand",
         statuses=(429, 498, 500, 502, 503, 529),
     ),
     Refusal(
         "anthropic", EndpointNotFound, "There is no model API at its address: check the base URL.",
         "https://docs.claude.com/en/api/errors", "2026-11-26",
         says=r"^(not found|404 page not found|cannot post .*)$", statuses=(404, 405),
+    ),
+    Refusal(
+        "lm-studio", EndpointNotFound, "There is no model API at its address: check the base URL.",
+        "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues", "2026-11-27",
+        says=r"^(unexpected endpoint or method|no route matched|missing authentication token$)", statuses=_CLIENT,
+    ),
+    Refusal(
+        "nginx", EndpointMoved, "Its address is https: set https in its base URL.",
+        "https://nginx.org/en/docs/http/ngx_http_ssl_module.html", "2026-11-27",
+        says=r"plain HTTP request was sent to (an )?HTTPS|sent an HTTP request to an HTTPS server", statuses=(400,),
     ),
 )  # fmt: skip
 

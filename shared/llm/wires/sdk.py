@@ -20,6 +20,7 @@ from pydantic import JsonValue
 from shared.llm.call_clock import Watch
 from shared.llm.faults import StreamCut, UnreadableAnswer
 from shared.llm.wires.endpoint import Endpoint
+from shared.llm.wires.error_body import of_exception
 from shared.llm.wires.failures import of_event
 from shared.llm.wires.shapes import Json, parsed
 from shared.llm.wires.sse import SseDecoder, SseEvent
@@ -134,11 +135,12 @@ def _events(chunks: Iterable[bytes], watch: Watch) -> Iterator[Json]:
                 watch.done = True
                 _drain(chunks, watch)
                 return
-            value = _checked(event)
-            yield value
-            if value.get("type") == "message_stop":
-                _drain(chunks, watch)
-                return
+            watch.done = watch.done or event.data.endswith("\n[DONE]")
+            for value in _checked(event):
+                yield value
+                if value.get("type") == "message_stop":
+                    _drain(chunks, watch)
+                    return
     yield from _last(decoder, watch)
 
 
@@ -148,8 +150,9 @@ def _last(decoder: SseDecoder, watch: Watch) -> Iterator[Json]:
     if event is not None and event.data.lstrip().startswith("[DONE]"):
         watch.done = True
     elif event is not None:
+        watch.done = watch.done or event.data.endswith("\n[DONE]")
         try:
-            yield _checked(event)
+            yield from _checked(event)
         except UnreadableAnswer:
             raise StreamCut("The answer stopped in the middle of an event.") from None
     if decoder.stray:
@@ -159,21 +162,36 @@ def _last(decoder: SseDecoder, watch: Watch) -> Iterator[Json]:
                 raise of_event(value)
 
 
-def _checked(event: SseEvent) -> Json:
-    """Return the event's JSON. Raises: ProviderFault for an error, and for what is not a JSON object."""
+def _checked(event: SseEvent) -> Iterator[Json]:
+    """Yield the event's JSON. Raises: ProviderFault for an error, and for what is not a JSON object."""
     if event.name == "error" and not event.data.lstrip().startswith(("{", "[")):
         raise of_event({"message": event.data})
-    value = _object(parsed(event.data))
-    if event.name == "error" or _is_error(value):
-        raise of_event(value)
-    return value
+    for value in _values(event.data):
+        if event.name == "error" or _is_error(value):
+            raise of_event(value)
+        yield value
+
+
+def _values(data: str) -> list[Json]:
+    """Return the JSON of an event: one object, but where a proxy drops the blank lines between events."""
+    try:
+        return [_object(parsed(data))]
+    except UnreadableAnswer:
+        lines = [line for line in data.split("\n") if not line.startswith("[DONE]")]
+        if not lines or lines == [data]:
+            raise
+        return [_object(parsed(line)) for line in lines]
 
 
 def _is_error(value: Json) -> bool:
     if value.get("error") or value.get("object") == "error":
         return True
-    bare = "choices" not in value and ("code" in value or "status_code" in value or "detail" in value)
-    return bare and isinstance(value.get("message") or value.get("detail"), str | list)
+    if "choices" in value:
+        return False
+    bare = "code" in value or "status_code" in value or "detail" in value
+    return (bare and isinstance(value.get("message") or value.get("detail"), str | list)) or (
+        of_exception(value) is not None
+    )
 
 
 def _drain(chunks: Iterable[bytes], watch: Watch) -> None:
@@ -185,9 +203,12 @@ def _drain(chunks: Iterable[bytes], watch: Watch) -> None:
 
 
 def _object(value: Any) -> Json:
-    """Return the value as an object. Raises: UnreadableAnswer; ProviderFault for an error in a list."""
-    if isinstance(value, list) and value and isinstance(value[0], dict) and value[0].get("error"):
-        raise of_event(value[0])
+    """Return the value, or what a list has as its only item, as an object. Raises: ProviderFault."""
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        if value[0].get("error"):
+            raise of_event(value[0])
+        if len(value) == 1:
+            return value[0]
     if not isinstance(value, dict):
         raise UnreadableAnswer("A part of its answer is not a JSON object.")
     return value

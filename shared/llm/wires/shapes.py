@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from shared.llm.chat import TokenUsage
 from shared.llm.faults import UnreadableAnswer
 
 Json = Mapping[str, Any]
@@ -49,6 +50,24 @@ def object_of(value: object, name: str) -> Json:
 def list_of(value: object, name: str) -> list[Any]:
     part = member(value, name)
     return part if isinstance(part, list) else []
+
+
+#: Names of one count: the usual ones first, then those of the messages API, and of gateways in JavaScript.
+_SENT = ("prompt_tokens", "input_tokens", "promptTokens", "inputTokens")
+_RECEIVED = ("completion_tokens", "output_tokens", "completionTokens", "outputTokens")
+
+
+def usage_of(usage: object) -> TokenUsage | None:
+    """Return the tokens that a part of an answer, or an error, reports; None where it reports none."""
+    if not isinstance(usage, dict):
+        return None
+    cached = member(usage.get("prompt_tokens_details"), "cached_tokens")
+    counted = TokenUsage.told(_any(usage, _SENT), _any(usage, _RECEIVED), cached)
+    return None if counted == TokenUsage() else counted
+
+
+def _any(value: Json, names: tuple[str, ...]) -> Any:
+    return next((value[name] for name in names if value.get(name) is not None), None)
 
 
 def index_of(value: object) -> int | None:

@@ -62,11 +62,15 @@ class SseDecoder:
         name, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
         if name == b"data":
+            while value.startswith(b"data:"):  # a proxy that wraps events once more
+                value = value[5:].removeprefix(b" ")
             self._data.append(value)
         elif name == b"event":
             self._name = value
         elif line.startswith(b"{"):
             self.stray = line
+        elif name == b"error" and value.startswith(b"{"):  # older servers of llama.cpp
+            self.stray = value
         return None
 
     def _event(self) -> SseEvent | None:

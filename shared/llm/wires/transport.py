@@ -5,7 +5,9 @@ Both accept a custom transport above their connection pools, and a custom networ
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 from urllib.request import getproxies, proxy_bypass
 
@@ -21,6 +23,12 @@ def watched_client(http: Any, core: Any, endpoint: Endpoint) -> Any:
     return http.Client(transport=WatchedTransport(http, core), timeout=endpoint.last_resort)
 
 
+@lru_cache
+def _tls(http: Any, file: str | None, folder: str | None) -> Any:
+    """Return the TLS context of all clients of ``http``; reading the certificates takes longer than a call."""
+    return http.create_ssl_context()
+
+
 class WatchedTransport:
     """A ``BaseTransport``: one pool for direct connections, and one for each proxy of the environment.
 
@@ -31,7 +39,11 @@ class WatchedTransport:
         self._http = http
         self._core = core
         self._proxies = {scheme: url for scheme, url in getproxies().items() if scheme in ("http", "https", "all")}
-        shared = {"ssl_context": http.create_ssl_context(), "network_backend": Backend(core), **_LIMITS}
+        shared = {
+            "ssl_context": _tls(http, os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")),
+            "network_backend": Backend(core),
+            **_LIMITS,
+        }
         self._direct = core.ConnectionPool(**shared)
         self._pools = {proxy: _proxy_pool(core, proxy, shared) for proxy in set(self._proxies.values())}
         #: ``http`` requires that a response's body is of its own class.

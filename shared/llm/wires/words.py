@@ -17,7 +17,7 @@ _OVERFLOW = re.compile(
     r"|maximum (model|sequence|prompt) length|too many (input |prompt )?tokens"
     r"|(input|prompt)( token)?( count)?\b.{0,40}exceeds? the (maximum|limit|model)"
     r"|max_(completion_)?tokens must be at least 1\b|max_new_tokens`? must be <= \d|is longer than the model"
-    r"|range of input length",
+    r"|range of input length|too large to process|inputs`? must have less than \d",
     re.I,
 )
 _IMAGES = re.compile(
@@ -33,8 +33,16 @@ _SCHEMA = re.compile(
     re.I,
 )
 _LOADING = re.compile(
-    r"loading (the )?model|model (is |was )?(still |currently )?(being )?load(ed|ing)|warming up", re.I
+    r"(?<!\berror )(?<!\bfailed )loading (the )?model|model (is |was )?(still |currently )?(being )?load(ed|ing)"
+    r"|warming up|scaling up|scaled to zero|model is not ready",
+    re.I,
 )
+#: llama.cpp, Ollama, TGI: what the model wrote cannot be read as a call or as the asked format.
+_MALFORMED_CALL = re.compile(r"failed to parse input at pos|error parsing tool call|^tool error\b", re.I)
+_TEMPLATE = re.compile(r"\bjinja\b|chat[_ ]template|template error|roles must alternate", re.I)
+_USAGE = re.compile(r"stream_options|include_usage", re.I)
+_AFFORDABLE = re.compile(r"can only afford (\d+)", re.I)
+_MIN_AFFORDABLE = 512  #: tokens of an answer; with less the credit is used up
 _NUMBER = r"[`'\"(]*(\d[\d,]*)"
 #: The window's and the prompt's position in the message. Sums are split first.
 _WINDOWS = (
@@ -44,15 +52,18 @@ _WINDOWS = (
     rf"maximum number of tokens allowed {_NUMBER}|must be <= {_NUMBER}",
     rf"context length \({_NUMBER}",
     rf"limit is {_NUMBER}",
+    rf"n_ctx: {_NUMBER}",
+    rf"inputs`? must have less than {_NUMBER}",
     rf"range of input length should be \[\d+, ?{_NUMBER}",
     rf"> {_NUMBER}",
 )
 _PROMPTS = (
     r"(\d[\d,]*) \+ \d[\d,]* >",
+    r"(\d[\d,]*) tokens from the (?:input|messages|prompt)",
     r"request contains (\d[\d,]*)",
     r"(\d[\d,]*) (?:in (?:the|your) (?:messages|prompt)|of text input|input tokens|`inputs` tokens|tokens > )",
     r"(?:resulted in|(?<!context )length is|keep the first|request \(|prompt contains (?:at least )?"
-    r"|the input \(|token count \(|is too long:) ?(\d[\d,]*)",
+    r"|the input \(|token count \(|is too long:|n_keep:) ?(\d[\d,]*)",
     r"(?<!you )requested (?:about )?(\d[\d,]*) (?!output)",
     r"you requested (\d[\d,]*) tokens(?! \(\d)",
 )
@@ -61,6 +72,8 @@ _CAP_NAMES = r"max_?(?:completion|output)?_?tokens"
 _CAPS = (
     rf"{_CAP_NAMES}\W.{{0,60}}?(?:less than or equal to|at most|no more than|(?:can|must )not exceed|<=|≤) {_NUMBER}",
     rf"supports at most {_NUMBER} (?:completion|output) tokens",
+    rf"(?<!\+ `)max_new_tokens`? must be <= {_NUMBER}",
+    rf"{_CAP_NAMES} > {_NUMBER} must have stream",
     rf"{_CAP_NAMES}: \d[\d,]* > {_NUMBER}, which is the maximum",
     rf"range\b.{{0,40}}?{_CAP_NAMES}.{{0,20}}?\[\s*\d+\s*,\s*{_NUMBER}",
     rf"{_CAP_NAMES}\W.{{0,60}}?range\b.{{0,40}}?\[\s*\d+\s*,\s*{_NUMBER}",
@@ -95,6 +108,27 @@ def refuses_schema(text: str) -> bool:
 def refuses_cap_name(text: str) -> bool:
     """Return whether the parameter name of the answer's cap is refused."""
     return _CAP_NAME.search(text) is not None
+
+
+def refuses_usage(text: str) -> bool:
+    """Return whether the wish for a stream's usage is refused."""
+    return _USAGE.search(text) is not None
+
+
+def refuses_template(text: str) -> bool:
+    """Return whether the model's own template cannot hold the messages, which no other try changes."""
+    return _TEMPLATE.search(text) is not None
+
+
+def is_malformed_call(text: str) -> bool:
+    return _MALFORMED_CALL.search(text) is not None
+
+
+def affordable(text: str) -> int | None:
+    """Return the tokens of an answer that the rest of an account's credit pays for; None if they are too few."""
+    match = _AFFORDABLE.search(text)
+    tokens = None if match is None else _count(int(match[1]))
+    return tokens if tokens is not None and tokens >= _MIN_AFFORDABLE else None
 
 
 def is_loading(text: str) -> bool:

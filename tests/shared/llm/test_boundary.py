@@ -11,6 +11,8 @@ import pytest
 from shared.errors import AssayError, ContextTooLong, ProvidersFailed
 from shared.llm.chat import ChatMessage, Finish, JsonSchema, Tool
 from shared.llm.layer import LlmLayer
+from shared.llm.wires.error_body import ErrorBody
+from shared.llm.wires.limits import RateLimits
 from tests.shared.llm.support import Asked, ask, layer
 from tests.support.raw_provider import DONE, USAGE, Raw, RawProvider, chat, chunk, event, messages, stream, whole
 
@@ -115,8 +117,15 @@ def test_one_piece_is_read_where_a_stream_was_asked_for_and_the_other_way_round(
         ("pause_turn", "stream_cut"),
         ("time_limit", "stream_cut"),
         ("something new", "stream_cut"),
+        ("repetition", "stream_cut"),
+        ("guardrail_intervened", "content_filtered"),
+        ("ERROR_TOXIC", "content_filtered"),
+        ("sensitive", "content_filtered"),
+        ("network_error", "stream_cut"),
+        ("too_many_tool_calls", "tool_use_failed"),
         (7, "stream_cut"),
         ({"reason": "stop"}, "stream_cut"),
+        ({"type": "abort", "message": "in the queue"}, "stream_cut"),
     ],
     ids=str,
 )
@@ -129,7 +138,45 @@ def test_half_an_answer_is_never_whole(provider: RawProvider, finish: object, ou
             asked = ask(llm, fails=ProvidersFailed)
             ((told, detail, tokens),) = asked.attempts("outcome", "detail", "input_tokens")
             assert (told, tokens, asked.usage.input_tokens) == (outcome, 100, 100)
-            assert str(finish) in str(detail)
+            assert str(finish["type"] if isinstance(finish, dict) and "type" in finish else finish) in str(detail)
+
+
+def test_a_reason_that_no_database_can_hold_is_told_without_it(llm: LlmLayer, provider: RawProvider) -> None:
+    provider.play(stream(b'data: {"choices":[{"delta":{"content":"half"},"finish_reason":"\\ud83d\\u0000"}]}\n\n'))
+    ((detail,),) = ask(llm, fails=ProvidersFailed).attempts("detail")
+    assert "`\ufffd\u2400`" in str(detail)
+
+
+@pytest.mark.parametrize(
+    ("reasons", "outcome"),
+    [
+        (["error", "stop"], "stream_cut"),
+        (["content_filter", "stop"], "content_filtered"),
+        (["stop", "content_filter"], "content_filtered"),
+        (["stop", "error"], "stream_cut"),
+        (["abort", "tool_calls"], "stream_cut"),
+    ],
+    ids=str,
+)
+def test_no_later_reason_makes_a_bad_end_a_good_one(
+    llm: LlmLayer, provider: RawProvider, reasons: list[str], outcome: str
+) -> None:
+    sent = [chunk({"content": "half"}), *(chunk({}, reason) for reason in reasons), DONE]
+    assert failed(llm, provider, stream(*sent)) == outcome
+
+
+def test_a_cut_answer_stays_cut_and_a_gateway_passes_on_why_it_is_an_error(
+    llm: LlmLayer, provider: RawProvider
+) -> None:
+    reply = answered(llm, provider, stream(chunk({"content": "half"}, "length"), chunk({}, "stop"), DONE)).reply
+    assert reply is not None
+    assert reply.finish is Finish.LENGTH
+    choice = {"finish_reason": "error", "native_finish_reason": "MALFORMED_FUNCTION_CALL"}
+    for response in (
+        whole(200, {"choices": [{**choice, "message": {"content": None}}]}),
+        stream(event({"choices": [{**choice, "delta": {}}]})),
+    ):
+        assert failed(llm, provider, response) == "tool_use_failed"
 
 
 @pytest.mark.parametrize("stop", ["pause_turn", "error", "content_filter", "compaction"])
@@ -140,14 +187,16 @@ def test_half_a_message_is_never_whole(provider: RawProvider, stop: str) -> None
         assert (asked.usage.input_tokens, asked.usage.output_tokens) == (100, 20)
 
 
-@pytest.mark.parametrize("word", ["stop", "STOP", "eos", "eos_token", "stop_sequence", "end_turn", None, ""])
-def test_good_ends(llm: LlmLayer, provider: RawProvider, word: str | None) -> None:
+@pytest.mark.parametrize(
+    "word", ["stop", "STOP", "eos", "eos_token", "end_turn", "COMPLETE", {"type": "stop"}, None, ""]
+)
+def test_good_ends(llm: LlmLayer, provider: RawProvider, word: object) -> None:
     reply = answered(llm, provider, stream(*chat("all", word))).reply
     assert reply is not None
     assert (reply.text, reply.finish) == ("all", Finish.STOP)
 
 
-@pytest.mark.parametrize("word", ["length", "max_tokens", "model_length", "MAX_TOKENS"])
+@pytest.mark.parametrize("word", ["length", "max_tokens", "model_length", "MAX_TOKENS", "max_output_tokens"])
 def test_cut_ends(llm: LlmLayer, provider: RawProvider, word: str) -> None:
     reply = answered(llm, provider, stream(*chat("some", word))).reply
     assert reply is not None
@@ -189,6 +238,14 @@ def piece(arguments: object, **more: object) -> dict[str, object]:
           {"function_call": {"arguments": '"x"}'}}], ["x"]),
         ([{"function_call": {"name": "addNode", "arguments": {"label": "x"}}}], ["x"]),
         ([{"tool_calls": [{"id": 7, "name": "addNode", "arguments": {"label": "x"}}]}], ["x"]),
+        ([{"tool_calls": piece('{"label":"x"}', id="c")}], ["x"]),
+        ([{"tool_calls": [{"id": "c", "function": {"name": "addNode", "parameters": {"label": "x"}}}]}], ["x"]),
+        ([{"tool_calls": [{"id": "c", "type": "custom", "custom": {"name": "addNode", "input": '{"label":"x"}'}}]}],
+         ["x"]),
+        ([{"tool_calls": [{"index": 0, "id": "c", "function": {"name": "add", "arguments": ""}}]},
+          {"tool_calls": [{"index": 0, "function": {"name": "Node"}}]},
+          {"tool_calls": [{"index": 0, "function": {"arguments": '{"label":"x"}'}}]}], ["x"]),
+        ([{"tool_calls": [piece("null", index=0)]}], [None]),
         ([{"tool_calls": [piece(None, index=0)]}], [None]),
         ([{"tool_calls": [piece("", index=0)]}], [None]),
         ([{"tool_calls": [piece("{}", index=0)]}], [None]),
@@ -268,6 +325,36 @@ def test_only_the_first_of_several_answers_is_read(llm: LlmLayer, provider: RawP
     assert text(answered(llm, provider, stream(*sent))) == "AAA"
 
 
+def test_an_answer_that_is_not_numbered_from_0_or_stands_in_another_place_is_read(
+    llm: LlmLayer, provider: RawProvider
+) -> None:
+    def of(index: int, content: str, finish: str | None = None) -> bytes:
+        return event({"choices": [{"index": index, "delta": {"content": content}, "finish_reason": finish}]})
+
+    choice = {"index": 1, "message": {"content": "AB"}, "finish_reason": "stop"}
+    older = {"index": 0, "text": "AB", "finish_reason": "stop"}
+    for response in (
+        stream(of(1, "A"), of(2, "C"), of(1, "B", "stop"), of(2, "D", "error"), DONE),
+        whole(200, {"choices": [choice]}),
+        whole(200, [{"choices": [choice]}]),
+        whole(200, {"choices": [older]}),
+        stream(event({"choices": [{"index": 0, "text": "A"}]}), event({"choices": [{**older, "text": "B"}]}), DONE),
+    ):
+        assert text(answered(llm, provider, response)) == "AB"
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b'data: {"choices":[{"delta":{"content":"A"}}]}\ndata: {"choices":[{"delta":{"content":"B"}}]}\ndata: [DONE]\n',
+        b'data: data: {"choices":[{"delta":{"content":"AB"}}]}\n\ndata: data: [DONE]\n\n',
+        b'data: {"choices":[{"delta":\ndata: {"content":"AB"},"finish_reason":"stop"}]}\n\n',
+    ],
+)
+def test_events_that_a_proxy_has_changed_are_read(llm: LlmLayer, provider: RawProvider, sent: bytes) -> None:
+    assert text(answered(llm, provider, stream(sent))) == "AB"
+
+
 @pytest.mark.parametrize("status", [300, 301, 302, 303, 307, 308])
 def test_a_redirect_is_a_fault_that_names_its_target(llm: LlmLayer, provider: RawProvider, status: int) -> None:
     moved = whole(status, b"", {"Location": "https://user:pw@models.example/v1/chat?key=secret"})
@@ -323,6 +410,7 @@ def test_the_tokens_of_a_cut_answer_count(provider: RawProvider) -> None:
         ({"prompt_tokens": 100.0, "completion_tokens": 20.0}, (100, 20)),
         ({"prompt_tokens": "100", "completion_tokens": "20"}, (100, 20)),
         ({"input_tokens": 100, "output_tokens": 20}, (100, 20)),
+        ({"promptTokens": 100, "completionTokens": 20}, (100, 20)),
         ({"prompt_tokens": 100, "completion_tokens": None}, (100, None)),
         ([], (None, None)),
         ("many", (None, None)),
@@ -334,6 +422,70 @@ def test_tokens_in_every_form(
 ) -> None:
     sent = [chunk({"content": "x"}), chunk({}, "stop", usage=usage), event({"choices": [], "usage": None}), DONE]
     assert answered(llm, provider, stream(*sent)).attempts("input_tokens", "output_tokens") == [counted]
+
+
+def test_tokens_of_a_choice_and_of_an_error_count(llm: LlmLayer, provider: RawProvider) -> None:
+    choice = {"index": 0, "delta": {}, "finish_reason": "stop", "usage": USAGE}
+    counted = answered(llm, provider, stream(chunk({"content": "x"}), event({"choices": [choice]}), DONE))
+    assert counted.attempts("input_tokens", "output_tokens") == [(100, 20)]
+    error = {"error": {"message": "x", "code": 502}, "usage": USAGE}
+    for response in (stream(chunk({"content": "half"}), event(error)), whole(200, error)):
+        provider.play(response)
+        counted = ask(llm, fails=ProvidersFailed)
+        assert counted.attempts("outcome", "input_tokens", "output_tokens") == [("server_error", 100, 20)]
+
+
+def test_what_a_server_does_not_know_of_streams_is_left_out_and_remembered(provider: RawProvider) -> None:
+    words = {"error": {"message": "Unrecognized request argument supplied: stream_options"}}
+    with layer(provider, ("openai",)) as llm:
+        asked = answered(llm, provider, whole(400, words), stream(*chat("all")))
+        assert asked.attempts("outcome") == [("usage_unsupported",), ("ok",)]
+        answered(llm, provider, stream(*chat("all")))
+        assert "stream_options" not in provider.asked[-1]
+        assert [fact.what for fact in llm.endpoints.view("openai").learned] == ["usage"]
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("sk-proj-abcdef123456 was not found", "[secret] was not found"),
+        ("Incorrect API key provided by you", "Incorrect API key provided by you"),
+        ("the key abc123def456 and Bearer 0123456789", "the [secret] and [secret]"),
+        ('Provider returned error: {"error":{"message":"A of B","code":"x"}}', "Provider returned error: A of B"),
+        (
+            'litellm: {"a":1} {"error":{"message":"{\\"error\\":{\\"message\\":\\"deep\\"}}"}} end',
+            'litellm: {"a":1} deep end',
+        ),
+    ],
+)
+def test_an_error_is_shown_in_words_and_without_secrets(message: str, shown: str) -> None:
+    assert ErrorBody.read({"error": {"message": message}}).shown == shown
+
+
+def test_words_far_behind_in_a_long_error_are_read(llm: LlmLayer, provider: RawProvider) -> None:
+    words = "the gateway could not go on. " * 30 + "This model's maximum context length is 4096 tokens."
+    provider.play(whole(400, {"error": {"message": words}}))
+    outcome, detail = ask(llm, fails=ContextTooLong).attempts("outcome", "detail")[0]
+    assert outcome == "context_too_long"
+    assert len(str(detail)) < 400
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"ratelimit-reset": "17"}, 17),
+        ({"x-ratelimit-reset": "3", "x-ratelimit-remaining": "0"}, 3),
+        ({"ratelimit": '"default";r=0;t=25'}, 25),
+        ({"retry-after": "7, 9"}, 7),
+        ({"retry-after": "0"}, 0),
+        ({"retry-after": "-1"}, None),
+        ({"retry-after-ms": "1500", "retry-after": "2"}, 1.5),
+        ({"x-ratelimit-reset": "tomorrow"}, None),
+    ],
+    ids=str,
+)
+def test_waits_that_gateways_name(headers: dict[str, str], seconds: float | None) -> None:
+    assert RateLimits.read(headers).wait() == seconds
 
 
 def test_a_cap_beside_the_prompt_is_made_smaller_and_the_prompt_stays(provider: RawProvider) -> None:
