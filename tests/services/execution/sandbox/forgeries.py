@@ -38,7 +38,7 @@ _ALLOWED: Mapping[str, set[Verdict]] = {
     "fills": {Verdict.MEMORY, Verdict.REJECTED, Verdict.USER_ERROR},
     "crashes": {Verdict.SIGNAL, Verdict.REJECTED},
     #: The trap itself waits for ever, in the kernel's place: its end never comes.
-    "never": {*_FAILED, Verdict.TIMEOUT_WALL, Verdict.TIMEOUT_CPU, Verdict.SIGNAL},
+    "never": {*_FAILED, Verdict.TIMEOUT_WALL, Verdict.TIMEOUT_CPU, Verdict.SIGNAL, Verdict.MEMORY},
 }
 
 

@@ -166,6 +166,30 @@ _PYTHON: Sequence[Trap] = [
     Trap("a profile function", _FORGE + "sys.setprofile(lambda *a: (sys.setprofile(None), forge()))"),
     Trap("a display that speaks", _FORGE + "display.__self__._announce = lambda message: forge()\ndisplay(1)"),
     Trap("a result too large", "class Large:\n    def __repr__(self): return 'x' * 50_000_000\nLarge()"),
+    *(Trap(f"raises {error}", f"raise {error}", ("never",)) for error in (
+        "StopIteration('FORGED')", "StopAsyncIteration(42)", "GeneratorExit", "BaseException", "RecursionError", "MemoryError",
+        "BaseExceptionGroup('real', [SystemExit(0)])",
+    )),
+    Trap("the end of an iterator behind the kernel's", "next(iter(()))", ("never",)),
+    Trap("another program in its place", "import os\nos.execv('/bin/sh', ['sh', '-c', 'exit 0'])", ("never",)),
+    Trap("another program that speaks", _FORGE + "os.set_inheritable(4, True)\nopen('words', 'wb').write(framed(RESULT))\n"
+         "os.execv('/bin/sh', ['sh', '-c', 'cat words >&4; exit 0'])", ("never",)),
+    Trap("a generator that is closed at the end", _FORGE + "def held():\n    try: yield\n    finally: forge()\nkept = held(); next(kept)"),
+    Trap("a task of an event loop", _FORGE + "import asyncio\nasync def later():\n    await asyncio.sleep(.02); forge()\n"
+         "kept = asyncio.ensure_future(later())\nawait asyncio.sleep(0)"),
+    Trap("a task that fails unheard", "import asyncio\nasync def later(): raise SystemExit(3)\n"
+         "kept = asyncio.ensure_future(later())\nawait asyncio.sleep(.05)", ("never",)),
+    Trap("a stack that is too small for an error", "import sys\nsys.setrecursionlimit(len(__import__('inspect').stack()) + 30)",
+         ("raises",)),
+    Trap("no room for files", "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))", ("raises", "exits")),
+    Trap("no room for memory", "import resource\nresource.setrlimit(resource.RLIMIT_AS, (10**6, 10**6))", ("raises", "exits")),
+    Trap("an interrupt that comes later", "import _thread, threading, time\n"
+         "threading.Thread(target=lambda: (time.sleep(.02), _thread.interrupt_main()), daemon=True).start()\ntime.sleep(.5)",
+         ("never",)),
+    Trap("hooks for errors", "import os, sys, threading\nsys.unraisablehook = threading.excepthook = lambda *a: os._exit(0)\n"
+         "class Last:\n    def __del__(self): 1 / 0\nkept = Last()", ("raises",)),
+    Trap("an error without a trace", "class E(Exception):\n    @property\n    def __traceback__(self): raise SystemExit(0)\n"
+         "    __cause__ = __context__ = property(lambda self: self.nothing)\nraise E", ("never",)),
 ]  # fmt: skip
 
 _JS_FORGE = """
@@ -233,6 +257,25 @@ _JAVASCRIPT: Sequence[Trap] = [
     Trap("nothing thrown", "throw undefined", ("never",)),
     Trap("nothing thrown later", "await null; throw undefined", ("never",)),
     Trap("a module that fails", "import fs from 'node:fs'; export const x = 1; await null; throw new Error('real')", ("never",)),
+    Trap("a module of its own text that fails", "await import('data:text/javascript,throw new Error(\"real\")')", ("never",)),
+    Trap("throws in a microtask", "queueMicrotask(() => { throw new Error('real') }); await new Promise((done) => setTimeout(done, 50))",
+         ("never",)),
+    Trap("throws in a tick", "process.nextTick(() => { throw new Error('real') }); await new Promise((done) => setTimeout(done, 50))", ("never",)),
+    Trap("a way around what is uncaught", "try { process.setUncaughtExceptionCaptureCallback(() => {}) } catch {}"
+         " setTimeout(() => { throw new Error('real') }, 1); await new Promise((done) => setTimeout(done, 50))", ("raises",)),
+    Trap("a domain", "const d = require('domain').create(); d.on('error', () => {}); d.enter(); 0", ("raises", "exits")),
+    Trap("aborts", "process.abort()", ("never",)),
+    Trap("kills itself", "process.kill(process.pid, 'SIGKILL'); for (;;);", ("never",)),
+    Trap("a stack that leaves", "Error.prepareStackTrace = () => process.reallyExit(0); 0", ("raises",)),
+    Trap("a stack that throws", "Error.prepareStackTrace = () => { throw 0 }; Error.stackTraceLimit = 0", ("raises", "returns")),
+    Trap("a species of promises", "Object.defineProperty(Promise, Symbol.species, { get() { return class { constructor(f) { f(() => {}, () => {}) }"
+         " then(f) { f?.(42); return this } } } }); 0"),
+    Trap("a global object with a trap", "Object.setPrototypeOf(globalThis, new Proxy({}, { get() { process.reallyExit(0) },"
+         " has() { return false } })); 0", ("raises",)),
+    Trap("last words before the end", _JS_FORGE + "process.on('beforeExit', () => forge('0')); process.on('exit', () => forge('0')); 0"),
+    Trap("natives", "try { require('v8').setFlagsFromString('--allow-natives-syntax') } catch {}; 0"),
+    Trap("a wait for ever", "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)", ("never",)),
+    Trap("a lock on iterators of arrays", "Array.prototype.push = Array.prototype.map = Array.prototype.join = () => 'FORGED'; 0"),
 ]  # fmt: skip
 
 _R_FORGE = """
@@ -283,6 +326,22 @@ _R: Sequence[Trap] = [
     Trap("a shell", "system('printf FORGED >&4')"),
     Trap("a task at the end of a call", _R_FORGE + "invisible(addTaskCallback(function(...) { forge(); TRUE }))"),
     Trap("handlers for everything", "globalCallingHandlers(error = function(e) base::quit(status = 0))", ("raises",)),
+    Trap("an interrupt of its own", "stop(structure(class = c('interrupt', 'condition'), list()))", ("never",)),
+    Trap("a condition that is no error", "stop(structure(class = 'condition', list(message = 'x', call = NULL)))", ("never",)),
+    Trap("leaves by the inside", ".Internal(quit('no', 0L, FALSE))", ("never",)),
+    Trap("kills itself", "tools::pskill(Sys.getpid(), 9); Sys.sleep(5)", ("never",)),
+    Trap("a limit of R's own", "setTimeLimit(elapsed = .3)", ("raises",)),
+    Trap("a small stack of expressions", "options(expressions = 25)", ("raises",)),
+    Trap("warnings that are errors", "options(warn = 2)", ("raises", "returns", "exits")),
+    Trap("another decimal sign", "options(OutDec = ',', digits = 1)", ("raises", "returns")),
+    Trap("output that goes elsewhere", "sink('/dev/null')", ("raises", "returns")),
+    Trap("a package taken away", "for (name in c('assay', 'package:stats', 'package:utils', 'package:methods'))"
+         " try(detach(name, character.only = TRUE), silent = TRUE)", ("raises", "returns")),
+    Trap("the kernel emptied", _R_FORGE + "rm(list = ls(kernel, all.names = TRUE), envir = kernel)", ("raises",)),
+    Trap("an exit of every function", "local({ on.exit(base::quit(status = 0)); stop('real') })", ("never",)),
+    Trap("a trace", "suppressMessages(trace('stop', quote(base::quit(status = 0)), print = FALSE))", ("raises",)),
+    Trap("a stop that lies in wait", ".Last <- function() quit(status = 0); .First <- .Last"),
+    Trap("a language of its own", "Sys.setLanguage <- function(...) NULL; invisible(Sys.setlocale('LC_ALL', 'C'))", ("raises", "returns")),
 ]  # fmt: skip
 
 _SQL: Sequence[Trap] = [
@@ -298,6 +357,17 @@ _SQL: Sequence[Trap] = [
     Trap("settings", "SET enable_external_access = true;", ("never",)),
     Trap("a table in place of the result", "CREATE OR REPLACE TABLE result AS SELECT 'FORGED' AS a;", ("raises", "returns")),
     Trap("an open transaction", "BEGIN TRANSACTION;", ("raises", "returns")),
+    Trap("a transaction that has failed", "BEGIN; SELECT error('real'); ROLLBACK;", ("never",)),
+    Trap("a table under the kernel's name", "CREATE TABLE __given AS SELECT 'FORGED' AS a;", ("raises", "returns")),
+    Trap("a prepared error", "PREPARE p AS SELECT error('real'); EXECUTE p;", ("never",)),
+    Trap("a view of an error", "CREATE VIEW result AS SELECT error('real') AS a; FROM result;", ("never",)),
+    Trap("rows without end", "WITH RECURSIVE t AS (SELECT 1 AS a UNION ALL SELECT a FROM t) SELECT count(*) FROM t;", ("never",)),
+    Trap("an end without a beginning", "COMMIT;", ("never",)),
+    Trap("a file of the kernel", "ATTACH '/out/result.arrow' AS m;", ("never",)),
+    Trap("an export into the kernel's folder", "EXPORT DATABASE '/out/d';", ("never",)),
+    Trap("an extension", "INSTALL httpfs; LOAD httpfs;", ("never",)),
+    Trap("no memory", "SET memory_limit = '1TB';", ("never",)),
+    Trap("a macro in place of a function", "CREATE MACRO upper(x) AS 'FORGED';", ("raises", "returns")),
 ]  # fmt: skip
 
 TRAPS: Mapping[str, Sequence[Trap]] = {"python": _PYTHON, "javascript": _JAVASCRIPT, "r": _R, "sql": _SQL}
