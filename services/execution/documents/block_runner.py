@@ -171,6 +171,10 @@ class Walk:
                 break
         self._leave(node.clauses, taken)
         document.end(block, began)
+        if block.status not in ("error", "skipped"):
+            document.chosen.setdefault(block.id, set()).update(
+                number for number, clause in enumerate(node.clauses) if clause is taken
+            )
         if taken is not None:
             self.run(taken.content)
 

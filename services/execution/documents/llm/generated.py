@@ -85,7 +85,7 @@ def _executed(chunks: Chunks, block: Block, piece: Piece) -> str | None:
         return error.detail
     block.outputs = []
     chunks.add_outputs(block, outcome)
-    pictures = chunks.saved_pictures(block, outcome)
+    pictures = chunks.saved_pictures(block, outcome.artifacts, outcome.refused)
     if cached is None:
         chunks.kernel_lost(block, language)
         return _error_of(outcome)

@@ -20,6 +20,7 @@ from services.execution.documents.page.pictures import picture_of
 from services.execution.documents.parse.nodes import Chunk, DocumentTree, Expression, Include, walk
 from services.execution.documents.parse.reader import parse
 from services.execution.documents.run.chunks import EXPECTED_ERROR
+from services.execution.documents.run.hiding import not_chosen
 from services.execution.documents.run.kernels import MAX_PICTURE
 from services.execution.documents.run.running import RunningDocument
 from shared.contracts.document import Block
@@ -108,8 +109,12 @@ class _Writer:
         for node in walk(tree.content):
             if isinstance(node, Expression):
                 inline.setdefault(node.start, []).append(node)
+        skipped = not_chosen(self.document, tree, prefix)
         at = first
         while at < len(tree.lines):
+            if at in skipped:
+                at = skipped[at]
+                continue
             found = chunks.get(at)
             if isinstance(found, Chunk):
                 self._chunk(found, self.document.blocks.get(f"{prefix}{found.id}"), main)
@@ -142,14 +147,15 @@ class _Writer:
         if hidden and not outputs:
             return
         code = "" if hidden else _FORMATS.sub("", node.code)
-        if node.language not in (main, ""):
+        if node.language not in (main, "") and node.language not in LANGUAGES:
             if code:
                 self._prose.append(f"```{node.language}\n{code}```\n")
             return
         self._end_prose()
         count = self._counted(block)
         self._number(outputs, count)
-        self._add({"cell_type": "code", "execution_count": count, "outputs": outputs, "source": code})
+        cell = {"cell_type": "code", "execution_count": count, "outputs": outputs, "source": code}
+        self._add({**cell, **_in_language(node.language, main, code)})
 
     def _end_prose(self) -> None:
         text = "".join(self._prose).strip("\n")
@@ -248,6 +254,14 @@ def kernel_of(language: str) -> NotebookKernel:
     """Return the Jupyter kernel of a language."""
     row = LANGUAGES.get(language)
     return NotebookKernel(language, language, language) if row is None or row.notebook is None else row.notebook
+
+
+def _in_language(language: str, main: str, code: str) -> Json:
+    """Return the parts of a cell that say that its language is not the notebook's."""
+    if language in (main, "") or not code:
+        return {}
+    magics = LANGUAGES[language].cell_magics if main in LANGUAGES and LANGUAGES[main].magics else ()
+    return {"source": f"%%{magics[0]}\n{code}"} if magics else {"metadata": {"vscode": {"languageId": language}}}
 
 
 def _main_language(document: RunningDocument) -> str:

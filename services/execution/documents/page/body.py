@@ -19,6 +19,7 @@ from services.execution.documents.page.pictures import Pictures
 from services.execution.documents.page.source import SourceWriter
 from services.execution.documents.page.value_spans import ValueMarks
 from services.execution.documents.parse.nodes import (
+    Assertion,
     Chunk,
     DocumentNode,
     DocumentTree,
@@ -30,6 +31,7 @@ from services.execution.documents.parse.nodes import (
 )
 from services.execution.documents.parse.reader import parse
 from services.execution.documents.run.chunks import EXPECTED_ERROR
+from services.execution.documents.run.hiding import not_chosen
 from services.execution.documents.run.running import RunningDocument
 from shared.contracts.document import Block
 from shared.contracts.execute import Display
@@ -37,6 +39,8 @@ from shared.contracts.execute import Display
 _PICTURES = ("image/png", "image/jpeg", "image/svg+xml", "image/gif", "image/webp")
 _SIGNS = re.compile(r"[\\`*_{}\[\]<>()#+!|~&$@^]")  #: that Markdown reads
 _ESCAPED = {sign: f"&#{ord(sign)};" for sign in "()[]"}  #: behind a backslash they would begin a formula
+_NEEDS_SCRIPTS = "(An interactive output, which needs scripts: a page runs none.)"
+_NOT_SHOWN = re.compile(r"<(?!img\b|table\b)[^>]*>")  #: tags that show nothing by themselves
 _READ_AS_TEXT = ("text/html", "text/markdown", "text/latex", "text/plain", "application/json")
 _MATHS = re.compile(r"\s*\$\$?(?:\\displaystyle)?(.*?)\$?\$\s*", re.S)
 _OPTIONS = re.compile(r"\A(?:[ \t]*(?:#|//|--)\|[^\n]*\n)+")  #: options of a cell, which are not code
@@ -63,7 +67,7 @@ class PageBody:
         self.formulas = Formulas(self._mark)
         self.places = ValueMarks(self._mark) if marked else None
         self._writer = SourceWriter(
-            self._flavour, self.labels, self.formulas, self._marked, self._fragment, self.pictures.html,
+            self._flavour, self.labels, self.formulas, self._marked, self.fragment, self.pictures.html,
             self.pictures.text, front.text,
         )  # fmt: skip
 
@@ -84,7 +88,7 @@ class PageBody:
             headings=whole, mark=self._mark,
         )  # fmt: skip
 
-    def _fragment(self, markdown: str) -> str:
+    def fragment(self, markdown: str) -> str:
         """Return a separate piece of Markdown, such as a caption or a code's output, as HTML with closed tags."""
         return cleaned(prose(markdown, self._reading(raw=False)).html, self.pictures.address)
 
@@ -106,7 +110,7 @@ class PageBody:
         for node in walk(tree.content):
             if isinstance(node, Expression):
                 inline.setdefault(node.start, []).append(node)
-            elif isinstance(node, (Chunk, Instruction, Suggestion, Include)):
+            elif isinstance(node, (Assertion, Chunk, Instruction, Suggestion, Include)):
                 special[node.start] = node
 
         def block(at: int) -> tuple[str, str, int] | None:
@@ -122,7 +126,8 @@ class PageBody:
         def line(at: int) -> str:
             return self._line(tree.lines[at], inline.get(at, []), prefix)
 
-        return self._writer.write(tree.lines, _inside(tree), first, block, line, dict(tree.comments))
+        skipped = {**not_chosen(self._document, tree, prefix), **dict(tree.comments)}
+        return self._writer.write(tree.lines, _inside(tree), first, block, line, skipped)
 
     def _include(self, node: Include, prefix: str) -> str:
         """Return the lines of the file, as if they stood there; or why they do not."""
@@ -200,15 +205,21 @@ class PageBody:
         alt = _alternative_text(options, block)
         width = options.get("out-width") or options.get("width") or ""
         visible = [output for output in block.outputs if not output.hidden]
-        captions = _parts(options.get("fig-subcap") or _listed(options.get("fig-cap", "")))
-        shown, pictures = "", 0
+        captions = {
+            kind: _parts(options.get(f"{kind}-subcap") or _listed(options.get(f"{kind}-cap", "")))
+            for kind in ("fig", "tbl")
+        }
+        shown, counts = "", {"fig": 0, "tbl": 0}
         for output in visible:
-            shown += self._output(output, alt, block.id, width)
-            if output.media_type in _PICTURES:
-                if pictures < len(captions):
-                    letter = chr(ord("a") + pictures % 26)
-                    shown += f"<p class='subcaption'>({letter}) {self._caption(captions[pictures])}</p>"
-                pictures += 1
+            made = self._output(output, alt, block.id, width)
+            kind = "fig" if output.media_type in _PICTURES else "tbl" if "<table" in made else ""
+            told = ""
+            if kind and counts[kind] < len(captions[kind]):
+                letter = chr(ord("a") + counts[kind] % 26)
+                told = f"<p class='subcaption'>({letter}) {self._caption(captions[kind][counts[kind]])}</p>"
+            shown += told + made if kind == "tbl" else made + told
+            if kind:
+                counts[kind] += 1
         if shown and options.get("output-fold") == "true":
             shown = f"<details><summary>{html.escape(self.labels.words['output'])}</summary>{shown}</details>"
         return self._captioned(node, options, shown) if shown and isinstance(node, Chunk) else shown
@@ -230,7 +241,7 @@ class PageBody:
         return f'<figure id="{html.escape(id)}">{shown + told if below else told + shown}</figure>'
 
     def _caption(self, text: str) -> str:
-        made = self._fragment(text).strip()
+        made = self.fragment(text).strip()
         return made[3:-4] if made.startswith("<p>") and made.count("<p>") == 1 and made.endswith("</p>") else made
 
     def _output(self, output: Display, alt: str, block: str, width: str) -> str:
@@ -246,7 +257,10 @@ class PageBody:
     def _text_output(self, output: Display, text: str, alt: str, block: str, width: str) -> str:
         kind = output.media_type
         if kind == "text/html":
-            return f'<section class="output">{cleaned(text, self.pictures.address)}</section>'
+            shown = cleaned(text, self.pictures.address)
+            if "<script" in text.lower() and not _NOT_SHOWN.sub("", shown).strip():
+                shown = f"<p>{_NEEDS_SCRIPTS}</p>"
+            return f'<section class="output">{shown}</section>'
         if kind == "text/markdown":
             # Code writes for a page: HTML within its Markdown is HTML, cleaned as all of it.
             return cleaned(prose(text, replace(self._reading(), raw_html=True)).html, self.pictures.address)

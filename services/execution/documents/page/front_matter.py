@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pydantic import JsonValue
@@ -50,17 +50,22 @@ class Front:
         return _text(self.values.get("reference-section-title")) or words_of(self.language)["references"]
 
     def text(self, name: str) -> str:
-        """Return what the front matter says under a name, as text."""
-        return _text(self.values.get(name))
+        """Return what the front matter says under a name, as text; behind a point the name within an object."""
+        value: JsonValue = dict(self.values)
+        for part in name.split("."):
+            value = value.get(part) if isinstance(value, dict) else None
+        if value is None and name.startswith("substitutions."):  # within the options of an extension
+            value = self.text(f"myst.{name}")
+        return _text(value)
 
     @property
     def theme(self) -> Theme:
         wanted = self.values.get("theme") or _within(self.values.get("format"), "theme")
         return "light" if wanted == "light" else "dark" if wanted == "dark" else "auto"
 
-    def html(self, *, titled: bool = False) -> str:
+    def html(self, markdown: Callable[[str], str], *, titled: bool = False) -> str:
         """Return the title block; empty without a title. ``titled``: the document has the title as its first
-        heading.
+        heading. ``markdown``: makes HTML of a text.
         """
         if not self.title:
             return ""
@@ -69,9 +74,14 @@ class Front:
             ("h1", "", "" if titled else self.title),
             ("p", ' class="subtitle"', _text(self.values.get("subtitle"))),
         ]
-        parts += [("p", ' class="by"', by), ("p", ' class="abstract"', _text(self.values.get("abstract")))]
-        told = "".join(f"<{tag}{more}>{html.escape(text)}</{tag}>" for tag, more, text in parts if text)
-        return f"<header>{told}</header>"
+        parts.append(("p", ' class="by"', by))
+        shown = "".join(f"<{tag}{more}>{html.escape(text)}</{tag}>" for tag, more, text in parts if text)
+        abstract = self.values.get("abstract")
+        if isinstance(abstract, str) and abstract.strip():
+            made = markdown(abstract[:_MOST]).strip()
+            is_one = made.startswith("<p>") and made.count("<p>") == 1 and made.endswith("</p>")
+            shown += f'<p class="abstract">{made[3:]}' if is_one else f'<section class="abstract">{made}</section>'
+        return f"<header>{shown}</header>"
 
     def _date(self) -> Iterator[str]:
         if date := _text(self.values.get("date")):

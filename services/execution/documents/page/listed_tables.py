@@ -1,4 +1,4 @@
-"""MyST's tables as lists and as CSV: https://mystmd.org/guide/tables"""
+"""MyST's tables as lists and as CSV (https://mystmd.org/guide/tables), and Pandoc's tables drawn as a grid."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import csv
 import io
 import re
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 _ROW = re.compile(r"\s{0,3}[*-][ \t]+[*-][ \t]?(.*)")
 _CELL = re.compile(r"\s{1,6}[*-][ \t]?(.*)")
+_BORDER = re.compile(r"\+(?:[-=:]{2,300}\+){1,100}")
 _MAX_ROWS = 2_000
 
 
@@ -32,6 +34,35 @@ def table_of_csv(text: str, header_rows: str, markdown: Callable[[str], str]) ->
     except csv.Error:
         rows = [[text]]
     return _table(rows, header_rows, markdown)
+
+
+def table_of_grid(lines: Sequence[str], at: int, markdown: Callable[[str], str]) -> tuple[str, int]:
+    """Return the HTML of a table that is drawn from this line on, and the line after it.
+
+    Empty where it is none, or one with cells over several columns or rows; then with the line that shows it.
+    https://pandoc.org/MANUAL.html#tables
+    """
+    border = lines[at].rstrip()
+    if not _BORDER.fullmatch(border):
+        return "", at + 1
+    places = [place for place, sign in enumerate(border) if sign == "+"]
+    rows: list[list[str]] = []
+    heads, number = 0, at + 1
+    cells = [""] * (len(places) - 1)
+    while number < len(lines) and number - at <= _MAX_ROWS * 5 and (line := lines[number].rstrip())[:1] in ("+", "|"):
+        number += 1
+        if line.startswith("|"):
+            if len(line) <= places[-1] or any(line[place] != "|" for place in places):
+                return "", number
+            inner = (line[begin + 1 : end] for begin, end in pairwise(places))
+            cells = [f"{cell}{part.removeprefix(' ').rstrip()}\n" for cell, part in zip(cells, inner, strict=True)]
+            continue
+        if not _BORDER.fullmatch(line) or [place for place, sign in enumerate(line) if sign == "+"] != places:
+            return "", number
+        rows.append([cell.strip("\n") for cell in cells])
+        cells = [""] * (len(places) - 1)
+        heads = len(rows) if "=" in line else heads
+    return (_table(rows, str(heads), markdown) if rows and not any(cells) else ""), number
 
 
 def _table(rows: Sequence[Sequence[str]], header_rows: str, markdown: Callable[[str], str]) -> str:

@@ -48,6 +48,7 @@ class Heading:
     id: str
     text: str
     number: str = ""
+    listed: bool = True  #: in the table of contents
 
     @property
     def numbered(self) -> str:
@@ -78,7 +79,7 @@ class Prose:
     unknown: dict[str, None] = field(default_factory=dict)  #: references that lead nowhere
 
     def toc(self) -> Iterator[Heading]:
-        return (heading for heading in self.headings if heading.level <= _DEEPEST_IN_TOC)
+        return (heading for heading in self.headings if heading.listed and heading.level <= _DEEPEST_IN_TOC)
 
 
 def prose(source: str, reading: Reading) -> Prose:
@@ -342,7 +343,7 @@ def _headings(tokens: Sequence[Token], *, numbered: bool) -> Iterator[Heading]:
             counts[level + 1 :] = [0] * (6 - level)
             number = ".".join(str(count) for count in counts[top : level + 1])
             inline.children = [Token("text", "", 0, content=f"{number} "), *(inline.children or ())]
-        yield Heading(level, id, text, number)
+        yield Heading(level, id, text, number, ".unlisted" not in given)
 
 
 def _own_attributes(heading: Token) -> dict[str, str]:

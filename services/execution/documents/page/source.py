@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from services.execution.documents.page.directives import CALLOUTS, TITLED, Directive, directives, holds_markdown
 from services.execution.documents.page.formulas import Formulas
 from services.execution.documents.page.labels import NUMBERED, Labels, kind_of
-from services.execution.documents.page.listed_tables import table_of_csv, table_of_list
+from services.execution.documents.page.listed_tables import table_of_csv, table_of_grid, table_of_list
 
 _MATH = ("math", "latex", "tex", "asciimath", "mathml")
 _DROPPED = frozenset(
@@ -21,6 +21,7 @@ _PROOFS = {
     "theorem": "thm", "lemma": "lem", "corollary": "cor", "proposition": "prp", "conjecture": "cnj",
     "definition": "def", "example": "exm", "exercise": "exr",
 }  # fmt: skip
+_UNNUMBERED = ("proof", "remark", "solution")
 _CODE = ("code", "code-block", "sourcecode", "literalinclude", "prompt", "highlight")
 _ENVIRONMENT = re.compile(r" {0,3}\\begin\{((?:align|equation|gather|multline|eqnarray|alignat|flalign)\*?)\}")
 _EQUATION_LABEL = re.compile(r"(?:\{#(eq-[\w-]{1,100})[^{}]{0,300}\}|\(([\w:-]{1,100})\))?\Z")
@@ -29,7 +30,10 @@ _LABELLED = re.compile(rf"\{{[^{{}}\n]{{0,300}}#((?:{'|'.join(NUMBERED)})-[\w-]{
 _TARGET = re.compile(r"\(([\w:.-]{1,100})\)=\s*\Z")
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*)\Z", re.S)
 _CAPTION = re.compile(r"(?:Table)?:[ \t]+\S")
+_GRID_CAPTION = re.compile(r"(?:Table)?:[ \t]+([^{}]{1,1000})(?:\{#([\w:-]{1,100})[^{}]{0,200}\})?")
+_LINE_BLOCK = re.compile(r"\| ([ ]*)([^|\n]*)\n?")
 _SHORTCODE = re.compile(r"\{\{<[ \t]{0,9}(\w[\w-]{0,40})\b([^<>\n]{0,500})>\}\}")
+_SUBSTITUTION = re.compile(r"\{\{[ \t]{0,9}([A-Za-z_][\w.-]{0,60})[ \t]{0,9}\}\}")
 _PERCENT = re.compile(r"(\{[^{}\n]{0,300}?\b(?:width|height)=)(\d{1,4}(?:\.\d+)?%)")
 _BRACES = re.compile(r"[ \t]*\{[^{}\n]*\}[ \t]*")
 _HIDDEN = ("hidden", "notes")
@@ -50,6 +54,9 @@ class SourceWriter:
     value_of: Callable[[str], str]  #: name -> what the front matter says
     _closings: dict[int, str] = field(default_factory=dict)
     _skipped: dict[int, int] = field(default_factory=dict)
+    _tabs: set[int] = field(default_factory=set)  #: lines of headings that are the titles of tabs
+
+    _no_grid: int = 0  #: before this line no table is drawn that is not read yet
 
     def write(
         self,
@@ -62,7 +69,8 @@ class SourceWriter:
     ) -> str:
         """``block``: what stands at a line: HTML or Markdown, its prefix, and the line after it."""
         found = directives(lines, inside, self.flavour)
-        outer, self._closings, self._skipped = (self._closings, self._skipped), {}, {}
+        outer = (self._closings, self._skipped, self._tabs, self._no_grid)
+        self._closings, self._skipped, self._tabs, self._no_grid = {}, {}, set(), 0
         text: list[str] = []
         at = first
         while at < len(lines):
@@ -77,13 +85,16 @@ class SourceWriter:
             elif at in found:
                 written, at = self._directive(found[at], lines, found)
                 text.append(written)
+            elif lines[at].startswith("+-") and (drawn := self._grid(lines, at)) is not None:
+                written, at = drawn
+                text.append(written)
             elif (formula := self._formula(lines, at)) is not None:
                 written, at = formula
                 text.append(written)
             else:
                 text.append(self._plain(lines, at, line))
                 at += 1
-        self._closings, self._skipped = outer
+        self._closings, self._skipped, self._tabs, self._no_grid = outer
         return "".join(text)
 
     # -- lines ---------------------------------------------------------------------------------------------------------
@@ -92,21 +103,29 @@ class SourceWriter:
         bare = lines[at].strip()
         if bare.startswith(":::"):
             return "\n"
-        if self.flavour == "myst":
-            if bare.startswith(("+++", "%")):
-                return "\n"
-            if target := _TARGET.match(bare):
-                return self._target(lines, at, target[1])
+        if self.flavour == "myst" and (own := self._of_myst(lines, at, line)) is not None:
+            return own
         for match in _LABELLED.finditer(bare) if "{" in bare else ():
             self.labels.number(match[1])
         written = line(at)
+        if at in self._tabs:
+            return f"{written.rstrip()} {{.unnumbered .unlisted}}\n"
         if "%" in bare and "{" in bare:
             written = _PERCENT.sub(r'\1"\2"', written)
         if "{{<" in written:
             written = _SHORTCODE.sub(self._shortcode, written)
         if _CAPTION.match(bare) and at and lines[at - 1].lstrip().startswith("|"):
             return f"\n{written}"
-        return written
+        return written if self.flavour != "quarto" else _line_block(written, lines[at + 1 : at + 2])
+
+    def _of_myst(self, lines: Sequence[str], at: int, line: Callable[[int], str]) -> str | None:
+        """Return a line of MyST that is more than Markdown."""
+        bare = lines[at].strip()
+        if bare.startswith(("+++", "%")):
+            return "\n"
+        if target := _TARGET.match(bare):
+            return self._target(lines, at, target[1])
+        return _SUBSTITUTION.sub(self._substitution, line(at)) if "{{" in bare else None
 
     def _target(self, lines: Sequence[str], at: int, label: str) -> str:
         """A name for what follows: a heading takes it as its id."""
@@ -116,13 +135,34 @@ class SourceWriter:
             return f"\n{heading[0]} {heading[1]} {{#{label}}}\n"
         return self.mark(f'<a id="{html.escape(label)}"></a>', "")
 
+    def _substitution(self, match: re.Match[str]) -> str:
+        """Return the value that the front matter of MyST gives a name; a name without one stays as it is written."""
+        return self.value_of(f"substitutions.{match[1]}") or match[0]
+
     def _shortcode(self, match: re.Match[str]) -> str:
         name, rest = match[1], match[2].strip()
         if name == "meta":
             return self.value_of(rest.strip("\"'"))
         if name in ("video", "embed"):
             return f"<{rest.split()[0]}>" if rest.startswith("http") else ""
-        return "" if name in ("pagebreak", "fa", "kbd", "placeholder", "version") else match[0]
+        if name == "kbd":
+            keys = rest.split()[0] if rest else ""
+            return f"<kbd>{html.escape(keys)}</kbd>" if self.flavour != "stencila" else keys
+        return "" if name in ("pagebreak", "fa", "placeholder", "version") else match[0]
+
+    def _grid(self, lines: Sequence[str], at: int) -> tuple[str, int] | None:
+        """Return a table that is drawn as a grid, with the caption below it."""
+        if self.flavour == "stencila" or at < self._no_grid:
+            return None
+        table, end = table_of_grid(lines, at, self.markdown)
+        if not table:
+            self._no_grid = end
+            return None
+        below = next((number for number in range(end, min(len(lines), end + 2)) if lines[number].strip()), None)
+        caption = _GRID_CAPTION.fullmatch(lines[below].strip()) if below is not None else None
+        if below is None or caption is None:
+            return self.mark(table, ""), end
+        return self.mark(self._captioned(table, caption[2] or "", caption[1].strip(), "tbl"), ""), below + 1
 
     # -- formulas ------------------------------------------------------------------------------------------------------
 
@@ -179,8 +219,10 @@ class SourceWriter:
         if each.name in ("figure", "image"):
             return self._figure(each, content), each.end + 1
         if each.name in ("list-table", "csv-table"):
-            rows = table_of_list if each.name == "list-table" else table_of_csv
-            table = rows("".join(content), each.options.get("header-rows", "0"), self.markdown)
+            heads, rows = each.options.get("header-rows", "0"), "".join(content)
+            if header := each.options.get("header", ""):
+                heads, rows = "1", f"{header}\n{rows}"
+            table = (table_of_list if each.name == "list-table" else table_of_csv)(rows, heads, self.markdown)
             return self.mark(self._captioned(table, each.id, each.argument, "tbl"), ""), each.end + 1
         if each.name == "table":
             caption = self._caption(each.id, each.argument, "tbl")
@@ -195,7 +237,7 @@ class SourceWriter:
         opening = _BRACES.sub("", lines[each.begin]).replace(each.argument or "\0", "", 1)
         return "".join([opening, *content, lines[each.end]]), each.end + 1
 
-    def _titled(self, each: Directive) -> tuple[str, int]:
+    def _titled(self, each: Directive) -> tuple[str, int]:  # noqa: PLR0911 - one for each kind of block
         kind = CALLOUTS.get(each.name)
         if kind is not None:
             named = each.options.get("class", "").split()
@@ -220,7 +262,10 @@ class SourceWriter:
         if each.name in ("epigraph", "pull-quote", "blockquote"):
             self._closings[each.end] = "</blockquote>"
             return self.mark("<blockquote>", ""), each.first
-        return (f"\n\n**{each.argument}**\n\n" if each.argument and each.name == "tab-item" else "\n"), each.first
+        self._skipped[each.end] = each.end + 1
+        if each.argument and each.name == "tab-item":
+            return self.mark(f'<p class="tab">{self._inline(each.argument)}</p>', ""), each.first
+        return "\n", each.first
 
     def _callout(self, kind: str, title: str) -> str:
         shown = self._inline(title) if title else html.escape(self.labels.words[kind])
@@ -287,6 +332,13 @@ class SourceWriter:
             return self._figure_div(each, lines, found, id, kind)
         if kind is not None and kind != "eq":
             return self._theorem(each, lines, id)
+        if "panel-tabset" in each.classes:
+            titles = {at: mark for at in range(each.first, each.end) if (mark := _heading(lines[at])) is not None}
+            top = min((len(mark) for mark, _ in titles.values()), default=0)
+            self._tabs |= {at for at, (mark, words) in titles.items() if len(mark) == top and "{" not in words}
+        if (word := next((name for name in each.classes if name in _UNNUMBERED), None)) is not None:
+            self._closings[each.end] = "</section>"
+            return self.mark(f'<section class="theorem"><p><em>{word.capitalize()}.</em></p>', ""), each.first
         if "aside" in each.classes or "column-margin" in each.classes:
             self._closings[each.end] = "</aside>"
             return self.mark('<aside class="callout">', ""), each.first
@@ -336,6 +388,15 @@ class SourceWriter:
         told = self._caption(id, caption, kind)
         self._closings[each.end] = f"{'' if kind == 'tbl' else told}</figure>"
         return self.mark(f'<figure id="{html.escape(id)}">{told if kind == "tbl" else ""}', ""), each.first
+
+
+def _line_block(line: str, following: Sequence[str]) -> str:
+    """Return a line that begins with a bar, as those of a poem, with its indent and its end."""
+    row = _LINE_BLOCK.fullmatch(line)
+    if row is None:
+        return line
+    goes_on = bool(following) and _LINE_BLOCK.fullmatch(following[0]) is not None
+    return "\u00a0" * len(row[1]) + row[2] + ("\\\n" if goes_on else "\n")
 
 
 def _heading(line: str) -> tuple[str, str] | None:

@@ -21,6 +21,13 @@ from shared.languages import DEFAULT_LANGUAGE
 _CELL = re.compile(r"(?:#\||//\||--\|) *([\w-]+) *: *(.*)")
 _OF_OPTIONS = re.compile(r"[ \t]*(?:#\||//\||--\|) ?")
 _MAX_OPTION_LINES = 100
+_DIAGRAMS = (
+    "mermaid",
+    "dot",
+    "graphviz",
+    "plantuml",
+    "d2",
+)  #: pictures that a browser draws: shown as they are written
 _ITEM = re.compile(r"(?:#\||//\||--\|)\s+-\s+(.*)")
 
 
@@ -57,6 +64,8 @@ def _in_braces(info: str, flavour: str) -> Fence:
     if inner.startswith(("{", ".", "=")):
         return _TEXT
     if flavour == "quarto":
+        if first in _DIAGRAMS:
+            return _TEXT
         flags = [word for word, value in options.items() if value == "true"]
         if len(flags) > 1 and flags[0] == first:
             options.setdefault("id", flags[1])  # ``{r setup, echo=FALSE}``

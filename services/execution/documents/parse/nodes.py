@@ -107,6 +107,7 @@ class Clause:
     expression: str = ""
     language: str = ""
     content: list[DocumentNode] = field(default_factory=list)
+    start: int = 0  #: the line that opens it
 
 
 @dataclass(slots=True)

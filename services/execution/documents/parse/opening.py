@@ -84,14 +84,14 @@ def _misspelt(word: str) -> str | None:
     return next(iter(get_close_matches(word, alike, 1, 0.8)), None) if alike else None
 
 
-def clause(word: str, text: str) -> Clause:
+def clause(word: str, text: str, line: int) -> Clause:
     expression, language = _expression(text)
-    return Clause("elif" if word == "elif" else "else", expression, language)
+    return Clause("elif" if word == "elif" else "else", expression, language, start=line)
 
 
 def _if(text: str, line: int) -> Opened:
     expression, language = _expression(text)
-    node = If(line, line + 1, clauses=[Clause("if", expression, language)])
+    node = If(line, line + 1, clauses=[Clause("if", expression, language, start=line)])
     if not expression:
         node.notes.append(Note("error", "bad_block", "This if has no condition."))
         node.broken = True
@@ -102,7 +102,7 @@ def _for(text: str, line: int) -> Opened:
     expression, language = _expression(text)
     match = _FOR.match(expression)
     inner, language = _expression(match[2] + (f" {{{language}}}" if language else "")) if match else ("", language)
-    node = For(line, line + 1, name=match[1] if match else "", clauses=[Clause("for", inner, language)])
+    node = For(line, line + 1, name=match[1] if match else "", clauses=[Clause("for", inner, language, start=line)])
     if match is None:
         node.notes.append(Note("error", "bad_block", "Write for NAME in EXPRESSION."))
         node.broken = True

@@ -20,6 +20,8 @@ from services.execution.documents.parse.nodes import (
     DocumentNode,
     DocumentTree,
     Expression,
+    For,
+    If,
     Include,
     Instruction,
     Note,
@@ -199,7 +201,7 @@ class _LineReader:
             return
         header = notation.header(rest, self.flavour)
         if header.word in ("elif", "else"):
-            if not self.open.add_clause(clause(header.word, header.text)):
+            if not self.open.add_clause(clause(header.word, header.text, self.at)):
                 self._note("unmatched_clause", f"{header.word} belongs to no if or for.")
             return
         try:
@@ -305,4 +307,7 @@ def _shifted(node: DocumentNode, by: int) -> DocumentNode:
         each.start, each.end = each.start + by, each.end + by
         if isinstance(each, Instruction) and each.inner is not None:
             each.inner = (each.inner[0] + by, each.inner[1] + by)
+        if isinstance(each, (If, For)):
+            for part in each.clauses:
+                part.start += by
     return node

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os.path
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TypeVar, cast
 
@@ -22,7 +23,7 @@ from services.execution.documents.run.running import RunningDocument
 from services.execution.documents.run.state import CachedBlock, digest
 from services.execution.languages.table import analysis_of, names_of
 from services.execution.sandbox.language import EVERYTHING, CodeNames
-from services.execution.sandbox.run import Digest, KernelError, Outcome, Value
+from services.execution.sandbox.run import Digest, KernelError, Outcome, Product, Value
 from services.execution.sandbox.values import rows_of
 from shared.contracts.document import Block
 from shared.contracts.execute import CodeError, Display, Verdict
@@ -260,7 +261,7 @@ class Chunks:
         for crossing in self.crossings:
             document.note(block, "warning", crossing.code, crossing.text)
         self.add_outputs(block, outcome)
-        pictures = self.saved_pictures(block, outcome)
+        pictures = self.saved_pictures(block, outcome.artifacts, outcome.refused)
         if cached is None:
             self._lost_with(block, language, outcome, names)
             return
@@ -311,12 +312,12 @@ class Chunks:
     def add_outputs(self, block: Block, outcome: Outcome) -> None:
         block.outputs = [*block.outputs, *outputs_of(outcome, self.document.context.files, block.id.replace("/", "-"))]
 
-    def saved_pictures(self, block: Block, outcome: Outcome) -> dict[str, str]:
+    def saved_pictures(self, block: Block, written: Iterable[Product], left_out: Iterable[str]) -> dict[str, str]:
         """Save the pictures that the code has written to files, for the text to show them. Return their files."""
         document = self.document
-        refused = [each for each in outcome.refused if each.partition(": ")[0].lower().endswith(tuple(PICTURES))]
+        refused = [each for each in left_out if each.partition(": ")[0].lower().endswith(tuple(PICTURES))]
         saved: dict[str, str] = {}
-        for product in outcome.artifacts:
+        for product in written:
             ending = os.path.splitext(product.path)[1].lower()
             if product.size > MAX_PICTURE:
                 refused.append(f"{product.path}: a picture may have {MAX_PICTURE // 1_000_000} MB")
@@ -369,6 +370,7 @@ class Chunks:
         base = document.digest_of("value", (), language, code, plain)
         block.digest = base
         if (kept := self.kept(block, base, language, code, names, is_value=True)) is not None:
+            document.add_pictures(block, kept.pictures)
             self._tell_value(block, kept, names.uses)
             return kept.value
         if document.looks:
@@ -414,6 +416,9 @@ class Chunks:
             return None, None
         for crossing in self.crossings:
             document.note(block, "warning", crossing.code, crossing.text)
+        if cached is not None and "(" in code:  # only a call writes a file
+            with suppress(KernelError):
+                cached.pictures = self.saved_pictures(block, *document.kernels.written(language))
         return value, cached
 
 

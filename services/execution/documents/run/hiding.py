@@ -1,10 +1,11 @@
-"""What an author hides: the options of a chunk, applied to its code and outputs."""
+"""What a reader does not see: code and outputs by the options of a chunk, and parts that no condition has chosen."""
 
 from __future__ import annotations
 
 import re
 
-from services.execution.documents.parse.nodes import Chunk
+from services.execution.documents.parse.nodes import Chunk, DocumentTree, If, walk
+from services.execution.documents.run.running import RunningDocument
 from shared.contracts.document import Block
 from shared.contracts.execute import Display
 from shared.languages import LANGUAGES
@@ -29,6 +30,20 @@ def mark_hidden(block: Block, node: Chunk) -> None:
             hidden = not kept
         shown.append(each.model_copy(update={"hidden": hidden}))
     block.outputs = shown
+
+
+def not_chosen(document: RunningDocument, tree: DocumentTree, prefix: str) -> dict[int, int]:
+    """Return the first line of each part that a condition has not chosen, with the line after it."""
+    hidden: dict[int, int] = {}
+    for node in walk(tree.content):
+        chosen = document.chosen.get(f"{prefix}{node.id}") if isinstance(node, If) else None
+        if chosen is None or not isinstance(node, If):
+            continue
+        ends = [*(clause.start for clause in node.clauses[1:]), node.end - 1]
+        for number, (clause, end) in enumerate(zip(node.clauses, ends, strict=True)):
+            if number not in chosen and clause.start + 1 < end:
+                hidden[clause.start + 1] = end
+    return hidden
 
 
 def _as_markdown(output: Display) -> Display:

@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from services.execution.sandbox.host.sandbox import Sandbox
 from services.execution.sandbox.host.session import Session
 from services.execution.sandbox.protocol.exact import Encoder
-from services.execution.sandbox.run import KernelError, Look, Outcome, Value
+from services.execution.sandbox.run import KernelError, Look, Outcome, Product, Value
 from shared.contracts.execute import CodeError, Limits, Verdict
 from shared.loop import Budget
 
@@ -181,6 +181,13 @@ class Kernels:
     def evaluate(self, language: str, code: str) -> Value:
         """Evaluate code and return its value. Raises: KernelError, LanguageUnavailable."""
         return self.session(language).value(code)
+
+    def written(self, language: str) -> tuple[tuple[Product, ...], tuple[str, ...]]:
+        """Return the pictures that expressions have written to files, and why others are left out.
+
+        Raises: KernelError.
+        """
+        return self.session(language).written(tuple(PICTURES))
 
 
 def plain_look(value: JsonValue) -> Look:

@@ -46,6 +46,9 @@ class RunningDocument:
     defaults: Mapping[str, str] = field(default_factory=dict)  #: options of all chunks, as the front matter sets them
     source: str = ""  #: the document as it came
     pictures: dict[str, str] = field(default_factory=dict)  #: files of pictures that code has written, by their paths
+    chosen: dict[str, set[int]] = field(
+        default_factory=dict
+    )  #: if -> its clauses that were taken, in any turn of a loop
     writers: dict[str, str] = field(default_factory=dict)  #: path of such a picture -> the block that wrote it last
     spent: str | None = None  #: what of the budget is spent
     calls: int = 0

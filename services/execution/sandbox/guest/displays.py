@@ -13,6 +13,7 @@ from services.execution.sandbox.protocol.wire import Message
 
 _MOST = 50
 _LONGEST_TEXT = 60_000
+_LIVE = "(interactive: only its text is kept)"
 _RICH = (
     ("_repr_html_", "text/html", ".html"),
     ("_repr_svg_", "image/svg+xml", ".svg"),
@@ -131,14 +132,26 @@ def rich_form(value: object) -> Form | None:
     """Return the richest form that the value offers by itself; ``None`` where that is its text."""
     if isinstance(value, type):
         return None
-    bundle = _offered(value, "_repr_mimebundle_")
+    bundle = _offered(value, "_repr_mimebundle_", include=None, exclude=None) or _offered(value, "_repr_mimebundle_")
     for method, media_type, suffix in _RICH:
         made = bundle.get(media_type) if isinstance(bundle, dict) else None
         made = _offered(value, method) if made is None else made
         if isinstance(made, (str, bytes)):
             return media_type, made, suffix
-    made = _offered(value, "_repr_json_")
-    return None if made is None else _as_json(made)
+    made = bundle.get("application/json") if isinstance(bundle, dict) else None
+    made = _offered(value, "_repr_json_") if made is None else made
+    if made is not None:
+        return _as_json(made)
+    return _still(bundle) if isinstance(bundle, dict) else None
+
+
+def _still(bundle: dict[str, object]) -> Form | None:
+    """Return the text of what only a notebook with a live kernel shows, such as a widget, and say that it is one."""
+    text = bundle.get("text/plain")
+    if not isinstance(text, str):
+        return None
+    is_live = any(str(kind).startswith(("application/vnd.", "application/javascript")) for kind in bundle)
+    return "text/plain", f"{text}\n{_LIVE}" if is_live else text, ".txt"
 
 
 def _as_json(value: object) -> Form | None:
@@ -177,10 +190,10 @@ def rendered(value: object) -> Form:
     return "text/plain", repr(value), ".txt"
 
 
-def _offered(value: object, method: str) -> object:
+def _offered(value: object, method: str, **options: object) -> object:
     try:
         made = getattr(value, method, None)
-        made = made() if callable(made) else None
+        made = made(**options) if callable(made) else None
     except Exception:
         return None
     return made[0] if isinstance(made, tuple) and made else made

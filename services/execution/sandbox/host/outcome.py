@@ -162,6 +162,11 @@ class _Files:
         return [Product(path, self._path(descriptor, size), size) for path, size, descriptor in self._facts.files]
 
 
+def products_of(facts: Facts, folder: TemporaryFolder) -> tuple[Product, ...]:
+    """Return the files that a session has handed out, in the folder."""
+    return tuple(_Files(facts, folder).artifacts())
+
+
 _CHECK = "from services.execution.languages.python.guest.soundness import demand_sound; demand_sound(table)"
 
 

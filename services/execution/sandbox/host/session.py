@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from services.execution.sandbox.host import claims
 from services.execution.sandbox.host.container import Container
 from services.execution.sandbox.host.kernel import KernelLink, gone
-from services.execution.sandbox.host.outcome import bring_out, view_of
+from services.execution.sandbox.host.outcome import bring_out, products_of, view_of
 from services.execution.sandbox.host.request import PreparedRun
 from services.execution.sandbox.host.scratch import TemporaryFolder
 from services.execution.sandbox.host.streams import escaped
@@ -29,6 +29,7 @@ from services.execution.sandbox.run import (
     Look,
     OnOutput,
     Outcome,
+    Product,
     Run,
     Take,
     Value,
@@ -150,6 +151,20 @@ class Session:
         """Return an expression's value in a portable form. Raises: KernelError."""
         with self._kernel.calling:
             return self._outward(self._kernel.ask({"op": "evaluate", "code": expression, "file": "value.table"}))
+
+    def written(self, endings: Sequence[str]) -> tuple[tuple[Product, ...], tuple[str, ...]]:
+        """Return the files with these endings that code has written since the last time, and why others are left out.
+
+        Raises: KernelError.
+        """
+        facts = Facts.empty()
+        facts.alive = True  # its files may still change
+        with self._kernel.calling:
+            try:
+                self._kernel.collect(facts, endings)
+                return products_of(facts, TemporaryFolder(self._folder.path, "call")), tuple(facts.refused)
+            finally:
+                facts.close()
 
     def look(self, names: Sequence[str], whole: Sequence[str] = ()) -> Mapping[str, Look]:
         """Return summaries of the existing names in one request; no table is moved, and those in ``whole`` are more

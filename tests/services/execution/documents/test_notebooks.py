@@ -188,13 +188,32 @@ def test_a_document_becomes_a_notebook_without_what_is_hidden(jobs: DocumentJobs
     assert cells == [
         ("markdown", "# Ships\n\nDoe\n\n\nSee 42."), ("code", ""), ("code", "print('unseen' + 'output')\n"),
         ("markdown", "Of the *part*."), ("code", "print('from part')\n"), ("code", "1 + 1\n"),
-        ("markdown", "```sql\nselect 1\n```"),
+        ("code", "%%sql\nselect 1\n"),
     ]  # fmt: skip
     outputs = [cell["outputs"] for cell in made["cells"] if cell["cell_type"] == "code"]
-    assert [len(each) for each in outputs] == [1, 0, 1, 1]
+    assert [len(each) for each in outputs] == [1, 0, 1, 1, 1]
     assert outputs[3][0]["data"] == {"text/plain": "2"}
     assert "hidden_name" not in json.dumps(made)
     assert "unseenoutput" not in json.dumps(made)
+
+
+def test_chunks_of_a_second_language_keep_their_outputs_and_run_again(jobs: DocumentJobs) -> None:
+    text = (
+        "```python exec\nrows = [{'a': 1}, {'a': 2}]\nlen(rows)\n```\n\n"
+        "```sql exec\nselect sum(a) as total from rows\n```\n\n"
+        "```javascript exec\nconsole.log('from JS'); 1 + 1\n```\n\n"
+        "```python exec\nlen(rows) + 1\n```\n"
+    )
+    made, _ = written(jobs, text)
+    cells = [cell for cell in made["cells"] if cell["cell_type"] == "code"]
+    assert [cell["source"].partition("\n")[0] for cell in cells] == [
+        "rows = [{'a': 1}, {'a': 2}]", "%%sql", "console.log('from JS'); 1 + 1", "len(rows) + 1",
+    ]  # fmt: skip
+    assert [cell["metadata"] for cell in cells] == [{}, {}, {"vscode": {"languageId": "javascript"}}, {}]
+    assert "<td" in cells[1]["outputs"][0]["data"]["text/html"]
+    assert [each["output_type"] for each in cells[2]["outputs"]] == ["stream", "execute_result"]
+    again, _ = written(jobs, json.dumps(made))
+    assert [cell["outputs"] for cell in again["cells"]] == [cell["outputs"] for cell in made["cells"]]
 
 
 def test_a_notebook_keeps_pictures_and_unclosed_fences_and_the_notations(jobs: DocumentJobs) -> None:

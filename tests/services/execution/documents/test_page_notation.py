@@ -319,7 +319,7 @@ _HOSTILE = [
     "::: {#fig-a}\n" * (_N // 13) + "x\n" + ":::\n" * (_N // 13), "- ```python exec\n" * (_N // 17),
     "> ```python exec\n" * (_N // 17), "```{note}\n" * (_N // 10), "$$\n" * (_N // 3),
     "| a |\n|---|\n\n: b {#tbl-a}\n\n" * (_N // 40), "{a}`" * (_N // 4), "(a)=\n" * (_N // 5),
-    "\\begin{align}\n" * (_N // 14),
+    "\\begin{align}\n" * (_N // 14), "+--+\n|a |\n" * (_N // 10) + "+---+\n",
 ]  # fmt: skip
 
 
@@ -343,3 +343,53 @@ def test_no_code_takes_more_time_than_its_length(code: str) -> None:
 
 def test_no_output_takes_more_time_than_its_length() -> None:
     assert on_screen("a" * _N + "\rb" * _N).startswith("b")
+
+
+@pytest.mark.parametrize(
+    ("flavour", "text", "shown", "left"),
+    [
+        ("quarto", "---\ntitle: T\nabstract: |\n  We look at **it**.\n---\n", "We look at <strong>it</strong>.", "**"),
+        ("quarto", "Press {{< kbd Ctrl-C >}}.", "Press <kbd>Ctrl-C</kbd>.", "{{<"),
+        ("quarto", "::: {.proof}\nTrivial.\n:::\n", "<em>Proof.</em>", ":::"),
+        ("quarto", "| one\n|   two\n\nmore", "<p>one<br>\n&nbsp;&nbsp;two</p>", "|"),
+        ("quarto", "```{mermaid}\nflowchart LR\n  A --> B\n```\n", "flowchart LR\n  A --&gt; B", "mermaid"),
+        ("quarto", "---\nnumber-sections: true\nformat:\n  html:\n    toc: true\n---\n\n# A\n\n::: {.panel-tabset}\n"
+         "## One\nx\n\n## Two\ny\n:::\n", ">One</h2>", "1.1"),
+        ("quarto", "+---+-----+\n| a | b   |\n+===+=====+\n| 1 | - x |\n|   | - y |\n+---+-----+\n\n"
+         ": Words {#tbl-a}\n\n@tbl-a", "<li>y</li>", "+--"),
+        ("quarto", "+---+---+\n| a | b |\n+---+---+\n| spans |\n+---+---+\n", "spans", "<table"),
+        ("myst", "````{tab-set}\n```{tab-item} One\nFirst\n```\n```{tab-item} Two\nSecond\n```\n````\n\nafter *it*\n",
+         "after <em>it</em>", "```"),
+        ("myst", "---\nmyst:\n  substitutions:\n    key: a **value**\n---\n\nIt is {{ key }}, not {{ other }}.\n",
+         "It is a <strong>value</strong>, not {{ other }}.", "key"),
+        ("myst", "```{csv-table} Data\n:header: a, b\n1, 2\n```\n", "<tr><th>a</th><th>b</th></tr></thead>", "```"),
+    ],
+)  # fmt: skip
+def test_notation_of_the_wild_is_read(jobs: DocumentJobs, flavour: str, text: str, shown: str, left: str) -> None:
+    result = jobs.run(text, flavour=flavour)
+    assert result.warnings == []
+    page = page_of(jobs, result).partition("<main>")[2]
+    assert shown in page
+    assert left not in page
+
+
+@pytest.mark.parametrize(
+    ("value", "seen", "unseen"),
+    [("2", "Large", ["Middle", "Small"]), ("1", "Middle", ["Large", "Small"]), ("0", "Small", ["Large", "Middle"])],
+)
+def test_parts_that_no_condition_chose_are_not_in_the_page_and_the_notebook(
+    jobs: DocumentJobs, value: str, seen: str, unseen: list[str]
+) -> None:
+    text = (
+        f"```python exec\nx = {value}\n```\n\n::: if x > 1 {{python}}\nLarge\n::: elif x > 0 {{python}}\nMiddle\n"
+        "::: else\nSmall\n:::\n\n::: assert x > 5 {python}\n\nThe end.\n"
+    )
+    result = jobs.run(text, notebook=True)
+    assert result.notebook_file_id is not None
+    notebook = jobs.files.contents[result.notebook_file_id][1].decode()
+    page = page_of(jobs, result)
+    for shown in (page, notebook):
+        assert seen in shown
+        assert not any(word in shown for word in unseen)
+        assert "The end." in shown
+    assert "This does not hold: x &gt; 5" in page

@@ -59,6 +59,44 @@ def test_a_table_as_last_expression_is_a_table(jobs: DocumentJobs, code: str) ->
     assert "<style scoped" not in page
 
 
+@pytest.mark.parametrize(
+    ("bundle", "media_type", "in_page"),
+    [
+        ({"text/plain": "Slider(3)", "application/vnd.jupyter.widget-view+json": {"model_id": "1"}}, "text/plain",
+         "Slider(3)\n(interactive: only its text is kept)"),
+        ({"text/plain": "Slider(3)", "text/html": "<i>3</i>", "application/vnd.x": {}}, "text/html", "<i>3</i>"),
+        ({"text/plain": "only text"}, "text/plain", "only text"),
+        ({"application/json": {"a": 1}, "text/plain": "x"}, "application/json", '"a": 1'),
+        ({"text/html": "<div id='p'></div><script>draw()</script>", "text/plain": "Figure"}, "text/html",
+         "(An interactive output, which needs scripts: a page runs none.)"),
+    ],
+)  # fmt: skip
+def test_a_widget_shows_its_still_form_or_says_that_it_is_one(
+    jobs: DocumentJobs, bundle: dict[str, object], media_type: str, in_page: str
+) -> None:
+    code = f"class W:\n    def _repr_mimebundle_(self, include, exclude): return {bundle!r}\nW()"
+    outputs, page = shown(jobs, python(code))
+    assert [each.media_type for each in outputs] == [media_type]
+    assert in_page in page
+
+
+def test_notebooks_with_widgets_run_without_a_browser(jobs: DocumentJobs) -> None:
+    code = (
+        "from ipywidgets import interact, IntSlider, HBox, fixed\nimport ipywidgets as widgets\n"
+        "from tqdm.notebook import tqdm\n"
+        "@interact(x=(0, 10), kind=['a', 'b'], scale=fixed(2))\n"
+        "def square(x, kind, scale, shift=1):\n    print(kind, x * scale + shift)\n"
+        "button = widgets.Button(description='Go')\nbutton.on_click(print)\n"
+        "total = sum(tqdm([1, 2]))\ndisplay(widgets.HTML('<b>bold</b>'))\nHBox([IntSlider(value=3), button])"
+    )
+    outputs, page = shown(jobs, python(code))
+    assert "a 11\n" in page
+    assert "<b>bold</b>" in page
+    assert outputs[-1].text == (
+        "HBox(children=[IntSlider(value=3), Button(description='Go')])\n(interactive: only its text is kept)"
+    )
+
+
 def test_tables_of_other_languages_are_tables_too(jobs: DocumentJobs) -> None:
     if language_specs()["r"].versions() is None:
         pytest.skip("R is not installed")

@@ -167,6 +167,25 @@ def test_large_and_many_pictures_are_left_out_with_a_warning(jobs: DocumentJobs)
     assert page_of(jobs, result).count("data:image") == 1
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        "It is `draw()`{python exec}.\n",
+        "::: if draw() {python}\nyes\n:::\n",
+        "::: for n in [draw()] {python}\n&[n]\n:::\n",
+        "::: assert draw() {python}\n",
+    ],
+)
+def test_what_code_outside_of_chunks_writes_is_shown_and_kept(jobs: DocumentJobs, written: str) -> None:
+    chunk = python(f"def draw():\n    import pathlib\n    return pathlib.Path('a.png').write_bytes({PNG!r})")
+    first = jobs.run(f"{chunk}\n{written}\n![](a.png)\n")
+    assert first.warnings == []
+    assert address(PNG) in page_of(jobs, first)
+    jobs.keep("one", first)
+    again = jobs.run(f"{chunk}\n{written}\nMore: ![](a.png)\n", previous_job_id="one")
+    assert address(PNG) in page_of(jobs, again)
+
+
 def test_a_kept_chunk_keeps_its_pictures_and_a_changed_one_writes_new_ones(jobs: DocumentJobs) -> None:
     text = python(kept("a.png", b"one")) + python(kept("b.png", b"two")) + "\n![](a.png) ![](b.png)\n"
     jobs.keep("one", jobs.run(text))

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib import metadata
 from typing import Any, cast
 
-from services.execution.languages.python.guest import ipython, reach, tables
+from services.execution.languages.python.guest import ipython, reach, tables, widgets
 from services.execution.languages.python.guest.digests import Names, Surroundings
 from services.execution.languages.python.guest.libraries import seed_all, use_pandas
 from services.execution.languages.python.guest.parts import Parts, restore_random
@@ -35,6 +35,7 @@ class PythonKernel:
         self._module = types.ModuleType("__main__")
         self._displays = displays
         shell = ipython.install(displays)
+        widgets.install()
         displays.with_options = ipython.display
         builtins.display, builtins.get_ipython = displays.display, lambda: shell  # type: ignore[attr-defined]
         # The code has separate built-ins: what it replaces there is not what its kernel uses.
