@@ -19,6 +19,7 @@ ALL = (
     "slots",
     "transform",
     "documents",
+    "tables",
     "stacks",
     "flows",
     "search",

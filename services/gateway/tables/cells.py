@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from decimal import Decimal
 
@@ -21,8 +22,13 @@ _AS_JSON_LARGE = (pa.types.is_large_binary, pa.types.is_fixed_size_binary)
 
 
 def batches(file: pq.ParquetFile) -> Iterator[pa.RecordBatch]:
-    """Yield the rows in order, a few thousand at a time."""
-    yield from file.iter_batches(batch_size=BATCH_ROWS, use_threads=False)
+    """Yield the rows in order, a few thousand at a time; the next ones are read while these are written."""
+    source = file.iter_batches(batch_size=BATCH_ROWS, use_threads=False)
+    with ThreadPoolExecutor(1) as ahead:
+        coming = ahead.submit(next, source, None)
+        while (batch := coming.result()) is not None:
+            coming = ahead.submit(next, source, None)
+            yield batch
 
 
 def as_text(batch: pa.RecordBatch) -> pa.RecordBatch:
