@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 import mimetypes
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from assay.calls.call import ApiCall, Upload, as_model, as_page, body_of, nothing, segment
 
@@ -47,15 +47,21 @@ def rows(
     columns: Sequence[str] | None = None,
     sort: Sequence[str] | None = None,
     filter: Sequence[str] | None = None,
+    reading: Mapping[str, Any] | None = None,
 ) -> ApiCall[FileRows]:
-    """Return rows of a file that is a table; ``sort=["-amount"]``, ``filter=["amount:ge:3", "city:contains:os"]``."""
-    query = {"offset": offset, "limit": limit, "columns": columns, "sort": sort, "filter": filter}
+    """Return rows of a file that is a table; ``sort=["-amount"]``, ``filter=["amount:ge:3", "city:contains:os"]``.
+
+    ``reading``: how the file is written, as ``{"header_row": 3, "delimiter": ";"}``.
+    """
+    query = {
+        "offset": offset, "limit": limit, "columns": columns, "sort": sort, "filter": filter, **(reading or {})
+    }  # fmt: skip
     return ApiCall("GET", f"/v1/files/{segment(id)}/rows", as_model("files.FileRows"), query=query)
 
 
-def profile(id: str) -> ApiCall[FileProfile]:
-    """Return a profile of the columns of a file that is a table."""
-    return ApiCall("GET", f"/v1/files/{segment(id)}/profile", as_model("files.FileProfile"))
+def profile(id: str, *, reading: Mapping[str, Any] | None = None) -> ApiCall[FileProfile]:
+    """Return a profile of the columns of a file that is a table; ``reading`` as for its rows."""
+    return ApiCall("GET", f"/v1/files/{segment(id)}/profile", as_model("files.FileProfile"), query=dict(reading or {}))
 
 
 def content(id: str, first: int | None = None, last: int | None = None) -> ApiCall[bytes]:

@@ -10,10 +10,13 @@ from cyclopts import App, Parameter
 
 from assay.calls import files, uploads
 from assay.commands import show
+from assay.commands.reading import Reading
 from assay.commands.run import readable
 from assay.commands.session import answer, current
 from assay.commands.uploading import IN_PARTS_BYTES, in_parts
 from assay.errors import NotFound
+
+_READING = Reading()
 
 app = App(name="files", help="Upload files for jobs, and fetch the files that jobs made.")
 
@@ -101,13 +104,14 @@ def rows(
     filter: Annotated[
         list[str] | None, Parameter(negative=(), help="Condition such as amount>3; may be repeated")
     ] = None,
+    reading: Reading = _READING,
 ) -> None:
     """Print rows of a file that is a table.
 
     Parameters
     ----------
     id
-        Of the file: Parquet, Arrow, CSV or JSON lines.
+        Of the file: a text table, a workbook, JSON, Parquet or Arrow.
     offset
         How many rows to pass over.
     limit
@@ -119,15 +123,29 @@ def rows(
     filter
         COLUMN:eq:VALUE, with eq, ne, lt, le, gt, ge or contains; COLUMN:null, COLUMN:not_null.
     """
-    call = files.rows(id, offset=offset, limit=limit, columns=column, sort=sort, filter=filter)
-    answer(call, lambda page: show.data_table([each["name"] for each in page["columns"]], page["rows"]).rstrip("\n"))
+    call = files.rows(
+        id, offset=offset, limit=limit, columns=column, sort=sort, filter=filter, reading=reading.options()
+    )
+
+    def printed(page: dict[str, Any]) -> str:
+        for note in page["notes"]:
+            current().say(f"note: {note}")
+        return show.data_table([each["name"] for each in page["columns"]], page["rows"]).rstrip("\n")
+
+    answer(call, printed)
 
 
 @app.command
-def profile(id: Annotated[str, Parameter(help="File id")]) -> None:
+def profile(
+    id: Annotated[str, Parameter(help="File id")],
+    *,
+    reading: Reading = _READING,
+) -> None:
     """Print what the columns of a file hold that is a table: types, missing and distinct values, ranges."""
     names = ["column", "type", "nulls", "distinct", "lowest", "highest", "mean", "most frequent"]
-    answer(files.profile(id), lambda told: show.table(names, map(_described, told["columns"])))
+    answer(
+        files.profile(id, reading=reading.options()), lambda told: show.table(names, map(_described, told["columns"]))
+    )
 
 
 def _described(column: dict[str, Any]) -> list[object]:

@@ -3,6 +3,7 @@ import type { Iteration, Job } from "../src/api/types";
 import { draftOf, jobOf, START } from "../src/features/transform/draft";
 import { typed } from "../src/features/transform/input-table";
 import { compared, comparedAttempt, type Rows } from "../src/results/attempt-diff";
+import { readAs } from "../src/shared/files/reading";
 import { driftOf, toldDrift } from "../src/features/transform/drift";
 
 const made = [
@@ -54,6 +55,16 @@ describe("an attempt's table", () => {
 });
 
 describe("the form of a transform", () => {
+  it("keeps how its files are to be read", () => {
+    const data = [{ name: "data", fileId: "f", csv: null, label: "a.csv", head: null, reading: { header_row: 3, delimiter: ";" } }];
+    const job = jobOf({ ...START, data });
+    expect(job).toMatchObject({ input: { data: [{ name: "data", file_id: "f", header_row: 3, delimiter: ";" }] } });
+    expect(draftOf(job as never).data[0]!.reading).toEqual({ header_row: 3, delimiter: ";" });
+  });
+  it("says how a file was read in a line", () => {
+    expect(readAs({ format: "csv", encoding: "windows-1252", delimiter: ";", header_row: 2, decimal: ",", sheet: null, sheets: [] })).toBe("Text table, windows-1252, semicolon, names in row 2, decimal comma");
+    expect(readAs({ format: "excel", encoding: null, delimiter: null, header_row: 0, decimal: null, sheet: "Q1", sheets: ["Q1"] })).toBe("Workbook, sheet Q1, no column names");
+  });
   it("requests a model and a budget, and a past job comes back with both", () => {
     const job = jobOf({ ...START, task: "t", model: "groq/one", seconds: 60 }, { conversation_id: "c", branch: { job_id: "j", iteration: 2 } });
     expect(job).toMatchObject({ kind: "transform", model: "groq/one", budget: { seconds: 60 }, conversation_id: "c", input: { task: "t", branch: { job_id: "j", iteration: 2 } } });

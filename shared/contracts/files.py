@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import JsonValue
 
 from shared.contracts.common import Answer, Time
+from shared.contracts.tables import DecimalSign
 from shared.contracts.transform import Column, ColumnType
 
 
@@ -44,6 +47,25 @@ class UploadInfo(Answer):
     """Time at which the received parts are deleted"""
 
 
+class FileReading(Answer):
+    """How a file was read as a table: the options that were stated, and the detected values of the others."""
+
+    format: Literal["csv", "json", "jsonl", "parquet", "arrow", "excel", "html"]
+    """Format of the file; `csv` is every text table, whatever its delimiter"""
+    encoding: str | None = None
+    """Character encoding; null for formats that are not text"""
+    delimiter: str | None = None
+    """Field delimiter; null for other formats than text tables"""
+    header_row: int | None = None
+    """Line or row of the column names, from 1; 0 if the file has none; null for formats with named columns"""
+    decimal: DecimalSign | None = None
+    """Sign before the decimals of numbers; null for other formats than text tables"""
+    sheet: str | None = None
+    """Sheet that was read; null for other formats than workbooks"""
+    sheets: list[str] = []
+    """Sheets of the workbook that are not empty"""
+
+
 class FileRows(Answer):
     """Some rows of a table. Long texts are shortened and end with an ellipsis; the file has them whole."""
 
@@ -57,6 +79,10 @@ class FileRows(Answer):
     """Number of rows before the first row of this page"""
     next_offset: int | None
     """Value of `offset` for the next page; null on the last page"""
+    reading: FileReading
+    """How the file was read"""
+    notes: list[str] = []
+    """What was detected or changed when the file was read, such as its encoding and its missing values"""
 
 
 class FrequentValue(Answer):

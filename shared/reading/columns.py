@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import polars as pl
+from polars import selectors as cs
 
 TypeName = Literal["int", "float", "decimal", "bool", "string", "date", "datetime", "duration", "list", "struct"]
 
@@ -62,7 +63,8 @@ class ColumnSummary:
 
 
 def profile(frame: pl.DataFrame, types: Mapping[str, TypeName] | None = None) -> list[ColumnSummary]:
-    """Summarise every column of the frame."""
+    """Summarise every column of the frame; NaN counts as missing."""
+    frame = frame.with_columns(cs.float().fill_nan(None))
     step = frame.height // _SAMPLE_ROWS
     sample = frame.gather_every(step) if step > 1 else frame
     exact = _exact(frame)

@@ -6,7 +6,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
@@ -14,14 +14,19 @@ from typing import Any
 
 import polars as pl
 
-from .header import find_header, no_header
+from .cells import FLOAT
+from .header import find_header, no_header, with_names
 from .quotes import is_regular, note_on_kept, requoted, with_line_feeds
 from .sampled_types import LEAST_BYTES, read_large
 from .source import MOST_COLUMNS, Unreadable
 from .stated import NOTHING_STATED, Stated
 
 _DELIMITERS = ",;\t|"
+BLANKS = " "  #: as a delimiter: one blank or more
+_MIN_ROWS = 2  #: below the names, to take blanks between words for a delimiter
+_MIN_WORDS = 3  #: in a row, where nothing else shows that blanks are one: "Main 12" may be a cell
 _SAMPLE_LINES = 200
+_HEAD_LINES = 1000  #: in which that many rows are looked for, as cells may have several lines
 _HEAD = 256 * 1024
 _LONGEST_FIELD = 1 << 24
 _MAX_MISFITS = 10_000
@@ -38,6 +43,7 @@ class Layout:
     body: int  #: where the rows begin, in bytes
     notes: list[str]
     is_plain: bool  #: the first line has the names, and nothing needs to be changed
+    header_row: int = 1  #: line of the names, from 1; 0: there are none
 
     def header(self) -> bytes:
         """Return the names as a line of the table."""
@@ -52,8 +58,8 @@ def read_delimited(
     stated: Stated = NOTHING_STATED,
     misfits: list[BadRow] | None = None,
     kept: list[int] | None = None,
-) -> tuple[pl.DataFrame, str, list[str]]:
-    """Return the cells as text ("" where empty), the delimiter, and notes on the layout.
+) -> tuple[pl.DataFrame, Layout, list[str]]:
+    """Return the cells as text ("" where empty), the layout, and notes on it.
 
     Rows that do not fit go to ``misfits`` where that is given; else the first one is raised. Lines of cells with text
     behind a closing quote, which keep their quotes, go to ``kept`` where that is given; else into a note.
@@ -67,12 +73,16 @@ def read_delimited(
     if layout is None:  # a row longer than the head
         layout = layout_of(_whole(source), tab_first, stated, is_whole=True)
         assert layout is not None
+    if any("\ufffd" in name for name in layout.names):
+        _whole(source)  # is it what the file holds, or are its names in another encoding?
     check_names(layout.names)
     above = 0
     if not layout.is_plain:
         content = _whole(source)
         above = content.count(b"\n", 0, layout.body) - 1
         source = layout.header() + content[layout.body :]
+    if layout.delimiter == BLANKS:
+        source = _with_single_blanks(_whole(source))
     notes = list(layout.notes)
     source = _made_regular(source, head, layout, above, notes, kept)
     frame = _cells(source, head, layout, above, stated, misfits)
@@ -83,8 +93,8 @@ def read_delimited(
         notes += [f"without a name: {', '.join(made)}"] * bool(made and layout.notes)
         notes.append("every line ends with a delimiter")
     if frame.height == 0:
-        raise Unreadable("there is a header but no rows")
-    return frame, layout.delimiter, notes
+        raise Unreadable(misfits[0].message if misfits else "there is a header but no rows")
+    return frame, layout, notes
 
 
 def _made_regular(
@@ -163,8 +173,13 @@ def layout_of(
     body = skipped + begins[header.first + 1]
     if _has_trailing(len(names), rows[header.first + 1 :]):
         names = [*names, f"column_{len(names) + 1}"]
+    elif header.first >= 0 and _has_row_names(delimiter, rows[header.first :], head[skipped + begins[header.first] :]):
+        names, named = with_names(["", *names])
+        notes += [*named, "the rows begin with a name of their own, as R writes them"]
     is_plain = not notes and header.first == 0 and names == header.names
-    return Layout(delimiter, names, body, notes, is_plain)
+    begin = skipped + begins[max(0, header.first)]
+    header_row = 0 if header.first < 0 else head.count(b"\n", 0, begin) + 1
+    return Layout(delimiter, names, body, notes, is_plain, header_row)
 
 
 def _after_lines(head: bytes, count: int) -> int:
@@ -182,8 +197,12 @@ def _rows_of(content: bytes, delimiter: str) -> tuple[list[list[str]], list[int]
     lines = content.splitlines(keepends=True)
     if len(content) >= _HEAD and len(lines) > 1:
         lines = lines[:-1]  # the last one is cut
-    quoted = requoted(b"".join(lines), delimiter).content.splitlines(keepends=True)
-    reader = csv.reader((line.decode(errors="replace") for line in quoted), delimiter=delimiter)
+    lines = lines[:_HEAD_LINES]
+    if delimiter == BLANKS:
+        reader = _by_blanks(line.decode(errors="replace") for line in lines)
+    else:
+        quoted = requoted(b"".join(lines), delimiter).content.splitlines(keepends=True)
+        reader = csv.reader((line.decode(errors="replace") for line in quoted), delimiter=delimiter)
     ends = [0, *accumulate(map(len, lines))]
     rows: list[list[str]] = []
     begins = [0]
@@ -196,6 +215,32 @@ def _rows_of(content: bytes, delimiter: str) -> tuple[list[list[str]], list[int]
     except csv.Error as error:
         raise Unreadable(f"the header cannot be read: {error}") from None
     return rows, begins if rows else [0, 0]
+
+
+def _by_blanks(lines: Iterable[str]) -> Any:
+    """Return a reader of rows whose cells are apart by any number of blanks."""
+    return csv.reader((line.strip(" \r\n") + "\n" for line in lines), delimiter=BLANKS, skipinitialspace=True)
+
+
+def _with_single_blanks(content: bytes) -> bytes:
+    written = io.StringIO(newline="")
+    rows = _by_blanks(io.StringIO(content.decode(), newline=""))
+    csv.writer(written, delimiter=BLANKS, lineterminator="\n").writerows(rows)
+    return written.getvalue().encode()
+
+
+def _has_row_names(delimiter: str, rows: list[list[str]], content: bytes) -> bool:
+    """Return whether every row has one cell more than the header: a name of its own.
+
+    Where the delimiter may also be a part of numbers, the names have to be in quotes.
+    """
+    header, filled = rows[0], [row for row in rows[1:] if row]
+    if not filled or any(len(row) != len(header) + 1 or not row[0].strip() for row in filled):
+        return False
+    if len({row[0] for row in filled}) < len(filled):
+        return False
+    lines = [line for line in content.splitlines()[: len(rows)] if line.strip()]
+    return delimiter in "\t " or all(line.startswith(b'"') for line in lines)
 
 
 def _has_trailing(width: int, rows: list[list[str]]) -> bool:
@@ -275,7 +320,7 @@ def _whole(source: Path | bytes) -> bytes:
 def find_delimiter(head: bytes, tab_first: bool = False) -> str:
     """Return the delimiter that splits the first lines most evenly; a comma when none does."""
     lines = _sample(head)
-    best, best_score = ("\t" if tab_first else ","), (0.0, 0)
+    best, best_score = ("\t" if tab_first else ","), (0.0, -len(lines), 0)
     for delimiter in _DELIMITERS:
         rows = list(csv.reader(lines, delimiter=delimiter))
         first = find_header(rows).first
@@ -283,10 +328,42 @@ def find_delimiter(head: bytes, tab_first: bool = False) -> str:
         width, count = widths.most_common(1)[0]
         if width > 1 and len(rows[first]) > 1:
             share = count / sum(widths.values())
-            score = (round(share, 2), width)
+            # A delimiter that splits the first line too goes before one for which it is a title, as in 1,5;2,5.
+            score = (round(share, 2), -first, width)
             if score > best_score:
                 best, best_score = delimiter, score
-    return best
+    return BLANKS if best_score[0] == 0 and _is_by_blanks(lines) else best
+
+
+def _is_by_blanks(lines: list[str]) -> bool:
+    """Return whether words are cells: as many in every row, and numbers below a name in a column at least."""
+    try:
+        rows = [row for row in _by_blanks(lines) if row]
+    except csv.Error:
+        return False
+    first = find_header(rows).first if rows else 0
+    header, below = rows[first], rows[first + 1 :]
+    width = len(below[0]) if below else 0
+    is_drawn = any("  " in line.strip() or line[:1] in ' "' for line in lines if line.strip())
+    if len(below) < _MIN_ROWS or width < (2 if is_drawn else _MIN_WORDS) or len(header) not in (width, width - 1):
+        return False
+    columns = list(zip(*below, strict=False))[width - len(header) :]
+    is_even = all(len(row) == width for row in below) and len(set(header)) == len(header)
+    return is_even and any(
+        all(FLOAT.fullmatch(cell) for cell in column) and not FLOAT.fullmatch(name)
+        for name, column in zip(header, columns, strict=True)
+    )
+
+
+def is_even(head: bytes) -> bool:
+    """Return whether a text is surely a table: all its first rows have as many cells as the header, two or more."""
+    layout = layout_of(head, is_whole=True)
+    if layout is None or len(layout.names) < 2:
+        return False
+    rows, _ = _rows_of(head[layout.body :], layout.delimiter)
+    filled = [row for row in rows if row]
+    least = _MIN_ROWS + 1 if layout.delimiter == "," else _MIN_ROWS
+    return len(filled) >= least and all(len(row) == len(layout.names) for row in filled)
 
 
 def _sample(head: bytes) -> list[str]:

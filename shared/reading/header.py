@@ -37,7 +37,7 @@ def find_header(sample: Sequence[Row], *, may_merge: bool = False, first: int | 
     """
     if first is not None:
         row = [_as_name(cell) for cell in sample[first]] if first < len(sample) else []
-        names, named = _with_names(row)
+        names, named = with_names(row)
         return Header(first, 1, names, named)
     first = _first_row(sample)
     notes = [f"{_lines(first)} above the header skipped"] if any(map(_filled, sample[:first])) else []
@@ -48,13 +48,13 @@ def find_header(sample: Sequence[Row], *, may_merge: bool = False, first: int | 
         notes.append("the names are in two rows, and were joined")
     if first and _COMMENT.match(row[0]) and len(row) > 1:
         row[0] = _COMMENT.sub("", row[0], count=1).strip()
-    names, named = _with_names(row)
+    names, named = with_names(row)
     return Header(first, rows, names, notes + named)
 
 
 def no_header(sample: Sequence[Row]) -> Header:
     """Return the header of a table without one: a made-up name for every column, and no row above the values."""
-    names, _ = _with_names([""] * _width(sample))
+    names, _ = with_names([""] * _width(sample))
     return Header(-1, 1, names, ["no header: the columns are numbered"])
 
 
@@ -130,8 +130,12 @@ def _is_upper(row: Row, below: Sequence[Row]) -> bool:
         return False
     lower = below[0]
     gaps = sum(1 for cell in row if not cell.strip())
-    is_text = all(cell.strip() and not _is_value(cell) for cell in lower)
-    return 0 < gaps < len(row) and is_text and _differs(lower, below[1])
+    # A name that is merged over both rows is in the upper one alone.
+    is_text = all(
+        (low.strip() or high.strip()) and not _is_value(low or high) for high, low in zip(row, lower, strict=True)
+    )
+    has_rest = any(low.strip() for high, low in zip(row, lower, strict=True) if not high.strip())
+    return 0 < gaps < len(row) and is_text and has_rest and _differs(lower, below[1])
 
 
 def _merged(upper: Row, lower: Row) -> list[str]:
@@ -149,7 +153,7 @@ def _as_name(cell: str) -> str:
     return midnight[1] if midnight else text
 
 
-def _with_names(row: Row) -> tuple[list[str], list[str]]:
+def with_names(row: Row) -> tuple[list[str], list[str]]:
     """Made-up names for columns without one, as the first of what pandas and R write."""
     taken = {name for name in row if name}
     names, made = [], []

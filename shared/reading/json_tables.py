@@ -17,7 +17,7 @@ import pyarrow as pa
 from .cells import ColumnReading
 from .delimited import check_names
 from .portable import portable
-from .records import NO_OBJECTS, Records, records_of, wrapped_records
+from .records import NO_OBJECTS, NO_OBJECTS_IN_LINES, Records, records_of, wrapped_records
 from .source import MOST_COLUMNS, MOST_JSON_BYTES, Unreadable
 
 _DEEPEST = 30  #: levels of lists and objects in a cell; what is nested further is kept as text
@@ -26,6 +26,8 @@ _EXACT = 2**53  #: the last whole number that a float distinguishes from its nei
 #: Only a number with one of these may have more digits than a float keeps, or be too large for one.
 _LONG_NUMBER = re.compile(rb"\d[\d.]{15}|\d[eE]\+?\d{3}")
 _LONG_WHOLE = re.compile(r"-?\d{16,}(\.\d*)?")
+_AFTER_BLANKS = re.compile(r"[^ \t\r\n]")
+_SEVERAL_DOCUMENTS = "several JSON objects one after another, read as one row each"
 _TOO_LONG = "kept as text: more digits than a number keeps"
 _OF_SEVERAL_KINDS = "kept as text: its values are of several kinds"
 
@@ -48,15 +50,36 @@ class FieldTwice(ValueError):
 
 
 def read_json(content: bytes) -> JsonTable:
-    """Read a document with a list of objects. Raises: Unreadable with the line."""
+    """Read a document with a list of objects, or several documents. Raises: Unreadable with the line."""
     _bounded(content)
     try:
-        value = load(content)
+        value, notes = load_documents(content)
     except (ValueError, RecursionError) as error:
         raise Unreadable(f"the JSON cannot be read: {_place(error)}") from None
     records = records_of(value)
     frame, columns = frame_of(records.rows)
-    return JsonTable(frame, columns, records.notes)
+    return JsonTable(frame, columns, [*notes, *records.notes])
+
+
+def load_documents(content: bytes) -> tuple[Any, list[str]]:
+    """Return the value of a JSON text as ``load`` does; of several objects one after another, the list of them.
+
+    Raises: ValueError, RecursionError.
+    """
+    try:
+        return load(content), []
+    except json.JSONDecodeError as error:
+        if error.msg != "Extra data":
+            raise
+        text = content.decode()
+        objects, end = [], 0
+        decode = decoder(_INFINITIES.__getitem__)
+        while start := _AFTER_BLANKS.search(text, end):
+            value, end = decode.raw_decode(text, start.start())
+            if not isinstance(value, dict):
+                raise error from None
+            objects.append(value)
+        return objects, [_SEVERAL_DOCUMENTS]
 
 
 def read_json_lines(content: bytes) -> JsonTable:
@@ -72,7 +95,7 @@ def read_json_lines(content: bytes) -> JsonTable:
         except (ValueError, RecursionError) as error:
             raise Unreadable(f"line {number} is not JSON: {_place(error)}") from None
         if not isinstance(rows[-1], dict):
-            raise Unreadable(f"line {number} is not an object")
+            raise Unreadable(f"line {number} is not an object: {NO_OBJECTS_IN_LINES}")
     pages: list[Records] = []
     for row in rows:
         page = wrapped_records(row)

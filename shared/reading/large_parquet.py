@@ -26,7 +26,7 @@ class LargeTable:
     rows: int
     sample: pl.DataFrame  #: the first rows first
     profiles: list[ColumnSummary]  #: missing, least and greatest of the whole file, where its footer has them
-    uncounted: frozenset[str]  #: columns whose number of missing cells is not in the footer
+    uncounted: frozenset[str]  #: columns whose number of missing cells is not in the footer, which does not count NaN
 
 
 def claimed_bytes(source: pa.NativeFile) -> int:
@@ -53,7 +53,9 @@ def look_at(source: pa.NativeFile) -> LargeTable:
     except (pa.ArrowException, OSError, OverflowError):
         raise Unreadable("the Parquet file is damaged") from None
     profiles = [_of_all(one, told[one.name]) for one in profile(sample)]
-    return LargeTable(meta.num_rows, sample, profiles, frozenset(n for n, one in told.items() if one.missing is None))
+    uncounted = {name for name, one in told.items() if one.missing is None}
+    uncounted |= {each.name for each in sample.iter_columns() if each.dtype.is_float() and each.is_nan().any()}
+    return LargeTable(meta.num_rows, sample, profiles, frozenset(uncounted))
 
 
 @dataclass

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from .cells import ColumnReading
 from .delimited import BadLine, BadRow, Layout, NotUtf8, check_misfits, check_names, layout_of, read_delimited
+from .found import FoundReading, decimal_of
 from .quotes import note_on_kept
 from .source import Unreadable, encoding_of, utf16_of
 from .stated import Stated
@@ -34,6 +35,11 @@ class StreamedTable:
     delimiter: str
     encoding: str
     notes: list[str]
+    header_row: int
+
+    @property
+    def found(self) -> FoundReading:
+        return FoundReading("csv", self.encoding, self.delimiter, self.header_row, decimal_of(self.columns.values()))
 
 
 @dataclass(frozen=True)
@@ -133,11 +139,11 @@ def to_parquet(
     except NotUtf8:
         size = file.seek(0, os.SEEK_END)
         encoding, damage = encoding_of(_read(file, at, at + _BLOCK) for at in range(0, size, _BLOCK))
-        text = _text(file, tabs, stated, encoding)
+        text = _text(file, tabs, stated, encoding, is_damaged=bool(damage))
         return _written(replace(text, is_typed=is_typed, misfits=misfits, damage=damage), to)
 
 
-def _text(file: BinaryIO, tabs: bool, stated: Stated, encoding: str) -> _Text:
+def _text(file: BinaryIO, tabs: bool, stated: Stated, encoding: str, *, is_damaged: bool = False) -> _Text:
     _check_encoding(encoding)
     size = file.seek(0, os.SEEK_END)
     head = _read(file, 0, _HEAD)
@@ -145,6 +151,11 @@ def _text(file: BinaryIO, tabs: bool, stated: Stated, encoding: str) -> _Text:
     head = _utf8(head[mark:], encoding, cut=True)
     layout = layout_of(head, tabs, stated, is_whole=True)
     assert layout is not None
+    if encoding == "utf-8" and not is_damaged and any("\ufffd" in name for name in layout.names):
+        try:
+            head[: layout.body].decode()
+        except UnicodeDecodeError:
+            raise NotUtf8 from None
     check_names(layout.names)
     begins = mark
     for _ in range(head.count(b"\n", 0, layout.body)):
@@ -181,7 +192,7 @@ def _written(text: _Text, to: Path) -> StreamedTable:
         reading.note = types.of[name].note
     notes = [*text.layout.notes, *[text.damage] * bool(text.damage)]
     notes += [note_on_kept(text.kept)] * bool(text.kept)
-    return StreamedTable(readings, text.delimiter, text.encoding, notes)
+    return StreamedTable(readings, text.delimiter, text.encoding, notes, text.layout.header_row)
 
 
 def _attempt(text: _Text, types: _Types, readings: dict[str, ColumnReading], to: Path) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, BinaryIO, Literal, NamedTuple
@@ -16,9 +16,12 @@ from .cells import ColumnReading
 from .columnar import check_size, read_arrow, read_parquet
 from .columns import ColumnSummary, TypeName, profile, type_name
 from .delimited import NotUtf8, read_delimited
+from .found import FoundReading, decimal_of
+from .html_tables import DELIMITER, table_of
 from .json_tables import read_json, read_json_lines
 from .large_parquet import claimed_bytes, look_at
 from .large_text import to_parquet
+from .packed import unpacked
 from .sizes import too_large
 from .source import MOST_TABLE_BYTES, Format, TableTooLarge, Unreadable, decoded, detect, format_of, is_plain, read_text
 from .stated import NOTHING_STATED, Stated
@@ -37,37 +40,49 @@ class Reader(NamedTuple):
     dates: bool
 
 
-def read(path: Path, name: str, stated: Stated = NOTHING_STATED) -> tuple[pl.DataFrame, list[str], dict[str, str]]:
-    """Return the table, notes on the file, and a note for each column that needs one.
+class TableRead(NamedTuple):
+    """The table, and how it was read."""
 
-    Raises: Unreadable.
-    """
-    notes: list[str] = []
-    columns: dict[str, str] = {}
+    frame: pl.DataFrame
+    notes: list[str]  #: on the file
+    columns: dict[str, str]  #: a note for each column that needs one
+    found: FoundReading
+
+
+def read(path: Path, name: str, stated: Stated = NOTHING_STATED) -> TableRead:
+    """Read the file as a table. Raises: Unreadable."""
+    with unpacked(path, name) as (content, inner):
+        table = _read(content, inner, stated)
+    check_size(table.frame.height, table.frame.width)
+    return table
+
+
+def _read(path: Path, name: str, stated: Stated) -> TableRead:
     match kind_of(path, name, stated):
         case "parquet":
-            frame = read_parquet(path)
+            return TableRead(read_parquet(path), [], {}, FoundReading("parquet"))
         case "arrow":
-            frame = read_arrow(path)
+            return TableRead(read_arrow(path), [], {}, FoundReading("arrow"))
         case "excel":
-            from .workbook import read_workbook
+            from .workbook import note_numbers, read_workbook
 
             book = read_workbook(path, stated)
-            frame, columns = book.frame, column_notes_of(book.columns)
-            others = ", ".join(map(repr, book.others[:10]))
-            notes += [f"sheet {book.sheet!r}" + f" (not read: {others})" * bool(others), *book.notes]
+            note_numbers(book.frame, book.columns)
+            return TableRead(book.frame, book.notes, column_notes_of(book.columns), book.found)
         case "json" | "jsonl" as kind:
             text = read_text(path) if stated.encoding is None else decoded(path, stated.encoding)
             table = read_json(text.content) if kind == "json" else read_json_lines(text.content)
-            frame, columns = table.frame, column_notes_of(table.columns)
-            notes += [*text_notes(text.encoding), *[text.note] * bool(text.note), *table.notes]
+            notes = [*text_notes(text.encoding), *[text.note] * bool(text.note), *table.notes]
+            return TableRead(table.frame, notes, column_notes_of(table.columns), FoundReading(kind, text.encoding))
+        case "html":
+            text = read_text(path) if stated.encoding is None else decoded(path, stated.encoding)
+            table_text, notes = table_of(text.content)
+            table_read = _typed(table_text, text.encoding, replace(stated, delimiter=DELIMITER), [text.note, *notes])
+            found = replace(table_read.found, format="html", delimiter=None)
+            notes = [note for note in table_read.notes if note not in text_notes("utf-8", DELIMITER)]
+            return table_read._replace(notes=notes, found=found)
         case _:
-            tabs = name.lower().endswith((".tsv", ".tab"))
-            frame, readings, own = _read_text_table(path, tabs, stated)
-            notes += own
-            columns = column_notes_of(readings)
-    check_size(frame.height, frame.width)
-    return frame, notes, columns
+            return _read_text_table(path, name.lower().endswith((".tsv", ".tab")), stated)
 
 
 def kind_of(path: Path, name: str, stated: Stated) -> Format:
@@ -92,7 +107,7 @@ def column_notes_of(readings: Mapping[str, ColumnReading]) -> dict[str, str]:
     return notes
 
 
-def read_parts(folder: Path, name: str, stated: Stated) -> tuple[pl.DataFrame, list[str], dict[str, str]]:
+def read_parts(folder: Path, name: str, stated: Stated) -> TableRead:
     """Return the rows of all files of a folder, in the order of their names; each has the columns of the first.
 
     Raises: Unreadable naming the file by its number.
@@ -100,9 +115,10 @@ def read_parts(folder: Path, name: str, stated: Stated) -> tuple[pl.DataFrame, l
     frames: list[pl.DataFrame] = []
     notes: list[str] = []
     columns: dict[str, str] = {}
+    found: FoundReading | None = None
     for number, path in enumerate(sorted(folder.iterdir()), 1):
         try:
-            frame, own, own_columns = read(path, name, stated)
+            frame, own, own_columns, own_found = read(path, name, stated)
             if frames and set(frame.columns) != set(frames[0].columns):
                 odd = sorted(set(frame.columns) ^ set(frames[0].columns))[:5]
                 raise Unreadable(f"its columns are not those of the first file: {', '.join(odd)}")
@@ -111,13 +127,15 @@ def read_parts(folder: Path, name: str, stated: Stated) -> tuple[pl.DataFrame, l
         frames.append(frame if not frames else frame.select(frames[0].columns))
         notes += [note for note in own if note not in notes]
         columns = {**own_columns, **columns}
+        found = found or own_found
         check_size(sum(each.height for each in frames), frame.width)
     try:
         whole = pl.concat(frames, how="vertical_relaxed")
     except pl.exceptions.PolarsError:
         names = [each for each in frames[0].columns if len({frame.schema[each] for frame in frames}) > 1]
         raise Unreadable(f"columns are of different types in the files: {', '.join(names[:5])}") from None
-    return whole, [f"{len(frames)} files", *notes], columns
+    assert found is not None
+    return TableRead(whole, [f"{len(frames)} files", *notes], columns, found)
 
 
 def _text_kind(name: str) -> Literal["csv", "json", "jsonl"]:
@@ -125,21 +143,27 @@ def _text_kind(name: str) -> Literal["csv", "json", "jsonl"]:
     return "jsonl" if lower.endswith((".jsonl", ".ndjson")) else "json" if lower.endswith(".json") else "csv"
 
 
-def _read_text_table(
-    path: Path, tabs: bool, stated: Stated
-) -> tuple[pl.DataFrame, dict[str, ColumnReading], list[str]]:
-    encoding, mended = "utf-8", list[str]()
+def _read_text_table(path: Path, tabs: bool, stated: Stated) -> TableRead:
     try:
         if stated.encoding is not None or not is_plain(path):
             raise NotUtf8
-        cells, delimiter, notes = read_delimited(path, tabs, stated)
+        return _typed(path, "utf-8", stated, tabs=tabs)
     except NotUtf8:
         text = read_text(path) if stated.encoding is None else decoded(path, stated.encoding)
-        encoding = text.encoding
-        mended = [text.note] * bool(text.note)
-        cells, delimiter, notes = read_delimited(text.content, tabs, stated)
+        return _typed(text.content, text.encoding, stated, [text.note], tabs=tabs)
+
+
+def _typed(
+    source: Path | bytes, encoding: str, stated: Stated, own: Sequence[str] = (), *, tabs: bool = False
+) -> TableRead:
+    """Return the table of a text in UTF-8; ``own``: notes on the file, or empty ones. Raises: NotUtf8."""
+    cells, layout, notes = read_delimited(source, tabs, stated)
     check_size(cells.height, cells.width)
-    return *infer(cells, delimiter, stated=stated), text_notes(encoding, delimiter) + mended + notes
+    frame, readings = infer(cells, layout.delimiter, stated=stated)
+    notes = [*text_notes(encoding, layout.delimiter), *filter(None, own), *notes]
+    decimal = stated.decimal or decimal_of(readings.values())
+    found = FoundReading("csv", encoding, layout.delimiter, layout.header_row, decimal)
+    return TableRead(frame, notes, column_notes_of(readings), found)
 
 
 def as_seen_by(frame: pl.DataFrame, reader: Reader) -> pl.DataFrame:
@@ -154,9 +178,9 @@ def answer(path: str, name: str, reader: Reader, rows: int, options: Mapping[str
     """
     try:
         source, stated = Path(path), Stated.of(options)
-        frame, notes, columns = (read_parts if source.is_dir() else read)(source, name, stated)
+        frame, notes, columns, found = (read_parts if source.is_dir() else read)(source, name, stated)
         frame = _unrounded(frame, reader, columns)
-        _check_bytes(frame, _most_text(source, name, stated))
+        _check_bytes(frame, _most_text(source, found))
     except TableTooLarge as refusal:
         _tell({"refused": str(refusal), "too_large": True})
         return None
@@ -248,13 +272,15 @@ def _unrounded(frame: pl.DataFrame, reader: Reader, notes: dict[str, str]) -> pl
     return frame.with_columns(pl.col(kept).cast(pl.String)) if kept else frame
 
 
-def _most_text(source: Path, name: str, stated: Stated) -> int | None:
+def _most_text(source: Path, found: FoundReading) -> int | None:
     """Return the bytes of a text table's file: its cells hold no more. None for other files, and where it is not
     known.
     """
-    if source.is_dir() or stated.encoding is not None or detect(source, name) != "csv":
+    if source.is_dir() or found.format != "csv" or found.encoding != "utf-8":
         return None
-    return source.stat().st_size
+    with source.open("rb") as file:
+        is_packed = file.read(2) in (b"\x1f\x8b", b"PK")
+    return None if is_packed else source.stat().st_size
 
 
 def _check_bytes(frame: pl.DataFrame, most_text: int | None) -> None:

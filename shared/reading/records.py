@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 
 from .source import Unreadable
 
+NAMES_FIRST = "written as rows, the first of which has the names"
 NO_OBJECTS = "a JSON file needs a list of objects, one for each row"
+NO_OBJECTS_IN_LINES = "JSON lines need an object in each line"
 #: Names under which programs send a list of records.
 _LISTS = frozenset(
     {
@@ -25,7 +27,9 @@ _FACT = re.compile(
     r"(\w*_?)(count|cursor|token)|errors?|warnings?)",
     re.IGNORECASE,
 )
+BY_KEY = "one record under each key, which is the column 'key'"
 _MAX_LEVELS = 3
+_MIN_KEYS = 2
 _MAX_NAMES = 10
 
 
@@ -37,24 +41,38 @@ class Records:
     notes: list[str] = field(default_factory=list)
 
 
-def records_of(document: object, is_sure: bool = False) -> Records:
-    """Return the records of a JSON document; ``is_sure``: those within an object as ``wrapped_records`` takes them.
-
-    Raises: Unreadable for a document that holds no object.
-    """
+def records_of(document: object) -> Records:
+    """Return the records of a JSON document. Raises: Unreadable for a document that holds no object."""
     if isinstance(document, list):
+        names = names_of(document[0]) if len(document) > 1 else None
+        if names is not None and all(is_row_of(names, row) for row in document[1:]):
+            return Records([dict(zip(names, row, strict=True)) for row in document[1:]], [NAMES_FIRST])
         return Records(document)
     if not isinstance(document, dict):
         raise Unreadable(NO_OBJECTS)
     by_column = _by_column(document)
     if by_column is not None:
         return by_column
-    path = _path(document, is_sure)
+    path = _path(document, is_sure=False)
     if path:
         return _wrapped(document, path)
+    by_key = _by_key(document)
+    if by_key is not None:
+        return by_key
     lists = [name for name, value in document.items() if isinstance(value, list)]
     why = f" (it has several lists: {_named(lists)})" if len(lists) > 1 else ""
     return Records([document], [f"one object, read as one row{why}"])
+
+
+def names_of(row: object) -> list[str] | None:
+    """Return the names of columns that the first row of a list of rows holds; None where it is no such row."""
+    is_header = isinstance(row, list) and len(row) > 0 and all(isinstance(name, str) and name.strip() for name in row)
+    return row if is_header and isinstance(row, list) and len(set(row)) == len(row) else None
+
+
+def is_row_of(names: list[str], row: object) -> bool:
+    """Return whether the entry holds a cell for each of the names."""
+    return isinstance(row, list) and len(row) == len(names) and not any(isinstance(cell, list) for cell in row)
 
 
 def wrapped_records(document: object) -> Records | None:
@@ -130,6 +148,17 @@ def _by_column(document: Mapping[str, object]) -> Records | None:
         rows = zip(*(column.values() for column in objects), strict=True)
         return Records([dict(zip(document, row, strict=True)) for row in rows], [note])
     return None
+
+
+def _by_key(document: Mapping[str, object]) -> Records | None:
+    """Return the rows of an object that has an object of the same fields under each key, such as an id."""
+    rows = list(document.values())
+    first = rows[0] if rows else None
+    if len(rows) < _MIN_KEYS or not isinstance(first, dict) or not first or "key" in first:
+        return None
+    if not all(isinstance(row, dict) and row.keys() == first.keys() for row in rows):
+        return None
+    return Records([{"key": key, **row} for key, row in document.items() if isinstance(row, dict)], [BY_KEY])
 
 
 def _named(names: list[str]) -> str:

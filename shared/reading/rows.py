@@ -6,18 +6,21 @@ The file is read as for a data frame; but a column of text keeps its text unless
 from __future__ import annotations
 
 import base64
+import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
 
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from .columnar import framed, read_arrow
 from .delimited import BadRow, check_names, read_delimited
+from .html_tables import DELIMITER, table_of
 from .large_text import PIECE_BYTES, to_parquet
 from .read import column_notes_of, kind_of, text_notes
 from .source import Unreadable, decoded, is_plain, read_text
@@ -51,23 +54,33 @@ def open_rows(path: Path, name: str, stated: Stated, is_typed: Callable[[str], b
             from .workbook import read_workbook
 
             book = read_workbook(path, stated, is_typed)
-            notes = [f"sheet {book.sheet!r}", *book.notes, *_by_column(column_notes_of(book.columns))]
-            return _of_frame(book.frame, notes)
+            return _of_frame(book.frame, [*book.notes, *_by_column(column_notes_of(book.columns))])
         case "csv":
             tabs = name.lower().endswith((".tsv", ".tab"))
             if path.stat().st_size > PIECE_BYTES and is_plain(path):
                 return _of_large_text(path, tabs, stated, is_typed)
             return _of_text(path, tabs, stated, is_typed)
+        case "html":
+            return _of_html(path, stated, is_typed)
         case kind:
             raise Unreadable(f"the file is {kind}, not a table")
+
+
+def _of_html(path: Path, stated: Stated, is_typed: Callable[[str], bool]) -> TableRows:
+    text = read_text(path) if stated.encoding is None else decoded(path, stated.encoding)
+    content, own = table_of(text.content)
+    cells, _, notes = read_delimited(content, stated=replace(stated, delimiter=DELIMITER))
+    frame, readings = infer_some(cells, DELIMITER, is_typed, stated=stated)
+    notes = [*text_notes(text.encoding), *[text.note] * bool(text.note), *own, *notes]
+    return _of_frame(frame, [*notes, *_by_column(column_notes_of(readings))])
 
 
 def _of_text(path: Path, tabs: bool, stated: Stated, is_typed: Callable[[str], bool]) -> TableRows:
     text = read_text(path) if stated.encoding is None else decoded(path, stated.encoding)
     misfits: list[BadRow] = []
-    cells, delimiter, notes = read_delimited(text.content, tabs, stated, misfits)
-    frame, readings = infer_some(cells, delimiter, is_typed, stated=stated)
-    notes = [*text_notes(text.encoding, delimiter), *[text.note] * bool(text.note), *notes]
+    cells, layout, notes = read_delimited(text.content, tabs, stated, misfits)
+    frame, readings = infer_some(cells, layout.delimiter, is_typed, stated=stated)
+    notes = [*text_notes(text.encoding, layout.delimiter), *[text.note] * bool(text.note), *notes]
     return _of_frame(frame, [*notes, *_by_column(column_notes_of(readings))], misfits)
 
 
@@ -79,6 +92,7 @@ def _of_large_text(path: Path, tabs: bool, stated: Stated, is_typed: Callable[[s
         table = to_parquet(file, tabs, stated, Path(written.name), is_typed, misfits)
     rows = _of_parquet(Path(written.name))
     notes = [*text_notes(table.encoding, table.delimiter), *table.notes, *_by_column(column_notes_of(table.columns))]
+    notes += rows.notes
 
     def until_closed() -> Iterator[Row | BadRow]:
         with written:
@@ -97,6 +111,7 @@ def _of_parquet(path: Path) -> TableRows:
     try:
         file = pq.ParquetFile(path)
         names = file.schema_arrow.names
+        infinite = _infinite(file)
     except (pa.ArrowException, OSError, OverflowError):
         raise Unreadable("the Parquet file is damaged") from None
     check_names(names)
@@ -112,7 +127,41 @@ def _of_parquet(path: Path) -> TableRows:
         except (pa.ArrowException, OSError, OverflowError):
             raise Unreadable("the Parquet file is damaged") from None
 
-    return TableRows(names, batches())
+    return TableRows(names, batches(), [f"{name}: infinite numbers are read as missing" for name in infinite])
+
+
+def _infinite(file: pq.ParquetFile) -> list[str]:
+    """Return the columns that hold infinite numbers: by the footer, or by their cells where it does not say."""
+    meta = file.metadata
+    floats = [
+        number for number in range(meta.num_columns) if file.schema.column(number).physical_type in ("DOUBLE", "FLOAT")
+    ]
+    paths: dict[str, None] = {}
+    for number in floats:
+        chunks = [meta.row_group(group).column(number) for group in range(meta.num_row_groups)]
+        spans = [each.statistics for each in chunks if each.statistics is not None and each.statistics.has_min_max]
+        if any(math.isinf(span.min) or math.isinf(span.max) for span in spans):
+            paths[file.schema.column(number).path] = None
+        elif len(spans) < len(chunks):
+            path = file.schema.column(number).path
+            batches = file.iter_batches(batch_size=_BATCH_ROWS * 64, columns=[path], use_threads=False)
+            if any(_holds_infinite(column) for batch in batches for column in batch.columns):
+                paths[path] = None
+    named = [name for name in file.schema_arrow.names if any(_is_within(path, name) for path in paths)]
+    return list(dict.fromkeys(named))
+
+
+def _is_within(path: str, name: str) -> bool:
+    return path == name or path.startswith(f"{name}.")
+
+
+def _holds_infinite(column: pa.Array) -> bool:
+    """Return whether a cell, or a part of one, is infinite."""
+    while pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
+        column = column.flatten()
+    if pa.types.is_struct(column.type):
+        return any(_holds_infinite(part) for part in column.flatten())
+    return pa.types.is_floating(column.type) and bool(pc.any(pc.is_inf(column)).as_py())
 
 
 def _by_column(notes: dict[str, str]) -> list[str]:

@@ -18,7 +18,7 @@ MOST_UNPACKED_BYTES = 2_000_000_000
 MOST_JSON_BYTES = 200_000_000
 MOST_TABLE_BYTES = 300_000_000  #: in memory, and on the way out of the sandbox
 
-Format = Literal["csv", "json", "jsonl", "parquet", "arrow", "excel"]
+Format = Literal["csv", "json", "jsonl", "parquet", "arrow", "excel", "html"]
 _HEAD = 65536
 _ODD_BYTES = re.compile("[\udc80-\udcff]")
 #: Western words have single letters beyond ASCII; other scripts have them in a row.
@@ -31,7 +31,7 @@ _SIGNS = re.compile(r"[\n\r,;\t|{\[]")
 _MAX_PLACES = 20
 _UNDEFINED = (b"\x81", b"\x8d", b"\x8f", b"\x90", b"\x9d")  #: in windows-1252
 _ZIP = b"PK\x03\x04"
-_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _FOREIGN = (
     (b"\x1f\x8b", "a gzip archive"),
     (b"\x89PNG", "a PNG image"),
@@ -44,7 +44,9 @@ _FOREIGN = (
     (b"\x28\xb5\x2f\xfd", "a zstd archive"),
     (b"SQLite format 3", "an SQLite database"),
 )
-_READABLE = "CSV, TSV, JSON, JSON lines, Parquet, Arrow and Excel can be read"
+_MARKUP = re.compile(rb"<(\?xml|!doctype|!--|html|head|body|meta|style|table|div|center|font)\b", re.IGNORECASE)
+_XML = re.compile(rb"<\?xml(?!.{0,500}<html)", re.IGNORECASE | re.DOTALL)
+_READABLE = "CSV, TSV, JSON, JSON lines, Parquet, Arrow, Excel and tables of HTML can be read"
 
 
 class Unreadable(Exception):
@@ -80,14 +82,14 @@ def format_of(head: bytes, name: str) -> Format:
         return "parquet"
     if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
         return "arrow"
-    if head.startswith((_OLE, _ZIP)):
+    if head.startswith((OLE, _ZIP)):
         return "excel"
     for magic, what in _FOREIGN:
         if head.startswith(magic):
             raise Unreadable(f"the file is {what}, not a table: {_READABLE}")
     wide = utf16_of(head)
     if wide:
-        return _text_format(head[: len(head) // 2 * 2].decode(wide, errors="replace").encode(), name.lower())
+        return _text_format(head[: len(head) // 4 * 4].decode(wide, errors="replace").encode(), name.lower())
     if _is_binary(head):
         raise Unreadable(f"the file holds binary data, not text: {_READABLE}")
     return _text_format(head, name.lower())
@@ -173,10 +175,12 @@ def is_plain(path: Path) -> bool:
 
 
 def utf16_of(head: bytes) -> str | None:
-    """Return the kind of UTF-16 of the first bytes of a text; None for other text, and for what is no text.
+    """Return the kind of UTF-16 or UTF-32 of the first bytes of a text; None for other text, and for what is no text.
 
     Without a byte order mark, the zeros of its ASCII letters are nearly all at even or at odd places.
     """
+    if head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        return "utf-32"
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"
     head = head[: len(head) // 2 * 2]
@@ -217,13 +221,17 @@ def _is_binary(head: bytes) -> bool:
 
 
 def _text_format(head: bytes, name: str) -> Format:
+    stripped = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+    if _MARKUP.match(stripped):
+        if _XML.match(stripped):
+            raise Unreadable(f"the file is XML, not a table: {_READABLE}")
+        return "html"
     if name.endswith((".jsonl", ".ndjson")):
         return "jsonl"
     if name.endswith(".json"):
         return _json_format(head)
     if name.endswith((".csv", ".tsv", ".tab", ".txt")):
         return "csv"
-    stripped = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     return _json_format(head) if stripped.startswith((b"[{", b'{"', b"[\n", b"{\n", b"[ ", b"[]")) else "csv"
 
 

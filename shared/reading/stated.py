@@ -8,16 +8,16 @@ from typing import Any
 
 from .source import Unreadable
 
-_TEXT = ("csv", "json", "jsonl")
+_TEXT = ("csv", "json", "jsonl", "html")
 #: Which kinds of file each option applies to, and how the refusal names them.
 _APPLIES: Mapping[str, tuple[tuple[str, ...], str]] = {
     "sheet": (("excel",), "only a workbook has sheets"),
     "delimiter": (("csv",), "only text tables have a delimiter"),
     "encoding": (_TEXT, "only text has an encoding"),
-    "decimal": (("csv",), "only text tables have a decimal sign"),
-    "header_row": (("csv", "excel"), "only text tables and workbooks have a header row"),
-    "skip": (("csv", "excel"), "only text tables and workbooks have lines to skip"),
-    "na_values": (("csv", "excel"), "only text tables and workbooks have marks for missing values"),
+    "decimal": (("csv", "html"), "only text tables have a decimal sign"),
+    "header_row": (("csv", "excel", "html"), "only text tables and workbooks have a header row"),
+    "skip": (("csv", "excel", "html"), "only text tables and workbooks have lines to skip"),
+    "na_values": (("csv", "excel", "html"), "only text tables and workbooks have marks for missing values"),
 }
 
 
@@ -44,7 +44,7 @@ class Stated:
         for name, (kinds, why) in _APPLIES.items():
             if getattr(self, name) not in (None, 0, ()) and kind not in kinds:
                 raise Unreadable(f"{name}: {why}, and the file is {'a workbook' if kind == 'excel' else kind}")
-        if self.header_row == 0 and kind not in ("csv", "excel"):
+        if self.header_row == 0 and kind not in _APPLIES["header_row"][0]:
             raise Unreadable(f"header_row: {_APPLIES['header_row'][1]}, and the file is {kind}")
 
 

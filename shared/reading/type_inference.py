@@ -22,6 +22,7 @@ from .cells import (
     may_be_inexact,
     typed_at_once,
 )
+from .found import DECIMAL_COMMA
 from .stated import NOTHING_STATED, Stated
 from .timestamps import moment
 
@@ -93,7 +94,7 @@ def _without(text: pl.DataFrame, marks: Sequence[str]) -> tuple[pl.DataFrame, di
 
 def has_comma_decimals(delimiter: str, samples: Iterable[Collection[str]]) -> bool:
     """Return whether a column holds 1,5 and nothing but numbers; never where the comma is the delimiter."""
-    return delimiter in ";\t|" and any(
+    return delimiter in ";\t| " and any(
         any("," in cell for cell in sample)
         and all(_COMMA_DECIMAL.fullmatch(cell) or FLOAT.fullmatch(cell) for cell in sample)
         for sample in samples
@@ -188,7 +189,7 @@ def _grouping(sample: list[str], comma_decimal: bool) -> tuple[re.Pattern[str], 
     if comma_decimal or any(_SPACE_THOUSANDS.fullmatch(cell) and "," in cell for cell in sample):
         pattern = re.compile(f"{_POINT_THOUSANDS.pattern}|{_SPACE_THOUSANDS.pattern}|{_COMMA_DECIMAL.pattern}")
         if fits(pattern) and not any("." in cell and " " in cell for cell in sample):
-            return pattern, ". '\u00a0\u202f\u2019", ",", "decimal comma"
+            return pattern, ". '\u00a0\u202f\u2019", ",", DECIMAL_COMMA
     if fits(_COMMA_THOUSANDS):
         return _COMMA_THOUSANDS, ",", ".", "thousands separator ','"
     if fits(_SPACE_THOUSANDS):

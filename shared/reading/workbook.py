@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+import zipfile
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import fastexcel
 import polars as pl
@@ -15,12 +18,17 @@ import pyarrow as pa
 from .cells import FLOAT, MISSING, MISSING_IN_NUMBERS, ColumnReading, counted
 from .columnar import framed
 from .delimited import check_names
+from .found import FoundReading
 from .header import Header, find_header, no_header
-from .source import Unreadable
+from .source import OLE, Unreadable
 from .stated import NOTHING_STATED, Stated
 from .type_inference import infer_some
 
 _HEAD_ROWS = 60
+_NUMBER = r"^-?(?:0|[1-9]\d*)(?:[.,]\d+)?$"
+_SHEET = re.compile(r"xl/worksheets/sheet\d+\.xml")
+_NO_VALUE = re.compile(rb"</f>(?:<v\s*/>|<v></v>)?</c>")
+_PIECE, _MARK_BYTES, _MAX_SHEET_BYTES = 1 << 20, 12, 200_000_000
 _WHOLE = re.compile(r"^(-?\d+)\.0$")  #: a whole number, which a workbook keeps as a float
 _NO_YEAR = 1899  #: of a cell that holds a time of day only: days are counted from 1900
 
@@ -30,8 +38,7 @@ class Workbook:
     """What was read of a workbook, and how."""
 
     frame: pl.DataFrame
-    sheet: str
-    others: list[str]  #: sheets that hold something too
+    found: FoundReading
     notes: list[str] = field(default_factory=list)
     columns: dict[str, ColumnReading] = field(default_factory=dict)
 
@@ -42,30 +49,88 @@ def read_workbook(
     """Read a sheet as a table; columns of text that are not ``is_typed`` stay as they are. Raises: Unreadable."""
     try:
         reader = fastexcel.read_excel(path)
-        sheets = [name for name in reader.sheet_names if reader.load_sheet(name, header_row=None, n_rows=1).width]
+        loaded = {name: reader.load_sheet(name, header_row=None, n_rows=1) for name in reader.sheet_names}
+        sheets = [name for name, sheet in loaded.items() if sheet.width]
         if not sheets:
             raise Unreadable("the workbook holds no cells")
-        chosen = stated.sheet or sheets[0]
+        chosen = stated.sheet or next((name for name in sheets if loaded[name].visible == "visible"), sheets[0])
         if chosen not in sheets:
             raise Unreadable(f"the workbook has no filled sheet {chosen!r}; it has {', '.join(map(repr, sheets[:20]))}")
         header, skipped = _header(_first_rows(reader, chosen), stated)
         check_names(header.names)
-        table = reader.load_sheet(
-            chosen,
-            header_row=None,
-            skip_rows=skipped + header.first + header.rows,
-            column_names=header.names,
-            # Types from every row: a cell that does not fit one that was guessed would be lost.
-            schema_sample_rows=None,
-        ).to_arrow()
+        table = _table(reader, chosen, skip_rows=skipped + header.first + header.rows, column_names=header.names)
     except (fastexcel.FastExcelError, OSError) as error:
-        raise Unreadable(f"the workbook cannot be read: {str(error).splitlines()[0][:200]}") from None
+        with path.open("rb") as file:
+            is_ole = file.read(4) == OLE[:4]
+        what = "it is damaged, or has a password" if is_ole else str(error).splitlines()[0][:200]
+        raise Unreadable(f"the workbook cannot be read: {what}") from None
     except BaseException as error:  # a panic of the parser is not an Exception
         if isinstance(error, (Unreadable, KeyboardInterrupt, SystemExit)):
             raise
         raise Unreadable("the workbook is damaged") from None
-    frame, columns = _without_missing(_whole_numbers(framed(_one_table(table))), stated, is_typed)
-    return Workbook(frame, chosen, [name for name in sheets if name != chosen], header.notes, columns)
+    frame, blank = _without_blank_rows(framed(table))
+    frame, columns = _without_missing(_whole_numbers(frame), stated, is_typed)
+    uncalculated = _uncalculated(path, reader.sheet_names.index(chosen)) if sum(frame.null_count().row(0)) else 0
+    others = ", ".join(repr(name) for name in sheets[:11] if name != chosen)
+    notes = [f"sheet {chosen!r}" + f" (not read: {others})" * bool(others), *header.notes]
+    notes += [f"{blank} blank row{'s' * (blank > 1)} left out"] * bool(blank)
+    if uncalculated:
+        notes.append(f"{uncalculated:,} formulas have no value, as no program has calculated them: read as missing")
+    row = 0 if header.first < 0 else skipped + header.first + 1
+    return Workbook(frame, FoundReading("excel", header_row=row, sheet=chosen, sheets=sheets), notes, columns)
+
+
+def _table(reader: fastexcel.ExcelReader, sheet: str, **options: Any) -> pa.Table:
+    """Return rows of a sheet; a column with cells of types that have none in common is text."""
+    # Types from every row: a cell that does not fit one that was guessed would be lost.
+    options = {"header_row": None, "schema_sample_rows": None, **options}
+    try:
+        return _one_table(reader.load_sheet(sheet, **options).to_arrow())
+    except fastexcel.FastExcelError as error:
+        if "type combination" not in str(error):
+            raise
+        return _one_table(reader.load_sheet(sheet, dtypes="string", **options).to_arrow())
+
+
+def note_numbers(frame: pl.DataFrame, columns: dict[str, ColumnReading]) -> None:
+    """Note the columns of text whose cells are numbers without leading zeros."""
+    for column in frame.select(pl.col(pl.String)).iter_columns():
+        cells = column.drop_nulls().str.strip_chars()
+        reading = columns.setdefault(column.name, ColumnReading())
+        if cells.len() and not reading.note and cells.str.contains(_NUMBER).all():
+            reading.note = "kept as text, as the workbook does: its cells are numbers"
+
+
+def _uncalculated(path: Path, sheet: int) -> int:
+    """Return how many formulas of a sheet, by its number, have no value; 0 where that cannot be read."""
+    count = 0
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = sorted(
+                (name for name in archive.namelist() if _SHEET.fullmatch(name)), key=lambda name: (len(name), name)
+            )
+            with archive.open(names[sheet]) as content:
+                kept = b""
+                while (piece := content.read(_PIECE)) and content.tell() < _MAX_SHEET_BYTES:
+                    count += len(_NO_VALUE.findall(kept + piece))
+                    kept = piece[-_MARK_BYTES:]
+    except (zipfile.BadZipFile, OSError, ValueError, IndexError, KeyError, zlib.error):
+        return 0
+    return count
+
+
+def _without_blank_rows(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+    """Leave out rows without a value, as blank lines of a text table; also return how many there were.
+
+    In a table of one column, these are missing values.
+    """
+    if frame.width == 1:
+        return frame, 0
+    texts = pl.col(pl.String).str.strip_chars().replace("", None)
+    kept = frame.filter(~pl.all_horizontal(frame.with_columns(texts).select(pl.all().is_null()).get_columns()))
+    if kept.height == 0:
+        raise Unreadable("there are columns but no rows")
+    return kept, frame.height - kept.height
 
 
 def _header(rows: list[list[str]], stated: Stated) -> tuple[Header, int]:
@@ -83,7 +148,7 @@ def _first_rows(reader: fastexcel.ExcelReader, sheet: str) -> list[list[str]]:
     """Return the first rows, each cell as text; blank rows at the top too, which are counted as the sheet counts
     them.
     """
-    table = _one_table(reader.load_sheet(sheet, header_row=None, skip_rows=0, n_rows=_HEAD_ROWS).to_arrow())
+    table = _table(reader, sheet, skip_rows=0, n_rows=_HEAD_ROWS)
     columns = [_as_texts(column) for column in table.columns]
     return [list(row) for row in zip(*columns, strict=True)]
 

@@ -253,6 +253,13 @@ def test_an_uploaded_file_shows_its_columns_and_a_long_result_all_its_rows(page:
     columns.get_by_role("button", name="city").click()
     expect(columns.get_by_role("button", name="city (masked)")).to_have_attribute("aria-pressed", "true")
     expect(columns).not_to_contain_text("Oslo")
+    expect(page.get_by_text("Read as: Text table, utf-8, comma, names in row 1")).to_be_visible()
+    page.get_by_role("button", name="Change how it is read").click()
+    page.get_by_label("Row of the column names").fill("0")
+    expect(columns.get_by_role("columnheader").first).to_contain_text("column_1")
+    expect(page.get_by_text("Read as: Text table, utf-8, comma, no column names")).to_be_visible()
+    page.get_by_role("button", name="Detect again").click()
+    expect(columns.get_by_role("columnheader").first).to_contain_text("0 to 299")
 
     data = [{"name": "data", "csv": f"n,city\n{lines}"}]
     job = console.run("transform", task="as it is", data=data, code="result = data", output="table")

@@ -45,6 +45,7 @@ export type Case = Schemas["Case"];
 export type EvaluationRun = Schemas["Run"];
 export type FileRows = Schemas["FileRows"];
 export type FileProfile = Schemas["FileProfile"];
+export type FileReading = Schemas["FileReading"];
 export type ColumnProfile = Schemas["ColumnProfile"];
 export type Table = Schemas["Table"];
 

@@ -22,19 +22,24 @@ _ANSWER = "services.gateway.tables.tasks:answer_question"
 #: A page is read from the beginning of the file each time: a larger one is fetched whole and read where it is needed.
 MAX_BYTES = 256 << 20
 _SECONDS = 60.0
+_MAX_OUTPUT_MB = 512  #: what is written of a packed or a large text table, to be queried
 
 
 async def ask(
-    conversions: Conversions, store: ObjectStore, sha256: str, size: int, tenant: str, question: Mapping[str, Any]
+    conversions: Conversions, store: ObjectStore, file: Mapping[str, Any], tenant: str, question: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the answer of ``tasks.answer_question``. Raises: InvalidRequest, NotFound, Overloaded."""
-    if size > MAX_BYTES:
+    """Return the answer of ``tasks.answer_question`` about the file of a row of files.
+
+    Raises: InvalidRequest, NotFound, Overloaded.
+    """
+    if file["size"] > MAX_BYTES:
+        size = file["size"]
         raise InvalidRequest(f"The file has {size:,} bytes; tables of up to {MAX_BYTES:,} are read here. Fetch it.")
-    bounds = Bounds(conversions.memory_mb, _SECONDS, wall_seconds=2 * _SECONDS, output_mb=16)
-    async with conversions.fetched(store, sha256, tenant) as file:
-        argument: JsonValue = {"question": cast(JsonValue, dict(question))}
+    bounds = Bounds(conversions.memory_mb, _SECONDS, wall_seconds=2 * _SECONDS, output_mb=_MAX_OUTPUT_MB)
+    async with conversions.fetched(store, file["sha256"], tenant) as path:
+        argument: JsonValue = {"question": cast(JsonValue, dict(question)), "name": file["name"] or ""}
         try:
-            with _descriptors(file) as opened:
+            with _descriptors(path) as opened:
                 async with started(_ANSWER, argument, bounds, opened) as process:
                     answer = cast(dict[str, Any], await process.answer())
         except TaskLost:

@@ -1,20 +1,31 @@
-"""An untrusted file as a table that DuckDB reads: Parquet, Arrow (file or stream), CSV, JSON lines.
+"""An untrusted file as a table that DuckDB queries. Text and workbooks are read as every other part reads them.
 
 Runs only in a process of its own, with limits and without secrets.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from services.gateway.tables.forms import CannotHold
+from shared.reading.delimited import check_names
+from shared.reading.found import FoundReading
+from shared.reading.large_text import PIECE_BYTES, to_parquet
+from shared.reading.packed import unpacked
+from shared.reading.read import TableRead, column_notes_of, kind_of, read, text_notes
+from shared.reading.source import Unreadable, is_plain
+from shared.reading.stated import Stated
 
-_HEAD_BYTES = 1 << 16
 _ROWS_AT_ONCE = 100
 _MEGABYTES_OF_DUCKDB = 384
 #: DuckDB's types by their first word, as the API names them.
@@ -39,40 +50,83 @@ def connect() -> duckdb.DuckDBPyConnection:
     return database
 
 
-def open_table(database: duckdb.DuckDBPyConnection, file: Path) -> dict[str, str]:
-    """Create the view ``rows`` and return its columns' types by name. Raises: CannotHold when the file is not a
-    table.
+@dataclass(frozen=True)
+class OpenedTable:
+    """The view ``rows``: its columns' types by name, and how its file was read."""
+
+    types: dict[str, str]
+    reading: FoundReading
+    notes: list[str] = field(default_factory=list)
+
+
+def open_table(
+    database: duckdb.DuckDBPyConnection, file: Path, name: str = "", options: Mapping[str, Any] | None = None
+) -> OpenedTable:
+    """Create the view ``rows``. ``name``: the file's own; ``options``: how the caller states that it is written.
+
+    A text table that is large becomes a temporary Parquet file. Raises: CannotHold when the file is not a table.
     """
     try:
-        _create(database, file)
-        database.execute("SET enable_external_access = false")
-        described: list[tuple[Any, ...]] = database.execute("DESCRIBE rows").fetchall()
-    except (duckdb.Error, pa.ArrowInvalid, UnicodeDecodeError):
-        raise CannotHold("this file is not a table in Parquet, Arrow, CSV or JSON lines") from None
-    return {name: type_name(kind) for name, kind, *_ in described}
+        with unpacked(file, name) as (content, inner):
+            target = Path(tempfile.gettempdir()) / f"read-{os.getpid()}.parquet"
+            reading, notes = _create(database, content, inner, Stated.of(options or {}), target)
+            database.execute("SET enable_external_access = false")
+            described: list[tuple[Any, ...]] = database.execute("DESCRIBE rows").fetchall()
+    except Unreadable as refusal:
+        raise CannotHold(f"the file cannot be read as a table: {refusal}") from None
+    except (duckdb.Error, pa.ArrowException, OSError, OverflowError):
+        raise CannotHold("the file cannot be read as a table: it is damaged") from None
+    return OpenedTable({name: type_name(kind) for name, kind, *_ in described}, reading, notes)
 
 
-def _create(database: duckdb.DuckDBPyConnection, file: Path) -> None:
-    with file.open("rb") as content:
-        head = content.read(_HEAD_BYTES)
-    if head.startswith(b"PAR1"):
-        reader = "read_parquet"
-    elif head.startswith(b"ARROW1"):
-        import pyarrow.dataset as ds  # noqa: PLC0415 - a tenth of a second
+def _create(
+    database: duckdb.DuckDBPyConnection, file: Path, name: str, stated: Stated, target: Path
+) -> tuple[FoundReading, list[str]]:
+    """Return how the file was read, and notes on it. Raises: Unreadable."""
+    kind = kind_of(file, name, stated)
+    if kind == "parquet":
+        _view_parquet(database, file)
+        return FoundReading("parquet"), []
+    if kind == "arrow":
+        _view_arrow(database, file)
+        return FoundReading("arrow"), []
+    if kind == "csv" and file.stat().st_size > PIECE_BYTES and is_plain(file):
+        with file.open("rb") as content:
+            table = to_parquet(content, name.lower().endswith((".tsv", ".tab")), stated, target)
+        _view_parquet(database, target)
+        columns, notes = column_notes_of(table.columns), text_notes(table.encoding, table.delimiter) + table.notes
+        return table.found, [*notes, *_by_column(columns)]
+    table_read: TableRead = read(file, name, stated)
+    database.register("rows", table_read.frame.to_arrow(compat_level=pl.CompatLevel.oldest()))
+    return table_read.found, [*table_read.notes, *_by_column(table_read.columns)]
 
-        database.register("rows", ds.dataset(file, format="feather"))
-        return
-    elif head.startswith(b"\xff\xff\xff\xff"):
-        with pa.memory_map(str(file)) as content:
-            database.register("rows", pa.ipc.open_stream(content).read_all())
-        return
-    elif b"\x00" in head or not head.strip():
-        raise CannotHold("this file is not a table in Parquet, Arrow, CSV or JSON lines")
-    else:
-        reader = "read_ndjson_auto" if head.lstrip().startswith(b"{") else "read_csv_auto"
+
+def _view_parquet(database: duckdb.DuckDBPyConnection, file: Path) -> None:
+    with pq.ParquetFile(file) as content:
+        check_names(content.schema_arrow.names)
     allowed = str(file).replace("'", "''")
     database.execute(f"SET allowed_paths = ['{allowed}']")
-    database.execute(f"CREATE VIEW rows AS SELECT * FROM {reader}('{allowed}')")  # noqa: S608 - the path is ours
+    database.execute(f"CREATE VIEW rows AS SELECT * FROM read_parquet('{allowed}')")  # noqa: S608 - the path is ours
+
+
+def _view_arrow(database: duckdb.DuckDBPyConnection, file: Path) -> None:
+    with file.open("rb") as content:
+        is_file = content.read(6) == b"ARROW1"
+    if is_file:
+        import pyarrow.dataset as ds  # noqa: PLC0415 - a tenth of a second
+
+        dataset = ds.dataset(file, format="feather")
+        check_names(dataset.schema.names)
+        database.register("rows", dataset)
+        return
+    with pa.memory_map(str(file)) as mapped:
+        table = pa.ipc.open_stream(mapped).read_all()
+    check_names(table.schema.names)
+    database.register("rows", table)
+
+
+def _by_column(notes: Mapping[str, str]) -> list[str]:
+    return [f"{column}: {note}" for column, note in notes.items()]
 
 
 def type_name(kind: str) -> str:

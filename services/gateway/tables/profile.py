@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 
 from services.gateway.tables.forms import CannotHold
-from services.gateway.tables.opened import batches, first, quoted
+from services.gateway.tables.opened import OpenedTable, batches, first, quoted
 from services.gateway.tables.rows import told
 
 _MOST_COLUMNS = 200
@@ -21,8 +21,9 @@ _NUMBERS = {"int", "float", "decimal"}
 _ORDERED = {*_NUMBERS, "date", "datetime"}
 
 
-def profile(database: duckdb.DuckDBPyConnection, types: Mapping[str, str]) -> dict[str, Any]:
+def profile(database: duckdb.DuckDBPyConnection, table: OpenedTable, question: Mapping[str, Any]) -> dict[str, Any]:
     """Profile the table: one pass for the sums, and one for each column's values. Raises: CannotHold."""
+    types = table.types
     names = list(types)[:_MOST_COLUMNS]
     try:
         [total] = first(database, "SELECT count(*) FROM rows")

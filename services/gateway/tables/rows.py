@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from datetime import timedelta
 from typing import Any
 
@@ -14,7 +15,7 @@ from pydantic import JsonValue
 
 from services.gateway.tables.cells import infinity_as_text
 from services.gateway.tables.forms import CannotHold
-from services.gateway.tables.opened import batches, first, quoted
+from services.gateway.tables.opened import OpenedTable, batches, first, quoted
 
 _MOST_CHARS = 2000
 _MOST_BYTES = 4_000_000
@@ -23,8 +24,9 @@ _COMPARED = {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="
 _CONDITION = re.compile(r"(?s)(.+?):(eq|ne|lt|le|gt|ge|contains|null|not_null)(?::(.*))?")
 
 
-def rows(database: duckdb.DuckDBPyConnection, types: Mapping[str, str], question: Mapping[str, Any]) -> dict[str, Any]:
+def rows(database: duckdb.DuckDBPyConnection, table: OpenedTable, question: Mapping[str, Any]) -> dict[str, Any]:
     """``question``: columns, sort, filter, offset, limit as in the API. Raises: CannotHold, which names the field."""
+    types = table.types
     names = [_known(name, types, "columns") for name in question["columns"]] or list(types)[:_MOST_COLUMNS]
     where, values = _where(question["filter"], types)
     try:
@@ -46,6 +48,8 @@ def rows(database: duckdb.DuckDBPyConnection, types: Mapping[str, str], question
         "row_count": total,
         "offset": question["offset"],
         "next_offset": end if page and end < total else None,
+        "reading": asdict(table.reading),
+        "notes": table.notes,
     }
 
 

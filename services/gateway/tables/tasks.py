@@ -59,8 +59,8 @@ def answer_question(argument: JsonValue, source: BinaryIO, output: BinaryIO) -> 
     question = given["question"]
     try:
         with connect() as database:
-            types = open_table(database, Path(f"/proc/self/fd/{source.fileno()}"))
-            answer = profile(database, types) if question["ask"] == "profile" else rows(database, types, question)
+            table = open_table(database, Path(f"/proc/self/fd/{source.fileno()}"), given["name"], question["reading"])
+            answer = (profile if question["ask"] == "profile" else rows)(database, table, question)
     except CannotHold as error:
         return {"refused": str(error)}
     return {"answer": orjson.loads(orjson.dumps(answer, default=str, option=orjson.OPT_NON_STR_KEYS))}

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryFile
-from typing import BinaryIO, TypeAlias, get_args
+from typing import BinaryIO, TypeAlias, cast, get_args
 
 from pydantic import JsonValue
 
@@ -22,9 +22,9 @@ from services.search.records.notes import Notes
 from services.search.records.shape import TEXT_COLUMNS, Raw, Refused, from_row
 from shared.contracts.search import IngestFormat, RecordMapping, TableSpec
 from shared.errors import InvalidRequest, UnreadableFile
-from shared.reading.delimited import BadRow, layout_of
-from shared.reading.json_tables import FieldTwice, decoder, load
-from shared.reading.records import records_of, wrapped_records
+from shared.reading.delimited import BadRow, is_even, layout_of
+from shared.reading.json_tables import FieldTwice, decoder, load, load_documents
+from shared.reading.records import NAMES_FIRST, is_row_of, names_of, records_of, wrapped_records
 from shared.reading.rows import open_rows
 from shared.reading.source import Unreadable, encoding_of, utf16_of
 from shared.reading.stated import NOTHING_STATED, Stated
@@ -32,6 +32,7 @@ from shared.reading.stated import NOTHING_STATED, Stated
 Item: TypeAlias = "Raw | Refused"
 _FORMATS = {*get_args(get_args(IngestFormat.__value__)[0]), "json"} - {"auto"}
 _TABLES = {"csv": ".csv", "excel": ".xlsx", "parquet": ".parquet", "arrow": ".arrow"}  #: and the ending of each
+_TABLE_ENDINGS = (".xls", ".xlsx", ".csv", ".tsv", ".tab")
 _SNIFFED = 65_536  # bytes that a format is guessed from
 _BLOCK = 1 << 20
 _MOST_LINE = 16_000_000
@@ -128,7 +129,7 @@ def _as_records(rows: Iterator[Item], file: RecordFile) -> Iterator[Item]:
 
 def _rows_of(document: JsonValue, notes: Notes) -> Iterator[Item]:
     """Yield the records of a document. Raises: Unreadable for one that holds none."""
-    records = records_of(document, is_sure=True)
+    records = records_of(document)
     notes.add_all(records.notes)
     for row in records.rows:
         yield row if isinstance(row, dict) else Refused("not_an_object", "the entry is not an object")
@@ -237,8 +238,10 @@ def sniff(stream: BinaryIO, name: str = "") -> str:
 def _kind_of_text(stream: BinaryIO, head: bytes, ending: str) -> str:
     wide = utf16_of(head)
     if wide:
-        head = head[: len(head) // 2 * 2].decode(wide, errors="replace").encode()
+        head = head[: len(head) // 4 * 4].decode(wide, errors="replace").encode()
     start = head.removeprefix(codecs.BOM_UTF8).lstrip()
+    if start.startswith(b"<") and ending in _TABLE_ENDINGS:
+        return "excel"  # a table of HTML, as the reader of tables finds
     if start[:14].lower().startswith((b"<!doctype html", b"<html")):
         return "html"
     if start.startswith((b"<", b"[")):
@@ -252,9 +255,11 @@ def _kind_of_text(stream: BinaryIO, head: bytes, ending: str) -> str:
 
 
 def _is_table(head: bytes) -> bool:
-    """Return whether a text is a table although its extension differs: its header has an id or a name column."""
+    """Return whether a text is a table whatever its extension: its rows are even, or it has a column id or name."""
     try:
         layout = layout_of(head, is_whole=True)
+        if is_even(head):
+            return True
     except (Unreadable, ValueError):
         return False
     names = {name.strip().lower() for name in layout.names} if layout else set()
@@ -349,10 +354,28 @@ def _list(stream: BinaryIO, notes: Notes) -> Iterator[Item]:
     """Yield the entries one after the other: a list may be far longer than what fits into memory."""
     text = io.TextIOWrapper(stream, encoding="utf-8-sig")
     try:
-        for value in _entries(text, notes):
-            yield value if isinstance(value, dict) else Refused("not_an_object", "the entry is not an object")
+        yield from _records_of_list(_entries(text, notes), notes)
     finally:
         text.detach()
+
+
+def _records_of_list(entries: Iterator[JsonValue], notes: Notes) -> Iterator[Item]:
+    """Yield the records: the entries, or rows below the names that the first entry lists."""
+    first = next(entries, None)
+    if first is None:
+        return
+    second = next(entries, None)
+    names = names_of(first)
+    if names is None or not is_row_of(names, second):
+        names, rows = None, chain([first], [] if second is None else [second], entries)
+    else:
+        notes.add(NAMES_FIRST)
+        rows = chain([second], entries)
+    for value in rows:
+        if names is not None and is_row_of(names, value) and isinstance(value, list):
+            yield dict(zip(names, value, strict=True))
+        else:
+            yield value if isinstance(value, dict) else Refused("not_an_object", "the entry is not an object")
 
 
 def _entries(text: io.TextIOWrapper, notes: Notes) -> Iterator[JsonValue]:
@@ -406,12 +429,13 @@ def _whole(stream: BinaryIO, notes: Notes) -> JsonValue:
     if len(raw) > _MOST_WHOLE:
         raise UnreadableFile("the file is too large for one JSON document; use JSON lines")
     try:
-        value: JsonValue = load(raw.removeprefix(codecs.BOM_UTF8))
+        value, several = load_documents(raw.removeprefix(codecs.BOM_UTF8))
     except FieldTwice as fault:
         raise UnreadableFile(f"the file is not JSON: {fault}") from None
     except (ValueError, RecursionError):
         raise UnreadableFile("the file is not JSON") from None
-    return _finite(value, notes) if _may_be_infinite(raw) else value
+    notes.add_all(several)
+    return cast(JsonValue, _finite(value, notes) if _may_be_infinite(raw) else value)
 
 
 @contextmanager

@@ -22,7 +22,8 @@ Read = Callable[..., Table]
 def table(tmp_path: Path) -> Read:
     def from_text(text: str, name: str = "data.json") -> Table:
         (tmp_path / "file").write_text(text)
-        return read(tmp_path / "file", name)
+        frame, notes, columns, _ = read(tmp_path / "file", name)
+        return frame, notes, columns
 
     return from_text
 

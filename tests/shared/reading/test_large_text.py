@@ -62,7 +62,7 @@ def test_it_is_read_like_a_small_file(cells: list[str], tmp_path: Path) -> None:
     content = rows_of(cells)
     (tmp_path / "in.csv").write_bytes(content)
     assert len(content) > 2 * PIECE
-    expected, _, _ = read(tmp_path / "in.csv", "in.csv")
+    expected, _, _, _ = read(tmp_path / "in.csv", "in.csv")
     frame, _ = stream(content, tmp_path)
     assert_frame_equal(frame, expected)
 

@@ -110,12 +110,12 @@ def test_blank_rows_at_the_top_of_a_sheet_move_no_row(workbook: Path) -> None:
 
 
 def test_marks_for_missing_values_are_those_of_text_tables(workbook: Path, file: Path) -> None:
-    frame, _, column_notes = read(workbook, workbook.name, Stated(header_row=4, na_values=("-999", "-")))
+    frame, _, column_notes, _ = read(workbook, workbook.name, Stated(header_row=4, na_values=("-999", "-")))
     assert frame.to_dict(as_series=False) == {
         "town": ["Bern", "Ulm", None], "amount": [1.5, None, 2.5], "count": [3, None, 4],
     }  # fmt: skip
     file.write_text("town,amount,count\nBern,1.5,3\nUlm,n/a,-999\n-,2.5,4\n")
-    text, _, text_notes = read(file, file.name, Stated(na_values=("-999", "-")))
+    text, _, text_notes, _ = read(file, file.name, Stated(na_values=("-999", "-")))
     assert text.equals(frame)
     assert text_notes == {"town": "read as missing: '-' x 1", "amount": "read as missing: 'n/a' x 1",
                           "count": "read as missing: '-999' x 1"}  # fmt: skip

@@ -170,7 +170,7 @@ def test_there_are_at_least_twenty() -> None:
 def test_a_file_of_a_program_is_read_without_an_option(tmp_path: Path, program: str) -> None:
     case = PROGRAMS[program]
     (tmp_path / case.name).write_bytes(case.content)
-    frame, notes, column_notes = read(tmp_path / case.name, case.name)
+    frame, notes, column_notes, _ = read(tmp_path / case.name, case.name)
     assert frame.to_dict(as_series=False) == case.expected
     reported = " ".join([*notes, *(f"{name}: {note}" for name, note in column_notes.items())])
     assert [part for part in case.notes if part not in reported] == [], reported

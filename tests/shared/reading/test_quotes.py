@@ -47,7 +47,7 @@ def test_every_reader_keeps_what_is_written(tmp_path: Path, case: str, delimiter
     cells = [(a.replace(",", delimiter), b.replace(",", delimiter)) for a, b in cells]
     path = tmp_path / "data.csv"
     path.write_bytes(("a,b\n" + text).replace(",", delimiter).encode())
-    frame, notes, _ = read(path, path.name)
+    frame, notes, _, _ = read(path, path.name)
     assert [tuple(cell or "" for cell in row) for row in frame.rows()] == cells
     table = open_rows(path, path.name, NOTHING_STATED, lambda name: False)
     rows = list(table.rows)
@@ -70,7 +70,7 @@ def test_a_large_file_keeps_what_is_written(tmp_path: Path) -> None:
     lines[150_000] = '150000,"a"x'
     path.write_text("a,b\n" + "\n".join(lines))
     assert path.stat().st_size > 4_500_000  # more than one block
-    frame, notes, _ = read(path, path.name)
+    frame, notes, _, _ = read(path, path.name)
     assert frame["b"][150_000] == '"a"x'
     assert frame["b"][150_001] == 'text "150001"'
     assert f"{NOTE} 150002" in notes

@@ -215,7 +215,7 @@ def test_utf_16_is_read_with_a_mark_or_without(tmp_path: Path, given: str, kind:
     name, text, rows = _WIDE_TEXTS[given]
     mark = "\ufeff" if kind == "BE with a mark" else ""
     (tmp_path / name).write_bytes((mark + text).encode(_WIDE[kind]))
-    frame, notes, _ = read(tmp_path / name, name)
+    frame, notes, _, _ = read(tmp_path / name, name)
     assert frame.to_dicts() == rows
     assert ("encoding utf-16" if "mark" in kind else f"encoding {_WIDE[kind]}") in notes
     if not name.endswith(("json", "jsonl")) and "." in name:
@@ -518,7 +518,7 @@ def test_what_is_not_plain_is_read_with_a_note(tmp_path: Path, given: str) -> No
     content, values, note = _NOTED[given]
     path = tmp_path / "file"
     path.write_bytes(content.encode() if isinstance(content, str) else content)
-    frame, notes, _ = read(path, "data.csv")
+    frame, notes, _, _ = read(path, "data.csv")
     assert frame.to_dict(as_series=False) == values
     assert any(note in each for each in notes), notes
 
@@ -535,7 +535,7 @@ def test_names_are_not_taken_for_a_title(tmp_path: Path, content: str) -> None:
     path = tmp_path / "file"
     path.write_text(content)
     with contextlib.suppress(Unreadable):  # a row does not fit the names
-        frame, notes, _ = read(path, "data.csv")
+        frame, notes, _, _ = read(path, "data.csv")
         assert frame.columns == content.splitlines()[0].split(",")
         assert not any("above" in note for note in notes)
 
@@ -574,7 +574,7 @@ def test_a_number_or_a_moment_keeps_every_digit_or_stays_text(
     path = tmp_path / "file"
     lines = "\n".join(f"{cell};x" for cell in cells) + "\n"
     path.write_text("a;b\n" + lines * (rows // len(cells) or 1))
-    frame, _, notes = read(path, "data.csv")
+    frame, _, notes, _ = read(path, "data.csv")
     assert types(frame)["a"] == kind
     if kind == "string":
         assert frame["a"].to_list()[: len(cells)] == [None if cell == "NA" else cell for cell in cells]
@@ -604,7 +604,7 @@ def workbook(path: Path, *rows: list[Any]) -> Path:
     ],
 )  # fmt: skip
 def test_the_names_of_a_sheet_are_found_wherever_they_stand(tmp_path: Path, rows: list[Any], names: list[str]) -> None:
-    frame, _, _ = read(workbook(tmp_path / "x.xlsx", *rows), "x.xlsx")
+    frame, _, _, _ = read(workbook(tmp_path / "x.xlsx", *rows), "x.xlsx")
     assert frame.columns == names
     assert frame.height == 1
 
@@ -653,7 +653,7 @@ def test_a_value_that_could_mean_another_is_noted(
     tmp_path: Path, cells: list[str], delimiter: str, values: list[Any], note: str | None, rows: int
 ) -> None:
     (tmp_path / "a.csv").write_text(f"a{delimiter}b\n" + "".join(f"{cell}{delimiter}x\n" for cell in cells) * rows)
-    frame, _, notes = read(tmp_path / "a.csv", "a.csv")
+    frame, _, notes, _ = read(tmp_path / "a.csv", "a.csv")
     assert frame["a"].to_list()[:2] == values
     assert notes.get("a", "").startswith(note) if note else notes == {}
 

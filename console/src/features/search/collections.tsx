@@ -9,6 +9,7 @@ import { faultsOf } from "../../shared/editing/field-errors";
 import { Failed } from "../../shared/page/loading-states";
 import { FileDrop, type Uploaded } from "../../shared/files/upload";
 import { WriteButton } from "../../shared/editing/write-button";
+import type { ReadingOptions } from "../../shared/files/reading";
 import { Mapping } from "./mapping";
 import type { RecordMapping } from "./mapping-guess";
 
@@ -52,7 +53,7 @@ export function Ingest({ collection, onDone }: { collection: CollectionView; onD
   const [file, setFile] = useState<Uploaded | null>(null);
   const [job, setJob] = useState<string | null>(null);
   const ingest = useMutation({
-    mutationFn: (mapping: RecordMapping | null) => post<Job>("/v1/jobs", { kind: "ingest", input: { collection: collection.name, table, file_id: file!.id, ...(mapping === null ? {} : { mapping }) } }),
+    mutationFn: ({ mapping, reading }: { mapping: RecordMapping | null; reading: ReadingOptions }) => post<Job>("/v1/jobs", { kind: "ingest", input: { collection: collection.name, table, file_id: file!.id, ...reading, ...(mapping === null ? {} : { mapping }) } }),
     onSuccess: (made) => {
       setJob(made.id);
       setFile(null);
@@ -65,7 +66,7 @@ export function Ingest({ collection, onDone }: { collection: CollectionView; onD
       <div className="stack">
         <Select label="Table" error={wrong.at("input.table")} data={tables} value={table} onChange={setTable} />
         <FileDrop label="Upload file (JSONL, CSV, Parquet)" many={false} files={file === null ? [] : [file]} error={wrong.at("input.file_id")} onChange={(files) => setFile(files[0] ?? null)} />
-        {file === null || table === null ? null : <Mapping key={`${file.id} ${table}`} file={file} spec={collection.tables[table]!} busy={ingest.isPending} onAdd={(mapping) => ingest.mutate(mapping)} />}
+        {file === null || table === null ? null : <Mapping key={`${file.id} ${table}`} file={file} spec={collection.tables[table]!} busy={ingest.isPending} onAdd={(mapping, reading) => ingest.mutate({ mapping, reading })} />}
         {ingest.error === null ? null : <Failed error={ingest.error} faults={wrong} />}
         {job === null ? null : (
           <FollowedJob id={job}>{(done) => (done.result ? <Ingested result={done.result as unknown as IngestResult} onDone={onDone} /> : null)}</FollowedJob>

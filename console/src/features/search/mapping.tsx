@@ -2,10 +2,12 @@ import { Select } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { get } from "../../api/client";
+import { Problem } from "../../api/problem";
 import type { CollectionView, FileRows } from "../../api/types";
 import { visible } from "../../shared/code/ansi";
 import { Checkbox } from "../../shared/editing/checkbox";
 import { WriteButton } from "../../shared/editing/write-button";
+import { ReadingPart, type ReadingOptions } from "../../shared/files/reading";
 import type { Uploaded } from "../../shared/files/upload";
 import { Callout } from "../../shared/page/callout";
 import { Loaded } from "../../shared/page/loading-states";
@@ -18,20 +20,41 @@ interface Props {
   spec: CollectionView["tables"][string];
   busy: boolean;
   /** Null where the file cannot be read as a table here: the server finds the columns. */
-  onAdd: (mapping: RecordMapping | null) => void;
+  onAdd: (mapping: RecordMapping | null, reading: ReadingOptions) => void;
 }
+
+/** Files that become one record each, although a reader of tables might find lines and commas in them. */
+const DOCUMENTS = /\.(md|markdown|qmd|rst|html?|pdf|docx)$/i;
 
 /** The first rows of the file, and which of its columns are a record's ID, name, text and fields. */
 export function Mapping({ file, spec, busy, onAdd }: Props) {
-  const rows = useQuery({ queryKey: ["file-rows", file.id, "head"], queryFn: () => get<FileRows>(`/v1/files/${file.id}/rows`, { limit: 3 }), retry: false, staleTime: Infinity });
-  if (rows.error !== null) {
+  const [reading, setReading] = useState<ReadingOptions>({});
+  const isDocument = DOCUMENTS.test(file.name);
+  const rows = useQuery({ queryKey: ["file-rows", file.id, "head", reading], queryFn: () => get<FileRows>(`/v1/files/${file.id}/rows`, { ...reading, limit: 3 }), retry: false, staleTime: Infinity, enabled: !isDocument });
+  if (isDocument) {
     return (
-      <Callout actions={<Add busy={busy} onAdd={() => onAdd(null)} />}>
-        <b>No preview.</b> The file is not a table with columns; its records need <code>id</code>, <code>name</code> and <code>text</code>.
+      <Callout actions={<Add busy={busy} onAdd={() => onAdd(null, {})} />}>
+        <b>A document.</b> It becomes a record with its <code>path</code>, <code>title</code> and text.
       </Callout>
     );
   }
-  return <Loaded query={rows}>{(data) => <Columns data={data} spec={spec} busy={busy} onAdd={onAdd} />}</Loaded>;
+  if (rows.error !== null) {
+    return (
+      <Callout actions={<Add busy={busy} onAdd={() => onAdd(null, reading)} />}>
+        <b>No preview.</b> {visible(rows.error instanceof Problem ? rows.error.detail : "The file cannot be read as a table.")} <ReadingPart found={null} notes={[]} options={reading} onChange={setReading} />
+      </Callout>
+    );
+  }
+  return (
+    <Loaded query={rows}>
+      {(data) => (
+        <div className="stack">
+          <ReadingPart found={data.reading} notes={data.notes ?? []} options={reading} onChange={setReading} />
+          <Columns key={JSON.stringify(reading)} data={data} spec={spec} busy={busy} onAdd={(mapping) => onAdd(mapping, reading)} />
+        </div>
+      )}
+    </Loaded>
+  );
 }
 
 function Add({ busy, disabled = false, rows, onAdd }: { busy: boolean; disabled?: boolean; rows?: number | null; onAdd: () => void }) {
@@ -44,7 +67,7 @@ function Add({ busy, disabled = false, rows, onAdd }: { busy: boolean; disabled?
 
 const MADE = "";
 
-function Columns({ data, spec, busy, onAdd }: { data: FileRows; spec: Props["spec"]; busy: boolean; onAdd: Props["onAdd"] }) {
+function Columns({ data, spec, busy, onAdd }: { data: FileRows; spec: Props["spec"]; busy: boolean; onAdd: (mapping: RecordMapping) => void }) {
   const names = data.columns.map(({ name }) => name);
   const wanted = [...Object.keys(spec.facets ?? {}), ...Object.keys(spec.fields ?? {})];
   const [mapping, setMapping] = useState(() => guessMapping(data.columns, wanted));

@@ -21,7 +21,7 @@ export function Accepted({ job, draft, submit, ask }: Props) {
   const runOn = (fileId: string): void => {
     const [first, ...others] = draft.data;
     if (first === undefined) return;
-    const rest = others.map(({ name, fileId: id, csv }) => (id === null ? { name, csv } : { name, file_id: id }));
+    const rest = others.map(({ name, fileId: id, csv, reading }) => (id === null ? { name, csv, ...reading } : { name, file_id: id, ...reading }));
     const expects = Object.fromEntries((result.inputs ?? []).map((input) => [input.name, input.columns]));
     submit({ code: result.code, expects, data: [{ name: first.name, file_id: fileId }, ...rest] });
   };

@@ -2,9 +2,9 @@ import { useQuery } from "@tanstack/react-query";
 import { get } from "../../api/client";
 import type { ColumnProfile, FileProfile, FileRows } from "../../api/types";
 import { visible } from "../../shared/code/ansi";
-import type { Head } from "../../shared/tables/csv";
+import { ReadingPart, type ReadingOptions } from "../../shared/files/reading";
 import { cell, count } from "../../shared/values/numbers";
-import { Loading } from "../../shared/page/loading-states";
+import { Failed, Loading } from "../../shared/page/loading-states";
 
 interface Shown {
   names: readonly string[];
@@ -46,13 +46,29 @@ export function Columns({ label, shown, masked, toggle }: { label: string; shown
   );
 }
 
-/** The columns of a file as the server reads it: names and rows first, their description when it is there. */
-export function FileColumns({ fileId, label, rows, masked, toggle, fallback }: { fileId: string; label: string; rows: number; masked: readonly string[]; toggle: (column: string) => void; fallback: Head | null }) {
-  const head = useQuery({ queryKey: ["file-rows", fileId, "head"], queryFn: () => get<FileRows>(`/v1/files/${fileId}/rows`, { limit: 20 }), staleTime: Infinity, retry: false });
-  const profile = useQuery({ queryKey: ["file-profile", fileId], queryFn: () => get<FileProfile>(`/v1/files/${fileId}/profile`), staleTime: Infinity, retry: false, enabled: head.data !== undefined });
-  // Other formats, such as Excel's, are read where the job runs.
-  if (head.error && fallback === null) return <span className="muted">Its columns are read when it runs.</span>;
-  if (head.error) return <Columns label={label} shown={{ names: fallback!.columns, rows: fallback!.rows.slice(0, rows) }} masked={masked} toggle={toggle} />;
+interface FileProps {
+  fileId: string;
+  label: string;
+  rows: number;
+  masked: readonly string[];
+  toggle: (column: string) => void;
+  reading: ReadingOptions;
+  onReading: (options: ReadingOptions) => void;
+}
+
+/** The columns of a file as the job will read it: names and rows first, their description when it is there. */
+export function FileColumns({ fileId, label, rows, masked, toggle, reading, onReading }: FileProps) {
+  const query = { ...reading };
+  const head = useQuery({ queryKey: ["file-rows", fileId, "head", reading], queryFn: () => get<FileRows>(`/v1/files/${fileId}/rows`, { ...query, limit: 20 }), staleTime: Infinity, retry: false });
+  const profile = useQuery({ queryKey: ["file-profile", fileId, reading], queryFn: () => get<FileProfile>(`/v1/files/${fileId}/profile`, query), staleTime: Infinity, retry: false, enabled: head.data !== undefined });
+  if (head.error) {
+    return (
+      <div className="tight">
+        <Failed error={head.error} />
+        <ReadingPart found={null} notes={[]} options={reading} onChange={onReading} />
+      </div>
+    );
+  }
   if (head.data === undefined) return <Loading rows={2} />;
   const shown = {
     names: head.data.columns.map((column) => column.name),
@@ -65,6 +81,7 @@ export function FileColumns({ fileId, label, rows, masked, toggle, fallback }: {
       <span className="muted">
         {count(head.data.row_count)} rows{profile.isFetching ? "; Analyzing columns…" : ""}
       </span>
+      <ReadingPart found={head.data.reading} notes={head.data.notes ?? []} options={reading} onChange={onReading} />
     </div>
   );
 }

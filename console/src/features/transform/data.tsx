@@ -5,6 +5,7 @@ import { visible } from "../../shared/code/ansi";
 import { headOf } from "../../shared/tables/csv";
 import type { Faults } from "../../shared/editing/field-errors";
 import { Failed } from "../../shared/page/loading-states";
+import type { ReadingOptions } from "../../shared/files/reading";
 import { FileDrop, type Uploaded } from "../../shared/files/upload";
 import { Columns, FileColumns } from "./columns";
 import { SAMPLE, type DataDraft, type Draft } from "./draft";
@@ -21,8 +22,8 @@ export function DataPart({ draft, change, faults }: { draft: Draft; change: Chan
     change((now) => ({ ...now, data: [...now.data, { ...each, name: now.data.length === 0 ? "data" : `data${now.data.length + 1}` }] }));
   const paste = async (): Promise<void> => {
     try {
-      const made = text.length > 200_000 ? await upload(new Blob([text]), "pasted.csv") : null;
-      add({ fileId: made?.id ?? null, csv: made === null ? text : null, label: "pasted", head: headOf(text) });
+      const made = await upload(new Blob([text]), "pasted.csv");
+      add({ fileId: made.id, csv: null, label: "pasted", head: headOf(text) });
       setPasting(false);
       setText("");
     } catch (error) {
@@ -75,6 +76,7 @@ function DataSet({ data, draft, change, remove }: { data: DataDraft; draft: Draf
   const toggle = (column: string): void =>
     change((now) => ({ ...now, mask: now.mask.includes(column) ? now.mask.filter((each) => each !== column) : [...now.mask, column] }));
   const label = `What the model sees of ${data.name}`;
+  const read = (reading: ReadingOptions): void => change((now) => ({ ...now, data: now.data.map((each) => (each.name === data.name ? { ...each, reading } : each)) }));
   return (
     <div className="panel tight">
       <div className="bar">
@@ -85,7 +87,7 @@ function DataSet({ data, draft, change, remove }: { data: DataDraft; draft: Draf
         </button>
       </div>
       {data.fileId !== null ? (
-        <FileColumns fileId={data.fileId} label={label} rows={draft.rows} masked={draft.mask} toggle={toggle} fallback={data.head} />
+        <FileColumns fileId={data.fileId} label={label} rows={draft.rows} masked={draft.mask} toggle={toggle} reading={data.reading ?? {}} onReading={read} />
       ) : data.head !== null ? (
         <Columns label={label} shown={{ names: data.head.columns, rows: data.head.rows.slice(0, draft.rows) }} masked={draft.mask} toggle={toggle} />
       ) : (

@@ -1,4 +1,5 @@
 import type { Job, TransformResult } from "../../api/types";
+import { readingOf, type ReadingOptions } from "../../shared/files/reading";
 import { headOf, type Head } from "../../shared/tables/csv";
 
 export interface DataDraft {
@@ -7,6 +8,8 @@ export interface DataDraft {
   csv: string | null;
   label: string;
   head: Head | null;
+  /** How the file is written, where it is stated. */
+  reading?: ReadingOptions;
 }
 
 export interface Draft {
@@ -35,7 +38,7 @@ export const SAMPLE = {
 export function inputOf(draft: Draft, more: Record<string, unknown> = {}): Record<string, unknown> {
   return {
     task: draft.task,
-    data: draft.data.map(({ name, fileId, csv }) => (fileId === null ? { name, csv } : { name, file_id: fileId })),
+    data: draft.data.map(({ name, fileId, csv, reading }) => (fileId === null ? { name, csv, ...reading } : { name, file_id: fileId, ...reading })),
     language: draft.language,
     output: draft.output,
     max_iterations: draft.rounds,
@@ -74,6 +77,7 @@ export function draftOf(job: Job): Draft {
         name: each.name,
         fileId: each.file_id ?? null,
         csv: each.csv ?? null,
+        reading: readingOf(each),
         label: each.file_id === undefined ? "typed in" : "From the opened job",
         head: each.csv !== undefined ? headOf(each.csv) : seen === undefined ? null : { columns: seen.columns.map((column) => column.name), rows: [] },
       };

@@ -70,6 +70,26 @@ def test_columns_are_described(client: httpx.Client) -> None:
 
 
 @pytest.mark.slow
+def test_a_file_is_read_as_the_caller_states(client: httpx.Client) -> None:
+    id = uploaded(client, "t.csv", "Report;;\nname;price\nÖl;1,5\nSalz;-99\n".encode("latin-1"))
+    first = client.get(f"/v1/files/{id}/rows").json()
+    assert first["rows"] == [["Öl", 1.5], ["Salz", -99]]
+    assert first["reading"] == {
+        "format": "csv", "encoding": "windows-1252", "delimiter": ";", "header_row": 2, "decimal": ",", "sheet": None,
+        "sheets": [],
+    }  # fmt: skip
+    assert {"encoding windows-1252", "delimiter ';'", "price: decimal comma"} <= {*first["notes"]}
+    stated = client.get(f"/v1/files/{id}/rows", params={"na_values": ["-99"], "header_row": 2, "columns": "price"})
+    assert stated.json()["rows"] == [[1.5], [None]]
+    (price,) = client.get(f"/v1/files/{id}/profile", params={"na_values": "-99"}).json()["columns"][1:]
+    assert (price["nulls"], price["lowest"]) == (1, 1.5)
+    refused = assert_problem(client.get(f"/v1/files/{id}/rows?sheet=x"), 422, "invalid_request")
+    assert "only a workbook has sheets" in str(refused["detail"])
+    wrong = assert_problem(client.get(f"/v1/files/{id}/rows?header_row=-1"), 422, "invalid_request")
+    assert "'loc': ['query', 'header_row']" in str(wrong["errors"])
+
+
+@pytest.mark.slow
 def test_there_are_no_more_distinct_values_than_rows(client: httpx.Client) -> None:
     lines = "".join(f"x{number}\n" for number in range(32))  # which are estimated to be 33
     id = uploaded(client, "t.csv", f"word\n{lines}".encode())
@@ -81,7 +101,7 @@ def test_there_are_no_more_distinct_values_than_rows(client: httpx.Client) -> No
 def test_what_is_no_table_is_refused(client: httpx.Client) -> None:
     id = uploaded(client, "t.parquet", bytes(range(256)))
     problem = assert_problem(client.get(f"/v1/files/{id}/rows"), 422, "invalid_request")
-    assert problem["detail"] == "This file is not a table in Parquet, Arrow, CSV or JSON lines."
+    assert str(problem["detail"]).startswith("The file cannot be read as a table: the file holds binary data")
 
 
 @pytest.mark.slow

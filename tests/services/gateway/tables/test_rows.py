@@ -18,7 +18,7 @@ from services.gateway.tables.rows import rows
 def asked(file: Path, **question: Any) -> dict[str, Any]:
     defaults = {"columns": [], "sort": [], "filter": [], "offset": 0, "limit": 100}
     with connect() as database:
-        return rows(database, open_table(database, file), defaults | question)
+        return rows(database, open_table(database, file, file.name), defaults | question)
 
 
 @pytest.fixture
@@ -95,5 +95,5 @@ def test_times_and_nested_values_are_json(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", [b"", b"PAR1 and no more", bytes(range(256)), b"\xff\xff\xff\xff\x00", b"ARROW1"])
 def test_what_is_no_table_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "t").write_bytes(content)
-    with pytest.raises(CannotHold, match="this file is not a table"):
+    with pytest.raises(CannotHold, match="the file cannot be read as a table: "):
         asked(tmp_path / "t")
