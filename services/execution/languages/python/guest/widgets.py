@@ -126,14 +126,15 @@ def _first(control: Any) -> Any:
     """Return the value that a control, or the abbreviation of one, begins with."""
     if isinstance(control, Widget):
         return control.value
-    is_span = isinstance(control, tuple) and _LEAST_PAIR <= len(control) <= _MOST_PAIR
-    if is_span and all(type(each) in (int, float) for each in control):
-        low, high = control[:2]
-        return low + (high - low) // 2 if all(type(each) is int for each in control) else low + (high - low) / 2
+    if isinstance(control, tuple) and _LEAST_PAIR <= len(control) <= _MOST_PAIR:
+        numbers: list[Any] = [each for each in control if type(each) in (int, float)]
+        if len(numbers) == len(control):
+            step = (numbers[1] - numbers[0]) / 2
+            return numbers[0] + (step if float in map(type, numbers) else int(step // 1))
     if isinstance(control, dict):
         return next(iter(control.values()), None)
     if isinstance(control, (list, tuple, range)):
-        first = next(iter(control), None)
+        first: Any = next(iter(control), None)
         return first[1] if isinstance(first, tuple) and len(first) == _LEAST_PAIR else first
     return control
 
