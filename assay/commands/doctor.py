@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 #: The rest is checked from here.
-_OF_SERVER = frozenset({"schema", "clock", "connections", "disk", "version", "write"})
+_OF_SERVER = frozenset({"schema", "clock", "connections", "disk", "parsers", "version", "write"})
 
 
 @dataclass(frozen=True)
