@@ -11,20 +11,25 @@ import polars as pl
 from services.execution.transform.cross_check import Computation, computation_in, difference, is_too_large
 from services.execution.transform.dataset import DataRead
 from services.execution.transform.normal_form import normalised
+from services.execution.transform.origin.alterations import equal_values, fewer_rows, other_values
+from services.execution.transform.origin.compare import Literals
 from services.execution.transform.origin.trace import Trace
 from services.execution.transform.results import CodeRun, RunHistory
 from services.execution.transform.runner import CodeRunner
 from services.execution.transform.self_checks import Judgement, judge, stated_in
 from shared.contracts.transform import Check, UnverifiedReason
 from shared.languages import LANGUAGES, second_language
+from shared.reading.portable import read_portable
 
 _DIFFERS = "The second computation of the model, {text}, gives another result: {difference}."
 _NOTHING_STATED = "Nothing checks this result: no check was stated, and it was not computed a second time."
 _NOT_PROVEN = "The stated checks do not show that this result is right{missed}."
 _MISSED = ": they hold of wrong results as well ({})"
 _FAILED = "Nothing checks this result: the second computation, {text}, gave no table: {error}"
+_COPIED = "Nothing checks this result: its second computation gives the same rows whatever the data hold."
 _TOO_LARGE = "Nothing checks this result: it is too large to compare with its second computation."
 _MAX_ERROR = 500  #: characters
+_MAX_ALTERED = 100_000  #: rows of a data set that a second computation is tried on
 
 
 @dataclass
@@ -104,7 +109,28 @@ class Verification:
         if differs is not None:
             message = _DIFFERS.format(text=self.second.text, difference=differs)
             return replace(judgement, checks=checks, proven=False, different=message)
+        if self._is_stated(run.table.frame, self.second):
+            self._has_run = False
+            return replace(judgement, unproven=_COPIED)
         return replace(judgement, checks=checks, proven=not judgement.failing, empty=False)
+
+    def _is_stated(self, result: pl.DataFrame, second: Computation) -> bool:
+        """Return whether a second computation states the rows instead of computing them from the data."""
+        known = Literals(self.runner.request.task, ())
+        if all(known.only_neutral(column) for column in result.iter_columns()):
+            return False
+        for kind, alter in (("values", other_values), ("rows", fewer_rows), ("equal", equal_values)):
+            tables = {data.name: self.scratch / f"second-{kind}-{data.name}.arrow" for data in self.runner.data}
+            try:
+                for data in self.runner.data:
+                    altered = alter(read_portable(self._table_for(second.language, data)).head(_MAX_ALTERED))
+                    altered.write_ipc(tables[data.name], compression="uncompressed")
+            except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OverflowError):
+                return False
+            table = self.runner.compute(second.language, second.code, tables)
+            if isinstance(table, str) or difference(result, table, second.code) is not None:
+                return False
+        return True
 
     def _table_for(self, language: str, data: DataRead) -> Path:
         """Return the table's file as the language gets it: pandas has timestamps where the others have dates."""

@@ -104,6 +104,26 @@ def test_a_slip_differs_from_a_second_computation_on_request(jobs: TransformJobs
     assert jobs.transform(python(wrong), "DONE" + second(RIGHT), python(MEAN), data=data).status == "done"
 
 
+STATED = "SELECT * FROM (VALUES ('Berlin', 7.5), ('Paris', 20.0))"
+
+
+@pytest.mark.parametrize(
+    "code", [STATED, f"{STATED}, (SELECT 1 FROM data LIMIT 1)".replace("SELECT *", "SELECT col0, col1")]
+)
+def test_a_second_computation_that_states_the_rows_proves_nothing(jobs: TransformJobs, code: str) -> None:
+    result = jobs.transform(python(MEAN), "DONE" + second(code), "DONE", data=SALES)
+    assert [reason.code for reason in result.unverified_because] == ["not_checked"]
+    assert "gives the same rows whatever the data hold" in jobs.script.last()
+    assert jobs.transform(python(MEAN), "DONE" + second(code), "DONE" + second(RIGHT), data=SALES).status == "done"
+
+
+@pytest.mark.parametrize("code", ["SELECT count(*) AS n FROM data", "SELECT count(*) AS n FROM data WHERE amount > 99"])
+def test_counts_are_computed_from_the_data(jobs: TransformJobs, code: str) -> None:
+    condition = "(data.amount > 99).sum()" if "99" in code else "len(data)"
+    run = f"import pandas as pd\nresult = pd.DataFrame({{'n': [{condition}]}})"
+    assert jobs.transform(python(run) + second(code), data=SALES).status == "done"
+
+
 @pytest.mark.parametrize("confirm", ["always", "never"])
 def test_the_caller_may_be_content_without_checks(jobs: TransformJobs, confirm: str) -> None:
     result = jobs.transform(python(MEAN), "DONE", data=SALES, confirm=confirm)
