@@ -53,6 +53,21 @@ _DATE = re.compile(
     re.IGNORECASE,
 )
 _TIME = re.compile(r"(?<![\w:.])(\d{1,2}):(\d{2})(?::(\d{2}))?(?:\.\d+)?(Z|\s?[ap]\.?m\.?)?(?![\w:])", re.IGNORECASE)
+#: An hour without minutes, or with them behind a letter or a sign; "am" before a capital is German.
+_HOUR = re.compile(
+    r"(?<![\w:.,])(?:(\d{1,2})\s?(?:(a\.?m\.?(?!\s[A-ZÄÖÜ])|p\.?m\.?)(?!\w)|Uhr(?!\w)(?:\s(\d{2})(?![\w.,]))?)"
+    r"|(\d{1,2})h(\d{2})(?!\w)|(\d{1,2})\s?[時点](?!間)(?:\s?(\d{1,2})\s?分)?)"
+)
+_FRACTIONS = {"\u00bd": ".5", "\u00bc": ".25", "\u00be": ".75"}
+_FRACTION = re.compile("(\\d?)\\s?([\u00bd\u00bc\u00be])")
+_MINUS = re.compile(r"\bminus\s+(?=\d)", re.IGNORECASE)
+#: Words before a number that is rounded as far as its zeros say.
+_ROUNDED = re.compile(
+    r"(?:\b(?:about|over|more than|almost|nearly|around|approximately|roughly|some|rund|etwa|über|mehr als|fast|knapp|"
+    r"environ|plus de|près de|presque|más de|unos|casi|cerca de|circa|quasi|oltre|около|более|почти|свыше)|[約约])\s*$",
+    re.IGNORECASE,
+)
+_SUFFIXED = re.compile(r"\d+[abcef]")  #: route 12b
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
 #: Letters and digits together, digits with signs that do not form a number, or a version.
 _CODE = re.compile(r"(?<![\w./:-])(?=[^\s]*\d)[^\W_](?:[^\W_]|[-./:_](?=[^\W_]))*", re.UNICODE)
@@ -106,8 +121,8 @@ class Figures:
     def of(cls, text: str, counted: int = 0) -> Figures:
         """Return the figures of a text; ``counted``: what a sentence may count in words at its begin, else 0."""
         found = cls()
-        text = scripts_apart(found._take_words(text, counted))
-        for taken in (found._take_emails, found._take_dates, found._take_times, found._take_scaled):
+        text = scripts_apart(_MINUS.sub("-", found._take_words(_FRACTION.sub(_decimal_fraction, text), counted)))
+        for taken in (found._take_emails, found._take_dates, found._take_times, found._take_hours, found._take_scaled):
             text = taken(text)
         found._take_rest(text)
         return found
@@ -132,7 +147,8 @@ class Figures:
         if unit:
             return False
         years = {year for year, _, _ in self.dates}
-        return number in years or str(number) in self.parts
+        hours = {each for hour, minute, _ in self.times if not minute for each in (hour, hour % 12 or 12)}
+        return number in years or number in hours or str(number) in self.parts
 
     def _take_words(self, text: str, counted: int) -> str:
         """Return the text with the numbers in words as digits."""
@@ -186,6 +202,18 @@ class Figures:
 
         return _TIME.sub(take, text)
 
+    def _take_hours(self, text: str) -> str:
+        def take(match: re.Match[str]) -> str:
+            half = (match[2] or "").lower()
+            hour, minute = int(match[1] or match[4] or match[6]), int(match[3] or match[5] or match[7] or 0)
+            if hour > (12 if half else 24) or minute > 59:
+                return match[0]
+            hour = hour % 12 + (12 if half.startswith("p") else 0) if half else hour
+            self.times.append((hour, minute, None))
+            return " "
+
+        return _HOUR.sub(take, text)
+
     def _take_rest(self, text: str) -> None:
         text = _OF.sub(r"\1 of \2", _RANGE.sub(self._take_range, _GROUPED.sub(self._take_grouped, text)))
 
@@ -193,7 +221,7 @@ class Figures:
             word = match[0]
             if ordinal := _ORDINAL.fullmatch(word):
                 self._add_number(ordinal[1], "")
-            elif (unit := _UNIT.fullmatch(word)) and not _NAME.fullmatch(word):
+            elif (unit := _UNIT.fullmatch(word)) and not _NAME.fullmatch(word) and not _SUFFIXED.fullmatch(word):
                 return f"{unit[1]} {unit[2]} "
             elif _is_number(word) and not _has_leading_zero(word):
                 return word
@@ -205,10 +233,11 @@ class Figures:
 
         plain = _CODE.sub(take, text)
         for match in _NUMBER.finditer(plain):
-            self._add_number(match[0], _unit_of(plain, match.start(), match.end()))
+            self._add_number(match[0], _unit_of(plain, match.start(), match.end()), _is_rounded(plain, match.start()))
 
     def _take_grouped(self, match: re.Match[str]) -> str:
-        self._add_number(match[0], _unit_of(match.string, match.start(), match.end()))
+        rounded = _is_rounded(match.string, match.start())
+        self._add_number(match[0], _unit_of(match.string, match.start(), match.end()), rounded)
         return " "
 
     def _take_range(self, match: re.Match[str]) -> str:
@@ -223,12 +252,12 @@ class Figures:
         self.codes.add(_plain(word))
         self.parts.update(re.findall(r"\d{3,}", word))
 
-    def _add_number(self, text: str, unit: str) -> None:
+    def _add_number(self, text: str, unit: str, rounded: bool = False) -> None:
         number = _decimal(text)
         if number is None or _has_leading_zero(text):
             self._add_code(text)
         else:
-            self.numbers.append((number, unit))
+            self.numbers.append((number.normalize() if rounded else number, unit))
 
 
 #: Units of measure by how they are written; of other words nothing is concluded.
@@ -275,6 +304,15 @@ def _unit_of(text: str, start: int, end: int) -> str:
     word = after[1].lower() if after else ""
     parts = [word[:length] for length in range(_LONGEST_UNSPACED, 0, -1)] if word[:1] > "\u0e00" else []
     return next((_UNITS[unit] for unit in (text[start - 1 : start], word, *parts) if unit in _UNITS), "")
+
+
+def _decimal_fraction(match: re.Match[str]) -> str:
+    return (match[1] or "0") + _FRACTIONS[match[2]]
+
+
+def _is_rounded(text: str, start: int) -> bool:
+    """Return whether the text says that the number there is not exact."""
+    return _ROUNDED.search(text[max(0, start - 20) : start]) is not None
 
 
 def _is_number_in_words(text: str, spoken: SpokenNumber) -> bool:

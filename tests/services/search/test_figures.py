@@ -89,10 +89,17 @@ FALSE_IN_WORDS = (
     "有效期十六个月|มีอายุสิบเก้าเดือน|lasts nineteen months|has the suite on the fourth floor|hat die Suite im vierten Stock|"
     "has one hundred thousand lamps"
 )
+#: Hours, fractions, signs, round numbers and mixed notations.
+LODGE = """l
+Lodge
+The lodge lies at 1,840 m, opens at 10:00 and closes at 18:30. Two thirds of the guests hike; 50 % stay 3 to 5 nights. Winters reach -18 °C. Call +41 81 555 01 23. Dinner from 7 pm. Route 12b takes 4½ hours; 0.75 l of water each. The hut was sold for CHF 2.4 million in the 1990s. Opened in June 1998. One in five guests is a child. Room 204 costs 95.50 CHF per night, 1'250 per month. Deposit 30%. Built 1905–1907. Version 2. Population 12 345. It weighs 3 kg 200 g. Bus 31 runs every 20 minutes between 6 and 9. Zwischen 2019 und 2021 kamen 3,5 Mio. Gäste. Speed 5 Gbit/s."""
+TRUE_OF_LODGE = "lies at 1840 m|is at 1840 meters|opens at 10 am|opens at 10:00 am|closes at half past six|two thirds hike|2/3 of guests hike|half of them stay|stays of three to five nights|50 percent stay|reaches minus 18 degrees|reaches -18 degrees|dinner from 19:00|dinner from 7 p.m.|route 12b|takes 4.5 hours|takes four and a half hours|0.75 liters|three quarters of a liter|sold for 2.4 million francs|sold for 2,400,000 francs|in the 1990s|in the nineties|opened in June 1998|one in five|room 204|95.5 francs|CHF 95.50|1250 per month|1,250 per month|thirty percent|built from 1905 to 1907|12,345 people|bus 31|every twenty minutes|between six and nine|3.5 million guests|about 2 million francs|more than 12,000 people|5 Gbit/s|almost 2000 m"
+FALSE_OF_LODGE = "lies at 1480 m|opens at 11 am|3/4 hike|60 percent stay|four to six nights|reaches -8 degrees|call +41 81 555 01 24|dinner from 8 pm|route 12c|takes 5.5 hours|0.57 liters|sold for 4.2 million francs|in the 1980s|opened in July 1998|opened in June 1989|room 240|99.50 francs|1520 per month|forty percent|built from 1906 to 1909|12,435 people|bus 13|every thirty minutes|5.3 million guests|18 km away"
 GRADED = [
     (record, said, held)
     for record, sentences, held in (
         (PHONE, TRUE, True), (PHONE, FALSE, False), (HOTEL, TRUE_IN_WORDS, True), (HOTEL, FALSE_IN_WORDS, False),
+        (LODGE, TRUE_OF_LODGE, True), (LODGE, FALSE_OF_LODGE, False),
     )
     for said in sentences.split("|")
 ]  # fmt: skip

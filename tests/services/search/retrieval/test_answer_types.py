@@ -106,7 +106,7 @@ def _verdicts(service: MemorySearchService, kind: str, **more: Any) -> list[str]
 @pytest.mark.slow
 def test_near_misses_are_rarely_found_where_an_answer_is_asked_for(guide: MemorySearchService) -> None:
     missed, answered = _verdicts(guide, "missed"), _verdicts(guide, "answered")
-    assert missed.count("found") / len(missed) <= 0.6
+    assert missed.count("found") / len(missed) <= 0.55
     assert answered.count("found") / len(answered) >= 0.95
     assert answered.count("not_found") == 0
     without_answer = _verdicts(guide, "missed", answer=False)
