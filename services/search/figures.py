@@ -77,7 +77,7 @@ _GROUPED = re.compile(
 )
 _NUMBER = re.compile(r"(?<![\w.,])[-+\u2212]?(?:\d+(?:[.,]\d+)?|[.,]\d+)(?!\d)")
 _UNIT = re.compile(r"([-+\u2212]?\d+(?:[.,]\d+)?)-?([^\W\d_]+|%|€|\$|£)", re.UNICODE)
-_RANGE = re.compile(r"(\d+(?:[.,]\d+)?)\s?[-\u2013\u2014]\s?(\d+(?:[.,]\d+)?)")
+_RANGE = re.compile(r"(?<!\d)(\d+(?:[.,]\d+)?)\s?[-\u2013\u2014]\s?(\d+(?:[.,]\d+)?)")
 _OF = re.compile(r"(?<![\w./])(\d{1,3}(?:[.,]\d{1,2})?)/(\d{1,3}(?:[.,]\d{1,2})?)(?![\w/])")  #: 8.7/10
 _THOUSANDS = re.compile(r"(?<![\w.,])(\d{2,4}|\d{1,3}[.,]\d{1,2})k\b")  #: 300k; 4k is a name
 #: Digits with a word for a thousand or more; of the short forms those that follow a currency.
