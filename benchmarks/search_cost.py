@@ -30,7 +30,7 @@ RECORDS = 10_000
 COMPARED_RECORDS = 20_000
 QUESTIONS = 200
 _STEMMER = Stemmer.Stemmer("english")
-_WORDS = [f"word{number}" for number in range(5000)]
+_WORDS = np.array([f"word{number}" for number in range(5000)])
 _COLD = """
 import sys, time
 from pathlib import Path
