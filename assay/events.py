@@ -13,7 +13,7 @@ from assay.exchange import backoff
 
 TERMINAL = frozenset({"job_succeeded", "job_failed", "job_cancelled", "job_dead"})
 #: Connections in a row that brought nothing; about half a minute with the pauses between them.
-MOST_FAILURES = 8
+MAX_FAILURES = 8
 #: The server says something every 15 s; a longer silence is a dead connection.
 _SILENCE = 45.0
 #: A connection that lasted so long was a good one.
@@ -83,7 +83,7 @@ class Feed:
         """Return the pause before the next connection. Raises: APIConnectionError after too many failures."""
         now = time.monotonic()
         self.failures = 1 if now - self._opened > _LASTING else self.failures + 1
-        if self.failures > MOST_FAILURES:
+        if self.failures > MAX_FAILURES:
             raise APIConnectionError(f"the job's events stopped after number {self.after} and did not come back")
         pause = self.retry_seconds or 0.1
         if self.failures > 1:

@@ -25,7 +25,7 @@ from typing import Any
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _OUTPUTS = ("text", "json")
-_MOST_BYTES = 1 << 20
+_MAX_BYTES = 1 << 20
 _LONGEST_KEY = 4096
 
 
@@ -80,12 +80,12 @@ def read(environment: Mapping[str, str]) -> Config:
     file = config_file(environment)
     try:
         with file.open("rb") as stream:
-            body = stream.read(_MOST_BYTES + 1)
+            body = stream.read(_MAX_BYTES + 1)
     except FileNotFoundError:
         return Config()
     except OSError as error:
         raise ProfileError(f"{file}: {error.strerror}") from None
-    if len(body) > _MOST_BYTES:
+    if len(body) > _MAX_BYTES:
         raise ProfileError(f"{file} has more than a megabyte")
     try:
         return _config(tomllib.loads(body.decode()))

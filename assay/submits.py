@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Steps = Generator[Send | Sleep, Outcome, Answer]
 
 #: Rows beyond this go up as a file: a request's body may have 1 MB.
-_MOST_INLINE_BYTES = 400_000
+_MAX_INLINE_BYTES = 400_000
 
 
 def call(call: ApiCall[Answer], options: ClientOptions) -> Steps[Answer]:
@@ -130,7 +130,7 @@ def _data_set(options: ClientOptions, name: str, value: object) -> Steps[dict[st
         return {"name": name, **value}
     if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
         text = json.dumps(value, allow_nan=False, default=str).encode()
-        if len(text) <= _MOST_INLINE_BYTES:
+        if len(text) <= _MAX_INLINE_BYTES:
             return {"name": name, "rows": json.loads(text)}
         upload = files.put(text, name=f"{name}.json", media_type="application/json")
     elif hasattr(value, "to_parquet") or hasattr(value, "write_parquet"):

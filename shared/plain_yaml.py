@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import yaml
 
-_MOST_NESTED = 500
+_MAX_NESTED = 500
 _BRACKETS = re.compile(r"[\[{]+|[\]}]+")
 _ALIAS = re.compile(r"(?m)(?:^|[\s\[{,:-])\*[^\s\[\]{},]")
 _MERGE = "tag:yaml.org,2002:merge"
@@ -38,7 +38,7 @@ def nodes(text: str, *, most: int) -> Iterator[tuple[object, yaml.Node]]:
 
 
 def _roots(text: str, most: int, aliases: bool) -> Iterator[tuple[object, yaml.Node]]:
-    if _nesting(text) > _MOST_NESTED:
+    if _nesting(text) > _MAX_NESTED:
         raise NotPlain("nested too deeply")
     counted = not aliases or _ALIAS.search(text) is not None  # without aliases it cannot expand
     loader = yaml.CSafeLoader(text)

@@ -19,7 +19,7 @@ _TABLES = (
     ".csv", ".tsv", ".tab", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".pq", ".arrow", ".feather", ".ipc",
     ".xlsx", ".xls", ".ods",
 )  # fmt: skip
-_MOST_FILES = 200
+_MAX_FILES = 200
 #: An upload from this size on shows how far it is.
 _LARGE_BYTES = 8_000_000
 
@@ -63,8 +63,8 @@ def files_of(text: str) -> list[Path]:
         shown = ", ".join(sorted(kind or "no ending" for kind in kinds))
         pattern = f"{path if path.is_dir() else path.parent}/*{next(kind for kind in sorted(kinds) if kind)}"
         raise UsageError(f"{text} mixes {shown}; give a pattern in quotes, such as '{pattern}'")
-    if len(paths) > _MOST_FILES:
-        raise UsageError(f"{len(paths)} files, at most {_MOST_FILES} make one data set: join them first")
+    if len(paths) > _MAX_FILES:
+        raise UsageError(f"{len(paths)} files, at most {_MAX_FILES} make one data set: join them first")
     return sorted(paths)
 
 

@@ -26,7 +26,7 @@ Flavour = Literal["stencila", "quarto", "myst"]
 _PLAIN = Sending()
 _FLAVOURS = {".qmd": "quarto", ".smd": "stencila", ".myst": "myst"}
 #: A longer text goes up as a file: a request's body may have 1 MB.
-_MOST_INLINE = 400_000
+_MAX_INLINE = 400_000
 Set = Annotated[Sequence[str], Parameter(help="PARAMETER=VALUE", negative="")]
 Attached = Annotated[
     Sequence[str], Parameter(name=["--file", "--attach"], help="FILE or FILE=PATH-IN-DOCUMENT", negative="")
@@ -153,7 +153,7 @@ def _document(file: Path, flavour: str | None, set: Sequence[str], attach: Seque
     content = readable(file).read_bytes()
     client = current().client
     input: dict[str, Any] = {}
-    if len(content) > _MOST_INLINE:
+    if len(content) > _MAX_INLINE:
         input["file_id"] = client.send(files.put(content, name=file.name, media_type="text/markdown")).id
     else:
         try:

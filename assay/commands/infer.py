@@ -29,7 +29,7 @@ _NAMES = ("name", "title", "headline", "subject", "label")
 _TEXTS = ("text", "description", "abstract", "summary", "body", "content", "comment", "message")
 #: Average length, in characters, from which a text is prose.
 _PROSE = 40
-_MOST_FACETS = 10
+_MAX_FACETS = 10
 _INNER = re.compile(r"'([A-Za-z0-9][A-Za-z0-9_-]{0,63})': (\w+(?:\(\w+)?)")
 _ENDING = re.compile(r"(?:[_ -](?i:id|uuid|key|code)|(?<=[a-z])(?:Id|ID|Uuid|UUID|Key|Code))$")
 _DECLARABLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
@@ -125,7 +125,7 @@ def _place(made: Inferred, column: FileColumn) -> None:
         _open(made, column)  # rows that have the shape of records already
     elif kind is None or not _DECLARABLE.fullmatch(column.column):
         made.left.append(column.column)
-    elif column.is_prose and len(made.facets) < _MOST_FACETS:
+    elif column.is_prose and len(made.facets) < _MAX_FACETS:
         made.facets.append(column.column)
     else:
         made.fields[column.column] = "text" if column.is_prose else kind

@@ -13,7 +13,7 @@ _KINDS = ("language", "build_system", "package_manager", "framework", "runtime")
 _TITLES = {"build_system": "build system", "package_manager": "manager"}
 _LABEL = 13
 _UNSURE = 0.5
-_MOST_SHOWN = 12
+_MAX_SHOWN = 12
 
 
 def drawn(result: Object, *, explain: bool = False) -> str:
@@ -91,7 +91,7 @@ def _rest(service: Object, shown: set[tuple[str, str]], *, explain: bool) -> Ite
     taken = {id for _, id in shown}
     also = [_named(candidate) for id, candidate in names.items() if id not in taken]
     if also:
-        yield _line("also", ", ".join(also[:_MOST_SHOWN]) + (", ..." if len(also) > _MOST_SHOWN else ""))
+        yield _line("also", ", ".join(also[:_MAX_SHOWN]) + (", ..." if len(also) > _MAX_SHOWN else ""))
 
 
 def _evidence(candidate: Object) -> Iterator[str]:
@@ -124,7 +124,7 @@ def _versions(trails: Sequence[Object], *, explain: bool) -> Iterator[str]:
 def _uses(backing: Sequence[Object], *, explain: bool) -> Iterator[str]:
     """Databases, caches, brokers and services of others: in one line, or each with its evidence."""
     if not explain and backing:
-        yield _line("uses", ", ".join(f"{used['name']} ({used['category']})" for used in backing[:_MOST_SHOWN]))
+        yield _line("uses", ", ".join(f"{used['name']} ({used['category']})" for used in backing[:_MAX_SHOWN]))
     for used in backing if explain else ():
         yield _line("uses", f"{used['name']} ({used['category']}), {used['confidence']:.2f}", _place(used))
         for proof in used["evidence"]:
@@ -160,7 +160,7 @@ def _facts(service: Object, *, explain: bool) -> Iterator[str]:
                 yield f"        {name}  {_origin(origin)}, {origin['confidence']:.2f}"
     if runtime["env"]:
         names = list(runtime["env"])
-        yield _line("reads", ", ".join(names[:_MOST_SHOWN]) + (", ..." if len(names) > _MOST_SHOWN else ""))
+        yield _line("reads", ", ".join(names[:_MAX_SHOWN]) + (", ..." if len(names) > _MAX_SHOWN else ""))
 
 
 def _footer(result: Object) -> Iterator[str]:
@@ -171,7 +171,7 @@ def _footer(result: Object) -> Iterator[str]:
         yield f"languages: {', '.join(shares)}"
     if result["workspace"]:
         members = result["workspace"]["members"]
-        shown = ", ".join(members[:_MOST_SHOWN]) + (", ..." if len(members) > _MOST_SHOWN else "")
+        shown = ", ".join(members[:_MAX_SHOWN]) + (", ..." if len(members) > _MAX_SHOWN else "")
         yield _line("workspace", f"{result['workspace']['manager']}: {shown}")
     if result["orchestrator"]:
         yield _line("tasks", result["orchestrator"])

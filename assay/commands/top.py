@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from assay import Client
     from assay.calls.call import ApiCall
 
-_MOST_ROWS = 12  #: of each part: what is left out is counted
+_MAX_ROWS = 12  #: of each part: what is left out is counted
 _SHORTEST = 0.5  # seconds
 
 
@@ -139,13 +139,13 @@ def _screen(client: Client, pages: Mapping[str, Any], trouble: str) -> Group:
     for part in _parts(pages):
         if not part.rows:
             continue
-        more = len(part.rows) - _MOST_ROWS
+        more = len(part.rows) - _MAX_ROWS
         table = Table(
             box=None, title=f"\n{part.title}", title_justify="left", header_style="bold", padding=(0, 2, 0, 0)
         )
         for column in part.columns:
             table.add_column(column, overflow="ellipsis", no_wrap=True)
-        for row in part.rows[:_MOST_ROWS]:
+        for row in part.rows[:_MAX_ROWS]:
             table.add_row(*[Text(visible(_cell(value))) for value in row])
         shown.append(table)
         if more > 0:

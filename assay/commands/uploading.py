@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 #: Files from this size on are sent in parts.
 IN_PARTS_BYTES = 16_000_000
-_MOST_REMEMBERED = 100
+_MAX_REMEMBERED = 100
 
 
 class UploadBar:
@@ -95,7 +95,7 @@ def _remember(key: str, id: str | None) -> None:
     beside = place.with_name(f".{place.name}.{os.getpid()}")
     try:
         place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        beside.write_text(json.dumps(dict(list(kept.items())[-_MOST_REMEMBERED:])), "utf-8")
+        beside.write_text(json.dumps(dict(list(kept.items())[-_MAX_REMEMBERED:])), "utf-8")
         beside.replace(place)
     except OSError:
         beside.unlink(missing_ok=True)

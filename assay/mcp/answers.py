@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from assay import AsyncClient
 
 _IMAGES = ("image/png", "image/jpeg")
-_MOST_IMAGES = 2
-_MOST_IMAGE_BYTES = 500_000
+_MAX_IMAGES = 2
+_MAX_IMAGE_BYTES = 500_000
 _FAILURES = (JobState.FAILED, JobState.DEAD, JobState.CANCELLED)
 #: Inspecting a failed job, or cancelling one, is not a failure of the tool.
 _LOOKS = ("get_job", "cancel_job")
@@ -42,9 +42,9 @@ def _content(structured: dict[str, Any], extra: list[Any], *, is_error: bool = F
 async def _images(client: AsyncClient, view: JobView) -> list[types.ImageContent]:
     """Small figures of a result, so that the model sees them. Raises: APIError."""
     images = []
-    for id in list(_figures(view.result or {}))[:_MOST_IMAGES]:
+    for id in list(_figures(view.result or {}))[:_MAX_IMAGES]:
         info = await client.files.get(id)
-        if info.media_type in _IMAGES and info.size <= _MOST_IMAGE_BYTES:
+        if info.media_type in _IMAGES and info.size <= _MAX_IMAGE_BYTES:
             content = base64.b64encode(await client.files.content(id)).decode()
             images.append(types.ImageContent(data=content, mime_type=info.media_type))
     return images

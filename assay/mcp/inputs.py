@@ -11,15 +11,15 @@ from shared.kinds import KindName
 from shared.languages import DEFAULT_LANGUAGE, LanguageName, TransformLanguage
 
 #: How long a tool may hold its answer: hosts commonly give up after 60 s.
-MOST_WAIT_SECONDS = 50
-MOST_PAGE = 50
-_MOST_TEXT = 900_000
+MAX_WAIT_SECONDS = 50
+MAX_PAGE = 50
+_MAX_TEXT = 900_000
 
 WaitSeconds = Annotated[
     float,
     Field(
         ge=0,
-        le=MOST_WAIT_SECONDS,
+        le=MAX_WAIT_SECONDS,
         description="How long to wait for the end; a job that takes longer continues, and get_job returns it later",
     ),
 ]
@@ -39,7 +39,7 @@ class SandboxFile(Arguments):
 
     path: Annotated[str, Field(min_length=1, max_length=255, description="Where the code finds it, such as data.csv")]
     file_id: FileId | None = None
-    text: Annotated[str, Field(max_length=_MOST_TEXT, description="Its content, instead of file_id")] | None = None
+    text: Annotated[str, Field(max_length=_MAX_TEXT, description="Its content, instead of file_id")] | None = None
 
 
 class RunCode(Arguments):
@@ -48,7 +48,7 @@ class RunCode(Arguments):
         str,
         Field(
             min_length=1,
-            max_length=_MOST_TEXT,
+            max_length=_MAX_TEXT,
             description="The value of the last expression is returned; figures and new files are kept",
         ),
     ]
@@ -64,7 +64,7 @@ class RunCode(Arguments):
         | None
     ) = None
     files: Annotated[list[SandboxFile], Field(max_length=20)] = []
-    stdin: Annotated[str, Field(max_length=_MOST_TEXT, description="Not in a session")] = ""
+    stdin: Annotated[str, Field(max_length=_MAX_TEXT, description="Not in a session")] = ""
     limit_seconds: Annotated[float, Field(gt=0, le=300, description="The program is ended after so long")] = 10
     memory_mb: Annotated[int, Field(gt=0, le=4096)] = 512
     wait_seconds: WaitSeconds = 30
@@ -77,7 +77,7 @@ class DataSet(Arguments):
         str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,63}$", description="The name that the code uses for it")
     ] = "data"
     file_id: FileId | None = None
-    csv: Annotated[str, Field(max_length=_MOST_TEXT)] | None = None
+    csv: Annotated[str, Field(max_length=_MAX_TEXT)] | None = None
     rows: Annotated[list[dict[str, JsonValue]], Field(max_length=10_000)] | None = None
 
 
@@ -98,7 +98,7 @@ class TransformData(Arguments):
 class RunDocument(Arguments):
     """Exactly one of markdown and file_id."""
 
-    markdown: Annotated[str, Field(max_length=_MOST_TEXT)] | None = None
+    markdown: Annotated[str, Field(max_length=_MAX_TEXT)] | None = None
     file_id: FileId | None = None
     flavour: Literal["stencila", "quarto", "myst"] | None = None
     parameters: dict[str, JsonValue] = {}
@@ -156,7 +156,7 @@ class ListJobs(Arguments):
     kind: KindName | None = None
     state: JobState | None = None
     mine: Annotated[bool, Field(description="Only jobs that were begun through these tools")] = False
-    limit: Annotated[int, Field(ge=1, le=MOST_PAGE)] = 20
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 20
     cursor: Annotated[str, Field(max_length=1000, description="next_cursor of the page before")] | None = None
 
 
@@ -168,8 +168,8 @@ class UploadFile(Arguments):
     """Exactly one of text, base64 and path."""
 
     name: Annotated[str, Field(min_length=1, max_length=255, description="With its ending, such as sales.csv")]
-    text: Annotated[str, Field(max_length=_MOST_TEXT)] | None = None
-    base64: Annotated[str, Field(max_length=_MOST_TEXT, description="Bytes that are not text")] | None = None
+    text: Annotated[str, Field(max_length=_MAX_TEXT)] | None = None
+    base64: Annotated[str, Field(max_length=_MAX_TEXT, description="Bytes that are not text")] | None = None
     path: (
         Annotated[
             str, Field(max_length=4096, description="A file below a folder that the user has opened with --folder")

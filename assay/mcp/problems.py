@@ -12,7 +12,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 
 from assay.errors import APIConnectionError, APIStatusError, APITimeoutError
 
-_MOST_FIELDS = 20
+_MAX_FIELDS = 20
 #: Where the API has what is an argument of the tool.
 _PLACE = re.compile(r"\bbody\.(?:input\.)?")
 
@@ -86,7 +86,7 @@ def of_connection(error: APIConnectionError) -> ToolProblem:
 def of_arguments(error: ValidationError) -> ToolProblem:
     lines = [
         f"{'.'.join(map(str, each['loc'])) or 'arguments'}: {each['msg'].removeprefix('Value error, ')}"
-        for each in error.errors(include_input=False, include_url=False)[:_MOST_FIELDS]
+        for each in error.errors(include_input=False, include_url=False)[:_MAX_FIELDS]
     ]
     return ToolProblem("invalid_request", "; ".join(lines))
 

@@ -16,11 +16,11 @@ from shared.kinds import KINDS
 Result = TypeVar("Result")
 
 #: Maximum length of a result in an answer, in characters of its JSON; a resource holds the whole.
-_MOST_RESULT = 40_000
-_MOST_ERROR = 8_000
+_MAX_RESULT = 40_000
+_MAX_ERROR = 8_000
 _TEXT_STEPS = (8_000, 2_000, 400)
 _ITEM_STEPS = (100, 30, 8)
-_MOST_LINKS = 20
+_MAX_LINKS = 20
 
 
 class JobReport(BaseModel, Generic[Result]):
@@ -126,7 +126,7 @@ def file_links(view: JobView) -> list[types.ResourceLink]:
         return []
     whole = types.ResourceLink(uri=result_uri(view.id), name=f"result of job {view.id}", mime_type="application/json")
     files = dict(_files_in(view.result))
-    links = [types.ResourceLink(uri=file_uri(id), name=name) for id, name in list(files.items())[:_MOST_LINKS]]
+    links = [types.ResourceLink(uri=file_uri(id), name=name) for id, name in list(files.items())[:_MAX_LINKS]]
     return [whole, *links]
 
 
@@ -146,7 +146,7 @@ def _files_in(value: object) -> Iterator[tuple[str, str]]:
 
 def _error_of(view: JobView) -> ErrorReport | None:
     if view.error is not None:
-        more, _ = _bounded(dict(view.error.model_extra or {}), _MOST_ERROR)
+        more, _ = _bounded(dict(view.error.model_extra or {}), _MAX_ERROR)
         return ErrorReport(
             code=view.error.code, detail=view.error.detail, remedy=remedy(view.error.code), more=more or {}
         )
@@ -155,7 +155,7 @@ def _error_of(view: JobView) -> ErrorReport | None:
     return None
 
 
-def _bounded(result: dict[str, JsonValue], most: int = _MOST_RESULT) -> tuple[dict[str, JsonValue] | None, bool]:
+def _bounded(result: dict[str, JsonValue], most: int = _MAX_RESULT) -> tuple[dict[str, JsonValue] | None, bool]:
     """Return the result with its longest texts and lists cut until it fits; None when that is not enough."""
     if _length(result) <= most:
         return result, False

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 #: Marks what was begun through these tools.
 ORIGIN = {"via": "mcp"}
-_MOST_MESSAGE = 200
+_MAX_MESSAGE = 200
 
 Tell = Callable[[float, str], Awaitable[None]]
 
@@ -96,7 +96,7 @@ def message_of(event: JobEvent) -> str:
         "block_finished": f"block {data.get('block_id')} is done",
     }.get(event.type, event.type.replace("_", " "))
     line = " ".join(said.split())
-    return line if len(line) <= _MOST_MESSAGE else f"{line[: _MOST_MESSAGE - 1]}…"
+    return line if len(line) <= _MAX_MESSAGE else f"{line[: _MAX_MESSAGE - 1]}…"
 
 
 async def placed(context: ToolContext, given: Sequence[SandboxFile]) -> list[dict[str, str]]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import yaml
 
 Loc = tuple[str | int, ...]
-_MOST_BYTES, _MOST_VALUES = 8_000_000, 500_000
+_MAX_BYTES, _MAX_VALUES = 8_000_000, 500_000
 
 
 class SuiteError(Exception):
@@ -64,11 +64,11 @@ def read_suite(path: Path) -> SuiteFile:
 def _text(path: Path) -> str:
     try:
         with path.open("rb") as file:
-            content = file.read(_MOST_BYTES + 1)
+            content = file.read(_MAX_BYTES + 1)
     except OSError as error:
         raise SuiteError(path, None, (), error.strerror or "it cannot be read") from None
-    if len(content) > _MOST_BYTES:
-        raise SuiteError(path, None, (), f"a suite has {_MOST_BYTES // 1_000_000} MB at most; put data into files")
+    if len(content) > _MAX_BYTES:
+        raise SuiteError(path, None, (), f"a suite has {_MAX_BYTES // 1_000_000} MB at most; put data into files")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -80,7 +80,7 @@ def _of_yaml(path: Path, text: str) -> SuiteFile:
     from shared.plain_yaml import NotPlain, nodes  # noqa: PLC0415 - rarely needed
 
     try:
-        read = list(nodes(text, most=_MOST_VALUES))
+        read = list(nodes(text, most=_MAX_VALUES))
     except NotPlain as fault:
         raise SuiteError(path, fault.line, (), fault.reason) from None
     if len(read) != 1 or not isinstance(read[0][0], dict):

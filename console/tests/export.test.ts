@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Job, JobPage } from "../src/api/types";
 import { safeText } from "../src/shared/tables/csv";
-import { csvOf, everything, MOST_JOBS, MOST_PAGES } from "../src/features/jobs/fetch-all";
+import { csvOf, everything, MAX_JOBS, MAX_PAGES } from "../src/features/jobs/fetch-all";
 
 const jobOf = (id: number): Job => ({ id: String(id), kind: "execute", state: "succeeded", title: `job ${id}` }) as unknown as Job;
 /** A server with a number of jobs and a size of pages. */
@@ -20,11 +20,11 @@ describe("an export of the whole list", () => {
   });
 
   it("ends, and says that it was cut, however long the list is or however few jobs fit", async () => {
-    const long = await everything({}, live(), () => undefined, serverOf(MOST_JOBS + 1, 200) as never);
-    expect([long.jobs.length, long.cut]).toEqual([MOST_JOBS, true]);
+    const long = await everything({}, live(), () => undefined, serverOf(MAX_JOBS + 1, 200) as never);
+    expect([long.jobs.length, long.cut]).toEqual([MAX_JOBS, true]);
     let pages = 0;
     const none = await everything({}, live(), () => (pages += 1), serverOf(10, 0) as never);
-    expect([none.jobs.length, none.cut, pages]).toEqual([0, true, MOST_PAGES]);
+    expect([none.jobs.length, none.cut, pages]).toEqual([0, true, MAX_PAGES]);
   });
 
   it("stops when it is aborted", async () => {

@@ -24,7 +24,7 @@ from shared.errors import InvalidRequest, UserCodeFailed
 from shared.jobs.job import Context, FinishedJob
 
 #: Jobs of one session: that many runs would have to be repeated.
-_MOST_CALLS = 200
+_MAX_CALLS = 200
 _LEAST_SECONDS = 0.1
 _LIVED = (Verdict.OK.value, Verdict.USER_ERROR.value)
 
@@ -158,8 +158,8 @@ def _earlier(context: Context, request: ExecuteInput) -> list[FinishedJob]:
             raise _unfit(f"job {wanted} does not belong to a session, or did not succeed")
         if job.input.get("language") != request.language:
             raise _unfit(f"that session is in {job.input.get('language')}")
-        if len(jobs) >= _MOST_CALLS:
-            raise _unfit(f"a session has at most {_MOST_CALLS} jobs; begin a new one")
+        if len(jobs) >= _MAX_CALLS:
+            raise _unfit(f"a session has at most {_MAX_CALLS} jobs; begin a new one")
         jobs.append(job)
         following = job.input.get("continues")
         wanted = following if isinstance(following, str) else None

@@ -26,7 +26,7 @@ from shared.llm.tool_calls.items import normalized
 from shared.llm.tool_calls.known import KnownTools
 from shared.loop import Again, BudgetSpent, Done, Turn, run_loop
 
-MOST_CALLS = 1_000
+MAX_CALLS = 1_000
 
 _UNREADABLE = "Failed to parse tool calls: "
 _NO_CALLS = "No tool calls generated"
@@ -129,8 +129,8 @@ class _EditLoop:
     def _read(self, reply: ChatReply) -> Tagged:
         """Read the calls of the answer: native ones, else those between the tags."""
         answer = _native(reply) if reply.tool_calls else _tagged(reply)
-        if len(answer.calls) > MOST_CALLS:
-            error = f"{len(answer.calls)} calls in one answer; at most {MOST_CALLS} are taken"
+        if len(answer.calls) > MAX_CALLS:
+            error = f"{len(answer.calls)} calls in one answer; at most {MAX_CALLS} are taken"
             answer = Tagged(answer.thinking, error=error)
         self.response = reply.text
         self.repaired |= answer.repaired

@@ -49,7 +49,7 @@ PROCESSES: Sequence[Process] = (
     Process("reconciler", models="none", memory_mb=256, cpus=0.25, grace_seconds=15),
 )
 
-MOST_REPLICAS = 64
+MAX_REPLICAS = 64
 
 
 def with_replicas(processes: Sequence[Process], wanted: Mapping[str, int]) -> list[Process]:
@@ -66,7 +66,7 @@ def parse_replicas(text: str) -> dict[str, int]:
     wanted: dict[str, int] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, _, number = (piece.strip() for piece in part.partition("="))
-        if not number.isdecimal() or int(number) > MOST_REPLICAS:
-            raise ValueError(f"ASSAY_REPLICAS: {part!r} is not NAME=NUMBER with a number up to {MOST_REPLICAS}")
+        if not number.isdecimal() or int(number) > MAX_REPLICAS:
+            raise ValueError(f"ASSAY_REPLICAS: {part!r} is not NAME=NUMBER with a number up to {MAX_REPLICAS}")
         wanted[name] = int(number)
     return wanted

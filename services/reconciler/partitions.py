@@ -22,7 +22,7 @@ log = structlog.get_logger(__name__)
 _BUSY = "55P03"  # SQLSTATE lock_not_available
 _BATCH = 2_000
 #: A round ends after this; the next continues where it stopped.
-_MOST_SECONDS = 45.0
+_MAX_SECONDS = 45.0
 _SWEEP_AGAIN_SECONDS = 3_600.0
 
 
@@ -63,7 +63,7 @@ class PastDays:
         return dropped
 
     def _sweep(self, day: RowMapping) -> None:
-        name, until = day["name"], time.monotonic() + _MOST_SECONDS
+        name, until = day["name"], time.monotonic() + _MAX_SECONDS
         if time.monotonic() < self._sweep_at.get(name, 0):
             return
         after: str | None = self._swept_up_to.pop(name, day["from_id"])

@@ -27,8 +27,8 @@ IDEMPOTENCY_HOURS = 24.0
 #: Rows in one transaction.
 _BATCH = 2_000
 #: A round ends after this, so that every kind of row has its turn; the next follows within a minute.
-_MOST_ROWS = 5_000  #: of each table of a tenant that is deleted, in one statement
-_MOST_SECONDS = 45.0
+_MAX_ROWS = 5_000  #: of each table of a tenant that is deleted, in one statement
+_MAX_SECONDS = 45.0
 #: With a shorter retention events are deleted with their jobs: a day more would be a multiple of it.
 _LEAST_DAYS_FOR_DROPS = 1
 #: A blob may be written before the row that refers to it: younger ones are left alone.
@@ -70,7 +70,7 @@ class Retention:
 
     def _until_empty(self, batch: Callable[[Connection], int]) -> int:
         """Run batches until one is not full; the number of rows."""
-        until = time.monotonic() + _MOST_SECONDS
+        until = time.monotonic() + _MAX_SECONDS
         deleted = 0
         while True:
             with self._engine.begin() as connection:
@@ -126,7 +126,7 @@ def delete_tenants(engine: Engine) -> int:
     removed = 0
     for tenant in doomed:
         with engine.begin() as connection:
-            rows = int(connection.execute(deletion.delete_rows(tenant, _MOST_ROWS)).scalar_one())
+            rows = int(connection.execute(deletion.delete_rows(tenant, _MAX_ROWS)).scalar_one())
             if not rows:
                 connection.execute(deletion.end_tenant_deletion(tenant))
                 log.info("tenant_deleted", tenant=tenant)

@@ -18,16 +18,16 @@ from sqlalchemy import Connection, Engine, RowMapping
 from sqlalchemy.exc import SQLAlchemyError
 from uuid_utils import uuid7
 
-from shared.contracts.evaluations import MOST_CASES, Case
+from shared.contracts.evaluations import MAX_CASES, Case
 from shared.evaluations import shadows as statements
 from shared.kinds import case_name, case_rules
 
 log = structlog.get_logger(__name__)
 
-_MOST_SHADOWS, _MOST_SEEN, _MOST_WAITING = 200, 500, 100
+_MAX_SHADOWS, _MAX_SEEN, _MAX_WAITING = 200, 500, 100
 _AT_ONCE = 2  #: runs of a shadow: it may be late, and must not be in the way
-_MOST_IN_ONE = min(100, MOST_CASES)  #: each added case rewrites the suite
-_MOST_BYTES = 64 * 1024  #: of a case
+_MAX_IN_ONE = min(100, MAX_CASES)  #: each added case rewrites the suite
+_MAX_BYTES = 64 * 1024  #: of a case
 _NAME = 80
 Row = Mapping[str, Any] | RowMapping
 
@@ -35,7 +35,7 @@ Row = Mapping[str, Any] | RowMapping
 def sample_all(engine: Engine) -> None:
     """Do one step of every running shadow."""
     with engine.connect() as connection:
-        ids = list(connection.execute(statements.running(_MOST_SHADOWS)).scalars())
+        ids = list(connection.execute(statements.running(_MAX_SHADOWS)).scalars())
     for id in ids:
         try:
             with engine.begin() as connection:
@@ -56,7 +56,7 @@ def is_chosen(shadow: str, job: str, share: float) -> bool:
 
 def _step(connection: Connection, shadow: Row) -> None:
     passed: Counter[str] = Counter(shadow["passed_over"])
-    jobs = connection.execute(statements.begun_after(shadow, _MOST_SEEN)).mappings().all()
+    jobs = connection.execute(statements.begun_after(shadow, _MAX_SEEN)).mappings().all()
     chosen = [
         job["id"]
         for job in jobs
@@ -69,10 +69,10 @@ def _step(connection: Connection, shadow: Row) -> None:
         return
     ended = connection.execute(statements.ended(waiting, shadow["tenant_id"])).mappings().all()
     left = list(connection.execute(statements.still_there(waiting, shadow["tenant_id"])).scalars())
-    passed["behind"] += max(0, len(left) - _MOST_WAITING)
+    passed["behind"] += max(0, len(left) - _MAX_WAITING)
     seen = (jobs[-1]["created_at"], jobs[-1]["id"]) if jobs else (shadow["seen_at"], shadow["seen_id"])
     passed.update(_Cases(connection, shadow).add(ended))
-    connection.execute(statements.remember(shadow["id"], seen, left[-_MOST_WAITING:], +passed))
+    connection.execute(statements.remember(shadow["id"], seen, left[-_MAX_WAITING:], +passed))
 
 
 class _Cases:
@@ -106,7 +106,7 @@ class _Cases:
         return "behind" if self._under_way >= _AT_ONCE else None
 
     def _add(self, job: Row, case: Mapping[str, Any]) -> None:
-        if self._id is not None and self._cases >= _MOST_IN_ONE:
+        if self._id is not None and self._cases >= _MAX_IN_ONE:
             self._connection.execute(statements.close(self._id))
             self._id = None
         if self._id is None:
@@ -140,4 +140,4 @@ def case_from(job: Mapping[str, Any]) -> dict[str, Any] | None:
     except ValidationError:
         return None
     told = case.model_dump(mode="json", exclude_unset=True)
-    return told if len(json.dumps(told)) <= _MOST_BYTES else None
+    return told if len(json.dumps(told)) <= _MAX_BYTES else None

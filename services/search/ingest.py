@@ -30,7 +30,7 @@ _MAX_POINTS = 500  # that are written at once
 _DRIFT = 0.01  # of the average length, below which no weight changes by more than a hundredth
 _COPIED = 1 << 20  #: bytes at a time
 _PROGRESS_SECONDS = 0.5
-_MOST_ERRORS = 10_000
+_MAX_ERRORS = 10_000
 
 
 @dataclass
@@ -50,7 +50,7 @@ class _Tally:
         return bool(self.ingested or self.updated or self.deleted)
 
     def refuse(self, index: int, why: Refused) -> None:
-        if len(self.errors) < _MOST_ERRORS:
+        if len(self.errors) < _MAX_ERRORS:
             self.errors.append(RecordError(index=index, id=why.id, code=why.code, message=why.message))
 
 

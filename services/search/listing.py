@@ -11,9 +11,9 @@ from shared.contracts.search import Record, RecordsInput, RecordsResult, StoredR
 from shared.errors import SearchStoreUnavailable
 from shared.jobs.job import Context
 
-_MOST_TEXT = 2000  #: characters
-_MOST_FACET = 500
-_MOST_PAGE = 2_000_000  #: characters; a page ends before
+_MAX_TEXT = 2000  #: characters
+_MAX_FACET = 500
+_MAX_PAGE = 2_000_000  #: characters; a page ends before
 
 
 class Stored:
@@ -57,18 +57,18 @@ def _fitting(payloads: Sequence[Payload]) -> Iterator[StoredRecord]:
     for number, payload in enumerate(payloads):
         record = _told(record_of(payload))
         size += len(record.model_dump_json())
-        if number and size > _MOST_PAGE:
+        if number and size > _MAX_PAGE:
             return
         yield record
 
 
 def _told(record: Record) -> StoredRecord:
-    facets = {name: text[:_MOST_FACET] for name, text in record.facets.items()}
+    facets = {name: text[:_MAX_FACET] for name, text in record.facets.items()}
     return StoredRecord(
         id=record.id,
         name=record.name,
-        text=record.text[:_MOST_TEXT],
+        text=record.text[:_MAX_TEXT],
         facets=facets,
         fields=record.fields,
-        cut=len(record.text) > _MOST_TEXT or facets != record.facets,
+        cut=len(record.text) > _MAX_TEXT or facets != record.facets,
     )

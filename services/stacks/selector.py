@@ -13,7 +13,7 @@ from services.stacks.phases.facts.configuration import CONFIGS, TOOL_SETTINGS
 from services.stacks.phases.facts.languages import ENDINGS
 from services.stacks.scan.filenames import is_noise
 from services.stacks.scan.markers import MARKERS, is_marker
-from services.stacks.scan.scanner import MOST_AMBIGUOUS, SMALL_TREE
+from services.stacks.scan.scanner import MAX_AMBIGUOUS, SMALL_TREE
 from services.stacks.tree import HEAD_BYTES, MANIFEST_BYTES, NEVER_FIRST_PARTY
 
 _READ = frozenset(
@@ -25,7 +25,7 @@ _TOOL_SETTINGS = frozenset(place.rpartition("/")[2] for place in TOOL_SETTINGS)
 _SETTINGS = ("vite.config.", "nuxt.config.", "vue.config.", "astro.config.")
 _KUBERNETES = ("/k8s/", "/kubernetes/", "/deploy/", "/deployment/", "/manifests/", "/workflows/", "/.do/")
 _UNKNOWN_BYTES = 4096
-_MOST_UNKNOWN = 300
+_MAX_UNKNOWN = 300
 
 
 @dataclass
@@ -76,7 +76,7 @@ class ArchiveSelector:
             return HEAD_BYTES
         if (len(candidates) > 1 and ending not in DOMINANT) or not candidates:
             self.ambiguous += 1
-            return HEAD_BYTES if self.ambiguous <= MOST_AMBIGUOUS else 0
+            return HEAD_BYTES if self.ambiguous <= MAX_AMBIGUOUS else 0
         entry = name.partition(".")[0].lower() in ENTRIES and name.endswith(ENDINGS)
         return HEAD_BYTES if entry and path.count("/") <= 7 else 0
 
@@ -84,4 +84,4 @@ class ArchiveSelector:
         if is_noise(name):
             return 0
         self.unknown += 1
-        return _UNKNOWN_BYTES if self.unknown <= _MOST_UNKNOWN else 0
+        return _UNKNOWN_BYTES if self.unknown <= _MAX_UNKNOWN else 0

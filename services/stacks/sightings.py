@@ -14,8 +14,8 @@ from shared.contracts.definitions import SightedFile, TechnologyKind
 from shared.contracts.detect import Candidate, DetectResult, Evidence
 from shared.stacks.proposals import Seen
 
-_MOST_FILES = 10
-_MOST_SEEN = 200
+_MAX_FILES = 10
+_MAX_SEEN = 200
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
 
@@ -38,7 +38,7 @@ def custom_sightings(result: DetectResult, rules: TechnologyRules, tables: Table
         and _ID.fullmatch(candidate.id)
         and (files := list(_files(candidate, tables)))
     ]
-    return match[:_MOST_SEEN]
+    return match[:_MAX_SEEN]
 
 
 def resembling(rules: TechnologyRules, kind: TechnologyKind, id: str) -> str | None:
@@ -49,7 +49,7 @@ def resembling(rules: TechnologyRules, kind: TechnologyKind, id: str) -> str | N
 
 def _files(candidate: Candidate, tables: Tables) -> Iterable[SightedFile]:
     """Yield the cited files that could be in a rule: not those that prove another technology already."""
-    for proof in candidate.evidence[:_MOST_FILES]:
+    for proof in candidate.evidence[:_MAX_FILES]:
         pattern = _pattern(candidate.kind, proof, tables)
         if pattern is not None:
             yield SightedFile(file=proof.file, line=proof.line, pattern=pattern)

@@ -18,7 +18,7 @@ from shared.stacks import definitions, proposals, results
 from shared.stacks.proposals import Seen
 
 #: Sets that were read stay in memory: a version never changes.
-_MOST_SETS = 100
+_MAX_SETS = 100
 
 
 @dataclass
@@ -42,7 +42,7 @@ class StackStore:
                 if row is None:
                     raise NotFound(f"there is no version {number} of the definitions")
                 definition_set = self._sets[tenant, number] = definitions.view(row)
-                while len(self._sets) > _MOST_SETS:
+                while len(self._sets) > _MAX_SETS:
                     self._sets.popitem(last=False)
         return definition_set
 

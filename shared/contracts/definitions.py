@@ -17,8 +17,8 @@ TechnologyKind = TypeAliasType(
     ],
 )
 #: A larger file is not accepted as a list of technologies.
-MOST_BYTES = 256 << 10
-MOST_DEFINITIONS = 200
+MAX_BYTES = 256 << 10
+MAX_DEFINITIONS = 200
 
 DefinitionId = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
 Pattern = Annotated[str, Field(min_length=1, max_length=200)]
@@ -65,9 +65,9 @@ class Definition(Request):
 class DefinitionsInput(Request):
     """The whole set of definitions, as YAML (stored as written, with comments) or as a list."""
 
-    yaml: Annotated[str, Field(max_length=MOST_BYTES)] | None = None
+    yaml: Annotated[str, Field(max_length=MAX_BYTES)] | None = None
     """Definitions as a YAML document; give this or `definitions`"""
-    definitions: Annotated[list[Definition], Field(max_length=MOST_DEFINITIONS)] | None = None
+    definitions: Annotated[list[Definition], Field(max_length=MAX_DEFINITIONS)] | None = None
     """Definitions as a list; give this or `yaml`"""
     note: Annotated[str, Field(min_length=1, max_length=500)] | None = None
     """Why the set is changed; shown in the list of versions"""

@@ -11,9 +11,9 @@ from shared.contracts.common import Answer, Request, Time
 from shared.contracts.jobs import BudgetInput
 from shared.declarations.assertions import parse_assertion
 
-MOST_CASES, MOST_VARIANTS, MOST_REPETITIONS, MOST_RUNS = 500, 50, 100, 10_000
+MAX_CASES, MAX_VARIANTS, MAX_REPETITIONS, MAX_RUNS = 500, 50, 100, 10_000
 #: Maximum rows of an expected table; a larger one is described by assertions.
-MOST_ROWS = 1_000
+MAX_ROWS = 1_000
 
 #: The label of a job that is a run; its value is the evaluation's id.
 RUN_LABEL = "evaluation"
@@ -68,7 +68,7 @@ class ExpectedTable(Request):
 
     csv: Annotated[str, Field(min_length=1, max_length=500_000)] | None = None
     """Expected table as CSV text; give this or `rows`"""
-    rows: Annotated[list[dict[str, JsonValue]], Field(max_length=MOST_ROWS)] | None = None
+    rows: Annotated[list[dict[str, JsonValue]], Field(max_length=MAX_ROWS)] | None = None
     """Expected rows as objects, at most 1,000; give this or `csv`"""
     order: RowOrder = "any"
     """Whether the order of rows matters: `given` requires the same order"""
@@ -153,7 +153,7 @@ class Suite(Request):
     """Name of the suite"""
     description: Annotated[str, Field(max_length=10_000)] | None = None
     """What the suite tests"""
-    cases: Annotated[list[Case], Field(min_length=1, max_length=MOST_CASES)]
+    cases: Annotated[list[Case], Field(min_length=1, max_length=MAX_CASES)]
     """Cases of the suite"""
 
     @model_validator(mode="after")
@@ -191,9 +191,9 @@ class EvaluationInput(Request):
 
     suite: Suite
     """Suite to run"""
-    variants: Annotated[list[VariantInput], Field(min_length=1, max_length=MOST_VARIANTS)] = [VariantInput()]
+    variants: Annotated[list[VariantInput], Field(min_length=1, max_length=MAX_VARIANTS)] = [VariantInput()]
     """Models and prompts to compare"""
-    repeat: Annotated[int, Field(ge=1, le=MOST_REPETITIONS)] = 1
+    repeat: Annotated[int, Field(ge=1, le=MAX_REPETITIONS)] = 1
     """Number of runs of each case with each variant"""
     budget: EvaluationBudget = EvaluationBudget()
     """Limits after which no further run starts"""
@@ -207,8 +207,8 @@ class EvaluationInput(Request):
     @model_validator(mode="after")
     def _bounded(self) -> Self:
         runs = len(self.suite.cases) * len(self.variants) * self.repeat
-        if runs > MOST_RUNS:
-            raise ValueError(f"that makes {runs:,} runs; an evaluation has {MOST_RUNS:,} at most")
+        if runs > MAX_RUNS:
+            raise ValueError(f"that makes {runs:,} runs; an evaluation has {MAX_RUNS:,} at most")
         return self
 
 

@@ -18,7 +18,7 @@ _ENTRY = re.compile(r"\s+(?:- *name: *)?[\"']?([A-Za-z_]\w{0,99})[\"']?\s*(?::|$
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})(.*)")
 _SPAN = re.compile(r"(?<!`)(`{1,3})(?!`)[^`]*\1(?!`)")
 _ASSIGNED = re.compile(r"([A-Za-z_]\w{0,99})\s*(?::[^=\n]{1,50})?(?:=|<-)\s*([^#\n]{1,1000})")
-_MOST_FRONT, _MOST_LINES, _MOST_VALUES, _MOST_LINE = 20_000, 1000, 2000, 20_000
+_MAX_FRONT, _MAX_LINES, _MAX_VALUES, _MAX_LINE = 20_000, 1000, 2000, 20_000
 _KEYWORDS = {
     "minimum": "min", "maximum": "max", "exclusiveMinimum": "emin", "exclusiveMaximum": "emax", "multipleOf": "mult",
     "minLength": "minlen", "maxLength": "maxlen", "pattern": "pattern", "title": "label", "label": "label",
@@ -64,7 +64,7 @@ def _declarations(markdown: str) -> Iterator[Declaration]:
 
 
 def _in_line(line: str) -> Iterator[Declaration]:
-    bare = _SPAN.sub(lambda span: " " * len(span[0]), line) if len(line) <= _MOST_LINE else ""
+    bare = _SPAN.sub(lambda span: " " * len(span[0]), line) if len(line) <= _MAX_LINE else ""
     for match in DECLARED.finditer(bare):
         yield parse_declaration(match[1], match[2] or "")
 
@@ -84,7 +84,7 @@ def front_matter(lines: list[str]) -> int:
     """Return the line after the front matter; 0 without one."""
     if not lines or lines[0].lstrip("\ufeff").rstrip() != "---":
         return 0
-    for number in range(1, min(len(lines), _MOST_LINES)):
+    for number in range(1, min(len(lines), _MAX_LINES)):
         if lines[number].rstrip() in ("---", "..."):
             return number + 1
     return 0
@@ -92,7 +92,7 @@ def front_matter(lines: list[str]) -> int:
 
 def in_front_matter(text: str) -> list[tuple[Declaration, int]]:
     """Return what ``params`` or ``parameters`` of a front matter declares, with lines counted from 0."""
-    if len(text) > _MOST_FRONT or not (head := re.search(r"^(params|parameters)\s*:", text, re.M)):
+    if len(text) > _MAX_FRONT or not (head := re.search(r"^(params|parameters)\s*:", text, re.M)):
         return []
     values = _yaml(text).get(head[1])
     if isinstance(values, list):
@@ -110,15 +110,15 @@ def in_front_matter(text: str) -> list[tuple[Declaration, int]]:
 
 def front_matter_values(text: str) -> dict[str, JsonValue]:
     """Return the values of a front matter; empty when it is too long, or not YAML with plain values."""
-    return _yaml(text) if len(text) <= _MOST_FRONT else {}
+    return _yaml(text) if len(text) <= _MAX_FRONT else {}
 
 
 def front_matter_fault(text: str) -> str | None:
     """Return why a front matter that mentions parameters declares none; None when it is valid."""
     if not re.search(r"^(params|parameters)\s*:", text, re.M):
         return None
-    if len(text) > _MOST_FRONT:
-        return f"it has more than {_MOST_FRONT:,} characters"
+    if len(text) > _MAX_FRONT:
+        return f"it has more than {_MAX_FRONT:,} characters"
     return None if _yaml(text) else "it is not YAML with plain values"
 
 
@@ -197,7 +197,7 @@ def _yaml(text: str) -> dict[str, JsonValue]:
     except ModuleNotFoundError:
         return {}
     try:
-        read = next(plain_yaml.documents(text, most=_MOST_VALUES), None)
+        read = next(plain_yaml.documents(text, most=_MAX_VALUES), None)
     except plain_yaml.NotPlain:
         return {}
     return {str(key): _as_json(value) for key, value in read.items()} if isinstance(read, dict) else {}

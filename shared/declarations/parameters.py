@@ -16,7 +16,7 @@ _PAIR = re.compile(r"""([A-Za-z_][\w-]*)\s*=\s*("(?:[^"\\]|\\.)*"|'[^']*'|\[[^\]
 _ITEM = re.compile(r"""\s*("(?:[^"\\]|\\.)*"|'[^']*'|[^,]*)\s*(?:,|$)""")
 _JSON_TYPES = {"bool": "boolean", "int": "integer", "num": "number", "list": "array", "object": "object", "any": None}
 _FORMATS = {"date": "date", "time": "time", "datetime": "date-time", "timestamp": "date-time", "duration": "duration"}
-_MOST_MATCHED, _LONGEST_PATTERN, _MOST_PATTERN_BYTES = 10_000, 500, 1 << 20
+_MAX_MATCHED, _LONGEST_PATTERN, _MAX_PATTERN_BYTES = 10_000, 500, 1 << 20
 
 
 @dataclass(frozen=True)
@@ -128,8 +128,8 @@ class Declaration:
             raise ValueError(f"it has to have at most {self.options['maxlen']} characters")
         pattern = self.options.get("pattern")
         if pattern is not None and len(pattern) <= _LONGEST_PATTERN:
-            if len(value) > _MOST_MATCHED:
-                raise ValueError(f"it has to have at most {_MOST_MATCHED:,} characters")
+            if len(value) > _MAX_MATCHED:
+                raise ValueError(f"it has to have at most {_MAX_MATCHED:,} characters")
             if not _fits_pattern(pattern, value):
                 raise ValueError(f"it has to match {pattern}")
 
@@ -196,7 +196,7 @@ def _fits_pattern(pattern: str, value: str) -> bool:
     except ModuleNotFoundError:
         return True
     options = re2.Options()
-    options.max_mem = _MOST_PATTERN_BYTES
+    options.max_mem = _MAX_PATTERN_BYTES
     options.log_errors = False
     try:
         return bool(re2.compile(pattern, options).search(value))

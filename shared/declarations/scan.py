@@ -17,7 +17,7 @@ _UP_TO_OPERATOR, _VALUE = re.compile("[^=!<>)]*"), re.compile(r"(?:(?!\sand\b)[^
 _DECIMAL, PERCENT = re.compile(r"[+-]?(?:\d{1,30}\.?\d{0,30}|\.\d{1,30})(?:[eE][+-]?\d{1,3})?"), re.compile("%")
 _ORDER = re.compile(r"\b(?:desc|asc)\b", re.I)
 #: Maximum number of conditions, or of keys of an order.
-_MOST_PARTS = 20
+_MAX_PARTS = 20
 
 
 @dataclass(frozen=True)
@@ -161,8 +161,8 @@ class Scan:
         return text
 
     def bounded(self, parts: list[tuple[str, bool]] | list[Condition]) -> None:
-        if len(parts) > _MOST_PARTS:
-            raise self.fault(self.at, f"at most {_MOST_PARTS} of them")
+        if len(parts) > _MAX_PARTS:
+            raise self.fault(self.at, f"at most {_MAX_PARTS} of them")
 
     def expect(self, pattern: re.Pattern[str], what: str) -> None:
         if not self.match(pattern):

@@ -11,7 +11,7 @@ from datetime import datetime
 from math import isfinite
 from typing import Any
 
-from shared.contracts.evaluations import MOST_ROWS, ExpectedTable, Tolerance
+from shared.contracts.evaluations import MAX_ROWS, ExpectedTable, Tolerance
 
 Cell = float | str | None
 Row = tuple[Cell, ...]
@@ -35,8 +35,8 @@ def expected_of(table: ExpectedTable) -> Expected:
     tolerance = table.tolerance
     given = tolerance if isinstance(tolerance, Tolerance) else Tolerance(absolute=tolerance)
     columns, rows = _of_csv(table.csv) if table.csv is not None else _of_rows(table.rows or [])
-    if len(rows) > MOST_ROWS:
-        raise NoTable(f"an expected table has {MOST_ROWS:,} rows at most; describe a larger one by assertions")
+    if len(rows) > MAX_ROWS:
+        raise NoTable(f"an expected table has {MAX_ROWS:,} rows at most; describe a larger one by assertions")
     if len(set(columns)) != len(columns):
         raise NoTable("two columns have the same name")
     return Expected(columns, tuple(rows), table.order == "given", table.columns == "named", given)

@@ -14,7 +14,7 @@ from shared.evaluations.statistics import bootstrap, mcnemar, sign_flip, wilson
 
 Row = Mapping[str, Any] | RowMapping
 #: With more variants the differences have no intervals: each takes milliseconds.
-_MOST_WITH_INTERVALS = 12
+_MAX_WITH_INTERVALS = 12
 #: Successes by case and repetition, of one variant.
 Outcomes = Mapping[tuple[str, int], bool]
 
@@ -78,7 +78,7 @@ def outcomes(cases: Sequence[str], variant_number: int, runs: Sequence[Row]) -> 
 
 def comparisons(variants: Sequence[str], by_variant: Sequence[Outcomes]) -> list[Comparison]:
     """Compare each pair of variants."""
-    intervals = len(variants) <= _MOST_WITH_INTERVALS
+    intervals = len(variants) <= _MAX_WITH_INTERVALS
     return [
         compare(variants[a], variants[b], by_variant[a], by_variant[b], interval=intervals)
         for a, b in combinations(range(len(variants)), 2)

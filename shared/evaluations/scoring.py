@@ -15,7 +15,7 @@ from shared.evaluations.expected_flow import TooSymmetrical
 from shared.kinds import case_rules
 
 Json = Mapping[str, Any]
-_MOST_DETAIL = 500
+_MAX_DETAIL = 500
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def _of_failure(expect: Expectation, run: FinishedRun) -> Outcome:
 
 def _failed(cause: str, detail: str) -> Outcome:
     told = detail.replace("\0", "")
-    return Outcome(False, cause, told if len(told) <= _MOST_DETAIL else f"{told[: _MOST_DETAIL - 1]}…")
+    return Outcome(False, cause, told if len(told) <= _MAX_DETAIL else f"{told[: _MAX_DETAIL - 1]}…")
 
 
 def _findings(expect: Expectation, kind: str, result: Json) -> Iterator[_Finding]:

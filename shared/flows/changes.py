@@ -15,8 +15,8 @@ from shared.flows.encoding import decode_operations
 from shared.flows.operations import Add, Element, Operation, Remove
 from shared.flows.statements import FlowKey
 
-_MOST_VERSIONS = 200
-_MOST_ELEMENTS = 100
+_MAX_VERSIONS = 200
+_MAX_ELEMENTS = 100
 _NAMED = 5  #: in words
 
 
@@ -27,7 +27,7 @@ def stale_edit(connection: Connection, flow: FlowKey, since: int | None, current
     return PreconditionFailed(
         f"The flow is at version {current} by now.{what} Read it again and repeat the change.",
         version=current,
-        changed=None if changed is None else [*changed[:_MOST_ELEMENTS]],
+        changed=None if changed is None else [*changed[:_MAX_ELEMENTS]],
     )
 
 
@@ -39,7 +39,7 @@ def version_in(tags: str) -> int | None:
 
 def _changed(connection: Connection, flow: FlowKey, since: int, current: int) -> list[Json] | None:
     """``kind, id, change, members`` of every element, the first change first; None when versions are not kept."""
-    if not 0 < current - since <= _MOST_VERSIONS:
+    if not 0 < current - since <= _MAX_VERSIONS:
         return None
     rows = connection.execute(statements.tail(flow, since, current)).all()
     if len(rows) != current - since:

@@ -19,7 +19,7 @@ from shared.flows.forms.foreign.texts import unwrapped
 from shared.flows.forms.mermaid_import import read_mermaid
 from shared.flows.tools.placement import with_places
 
-_MOST_ERRORS = 100
+_MAX_ERRORS = 100
 _NAME = 200  #: characters
 
 
@@ -64,7 +64,7 @@ def import_document(form: str, text: str) -> tuple[str | None, Document, list[Im
         errors: list[tuple[list[str | int], str]] = [
             (["body", "text", *error["loc"]], error["msg"]) for error in faults
         ]
-        raise InvalidRequest("The text is JSON, but no flow.", errors[:_MOST_ERRORS]) from None
+        raise InvalidRequest("The text is JSON, but no flow.", errors[:_MAX_ERRORS]) from None
     except RecursionError:
         raise _refused("it is nested too deeply") from None
     document = read_document(checked, given, {})
@@ -97,7 +97,7 @@ def _check_unique(name: str, elements: Sequence[JsonValue]) -> None:
             duplicates.append((["body", name, place, "id"], "is the id of an earlier one too"))
         seen.add(key)
     if duplicates:
-        raise InvalidRequest(f"{name} share an id; ids are unique within a flow.", duplicates[:_MOST_ERRORS])
+        raise InvalidRequest(f"{name} share an id; ids are unique within a flow.", duplicates[:_MAX_ERRORS])
 
 
 def _refused(message: str) -> InvalidRequest:

@@ -9,8 +9,8 @@ from shared.flows.document import Document, is_group, label_of, relative_parent,
 from shared.flows.draft import Draft
 from shared.flows.tools.subtrees import held
 
-_MOST_IDS = 50
-_MOST_FINDINGS = 200
+_MAX_IDS = 50
+_MAX_FINDINGS = 200
 
 
 def lint(document: Document) -> list[Finding]:
@@ -24,7 +24,7 @@ def lint(document: Document) -> list[Finding]:
         *_unknown_groups(document),
         *_hidden(document),
     ]
-    return findings[:_MOST_FINDINGS]
+    return findings[:_MAX_FINDINGS]
 
 
 def _dangling(document: Document) -> Iterator[Finding]:
@@ -45,13 +45,13 @@ def _duplicate_edges(document: Document) -> Iterator[Finding]:
     for (source, target, _), keys in by_ends.items():
         if len(keys) > 1:
             message = f"{len(keys)} equal edges from {source} to {target}"
-            yield Finding(code="duplicate_edge", message=message, ids=keys[:_MOST_IDS])
+            yield Finding(code="duplicate_edge", message=message, ids=keys[:_MAX_IDS])
 
 
 def _cycles(document: Document) -> Iterator[Finding]:
     for part in cycles(successors(document)):
         shown = " → ".join([*part[:10], *(["…"] if len(part) > 10 else [part[0]])])
-        yield Finding(code="cycle", message=f"A cycle among {shown}", ids=part[:_MOST_IDS])
+        yield Finding(code="cycle", message=f"A cycle among {shown}", ids=part[:_MAX_IDS])
 
 
 def _orphans(document: Document) -> Iterator[Finding]:
@@ -60,7 +60,7 @@ def _orphans(document: Document) -> Iterator[Finding]:
     lonely = [key for key, item in document.nodes.items() if key not in ends and not is_group(item.body)]
     if ends and lonely:
         message = f"{len(lonely)} nodes without an edge" if len(lonely) > 1 else f"Node {lonely[0]} has no edge"
-        yield Finding(code="orphan", message=message, ids=lonely[:_MOST_IDS])
+        yield Finding(code="orphan", message=message, ids=lonely[:_MAX_IDS])
 
 
 def _duplicate_labels(document: Document) -> Iterator[Finding]:
@@ -70,7 +70,7 @@ def _duplicate_labels(document: Document) -> Iterator[Finding]:
     for label, keys in by_label.items():
         if label and len(keys) > 1:
             message = f'{len(keys)} nodes are called "{label[:100]}"'
-            yield Finding(code="duplicate_label", message=message, ids=keys[:_MOST_IDS])
+            yield Finding(code="duplicate_label", message=message, ids=keys[:_MAX_IDS])
 
 
 def _unknown_groups(document: Document) -> Iterator[Finding]:
@@ -92,7 +92,7 @@ def _hidden(document: Document) -> Iterator[Finding]:
     lost = [key for key in hidden if key not in away.below and key not in away.inside]
     if lost:
         named = f"{len(lost)} nodes are" if len(lost) > 1 else f"Node {lost[0]} is"
-        yield Finding(code="hidden", message=f"{named} hidden, and nothing collapsed hides them", ids=lost[:_MOST_IDS])
+        yield Finding(code="hidden", message=f"{named} hidden, and nothing collapsed hides them", ids=lost[:_MAX_IDS])
 
 
 def successors(document: Document) -> dict[str, list[str]]:

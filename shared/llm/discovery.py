@@ -27,8 +27,8 @@ from shared.llm.wires.endpoint import Endpoint
 from shared.llm.wires.failures import moved_to
 
 _SECONDS = 5.0  #: for each request
-_MOST_BYTES = 4_000_000
-_MOST_MODELS = 500
+_MAX_BYTES = 4_000_000
+_MAX_MODELS = 500
 _SHOWN_MODELS = 20  #: maximum number of models whose details are requested one by one
 _OLLAMA_WINDOW = 4096  #: of a model that is loaded without saying how long a window it gets
 
@@ -69,7 +69,7 @@ class _Lists:
         names: list[str] = []
         for each in (listed or {}).get("data") or ():
             name = each.get("id") if isinstance(each, dict) else None
-            if isinstance(name, str) and len(name) <= 200 and len(names) < _MOST_MODELS:
+            if isinstance(name, str) and len(name) <= 200 and len(names) < _MAX_MODELS:
                 names.append(name)
                 meta = each.get("meta")
                 told = meta.get("n_ctx") if isinstance(meta, dict) else None
@@ -177,7 +177,7 @@ def bounded(parts: Iterator[bytes]) -> Iterator[bytes]:
     size = 0
     for part in parts:
         size += len(part)
-        if size > _MOST_BYTES:
+        if size > _MAX_BYTES:
             raise ValueError("too large")
         yield part
 

@@ -13,8 +13,8 @@ from shared.llm.chat import ChatMessage, ChatRequest, JsonSchema, ProviderAttemp
 
 Keep = Literal["off", "failed", "all"]
 
-_MOST_CHARACTERS = 1_000_000  #: of the messages of a call; longer ones are cut
-_MOST_BYTES = 32_000_000  #: of a text that is unpacked
+_MAX_CHARACTERS = 1_000_000  #: of the messages of a call; longer ones are cut
+_MAX_BYTES = 32_000_000  #: of a text that is unpacked
 _CUT = " [cut]"
 
 
@@ -32,8 +32,8 @@ def packed(attempt: ProviderAttempt) -> bytes:
         "schema": None if request.schema is None else {"name": request.schema.name, "schema": request.schema.schema},
         "max_tokens": request.max_tokens,
         "variables": dict(request.prompt.variables) if request.prompt else {},
-        "answer": reply.text[:_MOST_CHARACTERS] if reply else None,
-        "reasoning": reply.reasoning[:_MOST_CHARACTERS] if reply else "",
+        "answer": reply.text[:_MAX_CHARACTERS] if reply else None,
+        "reasoning": reply.reasoning[:_MAX_CHARACTERS] if reply else "",
         "tool_calls": [_use(use) for use in reply.tool_calls] if reply else [],
         "cut": is_cut,
     }
@@ -45,7 +45,7 @@ def unpacked(body: bytes) -> dict[str, Any]:
     ``tool_calls``, and whether something was ``cut``. Raises: ValueError for an invalid body.
     """
     opened = zlib.decompressobj()
-    text = opened.decompress(body, _MOST_BYTES)
+    text = opened.decompress(body, _MAX_BYTES)
     if opened.unconsumed_tail:
         raise ValueError("the text of the call is too long")
     told: dict[str, Any] = json.loads(text)
@@ -88,7 +88,7 @@ def _messages(messages: Sequence[ChatMessage]) -> tuple[list[dict[str, JsonValue
     """Return the newest messages whole and older ones as far as they fit, after the first one, which is the
     system's.
     """
-    left = _MOST_CHARACTERS
+    left = _MAX_CHARACTERS
     kept: dict[int, str] = {}
     for place in [0, *range(len(messages) - 1, 0, -1)][: len(messages)]:
         text = messages[place].content

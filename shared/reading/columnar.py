@@ -14,11 +14,11 @@ import pyarrow.parquet as pq
 from .delimited import check_names
 from .portable import portable
 from .sizes import check_expanded
-from .source import MOST_CELLS, MOST_ROWS, MOST_TABLE_BYTES, MOST_UNPACKED_BYTES, TableTooLarge, Unreadable
+from .source import MAX_CELLS, MAX_ROWS, MAX_TABLE_BYTES, MAX_UNPACKED_BYTES, TableTooLarge, Unreadable
 
 _DICTIONARY_BATCH, _RECORD_BATCH = 2, 3  #: kinds of message, from the format's Message.fbs
 #: Of the buffers of an Arrow file, which are in memory at once; a table that fits takes at least half of them.
-_MOST_ARROW_BYTES = 2 * MOST_TABLE_BYTES
+_MAX_ARROW_BYTES = 2 * MAX_TABLE_BYTES
 _TAIL = 10  #: bytes behind the footer of the file form: its length, and six letters
 _CONTINUES = 0xFFFFFFFF  #: before the length of a message, in all but old files
 
@@ -48,7 +48,7 @@ def _repeating(meta: pq.FileMetaData) -> list[str]:
     for group in map(meta.row_group, range(meta.num_row_groups)):
         for chunk in map(group.column, range(group.num_columns)):
             most = chunk.num_values * chunk.total_uncompressed_size
-            if chunk.has_dictionary_page and chunk.physical_type == "BYTE_ARRAY" and most > MOST_TABLE_BYTES:
+            if chunk.has_dictionary_page and chunk.physical_type == "BYTE_ARRAY" and most > MAX_TABLE_BYTES:
                 names.add(chunk.path_in_schema)
     return sorted(names)
 
@@ -61,7 +61,7 @@ def read_arrow(path: Path) -> pl.DataFrame:
         rows = unpacked = 0
         for more_rows, more_bytes in _claimed_sizes(path, is_file):
             rows, unpacked = rows + more_rows, unpacked + more_bytes
-            check_size(rows, 1, unpacked, _MOST_ARROW_BYTES)
+            check_size(rows, 1, unpacked, _MAX_ARROW_BYTES)
         with pa.OSFile(str(path)) as source:
             reader = pa_ipc.open_file(source) if is_file else pa_ipc.open_stream(source)
             check_names(reader.schema.names)
@@ -79,13 +79,13 @@ def _bounded(reader: pa_ipc.RecordBatchFileReader | pa_ipc.RecordBatchStreamRead
     batches = map(reader.get_batch, range(reader.num_record_batches)) if is_file else iter(reader)
     for batch in batches:
         rows, unpacked = rows + batch.num_rows, unpacked + batch.nbytes
-        check_size(rows, batch.num_columns, unpacked, _MOST_ARROW_BYTES)
+        check_size(rows, batch.num_columns, unpacked, _MAX_ARROW_BYTES)
         yield batch
 
 
-def check_size(rows: int, columns: int, unpacked: int = 0, most: int = MOST_UNPACKED_BYTES) -> None:
+def check_size(rows: int, columns: int, unpacked: int = 0, most: int = MAX_UNPACKED_BYTES) -> None:
     """Refuse a table that is too large to work with. Raises: TableTooLarge."""
-    if rows > MOST_ROWS or rows * columns > MOST_CELLS:
+    if rows > MAX_ROWS or rows * columns > MAX_CELLS:
         raise TableTooLarge(f"there are {rows:,} rows of {columns:,} columns, more than can be worked with")
     if unpacked > most:
         raise TableTooLarge(f"the data unpack to {unpacked / 1e9:.1f} GB, at most {most / 1e9:g} GB can be worked with")

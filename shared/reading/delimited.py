@@ -18,7 +18,7 @@ from .cells import FLOAT
 from .header import find_header, no_header, with_names
 from .quotes import is_regular, note_on_kept, requoted, with_line_feeds
 from .sampled_types import LEAST_BYTES, read_large
-from .source import MOST_COLUMNS, Unreadable
+from .source import MAX_COLUMNS, Unreadable
 from .stated import NOTHING_STATED, Stated
 
 _DELIMITERS = ",;\t|"
@@ -376,8 +376,8 @@ def _sample(head: bytes) -> list[str]:
 
 def check_names(names: list[str]) -> None:
     """Refuse columns that are too many, nameless or named alike. Raises: Unreadable."""
-    if len(names) > MOST_COLUMNS:
-        raise Unreadable(f"there are {len(names):,} columns, at most {MOST_COLUMNS:,} can be worked with")
+    if len(names) > MAX_COLUMNS:
+        raise Unreadable(f"there are {len(names):,} columns, at most {MAX_COLUMNS:,} can be worked with")
     empty = [position for position, name in enumerate(names, 1) if not name]
     if empty:
         raise Unreadable(f"column {empty[0]} of {len(names)} has an empty name: give every column a name")

@@ -6,7 +6,7 @@ import csv
 import io
 from html.parser import HTMLParser
 
-from .source import MOST_CELLS, MOST_COLUMNS, Unreadable
+from .source import MAX_CELLS, MAX_COLUMNS, Unreadable
 
 DELIMITER = "\t"
 _MAX_BYTES = 50_000_000
@@ -87,8 +87,8 @@ class _Tables(HTMLParser):
             if rows > 1:
                 self._coming[len(self._row)] = (shown, rows - 1)
             self._row.append(shown)
-        if len(self._row) > MOST_COLUMNS:
-            raise Unreadable(f"there are more than {MOST_COLUMNS:,} columns")
+        if len(self._row) > MAX_COLUMNS:
+            raise Unreadable(f"there are more than {MAX_COLUMNS:,} columns")
 
     def _fill(self) -> None:
         """Put the cells that reach down from rows above into their columns."""
@@ -123,7 +123,7 @@ def table_of(content: bytes) -> tuple[bytes, list[str]]:
     if not table:
         raise Unreadable("the HTML holds no table")
     width = max(map(len, table))
-    if width * len(table) > MOST_CELLS:
+    if width * len(table) > MAX_CELLS:
         raise Unreadable(f"there are {len(table):,} rows of {width:,} columns, more than can be worked with")
     written = io.StringIO(newline="")
     rows = (row + [""] * (width - len(row)) for row in table if any(row))

@@ -18,7 +18,7 @@ from .cells import ColumnReading
 from .delimited import check_names
 from .portable import portable
 from .records import NO_OBJECTS, NO_OBJECTS_IN_LINES, Records, records_of, wrapped_records
-from .source import MOST_COLUMNS, MOST_JSON_BYTES, Unreadable
+from .source import MAX_COLUMNS, MAX_JSON_BYTES, Unreadable
 
 _DEEPEST = 30  #: levels of lists and objects in a cell; what is nested further is kept as text
 _INFINITIES = {"Infinity": float("inf"), "-Infinity": float("-inf"), "NaN": float("nan")}
@@ -163,8 +163,8 @@ def frame_of(rows: list[object]) -> tuple[pl.DataFrame, dict[str, ColumnReading]
         if not isinstance(row, dict):
             raise Unreadable(f"row {number} is not an object: {NO_OBJECTS}")
         names.update(dict.fromkeys(row))
-        if len(names) > MOST_COLUMNS:
-            raise Unreadable(f"there are more than {MOST_COLUMNS:,} columns")
+        if len(names) > MAX_COLUMNS:
+            raise Unreadable(f"there are more than {MAX_COLUMNS:,} columns")
     if not rows:
         raise Unreadable("there are no rows")
     check_names(list(names))
@@ -246,7 +246,7 @@ def _text(value: object) -> str | None:
 
 
 def _bounded(content: bytes) -> None:
-    if len(content) > MOST_JSON_BYTES:
+    if len(content) > MAX_JSON_BYTES:
         raise Unreadable("JSON of more than 200 MB is not read: convert it to Parquet")
 
 

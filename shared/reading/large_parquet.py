@@ -16,7 +16,7 @@ from .source import Unreadable
 
 _SAMPLED_GROUPS = 8  #: spread evenly over the file
 _SAMPLED_ROWS = 10_000
-_MOST_GROUP_BYTES = 2_000_000_000  #: unpacked; a group of rows is the least that is read of a column
+_MAX_GROUP_BYTES = 2_000_000_000  #: unpacked; a group of rows is the least that is read of a column
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def look_at(source: pa.NativeFile) -> LargeTable:
         with pq.ParquetFile(source) as file:
             meta = file.metadata
             check_names(file.schema_arrow.names)
-            if max((group.total_byte_size for group in _groups(meta)), default=0) > _MOST_GROUP_BYTES:
+            if max((group.total_byte_size for group in _groups(meta)), default=0) > _MAX_GROUP_BYTES:
                 raise Unreadable("a row group unpacks to more than 2 GB: write the file with smaller row groups")
             sample = framed(pa.Table.from_batches(list(_sampled(file)), file.schema_arrow))
             told = {name: _Told() for name in sample.columns}

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import IO, BinaryIO
 
-from .source import MOST_TABLE_BYTES, Unreadable
+from .source import MAX_TABLE_BYTES, Unreadable
 
 _CHUNK = 1 << 20
 _DAMAGED = (zlib.error, zipfile.BadZipFile, EOFError, OSError, NotImplementedError, RuntimeError, ValueError)
@@ -84,8 +84,8 @@ def _copy(content: IO[bytes] | gzip.GzipFile, target: Path) -> None:
     with target.open("wb") as file:
         while chunk := content.read(_CHUNK):
             size += len(chunk)
-            if size > MOST_TABLE_BYTES:
+            if size > MAX_TABLE_BYTES:
                 raise Unreadable(
-                    f"unpacked, the file is larger than {MOST_TABLE_BYTES // 1_000_000} MB: send it unpacked"
+                    f"unpacked, the file is larger than {MAX_TABLE_BYTES // 1_000_000} MB: send it unpacked"
                 )
             file.write(chunk)

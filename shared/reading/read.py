@@ -23,11 +23,11 @@ from .large_parquet import claimed_bytes, look_at
 from .large_text import to_parquet
 from .packed import unpacked
 from .sizes import too_large
-from .source import MOST_TABLE_BYTES, Format, TableTooLarge, Unreadable, decoded, detect, format_of, is_plain, read_text
+from .source import MAX_TABLE_BYTES, Format, TableTooLarge, Unreadable, decoded, detect, format_of, is_plain, read_text
 from .stated import NOTHING_STATED, Stated
 from .type_inference import infer
 
-_MOST_HEAD_CELLS = 20_000
+_MAX_HEAD_CELLS = 20_000
 _LONGEST_CELL = 1000
 _EXACT = 2**53  #: the last whole number that a float distinguishes from its neighbours
 
@@ -197,7 +197,7 @@ def answer_parquet(source: pa.NativeFile, reader: Reader, rows: int) -> pl.DataF
     columns: dict[str, str] = {}
     try:
         try:
-            if reader.lazy and claimed_bytes(source) > MOST_TABLE_BYTES:
+            if reader.lazy and claimed_bytes(source) > MAX_TABLE_BYTES:
                 _answer_lazily(source, rows)
                 return None
             frame = _unrounded(read_parquet(source), reader, columns)
@@ -247,7 +247,7 @@ def _types(frame: pl.DataFrame) -> dict[str, TypeName]:
 
 
 def _tell_of(frame: pl.DataFrame, rows: int, profiles: list[ColumnSummary], **more: object) -> None:
-    shown = min(rows, _MOST_HEAD_CELLS // frame.width)
+    shown = min(rows, _MAX_HEAD_CELLS // frame.width)
     head = [
         [cell[:_LONGEST_CELL] if isinstance(cell, str) else cell for cell in row]
         for row in frame.head(shown).iter_rows()
@@ -288,11 +288,11 @@ def _check_bytes(frame: pl.DataFrame, most_text: int | None) -> None:
 
     Those of a text file do not: together they have ``most_text`` bytes at most, so that they need not be counted.
     """
-    if most_text is None or most_text > MOST_TABLE_BYTES // 3:  # in UTF-8 a sign has three bytes at most
+    if most_text is None or most_text > MAX_TABLE_BYTES // 3:  # in UTF-8 a sign has three bytes at most
         strings = frame.select(pl.col(pl.String)).iter_columns()
         most_text = sum(int(column.str.len_bytes().sum()) for column in strings)
     size = max(frame.estimated_size(), most_text)
-    if size > MOST_TABLE_BYTES:
+    if size > MAX_TABLE_BYTES:
         raise too_large(size)
 
 

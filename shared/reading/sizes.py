@@ -12,24 +12,24 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from .source import MOST_TABLE_BYTES, TableTooLarge
+from .source import MAX_TABLE_BYTES, TableTooLarge
 
 Floats = NDArray[np.float64]  #: whole numbers would overflow: sizes multiply at each level of nesting
 Bytes = float | Floats  #: of each cell; one number where all take the same
 
 #: Longer arrays of cells of different sizes cannot fit: each such cell takes 16 bytes in addition to its content.
-_MOST_CELLS = MOST_TABLE_BYTES // 16
+_MAX_CELLS = MAX_TABLE_BYTES // 16
 
 
 def check_expanded(table: pa.Table) -> None:
     """Refuse a table that is too large to work with. Raises: Unreadable."""
     size = sum(_total(chunk) for column in table.columns for chunk in column.chunks)
-    if size > MOST_TABLE_BYTES:
+    if size > MAX_TABLE_BYTES:
         raise too_large(size)
 
 
 def too_large(size: float) -> TableTooLarge:
-    most = MOST_TABLE_BYTES // 1_000_000
+    most = MAX_TABLE_BYTES // 1_000_000
     return TableTooLarge(f"the table takes {int(size / 1e6):,} MB in memory, at most {most} MB can be worked with")
 
 
@@ -48,7 +48,7 @@ def _sizes(array: Any) -> Bytes:  # noqa: PLR0911 - one answer for each kind
         return _of_fixed_lists(array)
     if types.is_null(kind) or _is_fixed(kind):
         return 1.0 if types.is_null(kind) else max(1.0, kind.bit_width / 8)
-    if len(array) > _MOST_CELLS:
+    if len(array) > _MAX_CELLS:
         raise too_large(16 * len(array))
     if types.is_dictionary(kind):
         return _of_dictionary(array)

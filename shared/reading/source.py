@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Literal
 
 #: What one data set may hold; beyond it the answer is a clear error, never a slow death.
-MOST_COLUMNS = 2_000
-MOST_ROWS = 20_000_000
-MOST_CELLS = 200_000_000
-MOST_UNPACKED_BYTES = 2_000_000_000
-MOST_JSON_BYTES = 200_000_000
-MOST_TABLE_BYTES = 300_000_000  #: in memory, and on the way out of the sandbox
+MAX_COLUMNS = 2_000
+MAX_ROWS = 20_000_000
+MAX_CELLS = 200_000_000
+MAX_UNPACKED_BYTES = 2_000_000_000
+MAX_JSON_BYTES = 200_000_000
+MAX_TABLE_BYTES = 300_000_000  #: in memory, and on the way out of the sandbox
 
 Format = Literal["csv", "json", "jsonl", "parquet", "arrow", "excel", "html"]
 _HEAD = 65536
@@ -252,6 +252,6 @@ def _workbook(path: Path) -> Format:
         raise Unreadable("the file is a damaged zip archive") from None
     if not any(entry.filename.startswith(("xl/", "content.xml")) for entry in entries):
         raise Unreadable(f"the file is a zip archive, not a workbook: {_READABLE}")
-    if sum(entry.file_size for entry in entries) > MOST_UNPACKED_BYTES:
+    if sum(entry.file_size for entry in entries) > MAX_UNPACKED_BYTES:
         raise Unreadable("the workbook unpacks to more than 2 GB")
     return "excel"

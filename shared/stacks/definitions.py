@@ -13,7 +13,7 @@ from shared.contracts.definitions import Definition, DefinitionSet, DefinitionsV
 from shared.stacks.tables import stack_definitions as table
 
 #: Older versions are deleted when a new one is stored.
-MOST_VERSIONS = 200
+MAX_VERSIONS = 200
 EMPTY = DefinitionSet(version=0, count=0, created_at=None, yaml="", definitions=[])
 
 
@@ -65,7 +65,7 @@ def add(
 
 
 def forget(tenant: str, newest_version: int) -> Delete:
-    return delete(table).where(table.c.tenant_id == tenant, table.c.version <= newest_version - MOST_VERSIONS)
+    return delete(table).where(table.c.tenant_id == tenant, table.c.version <= newest_version - MAX_VERSIONS)
 
 
 def view(row: RowMapping | None) -> DefinitionSet:

@@ -14,9 +14,9 @@ from shared.contracts.definitions import Definition, Proposal, SightedFile, Sigh
 from shared.stacks.tables import stack_decisions as decisions
 from shared.stacks.tables import stack_sightings as sightings
 
-MOST_PROPOSALS = 200
-_MOST_SHOWN = 10
-_MOST_PATTERNS = 5
+MAX_PROPOSALS = 200
+_MAX_SHOWN = 10
+_MAX_PATTERNS = 5
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def recurring(tenant: str, at_least: int, key: tuple[str, str] | None = None) ->
         .group_by(sightings.c.kind, sightings.c.id, decisions.c.state, decisions.c.actor, decisions.c.at)
         .having(jobs >= at_least)
         .order_by(jobs.desc(), sightings.c.kind, sightings.c.id)
-        .limit(MOST_PROPOSALS)
+        .limit(MAX_PROPOSALS)
     )  # fmt: skip
     return query if key is None else query.where(sightings.c.kind == key[0], sightings.c.id == key[1])
 
@@ -82,7 +82,7 @@ def latest(tenant: str, keys: Sequence[tuple[str, str]]) -> Select[Any]:
     )
     wanted = tuple_(sightings.c.kind, sightings.c.id).in_(keys)
     numbered = select(sightings, place.label("place")).where(sightings.c.tenant_id == tenant, wanted).subquery()
-    return select(numbered).where(numbered.c.place <= _MOST_SHOWN).order_by(numbered.c.created_at.desc())
+    return select(numbered).where(numbered.c.place <= _MAX_SHOWN).order_by(numbered.c.created_at.desc())
 
 
 def decide(tenant: str, kind: str, id: str, state: str, actor: str) -> Insert:
@@ -129,4 +129,4 @@ def _patterns(shown: Sequence[Sighting]) -> list[str]:
     )
     ordered = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
     often = [pattern for pattern, times in ordered if times * 2 >= len(shown)]
-    return (often or [ordered[0][0]])[:_MOST_PATTERNS]
+    return (often or [ordered[0][0]])[:_MAX_PATTERNS]

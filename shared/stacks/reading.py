@@ -8,10 +8,10 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from shared.contracts.definitions import MOST_BYTES, MOST_DEFINITIONS, Definition
+from shared.contracts.definitions import MAX_BYTES, MAX_DEFINITIONS, Definition
 from shared.errors import InvalidRequest
 
-_MOST_EVENTS = 100_000
+_MAX_EVENTS = 100_000
 _DEEPEST = 8
 _LOC: list[str | int] = ["body", "yaml"]
 Fault = tuple[list[str | int], str]
@@ -19,8 +19,8 @@ Fault = tuple[list[str | int], str]
 
 def read_definitions(text: str) -> list[Definition]:
     """Read a list of definitions, or a mapping that has one under ``definitions``. Raises: InvalidRequest."""
-    if len(text.encode("utf-8", "replace")) > MOST_BYTES:
-        raise _refused([(_LOC, f"a set of definitions may have {MOST_BYTES >> 10} kB at most")])
+    if len(text.encode("utf-8", "replace")) > MAX_BYTES:
+        raise _refused([(_LOC, f"a set of definitions may have {MAX_BYTES >> 10} kB at most")])
     _check_events(text)
     try:
         node = yaml.compose(text, yaml.CSafeLoader)
@@ -101,7 +101,7 @@ def _check_events(text: str) -> None:
                 raise _refused([(_LOC, _at(line, "tags are not read"))])
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             documents += isinstance(event, yaml.DocumentStartEvent)
-            if depth > _DEEPEST or number > _MOST_EVENTS or documents > 1:
+            if depth > _DEEPEST or number > _MAX_EVENTS or documents > 1:
                 wrong = "more than one document" if documents > 1 else "more than a list of definitions"
                 raise _refused([(_LOC, _at(line, wrong))])
     except (yaml.YAMLError, ValueError) as error:
@@ -125,8 +125,8 @@ def _listed(value: object, node: Any) -> tuple[list[object], list[Any], list[str
         return [], [], loc
     if not isinstance(value, list):
         raise _refused([(loc, _at(node.start_mark.line + 1, "give a list of definitions"))])
-    if len(value) > MOST_DEFINITIONS:
-        raise _refused([(loc, f"a set may have {MOST_DEFINITIONS} definitions at most")])
+    if len(value) > MAX_DEFINITIONS:
+        raise _refused([(loc, f"a set may have {MAX_DEFINITIONS} definitions at most")])
     return value, list(node.value), loc
 
 

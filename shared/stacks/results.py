@@ -13,7 +13,7 @@ from shared.jobs.record.tables import job_forms, jobs
 from shared.stacks.tables import stack_results as table
 
 #: How many results of a tenant are kept; older ones are detected again on request.
-MOST_RESULTS = 2000
+MAX_RESULTS = 2000
 #: One in this many jobs deletes surplus results.
 _FORGET_EVERY = 50
 
@@ -50,7 +50,7 @@ def keep(tenant: str, identity: str, job_id: str, warnings: Sequence[str]) -> Ca
         select(table.c.identity)
         .where(table.c.tenant_id == tenant)
         .order_by(table.c.created_at.desc())
-        .offset(MOST_RESULTS)
+        .offset(MAX_RESULTS)
     )
 
     turn = zlib.crc32(job_id.encode()) % _FORGET_EVERY

@@ -3,7 +3,7 @@ import { cell } from "../shared/values/numbers";
 import type { RowState, TableDiff } from "../shared/tables/table-diff";
 
 const NUMERIC = new Set(["int", "float", "decimal"]);
-const MOST_CHARACTERS = 500;
+const MAX_CHARACTERS = 500;
 const SIGNS: Readonly<Record<RowState, string>> = { new: "+", dropped: "-", "": "" };
 const WORDS: Readonly<Record<RowState, string>> = { new: "new", dropped: "gone", "": "" };
 
@@ -63,5 +63,5 @@ function Value({ of }: { of: unknown }) {
 }
 
 function written(value: unknown): string {
-  return visible((cell(value) || "null").slice(0, MOST_CHARACTERS));
+  return visible((cell(value) || "null").slice(0, MAX_CHARACTERS));
 }

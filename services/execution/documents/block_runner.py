@@ -32,12 +32,12 @@ from services.execution.documents.parse.nodes import (
 from services.execution.documents.parse.nodes import walk as all_nodes
 from services.execution.documents.run.chunks import Chunks
 from services.execution.documents.run.hiding import mark_hidden
-from services.execution.documents.run.running import MOST_BLOCKS, RunningDocument
+from services.execution.documents.run.running import MAX_BLOCKS, RunningDocument
 from services.execution.documents.run.state import CachedBlock, digest
 from services.execution.languages.table import names_of
 from shared.contracts.document import Block
 
-_MOST_TURNS = 1000
+_MAX_TURNS = 1000
 
 
 @dataclass
@@ -53,7 +53,7 @@ class Walk:
     def run(self, content: Sequence[DocumentNode]) -> None:
         for node in _in_turn(content):
             self.total[0] += 1
-            if self.total[0] > MOST_BLOCKS:
+            if self.total[0] > MAX_BLOCKS:
                 self._too_many(node)
                 return
             self._visit(node)
@@ -89,12 +89,12 @@ class Walk:
         self.run(node.content)
 
     def _too_many(self, node: DocumentNode) -> None:
-        if self.total[0] == MOST_BLOCKS + 1 and not isinstance(node, Section):
+        if self.total[0] == MAX_BLOCKS + 1 and not isinstance(node, Section):
             block = self.document.begin(node)
-            text = f"A document runs at most {MOST_BLOCKS:,} blocks; this one and all after it did not run."
+            text = f"A document runs at most {MAX_BLOCKS:,} blocks; this one and all after it did not run."
             self.document.skip(block, "error", "too_many_blocks", text)
             self.document.end(block, time.monotonic())
-        self.document.warn(f"The document has more than {MOST_BLOCKS:,} blocks to run; the rest did not run.")
+        self.document.warn(f"The document has more than {MAX_BLOCKS:,} blocks to run; the rest did not run.")
 
     @_visit.register
     def _chunk(self, node: Chunk) -> None:
@@ -210,17 +210,17 @@ class Walk:
                 self._undecided(node.clauses)
                 return
             items = _items(value)
-        if len(items) > _MOST_TURNS:
+        if len(items) > _MAX_TURNS:
             document.note(
-                block, "warning", "cut", f"A for runs at most {_MOST_TURNS} times; {len(items)} were requested."
+                block, "warning", "cut", f"A for runs at most {_MAX_TURNS} times; {len(items)} were requested."
             )
-            items = items[:_MOST_TURNS]
+            items = items[:_MAX_TURNS]
         document.end(block, began)
         if not items and block.status not in ("error", "skipped"):
             for clause in node.clauses[1:]:
                 self.run(clause.content)
         for item in items:
-            if self.total[0] > MOST_BLOCKS:
+            if self.total[0] > MAX_BLOCKS:
                 break
             document.set_value(node.name, item, by=block.id)
             self.run(node.clauses[0].content)
@@ -282,7 +282,7 @@ def _items(value: JsonValue) -> list[JsonValue]:
     if value is None or isinstance(value, bool):
         return []
     if isinstance(value, (int, float)):
-        return list(range(min(int(value), _MOST_TURNS + 1)))
+        return list(range(min(int(value), _MAX_TURNS + 1)))
     if isinstance(value, dict):
         return [[key, inner] for key, inner in value.items()]
     return list(value)

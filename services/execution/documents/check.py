@@ -30,7 +30,7 @@ from services.execution.documents.parse.nodes import (
     walk,
 )
 from services.execution.documents.parse.notation import spans_of
-from services.execution.documents.run.running import MOST_BLOCKS, kind_of
+from services.execution.documents.run.running import MAX_BLOCKS, kind_of
 from services.execution.languages.table import fault_of, names_of
 from shared.contracts.document import Block, BlockMessage, DocumentInput
 from shared.errors import AssayError
@@ -54,13 +54,13 @@ class DocumentCheck:
     def blocks(self) -> list[Block]:
         self.sets |= self.request.parameters.keys() | {"params"}
         nodes = [node for node in walk(self.tree.content) if not isinstance(node, Section)]
-        self.left = max(0, len(nodes) - MOST_BLOCKS)
-        return [self._block(node) for node in nodes[:MOST_BLOCKS]]
+        self.left = max(0, len(nodes) - MAX_BLOCKS)
+        return [self._block(node) for node in nodes[:MAX_BLOCKS]]
 
     def warnings(self) -> list[str]:
         texts = [note.text for _, note in self.tree.notes]
         if self.left:
-            texts.append(f"The document has {self.left:,} blocks after the first {MOST_BLOCKS:,}; they are not listed.")
+            texts.append(f"The document has {self.left:,} blocks after the first {MAX_BLOCKS:,}; they are not listed.")
         return texts + [
             note.text for node in walk(self.tree.content) if isinstance(node, Section) for note in node.notes
         ]

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from services.execution.documents.block_runner import Walk
 from services.execution.documents.check import DocumentCheck
-from services.execution.documents.includes import MOST_INCLUDED, IncludedFiles
+from services.execution.documents.includes import MAX_INCLUDED, IncludedFiles
 from services.execution.documents.llm.instructions import Instructions
 from services.execution.documents.notebooks.reading import CURRENT, Json, as_markdown, notebook_in
 from services.execution.documents.notebooks.writing import notebook_of
@@ -39,7 +39,7 @@ from shared.errors import InvalidRequest, SourceTooLarge
 from shared.jobs.job import Context
 
 _LARGEST = 16_000_000
-_MOST_VARIABLE = 20_000
+_MAX_VARIABLE = 20_000
 _NOTEBOOK = "application/x-ipynb+json"
 _DOCUMENTS = frozenset([".md", ".qmd", ".smd", ".myst", ".Rmd", ".markdown"])
 
@@ -154,7 +154,7 @@ class Documents:
 def _content(context: Context, request: DocumentInput, file: InputFile, fetched: Path) -> str:
     """Return a file's digest; for a document, that of its text without the models' answers."""
     info = context.files.info(file.id)
-    if posixpath.splitext(file.path)[1] in _DOCUMENTS and info.size <= MOST_INCLUDED:
+    if posixpath.splitext(file.path)[1] in _DOCUMENTS and info.size <= MAX_INCLUDED:
         with suppress(UnicodeDecodeError):
             return state.digest(unanswered(parse(fetched.read_bytes().decode(), request.notation)))
     return info.sha256 or file.id
@@ -221,7 +221,7 @@ def _variables(document: RunningDocument) -> dict[str, JsonValue]:
             variables[name] = document.kernels.own[name]
         elif block is not None and name in block.values:
             value = block.values[name]
-            plain_enough = value.kind != "table" and len(str(value.data)) <= _MOST_VARIABLE
+            plain_enough = value.kind != "table" and len(str(value.data)) <= _MAX_VARIABLE
             variables[name] = plain(value.data) if plain_enough else value.text
     return variables
 

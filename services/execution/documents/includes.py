@@ -13,7 +13,7 @@ from services.execution.documents.parse.reader import parse
 from services.execution.documents.run.chunks import Chunks
 
 _DEEPEST = 10
-MOST_INCLUDED = 4_000_000  #: bytes of a file
+MAX_INCLUDED = 4_000_000  #: bytes of a file
 
 
 def path_of(source: str, folder: str, files: Container[str]) -> str | Note:
@@ -43,8 +43,8 @@ class IncludedFiles:
             return Note("error", "include_cycle", f"{path} includes itself.")
         if len(inside) >= _DEEPEST:
             return Note("error", "include_too_deep", f"Includes may be nested at most {_DEEPEST} deep.")
-        if self.files[path].stat().st_size > MOST_INCLUDED:
-            return Note("error", "include_too_large", f"{path} is larger than {MOST_INCLUDED:,} bytes.")
+        if self.files[path].stat().st_size > MAX_INCLUDED:
+            return Note("error", "include_too_large", f"{path} is larger than {MAX_INCLUDED:,} bytes.")
         if path not in self.read:
             try:
                 markdown = self.files[path].read_bytes().decode()

@@ -14,7 +14,7 @@ from services.execution.sandbox.protocol.wire import Json
 NA_INTEGER = -(2**31)
 NA_REAL = 0x7FF00000000007A2  #: the NaN that R prints as NA
 _NA_LONG = -(2**63)
-_MOST_ROWS = 50_000_000
+_MAX_ROWS = 50_000_000
 
 
 def table_from_columns(claimed: Json, source: Path, target: Path) -> bool:
@@ -29,7 +29,7 @@ def table_from_columns(claimed: Json, source: Path, target: Path) -> bool:
         return False
     for column in claimed:
         rows = column.get("rows") if isinstance(column, dict) else None
-        if not isinstance(column, dict) or not isinstance(rows, int) or not 0 <= rows <= _MOST_ROWS:
+        if not isinstance(column, dict) or not isinstance(rows, int) or not 0 <= rows <= _MAX_ROWS:
             return False
         try:
             array, used = _read(str(column.get("kind")), content, rows)

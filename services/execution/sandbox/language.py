@@ -70,7 +70,7 @@ def names_by_pattern(
 
 # Arrow has no types for its arrays here, so those values are Any.
 
-_MOST_LOSSES = 5
+_MAX_LOSSES = 5
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class Codec:
                 for name, column in zip(content.column_names, content.columns, strict=True)
                 if (loss := self.column_loss(column))
             ]
-        return (*losses, *self.name_losses(content.column_names))[:_MOST_LOSSES]
+        return (*losses, *self.name_losses(content.column_names))[:_MAX_LOSSES]
 
     def column_loss(self, column: Any) -> str | None:  # noqa: ANN401
         """Return what is lost of one Arrow column."""

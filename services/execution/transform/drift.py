@@ -10,7 +10,7 @@ from shared.contracts.transform import Column, Drift, ExpectedColumn
 
 #: From so similar a name on a new column is taken for a missing one.
 _SIMILAR = 0.6
-_MOST_LISTED = 50
+_MAX_LISTED = 50
 
 
 def drift_of(expected: Mapping[str, Sequence[ExpectedColumn]], inputs: Mapping[str, Sequence[Column]]) -> list[Drift]:
@@ -25,7 +25,7 @@ def breaks(drift: Sequence[Drift]) -> bool:
 
 def in_words(drift: Sequence[Drift], inputs: Mapping[str, Sequence[Column]]) -> str:
     """Return the changes and the existing columns as a sentence."""
-    parts = [part for part in map(_told, drift[:_MOST_LISTED]) if part]
+    parts = [part for part in map(_told, drift[:_MAX_LISTED]) if part]
     changed = dict.fromkeys(each.data for each in drift)
     return "; ".join([*parts, there_are({data: inputs.get(data, ()) for data in changed})])
 
@@ -35,8 +35,8 @@ def there_are(inputs: Mapping[str, Sequence[Column]]) -> str:
     parts = []
     for data, all_columns in inputs.items():
         columns = [f"{column.name} {column.type}" for column in all_columns]
-        more = f" and {len(columns) - _MOST_LISTED} more" if len(columns) > _MOST_LISTED else ""
-        parts.append(f"{data} has the columns {', '.join(columns[:_MOST_LISTED])}{more}")
+        more = f" and {len(columns) - _MAX_LISTED} more" if len(columns) > _MAX_LISTED else ""
+        parts.append(f"{data} has the columns {', '.join(columns[:_MAX_LISTED])}{more}")
     return "; ".join(parts)
 
 

@@ -12,8 +12,8 @@ from shared.contracts.transform import Effect
 from shared.reading.columns import TypeName, type_name
 
 #: Beyond this many cells, measures that hash every row are left out.
-_MOST_CELLS = 20_000_000
-_MOST_KEYS = 50
+_MAX_CELLS = 20_000_000
+_MAX_KEYS = 50
 _ROUNDING = 1e-11  #: of a sum of floats, as a share of what was added up
 
 
@@ -194,7 +194,7 @@ def _changed(before: pl.DataFrame, after: pl.DataFrame, shared: Sequence[str]) -
 
 def _same_rows(before: pl.DataFrame, after: pl.DataFrame, shared: Sequence[str]) -> bool:
     """Return whether the rows are the same in another order, comparing the shared columns."""
-    if before.height * len(shared) > _MOST_CELLS:
+    if before.height * len(shared) > _MAX_CELLS:
         return False
     pairs = [_alike(before[name], after[name]) for name in shared]
     if any(one.dtype != two.dtype or one.dtype.is_nested() for one, two in pairs):
@@ -243,7 +243,7 @@ def _duplicates(before: pl.DataFrame, after: pl.DataFrame) -> dict[str, JsonValu
     counted: dict[str, JsonValue] = {}
     for when, frame in (("before", before), ("after", after)):
         nested = any(dtype.is_nested() for dtype in frame.dtypes)
-        if frame.height * frame.width > _MOST_CELLS or nested or not frame.width:
+        if frame.height * frame.width > _MAX_CELLS or nested or not frame.width:
             return {}
         counted[when] = frame.height - frame.n_unique()
     return counted
@@ -253,7 +253,7 @@ def _keys(before: pl.DataFrame, after: pl.DataFrame, shared: Sequence[str]) -> d
     """Return the columns that identify a row alone."""
     kept: list[JsonValue] = []
     lost: list[JsonValue] = []
-    for name in shared[:_MOST_KEYS]:
+    for name in shared[:_MAX_KEYS]:
         if before.height > 1 and _is_key(before[name]):
             if _is_key(after[name]):
                 kept.append(name)
@@ -263,11 +263,11 @@ def _keys(before: pl.DataFrame, after: pl.DataFrame, shared: Sequence[str]) -> d
 
 
 def _is_key(series: pl.Series) -> bool:
-    if series.dtype.is_float() or series.dtype.is_nested() or series.len() > _MOST_CELLS:
+    if series.dtype.is_float() or series.dtype.is_nested() or series.len() > _MAX_CELLS:
         return False
     return series.null_count() == 0 and series.n_unique() == series.len()
 
 
 def _repeats(series: pl.Series) -> bool:
     present = series.drop_nulls()
-    return not series.dtype.is_nested() and series.len() <= _MOST_CELLS and present.n_unique() < present.len()
+    return not series.dtype.is_nested() and series.len() <= _MAX_CELLS and present.n_unique() < present.len()

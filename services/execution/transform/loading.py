@@ -26,7 +26,7 @@ from shared.errors import InvalidData
 from shared.jobs.job import Files
 from shared.languages import DEFAULT_LANGUAGE, TableReader
 from shared.reading.columns import ColumnSummary, TypeName
-from shared.reading.source import MOST_TABLE_BYTES
+from shared.reading.source import MAX_TABLE_BYTES
 
 _WHY = {
     Verdict.MEMORY: "it needs more memory than reading may use",
@@ -154,7 +154,7 @@ class Loader:
         self, name: str, source: _DataFile, loc: list[str | int], early: Queue[_Report]
     ) -> tuple[_Report, LoadedTable]:
         """Read the file in the sandbox; the report is passed on before the table is copied out."""
-        if self._can_stream(source) and source.path.stat().st_size > MOST_TABLE_BYTES:
+        if self._can_stream(source) and source.path.stat().st_size > MAX_TABLE_BYTES:
             return self._stream(name, source, loc, early)
         run = Run(DEFAULT_LANGUAGE, "", limits=self.limits.read, take="table", collect=False, until="table")
         if not source.parts and not source.stated and _is_parquet(source.path):

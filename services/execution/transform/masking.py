@@ -17,7 +17,7 @@ from services.execution.transform.results import CodeRun, ResultTable
 from shared.reading.portable import read_portable
 
 #: Beyond this many distinct values, pseudonyms are numbered instead of shaped like the value.
-_MOST_SHAPED = 50_000
+_MAX_SHAPED = 50_000
 _SHORTEST_REDACTED = 4
 _HIDDEN = "(hidden)"
 _ERRORS = frozenset(name for name in dir(builtins) if name.endswith(("Error", "Exception")))
@@ -98,7 +98,7 @@ def _pseudonyms(distinct: pl.Series, rng: random.Random) -> Sequence[object] | N
 
 
 def _numbers(distinct: pl.Series, rng: random.Random) -> list[int]:
-    real = set(distinct.to_list()) if distinct.len() <= _MOST_SHAPED else set()
+    real = set(distinct.to_list()) if distinct.len() <= _MAX_SHAPED else set()
     most = 100 if distinct.dtype in (pl.Int8, pl.UInt8) else max(10 * distinct.len(), 9000)
     pseudonyms = (rng.randrange(1, most) for _ in range(10**9))
     return [
@@ -108,7 +108,7 @@ def _numbers(distinct: pl.Series, rng: random.Random) -> list[int]:
 
 
 def _texts(distinct: pl.Series, rng: random.Random) -> list[str]:
-    if distinct.len() > _MOST_SHAPED:
+    if distinct.len() > _MAX_SHAPED:
         return [f"hidden-{number}" for number in range(distinct.len())]
     return [_shaped(text, rng) for text in distinct.to_list()]
 

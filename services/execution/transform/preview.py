@@ -15,7 +15,7 @@ from shared.reading.columns import ColumnSummary, TypeName, profile
 #: Tokens are estimated from characters; tables are denser than prose.
 _CHARACTERS_PER_TOKEN = 3
 #: Longer cells are cut; the rest is counted.
-_MOST_CHARACTERS = 80
+_MAX_CHARACTERS = 80
 _WORD = re.compile(r"[^\W_]+")
 _DATE = re.compile(r"\d{4}-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{1,2}:\d\d")
 _PLAIN_NAME = re.compile(r"\w[\w -]{0,60}")
@@ -203,7 +203,7 @@ def _name(name: str) -> str:
     return name if _PLAIN_NAME.fullmatch(name) else quote(name)
 
 
-def quote(value: object, most: int = _MOST_CHARACTERS) -> str:
+def quote(value: object, most: int = _MAX_CHARACTERS) -> str:
     """Return one cell, in the notation of JSON."""
     match value:
         case None:
@@ -221,7 +221,7 @@ def quote(value: object, most: int = _MOST_CHARACTERS) -> str:
 
 
 def quote_row(values: Sequence[object]) -> str:
-    return "[" + ", ".join(quote(value, _MOST_CHARACTERS) for value in values) + "]"
+    return "[" + ", ".join(quote(value, _MAX_CHARACTERS) for value in values) + "]"
 
 
 def quote_text(text: str, most: int) -> str:

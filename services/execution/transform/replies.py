@@ -11,7 +11,7 @@ from shared.languages import LANGUAGES
 _BETWEEN_WORDS = str.maketrans("{},:", "    ")
 _LOOK = frozenset({"look", "probe"})
 CHECK = "check"  #: behind a language: code that computes the result a second time
-_MOST_EXPLANATION = 2000
+_MAX_EXPLANATION = 2000
 _DECORATION = " \t\r\n*_`.!\"'"
 _WORD = re.compile(r"\bDONE\b")
 _FENCE = re.compile(r"^[ \t]*(```|~~~).*$", re.MULTILINE)
@@ -129,7 +129,7 @@ def said_beside(reply: str) -> str:
     for block in fenced_blocks(reply):
         kept = kept.replace(block.text, "")
     lines = (line for line in kept.split("\n") if not line.strip().startswith(("```", "~~~")))
-    return "\n".join(line for line in lines if line.strip() and not is_done(line))[:_MOST_EXPLANATION]
+    return "\n".join(line for line in lines if line.strip() and not is_done(line))[:_MAX_EXPLANATION]
 
 
 def is_done(reply: str) -> bool:

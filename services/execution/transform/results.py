@@ -34,7 +34,7 @@ from shared.reading.columns import TypeName, type_name
 from shared.reading.portable import read_portable
 
 RunOutcome = Literal["result", "error", "not_a_table", "assertion_failed", "no_op"]
-_ROWS_SHOWN, _MOST_COLUMNS_SHOWN, _MOST_SHOWN = 10, 100, 8_000  #: of an attempt: rows, columns, characters
+_ROWS_SHOWN, _MAX_COLUMNS_SHOWN, _MAX_SHOWN = 10, 100, 8_000  #: of an attempt: rows, columns, characters
 _MAX_KEPT_BYTES = 20_000_000  #: of the table of a run that is kept for when its code comes again
 _INDEX = re.compile(r"__index_level_\d+__")
 
@@ -130,10 +130,10 @@ class Entry:
 
 def _shown(table: ResultTable) -> Table | None:
     """Return the first rows, unless they are long: there may be a hundred attempts."""
-    if len(table.types) > _MOST_COLUMNS_SHOWN:
+    if len(table.types) > _MAX_COLUMNS_SHOWN:
         return None
     shown = table.table(_ROWS_SHOWN, None)
-    return shown if len(shown.model_dump_json()) <= _MOST_SHOWN else None
+    return shown if len(shown.model_dump_json()) <= _MAX_SHOWN else None
 
 
 @dataclass

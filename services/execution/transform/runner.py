@@ -25,7 +25,7 @@ from shared.languages import LANGUAGES
 from shared.loop import Budget, BudgetSpent
 from shared.reading.portable import read_portable
 
-_MOST_LINES, _MOST_CALLS = 12, 4
+_MAX_LINES, _MAX_CALLS = 12, 4
 
 
 def _reading() -> Limits:
@@ -253,4 +253,4 @@ def _own_frames(trace: str) -> list[str]:
             kept.append(line)
             shown = (after for after in lines[at + 1 : at + 3] if after.startswith(" "))  # the message is above
             kept += [after for after in shown if not after.lstrip().startswith("File ")]
-    return kept[:_MOST_LINES] or [line for line in lines if line.lstrip().startswith("at ")][:_MOST_CALLS]
+    return kept[:_MAX_LINES] or [line for line in lines if line.lstrip().startswith("at ")][:_MAX_CALLS]

@@ -26,9 +26,9 @@ from shared.declarations.assertions import (
 from shared.declarations.scan import AssertionSyntax
 
 _TAGS = frozenset({"checks", "check"})
-_MOST_CHECKS, _MOST_CHARACTERS = 20, 500
+_MAX_CHECKS, _MAX_CHARACTERS = 20, 500
 #: Of the result and of the input: beyond this, ten spoiled results cost more than a model call.
-_MOST_CELLS = 2_000_000
+_MAX_CELLS = 2_000_000
 #: What the checks together have to notice, where a result can be spoilt so: lost rows, repeated rows, other numbers.
 _MUST_BE_NOTICED = ("the first half", "all but the last row", "every row twice", "the last row twice", "other numbers")
 #: Of a result without numbers, at least one of these.
@@ -72,7 +72,7 @@ def stated_in(reply: str) -> list[str]:
     """Return the lines of the blocks that are tagged as checks."""
     blocks = [block.text for block in fenced_blocks(reply) if block.tag in _TAGS]
     lines = (line.strip().removeprefix("- ").strip() for block in blocks for line in block.split("\n"))
-    return [line[: _MOST_CHARACTERS + 1] for line in lines if line][: _MOST_CHECKS + 1]
+    return [line[: _MAX_CHARACTERS + 1] for line in lines if line][: _MAX_CHECKS + 1]
 
 
 def judge(
@@ -85,11 +85,11 @@ def judge(
     if run.table is None or not run.table.frame.width:
         return Judgement([], proven=False, plain=False)
     after, before = run.table.frame, inputs[0]
-    parsed = {text: _parsed(text) for text in stated[:_MOST_CHECKS]}
+    parsed = {text: _parsed(text) for text in stated[:_MAX_CHECKS]}
     held = {text: one is not None and holds_of(one, before, after, named)[0] for text, one in parsed.items()}
     own = _own_checks(run, inputs, after)
-    small = max(frame.height * frame.width for frame in (*inputs, after)) <= _MOST_CELLS
-    holding = small and len(stated) <= _MOST_CHECKS and all(held.values())
+    small = max(frame.height * frame.width for frame in (*inputs, after)) <= _MAX_CELLS
+    holding = small and len(stated) <= _MAX_CHECKS and all(held.values())
     spoilt = dict(spoilt_results(after)) if holding else {}
     checks = [_tried(text, parsed[text], holds, before, spoilt) for text, holds in held.items()]
     missed = _missed(checks, spoilt)
@@ -130,7 +130,7 @@ def _tried(
 
 def _parsed(text: str) -> Assertion | None:
     try:
-        return parse_assertion(text) if len(text) <= _MOST_CHARACTERS else None
+        return parse_assertion(text) if len(text) <= _MAX_CHARACTERS else None
     except AssertionSyntax:
         return None
 

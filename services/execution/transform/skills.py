@@ -14,8 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from shared.languages import TransformLanguage
 
 _FILE = "SKILL.md"
-_MOST_BYTES = 20_000
-_MOST_AT_ONCE = 3
+_MAX_BYTES = 20_000
+_MAX_AT_ONCE = 3
 #: The guidance that ships with Assay.
 SHIPPED = Path(__file__).parent.parent / "skills"
 
@@ -77,7 +77,7 @@ def matching(skills: Sequence[Skill], task: str, language: str, dataframe: str, 
         if fits and (score or not applies.words):
             scored.append((score, skill))
     scored.sort(key=lambda pair: (-pair[0], pair[1].name))
-    return [skill for _, skill in scored[:_MOST_AT_ONCE]]
+    return [skill for _, skill in scored[:_MAX_AT_ONCE]]
 
 
 def _load(root: Path, folder: Path) -> Skill:
@@ -107,6 +107,6 @@ def _inside(root: Path, path: Path) -> Path:
     real = path.resolve()
     if not real.is_relative_to(root.resolve()):
         raise SkillRefused(f"skill {path.parent.name}: {path.name} leads out of its folder")
-    if not real.is_file() or real.stat().st_size > _MOST_BYTES:
-        raise SkillRefused(f"skill {path.parent.name}: {path.name} is missing or larger than {_MOST_BYTES} bytes")
+    if not real.is_file() or real.stat().st_size > _MAX_BYTES:
+        raise SkillRefused(f"skill {path.parent.name}: {path.name} is missing or larger than {_MAX_BYTES} bytes")
     return real

@@ -37,7 +37,7 @@ Step = Done[Ending] | Again
 DONE = Done(Ending("done"))
 ROLE = "execution.transform"
 _REPEATED = "The same code as before, which was not run again:"
-_MOST_TOLD = 8_000  #: characters of an attempt's result in an event
+_MAX_TOLD = 8_000  #: characters of an attempt's result in an event
 _NOTHING_RUN = "You said DONE, but no code has given a result yet."
 _CUT = "Your reply was cut off before the code ended. Send shorter code."
 _REFUSED = "You refused to answer. The task is about the data above: answer with code for it."
@@ -232,7 +232,7 @@ def _came_of(iteration: Iteration | None) -> dict[str, JsonValue]:
     told: dict[str, JsonValue] = iteration.model_dump(
         mode="json", include={"effect", "table", "assertions", "unverified_because"}
     )
-    return told if len(json.dumps(told)) <= _MOST_TOLD else {"effect": {"summary": iteration.effect.summary[:2000]}}
+    return told if len(json.dumps(told)) <= _MAX_TOLD else {"effect": {"summary": iteration.effect.summary[:2000]}}
 
 
 def problem_of(reply: ChatReply) -> str | None:

@@ -17,7 +17,7 @@ from shared.llm.tool_calls.texts import calls_in_text
 from shared.loop import Again, BudgetSpent
 
 #: Consecutive failed runs after which the loop ends.
-_MOST_FAILURES = 5
+_MAX_FAILURES = 5
 _NOTHING_RUN = "no code has given a result yet"
 _SECOND = (
     "SQL code (Python code, if yours is SQL) over the same data sets that computes the same columns and rows again, "
@@ -98,7 +98,7 @@ class ToolCalling(Strategy):
             self.messages.append(ChatMessage("tool", answer, tool_call_id=use.id))
             if done and ended is None:
                 ended = DONE
-        if ended is None and self.progress.failures >= _MOST_FAILURES:
+        if ended is None and self.progress.failures >= _MAX_FAILURES:
             raise BudgetSpent("failed runs")
         return ended or Again("", "tools")
 

@@ -34,7 +34,7 @@ _FAILED = "Failed to process message"
 _NO_CALLS = "No tool calls generated"
 DISABLED = "LLM disabled: missing API keys"
 _NOT_CONFIGURED = "LLM is not configured. Set {} and start again; the diagram can still be edited by hand."
-MOST_CHARACTERS = 50_000  #: of a message
+MAX_CHARACTERS = 50_000  #: of a message
 
 
 def not_configured() -> str:
@@ -51,7 +51,7 @@ def _hold_again(request: Request, replayed: Response) -> None:
 @EndpointRules(on_replay=_hold_again)
 async def converse(request: Request, service: Service, body: Sent = None) -> Response:
     message = body.get("message") if isinstance(body, dict) else None
-    if not isinstance(message, str) or not message.strip() or len(message) > MOST_CHARACTERS:
+    if not isinstance(message, str) or not message.strip() or len(message) > MAX_CHARACTERS:
         return Json({"error": "Message is required and must be a string"}, 400)
     flow = await main_flow(service)
     if not await service.deps.llm.configured("flows.edit"):

@@ -11,7 +11,7 @@ from fastapi import Response
 from pydantic import JsonValue
 
 from services.gateway.flows.compatibility import Sent, add_route, compatibility_routes, find_main, main_flow
-from services.gateway.flows.compatibility_chat import DISABLED, MOST_CHARACTERS, history_of, not_configured
+from services.gateway.flows.compatibility_chat import DISABLED, MAX_CHARACTERS, history_of, not_configured
 from services.gateway.flows.service import FlowService, Service
 from services.gateway.http.responses import Json
 from shared import conversations
@@ -42,7 +42,7 @@ async def load_notes(service: Service) -> Response:
 @compatible("POST", "/notes", _FAILED)
 async def add_notes(service: Service, body: Sent = None) -> Response:
     message = body.get("message") if isinstance(body, dict) else None
-    if not isinstance(message, str) or not message.strip() or len(message) > MOST_CHARACTERS:
+    if not isinstance(message, str) or not message.strip() or len(message) > MAX_CHARACTERS:
         return Json({"success": False, "error": "Message is required and must be a string"}, 400)
     flow = await main_flow(service)
     bullets = await _bullets(service, flow)

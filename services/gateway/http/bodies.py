@@ -37,7 +37,7 @@ Place: TypeAlias = tuple[str | int, ...]
 _SUSPECT = re.compile(rb"\d{19}|\\u0000")
 _TOO_DEEP = "The JSON is nested too deeply."
 _LEAST_BYTES_PER_SECOND = 1_000
-_MOST_DIGITS = 40  # twice what 64 bits need
+_MAX_DIGITS = 40  # twice what 64 bits need
 _DEEPEST = 250  # a little less than what orjson writes
 
 
@@ -157,7 +157,7 @@ def _no_constant(name: str) -> float:
 
 def _whole(digits: str) -> float:
     """Numbers of thousands of digits are refused by length: reading them would take quadratic time."""
-    return int(digits) if len(digits) < _MOST_DIGITS else math.inf
+    return int(digits) if len(digits) < _MAX_DIGITS else math.inf
 
 
 def _unfitness(value: object) -> str | None:

@@ -76,7 +76,7 @@ class Edge:
             await send(message)
 
         try:
-            if _head_bytes(scope) > wire.MOST_HEAD_BYTES:
+            if _head_bytes(scope) > wire.MAX_HEAD_BYTES:
                 await problems.problem(wire.headers_too_large(), request_id)(scope, receive, answer)
                 return
             await self._steps.run(self._caller(scope), self._app(scope, receive, answer))  # type: ignore[arg-type]

@@ -22,7 +22,7 @@ from shared.errors import (
 )
 
 MEDIA_TYPE = "application/problem+json"
-_MOST_ERRORS = 100
+_MAX_ERRORS = 100
 _PYDANTIC = frozenset(get_args(ErrorType))
 _VALUE_ERROR = "Value error, "
 
@@ -70,7 +70,7 @@ def by_code() -> dict[str, type[AssayError]]:
 
 def invalid(errors: Sequence[Mapping[str, Any]], body: object = None) -> AssayError:
     """Return pydantic's errors as one problem; a custom error type (``PydanticCustomError``) is the problem's code."""
-    located = [(_loc(_pointed(error), body), _message(error)) for error in errors[:_MOST_ERRORS]]
+    located = [(_loc(_pointed(error), body), _message(error)) for error in errors[:_MAX_ERRORS]]
     detail = "; ".join(f"{'.'.join(map(str, loc))}: {msg}" for loc, msg in located[:3])
     if len(errors) > 3:
         detail += f"; and {len(errors) - 3} more"

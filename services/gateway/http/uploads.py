@@ -14,7 +14,7 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 
 from shared.errors import InvalidRequest
 
-_MOST_HEADER_BYTES = 16_384
+_MAX_HEADER_BYTES = 16_384
 _FIELD = b"file"
 
 
@@ -82,7 +82,7 @@ class FilePart:
 
     def _grow(self, text: bytearray, more: bytes) -> None:
         text += more
-        if len(text) > _MOST_HEADER_BYTES:
+        if len(text) > _MAX_HEADER_BYTES:
             raise _unfit("a header of the form is too long")
 
     def _header_end(self) -> None:

@@ -16,7 +16,7 @@ from services.gateway.http import problems
 from shared.errors import AssayError, HeadersTooLarge, MalformedRequest, RequestTimedOut
 
 #: What the request line and the headers may have together.
-MOST_HEAD_BYTES = 64 * 1024
+MAX_HEAD_BYTES = 64 * 1024
 #: How long and how much is still read of a client that was refused.
 _LINGER_SECONDS = 2.0
 _LINGER_BYTES = 1024 * 1024
@@ -76,7 +76,7 @@ class Protocol(HttpToolsProtocol):
         super().data_received(data)
         if self._in_head and not self.transport.is_closing():
             self._head_bytes += len(data)
-            if self._head_bytes > MOST_HEAD_BYTES:
+            if self._head_bytes > MAX_HEAD_BYTES:
                 self._refuse(headers_too_large())
 
     def pause_writing(self) -> None:
@@ -150,4 +150,4 @@ class Protocol(HttpToolsProtocol):
 
 
 def headers_too_large() -> HeadersTooLarge:
-    return HeadersTooLarge(f"The request line and headers may have {MOST_HEAD_BYTES:,} bytes together.")
+    return HeadersTooLarge(f"The request line and headers may have {MAX_HEAD_BYTES:,} bytes together.")

@@ -30,7 +30,7 @@ from shared.kinds import KINDS
 from shared.llm.vendors.table import key_variables
 from shared.stacks import definitions
 
-_MOST_DOCUMENT_BYTES = 4_000_000  # the worker checks what is in a larger file
+_MAX_DOCUMENT_BYTES = 4_000_000  # the worker checks what is in a larger file
 
 Located = tuple[Loc, JobRequest]  #: a submit, and its location in the request
 
@@ -132,7 +132,7 @@ async def _check_parameters(deps: Dependencies, db: AsyncConnection, tenant: str
     files = blobs.files
     statement = select(files.c.size, files.c.sha256).where(files.c.id == input.file_id, files.c.tenant_id == tenant)
     row = (await db.execute(statement)).one_or_none()
-    if row is None or row.size > _MOST_DOCUMENT_BYTES:
+    if row is None or row.size > _MAX_DOCUMENT_BYTES:
         return
     try:
         content = b"".join([chunk async for chunk in blobs.stream(deps.blobs, row.sha256, 0, row.size)])

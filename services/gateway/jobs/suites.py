@@ -24,7 +24,7 @@ from shared.llm.chat import ChatRequest
 from shared.llm.faults import NoSuchModel
 
 #: Evaluations of a tenant that have something left to do.
-_MOST_OPEN = 20
+_MAX_OPEN = 20
 Loc = tuple[str | int, ...]
 
 
@@ -60,9 +60,9 @@ async def prepare(deps: Dependencies, db: AsyncConnection, caller: Caller, body:
 async def admit(db: AsyncConnection, tenant: str) -> None:
     """Serialize new evaluations of the tenant until the transaction ends. Raises: QuotaExceeded."""
     await db.execute(quotas.one_at_a_time(tenant, "evaluations"))
-    if (await db.execute(statements.open_of(tenant))).scalar_one() >= _MOST_OPEN:
-        detail = f"The tenant has {_MOST_OPEN} evaluations under way; wait for one of them, or cancel it."
-        raise QuotaExceeded(detail, retry_after=10, quota="evaluations", limit=_MOST_OPEN)
+    if (await db.execute(statements.open_of(tenant))).scalar_one() >= _MAX_OPEN:
+        detail = f"The tenant has {_MAX_OPEN} evaluations under way; wait for one of them, or cancel it."
+        raise QuotaExceeded(detail, retry_after=10, quota="evaluations", limit=_MAX_OPEN)
 
 
 async def estimate(db: AsyncConnection, tenant: str, body: EvaluationInput) -> EvaluationEstimate:

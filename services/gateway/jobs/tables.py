@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.gateway.dependencies import Dependencies
 from services.gateway.http.responses import JsonText
 from services.gateway.http.uploads import disposition
-from services.gateway.tables.forms import FORMS, MOST_SHEET_COLUMNS, MOST_SHEET_ROWS, Form
+from services.gateway.tables.forms import FORMS, MAX_SHEET_COLUMNS, MAX_SHEET_ROWS, Form
 from shared import blobs
 from shared.errors import InvalidRequest, NotFound
 from shared.jobs.content import files
@@ -47,9 +47,9 @@ async def response(deps: Dependencies, file: RowMapping, form: Form, tenant: str
 
 def _check_size(table: Mapping[str, Any], format: str) -> None:
     rows, columns = table["row_count"], len(table["columns"])
-    if format == "xlsx" and (rows > MOST_SHEET_ROWS or columns > MOST_SHEET_COLUMNS):
+    if format == "xlsx" and (rows > MAX_SHEET_ROWS or columns > MAX_SHEET_COLUMNS):
         raise _unfit(
-            f"a sheet of Excel holds {MOST_SHEET_ROWS:,} rows and {MOST_SHEET_COLUMNS:,} columns, the table has "
+            f"a sheet of Excel holds {MAX_SHEET_ROWS:,} rows and {MAX_SHEET_COLUMNS:,} columns, the table has "
             f"{rows:,} and {columns:,}; take csv or parquet"
         )
 

@@ -26,7 +26,7 @@ from shared.kinds import KindSpec, request_type
 
 router = routes("/v1/batches", "Batches")
 
-_MOST_JOBS = 1000
+_MAX_JOBS = 1000
 
 
 class BatchInput(Strict):
@@ -38,7 +38,7 @@ class BatchInput(Strict):
 
 def submit_router(kinds: Mapping[str, KindSpec[Any]]) -> APIRouter:
     """Return the router of submits, whose body holds jobs of the given kinds."""
-    jobs: Any = Annotated[list[request_type(kinds.values())], Field(min_length=1, max_length=_MOST_JOBS)]  # type: ignore[misc]
+    jobs: Any = Annotated[list[request_type(kinds.values())], Field(min_length=1, max_length=_MAX_JOBS)]  # type: ignore[misc]
     body = create_model("BatchInput", __base__=BatchInput, __doc__=BatchInput.__doc__, jobs=(jobs, ...))
     router = routes("/v1/batches", "Batches")
     submit = router.post("", summary="Submit many jobs", status_code=202, response_model=BatchView)
@@ -80,7 +80,7 @@ async def get_batch(id: Id, caller: CurrentCaller, db: Db, deps: Deps) -> Prepar
     if (await db.execute(queries.batch(id, caller.tenant))).scalar_one_or_none() is None:
         raise NotFound(f"There is no batch {id}.")
     counts = {row.state: row.count for row in await db.execute(queries.batch_counts(id, caller.tenant))}
-    rows = (await db.execute(queries.batch_jobs(id, caller.tenant, _MOST_JOBS))).mappings().all()
+    rows = (await db.execute(queries.batch_jobs(id, caller.tenant, _MAX_JOBS))).mappings().all()
     served = {kind for worker in await deps.workforce.all() for kind in worker.kinds}
     queued = [row["id"] for row in rows if row["state"] == JobState.QUEUED]
     ahead: dict[str, int] = {}

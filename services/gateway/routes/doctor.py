@@ -35,7 +35,7 @@ from shared.kinds import KINDS
 router = routes("/v1", "Operations")
 
 _STARTED_AT = datetime.now(UTC)
-_MOST_DRIFT_SECONDS = 1.0
+_MAX_DRIFT_SECONDS = 1.0
 _FULL = 0.9  #: of Postgres' connections
 _ASK = text(
     "SELECT array(SELECT version_num FROM alembic_version) AS revisions, extract(epoch FROM clock_timestamp()) AS now, "
@@ -100,7 +100,7 @@ async def _record(deps: Dependencies) -> list[DoctorCheck]:
         _revision(set(row.revisions), await asyncio.to_thread(heads)),
         _check(
             "clock",
-            abs(drift) <= _MOST_DRIFT_SECONDS,
+            abs(drift) <= _MAX_DRIFT_SECONDS,
             f"{abs(drift):.2f} s {'ahead of' if drift > 0 else 'behind'} the gateway's, at Postgres",
             "Let NTP set the clocks of both machines: leases and ages are of the database's clock.",
             grave=False,

@@ -39,7 +39,7 @@ from shared.kinds import KINDS
 
 router = routes("/v1", "Operations")
 
-_MOST_BUCKETS = 1000
+_MAX_BUCKETS = 1000
 _BUCKETS: Mapping[Bucket, timedelta] = {
     "minute": timedelta(minutes=1),
     "hour": timedelta(hours=1),
@@ -171,7 +171,7 @@ def _time(since: datetime | None, until: datetime | None, bucket: timedelta) -> 
     """Return the interval, by default the last week. Raises: InvalidRequest for one with too many buckets."""
     until = until or datetime.now(UTC)
     since = since or until - timedelta(days=7)
-    if since >= until or (until - since) / bucket > _MOST_BUCKETS:
-        message = f"from must be before to, with {_MOST_BUCKETS} buckets between them at most"
+    if since >= until or (until - since) / bucket > _MAX_BUCKETS:
+        message = f"from must be before to, with {_MAX_BUCKETS} buckets between them at most"
         raise InvalidRequest(f"query.from: {message}", [(["query", "from"], message)])
     return since, until

@@ -27,8 +27,8 @@ from shared.kinds import KINDS
 router = routes("/v1/shadows", "Evaluations")
 
 #: Each inspects every job of the tenant.
-_MOST_RUNNING = 5
-_MOST_EVALUATIONS = 20
+_MAX_RUNNING = 5
+_MAX_EVALUATIONS = 20
 
 
 @router.post("", summary="Start a shadow", status_code=201)
@@ -43,9 +43,9 @@ async def start_shadow(
     given = VariantInput(model=body.model, prompt=body.prompt)
     variant = await variant_of(deps, caller.tenant, ("body",), given, roles)
     await db.execute(quotas.one_at_a_time(caller.tenant, "shadows"))
-    if (await db.execute(statements.running_of(caller.tenant))).scalar_one() >= _MOST_RUNNING:
-        detail = f"The tenant has {_MOST_RUNNING} shadows already; stop one of them."
-        raise QuotaExceeded(detail, retry_after=10, quota="shadows", limit=_MOST_RUNNING)
+    if (await db.execute(statements.running_of(caller.tenant))).scalar_one() >= _MAX_RUNNING:
+        detail = f"The tenant has {_MAX_RUNNING} shadows already; stop one of them."
+        raise QuotaExceeded(detail, retry_after=10, quota="shadows", limit=_MAX_RUNNING)
     row = {
         **body.model_dump(),
         "id": new_id(),
@@ -90,7 +90,7 @@ async def _find(db: AsyncConnection, id: str, tenant: str) -> RowMapping:
 
 async def _view(db: AsyncConnection, id: str, tenant: str) -> ShadowView:
     shadow = await _find(db, id, tenant)
-    rows = (await db.execute(statements.evaluations(id, tenant, _MOST_EVALUATIONS))).mappings().all()
+    rows = (await db.execute(statements.evaluations(id, tenant, _MAX_EVALUATIONS))).mappings().all()
     ids = [row["id"] for row in rows]
     counted = (await db.execute(evaluation_statements.totals(ids, tenant))).mappings().all()
     found = [summary(row, [each for each in counted if each["evaluation_id"] == row["id"]]) for row in rows]

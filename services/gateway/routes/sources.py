@@ -18,7 +18,7 @@ from shared.jobs.record import queries
 
 router = routes("/v1/jobs", "Jobs")
 
-_MOST_LINES = 2_000
+_MAX_LINES = 2_000
 _LONGEST_LINE = 2_000
 Line = Annotated[int | None, Query(ge=1, le=10_000_000, description="The number of a line, from 1")]
 
@@ -48,7 +48,7 @@ async def get_job_source(
         raise NotFound("Of this file no text is kept: no claim rests on it, it is not text, or it holds credentials.")
     lines = text.splitlines()
     begin = (first or 1) - 1
-    shown = lines[begin : min(begin + _MOST_LINES, last or len(lines))]
+    shown = lines[begin : min(begin + _MAX_LINES, last or len(lines))]
     excerpt = SourceText(
         path=path,
         first=begin + 1,

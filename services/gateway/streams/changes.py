@@ -28,7 +28,7 @@ _PAGE = 200
 _OVERLAP = timedelta(seconds=3)
 #: Older changes are read from the list: the index of ends holds those of all tenants.
 _OLDEST = timedelta(minutes=10)
-_MOST_MICROSECONDS = 2**53
+_MAX_MICROSECONDS = 2**53
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NAMES = {JobState.QUEUED: "job_submitted", JobState.RUNNING: "job_started"}
 
@@ -39,7 +39,7 @@ _ANSWERS = event_stream.described(
 )
 _ANSWERS[200]["content"]["application/json"] = {"schema": {"$ref": "#/components/schemas/JobChanges"}}
 
-Moment = Annotated[int | None, Query(ge=0, le=_MOST_MICROSECONDS, description="The last change that was seen")]
+Moment = Annotated[int | None, Query(ge=0, le=_MAX_MICROSECONDS, description="The last change that was seen")]
 
 
 @router.get("", summary="Follow all jobs", response_class=Response, responses=_ANSWERS)
@@ -48,7 +48,7 @@ async def stream_jobs(
     deps: Deps,
     after: Moment = None,
     last_event_id: Annotated[
-        int | None, Header(ge=0, le=_MOST_MICROSECONDS, description="The same, as browsers send it")
+        int | None, Header(ge=0, le=_MAX_MICROSECONDS, description="The same, as browsers send it")
     ] = None,
     accept: Annotated[str, Header(max_length=1000, include_in_schema=False)] = "",
 ) -> Response:

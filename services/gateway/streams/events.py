@@ -22,7 +22,7 @@ from shared.jobs.record import queries
 router = routes("/v1/jobs", "Jobs")
 
 _PAGE = 100  # events read at once: with 16 kB each a stream holds 1.6 MB at the most
-_MOST_SEQ = 2**31 - 1
+_MAX_SEQ = 2**31 - 1
 
 _PAGE_BYTES = 1_000_000  # a page ends early once it holds so much
 
@@ -38,10 +38,8 @@ async def stream_job_events(
     id: Id,
     caller: CurrentCaller,
     deps: Deps,
-    after: Annotated[int, Query(ge=0, le=_MOST_SEQ, description="The last event that was seen")] = 0,
-    last_event_id: Annotated[
-        int | None, Header(ge=0, le=_MOST_SEQ, description="The same, as browsers send it")
-    ] = None,
+    after: Annotated[int, Query(ge=0, le=_MAX_SEQ, description="The last event that was seen")] = 0,
+    last_event_id: Annotated[int | None, Header(ge=0, le=_MAX_SEQ, description="The same, as browsers send it")] = None,
     accept: Annotated[str, Header(max_length=1000, include_in_schema=False)] = "",
     type: Annotated[
         list[Annotated[str, Query(max_length=64)]], Query(max_length=20, description="Of a page: any of these types")

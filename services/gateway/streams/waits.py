@@ -21,7 +21,7 @@ from shared.contracts.jobs import JobState
 from shared.errors import DatabaseUnavailable, NotFound
 from shared.jobs.record import queries
 
-_MOST_SECONDS = 60.0
+_MAX_SECONDS = 60.0
 _WAIT = re.compile(r"(?:^|[,;\s])wait\s*=\s*\"?(\d{1,9}(?:\.\d{1,9})?)\"?(?=$|[,;\s])", re.IGNORECASE)
 
 
@@ -75,7 +75,7 @@ _KEPT = ("location", "idempotency-replayed")
 def wanted_seconds(request: Request) -> float:
     """Return how long the client would wait; 0 by default."""
     match = _WAIT.search(", ".join(request.headers.getlist("prefer")))
-    return min(float(match[1]), _MOST_SECONDS) if match else 0.0
+    return min(float(match[1]), _MAX_SECONDS) if match else 0.0
 
 
 async def finished(deps: Dependencies, tenant: str, job_id: str, seconds: float) -> views.Row | None:

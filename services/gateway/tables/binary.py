@@ -18,8 +18,8 @@ from services.gateway.tables.cells import BATCH_ROWS, as_text, batches, plain
 from services.gateway.tables.forms import CannotHold
 
 #: Excel keeps 15 digits of a number; a longer whole number is text, so that none changes.
-_MOST_EXACT = 10**15
-_MOST_CELL_CHARS = 32_767
+_MAX_EXACT = 10**15
+_MAX_CELL_CHARS = 32_767
 _NOT_IN_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _FIRST_DAY = date(1900, 3, 1)  # Excel counts a 29 February 1900 that there never was
 _ROWS_AT_ONCE = 5000
@@ -57,8 +57,8 @@ def write_xlsx(file: pq.ParquetFile, target: Path) -> None:
             return moment
         if not isinstance(content, str):
             return content
-        if len(content) > _MOST_CELL_CHARS:
-            raise CannotHold(f"a cell of Excel holds {_MOST_CELL_CHARS} characters, one of the table's has more")
+        if len(content) > _MAX_CELL_CHARS:
+            raise CannotHold(f"a cell of Excel holds {_MAX_CELL_CHARS} characters, one of the table's has more")
         text = WriteOnlyCell(sheet, "")
         text.value = _NOT_IN_XML.sub("\ufffd", content)
         text.data_type = "s"
@@ -109,7 +109,7 @@ def _excel_value(value: object) -> object:
         case bool() | None | time():
             exact = True
         case int():
-            exact = abs(value) < _MOST_EXACT
+            exact = abs(value) < _MAX_EXACT
         case Decimal():
             exact = len(value.as_tuple().digits) <= 15
         case float():

@@ -42,5 +42,5 @@ _BINARY = (
 #: Every form by its name, as ``GET /v1/jobs/{id}/result?format=`` takes it.
 FORMS = {form.name: form for form in (*_TEXT, *_PACKED, *_BINARY)}
 #: What a sheet of Excel holds below its head.
-MOST_SHEET_ROWS = 1_048_575
-MOST_SHEET_COLUMNS = 16_384
+MAX_SHEET_ROWS = 1_048_575
+MAX_SHEET_COLUMNS = 16_384

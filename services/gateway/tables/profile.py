@@ -12,11 +12,11 @@ from services.gateway.tables.forms import CannotHold
 from services.gateway.tables.opened import OpenedTable, batches, first, quoted
 from services.gateway.tables.rows import told
 
-_MOST_COLUMNS = 200
+_MAX_COLUMNS = 200
 _BINS = 20
 _FREQUENT = 5
 #: Counting each value of a column with more of them takes as much memory as the column.
-_MOST_COUNTED = 10_000
+_MAX_COUNTED = 10_000
 _NUMBERS = {"int", "float", "decimal"}
 _ORDERED = {*_NUMBERS, "date", "datetime"}
 
@@ -24,7 +24,7 @@ _ORDERED = {*_NUMBERS, "date", "datetime"}
 def profile(database: duckdb.DuckDBPyConnection, table: OpenedTable, question: Mapping[str, Any]) -> dict[str, Any]:
     """Profile the table: one pass for the sums, and one for each column's values. Raises: CannotHold."""
     types = table.types
-    names = list(types)[:_MOST_COLUMNS]
+    names = list(types)[:_MAX_COLUMNS]
     try:
         [total] = first(database, "SELECT count(*) FROM rows")
         columns = [_column(database, name, types[name], total) for name in names]
@@ -50,7 +50,7 @@ def _column(database: duckdb.DuckDBPyConnection, name: str, type: str, total: in
         known["quartiles"] = None if rest[2] is None else [told(each) for each in rest[2]]
     if type in _NUMBERS:
         known |= {"mean": rest[3], "histogram": _histogram(database, column, rest[0], rest[1])}
-    if distinct <= _MOST_COUNTED and type not in ("struct", "list"):
+    if distinct <= _MAX_COUNTED and type not in ("struct", "list"):
         known["frequent"] = _frequent(database, column)
     return known
 

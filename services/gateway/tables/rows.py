@@ -17,9 +17,9 @@ from services.gateway.tables.cells import infinity_as_text
 from services.gateway.tables.forms import CannotHold
 from services.gateway.tables.opened import OpenedTable, batches, first, quoted
 
-_MOST_CHARS = 2000
-_MOST_BYTES = 4_000_000
-_MOST_COLUMNS = 300
+_MAX_CHARS = 2000
+_MAX_BYTES = 4_000_000
+_MAX_COLUMNS = 300
 _COMPARED = {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _CONDITION = re.compile(r"(?s)(.+?):(eq|ne|lt|le|gt|ge|contains|null|not_null)(?::(.*))?")
 
@@ -27,7 +27,7 @@ _CONDITION = re.compile(r"(?s)(.+?):(eq|ne|lt|le|gt|ge|contains|null|not_null)(?
 def rows(database: duckdb.DuckDBPyConnection, table: OpenedTable, question: Mapping[str, Any]) -> dict[str, Any]:
     """``question``: columns, sort, filter, offset, limit as in the API. Raises: CannotHold, which names the field."""
     types = table.types
-    names = [_known(name, types, "columns") for name in question["columns"]] or list(types)[:_MOST_COLUMNS]
+    names = [_known(name, types, "columns") for name in question["columns"]] or list(types)[:_MAX_COLUMNS]
     where, values = _where(question["filter"], types)
     try:
         [total] = first(database, f"SELECT count(*) FROM rows{where}", values)  # noqa: S608 - quoted names, values apart
@@ -98,7 +98,7 @@ def _bounded(read: Iterator[list[list[Any]]]) -> list[list[Any]]:
         for row in batch:
             cells = [told(cell) for cell in row]
             size += len(orjson.dumps(cells, default=str))
-            if page and size > _MOST_BYTES:
+            if page and size > _MAX_BYTES:
                 return page
             page.append(cells)
     return page
@@ -107,7 +107,7 @@ def _bounded(read: Iterator[list[list[Any]]]) -> list[list[Any]]:
 def told(cell: object) -> JsonValue:
     """Return a cell as JSON, shortened if it is long."""
     if isinstance(cell, str):
-        return cell if len(cell) <= _MOST_CHARS else cell[:_MOST_CHARS] + "…"
+        return cell if len(cell) <= _MAX_CHARS else cell[:_MAX_CHARS] + "…"
     if cell is None or isinstance(cell, bool):
         return cell
     if isinstance(cell, float):
@@ -116,7 +116,7 @@ def told(cell: object) -> JsonValue:
         return cell if abs(cell) < 1 << 63 else str(cell)
     if isinstance(cell, list | dict):
         text = orjson.dumps(cell, default=str, option=orjson.OPT_NON_STR_KEYS)
-        return orjson.loads(text) if len(text) <= _MOST_CHARS else text[:_MOST_CHARS].decode("utf-8", "ignore") + "…"
+        return orjson.loads(text) if len(text) <= _MAX_CHARS else text[:_MAX_CHARS].decode("utf-8", "ignore") + "…"
     return told(_words(cell))
 
 

@@ -24,8 +24,8 @@ from shared.loop import BudgetSpent
 Variables = Mapping[str, str | int]
 _RESERVE = 2.0  # seconds that the work after a reply may need
 _UNKNOWN_LATENCY = 2.0  # seconds, of a role that has not been called yet
-_MOST_TOKENS = 2048
-_MOST_TABLES = 100  #: that a schema names
+_MAX_TOKENS = 2048
+_MAX_TABLES = 100  #: that a schema names
 
 
 class Latencies:
@@ -136,7 +136,7 @@ class StructuredChat:
                 role=role,
                 messages=(ChatMessage("system", prompt.text), ChatMessage("user", content)),
                 schema=JsonSchema(role.replace(".", "_"), _schema(shape, tuple(among))),
-                max_tokens=_MOST_TOKENS,
+                max_tokens=_MAX_TOKENS,
                 deadline=deadline,
                 prompt=prompt.version,
                 turn=self._turn,
@@ -173,7 +173,7 @@ class StructuredChat:
 def _schema(shape: type[BaseModel], tables: tuple[str, ...]) -> Json:
     """Return the shape's JSON Schema with every property required, as vendors' strict modes demand."""
     schema = shape.model_json_schema(mode="serialization")
-    for part in schema.get("$defs", {}).values() if len(tables) <= _MOST_TABLES else ():
+    for part in schema.get("$defs", {}).values() if len(tables) <= _MAX_TABLES else ():
         if tables and "table" in part.get("properties", {}):
             part["properties"]["table"] = {"type": "string", "enum": list(tables)}
     return schema

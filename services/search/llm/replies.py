@@ -14,7 +14,7 @@ from services.search.queries.query import Strategy
 
 Shape = TypeVar("Shape", bound=BaseModel)
 _LONGEST_REPLY = 200_000
-_MOST_OBJECTS = 20  # of a reply that are tried as the answer
+_MAX_OBJECTS = 20  # of a reply that are tried as the answer
 _LONGEST_MESSAGE = 300
 _TECHNICAL = re.compile(
     r"\b(score|scores|scoring|threshold|thresholds|facet|facets|faceted|master (?:search|mode|index)|vector|vectors|"
@@ -138,7 +138,7 @@ def parse(text: str, shape: type[Shape]) -> Shape | None:
     decoder = json.JSONDecoder(parse_constant=_refuse)
     text = text[:_LONGEST_REPLY]
     start = text.find("{")
-    for _ in range(_MOST_OBJECTS):
+    for _ in range(_MAX_OBJECTS):
         if start < 0:
             return None
         try:

@@ -13,7 +13,7 @@ from services.search.llm.chat import StructuredChat
 from services.search.llm.replies import PlanReply, ProposedQuery, ReplannedQuery
 from services.search.planning import follow_up
 from services.search.queries.filters import as_meant, conditions, names
-from services.search.queries.query import LONGEST_TEXT, MOST_HITS, Label, Mode, Query, combined
+from services.search.queries.query import LONGEST_TEXT, MAX_HITS, Label, Mode, Query, combined
 from services.search.retrieval.engine import SearchEngine
 from services.search.tables.field_values import FieldValues
 from services.search.tables.library import OpenTable
@@ -21,7 +21,7 @@ from shared.contracts.search import Filters, PlannedQuery, SearchInput
 from shared.errors import InvalidRequest, UnknownField
 from shared.llm.chat import ChatMessage
 
-MOST_QUERIES = 20
+MAX_QUERIES = 20
 _HISTORY = 5
 _EXACT: Label = "exact"
 _RELAXED: Label = "relaxed"
@@ -90,11 +90,11 @@ def from_model(
         if query is not None:
             query = _as_written(query, known, request, warnings)
             queries.setdefault(query.identity, query)
-    if len(reply.queries) > MOST_QUERIES:
+    if len(reply.queries) > MAX_QUERIES:
         warnings.append(too_many(len(reply.queries)))
     for warning in dict.fromkeys(warnings):
         warn(warning)
-    planned = tuple(queries.values())[:MOST_QUERIES]
+    planned = tuple(queries.values())[:MAX_QUERIES]
     return Plan(planned, deliberate=True) if planned else None
 
 
@@ -128,9 +128,9 @@ def mechanical(
         mode: Mode = "faceted" if engine.paired(table) and engine.has_facets(name) else "master"
         filters, hard = combined(request.filters), hard_filters(request)
         queries.append(Query(name, mode, text, request.limit, None, filters, hard=hard))
-    kept = tuple(queries[:MOST_QUERIES])
+    kept = tuple(queries[:MAX_QUERIES])
     if len(queries) > len(kept):
-        warnings.append(f"Only the first {MOST_QUERIES} tables were searched; name some.")
+        warnings.append(f"Only the first {MAX_QUERIES} tables were searched; name some.")
     return Plan(kept, deliberate=False, warnings=tuple(warnings))
 
 
@@ -159,9 +159,9 @@ def query_of(
         return None
     table = tables[proposed.table]
     limit = request.limit if proposed.limit is None else proposed.limit
-    if not 1 <= limit <= MOST_HITS:
-        warnings.append(f"The model requested more or fewer hits than a query gives (1 to {MOST_HITS}).")
-        limit = min(max(limit, 1), MOST_HITS)
+    if not 1 <= limit <= MAX_HITS:
+        warnings.append(f"The model requested more or fewer hits than a query gives (1 to {MAX_HITS}).")
+        limit = min(max(limit, 1), MAX_HITS)
     threshold, own, label = None, {}, _EXACT
     if isinstance(proposed, ProposedQuery):
         threshold = proposed.score_threshold
@@ -209,7 +209,7 @@ def has_fields(table: OpenTable, filters: Sequence[tuple[str, JsonValue]]) -> bo
 
 
 def too_many(queries: int) -> str:
-    return f"The model planned {queries} queries; at most {MOST_QUERIES} are run."
+    return f"The model planned {queries} queries; at most {MAX_QUERIES} are run."
 
 
 def fitting(filters: Filters, table: OpenTable) -> Filters:

@@ -11,7 +11,7 @@ from services.search.llm.chat import StructuredChat
 from services.search.llm.replies import ReflectReply, friendly, stock_message
 from services.search.planning import relax
 from services.search.planning.first_plan import (
-    MOST_QUERIES,
+    MAX_QUERIES,
     KnownTables,
     described,
     filters_elsewhere,
@@ -76,7 +76,7 @@ class Reflector:
             queries = self._new(relax.first_step(self.engine, evidence))
         if not queries:
             queries = self._new(relax.second_step(self.engine, evidence, self._untried()))
-        return self._mechanical(queries[:MOST_QUERIES], why) if queries else None
+        return self._mechanical(queries[:MAX_QUERIES], why) if queries else None
 
     def by_model(self, evidence: Sequence[QueryEvidence], chat: StructuredChat, retries_left: int) -> Replan | None:
         """Return None when no model answers, or its plan repeats what was tried.
@@ -92,10 +92,10 @@ class Reflector:
         warnings: list[str] = []
         names = self.known.names
         proposed = [
-            query_of(each, self.tables, self.request, warnings, names) for each in reply.new_queries[:MOST_QUERIES]
+            query_of(each, self.tables, self.request, warnings, names) for each in reply.new_queries[:MAX_QUERIES]
         ]
         chosen = [query for query in proposed if query is not None]
-        if len(reply.new_queries) > MOST_QUERIES:
+        if len(reply.new_queries) > MAX_QUERIES:
             warnings.append(too_many(len(reply.new_queries)))
         for warning in dict.fromkeys(warnings):
             self.warn(warning)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from services.search.queries.query import MOST_HITS, Query
+from services.search.queries.query import MAX_HITS, Query
 from services.search.retrieval.engine import SearchEngine
 from services.search.tables.thresholds import LOWEST
 from services.search.tables.words import has_code
@@ -153,4 +153,4 @@ def lowered(engine: SearchEngine, query: Query) -> Query:
 
 
 def _wider(limit: int) -> int:
-    return max(limit, min(limit * 2, MOST_HITS))
+    return max(limit, min(limit * 2, MAX_HITS))

@@ -15,7 +15,7 @@ from shared.contracts.search import Filters, PlannedQuery
 Mode = Literal["faceted", "master"]
 Label = Literal["exact", "relaxed", "rewritten", "pivoted"]
 Strategy = Literal["initial", "relax", "rewrite", "pivot", "mechanical"]
-MOST_HITS = 100
+MAX_HITS = 100
 LONGEST_TEXT = 8000
 
 

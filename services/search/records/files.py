@@ -35,8 +35,8 @@ _TABLES = {"csv": ".csv", "excel": ".xlsx", "parquet": ".parquet", "arrow": ".ar
 _TABLE_ENDINGS = (".xls", ".xlsx", ".csv", ".tsv", ".tab")
 _SNIFFED = 65_536  # bytes that a format is guessed from
 _BLOCK = 1 << 20
-_MOST_LINE = 16_000_000
-_MOST_WHOLE = 256_000_000  # of a format that is read at once
+_MAX_LINE = 16_000_000
+_MAX_WHOLE = 256_000_000  # of a format that is read at once
 _SEPARATOR = re.compile(r"[ \t\r\n]*(,?)[ \t\r\n]*")
 _NUMBERS = ("integer", "float", "bool", "datetime")
 _BEGINNINGS = {
@@ -268,12 +268,12 @@ def _is_table(head: bytes) -> bool:
 
 def _kind_of_object(stream: BinaryIO, ending: str) -> str:
     """Return whether each line is an object; one over several lines, or a schedule, is one document."""
-    first, second = stream.readline(_MOST_LINE + 1), stream.readline(_SNIFFED)
+    first, second = stream.readline(_MAX_LINE + 1), stream.readline(_SNIFFED)
     try:
         document = json.loads(first.decode(errors="replace"))
     except (ValueError, RecursionError):
         # One line that is too long or malformed, among others that are objects.
-        return "jsonl" if second.startswith(b"{") or len(first) > _MOST_LINE else "pretalx"
+        return "jsonl" if second.startswith(b"{") or len(first) > _MAX_LINE else "pretalx"
     if not isinstance(document, dict):
         return "pretalx"
     if document.keys() & schedule.DOCUMENTS and "id" not in document and not second.startswith(b"{"):
@@ -301,12 +301,12 @@ def _lines(stream: BinaryIO, notes: Notes) -> Iterator[Item]:
     """Yield the records of the lines; where the first one wraps a list of records, each line may."""
     number = 0
     are_wrapped = True
-    while line := stream.readline(_MOST_LINE + 1):
+    while line := stream.readline(_MAX_LINE + 1):
         number += 1
-        if len(line) > _MOST_LINE:
+        if len(line) > _MAX_LINE:
             while line and not line.endswith(b"\n"):
-                line = stream.readline(_MOST_LINE)
-            yield Refused("too_large", f"line {number} is longer than {_MOST_LINE} bytes")
+                line = stream.readline(_MAX_LINE)
+            yield Refused("too_large", f"line {number} is longer than {_MAX_LINE} bytes")
             continue
         text = line.removeprefix(codecs.BOM_UTF8).strip() if number == 1 else line.strip()
         if not text:
@@ -401,7 +401,7 @@ def _entries(text: io.TextIOWrapper, notes: Notes) -> Iterator[JsonValue]:
             at, first = entry[1], False
             yield _finite(entry[0], notes) if constants else entry[0]
             constants.clear()
-        elif complete or len(buffer) - at > _MOST_LINE:
+        elif complete or len(buffer) - at > _MAX_LINE:
             raise UnreadableFile("the file is not JSON" if complete else "an entry of the file is too large")
         else:
             more = text.read(max(_SNIFFED, len(buffer) - at))
@@ -425,8 +425,8 @@ def _decoded(decoder: json.JSONDecoder, buffer: str, start: int) -> tuple[JsonVa
 
 
 def _whole(stream: BinaryIO, notes: Notes) -> JsonValue:
-    raw = stream.read(_MOST_WHOLE + 1)
-    if len(raw) > _MOST_WHOLE:
+    raw = stream.read(_MAX_WHOLE + 1)
+    if len(raw) > _MAX_WHOLE:
         raise UnreadableFile("the file is too large for one JSON document; use JSON lines")
     try:
         value, several = load_documents(raw.removeprefix(codecs.BOM_UTF8))

@@ -31,7 +31,7 @@ _JUDGED_PASSAGES = 10  #: of the best record, whose sentences may answer
 _JUDGED_HITS = 3  #: whose passages may answer
 _NEARBY = 3  #: records that are shown when none is near enough
 _NEARBY_PASSAGES = 20
-_MOST_COUNTED = 10_000
+_MAX_COUNTED = 10_000
 _SHORTEST_PAIRED = 10  # characters of a profile's facet
 _MAX_RETRIEVED = 800  #: points, where most are passages of few records
 _KEYS = ("record", "name", "fields", CONTENT, *passages.KEYS)
@@ -243,7 +243,7 @@ class SearchEngine:
         if threshold is None or not records:
             return records
         bucket = table.bucket(part_of(query))
-        limit = min(self._store.count(bucket, conditions), _MOST_COUNTED)
+        limit = min(self._store.count(bucket, conditions), _MAX_COUNTED)
         searches = [
             NearestQuery(vector, limit, (*conditions, *facet), least, keys=("record",))
             for text, facet in self._texts(table, query)

@@ -41,7 +41,7 @@ _LAYOUT = "layout.json"
 _INDEX_FROM = 50_000
 #: Shards that are open at once. Each takes two dozen memory maps, of which Linux gives a process 65,530; opening one
 #: takes some 5 ms.
-_MOST_OPEN = 64
+_MAX_OPEN = 64
 #: The engine starts a pool for each shard, and searches no faster with more.
 _SEARCH_THREADS = 1
 
@@ -49,7 +49,7 @@ _SEARCH_THREADS = 1
 class EdgeStore:
     """Every bucket under ``folder``, which only one process may use at a time."""
 
-    def __init__(self, folder: Path, most_open: int = _MOST_OPEN) -> None:
+    def __init__(self, folder: Path, most_open: int = _MAX_OPEN) -> None:
         self._folder = folder
         self._owner = _own(folder)
         self._most_open = most_open

@@ -28,7 +28,7 @@ from shared.contracts.search import TableSpec
 from shared.errors import DatabaseUnavailable, UnknownCollection
 
 _NOW = text("clock_timestamp()")
-_MOST_REWRITES = 200
+_MAX_REWRITES = 200
 
 #: Runs inside the transaction that completes the job.
 Effect = Callable[[Connection], None]
@@ -155,5 +155,5 @@ def _rewrites(tenant_id: str, collection_id: str) -> Select[Any]:
         select(*columns)
         .where(search_rewrites.c.tenant_id == tenant_id, search_rewrites.c.collection_id == collection_id)
         .order_by(search_rewrites.c.updated_at.desc())
-        .limit(_MOST_REWRITES)
+        .limit(_MAX_REWRITES)
     )

@@ -126,7 +126,7 @@ class Frameworks:
     def _by_imports(self, survey: Survey, package: Package) -> Iterable[TechnologyFinding]:
         sources = [path for name, path in package.own_files() if name.endswith(".swift") and name != "Package.swift"]
         seen: set[str] = set()
-        for path in sources[:_MOST_READ]:
+        for path in sources[:_MAX_READ]:
             head = survey.scan.heads.get(path) or survey.scan.tree.read(path, HEAD_BYTES) or b""
             for match in _IMPORT.finditer(head.decode("utf-8", "replace")):
                 technology = self.rules.by_import.get(match[1])
@@ -172,7 +172,7 @@ def _by_file(package: Package, path: str, technology: Technology) -> TechnologyF
 _FROM = re.compile(r"(?mi)^[ \t]*FROM[ \t]+(?:--platform=\S+[ \t]+)?(\S+)")
 _MAX_DOCKERFILES = 3
 #: Maximum number of a package's sources that are searched for imports.
-_MOST_READ = 60
+_MAX_READ = 60
 _IMPORT = re.compile(r"(?m)^[ \t]*(?:@testable[ \t]+)?import[ \t]+(\w+)")
 _FAMILIES: Mapping[str, tuple[str, ...]] = {"npm": ("npm", "deno", "bower")}
 

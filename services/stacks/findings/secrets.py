@@ -12,7 +12,7 @@ from shared.contracts.detect import StackFinding
 #: How much of a file is read to decide whether it holds a secret.
 SECRET_BYTES = 64 << 10
 #: More of them are one mistake, and are not listed one by one.
-MOST_SECRET_FILES = 200
+MAX_SECRET_FILES = 200
 
 _BY_NAME = {
     "id_rsa": "a private SSH key", "id_dsa": "a private SSH key", "id_ecdsa": "a private SSH key",
@@ -75,7 +75,7 @@ def secret_files(scan: Scan) -> Iterator[StackFinding]:
                 continue
             message, line = what
             listed += 1
-            if listed > MOST_SECRET_FILES:
+            if listed > MAX_SECRET_FILES:
                 return
             yield StackFinding(rule="secret-file", message=message, file=whole, line=line)
 

@@ -25,7 +25,7 @@ _ECOSYSTEMS = {"npm": "npm", "pnpm": "npm", "yarn": "npm", "bun": "npm", "cargo"
 _FLOATING = re.compile(r"[+*]$|^(?:latest|release)\b|^\[|^\(", re.I)
 _FROM = re.compile(r"(?im)^[ \t]*FROM[ \t]+(?:--platform=\S+[ \t]+)?(?P<image>\S+)(?:[ \t]+AS[ \t]+(?P<stage>\S+))?")
 _DOCKERFILE_BYTES = 64 << 10
-_MOST_NAMED = 5
+_MAX_NAMED = 5
 
 
 def unpinned(survey: Survey, services: Sequence[Service]) -> Iterator[StackFinding]:
@@ -83,9 +83,7 @@ def _floating(package: Package) -> Iterator[StackFinding]:
 
 
 def _named(package: Package, manifest: Manifest, names: list[str], line: int | None, why: str) -> StackFinding:
-    shown = ", ".join(names[:_MOST_NAMED]) + (
-        f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    )
+    shown = ", ".join(names[:_MAX_NAMED]) + (f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else "")
     return StackFinding(rule="unpinned", message=f"{why}: {shown}", service=package.path, file=manifest.path, line=line)
 
 

@@ -13,7 +13,7 @@ from importlib.resources import files
 import re2
 
 #: The most probable language of a shared extension when the content is not read or does not decide.
-MOST_LIKELY = {
+MAX_LIKELY = {
     ".as": "ActionScript", ".asm": "Assembly", ".cl": "OpenCL", ".cls": "TeX", ".cs": "C#", ".d": "D",
     ".es": "JavaScript", ".ex": "Elixir", ".f": "Fortran", ".for": "Fortran", ".fs": "F#", ".frag": "GLSL",
     ".gd": "GDScript", ".gs": "JavaScript", ".h": "C", ".hh": "C++", ".html": "HTML", ".l": "Lex", ".lean": "Lean 4",
@@ -32,7 +32,7 @@ DOMINANT = frozenset(
 
 
 #: Some of Linguist's patterns look around: what they are given is bounded, so that no file can hold them up.
-MOST_JUDGED = 12_000
+MAX_JUDGED = 12_000
 
 
 @dataclass(frozen=True)
@@ -78,14 +78,14 @@ class Tables:
     def decide(self, name: str, candidates: Sequence[str], text: str) -> str:
         """Return the language of a file with a shared extension, by its content."""
         ending = name[name.rfind(".") :].lower()
-        text = text[:MOST_JUDGED]
+        text = text[:MAX_JUDGED]
         for rule in self.heuristics.get(ending, ()):
             if all((_compiled(pattern).search(text) is not None) is wanted for wanted, pattern in rule.checks):
                 return rule.languages[0]
         return self.likely(ending, candidates)
 
     def likely(self, ending: str, candidates: Sequence[str]) -> str:
-        return MOST_LIKELY.get(ending, candidates[0])
+        return MAX_LIKELY.get(ending, candidates[0])
 
     def by_shebang(self, text: str) -> str | None:
         """Return the language whose interpreter the first line names."""

@@ -21,7 +21,7 @@ from shared.llm.json_text import parse as parse_json
 
 REJECTED_BELOW = 0.5
 SILENT_ABOVE = 0.7
-_MOST_ITEMS = 200
+_MAX_ITEMS = 200
 
 
 class CitedFile(BaseModel):
@@ -72,7 +72,7 @@ def parse(text: str) -> tuple[list[Mapping[str, JsonValue]], list[str]]:
     listed = value if isinstance(value, list) else table(value).get("identifications")
     if not isinstance(listed, list):
         return [], ["the answer has no list of identifications"]
-    return [item for item in listed[:_MOST_ITEMS] if isinstance(item, dict)], []
+    return [item for item in listed[:_MAX_ITEMS] if isinstance(item, dict)], []
 
 
 def accept(

@@ -19,7 +19,7 @@ from shared.llm.chat import ChatMessage, ChatRequest, Finish, Prompts, Provider
 from shared.loop import Again, Budget, BudgetSpent, Done, Turn, run_loop
 
 ROLE = "stacks.identify"
-_MOST_CHARACTERS = 48_000
+_MAX_CHARACTERS = 48_000
 _ENDED = {
     Finish.LENGTH: ("the answer was cut before its end: give fewer identifications",),
     Finish.REFUSAL: ("the model refused to answer",),
@@ -165,7 +165,7 @@ def _batches(survey: Survey, subjects: list[Subject]) -> list[list[tuple[Subject
         text = shown(survey, subject)
         if len(text) > left:
             batches.append([])
-            left = _MOST_CHARACTERS
+            left = _MAX_CHARACTERS
         batches[-1].append((subject, text))
         left -= len(text)
     return batches

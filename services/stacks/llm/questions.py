@@ -28,7 +28,7 @@ _NOT_LANGUAGES = frozenset(
      "Roff", "TeX", "Jupyter Notebook", "Just", "Jinja", "Handlebars", "Mustache", "EJS", "Pug", "PLpgSQL", "TSQL",
      "PLSQL")
 )  # fmt: skip
-MOST_SUBJECTS = 40
+MAX_SUBJECTS = 40
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def open_questions(survey: Survey, rules: TechnologyRules, every: bool) -> list[
             subjects.append(Subject(path, KINDS[:4], None, below))
     if every and not subjects and survey.scan.files:
         subjects.append(Subject(survey.scan.root, KINDS, None, tuple(survey.scan.folders.values())))
-    return sorted(subjects, key=lambda subject: subject.root)[:MOST_SUBJECTS]
+    return sorted(subjects, key=lambda subject: subject.root)[:MAX_SUBJECTS]
 
 
 def _open_kinds(survey: Survey, package: Package, rules: TechnologyRules) -> Iterable[TechnologyKind]:

@@ -9,8 +9,8 @@ from services.stacks.tree import MANIFEST_BYTES, join
 from shared.contracts.detect import LeftOutPackage, LockFile
 
 #: Over all lock files of a source; ``complete`` and a warning report the excess.
-MOST_PACKAGES = 20_000
-_MOST_FILES = 500
+MAX_PACKAGES = 20_000
+_MAX_FILES = 500
 #: A longer name or version is ignored.
 _LONGEST = 300
 #: Entries of one lock file that are named as left out.
@@ -20,13 +20,13 @@ _MAX_LEFT_OUT = 100
 def lock_files(survey: Survey) -> list[LockFile]:
     """Outside of tests' fixtures and what the source's own ignore files leave out, in the order of their paths."""
     locks: list[LockFile] = []
-    left = MOST_PACKAGES
+    left = MAX_PACKAGES
     for folder in survey.scan.folders.values():
         if folder.fixture:
             continue
         for name in sorted(FORMS.keys() & folder.files.keys()):
             path = join(folder.path, name)
-            if path in survey.scan.skipped or len(locks) >= _MOST_FILES:
+            if path in survey.scan.skipped or len(locks) >= _MAX_FILES:
                 continue
             lock = _read(survey, path, name, left)
             left -= len(lock.packages)

@@ -14,10 +14,10 @@ from services.stacks.manifests.model import Json
 from shared import plain_yaml
 
 _YAML_BYTES = 512 << 10
-_MOST_VALUES = 100_000  #: of one document, with its aliases expanded
+_MAX_VALUES = 100_000  #: of one document, with its aliases expanded
 _TOML_BYTES = 1 << 20
 #: In one line: the time to read a key grows with the square of its parts.
-_MOST_DOTS = 5000
+_MAX_DOTS = 5000
 _AT_LINE = re.compile(r"line (\d+)")
 _COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/', re.S)
 _TRAILING_COMMA = re.compile(r'("(?:[^"\\\n]|\\.)*")|,(?=\s*[}\]])', re.S)
@@ -61,7 +61,7 @@ def read_toml(text: str) -> Json:
     """Parse TOML. Raises: Broken."""
     if len(text) > _TOML_BYTES:
         raise Broken(None, "larger than Assay reads")
-    dotted = next((at for at, line in enumerate(text.split("\n"), 1) if line.count(".") > _MOST_DOTS), None)
+    dotted = next((at for at, line in enumerate(text.split("\n"), 1) if line.count(".") > _MAX_DOTS), None)
     if dotted is not None:
         raise Broken(dotted, "not valid TOML (a key with too many parts)")
     try:
@@ -83,7 +83,7 @@ def read_documents(text: str) -> Iterator[object]:
     if len(text) > _YAML_BYTES:
         raise Broken(None, "larger than Assay reads")
     try:
-        yield from plain_yaml.documents(text, most=_MOST_VALUES, aliases=True)
+        yield from plain_yaml.documents(text, most=_MAX_VALUES, aliases=True)
     except plain_yaml.NotPlain as error:
         raise Broken(error.line, f"not valid YAML ({error.reason})") from None
 

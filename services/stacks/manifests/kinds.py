@@ -217,7 +217,7 @@ _WHOLE = frozenset(
      "xcode", "dub.json", "dbt_project.yml", "Chart.yaml", "bower.json", "Gopkg.toml", "glide.yaml", "Godeps.json",
      "vendor.json")
 )  # fmt: skip
-MOST_SEARCHED = 128 << 10
+MAX_SEARCHED = 128 << 10
 
 
 def kind_of(name: str) -> ManifestKind | None:
@@ -258,9 +258,9 @@ def parse(tree: Tree, path: str, kind: ManifestKind) -> Manifest:
         manifest.problems.append(f"{path}:{manifest.line_at(nul)}: holds a NUL character, so it is not text")
         manifest.text = ""
         return manifest
-    if kind.name not in _WHOLE and len(manifest.text) > MOST_SEARCHED:
-        manifest.text = manifest.text[:MOST_SEARCHED]
-        manifest.problems.append(f"{path}: only the first {MOST_SEARCHED >> 10} kB were read")
+    if kind.name not in _WHOLE and len(manifest.text) > MAX_SEARCHED:
+        manifest.text = manifest.text[:MAX_SEARCHED]
+        manifest.problems.append(f"{path}: only the first {MAX_SEARCHED >> 10} kB were read")
     try:
         _reader(kind, manifest)(manifest)
     except Broken as broken:

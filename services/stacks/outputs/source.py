@@ -9,8 +9,8 @@ from pydantic import JsonValue
 from services.stacks.tree import HEAD_BYTES, Tree, decoded, join
 from shared.contracts.detect import DetectResult
 
-_MOST_FILES = 5_000  #: names
-_MOST_CHARACTERS = 200_000  #: of all texts together
+_MAX_FILES = 5_000  #: names
+_MAX_CHARACTERS = 200_000  #: of all texts together
 
 
 def source(tree: Tree, result: DetectResult) -> JsonValue:
@@ -22,7 +22,7 @@ def source(tree: Tree, result: DetectResult) -> JsonValue:
     names = [join(folder.path, name) for folder in tree.ordered() for name in sorted(folder.files)]
     texts: dict[str, JsonValue] = {}
     cut: list[JsonValue] = []
-    left = _MOST_CHARACTERS
+    left = _MAX_CHARACTERS
     for name in dict.fromkeys(_proofs(result)):
         if name in secret or name.rpartition("/")[2].startswith(".env") or not tree.has(name):
             continue
@@ -34,7 +34,7 @@ def source(tree: Tree, result: DetectResult) -> JsonValue:
         if len(body) == HEAD_BYTES or len(text) > left:
             cut.append(name)
         left -= len(text)
-    return {"files": [*names[:_MOST_FILES]], "file_count": len(names), "texts": texts, "cut": cut}
+    return {"files": [*names[:_MAX_FILES]], "file_count": len(names), "texts": texts, "cut": cut}
 
 
 def _proofs(result: DetectResult) -> Iterator[str]:

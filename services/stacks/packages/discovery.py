@@ -20,7 +20,7 @@ _COMPILED = frozenset(
 )
 _TOPMOST_ONLY = frozenset(("CMakeLists.txt", "meson.build", "Makefile", "configure.ac", "BUILD"))
 #: Maximum number of services in a result, which a worker must hold in memory.
-MOST_PACKAGES = 20_000
+MAX_PACKAGES = 20_000
 #: Files that define how the code in their folder is run.
 _DEPLOYS = frozenset(
     ("Dockerfile", "Containerfile", "Procfile", "fly.toml", "railway.json", "railway.toml", "railpack.json",
@@ -41,7 +41,7 @@ _PAGE_FOLDERS = ("", "public", "dist", "site", "www", "html", "static", "docs", 
 _SHELLS = ("android", "ios", "macos", "linux", "windows", "web")
 
 
-def find_packages(scan: Scan, most: int = MOST_PACKAGES) -> dict[str, Package]:
+def find_packages(scan: Scan, most: int = MAX_PACKAGES) -> dict[str, Package]:
     """Return the packages by path; of more than ``most``, those nearest to the root."""
     packages: dict[str, Package] = {}
     add_listed_projects(scan)

@@ -17,7 +17,7 @@ _IMPORT = re.compile(
     rb"""(?:\bfrom\s*|\brequire\(\s*|\bimport\(\s*|\bimport\s+)["']((?:@[\w.-]+/)?[\w.-]+)(?:/[^"'\n]*)?["']"""
 )
 #: Maximum number of a project's files that are searched for imports.
-_MOST_READ = 60
+_MAX_READ = 60
 _CODE = (".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".vue", ".svelte")
 #: A plugin that builds or serves a project is there for this package.
 _PLUGINS = {
@@ -86,7 +86,7 @@ def shared_dependencies(scan: Scan, package: Package, manifest: Manifest) -> Ite
 
 def _imported(scan: Scan, package: Package) -> set[str]:
     used: set[str] = set()
-    left = _MOST_READ
+    left = _MAX_READ
     for folder in package.folders:
         for name in sorted(folder.files):
             if not left:

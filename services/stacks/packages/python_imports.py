@@ -12,7 +12,7 @@ from services.stacks.tree import HEAD_BYTES, ancestors, join
 #: Kind of a pseudo manifest that holds a file's imports.
 IMPORTS = "imports"
 _MAIN = ("app.py", "main.py", "wsgi.py", "asgi.py", "server.py", "application.py", "run.py")
-_MOST_READ = 200
+_MAX_READ = 200
 _MADE = re.compile(
     r"(?m)^[A-Za-z_]\w{0,80}[ \t]*(?::[^=\n]{0,80})?=[ \t]*(?:\w{1,80}\.)?"
     r"(Flask|FastAPI|Starlette|Sanic|Quart|Litestar|Bottle|Dash)\("
@@ -30,7 +30,7 @@ def add_imported(scan: Scan, packages: dict[str, Package]) -> None:
         if any(packages[above].manifests for above in ancestors(path) if above in packages):
             continue
         for name in _MAIN:
-            if name not in folder.files or read >= _MOST_READ:
+            if name not in folder.files or read >= _MAX_READ:
                 continue
             read += 1
             manifest = _imports(join(path, name), scan.tree.text(join(path, name), HEAD_BYTES) or "")

@@ -11,7 +11,7 @@ from services.stacks.manifests.kinds import EXACT, ManifestKind, kind_of
 from services.stacks.scan.markers import MARKER_ENDINGS, MARKERS
 
 #: How many names, and how many endings, are cached; others are looked up again.
-_MOST_KEPT = 20_000
+_MAX_KEPT = 20_000
 #: Endings of manifests that only some names have.
 _BY_NAME = frozenset((".txt", ".in", ".rkt"))
 _NO_SOURCE_ENDINGS = tuple(
@@ -55,7 +55,7 @@ class Names:
         lower = ending.lower()
         decides = ending and name != ending and lower not in self.tables.long_endings and lower not in _BY_NAME
         known, key = (self.by_ending, ending) if decides else (self.by_name, name)
-        if len(known) < _MOST_KEPT:
+        if len(known) < _MAX_KEPT:
             known[key] = meaning
         return meaning
 

@@ -17,10 +17,10 @@ from services.stacks.globs import glob_regex
 from services.stacks.tree import Tree, join
 
 #: Of one file: re2 compiles what is larger or has more wildcards only with much time and memory.
-_MOST_LINES = 2000
-_MOST_CHARACTERS = 32 << 10
+_MAX_LINES = 2000
+_MAX_CHARACTERS = 32 << 10
 _LONGEST_LINE = 500
-_MOST_WILDCARDS = 20
+_MAX_WILDCARDS = 20
 #: Of one compiled set.
 _LINES_AT_ONCE = 100
 
@@ -29,7 +29,7 @@ class IgnoreFile:
     """One ``.gitignore``: matchers that select, of many names at once, those worth checking, and the patterns."""
 
     def __init__(self, text: str) -> None:
-        self.lines = [line for line in text.splitlines()[:_MOST_LINES] if _may_compile(line)]
+        self.lines = [line for line in text.splitlines()[:_MAX_LINES] if _may_compile(line)]
         positive = [line for line in self.lines if line.strip() and line[0] not in "#!"]
         parts = [_Ends.of(line) for line in positive]
         self.everything = any(part.everything for part in parts)  #: a pattern that fits every name everywhere
@@ -162,8 +162,8 @@ def ignored(tree: Tree) -> tuple[set[str], set[str]]:
 
 
 def _opened(tree: Tree, folder: str, paths: list[str], above: _Active) -> _Active:
-    text = tree.text(join(folder, ".gitignore"), _MOST_CHARACTERS + 1) or ""
-    if len(text) > _MOST_CHARACTERS:
+    text = tree.text(join(folder, ".gitignore"), _MAX_CHARACTERS + 1) or ""
+    if len(text) > _MAX_CHARACTERS:
         text = text.rpartition("\n")[0]  # half a pattern is another pattern
     file = _read(text)
     prefix = folder + "/" if folder else ""
@@ -195,7 +195,7 @@ def _read(text: str) -> IgnoreFile:
 
 
 def _may_compile(line: str) -> bool:
-    return len(line) <= _LONGEST_LINE and sum(map(line.count, "*?[")) <= _MOST_WILDCARDS
+    return len(line) <= _LONGEST_LINE and sum(map(line.count, "*?[")) <= _MAX_WILDCARDS
 
 
 def _specs(lines: list[str]) -> list[GitIgnoreSpec]:
@@ -231,7 +231,7 @@ def attributes(tree: Tree) -> Attributes:
     rules = []
     for path in sorted(path for path, folder in tree.folders.items() if ".gitattributes" in folder.files):
         text = tree.text(join(path, ".gitattributes")) or ""
-        for line in text.splitlines()[:_MOST_LINES]:
+        for line in text.splitlines()[:_MAX_LINES]:
             words = line.split()
             if len(words) < 2 or line.startswith("#") or "linguist" not in line:
                 continue

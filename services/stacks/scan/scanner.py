@@ -17,9 +17,9 @@ from services.stacks.tree import HEAD_BYTES, UNASKED, Tree, join, within
 #: Up to this many code files, the beginning of each is read: for generated code, shared extensions, ports and names.
 SMALL_TREE = 500
 #: In a larger tree, this many files with an extension that several languages share are still read.
-MOST_AMBIGUOUS = 2000
+MAX_AMBIGUOUS = 2000
 #: Maximum number of a source's manifests that are read, in the order of their paths.
-MOST_MANIFESTS = 50_000
+MAX_MANIFESTS = 50_000
 #: A file that may be code: its name, and the meaning of the name.
 _Entry = tuple[str, Meaning]
 
@@ -27,7 +27,7 @@ _Entry = tuple[str, Meaning]
 class Scanner:
     """Scans trees with one set of language tables."""
 
-    def __init__(self, tables: Tables, most_manifests: int = MOST_MANIFESTS) -> None:
+    def __init__(self, tables: Tables, most_manifests: int = MAX_MANIFESTS) -> None:
         self.tables = tables
         self.most_manifests = most_manifests
         self.names = Names(tables)
@@ -184,7 +184,7 @@ class Scanner:
     ) -> str | None:
         """Return the language of a file by its first bytes; None when it is generated, or its language is unknown."""
         head: bytes | None = None
-        if reading.small or (not meaning.plain and reading.done < MOST_AMBIGUOUS and size < HEAD_BYTES * 16):
+        if reading.small or (not meaning.plain and reading.done < MAX_AMBIGUOUS and size < HEAD_BYTES * 16):
             reading.done += 1
             head = reading.scan.tree.reader.read(path, HEAD_BYTES)
         language = self.tables.by_name.get(forced.lower()) if forced else None

@@ -16,7 +16,7 @@ Select = Callable[[str], int]
 _LONGEST_PATH = 4096
 _DEEPEST_PATH = 255
 #: How many refused names are kept for the warning.
-_MOST_TOLD = 3
+_MAX_TOLD = 3
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class Collector:
 
     def refuse(self, why: str, raw: str) -> None:
         told = self.unsafe.setdefault(why, [])
-        told.append(raw[:120].encode("utf-8", "backslashreplace").decode() if len(told) < _MOST_TOLD else "")
+        told.append(raw[:120].encode("utf-8", "backslashreplace").decode() if len(told) < _MAX_TOLD else "")
 
     def tree(self, strip: bool = True) -> Tree:
         """Return the tree of what was admitted; an archive's single top folder is stripped."""

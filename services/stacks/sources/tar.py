@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from services.stacks.sources.collector import Collector
 from shared.errors import SourceUnreadable
 
-_MOST_HEADER = 1 << 20  #: A long name or a pax header beyond this is an attack.
+_MAX_HEADER = 1 << 20  #: A long name or a pax header beyond this is an attack.
 _FILES = frozenset((b"0", b"\0", b"7"))
 _SKIPPED = {b"1": "a hard link", b"2": "a symbolic link", b"3": "a device", b"4": "a device", b"6": "a pipe"}
 
@@ -112,7 +112,7 @@ def _extension(
     stream: Blocks, kind: bytes, size: int, long_name: str | None, pax: dict[str, str]
 ) -> tuple[str | None, dict[str, str]]:
     """Read a header that describes the next entry: GNU's long names and pax records."""
-    if not 0 <= size <= _MOST_HEADER:
+    if not 0 <= size <= _MAX_HEADER:
         raise SourceUnreadable("the archive holds an oversized header")
     body = stream.take(size)
     if len(body) < size or not stream.skip(-size % 512):

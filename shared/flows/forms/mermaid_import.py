@@ -41,7 +41,7 @@ _ALWAYS_WORDS = ("end", "accTitle", "accDescr")
 _LINK_AFTER = re.compile(r"[ \t]*(?:--|==|-\.|~~~|[xo<]--|@\{|[\[({&]|:::)")
 _PART_OF = {"fill": "background", "stroke": "border", "color": "text"}
 _LABEL = 10_000
-_MOST_WARNINGS = 1_000
+_MAX_WARNINGS = 1_000
 
 
 @dataclass
@@ -110,7 +110,7 @@ class _Reader:
                 self._warn(number, f"{statement[:400]} ({note} is left out)" if note else statement[:500])
 
     def _warn(self, line: int, text: str) -> None:
-        if len(self.chart.warnings) < _MOST_WARNINGS:
+        if len(self.chart.warnings) < _MAX_WARNINGS:
             self.chart.warnings.append(ImportWarning(line=line, text=text))
 
     def _skip(self) -> bool:
@@ -326,7 +326,7 @@ def _apply_classes(chart: _Chart) -> None:
     for node, name, line, statement in chart.of_class:
         if node in chart.nodes and name in chart.classes:
             _color(chart, node, chart.classes[name])
-        elif len(chart.warnings) < _MOST_WARNINGS:
+        elif len(chart.warnings) < _MAX_WARNINGS:
             chart.warnings.append(ImportWarning(line=line, text=statement[:500]))
     chart.settings.update(own)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from services.host.processes import MOST_REPLICAS, PROCESSES, parse_replicas, with_replicas
+from services.host.processes import MAX_REPLICAS, PROCESSES, parse_replicas, with_replicas
 
 
 def test_replicas_are_read_by_name() -> None:
@@ -13,7 +13,7 @@ def test_replicas_are_read_by_name() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["execution", "execution=", "execution=-1", "execution=1.5", f"flows={MOST_REPLICAS + 1}"]
+    "text", ["execution", "execution=", "execution=-1", "execution=1.5", f"flows={MAX_REPLICAS + 1}"]
 )
 def test_what_is_no_number_of_replicas_is_named(text: str) -> None:
     with pytest.raises(ValueError, match="ASSAY_REPLICAS"):

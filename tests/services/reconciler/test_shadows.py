@@ -171,7 +171,7 @@ def test_a_job_is_waited_for_until_it_ends_and_a_stopped_shadow_takes_none(engin
 def test_a_full_evaluation_is_ended_and_another_goes_on(
     engine: Engine, redis: Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("services.reconciler.shadows._MOST_IN_ONE", 2)
+    monkeypatch.setattr("services.reconciler.shadows._MAX_IN_ONE", 2)
     shadow = start(engine)
     for _ in range(3):
         submit(engine)

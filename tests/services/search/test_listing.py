@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from services.search.listing import _MOST_FACET, _MOST_TEXT
+from services.search.listing import _MAX_FACET, _MAX_TEXT
 from shared.errors import SearchStoreUnavailable, UnknownCollection, UnknownTable
 from tests.services.search.conftest import SESSIONS
 from tests.services.search.service import HashedWords, MemorySearchService
@@ -52,8 +52,8 @@ def test_long_texts_are_cut_and_say_so_and_a_page_has_an_end(empty: MemorySearch
     empty.ingest("sessions", long)
     page = empty.records("sessions")
     assert (len(page.records), page.total, page.next is not None) == (1, 3, True)
-    assert (len(page.records[0].text), page.records[0].cut) == (_MOST_TEXT, True)
-    assert all(len(text) <= _MOST_FACET for text in page.records[0].facets.values())
+    assert (len(page.records[0].text), page.records[0].cut) == (_MAX_TEXT, True)
+    assert all(len(text) <= _MAX_FACET for text in page.records[0].facets.values())
     assert len(_all(empty, 50)) == 3
 
 

@@ -107,7 +107,7 @@ _LOOSE = {
     "not failed over": listing.JobFilter(failed_over=False, states=["dead", "queued"], words="nowhere"),
     "common label, rare state": listing.JobFilter(labels=[[("all", "yes")]], states=["dead"]),
 }
-_MOST_PAGES_OF_A_LOOK = 16_000
+_MAX_PAGES_OF_A_LOOK = 16_000
 _COUNTED = {"all": listing.JobFilter(), "a kind": listing.JobFilter(kinds=["execute"]), "a label": _LABEL}
 
 
@@ -158,14 +158,14 @@ def test_a_look_at_jobs_of_which_few_fit_has_an_end(filled: Connection, name: st
         row = filled.execute(statement).one_or_none()
         end = None if row is None else (row.created_at, row.id)
         pages = _pages(filled, listing.page("t0", _LOOSE[name], 20, None, end))
-        assert (_pages(filled, statement) < 3_000, pages < _MOST_PAGES_OF_A_LOOK) == (True, True), pages
+        assert (_pages(filled, statement) < 3_000, pages < _MAX_PAGES_OF_A_LOOK) == (True, True), pages
         filled.execute(text(f"ANALYZE {_TABLES}"))  # with true statistics too
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", _COUNTED)
 def test_a_count_by_state_reads_a_bounded_part(filled: Connection, name: str) -> None:
-    assert _pages(filled, listing.by_state("t0", _COUNTED[name])) < _MOST_PAGES_OF_A_LOOK
+    assert _pages(filled, listing.by_state("t0", _COUNTED[name])) < _MAX_PAGES_OF_A_LOOK
 
 
 def _pages(connection: Connection, statement: Executable) -> int:

@@ -49,7 +49,7 @@ function Both({ wanted, job }: { wanted: Case; job: Job }) {
   );
 }
 
-const MOST_ROWS = 1000;
+const MAX_ROWS = 1000;
 
 /** The expected table; cells of CSV that look like numbers are numbers, as the comparison on the server has them. */
 function tableOf({ expect }: Case): Side | null {
@@ -58,7 +58,7 @@ function tableOf({ expect }: Case): Side | null {
     const names = [...new Set(table.rows.flatMap((row) => Object.keys(row)))];
     return { columns: names.map((name) => ({ name })), rows: table.rows.map((row) => names.map((name) => row[name] ?? null)) };
   }
-  const head = table?.csv ? headOf(table.csv, MOST_ROWS) : null;
+  const head = table?.csv ? headOf(table.csv, MAX_ROWS) : null;
   if (head === null) return null;
   return { columns: head.columns.map((name) => ({ name })), rows: head.rows.map((row) => row.map((value) => (/^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value === "" ? null : value))) };
 }

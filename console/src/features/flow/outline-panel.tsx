@@ -3,7 +3,7 @@ import { visible } from "../../shared/code/ansi";
 import { count } from "../../shared/values/numbers";
 import type { outline } from "./canvas/outline";
 
-const MOST_LINES = 500;
+const MAX_LINES = 500;
 
 interface Props {
   lines: ReturnType<typeof outline>;
@@ -41,7 +41,7 @@ export const Outline = memo(function Outline({ lines, field, onShow }: Props) {
       </form>
       {found.length === 0 ? <p className="muted">{lines.length === 0 ? "No nodes yet." : "No node has these words."}</p> : null}
       <ol className="outline-lines">
-        {found.slice(0, MOST_LINES).map((line) => (
+        {found.slice(0, MAX_LINES).map((line) => (
           <li key={line.id}>
             <button type="button" className="outline-line" onClick={() => onShow(line.id)}>
               {visible(line.text)}
@@ -49,7 +49,7 @@ export const Outline = memo(function Outline({ lines, field, onShow }: Props) {
           </li>
         ))}
       </ol>
-      {found.length > MOST_LINES ? <p className="muted">And {count(found.length - MOST_LINES)} more: search for them.</p> : null}
+      {found.length > MAX_LINES ? <p className="muted">And {count(found.length - MAX_LINES)} more: search for them.</p> : null}
     </section>
   );
 });

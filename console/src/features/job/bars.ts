@@ -2,7 +2,7 @@ import type { Bar, Course, Lane } from "./lanes";
 import type { Scale, Span } from "./scale";
 
 /** More turns than this share rows; closer there are fewer of them, until each has its own. */
-const MOST_ROWS = 8;
+const MAX_ROWS = 8;
 
 /** A line of the timeline: a turn, or several that follow each other. */
 export interface Row {
@@ -30,7 +30,7 @@ export function drawingOf({ lanes, bars }: Course, [from, to]: Span, step: numbe
   const inSight = (each: { from: number; to: number }): boolean => each.to >= from && each.from <= to;
   const places = lanes.map((_, place) => place);
   const turns = places.filter((place) => lanes[place]!.turn !== null && inSight(lanes[place]!));
-  const together = Math.max(1, Math.ceil(turns.length / MOST_ROWS));
+  const together = Math.max(1, Math.ceil(turns.length / MAX_ROWS));
   const rows: Row[] = [rowFor([lanes[0]!])];
   const rowOf = new Map<number, number>([[0, 0]]);
   for (let index = 0; index < turns.length; index += together) {

@@ -4,7 +4,7 @@ import type { FileRows, Job } from "../../api/types";
 import type { Rows } from "../../results/attempt-diff";
 import { headOf } from "../../shared/tables/csv";
 
-const MOST_ROWS = 1000;
+const MAX_ROWS = 1000;
 
 interface DataSet {
   name: string;
@@ -18,7 +18,7 @@ export function useInputTable(job: Job | undefined): (Rows & { name: string }) |
   const fileId = data?.file_id ?? null;
   const file = useQuery({
     queryKey: ["file-rows", fileId, "input"],
-    queryFn: () => get<FileRows>(`/v1/files/${fileId}/rows`, { limit: MOST_ROWS }),
+    queryFn: () => get<FileRows>(`/v1/files/${fileId}/rows`, { limit: MAX_ROWS }),
     enabled: fileId !== null,
     staleTime: Infinity,
     retry: false,
@@ -30,7 +30,7 @@ export function useInputTable(job: Job | undefined): (Rows & { name: string }) |
 
 /** Typed-in CSV as a table: numbers and missing values are read as the languages read them. */
 export function typed(name: string, csv: string): (Rows & { name: string }) | null {
-  const head = headOf(csv, MOST_ROWS);
+  const head = headOf(csv, MAX_ROWS);
   if (head === null) return null;
   const lines = csv.trimEnd().split("\n").length - 1;
   return {

@@ -3,7 +3,7 @@ import { useMemo, useState } from "react";
 import { visible } from "./ansi";
 import { changes } from "./diff";
 
-const MOST_LINES = 2000;
+const MAX_LINES = 2000;
 
 /** Code or any text with line numbers; `marked` are lines (from 1) that something is said about. */
 export function Code({ text, marked = [], first = 1 }: { text: string; marked?: readonly number[]; first?: number }) {
@@ -11,14 +11,14 @@ export function Code({ text, marked = [], first = 1 }: { text: string; marked?: 
   return (
     <CodeFrame copy={text}>
       <pre className="code" tabIndex={0}>
-        {lines.slice(0, MOST_LINES).map((line, index) => (
+        {lines.slice(0, MAX_LINES).map((line, index) => (
           <div key={index} className={`ln ${marked.includes(index + first) ? "mark" : ""}`}>
             <span>{index + first}</span>
             <span>{marked.includes(index + first) ? "!" : ""}</span>
             <span>{line}</span>
           </div>
         ))}
-        {lines.length > MOST_LINES ? <div className="ln muted">… {lines.length - MOST_LINES} more lines</div> : null}
+        {lines.length > MAX_LINES ? <div className="ln muted">… {lines.length - MAX_LINES} more lines</div> : null}
       </pre>
     </CodeFrame>
   );

@@ -5,7 +5,7 @@ export interface DiffLine {
   after: number | null;
 }
 
-const MOST_CELLS = 4_000_000;
+const MAX_CELLS = 4_000_000;
 
 /** Two texts line by line, by their longest common subsequence; texts too long for it are shown as replaced whole. */
 export function changes(before: string, after: string): DiffLine[] {
@@ -28,7 +28,7 @@ function same(text: string, before: number, after: number): DiffLine {
 }
 
 function middle(old: readonly string[], now: readonly string[], offset: number): DiffLine[] {
-  const lengths = old.length * now.length <= MOST_CELLS ? table(old, now) : null;
+  const lengths = old.length * now.length <= MAX_CELLS ? table(old, now) : null;
   const lines: DiffLine[] = [];
   let [i, j] = [0, 0];
   while (i < old.length || j < now.length) {

@@ -43,12 +43,12 @@ export async function importFlow(text: string, name: string): Promise<{ flow: Fl
 }
 
 const ENDINGS = /\.(mmd|mermaid|md|markdown|json|excalidraw|canvas|txt)$/i;
-const MOST_BYTES = 16_000_000;
+const MAX_BYTES = 16_000_000;
 
 /** Why a file cannot be a diagram, without looking into it. */
 export function refusal({ name, size }: { name: string; size: number }): string | null {
   if (!ENDINGS.test(name)) return "Only Mermaid (.mmd, .mermaid, or in a .md) and JSON (.json, .excalidraw, .canvas) can be imported.";
-  return size > MOST_BYTES ? "It is larger than 16 MB, the most that can be imported." : null;
+  return size > MAX_BYTES ? "It is larger than 16 MB, the most that can be imported." : null;
 }
 
 /** What the flow of a file is called; JSON brings a name of its own. */

@@ -18,8 +18,8 @@ from shared.errors import LanguageUnavailable
 from shared.languages import LANGUAGES
 
 _FENCE = re.compile(r"^(`{3,}|~{3,})[ \t]*\{?([A-Za-z0-9]+)[^\n`]*\n(.*?)^\1[`~]*[ \t]*$", re.M | re.S)
-MOST_TURNS = 3  #: an answer, and two more with the errors of the one before
-_MOST_PIECES, _MOST_ERROR = 10, 4000
+MAX_TURNS = 3  #: an answer, and two more with the errors of the one before
+_MAX_PIECES, _MAX_ERROR = 10, 4000
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Piece:
 def pieces_of(answer: str) -> list[Piece]:
     """Return the code blocks of an answer whose languages have a kernel."""
     all_pieces = [Piece(language_of(match[2]), match[3]) for match in _FENCE.finditer(answer)]
-    return [piece for piece in all_pieces if piece.language in LANGUAGES][:_MOST_PIECES]
+    return [piece for piece in all_pieces if piece.language in LANGUAGES][:_MAX_PIECES]
 
 
 def unparsed(pieces: Sequence[Piece]) -> str | None:
@@ -80,7 +80,7 @@ def _executed(chunks: Chunks, block: Block, piece: Piece) -> str | None:
     except KernelError as error:
         document.kernels.drop(language)
         chunks.kernel_lost(block, language)
-        return str(error)[:_MOST_ERROR]
+        return str(error)[:_MAX_ERROR]
     except LanguageUnavailable as error:
         return error.detail
     block.outputs = []
@@ -101,4 +101,4 @@ def _executed(chunks: Chunks, block: Block, piece: Piece) -> str | None:
 
 def _error_of(outcome: Outcome) -> str:
     error_text = outcome.error.traceback or outcome.error.message if outcome.error else outcome.verdict
-    return str(error_text)[-_MOST_ERROR:]
+    return str(error_text)[-_MAX_ERROR:]

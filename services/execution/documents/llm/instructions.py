@@ -22,8 +22,8 @@ from shared.errors import AssayError
 from shared.llm.chat import ChatMessage, ChatRequest, Estimates, JsonSchema, TokenUsage
 
 ROLE = "documents.instruction"
-_MOST_CONTENT = 200_000
-_MOST_TOKENS = 8192
+_MAX_CONTENT = 200_000
+_MAX_TOKENS = 8192
 _ASSUMED = 500  #: tokens of an answer, for an estimate
 
 
@@ -156,7 +156,7 @@ class Instructions:
         """Return the content that the message is about, without the models' answers in it."""
         if node.inner is None:
             return ""
-        return without(self.lines, self._superseded, *node.inner)[:_MOST_CONTENT].rstrip("\r\n")
+        return without(self.lines, self._superseded, *node.inner)[:_MAX_CONTENT].rstrip("\r\n")
 
     def _reuse(
         self, block: Block, node: Instruction, key: str, cached: CachedBlock, schema: AnswerSchema | None
@@ -209,7 +209,7 @@ class Instructions:
             messages=sent,
             # Vendors accept objects only; any other schema is part of the prompt, and every answer is checked.
             schema=JsonSchema("answer", schema.schema) if schema and "properties" in schema.schema else None,
-            max_tokens=max(1, min(_MOST_TOKENS, int(most))) if most.isdecimal() else _MOST_TOKENS,
+            max_tokens=max(1, min(_MAX_TOKENS, int(most))) if most.isdecimal() else _MAX_TOKENS,
             parameters={"temperature": int(temperature) / 100} if temperature.isdecimal() else None,
             deadline=document.context.budget.deadline,
             prompt=prompt.version,

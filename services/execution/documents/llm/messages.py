@@ -20,7 +20,7 @@ from shared.errors import AssayError, JobCancelled
 from shared.llm.chat import ImagePart
 
 WORD = re.compile(r"[A-Za-z_]\w*")
-_MOST_PROMPT = 20_000  #: bytes of a prompt's file
+_MAX_PROMPT = 20_000  #: bytes of a prompt's file
 
 Fetch = Callable[[list[str], list[str]], Mapping[str, Seen]]  #: the names, and those of which more rows are wanted
 
@@ -137,7 +137,7 @@ def system_prompt(chunks: Chunks, block: Block, name: str | None) -> str:
     if name in document.prompts:
         return document.prompts[name]
     for path in (name, f"{name}.md", f"prompts/{name}.md"):
-        if path in document.kernels.files and document.kernels.files[path].stat().st_size <= _MOST_PROMPT:
+        if path in document.kernels.files and document.kernels.files[path].stat().st_size <= _MAX_PROMPT:
             lines = document.kernels.files[path].read_bytes().decode("utf-8", "replace").splitlines(keepends=True)
             return "".join(lines[front_matter(lines) :]).strip()
     text = f"There is no prompt @{name[:100]} above this block or among the document's files; none was added."

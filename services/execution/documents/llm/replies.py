@@ -186,7 +186,7 @@ class InstructionReplies:
             error_text = wrong or generated.run(self.chunks, self.block, pieces)
             if error_text is not None:
                 text = f"The generated code fails: {error_text}"
-                return Fault("generated_code_failed", text, generated.MOST_TURNS, keeps=True)
+                return Fault("generated_code_failed", text, generated.MAX_TURNS, keeps=True)
         elif wrong is not None:
             self.chunks.document.note(self.block, "warning", "generated_code_unparsable", wrong)
         return value

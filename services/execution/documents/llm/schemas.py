@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from shared.llm.json_text import AnswerUnreadable, parse
 
 _MOST = 64_000
-_MOST_ERRORS = 5
+_MAX_ERRORS = 5
 _SIMPLE = ("string", "integer", "number", "boolean", "array", "object")
 _FENCED = re.compile(r"\A\s*(`{3,}|~{3,})[^\n]*\n(.*?)\n?[ \t]*\1[`~]*\s*\Z", re.S)
 
@@ -42,7 +42,7 @@ class AnswerSchema:
         except ValueError as error:
             raise AnswerUnreadable(f"the schema cannot be applied: {str(error)[:300]}") from None
         if errors:
-            raise AnswerUnreadable(f"the answer does not fit the schema: {'; '.join(errors[:_MOST_ERRORS])}")
+            raise AnswerUnreadable(f"the answer does not fit the schema: {'; '.join(errors[:_MAX_ERRORS])}")
         return value
 
     def check(self) -> None:

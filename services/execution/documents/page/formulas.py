@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from latex2mathml.converter import convert
 
-_LONGEST, _MOST, _MOST_SECONDS = 2_000, 500, 5.0  #: characters of one; how many; for all of them
+_LONGEST, _MOST, _MAX_SECONDS = 2_000, 500, 5.0  #: characters of one; how many; for all of them
 _NAMESPACE = "http://www.w3.org/1998/Math/MathML"
 #: https://www.w3.org/TR/mathml-core/
 _ELEMENTS = frozenset(
@@ -106,7 +106,7 @@ class Formulas:
     def _written(self, source: str, display: str) -> str:
         began = time.monotonic()
         try:
-            if len(source) > _LONGEST or len(self.made) >= _MOST or self._seconds > _MOST_SECONDS:
+            if len(source) > _LONGEST or len(self.made) >= _MOST or self._seconds > _MAX_SECONDS:
                 raise ValueError("too much of it")
             return _plain(convert(_converters(source), display=display))
         except Exception:  # of a formula that is none the library raises what it likes

@@ -13,7 +13,7 @@ from services.execution.documents.page.style import Theme
 from shared.declarations.documents import front_matter, front_matter_values
 
 _MOST = 2_000  #: characters of one value
-_MOST_AUTHORS = 50
+_MAX_AUTHORS = 50
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def front_of(lines: Sequence[str]) -> Front:
 
 
 def _authors(value: JsonValue) -> Iterator[str]:
-    for each in (value if isinstance(value, list) else [value])[:_MOST_AUTHORS]:
+    for each in (value if isinstance(value, list) else [value])[:_MAX_AUTHORS]:
         if name := _text(each.get("name") if isinstance(each, dict) else each):
             yield name
 

@@ -26,7 +26,7 @@ from services.execution.documents.page.formulas import Formulas
 from services.execution.documents.page.labels import PREFIXES, Labels
 from services.execution.documents.parse.notation import attributes
 
-_MOST_SIGNS, _MOST_SECONDS = 500, 10.0  #: in one paragraph; for all of them
+_MAX_SIGNS, _MAX_SECONDS = 500, 10.0  #: in one paragraph; for all of them
 _ALERT = re.compile(r"\[!(NOTE|TIP|IMPORTANT|WARNING|CAUTION)\][ \t]*(?:\n|\Z)", re.I)
 _HEADING_END = re.compile(r"[#.:-][^{}\n]{0,300}")
 _ONE = rf"(-?)@((?:{PREFIXES}|{PREFIXES.title()})-[\w-]{{1,100}})"
@@ -298,13 +298,13 @@ class _Inline:
     """Parses inline Markdown, but not in paragraphs with so many signs that it would take quadratic time."""
 
     def __init__(self) -> None:
-        self._left = _MOST_SECONDS
+        self._left = _MAX_SECONDS
 
     def __call__(self, state: StateCore) -> None:
         for token in state.tokens:
             if token.type != "inline" or token.children is None:
                 continue
-            if self._left < 0 or any(token.content.count(sign) > _MOST_SIGNS for sign in "[*_`<!~&{$"):
+            if self._left < 0 or any(token.content.count(sign) > _MAX_SIGNS for sign in "[*_`<!~&{$"):
                 token.children.append(Token("text", "", 0, content=token.content))
                 continue
             began = time.monotonic()

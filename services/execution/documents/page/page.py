@@ -20,7 +20,7 @@ from services.execution.documents.run.running import RunningDocument
 #: Of a longer page places are not looked for.
 _PLACE = '<a id="refs"></a>'  #: where the author places the list of works
 _HEADING = re.compile(r"\A<h2[^>]*>.*?</h2>", re.S)
-_MOST_MARKED = 2_000_000
+_MAX_MARKED = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def page(document: RunningDocument, tree: DocumentTree) -> Page:
 
     clean, _ = main(marked=False)
     spans: list[Span] = []
-    if len(clean) <= _MOST_MARKED and any(block.outputs for block in document.blocks.values()):
+    if len(clean) <= _MAX_MARKED and any(block.outputs for block in document.blocks.values()):
         marked, body = main(marked=True)
         spans = [] if body.places is None else body.places.found(marked, clean)
     return Page(_whole(clean, front), spans)

@@ -10,8 +10,8 @@ from keyword import iskeyword
 from services.execution.documents.parse.nodes import TYPES, Instruction, Note
 from services.execution.documents.parse.notation import attributes
 
-MOST_REPLICATES = 10
-_MOST_FIELDS = 30
+MAX_REPLICATES = 10
+_MAX_FIELDS = 30
 _MODES = {"always", "auto", "demand", "demanded", "need", "needed", "lock"}
 _POSITIONS = {"above", "previous", "prev", "below", "next"}
 _TARGETS = set(
@@ -64,7 +64,7 @@ def apply_options(node: Instruction, given: Mapping[str, str]) -> None:
         else:
             options[known] = value
     if options.get("x", "").isdecimal():
-        node.replicates = max(1, min(int(options["x"]), MOST_REPLICATES))
+        node.replicates = max(1, min(int(options["x"]), MAX_REPLICATES))
     name = options.get("as", "")
     if name and (not name.isidentifier() or iskeyword(name)):
         node.notes.append(Note("error", "bad_option", f"as={name[:100]} is not a name that code could use."))
@@ -94,7 +94,7 @@ def _modes(text: str, options: dict[str, str]) -> str:
 
 def _fields(text: str, options: dict[str, str], node: Instruction) -> str:
     """PromptBlock, models and options, in any order; what follows them is the message."""
-    for _ in range(_MOST_FIELDS):
+    for _ in range(_MAX_FIELDS):
         if not text:
             break
         if match := _PROMPT.match(text):

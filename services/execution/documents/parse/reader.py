@@ -43,7 +43,7 @@ _LEADS = frozenset(">-*+0123456789")
 _CHUNK_OF_R = re.compile(r"[ \t]*`{3,}[ \t]*\{[rR]\b")
 _MAX_LED = 500  #: lines of a chunk in the line of a list's sign
 _BOM = "\ufeff"
-_MOST_NOTES = 100
+_MAX_NOTES = 100
 
 
 @dataclass
@@ -120,7 +120,7 @@ class _LineReader:
         return True
 
     def _note(self, code: str, text: str) -> None:
-        if len(self.notes) < _MOST_NOTES:
+        if len(self.notes) < _MAX_NOTES:
             self.notes.append((self.at, Note("warning", code, f"Line {self.at + 1}: {text}")))
 
     def _code(self, match: re.Match[str]) -> bool:

@@ -24,7 +24,7 @@ _PROGRAM = (
 )
 #: Seconds. The fork's own limit on the processor is far lower than what a busy machine may make it wait.
 _STARTS_WITHIN, _ANSWERS_WITHIN = 60.0, 20.0
-_MOST_BYTES = 4_000_000
+_MAX_BYTES = 4_000_000
 
 Seen = Mapping[str, JsonValue]  #: a value as the fork gets it
 
@@ -72,7 +72,7 @@ class Fork:
 
     def _ask(self, message: Mapping[str, object], seconds: float) -> Mapping[str, JsonValue]:
         body = json.dumps(message).encode("utf-8", "replace") + b"\n"
-        if len(body) > 8 * _MOST_BYTES:
+        if len(body) > 8 * _MAX_BYTES:
             raise NotRendered("its values are too large")
         try:
             self.connection.settimeout(seconds)
@@ -93,7 +93,7 @@ class Fork:
             if not part:
                 raise NotRendered("it takes too much time or memory")
             self.buffer += part
-            if len(self.buffer) > _MOST_BYTES:
+            if len(self.buffer) > _MAX_BYTES:
                 raise NotRendered("it takes too long")
         line, _, self.buffer = self.buffer.partition(b"\n")
         answer: Mapping[str, JsonValue] = json.loads(line)

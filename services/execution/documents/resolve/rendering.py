@@ -37,7 +37,7 @@ from services.execution.documents.resolve.template_values import (
 SOURCE, NAMES = 64_000, 64
 _MEMORY, _SECONDS = 256 << 20, 1.0
 _LONGEST = 1_000_000
-_MOST_PLACES = 500
+_MAX_PLACES = 500
 _LABEL = "of these names"  #: a filter that no template can name
 _STRING = frozenset(
     ("capitalize", "casefold", "count", "endswith", "find", "index", "isalnum", "isalpha", "isdigit", "islower",
@@ -208,7 +208,7 @@ class ExpressionSpans:
 
     def add(self, part: str, start: int) -> None:
         """A part of the text: words of the template, or the value that was just made ready."""
-        if self._names and part and part == self._text and len(self.found) < _MOST_PLACES:
+        if self._names and part and part == self._text and len(self.found) < _MAX_PLACES:
             self.found.append((start, start + len(part), self._names))
         self._names = self._text = None
 

@@ -16,8 +16,8 @@ from services.execution.sandbox.values import text_of as text_of_special
 from shared.contracts.document import BlockVariable
 from shared.languages import LANGUAGES
 
-_MOST_JSON, _MOST_TEXT, _SHOWN = 1_000_000, 12_000, 5
-_MOST_LOOK = 10_000  #: characters of a value that a kernel returns
+_MAX_JSON, _MAX_TEXT, _SHOWN = 1_000_000, 12_000, 5
+_MAX_LOOK = 10_000  #: characters of a value that a kernel returns
 _AS_SHOWN = ("bytes", "complex")  #: their own languages write them better than JSON does
 
 
@@ -28,12 +28,12 @@ def template_value(look: Look, kernel: str) -> Seen:
     if look.kind == "figure":
         return {"kind": "figure", "text": look.text}
     if look.kind == "opaque" or tag_of(look.exact) in _AS_SHOWN:
-        return {"kind": "text", "text": look.text[:_MOST_TEXT], "cut": look.kind == "opaque"}
+        return {"kind": "text", "text": look.text[:_MAX_TEXT], "cut": look.kind == "opaque"}
     if (text := text_of_special(look.exact)) is not None:
         return {"kind": "text", "text": text}  # not a number, or infinite
     shown = _written(_shown(look.exact), kernel)
-    if len(text := json.dumps(shown, ensure_ascii=False)) > _MOST_JSON:
-        return {"kind": "text", "text": text[:_MOST_TEXT], "cut": True}
+    if len(text := json.dumps(shown, ensure_ascii=False)) > _MAX_JSON:
+        return {"kind": "text", "text": text[:_MAX_TEXT], "cut": True}
     return {"kind": "json", "json": shown}
 
 
@@ -55,7 +55,7 @@ def variable_of(name: str, kernel: str, look: Look, shown: Seen) -> BlockVariabl
 def shown_value(name: str, kernel: str, type: str, text: str, rows: int | None) -> BlockVariable:
     """Return what stands in the page for a value; of a table (``rows``) and of what is long it may be a part."""
     raw = text.encode("utf-8", "replace")
-    truncated = len(text) >= _MOST_LOOK or (rows is not None and rows > len(text.splitlines()))
+    truncated = len(text) >= _MAX_LOOK or (rows is not None and rows > len(text.splitlines()))
     digest = hashlib.sha256(raw).hexdigest()
     return BlockVariable(name=name, kernel=kernel, type=type, bytes=len(raw), truncated=truncated, sha256=digest)
 

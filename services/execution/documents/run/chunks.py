@@ -34,7 +34,7 @@ EXPECTED_ERROR = "expected_error"  #: code of the message about an error that th
 Result = TypeVar("Result")
 _MAX_PICTURES = 100  #: that a document's code may write to files
 _MAX_REFUSED = 3  #: pictures of a chunk that are named when they are too many or too large
-_MOST_ROWS = 1000  #: of a table that a loop goes through
+_MAX_ROWS = 1000  #: of a table that a loop goes through
 
 
 @dataclass
@@ -448,5 +448,5 @@ _PARTS = {
 def _plain_value(value: Value) -> JsonValue:
     """Return the value for a condition or a loop; for a table, its rows."""
     if value.kind == "table" and value.table is not None:
-        return cast("JsonValue", rows_of(value.table, _MOST_ROWS))
+        return cast("JsonValue", rows_of(value.table, _MAX_ROWS))
     return value.text if value.kind == "opaque" else value.json

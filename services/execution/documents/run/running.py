@@ -19,10 +19,10 @@ from shared.errors import JobCancelled
 from shared.jobs.job import Context
 from shared.loop import BudgetSpent
 
-_MOST_WARNINGS = 200
+_MAX_WARNINGS = 200
 _REPORTED_SKIPPED = 100
 _MAX_AGAIN = 20  #: blocks that could not be restored; with more all code runs
-MOST_BLOCKS = 10_000  #: that one job runs
+MAX_BLOCKS = 10_000  #: that one job runs
 
 
 @dataclass
@@ -144,7 +144,7 @@ class RunningDocument:
         self.note(block, level, code, text)
 
     def warn(self, text: str) -> None:
-        if len(self.warnings) < _MOST_WARNINGS and text not in self.warnings:
+        if len(self.warnings) < _MAX_WARNINGS and text not in self.warnings:
             self.warnings.append(text)
 
     def digest_of(self, kind: str, uses: Iterable[str], *parts: object) -> str:

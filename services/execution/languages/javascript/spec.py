@@ -27,8 +27,8 @@ from services.execution.sandbox.run import KernelError
 from services.execution.sandbox.values import plain_cell
 from shared.contracts.execute import CodeError
 
-_MOST_ROWS = 100_000
-_MOST_CELLS = 4_000_000
+_MAX_ROWS = 100_000
+_MAX_CELLS = 4_000_000
 _INLINE_CELLS = 2_000  #: of a table that is sent within the message itself
 
 
@@ -67,11 +67,11 @@ def _read(table: Path) -> Any:
 
     with pyarrow.memory_map(str(table)) as source:
         content = pyarrow.ipc.open_file(source).read_all()
-    if content.num_rows > _MOST_ROWS:
-        message = f"JavaScript takes tables of at most {_MOST_ROWS} rows."
+    if content.num_rows > _MAX_ROWS:
+        message = f"JavaScript takes tables of at most {_MAX_ROWS} rows."
         raise KernelError(CodeError(type="TooLarge", message=message))
-    if content.num_rows * content.num_columns > _MOST_CELLS:
-        message = f"JavaScript takes tables of at most {_MOST_CELLS} cells."
+    if content.num_rows * content.num_columns > _MAX_CELLS:
+        message = f"JavaScript takes tables of at most {_MAX_CELLS} cells."
         raise KernelError(CodeError(type="TooLarge", message=message))
     return content
 
@@ -80,7 +80,7 @@ def _columns_and_rows(table: Path) -> tuple[list[Json], list[list[Json]]]:
     """Return the columns' names and types, and rows of exact cells."""
     content = _read(table)
     columns: list[Json] = [{"name": field.name, "type": str(field.type)} for field in content.schema]
-    encoder = Encoder(items=2 * _MOST_CELLS, characters=100_000_000)
+    encoder = Encoder(items=2 * _MAX_CELLS, characters=100_000_000)
     cells = [[encoder.encode(cell) for cell in column.to_pylist()] for column in content.columns]
     return columns, [list(row) for row in zip(*cells, strict=True)]
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 _DEEPEST = 32
-_MOST_REFUSALS = 40
+_MAX_REFUSALS = 40
 _LONGEST_NAME = 255
 
 Seen = dict[str, tuple[int, int, int]]  #: path -> inode, size, modification time
@@ -39,7 +39,7 @@ class ArtifactCollector:
     _inodes: set[tuple[int, int]] = field(default_factory=set)
 
     def refuse(self, path: bytes, why: str) -> None:
-        if len(self.refused) < _MOST_REFUSALS:
+        if len(self.refused) < _MAX_REFUSALS:
             self.refused.append(f"{shown(path)[:_LONGEST_NAME]}: {why}")
         else:
             self.untold += 1

@@ -27,7 +27,7 @@ ROOT = "/rootfs"  #: what the sandbox has as its root
 RUNSC = "/runtime/runsc"
 _INTO = ("requests", "stdin")  #: the other streams come out
 _HERE, _BUNDLE = "/tmp/ends", "/tmp/bundle"  # noqa: S108 - in our mount namespace
-_MOST_OUT = 400 << 20  #: bytes of one file that comes out
+_MAX_OUT = 400 << 20  #: bytes of one file that comes out
 _REST_CPU = 60.0  #: seconds that a session may take between two calls: gVisor and this process take some themselves
 _LOOK_EVERY = 0.1  #: seconds
 _NO_LIMIT = 1_000_000
@@ -91,7 +91,7 @@ class _Bridge:
         self._runsc = _started(cast("list[str]", program["python"]))
         assert self._runsc.stdin is not None
         assert self._runsc.stdout is not None
-        self._init = PipeControl(self._runsc.stdout.fileno(), self._runsc.stdin.fileno(), _MOST_OUT)
+        self._init = PipeControl(self._runsc.stdout.fileno(), self._runsc.stdin.fileno(), _MAX_OUT)
         self._booted: Message = {}
         self._look_at = 0.0
         self._begun_cpu = 0.0

@@ -25,7 +25,7 @@ _READ = ("requests", "stdin")
 _STORE = "/store"
 _USER = 1000
 _QUIET = kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC
-_MOST_GIVEN = 2 << 30
+_MAX_GIVEN = 2 << 30
 _INTERVAL = 0.03  #: its looks take longer than those of Linux
 
 
@@ -61,7 +61,7 @@ def _taken_ways() -> PipeControl:
     os.dup2(nothing, 0)
     os.dup2(nothing, 1)
     os.close(nothing)
-    return PipeControl(source, target, _MOST_GIVEN)
+    return PipeControl(source, target, _MAX_GIVEN)
 
 
 def _mount_filesystems() -> None:

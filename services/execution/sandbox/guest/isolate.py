@@ -27,7 +27,7 @@ NAMESPACES = (
     | kernel.CLONE_NEWUTS
     | kernel.CLONE_NEWCGROUP
 )
-MOST_FILES = 10_000
+MAX_FILES = 10_000
 EMPTY_MB = 16  #: of the store, until a run says how much it may write
 _OPEN_FILES = 256
 _OUT_MB = 320  #: results and displays on their way out
@@ -75,7 +75,7 @@ def mount_filesystems() -> int:
     kernel.mount("proc", "/proc", "proc", _QUIET, "subset=pid")
     everyone = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     kernel.mount("proc", "/proc", "proc", _QUIET, "subset=pid,hidepid=2")
-    _mount_tmpfs(_STORE, f"size={EMPTY_MB}m,nr_inodes={MOST_FILES},mode=755")
+    _mount_tmpfs(_STORE, f"size={EMPTY_MB}m,nr_inodes={MAX_FILES},mode=755")
     for target in (WORK, TEMPORARY, SHARED_MEMORY):
         source = f"{_STORE}/{target.rpartition('/')[2]}"
         os.mkdir(source)
@@ -96,7 +96,7 @@ def _mount_tmpfs(target: str, options: str) -> None:
 
 def resize_store(megabytes: int, files: int) -> None:
     """Set what the run may write: its limit plus space for the files that it was given."""
-    options = f"size={megabytes}m,nr_inodes={MOST_FILES + files}"
+    options = f"size={megabytes}m,nr_inodes={MAX_FILES + files}"
     kernel.mount(None, _STORE, None, kernel.MS_REMOUNT | _QUIET, options)
 
 

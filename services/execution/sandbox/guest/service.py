@@ -20,7 +20,7 @@ from services.execution.sandbox.guest.isolate import PASSED, WORK
 from services.execution.sandbox.guest.program import described, exit_status
 from services.execution.sandbox.guest.resting import FIRST, PRISTINE, RAISED, RETURNED
 from services.execution.sandbox.protocol.wire import (
-    MOST_BYTES,
+    MAX_BYTES,
     Json,
     Message,
     checksum,
@@ -58,7 +58,7 @@ class Replies:
     def framed(self, message: Message) -> bytes:
         """Return the frame; for a result that is too large for one, an error frame."""
         data = frame({**message, "nonce": self.nonce})
-        if _size_of(data) <= MOST_BYTES:
+        if _size_of(data) <= MAX_BYTES:
             return data
         error: Json = {"type": "TooLarge", "message": "What it answers is too large.", "traceback": "", "limit": None}
         return frame({"t": "result", "error": error, "nonce": self.nonce})

@@ -17,7 +17,7 @@ from services.execution.sandbox.host.container import Container
 from shared.errors import SandboxUnavailable
 
 _CHECK_EVERY = 5.0
-_MOST_USED = 6  #: used containers that may wait for a quiet moment
+_MAX_USED = 6  #: used containers that may wait for a quiet moment
 _DEFER = 0.05  #: seconds that upkeep waits for a run that may be short
 _QUIET = 0.1  #: seconds without a run before a container is prewarmed: under load the processors have better to do
 
@@ -141,7 +141,7 @@ class Pool:
 
     def _do_next(self) -> bool:
         """Do one thing that is to be done; whether there was one. Raises: SandboxUnavailable."""
-        if len(self._used) > _MOST_USED and self._clear_one():
+        if len(self._used) > _MAX_USED and self._clear_one():
             return True
         if self._replace_one():
             return True
@@ -183,7 +183,7 @@ class Pool:
 
     def _has_work(self) -> bool:
         woken, self._woken = self._woken, False
-        if self._closed or woken or len(self._used) > _MOST_USED:
+        if self._closed or woken or len(self._used) > _MAX_USED:
             return True
         if not self._may_work():
             return False

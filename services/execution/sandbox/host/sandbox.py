@@ -34,7 +34,7 @@ from shared.contracts.execute import Limits
 from shared.errors import InternalError, JobCancelled, LanguageUnavailable, SandboxUnavailable
 
 _ATTEMPTS = 3  #: a sandbox, or the whole zygote, that breaks by itself is replaced
-_MOST_COPIED = 4 << 20  #: bytes of a file; for a larger one the sandbox is ended, which takes less time then
+_MAX_COPIED = 4 << 20  #: bytes of a file; for a larger one the sandbox is ended, which takes less time then
 _OPENED_WITHIN = 150.0  #: seconds for a zygote to be warm
 _START_AGAIN_AFTER = 1.0
 
@@ -260,7 +260,7 @@ class Sandbox:
 
 def _make_unchangeable(container: Container, facts: Facts) -> None:
     """Copy small output files of a sandbox that lives on: they could change while they are checked and read."""
-    if all(size <= _MOST_COPIED for size, _ in facts.out.values()):
+    if all(size <= _MAX_COPIED for size, _ in facts.out.values()):
         for name, (size, descriptor) in facts.out.items():
             facts.out[name] = (size, _copy(descriptor, size))
             os.close(descriptor)

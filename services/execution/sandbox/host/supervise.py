@@ -24,8 +24,8 @@ _LAID_OUT_WITHIN = 60.0  #: for init to copy the files in
 _GRACE = 0.15  #: what init gets beyond the deadline before the sandbox is killed from outside
 _GATHER_WITHIN = 10.0  #: for handing out files, once the code is dead
 _FLOOD = 64  #: times the output cap, then the program is ended
-_MOST_REPLIED = 32 << 20  #: bytes of all frames of a run, or of a call
-_MOST_SHOWN = 200
+_MAX_REPLIED = 32 << 20  #: bytes of all frames of a run, or of a call
+_MAX_SHOWN = 200
 _LONGEST_NAME = 255
 _SHOWING = ("display", "unshown", "clear")
 _OF_A_DISPLAY = ("t", "media_type", "text", "file", "value", "id")
@@ -266,7 +266,7 @@ class Supervision:
         facts.replied += len(data)
         if facts.flooded or facts.rejected:
             return
-        facts.flooded = facts.replied > _MOST_REPLIED
+        facts.flooded = facts.replied > _MAX_REPLIED
         for message, added_up in self._reader.feed_claims(data):
             self._hear(message, added_up)
         if self._reader.broken:
@@ -304,7 +304,7 @@ class Supervision:
         earlier = [number for number, each in enumerate(shown) if update and each["id"] == display["id"]]
         if earlier:
             shown[earlier[-1]] = display
-        elif len(shown) < _MOST_SHOWN:
+        elif len(shown) < _MAX_SHOWN:
             shown.append(display)
 
     def _ask_for_table(self, answer: Message) -> None:

@@ -12,8 +12,8 @@ from typing import Protocol
 from services.execution.sandbox.protocol.wire import Message, decoded, receive, send, write_all
 
 _HEAD = struct.Struct(">I")
-_MOST_WORDS = 1_000_000  #: bytes of a message without its files
-_MOST_FILES = 200
+_MAX_WORDS = 1_000_000  #: bytes of a message without its files
+_MAX_FILES = 200
 _PIECE = 1 << 20
 
 
@@ -79,12 +79,12 @@ class PipeControl:
         if head is None:
             return None, []
         length = _HEAD.unpack(head)[0]
-        body = self._exactly(length) if length <= _MOST_WORDS else None
+        body = self._exactly(length) if length <= _MAX_WORDS else None
         if body is None:
             return None, []
         parts = json.loads(body)
         message, sizes = parts if isinstance(parts, list) and len(parts) == 2 else (None, None)
-        if not isinstance(message, dict) or not isinstance(sizes, list) or len(sizes) > _MOST_FILES:
+        if not isinstance(message, dict) or not isinstance(sizes, list) or len(sizes) > _MAX_FILES:
             raise ValueError("a message is an object and the sizes of its files")
         return decoded(json.dumps(message).encode()), [self._file(int(size)) for size in sizes]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from services.execution.sandbox.protocol.wire import Json
 
-MOST_ITEMS, MOST_CHARACTERS, _DEEPEST = 200_000, 4_000_000, 60
+MAX_ITEMS, MAX_CHARACTERS, _DEEPEST = 200_000, 4_000_000, 60
 SAFE = 2**53 - 1  #: larger whole numbers are not exact in JavaScript
 _LONGEST_WHOLE = 12_000  #: bits
 TAG = "$"
@@ -30,7 +30,7 @@ def tagged(kind: str, value: Json, **more: Json) -> Json:
 class Encoder:
     """One value; what it may take is bounded."""
 
-    def __init__(self, items: int = MOST_ITEMS, characters: int = MOST_CHARACTERS) -> None:
+    def __init__(self, items: int = MAX_ITEMS, characters: int = MAX_CHARACTERS) -> None:
         self._items = items
         self._characters = characters
         self._depth = 0

@@ -15,10 +15,10 @@ from typing import TypeAlias
 Json: TypeAlias = bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"] | None
 Message: TypeAlias = Mapping[str, Json]
 
-MOST_BYTES = 16_000_000  #: of one frame
-_MOST_CONTAINERS = 1_000_000  #: lists and objects of one frame: an empty one takes thirty times its two bytes
+MAX_BYTES = 16_000_000  #: of one frame
+_MAX_CONTAINERS = 1_000_000  #: lists and objects of one frame: an empty one takes thirty times its two bytes
 _DATAGRAM = 150_000  #: of one control message; a hundred file names fit
-_MOST_DESCRIPTORS = 200
+_MAX_DESCRIPTORS = 200
 _HEAD = struct.Struct(">I")
 _TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"', re.S)
 _encoded = json.JSONEncoder(ensure_ascii=True, allow_nan=True).encode  #: as it was before any code could change it
@@ -83,7 +83,7 @@ def decoded(body: bytes) -> Message:
 class FrameReader:
     """Cuts frames out of bytes as they come; what does not fit ends the conversation."""
 
-    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(self, most_bytes: int = MAX_BYTES) -> None:
         self._most = most_bytes
         self._buffer = bytearray()
         self.broken = False
@@ -122,7 +122,7 @@ class FrameReader:
 
 def _modest(body: bytes) -> bytes:
     """Return the body. Raises: ValueError for one that would be far larger in memory than it is here."""
-    if _containers(body) > _MOST_CONTAINERS and _containers(_TEXT.sub(b"", body)) > _MOST_CONTAINERS:
+    if _containers(body) > _MAX_CONTAINERS and _containers(_TEXT.sub(b"", body)) > _MAX_CONTAINERS:
         raise ValueError("it holds too many lists and objects")
     return body
 
@@ -148,7 +148,7 @@ def receive(control: socket.socket) -> tuple[Message | None, list[int], tuple[in
     """Return the next message (``None`` at the end) and its descriptors; the sender's pid and uid if the socket
     passes them.
     """
-    space = socket.CMSG_SPACE(_MOST_DESCRIPTORS * 4) + socket.CMSG_SPACE(12)
+    space = socket.CMSG_SPACE(_MAX_DESCRIPTORS * 4) + socket.CMSG_SPACE(12)
     try:
         data, extra, _flags, _address = control.recvmsg(_DATAGRAM, space, socket.MSG_CMSG_CLOEXEC)
     except ConnectionResetError:  # it ended with a word of ours unread; what it said before that is still to come

@@ -45,7 +45,7 @@ _LARAVEL_DRIVER = re.compile(r"(?m)^[ \t]*\w+_(?:STORE|DRIVER|CONNECTION)[ \t]*=
 #: What settings call a database, where it is not the scheme of its URLs.
 _SPELLINGS = {"pg": "postgres", "psql": "postgres", "myxql": "mysql", "tds": "sqlserver", "sqlite3": "sqlite"}
 #: Maximum number of proofs shown per service.
-_MOST_PROOFS = 10
+_MAX_PROOFS = 10
 
 
 def backing_services(
@@ -96,7 +96,7 @@ def _service(rule: BackingRule, proofs: list[Proof]) -> BackingService:
     doubt = 1.0
     for proof in proofs:
         doubt *= 1 - proof.weight
-    shown = sorted(proofs, key=lambda proof: (-proof.weight, proof.file, proof.line or 0))[:_MOST_PROOFS]
+    shown = sorted(proofs, key=lambda proof: (-proof.weight, proof.file, proof.line or 0))[:_MAX_PROOFS]
     return BackingService(
         category=rule.category, id=rule.id, name=rule.name, confidence=round(1 - doubt, 4),
         evidence=[Evidence(file=proof.file, line=proof.line, rule=rule.rule, snippet=proof.snippet) for proof in shown],

@@ -20,7 +20,7 @@ ENTRIES = frozenset(
      "endpoint", "tasks", "celery")
 )  # fmt: skip
 #: How many files of a large tree are read for facts; the nearest to their package first.
-MOST_READ = 256
+MAX_READ = 256
 _DESTRUCTURED = re.compile(r"\{([\w\s,:='\"]{1,400})\}\s{0,9}=\s{0,9}(?:process|import\.meta)\.env\b")
 _HEALTH_PATH = (
     r"(?:api/|v\d+/|_|-/)*(?:health(?:[-_]?checks?|z|y)?|healthcheck|livez?|readyz?|status/health|up|ping)"
@@ -73,7 +73,7 @@ _HEALTH_WORDS = (b"health", b"/ready", b"/live", b"/ping", b"/status", b"/up", b
 class ReadBudget:
     """How many files may still be read for facts, over all packages of a source."""
 
-    left: int = MOST_READ
+    left: int = MAX_READ
     spent: bool = False
 
 

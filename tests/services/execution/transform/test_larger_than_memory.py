@@ -117,7 +117,7 @@ def test_a_text_table_becomes_a_parquet_file(
 def test_a_bad_row_of_a_large_text_table_is_named(
     jobs: TransformJobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loading, "MOST_TABLE_BYTES", 5)
+    monkeypatch.setattr(loading, "MAX_TABLE_BYTES", 5)
     path = tmp_path / "large.csv"
     path.write_text("k,v\n1,2\n3\n")
     with pytest.raises(InvalidData, match="line 3 has 1 fields"):

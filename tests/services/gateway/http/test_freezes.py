@@ -15,7 +15,7 @@ from tests.services.gateway.conftest import Gateway
 pytestmark = pytest.mark.slow
 
 #: More than an answer takes on a busy machine, and far less than these bodies once took.
-_MOST_SECONDS = 2.5
+_MAX_SECONDS = 2.5
 _TRIES = 3
 JSON = {"Content-Type": "application/json"}
 
@@ -87,7 +87,7 @@ def neighbour(gateway: Gateway) -> Iterator[list[float]]:
 def unfrozen(attempt: Callable[[], list[float]]) -> None:
     """The attempt delayed no one; a freeze comes back each time, a pause of a busy machine does not."""
     worst: list[float] = []
-    while not worst or worst[-1] >= _MOST_SECONDS:
+    while not worst or worst[-1] >= _MAX_SECONDS:
         assert len(worst) < _TRIES, worst
         worst.append(max(attempt()))
 

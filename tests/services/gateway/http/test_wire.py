@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import httpx2 as httpx
 import pytest
 
-from services.gateway.http.wire import MOST_HEAD_BYTES
+from services.gateway.http.wire import MAX_HEAD_BYTES
 from services.gateway.settings import Settings
 from tests.services.gateway.conftest import Gateway, serving, with_http
 
@@ -56,7 +56,7 @@ def test_what_is_not_http_is_a_problem_too(gateway: Gateway, words: bytes) -> No
 @pytest.mark.parametrize("end", [b"\r\n\r\n", b""], ids=["that ends", "without end"])
 def test_a_head_that_is_too_large_is_refused(gateway: Gateway, end: bytes) -> None:
     line = b"GET /healthz HTTP/1.1\r\nConnection: close\r\nX-Long: "
-    value = b"a" * (3 * MOST_HEAD_BYTES)  # what is left unread does not reset the connection before the answer
+    value = b"a" * (3 * MAX_HEAD_BYTES)  # what is left unread does not reset the connection before the answer
     status, _, body = spoken(gateway, [line, value + end])
     assert (status, json.loads(body)["code"]) == (431, "headers_too_large")
 

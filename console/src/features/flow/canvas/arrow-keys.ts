@@ -26,14 +26,14 @@ export interface CanvasHandle {
 }
 
 const DRAWN_MS = 30;
-const MOST_TRIES = 20;
+const MAX_TRIES = 20;
 const READABLE = 0.75; // the zoom at which words are read
 
 function elementOf(id: string): HTMLElement | null {
   return document.querySelector(`.react-flow__node[data-id="${CSS.escape(id)}"]`);
 }
 
-function focusOnceDrawn(id: string, tries = MOST_TRIES): void {
+function focusOnceDrawn(id: string, tries = MAX_TRIES): void {
   const element = elementOf(id);
   if (element !== null) element.focus({ preventScroll: true });
   else if (tries > 0) setTimeout(() => focusOnceDrawn(id, tries - 1), DRAWN_MS);

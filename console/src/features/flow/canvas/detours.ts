@@ -14,7 +14,7 @@ const APART = 9; // between two lines
 const LEAD = 14; // out of a node before the first corner
 const ROUND = 10;
 const PER_CORNER = 30; // pixels of way that a corner is worth
-const MOST_STEPS = 8;
+const MAX_STEPS = 8;
 const SAMPLES = 24;
 
 /** Whether a curve is on nodes other than its own. */
@@ -33,7 +33,7 @@ export function detourFor(endAt: (on: "source" | "target", side: Side) => End, o
   const point = (along: number, across: number): Point => (upright ? { x: across, y: along } : { x: along, y: across });
   const channel = (start: number, out: number, from: number, to: number): number | null => {
     let at = start;
-    for (let step = 0; step < MOST_STEPS; step += 1) {
+    for (let step = 0; step < MAX_STEPS; step += 1) {
       const [low, high] = [Math.min(from, to), Math.max(from, to)];
       const strip = (half: number): Rect => thick(point(low, at), point(high, at), half);
       const [node, line] = [nodes.outermost(strip(CLEAR - 1), out, upright), taken.outermost(strip(APART - 1), out, upright)];

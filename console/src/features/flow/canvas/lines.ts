@@ -89,12 +89,12 @@ function shifted(end: End, lane: number): Point {
   return { x: end.x + out.y * out.y * lane * LANE, y: end.y + out.x * out.x * lane * LANE };
 }
 
-const MOST_SAMPLED = 400;
+const MAX_SAMPLED = 400;
 
 /** The way in which most of the links lead. */
 export function wayOf(boxes: ReadonlyMap<string, Rect>, links: readonly { source: string; target: string }[]): Way {
   const votes: Record<Way, number> = { LR: 0, RL: 0, TB: 0, BT: 0 };
-  for (const { source, target } of links.slice(0, MOST_SAMPLED)) {
+  for (const { source, target } of links.slice(0, MAX_SAMPLED)) {
     const [a, b] = [boxes.get(source), boxes.get(target)];
     if (a === undefined || b === undefined || a === b) continue;
     const [right, left] = [b.x - a.x - a.width, a.x - b.x - b.width];

@@ -10,13 +10,13 @@ export function outline(flow: FlowView): { id: string; text: string }[] {
   });
 }
 
-const MOST_NAMED = 5;
+const MAX_NAMED = 5;
 
 /** For who does not see the edges. */
 export function leadsTo(names: readonly string[]): string {
   if (names.length === 0) return "";
-  const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : "";
-  return `, leads to ${names.slice(0, MOST_NAMED).join(", ")}${more}`;
+  const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : "";
+  return `, leads to ${names.slice(0, MAX_NAMED).join(", ")}${more}`;
 }
 
 /** By node what its edges lead to, in words. */

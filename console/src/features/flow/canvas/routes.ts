@@ -6,7 +6,7 @@ import type { DrawnEdge, DrawnNode } from "./merged-graph";
 import { portOf, type Side } from "./shapes";
 
 // Of more links than this none is led round nodes: it would take seconds, and nobody could follow them.
-const MOST_LED = 3_000;
+const MAX_LED = 3_000;
 const NO_CORNERS: readonly Point[] = [];
 
 /** Gives every link the sides at which it leaves and arrives, a way round the nodes, a separate lane, and words that cover no node; what stays as it was is the same object. */
@@ -22,7 +22,7 @@ export function routed(nodes: readonly DrawnNode[], edges: readonly DrawnEdge[],
   });
   const detours = edges.map(({ source, target }, at): Detour | null => {
     const [from, to] = [byId.get(source), byId.get(target)];
-    if (edges.length > MOST_LED || from === undefined || to === undefined || from === to) return null;
+    if (edges.length > MAX_LED || from === undefined || to === undefined || from === to) return null;
     const own = [boxes.get(source)!, boxes.get(target)!];
     if (!isBlocked(curveOfLink(from, to, ...direct[at]!, 0), blocks, own)) return null;
     const detour = detourFor((on, side) => endOf(on === "source" ? from : to, side), own, way, blocks, taken);

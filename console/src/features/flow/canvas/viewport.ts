@@ -19,11 +19,11 @@ export function sightOf(text: string | undefined): Sight | null {
 }
 
 // More would make an address that mail programs cut; and a part of what was chosen is something else.
-const MOST_NAMED = 50;
+const MAX_NAMED = 50;
 
 /** The nodes that are chosen, for the address; null when there are none, or too many. */
 export function chosenText(ids: readonly string[]): string | null {
-  return ids.length === 0 || ids.length > MOST_NAMED ? null : ids.map(encodeURIComponent).join(",");
+  return ids.length === 0 || ids.length > MAX_NAMED ? null : ids.map(encodeURIComponent).join(",");
 }
 
 export function chosenOf(text: string | undefined): string[] {

@@ -10,7 +10,7 @@ import type { ToolCall } from "./announcements";
 import { clipOf, copied, freshId, pasting } from "./clipboard";
 import type { Written } from "./inline-editor";
 
-const MOST_CALLS = 1000; // in one batch
+const MAX_CALLS = 1000; // in one batch
 const PASTED_BY = 32; // pixels between a copy and its original
 const NEW: Pick<Rect, "width" | "height"> = { width: 172, height: 40 };
 const LONGEST_PASTED = 200; // characters of a text that becomes a node
@@ -68,7 +68,7 @@ export function useActions({ flow, canvas, chosen, link, run, focus, drawn }: Gi
       return id;
     };
     const { calls, ids } = pasting(clip, by, newId);
-    if (calls.length > MOST_CALLS) return void toast({ color: "red", title: "Too much at once", message: `At most ${MOST_CALLS} changes can be made at once, and this would be ${calls.length}.` });
+    if (calls.length > MAX_CALLS) return void toast({ color: "red", title: "Too much at once", message: `At most ${MAX_CALLS} changes can be made at once, and this would be ${calls.length}.` });
     awaited.current = ids;
     run(calls, flow, words(clip.nodes.length));
   };

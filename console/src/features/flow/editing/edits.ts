@@ -30,7 +30,7 @@ interface Edit {
 }
 
 // Of more elements than this a refusal does not say what else has changed.
-const MOST_TOLD = 100;
+const MAX_TOLD = 100;
 
 /** Edits by hand, one after another: each of the version that one saw, or of a newer one in which the same is as it was. */
 export function useEdits(flow: FlowView, say: (words: string) => void, refresh: () => void, onFault: (error: unknown) => void) {
@@ -81,5 +81,5 @@ function changedSince(error: unknown): { version: number; changed: readonly Chan
   if (!(error instanceof Problem && error.status === 412)) return null;
   const { version, changed } = error.document;
   if (typeof version !== "number") return null;
-  return { version, changed: Array.isArray(changed) && changed.length < MOST_TOLD ? (changed as Changed[]) : null };
+  return { version, changed: Array.isArray(changed) && changed.length < MAX_TOLD ? (changed as Changed[]) : null };
 }

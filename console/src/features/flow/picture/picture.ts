@@ -6,9 +6,9 @@ import { boxesOf, curveOfLink, endOf, rectOf, routed, wordsOf as wordsOn } from 
 import { figureOf, type Side } from "../canvas/shapes";
 
 const MARGIN = 32;
-const MOST_PIXELS = 16_000_000; // of a PNG: browsers refuse canvases that are much larger
+const MAX_PIXELS = 16_000_000; // of a PNG: browsers refuse canvases that are much larger
 const FONT = '12.5px Geist, system-ui, "Segoe UI", Roboto, sans-serif';
-const MOST_LINES = 4;
+const MAX_LINES = 4;
 
 /** The colors of the page, by the names of the tokens. */
 export type Tokens = (name: string) => string;
@@ -123,8 +123,8 @@ function wrapped(text: string, room: number): string[] {
     }
     lines.push(line.trimEnd());
   }
-  if (lines.length <= MOST_LINES) return lines;
-  return [...lines.slice(0, MOST_LINES - 1), `${lines[MOST_LINES - 1]!.slice(0, -1)}…`];
+  if (lines.length <= MAX_LINES) return lines;
+  return [...lines.slice(0, MAX_LINES - 1), `${lines[MAX_LINES - 1]!.slice(0, -1)}…`];
 }
 
 /** A gradient is not a fill in SVG: then the page's own colour is taken. */
@@ -141,7 +141,7 @@ function xml(text: string): string {
 
 /** The picture in pixels, twice as fine as the screen unless it is very large. */
 export async function pngOf({ svg, width, height }: { svg: string; width: number; height: number }): Promise<Blob> {
-  const scale = Math.min(2, Math.sqrt(MOST_PIXELS / (width * height)));
+  const scale = Math.min(2, Math.sqrt(MAX_PIXELS / (width * height)));
   const image = new Image();
   image.width = width;
   image.height = height;

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 
 from services.execution.documents.page.citations.work import MOST, Name, Work, text_of
 
-_MOST_ENTRIES = 5_000
-_MOST_FIELDS = 100
+_MAX_ENTRIES = 5_000
+_MAX_FIELDS = 100
 _HEAD = re.compile(r"@\s*([A-Za-z]{1,40})\s*([{(])\s*")
 _KEY = re.compile(r"([^\s,{}()=\"#%~\\]{1,200})\s*,")
 _FIELD = re.compile(r"[\s,]*([A-Za-z][\w:.+/-]{0,60})\s*=\s*")
@@ -44,7 +44,7 @@ def works_of_bibtex(text: str) -> Iterator[Work]:
     """At most 5,000 of them; an entry that does not hold together is left out, and the next ``@`` goes on."""
     strings: dict[str, str] = dict(_MONTHS)
     at, entries = 0, 0
-    while (head := _HEAD.search(text, at)) and entries < _MOST_ENTRIES:
+    while (head := _HEAD.search(text, at)) and entries < _MAX_ENTRIES:
         kind = head[1].lower()
         at = head.end()
         if kind in ("comment", "preamble"):
@@ -54,7 +54,7 @@ def works_of_bibtex(text: str) -> Iterator[Work]:
             continue
         fields, at = _fields(text, key.end() if key else at, strings)
         if key is None:
-            strings |= {name: value for name, value in fields.items() if len(strings) < _MOST_ENTRIES}
+            strings |= {name: value for name, value in fields.items() if len(strings) < _MAX_ENTRIES}
         else:
             entries += 1
             yield _work(key[1], kind, fields)
@@ -63,7 +63,7 @@ def works_of_bibtex(text: str) -> Iterator[Work]:
 def _fields(text: str, at: int, strings: Mapping[str, str]) -> tuple[dict[str, str], int]:
     """By lower-case name, and where they end."""
     fields: dict[str, str] = {}
-    while (name := _FIELD.match(text, at)) and len(fields) < _MOST_FIELDS:
+    while (name := _FIELD.match(text, at)) and len(fields) < _MAX_FIELDS:
         value, at = _value(text, name.end(), strings)
         fields.setdefault(name[1].lower(), value)
     return fields, at

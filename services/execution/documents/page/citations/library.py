@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from services.execution.documents.page.citations.bibtex import works_of_bibtex
 from services.execution.documents.page.citations.work import Work, works_of_csl
 
-_MOST_FILES, _MOST_BYTES = 10, 1_000_000
+_MAX_FILES, _MAX_BYTES = 10, 1_000_000
 
 
 def library(values: Mapping[str, JsonValue], files: Mapping[str, Path], warn: Callable[[str], None]) -> dict[str, Work]:
@@ -23,8 +23,8 @@ def library(values: Mapping[str, JsonValue], files: Mapping[str, Path], warn: Ca
         path = files.get(posixpath.normpath(name))
         if path is None:
             warn(f"The document's files have no bibliography {name[:200]} (give it with the document's files).")
-        elif path.stat().st_size > _MOST_BYTES:
-            warn(f"The bibliography {name[:200]} is larger than {_MOST_BYTES:,} bytes and was not read.")
+        elif path.stat().st_size > _MAX_BYTES:
+            warn(f"The bibliography {name[:200]} is larger than {_MAX_BYTES:,} bytes and was not read.")
         else:
             try:
                 _add(works, _read(name, path.read_bytes()))
@@ -52,4 +52,4 @@ def _read(name: str, content: bytes) -> Iterable[Work]:
 
 
 def _names(value: JsonValue) -> list[str]:
-    return [each for each in (value if isinstance(value, list) else [value])[:_MOST_FILES] if isinstance(each, str)]
+    return [each for each in (value if isinstance(value, list) else [value])[:_MAX_FILES] if isinstance(each, str)]

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from services.execution.documents.page.citations.work import Name, Work
 
-_MOST_LISTED = 20
+_MAX_LISTED = 20
 _HTTP = re.compile(r"https?://[^\s<>\"']{1,1900}")
 _DOI = re.compile(r"(?:https?://(?:dx\.)?doi\.org/)?(10\.\d{3,9}/[^\s<>\"']{1,300})")
 
@@ -62,8 +62,8 @@ def entry(work: Work, year: str) -> str:
 
 def long_authors(names: Sequence[Name]) -> str:
     told = [f"{name.family}, {name.initials}" if name.given else name.family for name in names]
-    if len(told) > _MOST_LISTED:
-        told = [*told[: _MOST_LISTED - 1], f"… {told[-1]}"]
+    if len(told) > _MAX_LISTED:
+        told = [*told[: _MAX_LISTED - 1], f"… {told[-1]}"]
         return ", ".join(told)
     return ", & ".join([", ".join(told[:-1]), told[-1]]) if len(told) > 1 else "".join(told)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 MOST = 2_000  #: characters of one field
-_MOST_AUTHORS = 200
+_MAX_AUTHORS = 200
 _YEAR = re.compile(r"-?\d{1,4}")
 
 
@@ -70,7 +70,7 @@ def text_of(value: object) -> str:
 
 
 def _names(value: object) -> Iterator[Name]:
-    for each in (value if isinstance(value, list) else [])[:_MOST_AUTHORS]:
+    for each in (value if isinstance(value, list) else [])[:_MAX_AUTHORS]:
         if isinstance(each, Mapping):
             particle = text_of(each.get("non-dropping-particle"))
             family = text_of(each.get("family")) or text_of(each.get("literal"))

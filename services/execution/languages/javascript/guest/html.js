@@ -3,8 +3,8 @@
 
 const util = require("node:util");
 
-const MOST_ROWS = 50;
-const MOST_COLUMNS = 50;
+const MAX_ROWS = 50;
+const MAX_COLUMNS = 50;
 const LONGEST_CELL = 400;
 const INDEX = "(index)";
 
@@ -40,8 +40,8 @@ function rowsOfConsole(data) {
 }
 
 function htmlTable(rows, wanted) {
-  const first = rows.slice(0, MOST_ROWS);
-  const names = (wanted ?? [...new Set(first.flatMap((row) => Object.keys(row)))]).slice(0, MOST_COLUMNS);
+  const first = rows.slice(0, MAX_ROWS);
+  const names = (wanted ?? [...new Set(first.flatMap((row) => Object.keys(row)))]).slice(0, MAX_COLUMNS);
   const side = (name) => (first.every((row) => row[name] == null || typeof row[name] === "number") ? ' align="right"' : "");
   const sides = names.map(side);
   const line = (tag, texts) => `<tr>${texts.map((text, at) => `<${tag}${sides[at]}>${text}</${tag}>`).join("")}</tr>`;

@@ -16,9 +16,9 @@ const REPLIES = 4;
 const WORK = "/work";
 const CODE = "/code";
 const OUT = "/out";
-const MOST_DISPLAYS = 50;
+const MAX_DISPLAYS = 50;
 const LONGEST_INLINE = 60000;
-const MOST_BYTES = 16000000;
+const MAX_BYTES = 16000000;
 const JUPYTER = Symbol.for("Jupyter.display");
 const RICH = ["text/html", "image/svg+xml", "text/markdown", "text/latex"];
 const INTERRUPTED_WITHIN = 50; // milliseconds, of a call that waits
@@ -49,7 +49,7 @@ let shown = 0;
 /** Writes a claim; what its frame adds up to goes under the seal, so that no other frame takes its place. */
 function send(message) {
   let body = from(stringify(plainly({ ...message, nonce })));
-  if (body.length > MOST_BYTES) {
+  if (body.length > MAX_BYTES) {
     const error = { type: "TooLarge", message: "What it answers is too large.", traceback: "", limit: null };
     body = from(stringify(plainly({ t: "result", error, nonce })));
   }
@@ -194,8 +194,8 @@ function plainForm(value) {
 
 function show(mediaType, text, value = false) {
   shown += 1;
-  if (shown === MOST_DISPLAYS + 1) send({ t: "unshown" });
-  if (shown > MOST_DISPLAYS) return undefined;
+  if (shown === MAX_DISPLAYS + 1) send({ t: "unshown" });
+  if (shown > MAX_DISPLAYS) return undefined;
   if (text.length <= LONGEST_INLINE) return send({ t: "display", media_type: mediaType, text, value });
   const file = `display-${shown}`;
   fs.rmSync(path.join(OUT, file), { force: true }); // the code's umask may have closed the last one

@@ -3,8 +3,8 @@
 
 const util = require("node:util");
 
-const MOST_ITEMS = 200000;
-const MOST_CHARACTERS = 4000000;
+const MAX_ITEMS = 200000;
+const MAX_CHARACTERS = 4000000;
 const DEEPEST = 60;
 const LONGEST_VIEW = 10000;
 const ORIGIN = Symbol("origin"); // what a date or an array was in the language that it came from
@@ -31,8 +31,8 @@ function utc(date) {
 }
 
 function encoder() {
-  let items = MOST_ITEMS;
-  let characters = MOST_CHARACTERS;
+  let items = MAX_ITEMS;
+  let characters = MAX_CHARACTERS;
   let depth = 0;
   const counted = (text) => {
     characters -= text.length;

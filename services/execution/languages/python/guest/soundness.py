@@ -7,10 +7,10 @@ from typing import Any
 
 # pyarrow has no types for its arrays here, so those values are Any.
 
-MOST_ROWS = 50_000_000
-MOST_COLUMNS = 10_000
-MOST_CELLS = 1 << 28
-MOST_BYTES = 1 << 30  #: once nothing in it is packed or shared
+MAX_ROWS = 50_000_000
+MAX_COLUMNS = 10_000
+MAX_CELLS = 1 << 28
+MAX_BYTES = 1 << 30  #: once nothing in it is packed or shared
 
 
 @dataclass
@@ -26,8 +26,8 @@ class _Tally:
 
         kind = array.type
         self.cells += len(array)
-        if self.cells > MOST_CELLS:
-            raise OverflowError(f"it holds more than {MOST_CELLS} cells")
+        if self.cells > MAX_CELLS:
+            raise OverflowError(f"it holds more than {MAX_CELLS} cells")
         if isinstance(kind, pyarrow.BaseExtensionType):
             self.add(array.storage)
         elif types.is_union(kind):
@@ -44,8 +44,8 @@ class _Tally:
             self.add(array.flatten())
         else:
             self.bytes += _spelled_out(array).nbytes
-        if self.bytes > MOST_BYTES:
-            raise OverflowError(f"it holds more than {MOST_BYTES} bytes")
+        if self.bytes > MAX_BYTES:
+            raise OverflowError(f"it holds more than {MAX_BYTES} bytes")
 
 
 def _spelled_out(array: Any) -> Any:
@@ -68,14 +68,14 @@ def demand_sound(source: Any) -> None:
     import pyarrow.ipc
 
     with pyarrow.ipc.open_file(source) as reader:
-        if len(reader.schema) > MOST_COLUMNS:
-            raise OverflowError(f"it has more than {MOST_COLUMNS} columns")
+        if len(reader.schema) > MAX_COLUMNS:
+            raise OverflowError(f"it has more than {MAX_COLUMNS} columns")
         tally, rows = _Tally(), 0
         for number in range(reader.num_record_batches):
             batch = reader.get_batch(number)
             rows += batch.num_rows
-            if rows > MOST_ROWS:
-                raise OverflowError(f"it has more than {MOST_ROWS} rows")
+            if rows > MAX_ROWS:
+                raise OverflowError(f"it has more than {MAX_ROWS} rows")
             batch.validate(full=True)
             for column in batch.columns:
                 tally.add(column)

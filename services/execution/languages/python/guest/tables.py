@@ -197,7 +197,7 @@ def read_faithfully(path: str, dataframe: str) -> Any:
     return table.to_pandas(types_mapper=lambda kind: nullable.get(kind) if kind in gaps else None)
 
 
-_MOST_COLUMNS = 100  #: pandas is slow with more arrays than that; it copies them into few instead
+_MAX_COLUMNS = 100  #: pandas is slow with more arrays than that; it copies them into few instead
 
 
 def mapped_frame(source: Any, content: memoryview) -> Any:
@@ -206,7 +206,7 @@ def mapped_frame(source: Any, content: memoryview) -> Any:
     import pyarrow.ipc
 
     table = pyarrow.ipc.open_file(source).read_all()
-    if table.num_columns > _MOST_COLUMNS:
+    if table.num_columns > _MAX_COLUMNS:
         return _whole_inside(table.to_pandas(), table)
     frame = table.to_pandas(split_blocks=True)
     start = numpy.frombuffer(content, numpy.uint8).__array_interface__["data"][0]

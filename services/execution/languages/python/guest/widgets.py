@@ -18,7 +18,7 @@ from services.execution.languages.python.guest.ipython import display
 
 _VIEW = "application/vnd.jupyter.widget-view+json"
 _SHOWN = ("description", "value", "children")
-_LEAST_PAIR, _MOST_PAIR = 2, 3  #: numbers of an abbreviation such as (0, 10) or (0, 10, 2)
+_LEAST_PAIR, _MAX_PAIR = 2, 3  #: numbers of an abbreviation such as (0, 10) or (0, 10, 2)
 
 
 class Widget:
@@ -126,7 +126,7 @@ def _first(control: Any) -> Any:
     """Return the value that a control, or the abbreviation of one, begins with."""
     if isinstance(control, Widget):
         return control.value
-    if isinstance(control, tuple) and _LEAST_PAIR <= len(control) <= _MOST_PAIR:
+    if isinstance(control, tuple) and _LEAST_PAIR <= len(control) <= _MAX_PAIR:
         numbers: list[Any] = [each for each in control if type(each) in (int, float)]
         if len(numbers) == len(control):
             step = (numbers[1] - numbers[0]) / 2
