@@ -3,7 +3,7 @@
 All computation on a tenant's input that is more than arithmetic on bounded data runs here. The
 process has no environment, no descriptors but its input and its output, reaches no path but the code's and a folder
 of its own, no other process and no network, and ends with the process that started it. It is a fork of a server that
-has loaded the code already: a small task takes about a millisecond.
+has loaded the code already: a small task takes a few milliseconds.
 """
 
 from __future__ import annotations
