@@ -23,7 +23,7 @@ _LAYOUT = (
     "nav.toc{font-size:.9rem;border-left:3px solid var(--line);padding-left:1rem;margin:1rem 0}"
     "nav.toc ul{list-style:none;padding-left:1rem;margin:0}"
     ".callout{border-left:4px solid var(--mark);background:var(--code);padding:.4rem 1rem;margin:1rem 0}"
-    ".callout-title{font-weight:bold;margin:.2rem 0}"
+    ".callout-title{font-weight:bold;margin:.2rem 0}.tab{font-weight:bold;margin:1rem 0 .2rem}"
     ".callout.warning,.callout.caution{--mark:#b26a00;color:inherit}.callout.important{--mark:#b00020}.callout.tip{--mark:#2e7d32}"
     "figure{margin:1rem 0}figcaption{font-size:.9rem;color:var(--pale)}"
     ".footnotes{font-size:.9rem;border-top:1px solid var(--line);margin-top:2rem}"
