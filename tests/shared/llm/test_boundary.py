@@ -188,7 +188,7 @@ def test_half_a_message_is_never_whole(provider: RawProvider, stop: str) -> None
 
 
 @pytest.mark.parametrize(
-    "word", ["stop", "STOP", "eos", "eos_token", "end_turn", "COMPLETE", {"type": "stop"}, None, ""]
+    "word", ["stop", "STOP", "eos", "eos_token", "end_turn", "stop_sequence", "COMPLETE", {"type": "stop"}, None, ""]
 )
 def test_good_ends(llm: LlmLayer, provider: RawProvider, word: object) -> None:
     reply = answered(llm, provider, stream(*chat("all", word))).reply
