@@ -14,6 +14,7 @@ import json
 import os
 import signal
 import socket
+import stat
 import subprocess
 import tempfile
 import time
@@ -139,6 +140,8 @@ async def started(
 
 def _start(task: FileTask | ValueTask, bounds: Bounds, files: Sequence[int]) -> socket.socket:
     """Start the task and return the caller's end of its socket; closing it ends the process. Raises: TaskLost."""
+    if files:
+        _open_to_readers(files[0])
     ours, theirs = socket.socketpair()
     with theirs:
         try:
@@ -151,12 +154,22 @@ def _start(task: FileTask | ValueTask, bounds: Bounds, files: Sequence[int]) -> 
 
 def _started_at_once(task: FileTask | ValueTask, bounds: Bounds, files: Sequence[int]) -> socket.socket | None:
     """Start the task without waiting; None where a server has to be started first."""
+    if files:
+        _open_to_readers(files[0])
     ours, theirs = socket.socketpair()
     with theirs:
         if _SERVERS.send_at_once(_request(task, bounds), [theirs.fileno(), *files]):
             return ours
     ours.close()
     return None
+
+
+def _open_to_readers(source: int) -> None:
+    """Let the server's user open the file again, by its descriptor alone: no folder of ours lets it in."""
+    mode = os.fstat(source).st_mode
+    if not mode & stat.S_IROTH:
+        with suppress(PermissionError):  # a file of somebody else: what reads it by its descriptor can
+            os.fchmod(source, stat.S_IMODE(mode) | stat.S_IROTH)
 
 
 def _request(task: FileTask | ValueTask, bounds: Bounds) -> bytes:

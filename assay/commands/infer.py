@@ -115,7 +115,17 @@ def infer(
     for each in columns:
         if each.column not in (made.id, made.name, *made.text):
             _place(made, each)
+    if made.name is None and not made.text and not made.facets:
+        _find_by_most_distinct(made)
     return made
+
+
+def _find_by_most_distinct(made: Inferred) -> None:
+    """Name the records after the text column that tells them apart best: what has no words is found by nothing."""
+    texts = [each for each in made.looked if each.is_text and each.column in made.fields]
+    if texts:
+        made.name = max(texts, key=lambda each: each.distinct).column
+        del made.fields[made.name]
 
 
 def _place(made: Inferred, column: FileColumn) -> None:

@@ -53,9 +53,9 @@ def test_a_document_becomes_a_notebook_and_a_page_with_its_citations(shell: Shel
     made = json.loads((shell.folder / "ships.ipynb").read_text())
     assert (made["nbformat"], made["metadata"]["kernelspec"]["name"]) == (4, "python3")
     cells = made["cells"]
-    assert [cell["cell_type"] for cell in cells] == ["markdown", "code", "markdown", "code"]
+    assert [cell["cell_type"] for cell in cells] == ["markdown", "code", "code", "code"]
     assert cells[1]["outputs"] == [{"output_type": "stream", "name": "stdout", "text": "42\n"}]
-    assert cells[2]["source"].startswith("```sql\nSELECT 1")
+    assert cells[2]["source"].startswith("%%sql\nSELECT 1")
     assert (cells[3]["outputs"][0]["output_type"], cells[3]["outputs"][0]["ename"]) == ("error", "ZeroDivisionError")
     assert shipped(shell, "ships.html") == 1
     page = (shell.folder / "ships.html").read_text()

@@ -75,7 +75,8 @@ def test_a_finished_job_becomes_a_case_that_holds(shell: Shell) -> None:
     assert shell("eval", "add", job, "--suite", "life/mine.yaml", "--name", "again").status == 2
     assert (shell.folder / "life" / "files" / "cities.csv").read_text() == DATA
     assert "mask" in (shell.folder / "life" / "mine.yaml").read_text()
-    assert shell("eval", "run", "life/mine.yaml", "--require", "1").status == 0
+    ran = shell("eval", "run", "life/mine.yaml", "--require", "1")
+    assert ran.status == 0, (ran.out, ran.talk)
 
 
 @pytest.mark.slow(seconds=3)

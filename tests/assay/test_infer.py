@@ -66,3 +66,10 @@ def test_a_column_with_gaps_or_repeats_is_no_id() -> None:
     frame = pl.DataFrame({"id": ["a", "a", None], "user_id": [1, 2, 3], "paid": ["x", "y", "z"]})
     assert inferred(frame).id == "user_id"
     assert inferred(frame.drop("user_id")).id is None
+
+
+def test_records_without_any_words_are_named_after_the_column_that_tells_them_apart() -> None:
+    made = inferred(pl.DataFrame({"region": ["N", "N", "S"], "city": ["Oslo", "Bergen", "Rome"], "n": [1, 2, 3]}))
+    assert (made.name, made.fields) == ("city", {"region": "keyword", "n": "integer"})
+    numbers = inferred(pl.DataFrame({"a": [1, 2], "b": [2.5, 3.5]}))
+    assert (numbers.name, numbers.fields) == (None, {"a": "integer", "b": "float"})

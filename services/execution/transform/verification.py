@@ -52,15 +52,14 @@ class Verification:
     def read(self, reply: str, *, same_code: bool, in_code: Sequence[str] = ()) -> bool:
         """Take the checks of a reply and of its code; those stated before with the same code still count.
 
-        Return whether there are any.
+        Return whether there are any, taken or not.
         """
-        if not self.reads_checks:
-            return False
         stated = [*stated_in(reply), *in_code]
         second = computation_in(reply, self.runner.request.language)
-        if stated:
-            self.stated = list(dict.fromkeys([*(self.stated if same_code else ()), *stated]))
-        self._compute(second, same_code=same_code)
+        if self.reads_checks:
+            if stated:
+                self.stated = list(dict.fromkeys([*(self.stated if same_code else ()), *stated]))
+            self._compute(second, same_code=same_code)
         return bool(stated) or second is not None
 
     def compute_again(self, code: str) -> None:

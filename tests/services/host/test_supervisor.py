@@ -229,6 +229,18 @@ import json
 from shared.bounded_process import Bounds, call
 print(json.dumps(call("shared.confinement:tried", None, Bounds())))
 """
+#: A reader that opens its file by a path once more, which the parsers' user may not read by its owner's rights.
+_INGESTED = """
+import threading
+from tempfile import TemporaryFile
+from services.search.records.spool import spooled
+from shared.contracts.search import TableSpec
+with TemporaryFile() as source:
+    source.write(b"name,n\\nOslo,1\\n")
+    spec = TableSpec.model_validate({"fields": {"n": "integer"}})
+    with spooled(source, "csv", "places", spec, threading.Event(), name="places.csv") as records:
+        print(len(records))
+"""
 _REFUSED = """
 import socket, sys
 try:
@@ -261,6 +273,7 @@ def test_what_a_service_has_read_is_read_by_a_user_that_reaches_nothing_of_the_i
     held = json.loads(as_user(62001, 62001, _PARSED))
     assert held.pop("user") == 62003
     assert all(held.values())
+    assert as_user(62001, 62001, _INGESTED) == "1\n"
     home = installation.folder.path
     folders = [
         str(home / name) for name in ("blobs", "run", "search", "secrets", "postgres/data", "redis/data", "logs")

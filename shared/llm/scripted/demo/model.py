@@ -84,29 +84,33 @@ def _transform(request: ScriptedRequest) -> ScriptedReply:
     tools = "run_code" in request.tools
     if last.startswith(_RAN) and not last.startswith(_UNCHANGED):
         return _done(last, seen, tools)
-    if "```python" not in _system(request) and not tools:
-        return _explained("It writes Python with pandas only.", seen.tables)
+    writes_sql = "```sql" in _system(request) and not tools
+    if "```python" not in _system(request) and not tools and not writes_sql:
+        return _explained("It writes Python with pandas, and SQL.", seen.tables)
     if "polars" in _system(request):
         return _explained("It writes pandas, not polars.", seen.tables)
     try:
         query = plan(seen.task, seen.tables)
     except NotUnderstood as error:
         return _explained(str(error), seen.tables)
-    code = code_of(query, seen.tables)
+    code = sql_of(query, seen.tables) if writes_sql else code_of(query, seen.tables)
+    if code is None:
+        return _explained("It does not write this in SQL: choose Python.", seen.tables)
     if tools:
         return ScriptedReply(tool_calls=(ScriptedCall(name="run_code", params={"code": code}),))
-    return ScriptedReply(text=f"{_reading(query)}\n```python\n{code}\n```")
+    return ScriptedReply(text=f"{_reading(query)}\n```{'sql' if writes_sql else 'python'}\n{code}\n```")
 
 
 def _done(shown: str, seen: TaskSeen, tools: bool) -> ScriptedReply:
     """Confirm the result that was shown, with its second computation where that is requested."""
-    second = None
-    if "```sql check" in shown or "with `second`" in shown:
+    second, language = None, "python" if "```python check" in shown else "sql"
+    if f"```{language} check" in shown or "with `second`" in shown:
         with suppress(NotUnderstood):  # of the result of an earlier task
-            second = sql_of(plan(seen.task, seen.tables), seen.tables)
+            query = plan(seen.task, seen.tables)
+            second = sql_of(query, seen.tables) if language == "sql" else code_of(query, seen.tables)
     if tools:
         return ScriptedReply(tool_calls=(ScriptedCall(name="finish", params={"second": second} if second else {}),))
-    return ScriptedReply(text="DONE" if second is None else f"DONE\n```sql check\n{second}\n```")
+    return ScriptedReply(text="DONE" if second is None else f"DONE\n```{language} check\n{second}\n```")
 
 
 def _said_before(messages: Sequence[str]) -> str | None:

@@ -72,6 +72,13 @@ def test_the_caller_gets_the_real_values(jobs: TransformJobs) -> None:
     assert all("email" not in one.columns for one in result.audit if one.table == "data")
 
 
+def test_a_check_that_masked_values_cannot_have_is_no_question(jobs: TransformJobs) -> None:
+    second = "DONE\n```sql check\nSELECT name, salary FROM data\n```"
+    result = jobs.transform(python("result = data[['name', 'salary']]"), second, data=PEOPLE, preview=MASK)
+    assert (result.status, result.question) == ("done", None)
+
+
+@pytest.mark.slow
 def test_schema_only_shows_no_value_of_any_column(jobs: TransformJobs) -> None:
     replies = ("```python look\nprint(data)\n```", python("print(data); result = data.head(2)"), "DONE")
     jobs.transform(*replies, data=PEOPLE, preview={"rows": 0})

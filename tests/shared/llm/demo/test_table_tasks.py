@@ -237,8 +237,17 @@ def test_a_result_is_done_and_a_failure_is_explained() -> None:
     assert reply("total amount by city", SALES, failed, "Answer with Python code in one block") == failed
 
 
+def test_sql_is_written_where_it_is_requested_and_checked_in_python() -> None:
+    system = "You write SQL.\n```sql on the first line"
+    assert "```sql\n" in reply("total amount by city", SALES, system=system)
+    shown = f"{RAN}\nAnswer DONE and a block ```python check"
+    assert reply("total amount by city", SALES, "code", shown, system=system).startswith(
+        "DONE\n```python check\nresult"
+    )
+
+
 def test_other_languages_and_plots_are_refused() -> None:
-    assert "pandas only" in reply("total amount by city", SALES, system="You write SQL.\n```sql")
+    assert "pandas, and SQL" in reply("total amount by city", SALES, system="You write R.\n```r")
     assert "no plots" in reply("total amount by city", SALES, system=f"{SYSTEM} The result must be one plot")
 
 
