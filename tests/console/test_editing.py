@@ -501,7 +501,7 @@ def test_a_prompt_is_tried_on_the_words_of_a_job(page: Page, console: Console) -
 
 @pytest.mark.alone
 def test_a_job_is_replayed_with_another_version_of_its_prompt(page: Page, console: Console) -> None:
-    job = console.run("transform", task="anything", data=[{"name": "d", "csv": "a,b\n1,2\n"}])
+    job = console.run("transform", task="Total amount by city", data=[{"name": "data", "csv": "city,amount\nOslo,2\n"}])
     with console.api as api:
         text = api.get("/v1/prompts/execution.transform").json()["text"]
         draft = {"text": f"Be brief.\n{text}", "use": False, "note": "a brief one"}
