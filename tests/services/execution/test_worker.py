@@ -72,7 +72,8 @@ def test_a_document_whose_worker_is_killed_runs_again_and_leaves_nothing_half_wr
     assert {file["id"] for file in _files(platform, job_id)} == named
     store = blobs.open_store(stores.blob_url)
     for file in _files(platform, job_id):
-        assert len(blobs.read(store, file["sha256"]).read()) == file["size"]
+        with blobs.read(store, file["sha256"]) as content:
+            assert len(content.read()) == file["size"]
     ends = [event["type"] for event in platform.events(job_id) if event["type"] in ("job_succeeded", "job_failed")]
     assert ends == ["job_succeeded"]
     assert json.dumps(result)
