@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
+from typing_extensions import TypeAliasType
 
 from shared.contracts.common import Answer, Time
 from shared.contracts.tables import DecimalSign
@@ -47,10 +48,19 @@ class UploadInfo(Answer):
     """Time at which the received parts are deleted"""
 
 
+FileFormat = TypeAliasType(
+    "FileFormat",
+    Annotated[
+        Literal["csv", "json", "jsonl", "parquet", "arrow", "excel", "html"],
+        Field(description="Format of a file that is a table"),
+    ],
+)
+
+
 class FileReading(Answer):
     """How a file was read as a table: the options that were stated, and the detected values of the others."""
 
-    format: Literal["csv", "json", "jsonl", "parquet", "arrow", "excel", "html"]
+    format: FileFormat
     """Format of the file; `csv` is every text table, whatever its delimiter"""
     encoding: str | None = None
     """Character encoding; null for formats that are not text"""

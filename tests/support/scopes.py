@@ -13,8 +13,8 @@ LANES = (
      "test_command_endpoints", "test_command_exits", "test_command_ingest", "test_command_uploads", "test_interpreter",
      "test_keys_and_addresses", "mcp/test_stdio"),
     ("test_command_backup", "test_command_data", "test_command_detect", "test_command_eval",
-     "test_command_installation", "test_command_jobs", "test_command_tables", "test_command_top",
-     "test_generated_clients", "test_mistakes", "test_printed"),
+     "test_command_installation", "test_command_jobs", "test_command_tables", "test_command_tenants",
+     "test_command_top", "test_generated_clients", "test_mistakes", "test_other_languages", "test_printed"),
 )  # fmt: skip
 _LANE_OF = {f"tests/assay/{module}.py": f"lane {number}" for number, lane in enumerate(LANES) for module in lane}
 

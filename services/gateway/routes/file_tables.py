@@ -15,6 +15,7 @@ from services.gateway.http.rules import Id
 from services.gateway.routes.files import find
 from services.gateway.routing import routes
 from services.gateway.tables.asking import ask
+from shared.contracts.described import field_texts
 from shared.contracts.files import FileProfile, FileRows
 from shared.contracts.tables import DecimalSign, TableReading
 
@@ -23,7 +24,7 @@ router = routes("/v1/files", "Files")
 
 def _option(name: str) -> object:
     """Return the query parameter of an option of reading, which is described where it is defined."""
-    return Query(description=TableReading.model_fields[name].description)
+    return Query(description=field_texts(TableReading)[name])
 
 
 def _reading(

@@ -812,7 +812,8 @@ def _behind_code(reader: Reader, value: type | types.CodeType | types.FunctionTy
     if isinstance(value, type):
         return list(vars(value).values()) if reader.around.is_own(value.__module__) else []
     if isinstance(value, types.FunctionType):
-        return [value.__code__, *(value.__closure__ or ()), value.__defaults__]
+        held: list[object] = [*(value.__closure__ or ()), value.__defaults__]
+        return [value.__code__, *held] if reader.around.is_own(value.__module__) else held
     reader.refs |= {reach.LEADS.get(name, name) for name in value.co_names}
     return [each for each in value.co_consts if isinstance(each, types.CodeType)]
 
