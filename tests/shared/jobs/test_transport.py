@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import kombu.transport
+import pytest
 from kombu.entity import Queue
 
 from shared.jobs.celery_app import celery_app
 from shared.settings import CelerySettings
 
 
-def test_a_channel_closes_with_a_notification_in_hand_after_its_connection_is_gone(redis_url: str) -> None:
+def test_a_channel_closes_with_a_notification_in_hand_after_its_connection_is_gone(
+    redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Celery does so when a Sentinel names another primary; an error in it would end the worker."""
+    monkeypatch.setattr(kombu.transport, "_transport_cache", {})  # another test may have had Celery's own before
     taken: list[object] = []
     connection = celery_app(CelerySettings(redis_url=redis_url), "test").connection_for_read()
     channel, queue = connection.default_channel, Queue("execute", routing_key="execute")  # type: ignore[no-untyped-call]
