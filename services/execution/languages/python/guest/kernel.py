@@ -43,6 +43,7 @@ class PythonKernel:
         own.__dict__.update(builtins.__dict__)
         self._module.__dict__["__builtins__"] = sys.modules["builtins"] = own
         sys.modules["__main__"] = self._module
+        sys.argv = [f"{CODE}/main.py"]  # not ours, which say nothing to the code
         sys.path.append(WORK)  # last: a file of the job never shadows a library
         pyplot: Any = sys.modules.get("matplotlib.pyplot")
         if pyplot is not None:
@@ -78,7 +79,6 @@ class PythonKernel:
                 handle.write(code)
             self._module.__file__ = name
             self._own.add("__file__")
-            sys.argv = [name]
             if self._parts is None or request["seed"] is not None:
                 seed_all(cast("int | None", request["seed"]))
         for frame in cast("list[Mapping[str, str]]", request["frames"]):

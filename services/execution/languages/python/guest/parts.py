@@ -262,7 +262,8 @@ _ABSTRACT = tuple(
     for each in vars(module).values()
     if isinstance(each, abc.ABCMeta)
 )
-_LIMITS = (resource.RLIMIT_NOFILE, resource.RLIMIT_FSIZE, resource.RLIMIT_STACK, resource.RLIMIT_CORE)
+#: Limits that only code changes; the others are set by init when a run begins.
+_LIMITS = (resource.RLIMIT_NOFILE, resource.RLIMIT_STACK, resource.RLIMIT_CORE)
 _SIGNALS = (signal.SIGALRM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGTERM, signal.SIGCHLD)
 
 
