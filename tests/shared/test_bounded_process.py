@@ -144,8 +144,12 @@ def test_every_pool_of_threads_is_bounded() -> None:
 def test_a_server_that_was_killed_is_started_again() -> None:
     seen = call(surroundings, None, _SMALL)
     assert isinstance(seen, dict)
-    os.kill(int(str(seen["parent"])), signal.SIGKILL)
-    folder = Path(f"/proc/{seen['parent']}")
+    server = int(str(seen["parent"]))
+    _until(lambda: _children(server) == 1)  # the fork that waits ahead may still hold the server's socket
+    waiting = Path("/proc", Path(f"/proc/{server}/task/{server}/children").read_text().strip())
+    os.kill(server, signal.SIGKILL)
+    _until(lambda: not waiting.exists())
+    folder = Path(f"/proc/{server}")
     state = folder / "stat"
     _until(lambda: state.read_text().rpartition(")")[2].split()[0] == "Z")
     _until(lambda: len(list((folder / "task").iterdir())) == 1)  # its threads hold its descriptors until they end
