@@ -36,6 +36,17 @@ _MOMENT = (
     r"марта?|апрел\w+|ма[яй]|июн\w|июл\w|август\w*|сентябр\w+|октябр\w+|ноябр\w+|декабр\w+|утр\w+|веч[ео]р\w*|ноч\w+|полдень|"
     r"полночь|сегодня|завтра|ежедневно|всегда|никогда|после|до|во время|летом|зимой|весной|осенью|перед|кажд\w+|сразу|пока)"
 )
+#: When something began or was made: a year, a month or a span of time; neither opening hours nor another number.
+_PAST = (
+    r"(?:\b(?:1\d{3}|20\d\d)(?:s|er)?\b(?![\s-]?(?:[ckm]?m²?|[km]?g|[cm]?l|m?ah|[gmt]b|k?wh?|hz|eur|chf|usd|euros?|francs?|dollars?|"
+    r"met(?:er|re)s?|people|persons?|rooms?)\b)|['’]\d\ds?\b|\b\d{1,2}[./]\d{1,2}[./]\d{2}\b|"
+    r"\b(?:centur\w+|decade\w*|ago|since|yesterday|today|recently|newly|last|war|months?|years?|weeks?|spring|summer|autumn|winter|"
+    r"january|february|march|april|may|june|july|august|september|october|november|december|"
+    r"jahr\w*|vor|seit|gestern|heute|kürzlich|neulich|letzte\w*|krieg\w*|monat\w*|woche\w*|januar|februar|märz|mai|juni|juli|oktober|"
+    r"dezember|siècle\w*|il y a|depuis|hier|ans?|année\w*|mois|janvier|février|mars|avril|juin|juillet|août|septembre|octobre|novembre|"
+    r"décembre|siglo\w*|hace|desde|ayer|años?|mes\w*|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|"
+    r"diciembre)\b)"
+)
 _PRICE = (
     r"(?:[€$£¥₽]|\b(?:euros?|eur|dollars?|usd|pounds?|gbp|francs?|chf|franken|rappen|cents?|yen|roubles?|rubles?|pesos?|kronen|"
     r"free|gratis|kostenlos\w*|kostenfrei|umsonst|gratuit\w*|gratuito|included|inklusive|inbegriffen|compris\w*|"
@@ -84,6 +95,15 @@ _KINDS = [
         _AMOUNT,
     ),
     (
+        r"^\W*(?:and |und )?(?:(?:when|in (?:what|which) year) (?:was|were)\b.{1,80}\b(?:built|founded|established|opened|released|launched|"
+        r"introduced|invented|published|written|discovered|born|created|made|constructed|completed|renovated)|"
+        r"(?:wann|in welchem jahr) wurden?\b.{1,80}\b(?:gebaut|erbaut|gegründet|eröffnet|veröffentlicht|eingeführt|erfunden|geschrieben|"
+        r"entdeckt|geboren|hergestellt|renoviert)|"
+        r"(?:quand|en quelle année) (?:a été|ont été|fut|est)\b.{1,80}\b(?:construit|fondé|ouvert|publié|inventé|écrit|créé|né)\w*|"
+        r"(?:cuándo|en qué año) (?:fue|fueron|se)\b.{1,80}\b(?:constru|fund|inaugur|public|invent|escri|cre)\w+)\b",
+        _PAST,
+    ),
+    (
         r"^\W*(?:and |und )?(?:when|at what time|what time|since when|until when|by when|from when|until what time|by what time|on which days?|in which "
         r"(?:months?|years?)|in what year|how late|wann|ab wann|seit wann|bis wann|um wie viel uhr|quand|à quelle heure|cuándo|"
         r"a qué hora|quando|a che ora|когда)\b",
@@ -101,7 +121,7 @@ _KINDS = [
     (r"\b(?:which|what) (?:website|web address|url)\b", r"(?:www\.|https?:|\w\.(?:com|org|net|de|ch|io)\b)"),
 ]
 #: Patterns of amounts, which numbers in words are, too.
-_AMOUNTS = {_AMOUNT, rf"(?:{_LENGTH}|{_AMOUNT})"}
+_AMOUNTS = {_AMOUNT, _PAST, rf"(?:{_LENGTH}|{_AMOUNT})"}
 _COMPILED = [
     (re.compile(asks, re.IGNORECASE), re.compile(holds, re.IGNORECASE), holds in _AMOUNTS) for asks, holds in _KINDS
 ]

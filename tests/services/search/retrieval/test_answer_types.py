@@ -36,6 +36,11 @@ _ROWS = [
         ("What is the phone number of the service?", "The service answers from 8 to 18 o'clock."),
         ("What is the email address of the service?", "Write to us at any time."),
         ("When was the lodge built?", "A wooden lodge for skiers."),
+        ("When was the museum founded?", "Open from Tuesday to Sunday, 10 to 17 o'clock."),
+        ("In what year was the phone released?", "A phone with a battery of 4500 mAh for 499 euros."),
+        ("Wann wurde die Hütte gebaut?", "Eine Hütte auf 1800 m, täglich offen."),
+        ("Quand a été fondé le musée ?", "Ouvert du mardi au dimanche, de 10 à 17 heures."),
+        ("¿Cuándo fue fundado el museo?", "Abierto de martes a domingo, de 10 a 17 horas."),
     ],
 )
 def test_a_text_without_what_is_asked_for_lacks_it(question: str, text: str) -> None:
@@ -65,6 +70,12 @@ def test_a_text_without_what_is_asked_for_lacks_it(question: str, text: str) -> 
         ("¿Cuándo es el mercado?", "Los sábados por la mañana."),
         ("Кто директор музея?", "Директор музея — Иван Петров."),
         ("¿Quién limpia las salas?", "El personal de limpieza."),
+        ("When was the hall built?", "It was built in 1754."),
+        ("When was the hall renovated?", "The renovation ended two years ago."),
+        ("Wann wurde der Verein gegründet?", "Der Verein besteht seit dem Krieg."),
+        ("Quand a été fondé le club ?", "Le club est né au siècle dernier."),
+        ("When was the shop opened?", "The shop opened its doors in May."),
+        ("When was it written?", "Written in nineteen eighty-four."),
         ("Is there a pool?", "A quiet hotel."),
         ("pool", "A quiet hotel."),
     ],
@@ -106,7 +117,7 @@ def _verdicts(service: MemorySearchService, kind: str, **more: Any) -> list[str]
 @pytest.mark.slow
 def test_near_misses_are_rarely_found_where_an_answer_is_asked_for(guide: MemorySearchService) -> None:
     missed, answered = _verdicts(guide, "missed"), _verdicts(guide, "answered")
-    assert missed.count("found") / len(missed) <= 0.55
+    assert missed.count("found") / len(missed) <= 0.5
     assert answered.count("found") / len(answered) >= 0.95
     assert answered.count("not_found") == 0
     without_answer = _verdicts(guide, "missed", answer=False)
