@@ -42,7 +42,7 @@ _PAST = (
     r"met(?:er|re)s?|people|persons?|rooms?)\b)|['’]\d\ds?\b|\b\d{1,2}[./]\d{1,2}[./]\d{2}\b|"
     r"\b(?:centur\w+|decade\w*|ago|since|yesterday|today|recently|newly|last|war|months?|years?|weeks?|spring|summer|autumn|winter|"
     r"january|february|march|april|may|june|july|august|september|october|november|december|"
-    r"jahr\w*|vor|seit|gestern|heute|kürzlich|neulich|letzte\w*|krieg\w*|monat\w*|woche\w*|januar|februar|märz|mai|juni|juli|oktober|"
+    r"neunzehnhundert\w*|jahr\w*|vor|seit|gestern|heute|kürzlich|neulich|letzte\w*|krieg\w*|monat\w*|woche\w*|januar|februar|märz|mai|juni|juli|oktober|"
     r"dezember|siècle\w*|il y a|depuis|hier|ans?|année\w*|mois|janvier|février|mars|avril|juin|juillet|août|septembre|octobre|novembre|"
     r"décembre|siglo\w*|hace|desde|ayer|años?|mes\w*|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|"
     r"diciembre)\b)"
@@ -120,16 +120,17 @@ _KINDS = [
     (r"\b(?:e-?mail address|mail address|e-?mail-?adresse|adresse e-?mail)\b", r"@"),
     (r"\b(?:which|what) (?:website|web address|url)\b", r"(?:www\.|https?:|\w\.(?:com|org|net|de|ch|io)\b)"),
 ]
-#: Patterns of amounts, which numbers in words are, too.
-_AMOUNTS = {_AMOUNT, _PAST, rf"(?:{_LENGTH}|{_AMOUNT})"}
+#: Patterns that numbers in words match, too, and the smallest such number: one above a thousand names a year.
+_SPOKEN = {_AMOUNT: 0, rf"(?:{_LENGTH}|{_AMOUNT})": 0, _PAST: 1000}
 _COMPILED = [
-    (re.compile(asks, re.IGNORECASE), re.compile(holds, re.IGNORECASE), holds in _AMOUNTS) for asks, holds in _KINDS
+    (re.compile(asks, re.IGNORECASE), re.compile(holds, re.IGNORECASE), _SPOKEN.get(holds)) for asks, holds in _KINDS
 ]
 
 
 def lacks_answer(question: str, text: str) -> bool:
     """Return whether the text surely holds nothing of the kind that the question requests."""
-    for asks, holds, amount in _COMPILED:
+    for asks, holds, least in _COMPILED:
         if asks.search(question):
-            return holds.search(text) is None and not (amount and spoken_numbers(text))
+            in_words = least is not None and any(number.value >= least for number in spoken_numbers(text))
+            return holds.search(text) is None and not in_words
     return False

@@ -73,6 +73,7 @@ def test_a_text_without_what_is_asked_for_lacks_it(question: str, text: str) -> 
         ("When was the hall built?", "It was built in 1754."),
         ("When was the hall renovated?", "The renovation ended two years ago."),
         ("Wann wurde der Verein gegründet?", "Der Verein besteht seit dem Krieg."),
+        ("Wann wurde sie gebaut?", "Sie stammt von neunzehnhundertachtzig."),
         ("Quand a été fondé le club ?", "Le club est né au siècle dernier."),
         ("When was the shop opened?", "The shop opened its doors in May."),
         ("When was it written?", "Written in nineteen eighty-four."),
