@@ -19,6 +19,7 @@ from assay.errors import APIConnectionError, APITimeoutError, status_error
 from assay.exchange import error_of
 from assay.installations import home_of, near_home, read_status
 from assay.profiles import Profile
+from shared.pasted import bare
 
 DEFAULT_URL = "http://127.0.0.1:8000"
 
@@ -66,22 +67,8 @@ class Target:
         return {f"all://{urlsplit(self.url).hostname}": None} if self.is_loopback else {}
 
 
-#: Written around values by editors and pages, without being seen: byte order marks, spaces of no width.
-_UNSEEN = "\ufeff\u200b\u2060"
-
-
-def _bare(value: str) -> str:
-    """Return the value without what is around it: white space, marks that are not seen, and one pair of quotes."""
-    outer = None
-    while outer != value:
-        outer, value = value, value.strip().strip(_UNSEEN)
-    if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
-        return value[1:-1].strip()
-    return value
-
-
 def _address(url: str) -> str:
-    url = _bare(url).rstrip("/")
+    url = bare(url).rstrip("/")
     shown = url.rpartition("@")[2]  # before it may be a password
     try:
         parts = urlsplit(url)
@@ -94,7 +81,7 @@ def _address(url: str) -> str:
 
 
 def _key(key: str | None) -> str | None:
-    key = _bare(key or "")
+    key = bare(key or "")
     if not all("!" <= letter <= "~" for letter in key):
         detail = "The API key has a character that no key has: white space, or a letter beyond ASCII. Copy it again."
         raise status_error(401, {"code": "not_authenticated", "title": "Not authenticated", "detail": detail}, {})

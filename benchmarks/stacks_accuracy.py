@@ -85,16 +85,16 @@ def heldout(name: str, projects: list[Project]) -> None:
         counts["framework"] += (best.id if best else None) == project.framework
         counts["store"] += {used.id for used in one.backing_services} == project.uses
         if project.command is not None:
-            counts["told"] += 1
+            counts["answered"] += 1
             counts["command"] += tuple(one.runtime.command) == project.command
             counts["port"] += tuple(one.runtime.ports) == project.ports
         if best is not None:
             answers[project.name] = best.confidence, best.id == project.framework
-    total, told = len(projects), counts["told"]
+    total, answered = len(projects), counts["answered"]
     print(
         f"\n{name} held-out set, {total} projects: framework {counts['framework'] / total:.1%}, "
-        f"stores {counts['store'] / total:.1%}; of {told}: commands {counts['command'] / told:.1%}, "
-        f"ports {counts['port'] / told:.1%}\n{'confidence':14} {'answers':>8} {'right':>8}"
+        f"stores {counts['store'] / total:.1%}; of {answered}: commands {counts['command'] / answered:.1%}, "
+        f"ports {counts['port'] / answered:.1%}\n{'confidence':14} {'answers':>8} {'right':>8}"
     )
     for band, count, right in by_confidence(answers):
         print(f"{band:14} {count:8} {right / count if count else 0:8.1%}")

@@ -8,27 +8,17 @@ from __future__ import annotations
 from collections.abc import MutableMapping
 from pathlib import Path
 
+from shared.pasted import bare
+
 _SUFFIX = "_FILE"
 _NAMES = frozenset(
     {"DATABASE_URL", "REDIS_URL", "QDRANT_API_KEY", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"}
 )
 _MAX_BYTES = 1 << 16
-#: Written around values by editors and pages, without being seen: byte order marks, spaces of no width.
-_UNSEEN = "\ufeff\u200b\u2060"
 
 
 class SecretFileError(ValueError):
     """A file that NAME_FILE names cannot be used; the text holds no secret."""
-
-
-def bare(value: str) -> str:
-    """Return the value without what is around it: white space, marks that are not seen, and one pair of quotes."""
-    outer = None
-    while outer != value:
-        outer, value = value, value.strip().strip(_UNSEEN)
-    if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
-        return value[1:-1].strip()
-    return value
 
 
 def read_into(environment: MutableMapping[str, str]) -> None:

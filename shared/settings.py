@@ -14,7 +14,8 @@ from pydantic import AfterValidator, Field, JsonValue, ValidationError
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from shared.secret_files import SecretFileError, bare, read_into
+from shared.pasted import bare
+from shared.secret_files import SecretFileError, read_into
 
 #: Exit status of a process with invalid settings (EX_CONFIG of sysexits.h): restarting it does not help.
 WRONG_SETTINGS = 78

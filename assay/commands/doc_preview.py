@@ -31,10 +31,10 @@ let shown = -1;
 const state = document.getElementById("state"), frame = document.querySelector("iframe");
 async function look() {{
   try {{
-    const told = await (await fetch("state")).json();
-    state.textContent = told.text;
-    state.className = told.wrong ? "wrong" : "";
-    if (told.version !== shown) {{ shown = told.version; frame.src = "page?" + shown; }}
+    const answer = await (await fetch("state")).json();
+    state.textContent = answer.text;
+    state.className = answer.wrong ? "wrong" : "";
+    if (answer.version !== shown) {{ shown = answer.version; frame.src = "page?" + shown; }}
   }} catch {{
     state.textContent = "The preview has ended.";
     state.className = "wrong";
@@ -69,7 +69,7 @@ def watch(session: CommandLine, watched: Sequence[Path], port: int, input: Calla
     server.daemon_threads = True
     threading.Thread(target=server.serve_forever, daemon=True).start()
     address = f"http://127.0.0.1:{server.server_port}/{preview.token}/"
-    session.show({"url": address}, lambda told: str(told["url"]))
+    session.show({"url": address}, lambda shown: str(shown["url"]))
     session.say("rendered again when the document is saved; press Ctrl-C to stop")
     previous: str | None = None
     seen: list[int] = []
@@ -110,9 +110,9 @@ def _made(
     messages = (message for block in result["blocks"] for message in block["messages"])
     wrong = [message["text"] for message in messages if message["level"] == "error"]
     page = session.client.send(files.content(result["html_file_id"]))
-    told = f"{amount(len(wrong), 'error')}: {wrong[0][:200]}" if wrong else f"made at {time.strftime('%H:%M:%S')}"
-    preview.show(page, told, wrong=bool(wrong))
-    session.say(told)
+    state = f"{amount(len(wrong), 'error')}: {wrong[0][:200]}" if wrong else f"made at {time.strftime('%H:%M:%S')}"
+    preview.show(page, state, wrong=bool(wrong))
+    session.say(state)
     return job.id
 
 
@@ -130,8 +130,8 @@ def handler_of(preview: Preview) -> type[BaseHTTPRequestHandler]:
             elif wanted == "":
                 self._shell()
             elif wanted == "state":
-                told = {"version": preview.version, "text": preview.text, "wrong": preview.wrong}
-                self._answer(HTTPStatus.OK, "application/json", json.dumps(told).encode(), "default-src 'none'")
+                state = {"version": preview.version, "text": preview.text, "wrong": preview.wrong}
+                self._answer(HTTPStatus.OK, "application/json", json.dumps(state).encode(), "default-src 'none'")
             elif wanted.partition("?")[0] == "page":
                 policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; frame-ancestors 'self'; sandbox"
                 self._answer(HTTPStatus.OK, "text/html; charset=utf-8", preview.page, policy)

@@ -144,7 +144,8 @@ def profile(
     """Print what the columns of a file hold that is a table: types, missing and distinct values, ranges."""
     names = ["column", "type", "nulls", "distinct", "lowest", "highest", "mean", "most frequent"]
     answer(
-        files.profile(id, reading=reading.options()), lambda told: show.table(names, map(_described, told["columns"]))
+        files.profile(id, reading=reading.options()),
+        lambda profile: show.table(names, map(_described, profile["columns"])),
     )
 
 

@@ -116,12 +116,12 @@ def infer(
         if each.column not in (made.id, made.name, *made.text):
             _place(made, each)
     if made.name is None and not made.text and not made.facets:
-        _find_by_most_distinct(made)
+        _name_by_distinct_text(made)
     return made
 
 
-def _find_by_most_distinct(made: Inferred) -> None:
-    """Name the records after the text column that tells them apart best: what has no words is found by nothing."""
+def _name_by_distinct_text(made: Inferred) -> None:
+    """Name the records by the text column with the most distinct values: a record without words cannot be searched."""
     texts = [each for each in made.looked if each.is_text and each.column in made.fields]
     if texts:
         made.name = max(texts, key=lambda each: each.distinct).column

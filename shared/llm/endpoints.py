@@ -26,7 +26,7 @@ from shared.llm.settings import CallSettings, ProviderSettings, endpoints
 from shared.llm.vendors.adapter import Adapter
 from shared.llm.vendors.table import VENDORS
 from shared.llm.wires.endpoint import Endpoint, own_machine
-from shared.secret_files import bare
+from shared.pasted import bare
 
 NAMED_WIRE = "openai"  #: the vendor whose SDK and wire every named endpoint has
 _FILE: TypeAdapter[dict[contract.EndpointName, EndpointInput]] = TypeAdapter(dict[contract.EndpointName, EndpointInput])

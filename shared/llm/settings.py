@@ -17,7 +17,7 @@ from shared.llm.failover import FailoverSettings
 from shared.llm.vendors.spec import EnvironmentVariable, VendorSpec
 from shared.llm.vendors.table import VENDORS
 from shared.llm.wires.endpoint import Endpoint, own_machine
-from shared.secret_files import bare
+from shared.pasted import bare
 
 _OWN_IDLE = 60.0  #: seconds between two pieces of an answer of a self-hosted server
 

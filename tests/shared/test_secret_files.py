@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from shared.secret_files import SecretFileError, bare, read_into
+from shared.pasted import bare
+from shared.secret_files import SecretFileError, read_into
 
 
 def test_the_content_of_a_file_stands_in_for_the_variable(tmp_path: Path) -> None:
