@@ -165,11 +165,10 @@ def _started_at_once(task: FileTask | ValueTask, bounds: Bounds, files: Sequence
 
 
 def _open_to_readers(source: int) -> None:
-    """Let the server's user open the file again, by its descriptor alone: no folder of ours lets it in."""
-    mode = os.fstat(source).st_mode
-    if not mode & stat.S_IROTH:
-        with suppress(PermissionError):  # a file of somebody else: what reads it by its descriptor can
-            os.fchmod(source, stat.S_IMODE(mode) | stat.S_IROTH)
+    """Let the server's user open a file without a name again, by its descriptor: nobody else has one."""
+    status = os.fstat(source)
+    if status.st_nlink == 0 and status.st_uid == os.geteuid():
+        os.fchmod(source, stat.S_IMODE(status.st_mode) | stat.S_IROTH)
 
 
 def _request(task: FileTask | ValueTask, bounds: Bounds) -> bytes:
