@@ -316,7 +316,7 @@ def _setup_cfg(required: Sequence[str], optional: Sequence[str], dev: Sequence[s
 
 
 def _pipfile(required: Sequence[str], optional: Sequence[str], dev: Sequence[str]) -> Files:
-    text = "[[source]]\nurl = 'https://pypi.org/simple'\nverify_ssl = true\nname = 'pypi'\n\n[packages]\n"
+    text = "[[source]]\nurl = 'https://index.example/simple'\nverify_ssl = true\nname = 'pypi'\n\n[packages]\n"
     text += "".join(f'{name} = "*"\n' for name in required) + "\n[dev-packages]\n"
     return {"Pipfile": text + "".join(f'{name} = "*"\n' for name in [*dev, *optional])}
 
