@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 from pydantic import JsonValue
 
+from shared.languages import LANGUAGES, second_language
 from shared.llm.scripted.demo import diagrams, lookups, sentences
 from shared.llm.scripted.demo.pandas_code import code_of
 from shared.llm.scripted.demo.planning import plan
@@ -66,6 +67,14 @@ def _system(request: ScriptedRequest) -> str:
 
 # Transforms
 
+#: What writes a query in a language: code with pandas, or SQL.
+_WRITERS: Mapping[str, Callable[[Query, Sequence[TableSeen]], str | None]] = {
+    row.name: sql_of if row.result == "query" else code_of
+    for row in LANGUAGES.values()
+    if row.result == "query" or any(reader.name == "pandas" for reader in row.readers)
+}
+_OF_TOOLS = "python"  #: the language of code that tools run
+
 
 def _transform(request: ScriptedRequest) -> ScriptedReply:
     """Propose code, say DONE to its result, or explain what the rules cover."""
@@ -84,8 +93,8 @@ def _transform(request: ScriptedRequest) -> ScriptedReply:
     tools = "run_code" in request.tools
     if last.startswith(_RAN) and not last.startswith(_UNCHANGED):
         return _done(last, seen, tools)
-    writes_sql = "```sql" in _system(request) and not tools
-    if "```python" not in _system(request) and not tools and not writes_sql:
+    tag = _OF_TOOLS if tools else next((each for each in _WRITERS if f"```{each}" in _system(request)), None)
+    if tag is None:
         return _explained("It writes Python with pandas, and SQL.", seen.tables)
     if "polars" in _system(request):
         return _explained("It writes pandas, not polars.", seen.tables)
@@ -93,21 +102,23 @@ def _transform(request: ScriptedRequest) -> ScriptedReply:
         query = plan(seen.task, seen.tables)
     except NotUnderstood as error:
         return _explained(str(error), seen.tables)
-    code = sql_of(query, seen.tables) if writes_sql else code_of(query, seen.tables)
+    code = _WRITERS[tag](query, seen.tables)
     if code is None:
         return _explained("It does not write this in SQL: choose Python.", seen.tables)
     if tools:
         return ScriptedReply(tool_calls=(ScriptedCall(name="run_code", params={"code": code}),))
-    return ScriptedReply(text=f"{_reading(query)}\n```{'sql' if writes_sql else 'python'}\n{code}\n```")
+    return ScriptedReply(text=f"{_reading(query)}\n```{tag}\n{code}\n```")
 
 
 def _done(shown: str, seen: TaskSeen, tools: bool) -> ScriptedReply:
     """Confirm the result that was shown, with its second computation where that is requested."""
-    second, language = None, "python" if "```python check" in shown else "sql"
-    if f"```{language} check" in shown or "with `second`" in shown:
+    language = (
+        second_language(_OF_TOOLS) if tools else next((each for each in _WRITERS if f"```{each} check" in shown), None)
+    )
+    second = None
+    if language is not None and (not tools or "with `second`" in shown):
         with suppress(NotUnderstood):  # of the result of an earlier task
-            query = plan(seen.task, seen.tables)
-            second = sql_of(query, seen.tables) if language == "sql" else code_of(query, seen.tables)
+            second = _WRITERS[language](plan(seen.task, seen.tables), seen.tables)
     if tools:
         return ScriptedReply(tool_calls=(ScriptedCall(name="finish", params={"second": second} if second else {}),))
     return ScriptedReply(text="DONE" if second is None else f"DONE\n```{language} check\n{second}\n```")
