@@ -40,6 +40,11 @@ def read_portable(path: Path) -> pl.DataFrame:
         return portable(pa_ipc.open_file(source).read_all())
 
 
+def write_portable(frame: pl.DataFrame, path: Path) -> None:
+    """Write an uncompressed Arrow file without views, which pandas cannot load within lists."""
+    frame.write_ipc(path, compression="uncompressed", compat_level=pl.CompatLevel.oldest())
+
+
 def portable(table: pa.Table) -> pl.DataFrame:
     """Return the frame; a column that polars cannot hold becomes text. Raises: what the libraries raise for broken
     tables.

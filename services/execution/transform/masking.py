@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from pathlib import Path
@@ -14,7 +14,7 @@ import polars as pl
 from services.execution.transform.dataset import DataRead
 from services.execution.transform.effect import equal, summarise
 from services.execution.transform.results import CodeRun, ResultTable
-from shared.reading.portable import read_portable
+from shared.reading.portable import read_portable, write_portable
 
 #: Beyond this many distinct values, pseudonyms are numbered instead of shaped like the value.
 _MAX_SHAPED = 50_000
@@ -50,9 +50,27 @@ def redactor_of(data: Sequence[DataRead], masked: dict[str, frozenset[str]]) -> 
     values: set[str] = set()
     for each in data:
         for name in sorted(masked[each.name]):
-            texts = each.frame[name].unique().cast(pl.String, strict=False).drop_nulls()
-            values.update(text for text in texts.to_list() if len(text) >= _SHORTEST_REDACTED and not _is_word(text))
+            texts = _distinct_texts(each.frame[name])
+            values.update(text for text in texts if len(text) >= _SHORTEST_REDACTED and not _is_word(text))
     return Redactor(sorted(values, key=lambda text: (-len(text), text)))
+
+
+def _distinct_texts(column: pl.Series) -> Iterable[str]:
+    """Return the values of a column as texts; of nested cells the values within them."""
+    if column.dtype.is_nested():
+        return {str(leaf) for cell in column.to_list() for leaf in _leaves(cell)}
+    return column.unique().cast(pl.String, strict=False).drop_nulls().to_list()
+
+
+def _leaves(cell: object) -> Iterator[object]:
+    """Yield the values within a nested cell, none of the names of its fields."""
+    if isinstance(cell, Mapping):
+        cell = list(cell.values())
+    if isinstance(cell, list):
+        for each in cell:
+            yield from _leaves(each)
+    elif cell is not None:
+        yield cell
 
 
 def _is_word(text: str) -> bool:
@@ -68,16 +86,33 @@ def pseudonymise(data: DataRead, masked: frozenset[str], scratch: Path, seed: in
     rng = random.Random(seed)  # noqa: S311 - pseudonyms are not derived from the values: nothing here needs to be unguessable
     columns = [_replaced(frame[name], rng) if name in masked else frame[name] for name in frame.columns]
     target = scratch / f"pseudonyms-{data.name}.arrow"
-    pl.DataFrame(columns).write_ipc(target, compression="uncompressed")
+    write_portable(pl.DataFrame(columns), target)
     return data.replaced(target, rows, masked)
 
 
 def _replaced(column: pl.Series, rng: random.Random) -> pl.Series:
+    if column.dtype.is_nested():
+        pseudonyms_of: dict[object, object] = {}
+        cells = [_nested(cell, pseudonyms_of, rng) for cell in column.to_list()]
+        return pl.Series(column.name, cells, dtype=column.dtype, strict=False)
     distinct = column.drop_nulls().unique(maintain_order=True)
     pseudonyms = _pseudonyms(distinct, rng)
     if pseudonyms is None or not distinct.len():
         return pl.Series(column.name, [None] * column.len(), dtype=column.dtype)
     return column.replace_strict(distinct, pl.Series(pseudonyms, dtype=column.dtype), default=None)
+
+
+def _nested(cell: object, known: dict[object, object], rng: random.Random) -> object:
+    """Return a nested cell with other values within it. ``known``: the pseudonyms so far, which are extended."""
+    if isinstance(cell, Mapping):
+        return {name: _nested(each, known, rng) for name, each in cell.items()}
+    if isinstance(cell, list):
+        return [_nested(each, known, rng) for each in cell]
+    key = (type(cell), cell)
+    if cell is not None and key not in known:
+        pseudonyms = _pseudonyms(pl.Series([cell]), rng)
+        known[key] = None if pseudonyms is None else pseudonyms[0]
+    return known.get(key)
 
 
 def _pseudonyms(distinct: pl.Series, rng: random.Random) -> Sequence[object] | None:  # noqa: PLR0911 - one for each type

@@ -19,7 +19,7 @@ from services.execution.transform.runner import CodeRunner
 from services.execution.transform.self_checks import Judgement, judge, stated_in
 from shared.contracts.transform import Check, UnverifiedReason
 from shared.languages import LANGUAGES, second_language
-from shared.reading.portable import read_portable
+from shared.reading.portable import read_portable, write_portable
 
 _DIFFERS = "The second computation of the model, {text}, gives another result: {difference}."
 _NOTHING_STATED = "Nothing checks this result: no check was stated, and it was not computed a second time."
@@ -123,7 +123,7 @@ class Verification:
             try:
                 for data in self.runner.data:
                     altered = alter(read_portable(self._table_for(second.language, data)).head(_MAX_ALTERED))
-                    altered.write_ipc(tables[data.name], compression="uncompressed")
+                    write_portable(altered, tables[data.name])
             except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OverflowError):
                 return False
             table = self.runner.compute(second.language, second.code, tables)
@@ -140,7 +140,7 @@ class Verification:
         path = self.scratch / f"second-{data.name}.arrow"
         if not path.exists():
             frame = data.frame if wants_dates else data.frame.with_columns(pl.col(days).cast(pl.Datetime("us")))
-            frame.write_ipc(path, compression="uncompressed")
+            write_portable(frame, path)
         return path
 
     def reasons(self, run: CodeRun) -> list[UnverifiedReason]:

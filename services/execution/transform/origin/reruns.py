@@ -15,7 +15,7 @@ from services.execution.transform.dataset import DataRead
 from services.execution.transform.origin.compare import comparable
 from services.execution.transform.runner import CodeRunner
 from shared.loop import BudgetSpent
-from shared.reading.portable import read_portable
+from shared.reading.portable import read_portable, write_portable
 
 _MAX_CELLS = 200_000  #: of a data set that is altered whole; of a larger one a sample of rows is
 _SAMPLED_CELLS = 50_000
@@ -68,7 +68,7 @@ class Reruns:
         if data.lazy:
             table.write_parquet(path)
         else:
-            table.write_ipc(path, compression="uncompressed")
+            write_portable(table, path)
         return frame
 
     def _run(self, frames: Mapping[str, Frame]) -> pl.DataFrame | None:
