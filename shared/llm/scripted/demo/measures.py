@@ -11,6 +11,7 @@ from shared.llm.scripted.demo.tables_seen import ColumnSeen, TableSeen
 from shared.llm.scripted.demo.words import Word, words_of
 
 _UNIQUE = frozenset(["distinct", "unique", "different"])
+_COUNTED_BY = frozenset({"per", "each", "every"})  #: after a word for rows: ``orders by city`` may be an order
 _SHARES = frozenset("share shares percentage percentages percent proportion proportions fraction".split())
 
 
@@ -138,8 +139,17 @@ class Measures(Conditions):
         return at + 1
 
     def _group(self, at: int) -> int:
-        """``by city and month``, ``for each city``, ``monthly``."""
+        """``by city and month``, ``for each city``, ``monthly``, ``orders per city``."""
         word = self.lower(at)
+        if (
+            word in phrases.ROWS
+            and self.lower(self.skip(at + 1, {"in", "for"})) in _COUNTED_BY
+            and not self.query.measures
+        ):
+            end = self._group(at + 1)
+            if end > at + 1:
+                self.query.measures.append(Measure("count", None, word))
+                return end
         if word in {"one", "a", "single"} and self.lower(at + 1) in {"row", "line", "record"}:
             end = self.skip(at + 2, {"for"})
             self.one_row = self.lower(end) in phrases.GROUP
@@ -185,4 +195,8 @@ class Measures(Conditions):
             if column is not None and column.is_date and end > at:
                 return Key(column, period), end + 1
             return Key(self.date_column(), period), at + 1
+        if word.column is not None and word.column.is_date:  # `order month`, `month` of the order date
+            following = self.skip(at + 1, {"date", "s"})
+            if (period := phrases.PERIODS.get(self.lower(following))) and self.column(following) is None:
+                return Key(word.column, period), following + 1
         return (Key(word.column), at + 1) if word.column is not None else None
