@@ -51,7 +51,7 @@ Everywhere: --json, --quiet, --url URL, --api-key KEY, --profile NAME
 or in .assay here or above; the default of `assay config`; the one started last).
 Exit status: 0 done, 1 failed, 2 usage, 3 not found, 4 not authorised,
 5 unreachable, no provider or no worker, 6 the model has a question,
-124 timed out, 130 interrupted."""
+7 the result is not proven, 124 timed out, 130 interrupted."""
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

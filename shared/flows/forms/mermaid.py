@@ -52,7 +52,7 @@ _ENTITIES = {
 
 
 def mermaid(document: Document, direction: Direction | None = None) -> str:
-    """Return the flowchart; ids are kept in comments for a later import.
+    """Return the flowchart; ids that are no names of Mermaid are kept in comments for a later import.
 
     The default direction is the one in which the diagram is drawn.
     """
@@ -66,7 +66,7 @@ def mermaid(document: Document, direction: Direction | None = None) -> str:
         line = LINES.get(text_in(body.get("data"), "line") or "", "-->")
         lines.append(f"  {outline.short[source]} {line}{words} {outline.short[target]}")
     lines += _colors(document, outline)
-    lines += [f"  %% id {outline.short[key]} {json.dumps(key)}" for key in outline.order]
+    lines += [f"  %% id {outline.short[key]} {json.dumps(key)}" for key in outline.order if outline.short[key] != key]
     return "\n".join(lines) + "\n"
 
 

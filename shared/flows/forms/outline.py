@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Literal, get_args
 
 from shared.flows import visuals
@@ -15,6 +16,38 @@ _PLAIN_COLOR = re.compile(r"#[0-9a-fA-F]{3,8}\Z|[a-zA-Z]+\Z")
 #: Of a chart; Mermaid has two words for the one from top to bottom.
 Direction = Literal["LR", "RL", "TD", "TB", "BT"]
 _DIRECTIONS: Sequence[Direction] = get_args(Direction)
+#: Ids that Mermaid and DOT take for names; all others are numbered.
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}\Z")
+#: Words of their syntax, in any case.
+_KEYWORDS = frozenset(
+    [
+        "accdescr",
+        "acctitle",
+        "bt",
+        "call",
+        "class",
+        "classdef",
+        "click",
+        "default",
+        "digraph",
+        "direction",
+        "edge",
+        "end",
+        "flowchart",
+        "graph",
+        "href",
+        "interpolate",
+        "linkstyle",
+        "lr",
+        "node",
+        "rl",
+        "strict",
+        "style",
+        "subgraph",
+        "tb",
+        "td",
+    ]
+)
 PARTS = (("background", "fill"), ("border", "stroke"), ("text", "color"))
 
 
@@ -24,7 +57,7 @@ class Outline:
 
     order: list[str] = field(default_factory=list)
     inside: dict[str, list[str]] = field(default_factory=dict)  #: by group; ``""`` is the diagram itself
-    short: dict[str, str] = field(default_factory=dict)  #: n1, n2, ... in order
+    short: dict[str, str] = field(default_factory=dict)  #: the id where it is a name, else n1, n2, ... in order
 
     def encloses(self, key: str, body: Json) -> bool:
         """Return whether a node is drawn around others."""
@@ -36,9 +69,10 @@ def outline_of(document: Document) -> Outline:
     nodes = document.nodes
     keys = [key for key in sorted(nodes, key=lambda key: nodes[key].rank) if nodes[key].body.get("id") == key]
     groups = {key: group_of(nodes[key].body) for key in keys}
-    for number, key in enumerate(keys, 1):
+    numbered = (name for number in count(1) if (name := f"n{number}") not in groups)
+    for key in keys:
         outline.order.append(key)
-        outline.short[key] = f"n{number}"
+        outline.short[key] = key if _NAME.match(key) and key.lower() not in _KEYWORDS else next(numbered)
         group = groups[key]
         written_in = group if group in groups and _reaches_top(key, groups) else ""
         outline.inside.setdefault(written_in, []).append(key)

@@ -292,3 +292,17 @@ def test_graphviz_reads_what_is_exported() -> None:
     text = dot(diagram(group, *shapes, "x", edges=(edge("x", "g"), edge("g", "x"))))
     ran = subprocess.run(["dot", "-Tsvg"], input=text, capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("key", ["A", "x", "end1", "graphics", "class_a", "n2", "TBD", "E"])
+def test_an_id_that_is_a_name_is_kept_in_exports(key: str) -> None:
+    chart = mermaid(diagram(key, "a b", edges=(edge(key, "a b"),)))
+    assert f"  {key} --> n1\n" in chart
+    assert chart.count("%% id") == 1
+
+
+@pytest.mark.parametrize("key", ["end", "End", "GRAPH", "default", "node", "1a", "a-b", "_x", "é", "a\n"])
+def test_an_id_that_mermaid_or_dot_would_read_otherwise_is_numbered(key: str) -> None:
+    chart = mermaid(diagram("n1", key, edges=(edge("n1", key),)))
+    assert "  n1 --> n2\n" in chart
+    assert essence(read_mermaid(chart)[0])[0] == {"n1": ("n1", False, ""), key: (key, False, "")}

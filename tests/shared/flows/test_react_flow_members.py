@@ -88,5 +88,5 @@ def test_a_second_layout_moves_nothing() -> None:
 
 def test_exports_draw_children_inside_of_their_parent() -> None:
     document = diagram(node("outer", position={"x": 100, "y": 100}), node("c", parentId="outer"), "a")
-    assert '  subgraph n1["outer"]\n    n2["c"]\n  end\n' in mermaid(document)
+    assert '  subgraph outer["outer"]\n    c["c"]\n  end\n' in mermaid(document)
     assert svg(document).count("<rect") == 3

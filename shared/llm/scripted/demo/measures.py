@@ -197,6 +197,6 @@ class Measures(Conditions):
             return Key(self.date_column(), period), at + 1
         if word.column is not None and word.column.is_date:  # `order month`, `month` of the order date
             following = self.skip(at + 1, {"date", "s"})
-            if (period := phrases.PERIODS.get(self.lower(following))) and self.column(following) is None:
-                return Key(word.column, period), following + 1
+            if self.lower(following) in phrases.PERIODS and self.column(following) is None:
+                return Key(word.column, phrases.PERIODS[self.lower(following)]), following + 1
         return (Key(word.column), at + 1) if word.column is not None else None
