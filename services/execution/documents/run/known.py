@@ -113,17 +113,27 @@ class Known:
     def _foreign(self, owner: str, name: str) -> tuple[str | None, str]:
         """Return the token of a value that comes from another kernel: a view represents its tables."""
         digests = self.of(owner).digests
-        found: dict[str, str | None] = {}
+        values: dict[str, str] = {}
+        for each in sorted(self.behind(owner, name)):
+            value = digests[each].value
+            if value is None:
+                return None, digests[each].why or ""
+            values[each] = value
+        return (digest(owner, sorted(values.items())), "") if values else (None, "")
+
+    def behind(self, language: str, name: str) -> set[str]:
+        """Return the names that make up a value which crosses: a view's tables, too."""
+        digests = self.of(language).digests
+        folded = {each.lower(): each for each in digests} if analysis_of(language).folds else {}
+        names: set[str] = set()
         todo = [name]
         while todo:
             each = todo.pop()
-            if each in found or (held := digests.get(each)) is None:
-                continue
-            found[each] = held.value
-            if held.value is None:
-                return None, held.why or ""
-            todo += [ref for ref in held.refs if not ref.startswith("@")]
-        return (digest(owner, sorted(found.items())), "") if found else (None, "")
+            each = folded.get(each.lower(), each)
+            if each in digests and each not in names:
+                names.add(each)
+                todo += digests[each].refs
+        return names
 
     def token(self, name: str) -> str | None:
         """Return the token of the value of a name that a message uses."""

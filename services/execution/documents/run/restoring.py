@@ -75,7 +75,7 @@ class Restoring:
         for name in names:
             owner = self.kernels.owner.get(name)
             if owner not in (None, DOCUMENT):
-                by_language.setdefault(str(owner), set()).add(name)
+                by_language.setdefault(str(owner), set()).update({name}, self.known.behind(str(owner), name))
         for language, owned in sorted(by_language.items()):
             self.bring(language, owned)
 

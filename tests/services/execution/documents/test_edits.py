@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,6 +60,86 @@ def test_an_edit_shows_what_a_whole_run_shows(jobs: DocumentJobs, sandbox: Sandb
     assert shown(same) == shown(first)
     assert shown(kept) == shown(jobs.run(edit.after, execute="all"))
     assert edit.name.endswith("never kept") or "fresh" in [block.status for block in same.blocks]
+
+
+_ACROSS = {
+    "an alias of Python in JavaScript": (
+        ("python", "a = [1]\nb = a"), ("python", "b.append({})"), ("javascript", "console.log(a)"),
+    ),
+    "an alias of JavaScript in Python": (
+        ("javascript", "var a = [1]; var b = a"), ("javascript", "b.push({})"), ("python", "print(a)"),
+    ),
+    "an alias within what cannot be compared": (
+        ("python", "a = [1]\nb = [a, open('f.txt', 'w')]"), ("python", "b[0].append({})"), ("javascript", "a.join()"),
+    ),
+    "an object of JavaScript within a promise's list": (
+        ("javascript", "var a = [1]; var b = [a, Promise.resolve()]"), ("javascript", "b[0].push({})"),
+        ("python", "print(a)"),
+    ),
+    "a frame in SQL": (
+        ("python", "import pandas as pd\ndf = pd.DataFrame({{'a': [1, 2]}})\nsame = df"),
+        ("python", "same['a'] = {}"), ("sql", "SELECT sum(a) AS s FROM df"),
+    ),
+    "a view of an array": (
+        ("python", "import numpy as np\nx = np.arange(4)\nv = x[:2]"), ("python", "v[0] = {}"),
+        ("javascript", "console.log(x)"),
+    ),
+    "a function that changes what it does not name": (
+        ("python", "a = [1]\ndef f(held=a): held.append({})"), ("python", "f()"), ("javascript", "a.join()"),
+    ),
+    "a view of SQL": (
+        ("sql", "CREATE TABLE t AS SELECT 1 AS a; CREATE VIEW v AS FROM t"), ("sql", "INSERT INTO t VALUES ({})"),
+        ("python", "print(len(v), v.a.sum())"),
+    ),
+    "a view of a quoted name": (
+        ("sql", 'CREATE TABLE "My ""T" AS SELECT 1 AS a; CREATE VIEW v AS FROM "my ""t"'),
+        ("sql", 'INSERT INTO "MY ""t" VALUES ({})'),
+        ("python", "print(v.a.sum())"),
+    ),
+    "a view of a view with a macro": (
+        ("sql", "CREATE MACRO m(x) AS x + 1; CREATE TABLE t AS SELECT 1 AS a"),
+        ("sql", "CREATE VIEW v AS SELECT m(a) AS a FROM t; CREATE VIEW w AS FROM v"),
+        ("sql", "CREATE OR REPLACE MACRO m(x) AS x + {}"),
+        ("python", "print(w.a.sum())"),
+    ),
+    "a name that another language takes over": (
+        ("python", "a = 1"), ("javascript", "var a = {}"), ("python", "print(a)"),
+    ),
+    "a value within text": (("python", "a = [1]\nb = a"), ("python", "b.append({})"), ("text", "`a`{{python exec}}")),
+    "a value that was there and back": (
+        ("python", "a = [1]\nb = a"), ("python", "b.append({})"), ("javascript", "var c = a.length + a[1]"),
+        ("python", "print(c)"),
+    ),
+}  # fmt: skip
+
+
+def _across(chunks: Sequence[tuple[str, str]], number: int) -> str:
+    texts = ((language, code.format(number)) for language, code in chunks)
+    return "".join(
+        f"{code}\n\n" if language == "text" else f"```{language} exec\n{code}\n```\n\n" for language, code in texts
+    )
+
+
+@pytest.mark.parametrize("chunks", _ACROSS.values(), ids=_ACROSS.keys())
+def test_an_edit_reaches_another_language_unseen(
+    jobs: DocumentJobs, sandbox: Sandbox, chunks: Sequence[tuple[str, str]]
+) -> None:
+    if sandbox.languages()["javascript"] is None:
+        pytest.skip("javascript is not installed")
+    first = jobs.run(_across(chunks, 3))
+    jobs.keep("one", first)
+    whole = jobs.run(_across(chunks, 4), execute="all")
+    assert shown(whole) != shown(first)
+    assert shown(jobs.run(_across(chunks, 4), previous_job_id="one")) == shown(whole)
+    assert shown(jobs.run(_across(chunks, 3), previous_job_id="one")) == shown(first)
+
+
+def test_an_edit_reaches_a_message_through_an_alias(jobs: DocumentJobs) -> None:
+    chunks = [("python", "a = [1]\nb = a"), ("python", "b.append({})")]
+    message = "::: describe What is in {{a}}?\n:::\n"
+    jobs.keep("one", jobs.run(_across(chunks, 3) + message))
+    kept = jobs.run(_across(chunks, 4) + message, previous_job_id="one")
+    assert [block.status for block in kept.blocks] == ["fresh", "ok", "ok"]
 
 
 @dataclass

@@ -505,6 +505,30 @@ function reader({ Module, createHash, folders, fs, kernel, path, post, process, 
     return names;
   }
 
+  /** The names that share objects which can change, sorted, in groups of two and more. */
+  function grouped(now) {
+    const holders = new Map();
+    const leader = new Map([...now.keys()].map((name) => [name, name]));
+    const first = (name) => {
+      let at = name;
+      while (leader.get(at) !== at) at = leader.get(at);
+      return at;
+    };
+    for (const [name, { changing }] of now) {
+      for (const object of changing) {
+        if (holders.has(object)) leader.set(first(name), first(holders.get(object)));
+        else holders.set(object, name);
+      }
+    }
+    const groups = new Map();
+    for (const name of [...now.keys()].sort()) groups.set(first(name), [...(groups.get(first(name)) ?? []), name]);
+    return [...groups.values()].filter((group) => group.length > 1);
+  }
+
+  function unread(groups, fresh) {
+    return groups.filter((group) => group.some((name) => fresh.has(name))).flat().filter((name) => !fresh.has(name));
+  }
+
   /** Each name as it was read last: those that code could not reach are not read again. */
   let last = new Map();
 
@@ -513,33 +537,29 @@ function reader({ Module, createHash, folders, fs, kernel, path, post, process, 
     const until = spent() + MILLISECONDS;
     const names = held();
     const among = reached === null ? null : new Set(reached);
-    const made = {};
     const now = new Map();
-    const holders = new Map();
-    const leader = new Map([...names.keys()].map((name) => [name, name]));
-    const first = (name) => {
-      let at = name;
-      while (leader.get(at) !== at) at = leader.get(at);
-      return at;
+    const fresh = new Set();
+    const read = (name) => {
+      const reader = new Reader(names, until);
+      const value = names.get(name);
+      now.set(name, { value, made: said(reader, () => reader.value(value)), changing: reader.changing });
+      fresh.add(name);
     };
     for (const [name, value] of names) {
-      let each = last.get(name);
-      if (each === undefined || among === null || among.has(name) || !Object.is(each.value, value)) {
-        const reader = new Reader(names, until);
-        each = { value, made: said(reader, () => reader.value(value)), changing: reader.changing };
-      }
-      now.set(name, each);
-      made[name] = { ...each.made };
-      for (const object of each.changing) {
-        if (holders.has(object)) leader.set(first(name), first(holders.get(object)));
-        else holders.set(object, name);
-      }
+      const each = last.get(name);
+      if (each === undefined || among === null || among.has(name) || !Object.is(each.value, value)) read(name);
+      else now.set(name, each);
+    }
+    let groups = grouped(now);
+    // What shares objects with a name that was read may have changed with it.
+    for (let partners = unread(groups, fresh); partners.length > 0; partners = unread(groups, fresh)) {
+      partners.forEach(read);
+      groups = grouped(now);
     }
     last = now;
-    const groups = new Map();
-    for (const name of [...names.keys()].sort()) groups.set(first(name), [...(groups.get(first(name)) ?? []), name]);
-    for (const group of groups.values()) {
-      if (group.length === 1) continue;
+    const made = {};
+    for (const [name, each] of now) made[name] = { ...each.made };
+    for (const group of groups) {
       const reader = new Reader(names, until);
       const together = said(reader, () => group.forEach((name) => reader.value(names.get(name))));
       for (const name of group) made[name].shared = hash(`${group} ${together.value}`);

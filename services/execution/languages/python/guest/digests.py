@@ -750,13 +750,18 @@ class Names:
         for name, value in names.items():
             held = before.get(name)
             if held is None or held.identity != id(value) or reached is None or name in reached:
-                reader = Reader(self._around, until, alive)
-                held = _Held(id(value), _read(reader, [value]), reader.changing, reader.lent)
+                held = self._read_name(value, until, alive)
                 read.add(name)
             self._held[name] = held
+        groups = _groups(self._held)
+        while partners := _unread(groups, read):  # they may have changed with what they share objects with
+            for name in partners:
+                self._held[name] = self._read_name(names[name], until, alive)
+            read |= partners
+            groups = _groups(self._held)
         made = {name: dict(held.digest) for name, held in self._held.items()}
         shared, self._shared = self._shared, {}
-        for group in _groups(self._held):
+        for group in groups:
             common = None if read.intersection(group) else shared.get(group)
             if common is None:
                 reader = Reader(self._around, until, alive)
@@ -766,6 +771,15 @@ class Names:
             for name in group:
                 made[name]["shared"] = common
         return made
+
+    def _read_name(self, value: object, until: float, alive: list[object]) -> _Held:
+        reader = Reader(self._around, until, alive)
+        return _Held(id(value), _read(reader, [value]), reader.changing, reader.lent)
+
+
+def _unread(groups: Iterable[tuple[str, ...]], read: set[str]) -> set[str]:
+    """Return the names that are not read yet, of groups of which one is."""
+    return {name for group in groups if read.intersection(group) for name in group} - read
 
 
 def _groups(held: Mapping[str, _Held]) -> list[tuple[str, ...]]:

@@ -13,7 +13,10 @@ from services.execution.sandbox.protocol.wire import Json
 
 _SECONDS = 0.5
 _CELLS = 20_000_000
+_MAX_NAME = 100  #: characters of a quoted name that is compared
 _WORD = re.compile(r"\w+")
+_QUOTES = re.compile(r"""\\?["']""")  #: also as JSON writes them
+_QUOTED = re.compile(r'"((?:[^"]|"")+)"')
 _SEEDS = re.compile(r"\bsetseed\b", re.I)
 
 #: Of each kind of object: names, and what of them is the same as long as they are.
@@ -67,7 +70,9 @@ def _made(text: str, refs: Iterable[str] = ()) -> dict[str, Json]:
 
 
 def _refs(text: str) -> set[str]:
-    words = {word.lower() for word in _WORD.findall(text)}
+    """Return all that may be names in SQL: words, and what is between two quotes."""
+    quoted = (each.replace('""', '"') for each in _QUOTED.findall(text))
+    words = {word.lower() for word in (*_WORD.findall(text), *_QUOTES.split(text), *quoted) if len(word) <= _MAX_NAME}
     return words | {f"@{kind} {word}" for kind in _OBJECTS for word in words}
 
 
