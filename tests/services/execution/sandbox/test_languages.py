@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import shutil
+import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -207,6 +208,45 @@ def test_what_javascript_prints_is_out_before_it_exits_with_its_status(sandbox: 
         assert outcome.error is not None
         assert outcome.error.exit_code == 3
     assert run_code("for (;;) console.log('x'.repeat(1000))", "javascript", output_bytes=1000).verdict is Verdict.OUTPUT
+
+
+@pytest.mark.parametrize(
+    ("code", "verdict", "prints"),
+    [
+        ("process.on('beforeExit', () => { throw new Error('real') }); 5", Verdict.USER_ERROR, ""),
+        ("process.on('exit', () => { throw new Error('real') }); 5", Verdict.USER_ERROR, ""),
+        (
+            "let n = 0; process.on('beforeExit', () => { if (n++ < 2) setTimeout(() => console.log('more'), 1) }); 5",
+            Verdict.OK,
+            "more\nmore\n",
+        ),
+        (
+            "process.once('beforeExit', () => console.log('last')); await new Promise(() => {})",
+            Verdict.USER_ERROR,
+            "last\n",
+        ),
+        ("process.emit('exit'); 5", Verdict.OK, ""),
+    ],
+)
+def test_what_javascript_does_before_it_exits_counts(
+    sandbox: Sandbox, run_code: RunCode, code: str, verdict: Verdict, prints: str
+) -> None:
+    _needs_javascript(sandbox)
+    outcome = run_code(code, "javascript")
+    assert (outcome.verdict, outcome.stdout) == (verdict, prints)
+
+
+def test_an_error_of_a_timer_between_two_calls_is_shown_by_the_next(sandbox: Sandbox) -> None:
+    _needs_javascript(sandbox)
+    with sandbox.session("javascript", Limits(), {}) as session:
+        assert session.execute("setTimeout(() => { throw new Error('late') }, 5); 1").verdict is Verdict.OK
+        deadline = time.monotonic() + 10
+        seen = ""
+        while "Error: late" not in seen and time.monotonic() < deadline:
+            outcome = session.execute("2")
+            assert outcome.verdict is Verdict.OK
+            seen += outcome.stderr
+    assert "Error: late" in seen
 
 
 def test_an_error_of_sql_has_no_frames_of_what_runs_it(run_code: RunCode) -> None:

@@ -553,9 +553,19 @@ function ended(call, error, value, failed) {
 }
 
 function uncaught(call, error) {
+  if (call.over) return showLate(error);
   call.failed = true;
   call.error = error;
   if (once || call.settled) finish(call);
+}
+
+/** What an earlier call of a session has left behind failed between two calls: the next one shows it. */
+function showLate(error) {
+  try {
+    process.stderr.write(`${explained(error).traceback}\n`);
+  } catch {
+    // The code has taken the stream away.
+  }
 }
 
 function fail(call, error) {
@@ -647,8 +657,10 @@ function idle() {
 defineProperty(process, "emit", {
   __proto__: null,
   value: function emitted(name) {
-    if (name === "beforeExit") idle();
-    return apply(emit, process, arguments);
+    if (name === "exit" && once && process._exiting) idle(); // the listeners of beforeExit had no more to do
+    const heard = apply(emit, process, arguments);
+    if (name === "beforeExit" && !once) idle();
+    return heard;
   },
 });
 // Node buffers what a full pipe does not take, and drops it when the code exits.
