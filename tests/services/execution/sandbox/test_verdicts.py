@@ -23,6 +23,14 @@ def test_the_last_expression_is_the_value(run_code: RunCode) -> None:
     assert (outcome.value.type, outcome.value.text) == ("int", "42")
 
 
+@pytest.mark.parametrize("error", ["ValueError", "SystemExit", "GeneratorExit"])
+def test_a_value_that_raises_when_it_is_shown_is_shown_by_its_type(run_code: RunCode, error: str) -> None:
+    outcome = run_code(f"class A:\n    def __repr__(self): raise {error}(0)\nA()")
+    assert outcome.verdict is Verdict.OK
+    assert outcome.value is not None
+    assert outcome.value.text == f"<A: its repr raised {error}>"
+
+
 def test_statements_have_no_value(run_code: RunCode) -> None:
     assert run_code("x = 1").value is None
 

@@ -131,11 +131,13 @@ _short.maxlong = 2000
 
 
 def view(value: object, show: Callable[[object], str] = repr) -> Message:
-    """Never raises: an object that cannot show itself is shown by its type."""
+    """Describe a value; an object that cannot show itself is shown by its type."""
     kind = class_name(value)
     try:
         text = _text(value, show)
-    except Exception as error:
+    except KeyboardInterrupt:  # a call that is ended
+        raise
+    except BaseException as error:  # also an exit: the code has come to its end already
         text = f"<{kind}: its repr raised {type(error).__name__}>"
     if _length(text) > _LONGEST:
         text = f"{text[: _LONGEST // 2]}\n...\n{text[-_LONGEST // 2 :]}"
