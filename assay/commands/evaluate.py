@@ -19,7 +19,8 @@ from assay.commands.evaluation_verdict import failed_runs, reported, unmet
 from assay.commands.session import CommandLine, UsageError, answer, current
 from assay.suites.files import CaseFiles
 from assay.suites.from_job import CaseMaker, append, names_in
-from assay.suites.read import SuiteError, SuiteFile, in_suite, read_suite, told_of
+from assay.suites.read import SuiteError, SuiteFile, in_suite, read_suite
+from assay.suites.words import said_of_a_field
 from shared.kinds import case_name
 
 app = App(name="eval", help="Evaluations: which model, which prompt, is it still right?")
@@ -260,7 +261,7 @@ def _in_file(suite: SuiteFile, refusal: Any) -> SuiteError | None:
     for error in refusal.errors:
         loc = tuple(error.get("loc") or ())
         if loc[:2] == ("body", "suite"):
-            return suite.fault(in_suite(loc[2:], suite.content), told_of(str(error.get("msg"))))
+            return suite.fault(in_suite(loc[2:], suite.content), said_of_a_field(str(error.get("msg"))))
     return None
 
 
@@ -280,7 +281,9 @@ def _told_estimate(estimate: Mapping[str, Any], budget: Mapping[str, Any]) -> st
         if estimate["tokens"] is None:
             parts.append("tokens unknown: no job of these kinds was run lately")
         else:
-            parts.append(f"about {estimate['tokens']:,} tokens, by {amount(estimate['from_jobs'], 'earlier job')}")
+            parts.append(
+                f"about {estimate['tokens']:,} tokens, estimated from {amount(estimate['from_jobs'], 'earlier job')}"
+            )
             cost = estimate["cost_usd"]
             parts.append("cost unknown: no price is known" if cost is None else f"about {cost:.2f} $")
         caps = [f"{value:,} {name}" for name, value in budget.items()]

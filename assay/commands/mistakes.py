@@ -8,21 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from cyclopts import CycloptsError
 
+from assay.suites.words import said_of_a_field
+
 if TYPE_CHECKING:
     from assay.errors import APIStatusError
 
-#: How a validation error of the server reads in the caller's words.
-_MESSAGES = (
-    (re.compile(r"Input should be less than or equal to (\S+)"), r"must be at most \1"),
-    (re.compile(r"Input should be greater than or equal to (\S+)"), r"must be at least \1"),
-    (re.compile(r"Input should be less than (\S+)"), r"must be below \1"),
-    (re.compile(r"Input should be greater than (\S+)"), r"must be above \1"),
-    (re.compile(r"Input should be (?:one of )?('.*)"), r"must be one of \1"),
-    (re.compile(r"Input should be a valid (?:integer|int).*"), "must be a whole number"),
-    (re.compile(r"Input should be a valid (\w+).*"), r"must be a \1"),
-    (re.compile(r"Field required"), "is missing"),
-    (re.compile(r"Extra inputs are not permitted"), "is not known"),
-)
 _LISTS = {
     "job": "jobs ls", "file": "files ls", "flow": "flow ls", "collection": "collection ls", "prompt": "prompts ls",
     "evaluation": "eval ls", "key": "keys ls", "endpoint": "endpoints ls", "secret": "webhooks secrets",
@@ -78,9 +68,8 @@ def _fault(error: dict[str, Any]) -> str:
         places = places[1:]
     field = ".".join(part for part in places if not part.isdigit())
     text = str(error.get("msg", ""))
-    for pattern, words in _MESSAGES:
-        if match := pattern.fullmatch(text):
-            return f"{field} {match.expand(words)}".strip()
+    if (words := said_of_a_field(text)) != text:
+        return f"{field} {words}".strip()
     return text if not field or text.lower().startswith("there is no ") else f"{field}: {text}"
 
 

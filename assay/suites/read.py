@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from assay.suites.words import said_of_a_field
+
 if TYPE_CHECKING:
     import yaml
 
@@ -20,7 +22,9 @@ class SuiteError(Exception):
 
     def __init__(self, path: Path, line: int | None, loc: Loc, message: str) -> None:
         where = f"{path}:{line}" if line else str(path)
-        super().__init__(": ".join(filter(None, [where, field_of(loc), message])))
+        says_what_field_is = message.startswith(("is ", "must "))
+        field_and_message = (" " if says_what_field_is else ": ").join(filter(None, [field_of(loc), message]))
+        super().__init__(f"{where}: {field_and_message}")
         self.line = line
         self.field = field_of(loc)
 
@@ -146,7 +150,7 @@ def _check(suite: SuiteFile) -> None:
         Suite.model_validate(suite.content)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        raise suite.fault(in_suite(first["loc"], suite.content), told_of(first["msg"])) from None
+        raise suite.fault(in_suite(first["loc"], suite.content), said_of_a_field(first["msg"])) from None
 
 
 def _not_json(value: object, loc: Loc = ()) -> Loc:
@@ -179,7 +183,3 @@ def in_suite(loc: Sequence[str | int], content: object) -> Loc:
             break
         kept.append(part)
     return tuple(kept)
-
-
-def told_of(message: str) -> str:
-    return message.removeprefix("Value error, ")
