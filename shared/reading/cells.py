@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
+from string import ascii_lowercase
 from typing import Any, Literal
 
 import polars as pl
@@ -17,7 +18,13 @@ Kind = Literal["int", "float", "bool", "date", "text"]
 MISSING = (
     "", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "<NA>", "None", "#N/A N/A", "-nan", "-NaN", "1.#QNAN",
 )  # fmt: skip
-MISSING_IN_NUMBERS = ("-", "--", ".", "?", "na", "none", "missing", "unknown", "nil")
+MISSING_IN_NUMBERS = (
+    "-", "--", ".", "?", "na", "none", "missing", "unknown", "nil", "NaT", "(null)", "n.a.", "N.A.", "k.A.", "k. A.",
+    # Statistical offices; spreadsheets, where a formula failed; Stata's reasons for a missing value.
+    ":", "..", "...", "\u2013", "\u2014", "\u2026",
+    "#DIV/0!", "#NULL!", "#NUM!", "#REF!", "#VALUE!", "#NAME?",
+    *(f".{letter}" for letter in ascii_lowercase),
+)  # fmt: skip
 INT = re.compile(r"[+-]?\d+")
 FLOAT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.IGNORECASE)
 LEADING_ZERO = re.compile(r"[+-]?0\d.*")
@@ -27,6 +34,7 @@ _TRUE, _FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _TYPED_START = "0123456789+-."
 _MONTHS = {"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"}
+_WEEKDAYS = {"Mon, ", "Tue, ", "Wed, ", "Thu, ", "Fri, ", "Sat, ", "Sun, "}
 
 
 @dataclass
@@ -93,7 +101,12 @@ def kind_of(sample: list[str]) -> Kind | None:
 
 
 def _looks_typed(cell: str) -> bool:
-    return cell[:1] in _TYPED_START or cell.lower()[:3] in _MONTHS or cell.lower() in ("true", "false")
+    return (
+        cell[:1] in _TYPED_START
+        or cell.lower()[:3] in _MONTHS
+        or cell[:5] in _WEEKDAYS
+        or cell.lower() in ("true", "false")
+    )
 
 
 def typed_at_once(frame: pl.DataFrame, samples: Mapping[str, list[str]]) -> dict[str, pl.Series]:

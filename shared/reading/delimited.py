@@ -7,7 +7,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import polars as pl
 
 from .cells import FLOAT
+from .drawn import is_mostly_drawn, may_be_drawn, redrawn
 from .header import find_header, no_header, with_names
 from .quotes import is_regular, note_on_kept, requoted, with_line_feeds
 from .sampled_types import LEAST_BYTES, read_large
@@ -30,7 +31,10 @@ _HEAD_LINES = 1000  #: in which that many rows are looked for, as cells may have
 _HEAD = 256 * 1024
 _LONGEST_FIELD = 1 << 24
 _MAX_MISFITS = 10_000
+_TEXT_FORMULA = r'^="([^"]*)"$'
+_BLANK_LINE = re.compile(rb"^[ \t]+(?=\r?\n|\Z)", re.MULTILINE)
 #: What Excel takes for the delimiter, and does not show.
+_DATEV_LINE = re.compile(rb'"?(EXTF|DTVF)"?;\d+;[^\n]*\n')
 _SEPARATOR_LINE = re.compile(rb'"?sep=([^"\r\n])"?[\t,; ]*\r?\n', re.IGNORECASE)
 
 
@@ -58,17 +62,23 @@ def read_delimited(
     stated: Stated = NOTHING_STATED,
     misfits: list[BadRow] | None = None,
     kept: list[int] | None = None,
+    blanks: list[int] | None = None,
 ) -> tuple[pl.DataFrame, Layout, list[str]]:
     """Return the cells as text ("" where empty), the layout, and notes on it.
 
     Rows that do not fit go to ``misfits`` where that is given; else the first one is raised. Lines of cells with text
-    behind a closing quote, which keep their quotes, go to ``kept`` where that is given; else into a note.
+    behind a closing quote, which keep their quotes, go to ``kept`` where that is given; else into a note. How many
+    rows had no value, and were left out, goes to ``blanks`` likewise.
 
     A column that is no text any more is typed already. Raises: Unreadable with the line of the first row that does not
     fit; NotUtf8.
     """
     csv.field_size_limit(_LONGEST_FIELD)
     head = _head(source)
+    drawn = redrawn(_whole(source)) if _is_undescribed(stated) and may_be_drawn(head) else None
+    if drawn is not None:
+        source, stated = drawn.content, replace(stated, delimiter=drawn.delimiter)
+        head = _head(source)
     layout = layout_of(head, tab_first, stated)
     if layout is None:  # a row longer than the head
         layout = layout_of(_whole(source), tab_first, stated, is_whole=True)
@@ -83,7 +93,7 @@ def read_delimited(
         source = layout.header() + content[layout.body :]
     if layout.delimiter == BLANKS:
         source = _with_single_blanks(_whole(source))
-    notes = list(layout.notes)
+    notes = [*(drawn.notes if drawn else ()), *layout.notes]
     source = _made_regular(source, head, layout, above, notes, kept)
     frame = _cells(source, head, layout, above, stated, misfits)
     if layout.names[-1] == f"column_{len(layout.names)}" and frame.width > 1 and _is_empty(frame.to_series(-1)):
@@ -92,6 +102,13 @@ def read_delimited(
         made = [name for name in frame.columns if name.startswith("column_")]
         notes += [f"without a name: {', '.join(made)}"] * bool(made and layout.notes)
         notes.append("every line ends with a delimiter")
+    frame, shown = _without_formulas(frame) if b'="' in head else (frame, [])
+    notes += shown
+    frame, count = _without_blank_rows(frame, misfits)
+    if blanks is not None:
+        blanks.append(count)
+        return frame, layout, notes
+    notes += note_on_blanks(count)
     if frame.height == 0:
         raise Unreadable(misfits[0].message if misfits else "there is a header but no rows")
     return frame, layout, notes
@@ -121,6 +138,49 @@ def _made_regular(
     if len(layout.names) == 1 and b"\r" in (content := _whole(source)).replace(b"\r\n", b""):
         source = with_line_feeds(content)  # in a table of one column no width says that two rows became one
     return source
+
+
+def _is_undescribed(stated: Stated) -> bool:
+    return stated.delimiter is None and stated.header_row is None and not stated.skip
+
+
+def _without_blank_rows(frame: pl.DataFrame, misfits: list[BadRow] | None) -> tuple[pl.DataFrame, int]:
+    """Leave out rows that are delimiters alone, as a workbook's; also return how many there were.
+
+    In a table of one column, these are missing values.
+    """
+    first = frame.to_series(0)
+    may_be_blank = first.null_count() or (first.dtype == pl.String and (first == "").any())
+    if frame.width == 1 or not may_be_blank:
+        return frame, 0
+    texts = [pl.col(name).str.strip_chars(" \t\u00a0").fill_null("") == "" for name in _texts(frame)]
+    others = [pl.col(name).is_null() for name in frame.columns if frame.schema[name] != pl.String]
+    is_blank = frame.select(pl.all_horizontal(*texts, *others)).to_series()
+    if not is_blank.any():
+        return frame, 0
+    if misfits:  # their places are those among the rows that stay
+        before = is_blank.cum_sum()
+        for number, misfit in enumerate(misfits):
+            at = misfit.position - number
+            misfits[number] = replace(misfit, position=misfit.position - (int(before[at - 1]) if at else 0))
+    return frame.filter(~is_blank), int(is_blank.sum())
+
+
+def _without_formulas(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
+    """Take texts out of the formulas that make a spreadsheet keep their zeros; also return a note on them."""
+    quoting = [name for name in _texts(frame) if frame[name].str.contains(_TEXT_FORMULA).any()]
+    texts = [pl.col(name).str.replace(_TEXT_FORMULA, "${1}") for name in quoting]
+    notes = [f'texts within formulas such as ="01" are read as texts: {", ".join(quoting[:20])}'] * bool(quoting)
+    return frame.with_columns(texts), notes
+
+
+def _texts(frame: pl.DataFrame) -> list[str]:
+    return [name for name, dtype in frame.schema.items() if dtype == pl.String]
+
+
+def note_on_blanks(count: int) -> list[str]:
+    """Return the note on rows without a value, if there are any."""
+    return [f"{count:,} blank row{'s' * (count > 1)} left out"] * bool(count)
 
 
 def _is_empty(column: pl.Series) -> bool:
@@ -158,7 +218,8 @@ def layout_of(
     """``head``: the first bytes, without a byte order mark. None when the header may go on behind them."""
     separator = _SEPARATOR_LINE.match(head)
     lines = stated.skip if stated.header_row is None else max(0, stated.header_row - 1)
-    skipped = max(separator.end() if separator else 0, _after_lines(head, lines))
+    datev = _DATEV_LINE.match(head) if _is_undescribed(stated) else None
+    skipped = max(*(first.end() if first else 0 for first in (separator, datev)), _after_lines(head, lines))
     delimiter = stated.delimiter or (separator[1].decode() if separator else find_delimiter(head[skipped:], tab_first))
     rows, begins = _rows_of(head[skipped:], delimiter)
     if not is_whole and len(head) >= _HEAD and len(rows) < 2:
@@ -168,6 +229,8 @@ def layout_of(
     names, notes = header.names, list(header.notes)
     if separator:
         notes.insert(0, "the first line names the delimiter")
+    if datev:
+        notes.insert(0, "the line above the header is that of a DATEV file")
     if lines and not separator:
         notes.insert(0, f"{lines} line{'s' * (lines > 1)} above the table skipped, as stated")
     body = skipped + begins[header.first + 1]
@@ -323,13 +386,15 @@ def find_delimiter(head: bytes, tab_first: bool = False) -> str:
     best, best_score = ("\t" if tab_first else ","), (0.0, -len(lines), 0)
     for delimiter in _DELIMITERS:
         rows = list(csv.reader(lines, delimiter=delimiter))
-        first = find_header(rows).first
+        found = find_header(rows).first
+        first = max(0, found)
         widths = Counter(len(row) for row in rows[first:])
         width, count = widths.most_common(1)[0]
         if width > 1 and len(rows[first]) > 1:
             share = count / sum(widths.values())
-            # A delimiter that splits the first line too goes before one for which it is a title, as in 1,5;2,5.
-            score = (round(share, 2), -first, width)
+            # A delimiter that splits the first line too goes before one for which it is a title, as in 1,5;2,5; and one
+            # that makes values of it before one that makes names of parts of them.
+            score = (round(share, 2), -found, width)
             if score > best_score:
                 best, best_score = delimiter, score
     return BLANKS if best_score[0] == 0 and _is_by_blanks(lines) else best
@@ -341,7 +406,7 @@ def _is_by_blanks(lines: list[str]) -> bool:
         rows = [row for row in _by_blanks(lines) if row]
     except csv.Error:
         return False
-    first = find_header(rows).first if rows else 0
+    first = max(0, find_header(rows).first) if rows else 0
     header, below = rows[first], rows[first + 1 :]
     width = len(below[0]) if below else 0
     is_drawn = any("  " in line.strip() or line[:1] in ' "' for line in lines if line.strip())
@@ -356,7 +421,11 @@ def _is_by_blanks(lines: list[str]) -> bool:
 
 
 def is_even(head: bytes) -> bool:
-    """Return whether a text is surely a table: all its first rows have as many cells as the header, two or more."""
+    """Return whether a text is surely a table: all its first rows have as many cells as the header, two or more, or
+    most of its lines are a drawn table.
+    """
+    if may_be_drawn(head) and is_mostly_drawn(head):
+        return True
     layout = layout_of(head, is_whole=True)
     if layout is None or len(layout.names) < 2:
         return False
@@ -403,12 +472,21 @@ def _read_carefully(
             ),
         )
     except (pa.ArrowInvalid, pa.ArrowCapacityError):
+        if len(names) > 1 and (unblanked := _without_blanks(content)) is not None:
+            return _read_carefully(unblanked, delimiter, names, above, misfits)
         if misfits is not None:
             return _read_row_by_row(content, delimiter, names, above, misfits)
         raise _complaint(content, delimiter, len(names), above) from None
     frame = pl.from_arrow(table)
     assert isinstance(frame, pl.DataFrame)
     return frame.slice(1)  # the header is a row like the others to this reader
+
+
+def _without_blanks(content: bytes) -> bytes | None:
+    """Return the text without the blanks of lines that hold nothing else; those within quotes stay. None: no such."""
+    parts = content.split(b'"')
+    cleared = [_BLANK_LINE.sub(b"", part) if number % 2 == 0 else part for number, part in enumerate(parts)]
+    return b'"'.join(cleared) if cleared != parts else None
 
 
 def _read_row_by_row(

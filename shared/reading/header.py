@@ -16,6 +16,11 @@ _MAX_ABOVE = 30
 _COMMENT = re.compile(r"\s*(#|%|//|--|\*)")
 _NUMBER = re.compile(rf"[-+]?[€$£]?\s?({FLOAT.pattern}|\d{{1,3}}([., '\u00a0\u202f]\d{{3}})*([.,]\d+)?)\s?[%€$£]?")
 _DATE = re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}([ T]\d{1,2}:\d\d.*)?|\d{1,2}:\d\d(:\d\d)?")
+_DAY = re.compile(r"(\d{4}-\d\d-\d\d|\d\d?[./]\d\d?[./]\d{4})($|[ T])")
+_PLAIN_NUMBER = re.compile(r"[-+]?\d+([.,]\d+)?")
+_FRACTION = re.compile(r"[-+]?\d+[.,]\d+")
+_MIN_ALIKE = 2
+_MAX_BELOW = 20
 _MIDNIGHT = re.compile(r"(\d{4}-\d\d-\d\d)[ T]00:00:00")
 
 
@@ -40,6 +45,8 @@ def find_header(sample: Sequence[Row], *, may_merge: bool = False, first: int | 
         names, named = with_names(row)
         return Header(first, 1, names, named)
     first = _first_row(sample)
+    if not any(map(_filled, sample[:first])) and _is_missing(sample[first : first + _MAX_BELOW]):
+        return no_header(sample)
     notes = [f"{_lines(first)} above the header skipped"] if any(map(_filled, sample[:first])) else []
     row = [_as_name(cell) for cell in sample[first]] if sample else []
     rows = 1
@@ -50,6 +57,21 @@ def find_header(sample: Sequence[Row], *, may_merge: bool = False, first: int | 
         row[0] = _COMMENT.sub("", row[0], count=1).strip()
     names, named = with_names(row)
     return Header(first, rows, names, notes + named)
+
+
+def _is_missing(rows: Sequence[Row]) -> bool:
+    """Return whether the first row holds values as the rows below do: a date or a fraction above others, and a date or
+    a number as the first cell. Whole numbers alone may be names, such as years, and so may values behind a text.
+    """
+    filled = [row for row in rows if _filled(row)]
+    if len(filled) < _MIN_ALIKE or not all(cell.strip() for cell in filled[0]):
+        return False
+    columns = list(zip(*filled, strict=False))
+    dated = [column for column in columns if all(_DAY.match(cell.strip()) for cell in column)]
+    numbers = [column for column in columns if all(_PLAIN_NUMBER.fullmatch(cell.strip()) for cell in column)]
+    are_named = any(not _is_value(column[0]) and any(map(_is_value, column[1:])) for column in columns)
+    with_fraction = any(_FRACTION.fullmatch(column[0].strip()) for column in numbers)
+    return not are_named and (columns[0] in dated or (columns[0] in numbers and (bool(dated) or with_fraction)))
 
 
 def no_header(sample: Sequence[Row]) -> Header:
@@ -71,7 +93,7 @@ def _first_row(sample: Sequence[Row]) -> int:
         if len(_trimmed(row)) < width and len(row) < width:  # names, or a pair such as "Account:" and its number?
             following = sample[number + 1] if number + 1 < len(sample) else ()
             is_wide &= len(following) >= width and not any(_is_value(cell) for cell in row if cell.strip())
-        if is_wide and (not _COMMENT.match(row[0]) or (below is not None and _differs(row, below))):
+        if is_wide and (not _COMMENT.match(row[0]) or (below is not None and differs(row, below))):
             above = sample[candidate:number]
             if not above or _are_titles(above, width, row, below):
                 return number
@@ -85,7 +107,7 @@ def _are_titles(above: Sequence[Row], width: int, names: Row, below: Row | None)
         return True
     is_apart = not _filled(above[-1])
     most = max(1, width - 2) if is_apart else max(1, (width - 1) // 2)
-    is_named = below is not None and _differs(names, below)
+    is_named = below is not None and differs(names, below)
     if any(_filled(row) > most for row in texts):
         # A single cell cannot name several columns, so the first row is a title, and rows with gaps belong to it; as do
         # pairs such as "Account:" and its number, with a blank line behind them.
@@ -93,7 +115,7 @@ def _are_titles(above: Sequence[Row], width: int, names: Row, below: Row | None)
     return is_apart or is_named
 
 
-def _differs(names: Row, below: Row) -> bool:
+def differs(names: Row, below: Row) -> bool:
     """Return whether a row of names is above a row of values: text above a number or a date."""
     pairs = zip(names, below, strict=False)
     return any(value.strip() and _is_value(value) and name.strip() and not _is_value(name) for name, value in pairs)
@@ -135,7 +157,7 @@ def _is_upper(row: Row, below: Sequence[Row]) -> bool:
         (low.strip() or high.strip()) and not _is_value(low or high) for high, low in zip(row, lower, strict=True)
     )
     has_rest = any(low.strip() for high, low in zip(row, lower, strict=True) if not high.strip())
-    return 0 < gaps < len(row) and is_text and has_rest and _differs(lower, below[1])
+    return 0 < gaps < len(row) and is_text and has_rest and differs(lower, below[1])
 
 
 def _merged(upper: Row, lower: Row) -> list[str]:

@@ -12,12 +12,22 @@ import polars as pl
 import pyarrow.parquet as pq
 
 from .cells import ColumnReading
-from .delimited import BadLine, BadRow, Layout, NotUtf8, check_misfits, check_names, layout_of, read_delimited
+from .delimited import (
+    BadLine,
+    BadRow,
+    Layout,
+    NotUtf8,
+    check_misfits,
+    check_names,
+    layout_of,
+    note_on_blanks,
+    read_delimited,
+)
 from .found import FoundReading, decimal_of
 from .quotes import note_on_kept
 from .source import Unreadable, encoding_of, utf16_of
 from .stated import Stated
-from .type_inference import infer, infer_some
+from .type_inference import POINT_THOUSANDS, infer, infer_some
 
 PIECE_BYTES = 48_000_000  #: of text; as cells it takes about three times as much
 _HEAD = 256 * 1024
@@ -55,6 +65,7 @@ class _Text:
     is_typed: Callable[[str], bool] | None = None
     misfits: list[BadRow] | None = None
     kept: list[int] = field(default_factory=list)  #: lines of cells with text behind a closing quote
+    blanks: list[int] = field(default_factory=list)  #: how many rows of each piece have no value, and are left out
     damage: str = ""  #: a note on bytes that are not text in the encoding
 
     @property
@@ -86,12 +97,20 @@ class _Type:
         if dtype == pl.String:
             return self if self.dtype == dtype else _Type(dtype, note or _OTHER_TYPES)
         # A piece with small numbers alone shows no separators; what they mean is the same.
-        if len(notes) > 1 and not ("" in notes and any(each.startswith("thousands") for each in notes)):
+        if len(notes) > 1 and not self._differs_by_separators(dtype, note):
             return _Type(pl.String(), _OTHER_TYPES)
         if self.dtype == dtype:
             return _Type(dtype, max(notes))
         numeric = self.dtype.is_numeric() and dtype.is_numeric()
         return _Type(pl.Float64(), max(notes)) if numeric else _Type(pl.String(), _OTHER_TYPES)
+
+    def _differs_by_separators(self, dtype: pl.DataType, note: str) -> bool:
+        """Return whether one of the pieces alone shows separators of thousands, and the other has no sign like them."""
+        without = self.dtype if not self.note else dtype if not note else None
+        separators = max(self.note, note)
+        has_points = separators == POINT_THOUSANDS  # which are those of decimals in the other piece
+        is_alike = without is not None and (without.is_integer() or not has_points)
+        return is_alike and separators.startswith("thousands")
 
 
 @dataclass
@@ -192,6 +211,7 @@ def _written(text: _Text, to: Path) -> StreamedTable:
         reading.note = types.of[name].note
     notes = [*text.layout.notes, *[text.damage] * bool(text.damage)]
     notes += [note_on_kept(text.kept)] * bool(text.kept)
+    notes += note_on_blanks(sum(text.blanks))
     return StreamedTable(readings, text.delimiter, text.encoding, notes, text.layout.header_row)
 
 
@@ -231,6 +251,7 @@ def _pieces(text: _Text) -> Iterator[pl.DataFrame]:
     """Yield the cells of each piece as text. Raises: Unreadable, NotUtf8."""
     begins, rows = text.begins, 0
     text.kept.clear()
+    text.blanks.clear()
     if text.misfits is not None:
         text.misfits.clear()
     for ends in _ends(text):
@@ -241,7 +262,7 @@ def _pieces(text: _Text) -> Iterator[pl.DataFrame]:
                 own: list[BadRow] | None = None if text.misfits is None else []
                 kept: list[int] = []
                 stated = Stated(delimiter=text.delimiter, header_row=1)
-                cells, *_ = read_delimited(source, stated=stated, misfits=own, kept=kept)
+                cells, *_ = read_delimited(source, stated=stated, misfits=own, kept=kept, blanks=text.blanks)
                 above = _count(text.file, 0, begins, b"\n") - text.header.count(b"\n") if own or kept else 0
                 text.kept.extend(line + above for line in kept)
                 if text.misfits is not None and own:

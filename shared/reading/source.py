@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import codecs
+import os
 import re
 import zipfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from .code_pages import likelier
 
 #: What one data set may hold; beyond it the answer is a clear error, never a slow death.
 MAX_COLUMNS = 2_000
@@ -30,6 +33,7 @@ _NO_TEXT = re.compile("[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f-\x84\x86-\x9f\ufdd0-
 _SIGNS = re.compile(r"[\n\r,;\t|{\[]")
 _MAX_PLACES = 20
 _UNDEFINED = (b"\x81", b"\x8d", b"\x8f", b"\x90", b"\x9d")  #: in windows-1252
+_END_OF_DOS = b"\x1a"  #: what old programs write at the end of a text
 _ZIP = b"PK\x03\x04"
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _FOREIGN = (
@@ -75,7 +79,7 @@ def detect(path: Path, name: str) -> Format:
 
 def format_of(head: bytes, name: str) -> Format:
     """Return the format according to the first 64 kB. Raises: Unreadable for an empty or foreign file."""
-    head = head[:_HEAD]
+    head = head[:_HEAD].rstrip(_END_OF_DOS)
     if not head.strip(b" \t\r\n\x00\xef\xbb\xbf"):
         raise Unreadable("the file is empty")
     if head.startswith(b"PAR1"):
@@ -97,7 +101,7 @@ def format_of(head: bytes, name: str) -> Format:
 
 def read_text(path: Path, encoding: str | None = None) -> Text:
     """Return the whole text in UTF-8; the encoding is detected when it is not given."""
-    content = path.read_bytes()
+    content = path.read_bytes().rstrip(_END_OF_DOS)
     wide = utf16_of(content[:_HEAD])
     if wide:
         encoding = wide
@@ -107,6 +111,8 @@ def read_text(path: Path, encoding: str | None = None) -> Text:
     note = ""
     if not wide and not _is_utf8(content):
         encoding, note = encoding_of([content])
+        if encoding == "windows-1252":
+            encoding, note = likelier(content, note)
         content = content.decode(encoding, errors="replace").encode()
     if b"\r" in content[:_HEAD] and b"\n" not in content[:_HEAD]:
         content = content.replace(b"\r", b"\n")
@@ -171,7 +177,9 @@ def is_plain(path: Path) -> bool:
     """Return whether the head looks like UTF-8 with ordinary line ends, so that the file can be mapped unchanged."""
     with path.open("rb") as file:
         head = file.read(_HEAD)
-    return utf16_of(head) is None and (b"\n" in head or b"\r" not in head)
+        file.seek(-1, os.SEEK_END)
+        is_ended = file.read(1) == _END_OF_DOS
+    return not is_ended and utf16_of(head) is None and (b"\n" in head or b"\r" not in head)
 
 
 def utf16_of(head: bytes) -> str | None:

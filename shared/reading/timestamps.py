@@ -14,8 +14,14 @@ _DATES = (
     "%b %d, %Y", "%b %d %Y", "%d %B %Y", "%B %d, %Y", "%B %d %Y", "%d-%b-%y", "%d %b %y",
 )  # fmt: skip
 _TIMES = ("%H:%M:%S%.f", "%H:%M", "%I:%M:%S %p", "%I:%M %p")
+#: As web servers and mails write them.
+_OF_SERVERS = ("%d/%b/%Y:%H:%M:%S %#z", "%d %b %Y %H:%M:%S %#z")
+_COMMA_FRACTION = r"(:\d\d),(\d+)"
+_WEEKDAY = r"^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), "
+_NAMED_ZONE = r"(:\d\d(?:\.\d+)?) ?(?:UTC|GMT)$"
 _ZONED = ("%Y-%m-%dT%H:%M:%S%.f%#z", "%Y-%m-%d %H:%M:%S%.f%#z", "%Y-%m-%d %H:%M:%S%.f %#z", "%Y-%m-%dT%H:%M%#z")
 _SHORT_YEAR = re.compile(r"\d{1,2}([-./])\d{1,2}\1\d\d([ T].*)?")
+_ODD_MOMENT = re.compile(rf"{_COMMA_FRACTION}|{_NAMED_ZONE}|{_WEEKDAY}")
 _AMBIGUOUS = ({"%d/%m/%Y", "%m/%d/%Y"}, {"%d-%m-%Y", "%m-%d-%Y"})
 
 
@@ -26,7 +32,9 @@ def moment(column: pl.Series, sample: list[str], comma_decimal: bool, reading: C
     if _is_finer(column, sample):
         reading.note = "kept as text: times finer than microseconds"
         return None
-    probe = pl.Series(sample[:200])
+    if any(_ODD_MOMENT.search(cell) for cell in sample):
+        column = _usual(column)
+    probe = _usual(pl.Series(sample[:200]))
     for dates, convert in ((_DATES, _to_date), (_datetimes(), _to_datetime)):
         fitting = [shape for shape in dates if convert(probe, shape) is not None]
         if not fitting:
@@ -46,6 +54,12 @@ def moment(column: pl.Series, sample: list[str], comma_decimal: bool, reading: C
     return None
 
 
+def _usual(cells: pl.Series) -> pl.Series:
+    """Return moments without a weekday, with a point before the fraction of a second, and UTC as an offset."""
+    pointed = cells.str.replace(_WEEKDAY, "").str.replace(_COMMA_FRACTION, "${1}.${2}")
+    return pointed.str.replace(_NAMED_ZONE, "${1} +00:00")
+
+
 def _is_finer(column: pl.Series, sample: list[str]) -> bool:
     """Return whether a moment has more digits of a second than are kept."""
     if not any(":" in cell for cell in sample):
@@ -55,7 +69,7 @@ def _is_finer(column: pl.Series, sample: list[str]) -> bool:
 
 def _datetimes() -> tuple[str, ...]:
     plain = [f"{date}{gap}{time}" for date in _DATES for time in _TIMES for gap in (" ", "T")]
-    return (*plain, *_ZONED)
+    return (*plain, *_ZONED, *_OF_SERVERS)
 
 
 def _is_ambiguous(typed: dict[str, pl.Series]) -> bool:

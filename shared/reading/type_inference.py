@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from decimal import Decimal
+from typing import NamedTuple
 
 import polars as pl
 
@@ -30,8 +31,11 @@ _SAMPLE = 2000
 _COMMA_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
 _COMMA_DECIMAL = re.compile(r"[+-]?(\d{1,3}([. '\u00a0\u202f\u2019]\d{3})+|\d+),\d+")
 _POINT_THOUSANDS = re.compile(r"[+-]?\d{1,3}(\.\d{3})+(,\d+)?")
+_ADDRESS = re.compile(r"(2[0-4]\d|25[0-5]|1?\d?\d)(\.(2[0-4]\d|25[0-5]|1\d\d)){3}")
+_POINT_THOUSANDS_ALONE = re.compile(r"[+-]?\d{1,3}(\.\d{3})+")
 _SPACE_THOUSANDS = re.compile(r"[+-]?\d{1,3}([ '\u00a0\u202f\u2019]\d{3})+([.,]\d+)?")
 _TRUTH = {"true", "false"}
+POINT_THOUSANDS = "thousands separator '.'"
 _MAYBE_THOUSANDS = "read as decimals: if the points separate thousands, state the decimal sign ','"
 
 
@@ -155,10 +159,10 @@ def _number(  # noqa: PLR0911 - leaves as soon as it is none
     grouped = _grouping(sample, comma_decimal)
     if grouped is None:
         return None
-    pattern, marks, decimal, note = grouped
+    pattern, other, marks, decimal, note = grouped
     cells = cells_of(column, tentative)
     fits = cells.drop_nulls()
-    if not fits.str.contains(f"^(?:{pattern.pattern}|{FLOAT.pattern})$").all():
+    if not fits.str.contains(f"^(?:{pattern.pattern}|{other.pattern})$").all():
         return None
     plain = cells
     for mark in marks:
@@ -181,21 +185,39 @@ def may_be_thousands(sample: Collection[str]) -> bool:
     )
 
 
-def _grouping(sample: list[str], comma_decimal: bool) -> tuple[re.Pattern[str], str, str, str] | None:
-    def fits(pattern: re.Pattern[str]) -> bool:
-        return all(pattern.fullmatch(cell) or FLOAT.fullmatch(cell) for cell in sample)
+class _Grouping(NamedTuple):
+    """How numbers are written that a float is not; a cell is written so, or as ``plain``."""
+
+    pattern: re.Pattern[str]
+    plain: re.Pattern[str]  #: no decimal point, where points separate thousands
+    marks: str
+    decimal: str
+    note: str
+
+
+def _grouping(sample: list[str], comma_decimal: bool) -> _Grouping | None:
+    def fits(pattern: re.Pattern[str], plain: re.Pattern[str] = FLOAT) -> bool:
+        return all(pattern.fullmatch(cell) or plain.fullmatch(cell) for cell in sample)
 
     # Where the comma is the delimiter, only a blank between thousands shows that it is a decimal one, too.
     if comma_decimal or any(_SPACE_THOUSANDS.fullmatch(cell) and "," in cell for cell in sample):
         pattern = re.compile(f"{_POINT_THOUSANDS.pattern}|{_SPACE_THOUSANDS.pattern}|{_COMMA_DECIMAL.pattern}")
-        if fits(pattern) and not any("." in cell and " " in cell for cell in sample):
-            return pattern, ". '\u00a0\u202f\u2019", ",", DECIMAL_COMMA
+        if fits(pattern, INT) and not any("." in cell and " " in cell for cell in sample):
+            return _Grouping(pattern, INT, ". '\u00a0\u202f\u2019", ",", DECIMAL_COMMA)
+    if any(cell.count(".") > 1 for cell in sample) and _are_point_thousands(sample):
+        return _Grouping(_POINT_THOUSANDS_ALONE, INT, ".", ",", POINT_THOUSANDS)
     if fits(_COMMA_THOUSANDS):
-        return _COMMA_THOUSANDS, ",", ".", "thousands separator ','"
+        return _Grouping(_COMMA_THOUSANDS, FLOAT, ",", ".", "thousands separator ','")
     if fits(_SPACE_THOUSANDS):
         decimal = "," if any("," in cell for cell in sample) else "."
-        return _SPACE_THOUSANDS, " '\u00a0\u202f\u2019", decimal, "thousands separators"
+        return _Grouping(_SPACE_THOUSANDS, FLOAT, " '\u00a0\u202f\u2019", decimal, "thousands separators")
     return None
+
+
+def _are_point_thousands(sample: Collection[str]) -> bool:
+    """Return whether all cells are whole numbers with points between thousands; addresses of networks look alike."""
+    is_number = all(_POINT_THOUSANDS_ALONE.fullmatch(cell) or INT.fullmatch(cell) for cell in sample)
+    return is_number and not all(_ADDRESS.fullmatch(cell) for cell in sample)
 
 
 def _whole(column: pl.Series, sample: list[str], comma_decimal: bool, reading: ColumnReading) -> pl.Series | None:

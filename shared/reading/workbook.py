@@ -7,7 +7,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +25,20 @@ from .stated import NOTHING_STATED, Stated
 from .type_inference import infer_some
 
 _HEAD_ROWS = 60
+#: How a text below a table begins.
+_REMARK = re.compile(
+    r"(source|note|remark|legend|as of|created|generated|exported|quelle|hinweis|anmerkung|stand|legende|erstellt|"
+    r"fuente|nota|remarque)\w{0,3}\b|©|\(c\)|\*|[¹²³]",
+    re.IGNORECASE,
+)
+_MIN_WIDTH, _MAX_GAPS, _MAX_REMARKS = 2, 20, 10
 _NUMBER = r"^-?(?:0|[1-9]\d*)(?:[.,]\d+)?$"
 _SHEET = re.compile(r"xl/worksheets/sheet\d+\.xml")
 _NO_VALUE = re.compile(rb"</f>(?:<v\s*/>|<v></v>)?</c>")
+_ERROR = b' t="e"'
 _PIECE, _MARK_BYTES, _MAX_SHEET_BYTES = 1 << 20, 12, 200_000_000
 _WHOLE = re.compile(r"^(-?\d+)\.0$")  #: a whole number, which a workbook keeps as a float
+_SPAN = r"^(1899-12-31|1900-0[12]-\d\d)[ T]\d\d:\d\d:\d\d"
 _NO_YEAR = 1899  #: of a cell that holds a time of day only: days are counted from 1900
 
 
@@ -68,14 +77,21 @@ def read_workbook(
         if isinstance(error, (Unreadable, KeyboardInterrupt, SystemExit)):
             raise
         raise Unreadable("the workbook is damaged") from None
-    frame, blank = _without_blank_rows(framed(table))
+    frame, own = _first_table(framed(table), lambda rows: framed(_table(
+        reader, chosen, skip_rows=skipped + header.first + header.rows, n_rows=rows, column_names=header.names
+    )), skipped + header.first + header.rows)  # fmt: skip
+    frame, blank = _without_blank_rows(frame)
     frame, columns = _without_missing(_whole_numbers(frame), stated, is_typed)
-    uncalculated = _uncalculated(path, reader.sheet_names.index(chosen)) if sum(frame.null_count().row(0)) else 0
+    has_gaps = sum(frame.null_count().row(0))
+    uncalculated, failed = _without_value(path, reader.sheet_names.index(chosen)) if has_gaps else (0, 0)
     others = ", ".join(repr(name) for name in sheets[:11] if name != chosen)
     notes = [f"sheet {chosen!r}" + f" (not read: {others})" * bool(others), *header.notes]
+    notes += own
     notes += [f"{blank} blank row{'s' * (blank > 1)} left out"] * bool(blank)
     if uncalculated:
         notes.append(f"{uncalculated:,} formulas have no value, as no program has calculated them: read as missing")
+    if failed:
+        notes.append(f"{failed:,} cell{'s' * (failed > 1)} with an error such as #DIV/0! read as missing")
     row = 0 if header.first < 0 else skipped + header.first + 1
     return Workbook(frame, FoundReading("excel", header_row=row, sheet=chosen, sheets=sheets), notes, columns)
 
@@ -101,9 +117,11 @@ def note_numbers(frame: pl.DataFrame, columns: dict[str, ColumnReading]) -> None
             reading.note = "kept as text, as the workbook does: its cells are numbers"
 
 
-def _uncalculated(path: Path, sheet: int) -> int:
-    """Return how many formulas of a sheet, by its number, have no value; 0 where that cannot be read."""
-    count = 0
+def _without_value(path: Path, sheet: int) -> tuple[int, int]:
+    """Return how many formulas of a sheet, by its number, have no value, and how many cells hold an error; 0 where
+    that cannot be read.
+    """
+    count = failed = 0
     try:
         with zipfile.ZipFile(path) as archive:
             names = sorted(
@@ -113,10 +131,57 @@ def _uncalculated(path: Path, sheet: int) -> int:
                 kept = b""
                 while (piece := content.read(_PIECE)) and content.tell() < _MAX_SHEET_BYTES:
                     count += len(_NO_VALUE.findall(kept + piece))
+                    failed += (kept[1 - len(_ERROR) :] + piece).count(_ERROR)
                     kept = piece[-_MARK_BYTES:]
     except (zipfile.BadZipFile, OSError, ValueError, IndexError, KeyError, zlib.error):
-        return 0
-    return count
+        return 0, 0
+    return count, failed
+
+
+def _first_table(
+    frame: pl.DataFrame, read: Callable[[int], pl.DataFrame], above: int
+) -> tuple[pl.DataFrame, list[str]]:
+    """Return the rows above a blank one that is followed by another table or by remarks, and a note on those.
+
+    ``read`` reads the first rows again, as their types may differ; ``above``: rows of the sheet above the frame.
+    """
+    blank = frame.select(pl.all_horizontal(pl.all().is_null())).to_series()
+    gap = blank.arg_true()
+    if frame.width < _MIN_WIDTH or not gap.len():
+        return frame, []
+    texts = frame.select(pl.all().cast(pl.String, strict=False).fill_null(""))
+    for end in gap.to_list()[:_MAX_GAPS]:
+        rest = [row for row in texts[end:].iter_rows() if any(row)]
+        if not end or blank[end - 1] or not rest:
+            continue
+        last = frame.height + above
+        place = f"row{'s' * (len(rest) > 1)} {end + above + 2}" + f" to {last}" * (len(rest) > 1)
+        if _are_remarks(rest, texts[:end]):
+            return read(end), [f"remarks below the table, not read: {place} ({rest[0][0][:60]!r})"]
+        if len(rest) > 1 and _is_header_of_other(rest[0], texts[:end], rest[1]):
+            return read(end), [f"another table below the first one, not read: {place}; state header_row to read it"]
+    return frame, []
+
+
+def _are_remarks(rest: Sequence[Sequence[str]], above: pl.DataFrame) -> bool:
+    """Return whether these rows are texts about the table: in the first column alone, and no values as those above."""
+    if len(rest) > _MAX_REMARKS or not all(row[0] and not any(row[1:]) for row in rest):
+        return False
+    are_numbers = all(FLOAT.fullmatch(cell) for cell in above.to_series(0) if cell)
+    is_text = not any(FLOAT.fullmatch(row[0]) for row in rest)
+    return is_text and (are_numbers or _REMARK.match(rest[0][0]) is not None)
+
+
+def _is_header_of_other(names: Sequence[str], above: pl.DataFrame, below: Sequence[str]) -> bool:
+    """Return whether these cells name columns: texts behind a blank row, below numbers of the first table."""
+    cells = [cell for cell in names if cell]
+    rows = above.tail(_HEAD_ROWS).rows()
+    was_number = any(
+        name and all(FLOAT.fullmatch(row[at]) for row in rows if row[at]) and any(row[at] for row in rows)
+        for at, name in enumerate(names)
+    )
+    is_text = len(cells) > 1 and not any(FLOAT.fullmatch(cell) for cell in cells)
+    return is_text and was_number and all(bool(name) or not cell for name, cell in zip(names, below, strict=True))
 
 
 def _without_blank_rows(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
@@ -189,6 +254,23 @@ def _as_texts(column: pa.ChunkedArray) -> list[str]:
     ]
 
 
+def _texts_of_times(column: pl.Series) -> pl.Series:
+    """Write times among texts as the workbook shows them: days without a midnight, hours beyond 24 as such."""
+    column = column.str.replace(rf"^{_NO_YEAR}-12-31[ T](\d\d:\d\d:\d\d(\.\d+)?)$", "${1}")
+    is_span = column.str.contains(_SPAN)
+    if (is_span & ~column.str.ends_with("00:00:00")).any():
+        spans = [_hours(cell) if cell and spans else cell for cell, spans in zip(column, is_span, strict=True)]
+        column = pl.Series(column.name, spans, dtype=pl.String)
+    return column.str.replace(r"^(\d{4}-\d\d-\d\d)[ T]00:00:00$", "${1}")
+
+
+def _hours(cell: str) -> str:
+    """Return a span of time, which the first days of a workbook's calendar stand for, in hours."""
+    at = datetime.fromisoformat(cell)
+    hours = (at.date() - date(_NO_YEAR, 12, 31)).days * 24 + at.hour
+    return f"{hours:02}{cell[13:]}"
+
+
 def _one_table(table: pa.Table | pa.RecordBatch) -> pa.Table:
     return pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table
 
@@ -198,8 +280,8 @@ def _whole_numbers(frame: pl.DataFrame) -> pl.DataFrame:
     columns = []
     for column in frame.iter_columns():
         typed = column
-        if column.dtype == pl.String:  # a time of day among texts
-            typed = column.str.replace(rf"^{_NO_YEAR}-12-31[ T](\d\d:\d\d:\d\d(\.\d+)?)$", "${1}")
+        if column.dtype == pl.String:
+            typed = _texts_of_times(column)
         elif column.dtype == pl.Float64 and column.drop_nulls().len():
             whole = column.cast(pl.Int64, strict=False)
             if (whole == column).all() and whole.null_count() == column.null_count():
