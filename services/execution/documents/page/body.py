@@ -14,6 +14,7 @@ from services.execution.documents.page.clean import cleaned
 from services.execution.documents.page.formulas import Formulas
 from services.execution.documents.page.front_matter import Front, front_of
 from services.execution.documents.page.labels import Labels, kind_of, words_of
+from services.execution.documents.page.layout import columns_of
 from services.execution.documents.page.markdown import Prose, Reading, prose
 from services.execution.documents.page.pictures import Pictures
 from services.execution.documents.page.source import SourceWriter
@@ -183,12 +184,21 @@ class PageBody:
         text = _OPTIONS.sub("", node.code)
         if not text.strip():
             return ""
-        code = f"<pre><code>{html.escape(text)}</code></pre>"
+        code = self._listing(node.options, f"<pre><code>{html.escape(text)}</code></pre>")
         if node.options.get("code-fold") not in ("true", "show"):
             return code
         opened = " open" if node.options["code-fold"] == "show" else ""
         summary = html.escape(node.options.get("code-summary") or self.labels.words["code"])
         return f"<details{opened}><summary>{summary}</summary>{code}</details>"
+
+    def _listing(self, options: Mapping[str, str], code: str) -> str:
+        """Return the code with number and caption, where its author gives it a label or a caption."""
+        id, caption = options.get("lst-label", ""), options.get("lst-cap", "")
+        if not id and not caption:
+            return code
+        text = self._caption(caption) if caption else ""
+        told = f"{self.labels.number(id, 'lst')}{': ' if text else ''}{text}"
+        return f'<figure id="{html.escape(id)}"><figcaption>{told}</figcaption>{code}</figure>'
 
     def _messages(self, block: Block) -> str:
         """Errors and warnings; of a block whose code is hidden the errors alone."""
@@ -209,7 +219,8 @@ class PageBody:
             kind: _parts(options.get(f"{kind}-subcap") or _listed(options.get(f"{kind}-cap", "")))
             for kind in ("fig", "tbl")
         }
-        shown, counts = "", {"fig": 0, "tbl": 0}
+        cells: list[str] = []
+        counts = {"fig": 0, "tbl": 0}
         for output in visible:
             made = self._output(output, alt, block.id, width)
             kind = "fig" if output.media_type in _PICTURES else "tbl" if "<table" in made else ""
@@ -217,9 +228,13 @@ class PageBody:
             if kind and counts[kind] < len(captions[kind]):
                 letter = chr(ord("a") + counts[kind] % 26)
                 told = f"<p class='subcaption'>({letter}) {self._caption(captions[kind][counts[kind]])}</p>"
-            shown += told + made if kind == "tbl" else made + told
+            cells.append(told + made if kind == "tbl" else made + told)
             if kind:
                 counts[kind] += 1
+        columns = columns_of(options) if len(cells) > 1 else 0
+        shown = "".join(f"<section>{cell}</section>" for cell in cells) if columns else "".join(cells)
+        if columns:
+            shown = f'<section class="grid columns-{columns}">{shown}</section>'
         if shown and options.get("output-fold") == "true":
             shown = f"<details><summary>{html.escape(self.labels.words['output'])}</summary>{shown}</details>"
         return self._captioned(node, options, shown) if shown and isinstance(node, Chunk) else shown
@@ -237,7 +252,7 @@ class PageBody:
             return shown
         text = self._caption(caption) if caption and not _listed(caption) else ""
         told = f"<figcaption>{self.labels.number(id, kind)}{': ' if text else ''}{text}</figcaption>"
-        below = kind == "fig" and options.get("fig-cap-location") != "top"
+        below = kind == "fig" and options.get("fig-cap-location") not in ("top", "true")
         return f'<figure id="{html.escape(id)}">{shown + told if below else told + shown}</figure>'
 
     def _caption(self, text: str) -> str:

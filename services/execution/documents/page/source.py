@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from services.execution.documents.page.directives import CALLOUTS, TITLED, Directive, directives, holds_markdown
 from services.execution.documents.page.formulas import Formulas
 from services.execution.documents.page.labels import NUMBERED, Labels, kind_of
+from services.execution.documents.page.layout import columns_of
 from services.execution.documents.page.listed_tables import table_of_csv, table_of_grid, table_of_list
 
 _MATH = ("math", "latex", "tex", "asciimath", "mathml")
@@ -342,6 +343,10 @@ class SourceWriter:
         if "aside" in each.classes or "column-margin" in each.classes:
             self._closings[each.end] = "</aside>"
             return self.mark('<aside class="callout">', ""), each.first
+        columns = 1 if "columns" in each.classes else columns_of(each.options)
+        if columns or "column" in each.classes:
+            self._closings[each.end] = "</section>"
+            return self.mark(f'<section class="grid columns-{columns}">' if columns else "<section>", ""), each.first
         if id:
             return self.mark(f'<a id="{html.escape(id)}"></a>', ""), each.first
         return "\n", each.first
@@ -386,8 +391,10 @@ class SourceWriter:
             caption = last
             self._skipped[begin] = end
         told = self._caption(id, caption, kind)
-        self._closings[each.end] = f"{'' if kind == 'tbl' else told}</figure>"
-        return self.mark(f'<figure id="{html.escape(id)}">{told if kind == "tbl" else ""}', ""), each.first
+        columns = columns_of(each.options)
+        grid, end_of_grid = (f'<section class="grid columns-{columns}">', "</section>") if columns else ("", "")
+        self._closings[each.end] = f"{end_of_grid}{'' if kind == 'tbl' else told}</figure>"
+        return self.mark(f'<figure id="{html.escape(id)}">{told if kind == "tbl" else ""}{grid}', ""), each.first
 
 
 def _line_block(line: str, following: Sequence[str]) -> str:

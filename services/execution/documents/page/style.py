@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from services.execution.documents.page.layout import MAX_COLUMNS
+
 Theme = Literal["light", "dark", "auto"]
 _LAYOUT = (
     "body{max-width:46rem;margin:2rem auto;font:16px/1.5 sans-serif;padding:0 1rem}"
@@ -25,7 +27,11 @@ _LAYOUT = (
     ".callout{border-left:4px solid var(--mark);background:var(--code);padding:.4rem 1rem;margin:1rem 0}"
     ".callout-title{font-weight:bold;margin:.2rem 0}.tab{font-weight:bold;margin:1rem 0 .2rem}"
     ".callout.warning,.callout.caution{--mark:#b26a00;color:inherit}.callout.important{--mark:#b00020}.callout.tip{--mark:#2e7d32}"
-    "figure{margin:1rem 0}figcaption{font-size:.9rem;color:var(--pale)}"
+    # One column is one row: what it holds is all next to each other.
+    ".grid{display:grid;gap:0 1.5rem;align-items:start}"
+    ".columns-1{grid-auto-flow:column;grid-auto-columns:minmax(0,1fr)}"
+    + "".join(f".columns-{n}{{grid-template-columns:repeat({n},minmax(0,1fr))}}" for n in range(2, MAX_COLUMNS + 1))
+    + "figure{margin:1rem 0}figcaption{font-size:.9rem;color:var(--pale)}"
     ".footnotes{font-size:.9rem;border-top:1px solid var(--line);margin-top:2rem}"
     "math[display=block]{margin:1rem 0}hr.footnotes-sep{display:none}.callout p{margin:.3rem 0}"
 )

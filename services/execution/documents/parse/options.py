@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from pydantic import JsonValue
 
@@ -47,6 +48,11 @@ _TAGS: Mapping[str, Options] = {
     "exclude": {"include": "false"},
     "exclude-input": {"echo": "false"},
     "exclude-output": {"output": "false"},
+}
+_RENDERING = ("mystnb", "render")  #: https://myst-nb.readthedocs.io/en/latest/render/format_code_cells.html
+_OF_FIGURES: Mapping[str, Options] = {
+    "image": {"width": "width", "alt": "fig-alt"},
+    "figure": {"name": "label", "caption": "fig-cap", "caption_before": "fig-cap-location"},
 }
 _CODE_FOLDING = {"hide": "true", "show": "show", "none": "false"}
 _TAG = re.compile(r"[A-Za-z][\w-]*")
@@ -96,7 +102,18 @@ def of_lines(text: str) -> dict[str, str] | None:
         return None
     if not isinstance(values, dict):
         return None
-    return {str(name): _as_text(value) for name, value in values.items()}
+    named = {str(name): _as_text(value) for name, value in values.items() if name not in _RENDERING}
+    rendering = [values.get(name) for name in _RENDERING]
+    return {**named, **{name: text for each in rendering if isinstance(each, dict) for name, text in _figure(each)}}
+
+
+def _figure(rendering: Mapping[Any, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what MyST-NB's metadata says of the figure that a cell shows."""
+    for part, names in _OF_FIGURES.items():
+        values = rendering.get(part)
+        for name, own in names.items():
+            if isinstance(values, dict) and values.get(name) is not None:
+                yield own, _as_text(values[name])
 
 
 def _as_text(value: object) -> str:

@@ -393,3 +393,30 @@ def test_parts_that_no_condition_chose_are_not_in_the_page_and_the_notebook(
         assert not any(word in shown for word in unseen)
         assert "The end." in shown
     assert "This does not hold: x &gt; 5" in page
+
+
+@pytest.mark.parametrize(
+    ("flavour", "text", "shown"),
+    [
+        ("quarto", "::: {layout-ncol=2}\nOne\n\nTwo\n:::\n",
+         '<section class="grid columns-2">\n<p>One</p>\n<p>Two</p>\n</section>'),
+        ("quarto", '::: {layout="[[70, -5, 30], [100]]"}\nOne\n\nTwo\n:::\n', '<section class="grid columns-2">'),
+        ("quarto", "::: {layout-nrow=1}\nOne\n\nTwo\n:::\n", '<section class="grid columns-1">'),
+        ("quarto", ":::: {.columns}\n::: {.column width=40%}\nOne\n:::\n::: {.column}\nTwo\n:::\n::::\n",
+         '<section class="grid columns-1">\n<section>\n<p>One</p>\n</section>\n<section>\n<p>Two</p>\n</section>\n'
+         "</section>"),
+        ("quarto", "::: {#fig-two layout-ncol=2}\n```{python}\n#| echo: false\n1\n```\n\n```{python}\n#| echo: false\n2"
+         "\n```\n\nBoth\n:::\n", '</section>\n</section><figcaption>Figure 1: Both</figcaption></figure>'),
+        ("quarto", "```{python}\n#| layout-ncol: 2\n#| echo: false\ndisplay(1)\ndisplay(2)\n```\n",
+         '<section class="grid columns-2"><section><pre>1</pre></section><section><pre>2</pre></section></section>'),
+        ("quarto", "```{python}\n#| lst-label: lst-x\n#| lst-cap: A *line*\nx = 1\n```\n\nSee @lst-x.\n",
+         '<figcaption>Listing 1: A <em>line</em></figcaption><pre><code>x = 1\n</code></pre></figure>'),
+        ("myst", "```{code-cell} python\n---\ntags: [remove-input]\nmystnb:\n  figure:\n    name: fig-a\n"
+         "    caption: |\n      A *wave*\n---\n1\n```\n\nSee {numref}`fig-a`.\n",
+         '<figure id="fig-a"><pre>1</pre><figcaption>Figure 1: A <em>wave</em></figcaption></figure>'),
+    ],
+)  # fmt: skip
+def test_parts_are_laid_out_as_their_author_says(jobs: DocumentJobs, flavour: str, text: str, shown: str) -> None:
+    main = main_of(jobs, text, flavour)
+    assert shown in main.replace("\n\n", "\n"), main
+    assert "refers to nothing" not in main
