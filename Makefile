@@ -52,7 +52,7 @@ images: ## Build the three images; REGISTRY=registry.example.com/team also tags 
 containers: venv ## Build the images and run compose and Kubernetes files by podman, to checked answers; Debian, as root
 	@$(BIN)/python -m benchmarks.containers $(ARGS)
 
-real-model: venv ## Compare Assay, one call and tool calling on a real small model, fetched once; ARGS="--models 0.5b,1.5b --full"
+real-model: venv ## Compare Assay, one call and tool calling on a real small model, fetched once; ARGS="--models 0.5b,1.5b --tasks full"
 	@$(BIN)/python -m benchmarks.real_model.lab $(ARGS)
 
 model-server: venv ## Run every kind with a real model server: llama.cpp's, built here (minutes), or LLAMA_SERVER=FILE

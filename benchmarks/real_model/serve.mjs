@@ -72,16 +72,12 @@ async function complete(body, aborted) {
   const tokens = model.tokenize(prompt, true);
   await sequence.adaptStateToTokens(tokens.slice(0, -1), false);
   const written = [];
-  let finish = "length";
   const options = {...sampling, ...(grammar ? {grammarEvaluationState: grammar} : {})};
   for await (const token of sequence.evaluate(tokens.slice(sequence.nextTokenIndex), options)) {
-    if (model.isEogToken(token)) {
-      finish = "stop";
-      break;
-    }
     written.push(token);
     if (written.length >= limit || aborted()) break;
   }
+  const finish = written.length >= limit ? "length" : "stop"; // the end of an answer is not among its tokens
   const answer = {text: model.detokenize(written), finish, input: tokens.length, output: written.length, ms: Date.now() - began};
   if (!aborted()) {
     recorded.set(key, answer);

@@ -35,6 +35,7 @@ class Outcome:
     """The outcome of one case."""
 
     case: str
+    model: str
     way: str
     right: bool
     status: str  #: of the job, or the code of its error
@@ -87,6 +88,7 @@ class Lab:
     sandbox: Sandbox
     url: str
     model: str
+    max_calls: int = MAX_CALLS
 
     def spent(self) -> float:
         """Return the seconds that all answers took so far, recorded ones as when they were recorded."""
@@ -106,7 +108,7 @@ def by_assay(lab: Lab, llm: LlmLayer, task: Task, **wanted: object) -> Outcome:
     budget = Budget()
     counted = Counted(llm.for_job(Owner("lab", None), budget))
     context = replace(held.context("transform"), llm=counted, budget=budget)
-    body = {**_body(task, held), "max_iterations": MAX_CALLS, **wanted}
+    body = {**_body(task, held), "max_iterations": lab.max_calls, **wanted}
     status, code, detail, right = "", "", "", False
     before = lab.spent()
     try:
@@ -118,6 +120,7 @@ def by_assay(lab: Lab, llm: LlmLayer, task: Task, **wanted: object) -> Outcome:
     name = "tools" if wanted.get("strategy") == "tools" else "assay"
     return Outcome(
         task.name,
+        lab.model,
         name,
         right,
         status,
@@ -160,6 +163,7 @@ def by_single_call(lab: Lab, llm: LlmLayer, task: Task) -> Outcome:
     usage = answer["usage"]
     return Outcome(
         task.name,
+        lab.model,
         "single",
         right,
         status,
