@@ -10,7 +10,15 @@ from services.execution.transform.dataset import DataRead
 from services.execution.transform.examples import Example
 from services.execution.transform.masking import Redactor
 from services.execution.transform.missing_names import missing_names
-from services.execution.transform.preview import ShownTable, TableText, describe, quote_text, summary_of, view
+from services.execution.transform.preview import (
+    ShownTable,
+    TableText,
+    describe,
+    quote_text,
+    references,
+    summary_of,
+    view,
+)
 from services.execution.transform.prose import in_prose
 from services.execution.transform.results import CodeRun, RunHistory
 from services.execution.transform.runner import TransformLimits
@@ -103,6 +111,8 @@ class Feedback:
 
     def _short_first(self, remarks: Sequence[str], tokens: int) -> str:
         described = [self._described(each.shown(), self.request.task, tokens // len(self.data)) for each in self.data]
+        plain = len(self.data) > 1 and not self.masked and not any(each.lazy for each in self.data)
+        described += references({each.name: each.frame for each in self.data}) if plain else []
         return self._text(
             "short_first",
             data="\n".join(described),
@@ -117,9 +127,10 @@ class Feedback:
         messages = []
         for example in examples:
             reader = self.request.reader
-            data = "\n".join(
+            described = [
                 describe(table, example.task, reader.frame, reader.types, 500).text for table in example.tables()
-            )
+            ]
+            data = "\n".join([*described, *references(example.frames)])
             asked = self._text(
                 "short_first", data=data, task=example.task, remarks="", code=self._library, assigns=self._assigns
             )
@@ -141,11 +152,23 @@ class Feedback:
             code=quote_text(run.code, self.limits.feedback_characters),
             what=what,
             detail=self._quoted(visible.message.split("\n", 1)[0] if line else visible.message),
-            hint=self._missing_names(visible.message) if self.short else self._hints(run),
+            hint=self._hints(run),
         )
 
-    def _short(self, problem: str, detail: str, hint: str = "") -> str:
-        return self._text("short_again", problem=problem, detail=self._quoted(detail), hint=hint)
+    def _short(self, code: str, problem: str, detail: str, hint: str = "") -> str:
+        """Return what is wrong with code, to be read below the task, without the exchange."""
+        shown = quote_text(code, self.limits.feedback_characters)
+        return self._text(
+            "short_again", fence=self.fence, code=shown, problem=problem, detail=self._quoted(detail), hint=hint
+        )
+
+    def _stops(self, run: CodeRun) -> str:
+        """Return where code stops, and why, for a small model."""
+        message = run.visible.message
+        line = failing_line(message)
+        problem = f"It stops at the line `{line}`:" if line else _FAILS
+        detail = message.split("\n", 1)[0] if line else without_marks(message)
+        return self._short(run.code, problem, detail, self._missing_names(message))
 
     def _missing_names(self, message: str) -> str:
         """Return the columns that there are, when the code failed because it named one that there is not."""
@@ -157,19 +180,21 @@ class Feedback:
 
     def error(self, run: CodeRun) -> str:
         if self.short:
-            return self._short(_FAILS, without_marks(run.visible.message), self._missing_names(run.visible.message))
+            return self._stops(run)
         return self._text("error", error=self._quoted(run.visible.message), hint=self._hints(run), fence=self.fence)
 
     def not_a_table(self, run: CodeRun) -> str:
         if self.short:
-            return self._short(_NO_TABLE, run.visible.message)
+            return self._short(run.code, _NO_TABLE, run.visible.message)
         problem = self._quoted(run.visible.message)
         return self._text("not_a_table", problem=problem, hint=self.hint(), fence=self.fence)
 
     def result(self, run: CodeRun, reasons: Sequence[UnverifiedReason] = ()) -> str:
         """``reasons``: what speaks against the result."""
         if self.short:
-            return self._short(_WRONG, "\n".join([*self._suspect(run.visible), *(each.message for each in reasons)]))
+            return self._short(
+                run.code, _WRONG, "\n".join([*self._suspect(run.visible), *(each.message for each in reasons)])
+            )
         return self._text(
             "result",
             effect=self._effect(run.visible),
@@ -206,7 +231,7 @@ class Feedback:
 
     def assertions(self, run: CodeRun) -> str:
         if self.short:
-            return self._short(_WRONG, self._failing(run))
+            return self._short(run.code, _WRONG, self._failing(run))
         return self._text(
             "assertions",
             failing=self.failing(run),
@@ -223,9 +248,9 @@ class Feedback:
         failing = [f"- {each.text}: {each.detail or 'does not hold'}" for each in run.visible.checks if not each.holds]
         return "\n".join(failing)
 
-    def no_op(self) -> str:
+    def no_op(self, code: str) -> str:
         if self.short:
-            return self._short(_NO_CHANGE, _UNCHANGED)
+            return self._short(code, _NO_CHANGE, _UNCHANGED)
         return self._text("no_op", fence=self.fence)
 
     def no_code(self, problem: str) -> str:

@@ -16,6 +16,7 @@ from shared.reading.columns import ColumnSummary, TypeName, profile
 _CHARACTERS_PER_TOKEN = 3
 #: Longer cells are cut; the rest is counted.
 _MAX_CHARACTERS = 80
+_MIN_STEM = 3  #: letters that the name of a column and of the table that it refers to have in common
 _WORD = re.compile(r"[^\W_]+")
 _DATE = re.compile(r"\d{4}-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{1,2}:\d\d")
 _PLAIN_NAME = re.compile(r"\w[\w -]{0,60}")
@@ -185,6 +186,33 @@ def describe(shown: ShownTable, task: str, frame: str, types: Mapping[str, str],
     notes = [f" {note[:1].upper()}{note[1:]}." for note in shown.notes]
     text = f"{frame} `{shown.name}` is loaded. Columns: {', '.join(listed)}.{''.join(notes)}"
     return TableText(text, 0, tuple(values), values)
+
+
+def references(frames: Mapping[str, pl.DataFrame]) -> list[str]:
+    """Return sentences about columns whose values are keys of another table and whose names do not say so.
+
+    A column is one when it is named like the other table (``customer`` and ``customers``) and each of its values is in
+    a column of that table in which no value occurs twice.
+    """
+    sentences = []
+    for name, frame in frames.items():
+        for other, keyed in frames.items():
+            stem = other.casefold()[: max(_MIN_STEM, len(other) - 3)]
+            for column in frame.columns:
+                if other == name or column in keyed.columns or not column.casefold().startswith(stem):
+                    continue
+                values = frame[column].drop_nulls().unique()
+                key = next((key for key in keyed.columns if _holds_keys(keyed[key], values)), None)
+                if key is not None:
+                    sentences.append(f"{_name(column)} of `{name}` holds values of {_name(key)} of `{other}`.")
+    return sentences
+
+
+def _holds_keys(column: pl.Series, values: pl.Series) -> bool:
+    """Return whether the values are all in a column that has each of its own once."""
+    if column.dtype != values.dtype or column.dtype.is_nested() or column.dtype.is_float() or not len(values):
+        return False
+    return column.n_unique() == len(column) and bool(values.is_in(column.implode()).all())
 
 
 def _spelled(column: ColumnSummary, words: Container[str]) -> Sequence[object]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import keyword
 import re
 from collections.abc import Callable, Sequence
@@ -40,6 +41,13 @@ _READS = {
 #: The usual aliases of these libraries.
 _LIBRARIES = {"pd": "pandas", "np": "numpy", "pl": "polars"}
 _ASSIGNS = {"python": "{target} = {name}", "r": "{target} <- {name}"}
+_RESULT = "result"
+#: A series as a table, by the library; pandas has what a series was grouped by in its index.
+_TABLES = {
+    "pandas": "result.to_frame() if result.index.names == [None] else result.reset_index()",
+    "polars": "result.to_frame()",
+}
+SERIES = "a series became a table"
 #: ``agg(yield=("yield", "mean"))``: a keyword of the language cannot be an argument's name.
 _KEYWORD = re.compile(rf"(?<=[(,])(\s*)({'|'.join(keyword.kwlist)})\s*=\s*(\([^()]*\))")
 
@@ -53,11 +61,12 @@ class Repaired:
     notes: tuple[str, ...] = ()
 
 
-def repaired(code: str, language: str, data: Sequence[str]) -> Repaired:
-    """Correct what cannot run.
+def repaired(code: str, language: str, data: Sequence[str], *, table: bool = True) -> Repaired:
+    """Correct what cannot run; ``table``: whether the code has to give one.
 
     Checks between the lines of the code become checks; a data set that is read from a file becomes the loaded one;
-    in Python, a keyword as the name of an argument is quoted, and the usual names of table libraries are imported.
+    in Python, a keyword as the name of an argument is quoted, the usual names of table libraries are imported, and code
+    that names no result has its last table as the result.
     """
     checks: list[str] = []
     notes: dict[str, None] = {}
@@ -79,7 +88,10 @@ def repaired(code: str, language: str, data: Sequence[str]) -> Repaired:
         imports = [f"import {library} as {name}" for name, library in _LIBRARIES.items() if _lacks(text, name)]
         if imports:
             notes["a missing import was added"] = None
-        text = "\n".join([*imports, quoted])
+        named = with_result(quoted) if table else quoted
+        if named != quoted:
+            notes["the last table of the code became its result"] = None
+        text = "\n".join([*imports, named])
     return Repaired(text, tuple(checks), tuple(notes))
 
 
@@ -107,6 +119,46 @@ def _loaded(line: str, language: str, data: Sequence[str]) -> list[str] | None:
     if name is None:
         return None
     return [] if name == read["target"] else [_ASSIGNS[language].format(target=read["target"], name=name)]
+
+
+def with_result(code: str) -> str:
+    """Return the code with its last table as ``result``, if it binds no result and ends with no value."""
+    try:
+        tree = ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError):
+        return code
+    bound = _bound(tree)
+    if _RESULT in bound or not tree.body:
+        return code
+    match tree.body[-1]:
+        case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr()):
+            return f"{code.rstrip()}\n{_RESULT} = {name}"
+        case ast.Expr(value=ast.Call(func=ast.Name(id="print"), args=[ast.Name(id=name)])) if name in bound:
+            return f"{code.rstrip()}\n{_RESULT} = {name}"
+    return code
+
+
+def series_as_table(code: str, reader: str) -> str | None:
+    """Return code whose result is a series with the series as a table; None where that is not known."""
+    make = _TABLES.get(reader)
+    try:
+        tree = ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+    if make is None or not tree.body:
+        return None
+    lines = code.split("\n")
+    if _RESULT not in _bound(tree):
+        last = tree.body[-1]
+        if not isinstance(last, ast.Expr) or last.col_offset:
+            return None
+        lines[last.lineno - 1] = f"{_RESULT} = {lines[last.lineno - 1]}"
+    return "\n".join([*lines, f"{_RESULT} = {make}"])
+
+
+def _bound(tree: ast.AST) -> set[str]:
+    """Return the names that the code binds."""
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
 
 
 def _lacks(code: str, name: str) -> bool:

@@ -83,6 +83,7 @@ class CodeRun:
     masked_view: CodeRun | None = None  #: as the model may see it, when columns are masked
     masked: tuple[str, ...] = ()  #: columns of the result that depend on masked values
     seconds: float = 0.0  #: that the code took
+    result_class: str = ""  #: of what is no table, in the words of its language
 
     def content(self) -> pl.DataFrame:
         """Return the result as a table; of a plot it holds the digest of the picture."""

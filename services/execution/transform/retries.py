@@ -10,6 +10,8 @@ from shared.llm.chat import ChainLink, ChatRequest
 
 #: Maximum repeated answers in a row: a model that repeats itself more often will not change its answer.
 MAX_REPEATS = 6
+#: Maximum answers of a small model in a row that fail, alike or not; more of them gave no right one.
+MAX_SHORT_FAILURES = 3
 _TEMPERATURES = (0.7, 0.9, 1.1, 1.3)
 
 
@@ -27,13 +29,12 @@ class Plan:
     """The questions after repeated answers, in their order."""
 
     tools: bool = False  #: the exchange continues, because tool results must stay with their calls
-    short: bool = False  #: the prompt is brief already
+    short: bool = False  #: the prompt is brief already, and each question is the task alone
     others: Sequence[ChainLink] = ()  #: the models behind the first
 
     def kind(self, repeats: int) -> Retry:
         """Return what to send after ``repeats`` repeated answers in a row, counted from 1."""
-        order = [] if self.tools else [Retry.ALONE]
-        order += [] if self.tools or self.short else [Retry.OTHER_PROMPT]
+        order = [] if self.tools or self.short else [Retry.ALONE, Retry.OTHER_PROMPT]
         order += [Retry.WARMER, *([Retry.OTHER_MODEL] if self.others else [])]
         return order[repeats - 1] if repeats <= len(order) else Retry.WARMER
 

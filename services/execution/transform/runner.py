@@ -97,7 +97,8 @@ class CodeRunner:
             if self.request.output == "plot":
                 return replace(self._plot(code, outcome), seconds=seconds)
             if outcome.table is None:
-                return CodeRun(code, "not_a_table", self._missing("table", outcome), outcome.stdout)
+                missing, given = self._missing("table", outcome), outcome.result_class or ""
+                return CodeRun(code, "not_a_table", missing, outcome.stdout, result_class=given)
             table = read_result(outcome.table, self.data, self.request.reader)
             return replace(self._judged(code, table, outcome.stdout), seconds=seconds)
 

@@ -12,10 +12,10 @@ from pydantic import JsonValue
 
 from services.execution.transform.compact import compacted
 from services.execution.transform.feedback import Feedback
-from services.execution.transform.repairs import repaired
+from services.execution.transform.repairs import SERIES, repaired, series_as_table
 from services.execution.transform.replies import Code, find_code, is_done, said_beside
 from services.execution.transform.results import CodeRun, Entry, RunHistory, RunOutcome
-from services.execution.transform.retries import MAX_REPEATS, Plan, Retry
+from services.execution.transform.retries import MAX_REPEATS, MAX_SHORT_FAILURES, Plan, Retry
 from services.execution.transform.runner import CodeRunner
 from services.execution.transform.verification import Verification
 from shared.contracts.transform import Iteration, Probe, UnverifiedReason
@@ -65,6 +65,7 @@ class Strategy(ABC):
     entries: list[Entry] = field(default_factory=list, init=False)
     base: Sequence[ChatMessage] = field(init=False)  #: the messages before the model's first answer
     taken_out: tuple[str, ...] = field(default=(), init=False)  #: checks within the latest code
+    series: dict[str, str] = field(default_factory=dict, init=False)  #: code that gave a series, with its table
     repeats: int = field(default=0, init=False)  #: answers in a row that failed before
     tools: ClassVar[tuple[Tool, ...]] = ()
 
@@ -104,17 +105,24 @@ class Strategy(ABC):
 
     def _follow(self, feedback: str) -> None:
         """Continue the exchange, or begin it again after an answer that was given before."""
-        if not self.repeats or self.tools:  # the answers of tools have to stay with their calls
+        if self.tools or not (
+            self.repeats or self.feedback.short
+        ):  # the answers of tools have to stay with their calls
             self.messages.append(ChatMessage("user", feedback))
+            return
+        if not self.repeats:  # of earlier answers and examples together a small model makes one long program
+            self._begin_again(f"{self.base[-1].content}\n\n{feedback}")
             return
         kind = self.plan.kind(self.repeats)
         if kind is Retry.OTHER_PROMPT:
             self.system, self.base = self.brief()
             self.verification.wants_proof = False  # a short prompt does not ask for checks
-        self.messages = [*self.base]
+        self._begin_again(feedback if kind is Retry.ALONE else self.base[-1].content)
+
+    def _begin_again(self, question: str) -> None:
+        """Send the question without the exchange after the first message."""
+        self.messages = [*self.base[:-1], replace(self.base[-1], content=question)]
         self.begins = len(self.base) - 1
-        if kind is Retry.ALONE:
-            self.messages[-1] = ChatMessage("user", feedback)
 
     def _compacted(self, tokens: int) -> Compacted | None:
         history, (first, *turns) = self.messages[: self.begins], self.messages[self.begins :]
@@ -156,14 +164,23 @@ class Strategy(ABC):
             return known
         self.repeats = 0
         run = self.runner.run(code)
+        if run.result_class == "Series" and (table := series_as_table(code, self.runner.request.reader.name)):
+            as_table = self.runner.run(table)
+            if as_table.outcome != "error":
+                self.series[code] = table
+                code, notes, run = table, (*notes, SERIES), as_table
         self.progress.add(run, explanation)
         self.entries.append(Entry(code, run.outcome, run.message, run, notes))
         return run
 
     def repair(self, code: str) -> tuple[str, tuple[str, ...]]:
         """Return the code as it can run, and what was corrected in it."""
-        fixed = repaired(code, self.runner.request.language, [data.name for data in self.runner.data])
+        request = self.runner.request
+        names = [data.name for data in self.runner.data]
+        fixed = repaired(code, request.language, names, table=request.output == "table")
         self.taken_out = fixed.checks
+        if (table := self.series.get(fixed.code)) is not None:
+            return table, (*fixed.notes, SERIES)
         return fixed.code, fixed.notes
 
     def confirms(self, run: CodeRun) -> bool:
@@ -265,6 +282,8 @@ class Deterministic(Strategy):
         self.verification.read(reply.text, same_code=repeated, in_code=self.taken_out)
         if repeated:
             return self._accept_best()
+        if self.plan.short and not self.plan.others and self.progress.failures >= MAX_SHORT_FAILURES:
+            raise BudgetSpent("failed answers")
         return self._repeated(run) if self.repeats else self._came_to(run, reply)
 
     def _repeated(self, run: CodeRun) -> Step:
@@ -294,7 +313,9 @@ class Deterministic(Strategy):
         return DONE if enough and not reasons and not doubtful else Again(self.feedback.result(run, reasons), "result")
 
     def _nudge(self) -> Step:
-        return self._accept_best() if self.nudged_enough() else Again(self.feedback.no_op(), "no_op")
+        latest = self.progress.latest
+        code = latest.code if latest is not None else ""
+        return self._accept_best() if self.nudged_enough() else Again(self.feedback.no_op(code), "no_op")
 
     def _accept(self) -> Step:
         """DONE counts only after a good result that changes something."""

@@ -51,6 +51,13 @@ def test_an_example_gives_the_same_table_in_every_language(jobs: TransformJobs, 
         ("The rolling mean of the last seven days", 1, "moving"),
         ("Percentage of returned parcels for each carrier", 1, "share"),
         ("Fill the gaps of the meter with the last known reading", 1, "fill"),
+        ("The mean temperature by day of the week", 1, "weekday"),
+        ("Turnover of each quarter", 1, "quarter"),
+        ("Each employee with the name of the manager", 1, "same_table"),
+        ("Clinics with more than ten beds", 1, "having"),
+        ("The most common first word of the street names", 1, "frequent"),
+        ("The oldest tree of each park", 1, "top_of_group"),
+        ("Revenue (pieces times price) by shop", 1, "computed_group"),
     ],
 )
 def test_the_examples_are_like_the_task(task: str, tables: int, wanted: str) -> None:
@@ -59,10 +66,21 @@ def test_the_examples_are_like_the_task(task: str, tables: int, wanted: str) -> 
     assert len(names) <= MAX_EXAMPLES
 
 
+def test_how_to_sort_decides_no_example() -> None:
+    assert [each.name for each in matching_examples("names of the lakes that are frozen, by name", "pandas", 1)] == [
+        each.name for each in matching_examples("names of the lakes that are frozen", "pandas", 1)
+    ]
+
+
+def test_an_example_that_is_far_less_alike_is_left_out() -> None:
+    names = [each.name for each in matching_examples("The change since the previous month, by date", "pandas", 1)]
+    assert names == ["previous"]
+
+
 def test_an_example_with_two_tables_is_not_shown_to_a_task_with_one() -> None:
     chosen = matching_examples("Join them and look up their region of the customer", "pandas", 1)
     assert all(len(each.data) == 1 for each in chosen)
 
 
 def test_a_task_like_no_other_gets_the_usual_examples() -> None:
-    assert {each.name for each in matching_examples("zzz", "sql", 1)} == {"select", "group", "top"}
+    assert {each.name for each in matching_examples("zzz", "sql", 1)} == {"select", "group"}

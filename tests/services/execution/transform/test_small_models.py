@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+import polars as pl
 import pytest
 
 from services.execution.transform.feedback import named_columns
 from services.execution.transform.missing_names import missing_names
+from services.execution.transform.preview import references
 from services.execution.transform.prose import in_prose
 from services.execution.transform.retries import MAX_REPEATS, Plan, Retry
 from services.execution.transform.transform import Transform
@@ -111,10 +113,10 @@ def test_the_same_failing_code_is_not_run_again_and_each_question_is_of_another_
     assert [message.startswith("The same code as before") for message in messages] == [False, *[True] * 4, False]
     asked = model.asked
     assert "KeyError" in asked[1].messages[-1].content
-    assert asked[2].messages[-1].content.count("result = data['nothing']") == 2  # the code, and the line that fails
-    assert all("nothing" not in message.content for message in asked[3].messages)
-    assert asked[3].parameters == {"temperature": 0.9, "seed": 2}
-    assert asked[4].selector == ("other/large",)
+    assert asked[1].messages[-1].content.count("result = data['nothing']") == 2  # the code, and the line that fails
+    assert all("nothing" not in message.content for message in asked[2].messages)
+    assert asked[2].parameters == {"temperature": 0.7, "seed": 1}
+    assert asked[3].selector == ("other/large",)
     assert len({_shown(request) for request in asked}) == len(asked)
 
 
@@ -131,16 +133,56 @@ def test_a_large_model_that_repeats_itself_is_asked_briefly(jobs: TransformJobs)
     assert "is loaded. Columns:" in model.asked[3].messages[-1].content
 
 
-def test_another_failing_code_continues_the_exchange(jobs: TransformJobs) -> None:
-    model = small(BAD, BAD, WORSE, GOOD)
+def test_another_failing_code_is_shown_below_the_task_alone(jobs: TransformJobs) -> None:
+    model = small(BAD, WORSE, GOOD)
     result = solved(jobs, model)
-    assert [one.outcome for one in result.iterations] == ["error", "error", "error", "result"]
-    assert "nothing()" in model.asked[3].messages[-2].content
+    assert [one.outcome for one in result.iterations] == ["error", "error", "result"]
+    first, last = model.asked[0].messages, model.asked[2].messages
+    assert last[:-1] == first[:-1]
+    assert last[-1].content.startswith(first[-1].content)
+    assert "nothing()" in last[-1].content
+    assert "['nothing']" not in last[-1].content
+
+
+def test_a_small_model_reads_which_column_holds_the_keys_of_another_table(jobs: TransformJobs) -> None:
+    tables = {
+        "orders": "id,customer,quantity\n1,7,7\n2,8,8\n3,7,7\n",
+        "customers": "id,name\n7,Eva\n8,Tom\n9,Uwe\n",
+        "stores": "code,store\nA,North\n",
+    }
+    body = {"task": "names of customers", "data": [{"name": name, "csv": csv} for name, csv in tables.items()]}
+    model = small(python("result = customers.merge(orders, left_on='id', right_on='customer')[['name']]"))
+    Transform(jobs.sandbox)(replace(jobs.context(), llm=model), TransformInput.model_validate(body))
+    last = model.asked[0].messages[-1].content
+    assert "customer of `orders` holds values of id of `customers`." in last
+    assert last.count("holds values") == 1
+
+
+@pytest.mark.parametrize(
+    "customers",
+    [
+        {"id": [7], "name": ["a"]},  # not all values
+        {"id": [7, 8, 8], "name": ["a", "b", "c"]},  # a key twice
+        {"id": ["7", "8"], "name": ["a", "b"]},  # another type
+        {"customer": [7, 8], "name": ["a", "b"]},  # the same name says so already
+    ],
+)
+def test_a_column_without_keys_of_another_table_is_not_one(customers: dict[str, list[object]]) -> None:
+    orders = pl.DataFrame({"customer": [7, 8, 7, None], "quantity": [7, 8, 7, 7]})
+    assert references({"orders": orders, "customers": pl.DataFrame(customers)}) == []
 
 
 def test_a_model_that_never_changes_its_answer_ends_the_job(jobs: TransformJobs) -> None:
     with pytest.raises(BudgetSpentError, match="different answers"):
-        solved(jobs, small(*[BAD] * 30), max_iterations=20)
+        solved(jobs, small(*[BAD] * 30, prompting="plain"), max_iterations=20)
+
+
+@pytest.mark.parametrize("answers", [[BAD, BAD, BAD], [BAD, WORSE, BAD]])
+def test_a_small_model_ends_after_three_failed_answers(jobs: TransformJobs, answers: list[str]) -> None:
+    model = small(*answers, GOOD)
+    with pytest.raises(BudgetSpentError, match="failed answers"):
+        solved(jobs, model)
+    assert len(model.asked) == 3
 
 
 def test_the_order_of_questions() -> None:
