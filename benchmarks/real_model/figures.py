@@ -1,7 +1,8 @@
-"""The cost of a call through Assay's layer, compared with the same call without it."""
+"""The cost of a call through Assay's layer, compared with the same call without it, and intervals of shares."""
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
 from collections.abc import Callable
@@ -45,3 +46,14 @@ def _seconds(work: Callable[[], object]) -> float:
     began = time.perf_counter()
     work()
     return time.perf_counter() - began
+
+
+def interval(right: int, of: int) -> tuple[float, float]:
+    """Return Wilson's 95 % interval of a share."""
+    if not of:
+        return 0.0, 1.0
+    z, share = 1.96, right / of
+    middle = share + z * z / (2 * of)
+    spread = z * math.sqrt(share * (1 - share) / of + z * z / (4 * of * of))
+    scale = 1 + z * z / of
+    return (middle - spread) / scale, (middle + spread) / scale

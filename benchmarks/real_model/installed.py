@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,8 +23,10 @@ _CAP = 300
 
 
 @contextmanager
-def installed(model_url: str) -> Iterator[Client]:
-    """A client of an installation whose only models are those of ``model_url``."""
+def installation(
+    model_url: str, model: str, cap: int = _CAP, settings: Mapping[str, str] | None = None
+) -> Iterator[dict[str, str]]:
+    """Yield the environment of ``assay`` in an installation whose only model is this one of ``model_url``."""
     home = Path(tempfile.mkdtemp(prefix="assay-real-", dir="/tmp"))
     home.chmod(0o755)
     env = {name: value for name, value in os.environ.items() if not name.startswith(_FOREIGN)}
@@ -34,17 +36,30 @@ def installed(model_url: str) -> Iterator[Client]:
         "ASSAY_CONSOLE": "off",
         "PYTHONPATH": python_path(os.environ),
         "OPENAI_BASE_URL": model_url,
+        **(settings or {}),
     }
     try:
         _assay(env, "up", "-d")
-        target = find_target(environment=env)
-        with Client(target.url, target.api_key, timeout=60) as client:
-            for role in client.send(rest.models()).roles:
-                _assay(env, "models", "set", role, "openai/smollm2", "-p", f"max_tokens={_CAP}")
-            yield client
+        with client_of(env) as client:
+            roles = client.send(rest.models()).roles
+        for role in roles:
+            _assay(env, "models", "set", role, f"openai/{model}", "-p", f"max_tokens={cap}")
+        yield env
     finally:
         _assay(env, "down")
         shutil.rmtree(home, ignore_errors=True)
+
+
+def client_of(env: dict[str, str]) -> Client:
+    target = find_target(environment=env)
+    return Client(target.url, target.api_key, timeout=60)
+
+
+@contextmanager
+def installed(model_url: str) -> Iterator[Client]:
+    """A client of an installation whose only models are those of ``model_url``."""
+    with installation(model_url, "smollm2") as env, client_of(env) as client:
+        yield client
 
 
 def _assay(env: dict[str, str], *words: str) -> None:

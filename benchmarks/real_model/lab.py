@@ -1,6 +1,7 @@
 """Whether a real model does better with Assay than without: ``make real-model``.
 
     python -m benchmarks.real_model.lab [--models 0.5b,1.5b] [--ways assay,single] [--tasks short,full] [--calls N]
+    python -m benchmarks.real_model.lab --suites flows,documents,search,detect [--models 0.5b,1.5b] [--cases N]
 
 ``--tasks short`` are 20 of the 96 graded transforms, ``dev`` the 19 that prompts are chosen on, ``held`` 19 others, and
 ``full`` all of them. Every answer of a model is recorded in ``answers`` below ``--home``, so that equal messages are
@@ -11,14 +12,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
+from benchmarks.real_model.figures import interval
 from benchmarks.real_model.qwen import MODELS, served
+from benchmarks.real_model.suites import HEAD, SUITES, evaluated
 from benchmarks.real_model.ways import MAX_CALLS, WAYS, Lab, Outcome
 from benchmarks.tasks import SHOP, TRANSFORM, Task
 from services.execution.sandbox.settings import SandboxSettings
@@ -49,17 +51,6 @@ def kind_of(task: Task) -> str:
     if len(task.data) + len(task.rows) > 1:
         return "two tables"
     return next(kind for kind, calls in _KINDS.items() if re.search(calls, task.pandas))
-
-
-def interval(right: int, of: int) -> tuple[float, float]:
-    """Return Wilson's 95 % interval of a share."""
-    if not of:
-        return 0.0, 1.0
-    z, share = 1.96, right / of
-    middle = share + z * z / (2 * of)
-    spread = z * math.sqrt(share * (1 - share) / of + z * z / (4 * of * of))
-    scale = 1 + z * z / of
-    return (middle - spread) / scale, (middle + spread) / scale
 
 
 def line(model: str, way: str, outcomes: Sequence[Outcome]) -> str:
@@ -108,11 +99,16 @@ def main() -> None:
     options.add_argument("--models", default="0.5b")
     options.add_argument("--ways", default=",".join(WAYS))
     options.add_argument("--tasks", default="short", help=f"of {', '.join(SAMPLES)}")
+    options.add_argument("--suites", default="", help=f"instead of transforms, of {', '.join(SUITES)}")
+    options.add_argument("--cases", type=int, help="at most, of each of these suites")
     options.add_argument("--calls", type=int, default=MAX_CALLS, help="at most, for one task")
     options.add_argument("--home", type=Path, default=_HOME)
     options.add_argument("--out", type=Path, help="takes each outcome with its messages, one a line")
     given = options.parse_args()
     tasks = list({task.name: task for sample in given.tasks.split(",") for task in SAMPLES[sample]}.values())
+    if given.suites:
+        _print_suites(given)
+        return
     lines, pairs = [_HEAD], []
     with open_sandbox(SandboxSettings(slots=1)) as sandbox:
         sandbox.wait_ready()
@@ -132,6 +128,15 @@ def main() -> None:
             if {"assay", "single"} <= set(done):
                 pairs.append(f"{model.name}: {paired(done['assay'], done['single'])}")
     print("\n".join([*lines, "", *pairs]))
+
+
+def _print_suites(given: argparse.Namespace) -> None:
+    lines = [HEAD]
+    for size in given.models.split(","):
+        model = MODELS[size]
+        with served(model, given.home / "answers" / f"{model.name}.jsonl") as url:
+            lines += evaluated(url, model.name, given.suites.split(","), given.cases)
+    print("\n".join(lines))
 
 
 def _shown(outcome: Outcome, out: Path | None) -> Outcome:
