@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from services.execution.transform.dataset import DataRead
 from services.execution.transform.examples import Example
 from services.execution.transform.masking import Redactor
-from services.execution.transform.missing_names import missing_names
+from services.execution.transform.missing_names import missing_names, missing_note
 from services.execution.transform.preview import (
     ShownTable,
     TableText,
@@ -34,7 +34,8 @@ _WANTED: Mapping[str, str] = {
     "plot": "The result must be one plot: a matplotlib figure in Python, a ggplot in R.",
 }
 _NO_TABLE, _FAILS, _WRONG = "The code gives no result:", "The code fails:", "The code runs, but its result is wrong:"
-_NO_CHANGE = "The code runs, but it changes nothing:"
+_AVOID, _WAS_WRONG = "Avoid this error:", "An earlier answer was wrong:"
+_MAX_NOTE = 600  #: characters
 _COLUMNS = re.compile(r"\bcolumns\s*:\s*([^.;:\n]{1,500})", re.IGNORECASE)
 _COLUMN = re.compile(r"\w[\w-]{0,60}")
 _SHORTER = "(The previews are shorter than usual: the model's window is small.)"
@@ -53,6 +54,7 @@ class Feedback:
     data: Sequence[DataRead]  #: as a model may see it
     redactor: Redactor
     turn: int = 1
+    remarks: Sequence[str] = ()  #: on the first message
     short: bool = False  #: for a small model: little text, after examples, without notation that it could copy
 
     @property
@@ -155,20 +157,18 @@ class Feedback:
             hint=self._hints(run),
         )
 
-    def _short(self, code: str, problem: str, detail: str, hint: str = "") -> str:
-        """Return what is wrong with code, to be read below the task, without the exchange."""
-        shown = quote_text(code, self.limits.feedback_characters)
-        return self._text(
-            "short_again", fence=self.fence, code=shown, problem=problem, detail=self._quoted(detail), hint=hint
-        )
+    def _short(self, problem: str, detail: str, hint: str = "") -> str:
+        """Return the task again, with what went wrong before as a remark.
 
-    def _stops(self, run: CodeRun) -> str:
-        """Return where code stops, and why, for a small model."""
+        A small model copies the code that it reads, so it is not shown its own again.
+        """
+        note = self._text("short_again", problem=problem, detail=self._quoted(detail, _MAX_NOTE), hint=hint).strip()
+        return self.first([*self.remarks, note])
+
+    def _fails(self, run: CodeRun) -> str:
         message = run.visible.message
-        line = failing_line(message)
-        problem = f"It stops at the line `{line}`:" if line else _FAILS
-        detail = message.split("\n", 1)[0] if line else without_marks(message)
-        return self._short(run.code, problem, detail, self._missing_names(message))
+        columns = {each.name: tuple(each.types) for each in self.data}
+        return self._short(_AVOID, message.split("\n", 1)[0], missing_note(message, columns))
 
     def _missing_names(self, message: str) -> str:
         """Return the columns that there are, when the code failed because it named one that there is not."""
@@ -180,12 +180,12 @@ class Feedback:
 
     def error(self, run: CodeRun) -> str:
         if self.short:
-            return self._stops(run)
+            return self._fails(run)
         return self._text("error", error=self._quoted(run.visible.message), hint=self._hints(run), fence=self.fence)
 
     def not_a_table(self, run: CodeRun) -> str:
         if self.short:
-            return self._short(run.code, _NO_TABLE, run.visible.message)
+            return self._short(_WAS_WRONG, run.visible.message)
         problem = self._quoted(run.visible.message)
         return self._text("not_a_table", problem=problem, hint=self.hint(), fence=self.fence)
 
@@ -231,7 +231,7 @@ class Feedback:
 
     def assertions(self, run: CodeRun) -> str:
         if self.short:
-            return self._short(run.code, _WRONG, self._failing(run))
+            return self._short(_WAS_WRONG, self._failing(run))
         return self._text(
             "assertions",
             failing=self.failing(run),
@@ -248,14 +248,15 @@ class Feedback:
         failing = [f"- {each.text}: {each.detail or 'does not hold'}" for each in run.visible.checks if not each.holds]
         return "\n".join(failing)
 
-    def no_op(self, code: str) -> str:
+    def no_op(self) -> str:
         if self.short:
-            return self._short(code, _NO_CHANGE, _UNCHANGED)
+            return self._short(_WAS_WRONG, _UNCHANGED)
         return self._text("no_op", fence=self.fence)
 
     def no_code(self, problem: str) -> str:
         if self.short:
-            return self._text("short_no_code", problem=problem, code=self._library)
+            note = self._text("short_no_code", problem=problem, code=self._library)
+            return self.first([*self.remarks, " ".join(note.split())])
         return self._text("no_code", problem=problem, language=self.language, fence=self.fence)
 
     def looked(self, output: str) -> str:
@@ -409,11 +410,6 @@ def named_columns(task: str) -> list[str]:
     names = re.split(r",|\band\b", listed[1]) if listed else []
     plain = [name.strip(" \t`'\"") for name in names]
     return plain if all(_COLUMN.fullmatch(name) for name in plain) else []
-
-
-def without_marks(message: str) -> str:
-    """Return an error without the lines that only underline a place in the line above them."""
-    return "\n".join(line for line in message.splitlines() if not line.strip() or set(line.strip()) - set("^~"))
 
 
 def failing_line(message: str) -> str:

@@ -15,16 +15,18 @@ _MISSING = re.compile(
     re.IGNORECASE,
 )
 _QUOTED = re.compile(r"[\"'`‘]([^\"'`’\n]{1,80})[\"'`’]")
+#: What pandas writes around the names: a list, and the class of what was searched.
+_LIST, _CLASS = re.compile(r'"\[(.*)\] not in index"'), re.compile(r"'\w+' object")
 _MAX_COLUMNS, _MAX_NAMES = 40, 5
 
 
 def missing_names(message: str, columns: Mapping[str, Sequence[str]]) -> str:
     """Return which columns each data set has, and the nearest to what was looked for; empty for other errors."""
-    head = message.split("\n", 1)[0]
-    if not _MISSING.search(head):
+    looked_for = _looked_for(message)
+    if looked_for is None:
         return ""
     known = [name for names in columns.values() for name in names]
-    missing = [name for name in dict.fromkeys(_QUOTED.findall(head)) if name not in known and name not in columns]
+    missing = [name for name in looked_for if name not in known and name not in columns]
     folded = {name.casefold(): name for name in known}
     lines = []
     for name in missing[:_MAX_NAMES]:
@@ -35,3 +37,31 @@ def missing_names(message: str, columns: Mapping[str, Sequence[str]]) -> str:
         more = f" and {len(names) - _MAX_COLUMNS:,} more" if len(names) > _MAX_COLUMNS else ""
         lines.append(f"The columns of {data} are {', '.join(map(quote, names[:_MAX_COLUMNS]))}{more}.")
     return "\n".join(lines)
+
+
+def missing_note(message: str, columns: Mapping[str, Sequence[str]]) -> str:
+    """Return a sentence on each name that was looked for in vain; empty for other errors."""
+    if "no attribute" in message and "'DataFrame' object" not in message:
+        return ""
+    folded = {name.casefold(): name for names in columns.values() for name in names}
+    sentences = []
+    for name in (_looked_for(message) or ())[:_MAX_NAMES]:
+        having = [data for data, names in columns.items() if name in names]
+        near = get_close_matches(name.casefold(), folded, 1, 0.7)
+        if name in columns:
+            continue
+        if having:
+            sentences.append(f"Only {' and '.join(having)} has the column {quote(name)}.")
+        elif near:
+            sentences.append(f"There is no column {quote(name)}: use {quote(folded[near[0]])}.")
+        else:
+            sentences.append(f"There is no column {quote(name)} yet: compute it first.")
+    return " ".join(sentences)
+
+
+def _looked_for(message: str) -> list[str] | None:
+    """Return the names that an error quotes; ``None`` when it is about something else."""
+    head = message.split("\n", 1)[0]
+    return (
+        list(dict.fromkeys(_QUOTED.findall(_CLASS.sub("", _LIST.sub(r"\1", head))))) if _MISSING.search(head) else None
+    )

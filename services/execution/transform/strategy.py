@@ -111,7 +111,7 @@ class Strategy(ABC):
             self.messages.append(ChatMessage("user", feedback))
             return
         if not self.repeats:  # of earlier answers and examples together a small model makes one long program
-            self._begin_again(f"{self.base[-1].content}\n\n{feedback}")
+            self._begin_again(feedback)
             return
         kind = self.plan.kind(self.repeats)
         if kind is Retry.OTHER_PROMPT:
@@ -313,9 +313,7 @@ class Deterministic(Strategy):
         return DONE if enough and not reasons and not doubtful else Again(self.feedback.result(run, reasons), "result")
 
     def _nudge(self) -> Step:
-        latest = self.progress.latest
-        code = latest.code if latest is not None else ""
-        return self._accept_best() if self.nudged_enough() else Again(self.feedback.no_op(code), "no_op")
+        return self._accept_best() if self.nudged_enough() else Again(self.feedback.no_op(), "no_op")
 
     def _accept(self) -> Step:
         """DONE counts only after a good result that changes something."""

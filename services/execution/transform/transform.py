@@ -246,12 +246,14 @@ class _Job:
     def _strategy(self, runner: CodeRunner) -> Strategy:
         request, data = self.request, runner.visible.data
         redactor = redactor_of(runner.data, {each.name: each.masked for each in data})
-        feedback = Feedback(self.context.prompts, request, self.transform.limits, self.progress, data, redactor)
+        remarks = [self.start.remark] if self.start.remark else []
+        feedback = Feedback(
+            self.context.prompts, request, self.transform.limits, self.progress, data, redactor, remarks=remarks
+        )
         self.skills = matching(
             self.transform.skills, request.task, request.language, request.reader.name, request.output
         )
         tools = request.strategy == "tools"
-        remarks = [self.start.remark] if self.start.remark else []
         name = "tools_first" if tools else "first"
 
         def brief() -> tuple[RenderedPrompt, list[ChatMessage]]:

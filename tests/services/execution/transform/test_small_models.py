@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from services.execution.transform.feedback import named_columns
-from services.execution.transform.missing_names import missing_names
+from services.execution.transform.missing_names import missing_names, missing_note
 from services.execution.transform.preview import references
 from services.execution.transform.prose import in_prose
 from services.execution.transform.retries import MAX_REPEATS, Plan, Retry
@@ -112,8 +112,8 @@ def test_the_same_failing_code_is_not_run_again_and_each_question_is_of_another_
     messages = [one.message for one in result.iterations]
     assert [message.startswith("The same code as before") for message in messages] == [False, *[True] * 4, False]
     asked = model.asked
-    assert "KeyError" in asked[1].messages[-1].content
-    assert asked[1].messages[-1].content.count("result = data['nothing']") == 2  # the code, and the line that fails
+    assert 'There is no column "nothing" yet: compute it first.' in asked[1].messages[-1].content
+    assert all("result = data['nothing']" not in message.content for message in asked[1].messages)
     assert all("nothing" not in message.content for message in asked[2].messages)
     assert asked[2].parameters == {"temperature": 0.7, "seed": 1}
     assert asked[3].selector == ("other/large",)
@@ -133,15 +133,48 @@ def test_a_large_model_that_repeats_itself_is_asked_briefly(jobs: TransformJobs)
     assert "is loaded. Columns:" in model.asked[3].messages[-1].content
 
 
-def test_another_failing_code_is_shown_below_the_task_alone(jobs: TransformJobs) -> None:
-    model = small(BAD, WORSE, GOOD)
+def test_a_small_model_never_reads_its_own_code_again(jobs: TransformJobs) -> None:
+    model = small(BAD, python("result = data['amount'] + 'x'"), GOOD)
     result = solved(jobs, model)
     assert [one.outcome for one in result.iterations] == ["error", "error", "result"]
-    first, last = model.asked[0].messages, model.asked[2].messages
-    assert last[:-1] == first[:-1]
-    assert last[-1].content.startswith(first[-1].content)
-    assert "nothing()" in last[-1].content
-    assert "['nothing']" not in last[-1].content
+    first, second, third = (request.messages for request in model.asked)
+    assert second[:-1] == third[:-1] == first[:-1]
+    assert "There is no column" in second[-1].content
+    assert "Avoid this error: " in third[-1].content
+    asked = "Task: total amount by city\n"
+    assert all(
+        messages[-1].content.startswith(first[-1].content.split(asked)[0] + asked) for messages in (second, third)
+    )
+    assert all(messages[-1].content.endswith("`result`.") for messages in (first, second, third))
+    assert all("result = data" not in message.content for message in third)
+
+
+def test_a_small_model_that_answers_in_prose_reads_the_task_again(jobs: TransformJobs) -> None:
+    model = small("I would group the rows.", GOOD)
+    assert solved(jobs, model).table is not None
+    last = model.asked[1].messages[-1].content
+    assert "Task: total amount by city" in last
+    assert "There is no code in your reply." in last
+
+
+@pytest.mark.parametrize(
+    ("message", "wanted"),
+    [
+        ("KeyError: 'rank'", 'There is no column "rank" yet: compute it first.'),
+        ("KeyError: \"['rank'] not in index\"", 'There is no column "rank" yet: compute it first.'),
+        ("KeyError: 'horsepower'", 'There is no column "horsepower": use "Horsepower".'),
+        ("KeyError: 'region'", 'Only sites has the column "region".'),
+        ("NameError: name 'Name' is not defined", 'Only cars has the column "Name".'),
+        ("AttributeError: 'DataFrame' object has no attribute 'rank'", 'There is no column "rank" yet'),
+        ("KeyError: 'weight [kg]'", 'There is no column "weight [kg]" yet'),
+        ("KeyError: 'cars'", ""),
+        ("AttributeError: 'Series' object has no attribute 'rank'", ""),
+        ("ZeroDivisionError: division by zero", ""),
+    ],
+)
+def test_a_name_that_is_missing_is_noted_in_a_sentence(message: str, wanted: str) -> None:
+    note = missing_note(message, {"cars": ["Name", "Horsepower"], "sites": ["site", "region"]})
+    assert note.startswith(wanted) if wanted else not note
 
 
 def test_a_small_model_reads_which_column_holds_the_keys_of_another_table(jobs: TransformJobs) -> None:
