@@ -204,7 +204,7 @@ def references(frames: Mapping[str, pl.DataFrame]) -> list[str]:
                 values = frame[column].drop_nulls().unique()
                 key = next((key for key in keyed.columns if _holds_keys(keyed[key], values)), None)
                 if key is not None:
-                    sentences.append(f"{_name(column)} of `{name}` holds values of {_name(key)} of `{other}`.")
+                    sentences.append(f"`{name}` has {_name(key)} of `{other}` in {_name(column)}.")
     return sentences
 
 

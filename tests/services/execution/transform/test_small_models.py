@@ -187,8 +187,8 @@ def test_a_small_model_reads_which_column_holds_the_keys_of_another_table(jobs: 
     model = small(python("result = customers.merge(orders, left_on='id', right_on='customer')[['name']]"))
     Transform(jobs.sandbox)(replace(jobs.context(), llm=model), TransformInput.model_validate(body))
     last = model.asked[0].messages[-1].content
-    assert "customer of `orders` holds values of id of `customers`." in last
-    assert last.count("holds values") == 1
+    assert "`orders` has id of `customers` in customer." in last
+    assert last.count("` has ") == 1
 
 
 @pytest.mark.parametrize(
