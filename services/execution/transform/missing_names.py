@@ -52,7 +52,7 @@ def missing_note(message: str, columns: Mapping[str, Sequence[str]]) -> str:
             continue
         if having:
             sentences.append(f"Only {' and '.join(having)} has the column {quote(name)}.")
-        elif near:
+        elif near and not any(known in name.casefold() for known in folded):  # else it is an expression of columns
             sentences.append(f"There is no column {quote(name)}: use {quote(folded[near[0]])}.")
         else:
             sentences.append(f"There is no column {quote(name)} yet: compute it first.")

@@ -93,7 +93,8 @@ class Strategy(ABC):
             grows=True,
             compact=self._compacted,
         )
-        asked = self.plan.applied(request, self.repeats) if self.repeats else request
+        tries = self.progress.failures if self.plan.short else self.repeats
+        asked = self.plan.applied(request, tries) if tries else request
         reply = self.understood(self.context.llm.complete(asked))
         self.entries.clear()
         self.messages.append(ChatMessage("assistant", reply.text or _empty(reply), tool_calls=reply.tool_calls))

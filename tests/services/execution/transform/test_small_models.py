@@ -115,8 +115,9 @@ def test_the_same_failing_code_is_not_run_again_and_each_question_is_of_another_
     assert 'There is no column "nothing" yet: compute it first.' in asked[1].messages[-1].content
     assert all("result = data['nothing']" not in message.content for message in asked[1].messages)
     assert all("nothing" not in message.content for message in asked[2].messages)
-    assert asked[2].parameters == {"temperature": 0.7, "seed": 1}
-    assert asked[3].selector == ("other/large",)
+    assert asked[1].parameters == {"temperature": 0.7, "seed": 1}
+    assert asked[2].selector == ("other/large",)
+    assert asked[3].parameters == {"temperature": 1.1, "seed": 3}
     assert len({_shown(request) for request in asked}) == len(asked)
 
 
@@ -163,6 +164,7 @@ def test_a_small_model_that_answers_in_prose_reads_the_task_again(jobs: Transfor
         ("KeyError: 'rank'", 'There is no column "rank" yet: compute it first.'),
         ("KeyError: \"['rank'] not in index\"", 'There is no column "rank" yet: compute it first.'),
         ("KeyError: 'horsepower'", 'There is no column "horsepower": use "Horsepower".'),
+        ("KeyError: 'Horsepower/Name'", 'There is no column "Horsepower/Name" yet: compute it first.'),
         ("KeyError: 'region'", 'Only sites has the column "region".'),
         ("NameError: name 'Name' is not defined", 'Only cars has the column "Name".'),
         ("AttributeError: 'DataFrame' object has no attribute 'rank'", 'There is no column "rank" yet'),
