@@ -17,6 +17,7 @@ _MISSING = re.compile(
 _QUOTED = re.compile(r"[\"'`‘]([^\"'`’\n]{1,80})[\"'`’]")
 #: What pandas writes around the names: a list, and the class of what was searched.
 _LIST, _CLASS = re.compile(r'"\[(.*)\] not in index"'), re.compile(r"'\w+' object")
+_EXPRESSION = re.compile(r"[/*+]| - ")  #: a computation that was written as a name
 _MAX_COLUMNS, _MAX_NAMES = 40, 5
 
 
@@ -52,7 +53,7 @@ def missing_note(message: str, columns: Mapping[str, Sequence[str]]) -> str:
             continue
         if having:
             sentences.append(f"Only {' and '.join(having)} has the column {quote(name)}.")
-        elif near and not any(known in name.casefold() for known in folded):  # else it is an expression of columns
+        elif near and not _EXPRESSION.search(name):
             sentences.append(f"There is no column {quote(name)}: use {quote(folded[near[0]])}.")
         else:
             sentences.append(f"There is no column {quote(name)} yet: compute it first.")
