@@ -52,7 +52,8 @@ def missing_note(message: str, columns: Mapping[str, Sequence[str]]) -> str:
         if name in columns:
             continue
         if having:
-            sentences.append(f"Only {' and '.join(having)} has the column {quote(name)}.")
+            join = ": join that table first" if len(columns) > len(having) else ""
+            sentences.append(f"Only {' and '.join(having)} has the column {quote(name)}{join}.")
         elif near and not _EXPRESSION.search(name):
             sentences.append(f"There is no column {quote(name)}: use {quote(folded[near[0]])}.")
         else:
