@@ -29,7 +29,7 @@ class Plan:
     """The questions after repeated answers, in their order."""
 
     tools: bool = False  #: the exchange continues, because tool results must stay with their calls
-    short: bool = False  #: the prompt is brief already; each question after a failure is the task alone, and warmer
+    short: bool = False  #: the prompt is brief already; each question after a failure is the task alone
     others: Sequence[ChainLink] = ()  #: the models behind the first
 
     def kind(self, repeats: int) -> Retry:

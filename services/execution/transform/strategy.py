@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
@@ -66,6 +67,7 @@ class Strategy(ABC):
     base: Sequence[ChatMessage] = field(init=False)  #: the messages before the model's first answer
     taken_out: tuple[str, ...] = field(default=(), init=False)  #: checks within the latest code
     series: dict[str, str] = field(default_factory=dict, init=False)  #: code that gave a series, with its table
+    sent: Counter[str] = field(default_factory=Counter, init=False)  #: the questions without an exchange
     repeats: int = field(default=0, init=False)  #: answers in a row that failed before
     tools: ClassVar[tuple[Tool, ...]] = ()
 
@@ -93,12 +95,18 @@ class Strategy(ABC):
             grows=True,
             compact=self._compacted,
         )
-        tries = self.progress.failures if self.plan.short else self.repeats
+        tries = max(self.repeats, self._times_sent()) if self.plan.short else self.repeats
         asked = self.plan.applied(request, tries) if tries else request
         reply = self.understood(self.context.llm.complete(asked))
         self.entries.clear()
         self.messages.append(ChatMessage("assistant", reply.text or _empty(reply), tool_calls=reply.tool_calls))
         return reply
+
+    def _times_sent(self) -> int:
+        """Count the question, and return how often it was sent before: it had the same answer then."""
+        question = self.messages[-1].content
+        self.sent[question] += 1
+        return self.sent[question] - 1
 
     def understood(self, reply: ChatReply) -> ChatReply:
         """Return the reply with what its text says in another dialect."""

@@ -115,9 +115,8 @@ def test_the_same_failing_code_is_not_run_again_and_each_question_is_of_another_
     assert 'There is no column "nothing" yet: compute it first.' in asked[1].messages[-1].content
     assert all("result = data['nothing']" not in message.content for message in asked[1].messages)
     assert all("nothing" not in message.content for message in asked[2].messages)
-    assert asked[1].parameters == {"temperature": 0.7, "seed": 1}
-    assert asked[2].selector == ("other/large",)
-    assert asked[3].parameters == {"temperature": 1.1, "seed": 3}
+    assert asked[2].parameters == {"temperature": 0.7, "seed": 1}
+    assert asked[3].selector == ("other/large",)
     assert len({_shown(request) for request in asked}) == len(asked)
 
 
@@ -148,6 +147,15 @@ def test_a_small_model_never_reads_its_own_code_again(jobs: TransformJobs) -> No
     )
     assert all(messages[-1].content.endswith("`result`.") for messages in (first, second, third))
     assert all("result = data" not in message.content for message in third)
+
+
+def test_the_same_question_is_not_sent_twice_alike(jobs: TransformJobs) -> None:
+    model = small(BAD, WORSE, GOOD)
+    assert solved(jobs, model).table is not None
+    _, second, third = model.asked
+    assert second.messages == third.messages
+    assert not second.parameters
+    assert third.parameters == {"temperature": 0.7, "seed": 1}
 
 
 def test_a_small_model_that_answers_in_prose_reads_the_task_again(jobs: TransformJobs) -> None:
