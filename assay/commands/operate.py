@@ -10,7 +10,9 @@ from assay.calls import rest
 from assay.commands import show
 from assay.commands.session import current
 
-_Grouping = Literal["kind", "state", "key", "tenant", "model", "provider", "role", "prompt", "source", "served"]
+_Grouping = Literal[
+    "kind", "state", "outcome", "key", "tenant", "model", "provider", "role", "prompt", "source", "served"
+]
 
 
 def queues() -> int:

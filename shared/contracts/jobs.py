@@ -324,6 +324,8 @@ class JobCounts(Answer):
     """One count for each state"""
     looked_back_to: Time | None = None
     """Jobs submitted before this time were not counted; null if all were"""
+    outcomes: dict[str, int] | None = None
+    """Number of jobs by outcome, of the newest 2,000; null unless requested"""
 
 
 class JobChanges(Answer):

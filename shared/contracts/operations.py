@@ -13,7 +13,7 @@ from shared.contracts.models import CallSource, ModelName
 Grouping = TypeAliasType(
     "Grouping",
     Annotated[
-        Literal["kind", "state", "key", "tenant", "model", "provider", "role", "prompt", "source"],
+        Literal["kind", "state", "outcome", "key", "tenant", "model", "provider", "role", "prompt", "source"],
         Field(description="What statistics are grouped by"),
     ],
 )

@@ -82,6 +82,13 @@ class JobWhere(BaseModel):
     failed_over: Annotated[bool | None, Field(description="Whether a failover took place")] = None
     warnings: Annotated[bool | None, Field(description="Whether the job has warnings")] = None
     q: Annotated[Name | None, Field(description="Words of the title")] = None
+    outcome: Annotated[
+        list[Name],
+        Field(
+            max_length=40,
+            description="States, error codes, or what results say of themselves (`unverified`); any of these",
+        ),
+    ] = []
 
     def wanted(self) -> JobFilter:
         key, _, version = (self.prompt or "").rpartition("@")
@@ -101,7 +108,14 @@ class JobWhere(BaseModel):
             failed_over=self.failed_over,
             warned=self.warnings,
             words=self.q,
+            outcomes=self.outcome,
         )
+
+
+class CountQuery(JobWhere):
+    """Filter of the jobs that are counted."""
+
+    outcomes: Annotated[bool, Field(description="Also count the newest 2,000 by outcome")] = False
 
 
 class JobQuery(JobWhere):
@@ -135,10 +149,11 @@ async def list_jobs(caller: CurrentCaller, db: Db, deps: Deps, query: Annotated[
 
 
 @router.get("/counts", summary="Count jobs by state")
-async def count_jobs(caller: CurrentCaller, db: Db, query: Annotated[JobWhere, Query()]) -> JobCounts:
+async def count_jobs(caller: CurrentCaller, db: Db, query: Annotated[CountQuery, Query()]) -> JobCounts:
     """Count the jobs of the list by state, for the requested states, by default for all.
 
     Of each state at most 1,000 are counted; for a filter that no index counts, the newest 2,000 jobs are inspected.
+    An outcome is the error code of a failed job, what the result of a succeeded one says of itself, else the state.
     """
     wanted = query.wanted()
     alone = listing.is_counted_by_state(wanted)
@@ -151,7 +166,11 @@ async def count_jobs(caller: CurrentCaller, db: Db, query: Annotated[JobWhere, Q
         jobs = found.get(state, 0)
         most = listing.MAX_OF_A_STATE if alone else listing.MAX_INSPECTED
         items.append(StateCount(state=JobState(state), jobs=min(jobs, most), more=cut or jobs > most))
-    return JobCounts(items=items, looked_back_to=None if end is None else end[0])
+    outcomes = None
+    if query.outcomes:
+        counted = (await db.execute(listing.by_outcome(caller.tenant, wanted, end))).all()
+        outcomes = {row.outcome: row.jobs for row in counted}
+    return JobCounts(items=items, looked_back_to=None if end is None else end[0], outcomes=outcomes)
 
 
 async def end_of_look(

@@ -133,8 +133,10 @@ async def get_stats(
     """Return a row per bucket and group. `by=tenant` needs `admin` and covers all tenants; the rest is the caller's
     own.
 
-    Groups of jobs (`kind`, `state`, `key`, `tenant`) have waits and runs, groups of calls (`model`, `provider`, `role`,
-    `prompt`, `source`) have failovers. Costs that are unknown are counted in `unpriced` and not in `cost_usd`.
+    Groups of jobs (`kind`, `state`, `outcome`, `key`, `tenant`) have waits and runs, groups of calls (`model`,
+    `provider`, `role`, `prompt`, `source`) have failovers. An `outcome` is the error code of a failed job, what the
+    result of a succeeded one says of itself (read of the newest 2,000), else the state. Costs that are unknown are
+    counted in `unpriced` and not in `cost_usd`.
     """
     if by == "tenant" and "admin" not in caller.scopes:
         raise MissingScope("Numbers of all tenants need a key with the scope admin.")

@@ -35,7 +35,7 @@ from sqlalchemy.dialects.postgresql import JSONB, aggregate_order_by
 from shared.contracts.jobs import JobState
 from shared.jobs.record.marks import marks
 from shared.jobs.record.tables import jobs
-from shared.jobs.record.titles import source, title, verdict
+from shared.jobs.record.titles import outcome, source, title, verdict
 from shared.llm.tables import llm_calls
 
 _HEAVY = ("input", "result")
@@ -68,6 +68,7 @@ class JobFilter:
     failed_over: bool | None = None
     warned: bool | None = None  #: has warnings, or has none
     words: str | None = None  #: in the title
+    outcomes: Sequence[str] = ()  #: states, error codes, or what results say of themselves; any of these
 
     def conditions(self, tenant: str) -> list[ColumnElement[bool]]:
         """Return all conditions except those on kinds, states and the time of submission."""
@@ -83,6 +84,8 @@ class JobFilter:
         if self.words:
             # The text first: most jobs do not have the words, and a title costs ten times as much to make.
             found += [read.icontains(self.words, autoescape=True) for read in (source(), title())]
+        if self.outcomes:
+            found.append(or_(columns.state.in_(self.outcomes), outcome().in_(self.outcomes)))
         if self.warned is not None:
             none = columns.warnings == literal([], JSONB)
             found.append(~none if self.warned else none)
@@ -109,7 +112,7 @@ class JobFilter:
 
     def is_loose(self) -> bool:
         """Return whether many jobs of the index may not match."""
-        if self.words or self.failed_over is False or self.warned is False:
+        if self.words or self.outcomes or self.failed_over is False or self.warned is False:
             return True
         fixed = (self.error_code, self.provider, self.model, self.prompt, self.failed_over, self.warned, *self.labels)
         return sum(value is not None for value in fixed) + bool(self.kinds or self.states) > 1
@@ -226,6 +229,13 @@ def by_state(tenant: str, wanted: JobFilter, end: Place | None = None) -> Execut
         return union_all(*[_of_state(tenant, replace(wanted, states=[state])) for state in states])
     found = _by_key(tenant, select(jobs.c.state), _ids(tenant, wanted, MAX_INSPECTED + 1, end=end)).subquery()
     return select(found.c.state, func.count().label("jobs")).group_by(found.c.state)
+
+
+def by_outcome(tenant: str, wanted: JobFilter, end: Place | None = None) -> Select[str, int]:
+    """Select ``outcome, jobs`` of the newest ``MAX_INSPECTED`` matching jobs: results are large."""
+    newest = _ids(tenant, wanted, MAX_INSPECTED, end=end)
+    found = _by_key(tenant, select(outcome().label("outcome")), newest).subquery()
+    return select(found.c.outcome, func.count().label("jobs")).group_by(found.c.outcome)
 
 
 def _of_state(tenant: str, wanted: JobFilter) -> Select[str, int]:

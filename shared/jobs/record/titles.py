@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Literal
 
-from sqlalchemy import ColumnElement, Text, case, cast, func, literal, null
+from sqlalchemy import ColumnElement, Text, case, cast, func, literal, literal_column, null
 
 from shared.jobs.record.tables import jobs
 from shared.kinds import KINDS
@@ -102,10 +102,29 @@ def _first(text: ColumnElement[str], pattern: str, flags: str = "") -> ColumnEle
     return func.array_to_string(func.regexp_match(text, literal(pattern), literal(flags)), "")
 
 
-@lru_cache(maxsize=1)
 def verdict() -> ColumnElement[str]:
-    """Return how the result rates itself: verdict, status, whether it succeeded, or that a block failed."""
-    result = jobs.c.result
-    success = case((result["success"].astext == "false", "failed"), (result["success"].astext == "true", "ok"))
-    block = case((result.contains({"blocks": [{"status": "error"}]}), "block_failed"))
-    return func.coalesce(result["verdict"].astext, result["status"].astext, success, block)
+    """Return how the result rates itself."""
+    return literal_column(verdict_sql("jobs"), Text)
+
+
+def outcome() -> ColumnElement[str]:
+    """Return what came of the job."""
+    return literal_column(f"({outcome_sql('jobs')})", Text)
+
+
+def outcome_sql(table: str, *, readable: str = "true") -> str:
+    """Return SQL for the error of a failed job, what the result of a succeeded one says of itself, else the state.
+
+    Results are read of those rows only for which ``readable`` holds.
+    """
+    return f"""CASE WHEN {table}.state IN ('failed', 'dead') THEN coalesce({table}.error ->> 'code', {table}.state)
+        WHEN {table}.state = 'succeeded' AND {readable} THEN coalesce({verdict_sql(table)}, {table}.state)
+        ELSE {table}.state END"""
+
+
+def verdict_sql(table: str) -> str:
+    """Return SQL for how a result rates itself: verdict, status, whether it succeeded, or that a block failed."""
+    result = f"{table}.result"
+    return f"""coalesce({result} ->> 'verdict', {result} ->> 'status',
+        CASE {result} ->> 'success' WHEN 'false' THEN 'failed' WHEN 'true' THEN 'ok' END,
+        CASE WHEN {result} @> '{{"blocks": [{{"status": "error"}}]}}' THEN 'block_failed' END)"""

@@ -8,9 +8,23 @@ from types import MappingProxyType
 
 from sqlalchemy import DateTime, Text, TextClause, bindparam, text
 
+from shared.jobs.record.titles import outcome_sql
+
+#: Results are large: those of no more jobs are read, the newest of the time.
+MAX_RESULTS = 2_000
+_READABLE = f"""j.created_at >= coalesce((
+    SELECT k.created_at FROM jobs k
+    WHERE k.created_at >= :since AND k.created_at < :until AND (:tenant IS NULL OR k.tenant_id = :tenant)
+      AND k.state = 'succeeded' ORDER BY k.created_at DESC OFFSET {MAX_RESULTS - 1} LIMIT 1), '-infinity')"""  # noqa: S608 - the number is ours
 #: What jobs are grouped by, as SQL over ``j``; their calls come with them.
 _OF_JOBS: Mapping[str, str] = MappingProxyType(
-    {"kind": "j.kind", "state": "j.state", "key": "j.actor", "tenant": "j.tenant_id"}
+    {
+        "kind": "j.kind",
+        "state": "j.state",
+        "outcome": outcome_sql("j", readable=_READABLE),
+        "key": "j.actor",
+        "tenant": "j.tenant_id",
+    }
 )
 #: What calls are grouped by, as SQL over ``c``.
 _OF_CALLS: Mapping[str, str] = MappingProxyType(

@@ -103,6 +103,7 @@ _HOT: Mapping[str, tuple[Callable[[], Executable], int]] = {
 #: Filters that few jobs fit: a scan of 2,000 of them, each with its row and the calls of it.
 _LOOSE = {
     "words of a title": listing.JobFilter(words="nowhere"),
+    "an outcome": listing.JobFilter(outcomes=["timeout_wall"]),
     "warnings of a rare state": listing.JobFilter(warned=True, states=["dead"]),
     "not failed over": listing.JobFilter(failed_over=False, states=["dead", "queued"], words="nowhere"),
     "common label, rare state": listing.JobFilter(labels=[[("all", "yes")]], states=["dead"]),

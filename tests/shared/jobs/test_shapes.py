@@ -124,6 +124,7 @@ _OF_EACH_TABLE: Mapping[str, Callable[[], Executable]] = {
     "decision": lambda: flows.decide(_FLOW, "p", "applied"),
     "advance": lambda: flows.advance(_FLOW, {"version": 2}),
     "sums of jobs": lambda: statistics.sums("t", "kind", "day", _NOW, _NOW),
+    "sums of outcomes": lambda: statistics.sums("t", "outcome", "all", _NOW, _NOW),
     "sums of calls": lambda: statistics.sums("t", "model", "all", _NOW, _NOW, "live"),
     "requested and served": lambda: statistics.served("t", _NOW, _NOW),
     "past of the queues": lambda: statistics.queue_history("t", _NOW),

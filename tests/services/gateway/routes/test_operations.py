@@ -169,6 +169,50 @@ def test_sums_tell_the_turns_of_jobs_that_succeeded_and_are_whole_for_the_whole_
     assert sum(row["jobs"] for row in by_minute) == 3
 
 
+def test_sums_by_outcome_tell_why_jobs_failed(worked: Worked, gateway: Gateway) -> None:
+    client, ids = worked
+    code = client.get(f"/v1/jobs/{ids[1]}").json()["error"]["code"]
+    results = [
+        {"verdict": "timeout_wall"},
+        {"status": "unverified"},
+        {"success": False},
+        {"blocks": [{"status": "error"}]},
+        {},
+    ]
+    for number, result in enumerate(results):
+        body = {"kind": "execute", "input": {"language": "python", "code": str(number)}}
+        client.post("/v1/jobs", json=body).raise_for_status()
+        complete(gateway.engine, *claim(gateway.engine), result)
+    rows = client.get("/v1/stats", params={"by": "outcome", "bucket": "all"}).json()["items"]
+    assert {row["group"]: (row["jobs"], row["failed"]) for row in rows} == {
+        "ok": (1, 0), code: (1, 1), "timeout_wall": (1, 0), "unverified": (1, 0), "failed": (1, 0),
+        "block_failed": (1, 0), "succeeded": (1, 0), "queued": (1, 0),
+    }  # fmt: skip
+    by_minute = client.get("/v1/stats", params={"by": "outcome", "bucket": "minute", "from": _ago(minutes=5)}).json()
+    assert sum(row["jobs"] for row in by_minute["items"]) == 8
+    of_each = client.get("/v1/jobs/counts", params={"outcomes": True}).json()["outcomes"]
+    assert of_each == {row["group"]: row["jobs"] for row in rows}
+    assert client.get("/v1/jobs/counts").json()["outcomes"] is None
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "jobs"),
+    [
+        (["ok"], [0]),
+        (["budget_spent"], [1]),
+        (["failed"], [1]),
+        (["succeeded"], [0]),
+        (["queued", "ok"], [2, 0]),
+        (["timeout_wall"], []),
+    ],
+)
+def test_jobs_are_listed_and_counted_by_outcome(worked: Worked, outcomes: list[str], jobs: list[int]) -> None:
+    client, ids = worked
+    assert _ids(client, outcome=outcomes) == [ids[place] for place in jobs]
+    counts = client.get("/v1/jobs/counts", params={"outcome": outcomes}).json()["items"]
+    assert sum(each["jobs"] for each in counts) == len(jobs)
+
+
 def test_sums_keep_calls_of_other_sources_apart(worked: Worked, gateway: Gateway) -> None:
     client, ids = worked
     tenant = client.get("/v1/session").json()["tenant"]
