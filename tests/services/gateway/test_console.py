@@ -112,6 +112,9 @@ def test_a_page_says_why_there_is_no_console(tmp_path: Path) -> None:
     assert answer.status_code == 200
     assert "it could not get its packages &lt;b&gt;" in answer.text
     assert "unsafe" not in answer.headers["content-security-policy"]
+    (tmp_path / "reason").write_text("it could not\n\nset PIP_CERT\n\nnpm error code <CERT>\nnpm error more")
+    text = site.get("/", accept=HTML["Accept"]).text
+    assert "<p>it could not</p><p>set PIP_CERT</p><pre>npm error code &lt;CERT&gt;\nnpm error more</pre>" in text
 
 
 def test_the_gateway_serves_it(gateway: Gateway) -> None:
