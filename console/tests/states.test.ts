@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { installationHealth, providersHealth } from "../src/app/health";
 import type { Capabilities, ProviderState } from "../src/api/types";
-import { ATTEMPT_STATES, BLOCK_STATES, CHECK_STATES, failedBlocks, JOB_STATES, providerState, RESULT_STATES, stateOf, verdictOf } from "../src/shared/values/states";
+import { ATTEMPT_STATES, BLOCK_STATES, CHECK_STATES, failedBlocks, groupOf, JOB_STATES, outcomesOf, outcomeState, providerState, RESULT_STATES, stateOf, verdictOf } from "../src/shared/values/states";
 
 const mark = (result: object | null, state: "succeeded" | "failed" | "running" | "dead" = "succeeded") => {
   const { word, tone } = stateOf({ state, result });
@@ -66,6 +66,22 @@ describe("the table of states", () => {
     expect(green.sort()).toEqual(["done", "found", "fresh", "ok", "passed", "result", "succeeded"]);
     const { icon, tone } = RESULT_STATES.unverified;
     expect([icon, tone]).not.toEqual([RESULT_STATES.done.icon, RESULT_STATES.done.tone]);
+  });
+});
+
+describe("an outcome", () => {
+  it("is in one group, and every one with the tone of a failure is in that of the failures", () => {
+    const names = [...new Set([...Object.keys(JOB_STATES), ...Object.keys(RESULT_STATES)])];
+    const groups = ["Active", "Done", "Unverified", "Needs an answer", "Failed", "Canceled"].map(outcomesOf);
+    expect(groups.flat().sort()).toEqual(names.sort());
+    expect(outcomesOf("Failed").sort()).toEqual(names.filter((name) => outcomeState(name, false).tone === "bad").sort());
+    expect(outcomesOf("Active")).toEqual(["queued", "running"]);
+    expect(outcomesOf("providers_failed")).toEqual([]);
+  });
+
+  it("of a failed job is a failure even where its code is not known here", () => {
+    expect(outcomeState("providers_failed", true)).toMatchObject({ word: "Providers failed", tone: "bad" });
+    expect([groupOf("providers_failed", true), groupOf("gone_fishing"), groupOf("ok")]).toEqual(["Failed", "Unverified", "Done"]);
   });
 });
 

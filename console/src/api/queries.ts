@@ -39,3 +39,6 @@ export function useJob(id: string) {
 export function jobsPage(query: Query, signal?: AbortSignal): Promise<JobPage> {
   return get<JobPage>("/v1/jobs", query, signal);
 }
+
+/** The ids of the list of jobs as it was sorted last. */
+export const SHOWN_ORDER = ["shown-order"] as const;

@@ -1,5 +1,6 @@
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect } from "react";
+import { lastFilter } from "../shared/page/url";
 import { PLACES } from "./navigation";
 
 let going = 0;
@@ -25,7 +26,7 @@ export function useKeys({ openPalette }: { openPalette: () => void }): void {
       } else if (isGoing()) {
         going = 0;
         const place = PLACES.find((each) => each.key === event.key);
-        if (place !== undefined) void navigate({ to: place.path });
+        if (place !== undefined) void navigate({ to: place.path, search: lastFilter(place.path, location.pathname) as never });
       } else if (event.key === "/") {
         const filter = document.querySelector<HTMLInputElement>("[data-filter]");
         if (filter !== null) {

@@ -6,6 +6,7 @@ import { useState } from "react";
 import { jobsPage, useSession } from "../api/queries";
 import { visible } from "../shared/code/ansi";
 import { titleOf } from "../shared/page/title";
+import { lastFilter } from "../shared/page/url";
 import { Icon } from "../shared/values/icon";
 import { StateShape } from "../shared/values/marks";
 import { stateOf, type State } from "../shared/values/states";
@@ -36,7 +37,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
   const scopes = useSession()?.scopes ?? [];
   const words = text.trim();
   const jobs = useQuery({ queryKey: ["jobs", "palette", words], queryFn: () => jobsPage({ q: words || undefined, limit: 5 }), placeholderData: (before) => before });
-  const to = (path: string) => () => void navigate({ to: path });
+  const to = (path: string) => () => void navigate({ to: path, search: lastFilter(path, location.pathname) as never });
   const places: Choice[] = placesFor(scopes).map((place) => ({ group: "Go to", name: place.name, hint: `g ${place.key}`, icon: place.icon, go: to(place.path) }));
   const actions = onceEach([...here.map((action) => ({ hint: "here", ...action })), ...everywhere]).map((action): Choice => ({ group: "Actions", icon: Zap, ...action }));
   const recent = (jobs.data?.items ?? []).map((job): Choice => ({ group: "Jobs", name: visible(titleOf(job)), hint: job.kind, state: stateOf(job), go: to(`/jobs/${job.id}`) }));

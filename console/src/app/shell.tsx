@@ -14,6 +14,7 @@ import { installationHealth, useProviders, type InstallationHealth } from "./hea
 import { keepFocus } from "./focus";
 import { useKeys } from "./keys";
 import mark from "./mark.svg";
+import { keepFilter, lastFilter } from "../shared/page/url";
 import { placesFor, type Place } from "./navigation";
 
 export { useSession };
@@ -26,7 +27,9 @@ export function Shell() {
   const path = useRouterState({ select: (state) => state.location.pathname });
   // Of the page that is shown: while the next one is fetched, the address is that one's already.
   const shown = useRouterState({ select: (state) => state.matches.at(-1)?.pathname });
+  const search = useRouterState({ select: (state) => state.location.search }) as Record<string, string>;
   useEffect(() => setOpen(false), [path]);
+  useEffect(() => keepFilter(path, search), [path, search]);
   useEffect(keepFocus, []);
   const session = useSession();
   const health = useHealth();
@@ -60,7 +63,7 @@ export function Shell() {
           <kbd>Ctrl K</kbd>
         </button>
         {(["Work", "Tune", "Operate"] as const).map((group) => (
-          <Group key={group} name={group} places={places.filter((place) => place.group === group)} />
+          <Group key={group} name={group} places={places.filter((place) => place.group === group)} path={path} />
         ))}
         <div className="side-foot">
           <Health of={health} />
@@ -91,12 +94,12 @@ function Brand() {
   );
 }
 
-function Group({ name, places }: { name: string; places: readonly Place[] }) {
+function Group({ name, places, path }: { name: string; places: readonly Place[]; path: string }) {
   return (
     <div className="group">
       <h2>{name}</h2>
       {places.map((place) => (
-        <Link key={place.path} className="place" to={place.path as "/"} title={place.name} activeOptions={{ exact: place.path === "/", includeSearch: false }}>
+        <Link key={place.path} className="place" to={place.path as "/"} search={lastFilter(place.path, path) as never} title={place.name} activeOptions={{ exact: place.path === "/", includeSearch: false }}>
           <Icon of={place.icon} />
           <span>{place.name}</span>
         </Link>

@@ -10,7 +10,7 @@ import { nameOfPlace, WORKBENCHES } from "../../app/navigation";
 import { Icon } from "../../shared/values/icon";
 import { download } from "../../shared/files/download";
 import { WriteButton } from "../../shared/editing/write-button";
-import { copy } from "./keys";
+import { copy } from "../../shared/page/copy";
 
 /** What can be done with the job; what needs a scope that one has not is shown and says so. */
 export function Actions({ job, onReplay, onCase }: { job: Job; onReplay: () => void; onCase: () => void }) {

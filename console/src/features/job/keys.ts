@@ -1,8 +1,10 @@
-import { toast } from "../../shared/page/toasts";
+import { copy } from "../../shared/page/copy";
 import { useQueryClient, type InfiniteData, type QueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect } from "react";
 import type { Job, Page } from "../../api/types";
+import { SHOWN_ORDER } from "../../api/queries";
+import { lastFilter } from "../../shared/page/url";
 import { isGoing, isTyping, keysAreOn } from "../../app/keys";
 
 /** j and k go to the next job of the list that one came from and the one before, c copies the id, r replays, [ and ] go to the attempt before and after, e to the next error, . opens the actions, Escape goes back to the list. */
@@ -24,7 +26,7 @@ export function useJobKeys(job: Job, replay: () => void, choose: (turn: number) 
       else if (event.key === "j" || event.key === "k") {
         const next = neighbour(client, job.id, event.key === "j" ? 1 : -1);
         if (next !== undefined) void navigate({ to: "/jobs/$id", params: { id: next }, search: {} });
-      } else if (event.key === "Escape") void navigate({ to: "/jobs", search: {} });
+      } else if (event.key === "Escape") void navigate({ to: "/jobs", search: lastFilter() as never });
     };
     // Before all others: what closes a menu takes it away, and its Escape is not the page's.
     window.addEventListener("keydown", press, { capture: true });
@@ -34,21 +36,14 @@ export function useJobKeys(job: Job, replay: () => void, choose: (turn: number) 
 
 /** Of the lists of jobs that were shown lately, the newest that has this one: its next, or the one before. */
 function neighbour(client: QueryClient, id: string, by: number): string | undefined {
+  const order = client.getQueryData<readonly string[]>(SHOWN_ORDER);
+  if (order?.includes(id)) return order[order.indexOf(id) + by];
   const lists = client.getQueryCache().findAll({ queryKey: ["jobs"] }).sort((one, other) => other.state.dataUpdatedAt - one.state.dataUpdatedAt);
   for (const { state } of lists) {
     const ids = ((state.data as Partial<InfiniteData<Page<Job>>> | undefined)?.pages ?? []).flatMap((page) => page.items.map((job) => job.id));
     if (ids.includes(id)) return ids[ids.indexOf(id) + by];
   }
   return undefined;
-}
-
-export function copy(text: string): void {
-  // Where the page came by HTTP from another machine there is no clipboard at all.
-  const write = async (): Promise<void> => navigator.clipboard.writeText(text);
-  void write().then(
-    () => toast({ message: "Copied" }),
-    () => toast({ color: "red", message: "The browser does not let this page copy" }),
-  );
 }
 
 /** Shows the next of what fits, seen from the one that was shown last, else from the one that is chosen; after the last comes the first. */

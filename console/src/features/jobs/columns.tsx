@@ -1,6 +1,7 @@
 import { Button, Popover } from "@mantine/core";
 import { Columns3 } from "lucide-react";
 import { useState } from "react";
+import { MAX_WIDTH, MIN_WIDTH } from "../../shared/tables/column-head";
 import { Icon } from "../../shared/values/icon";
 
 export const COLUMNS = [
@@ -24,7 +25,6 @@ export interface Kept {
 
 const PLACE = "assay.jobs.columns.2";
 const NEVER_HIDDEN: ReadonlySet<Column> = new Set(["State", "Task"]);
-export const [LEAST, MOST] = [40, 800];
 
 /** What the browser has kept; whatever of that is none of a column is left out. */
 export function keptOf(text: string | null): Kept {
@@ -44,17 +44,17 @@ export function keptOf(text: string | null): Kept {
 }
 
 function isWidth(value: unknown): value is number {
-  return typeof value === "number" && value >= LEAST && value <= MOST;
+  return typeof value === "number" && value >= MIN_WIDTH && value <= MAX_WIDTH;
 }
 
 export function shownOf(kept: Kept): Column[] {
   return COLUMNS.map(({ name }) => name).filter((name) => !kept.hidden.includes(name));
 }
 
-/** As a grid's columns, behind the one that chooses rows. */
+/** As a grid's columns, between the one that chooses rows and the one of the menu. */
 export function gridOf(kept: Kept): string {
   const widths = COLUMNS.filter(({ name }) => !kept.hidden.includes(name)).map(({ name, width }) => (kept.widths[name] === undefined ? width : `${kept.widths[name]}px`));
-  return ["24px", ...widths].join(" ");
+  return ["24px", ...widths, "24px"].join(" ");
 }
 
 export function useColumns(): [Kept, (kept: Kept) => void] {
@@ -66,13 +66,16 @@ export function useColumns(): [Kept, (kept: Kept) => void] {
   return [kept, keep];
 }
 
+/** The columns with another width of one, or the one that the list decides. */
+export function sized(kept: Kept, name: Column, width: number | null): Kept {
+  const { [name]: _, ...others } = kept.widths;
+  return { ...kept, widths: width !== null && isWidth(width) ? { ...others, [name]: width } : others };
+}
+
 /** Chooses and sizes the columns; this browser keeps it. */
 export function ColumnChoice({ kept, keep }: { kept: Kept; keep: (kept: Kept) => void }) {
   const show = (name: Column, shown: boolean): void => keep({ ...kept, hidden: shown ? kept.hidden.filter((each) => each !== name) : [...kept.hidden, name] });
-  const size = (name: Column, text: string): void => {
-    const { [name]: _, ...others } = kept.widths;
-    keep({ ...kept, widths: isWidth(Number(text)) ? { ...others, [name]: Number(text) } : others });
-  };
+  const size = (name: Column, text: string): void => keep(sized(kept, name, text === "" ? null : Number(text)));
   return (
     <Popover position="bottom-end">
       <Popover.Target>
@@ -89,7 +92,7 @@ export function ColumnChoice({ kept, keep }: { kept: Kept; keep: (kept: Kept) =>
               <input type="checkbox" checked={!kept.hidden.includes(name)} disabled={NEVER_HIDDEN.has(name)} onChange={(event) => show(name, event.currentTarget.checked)} />
               {name}
             </label>
-            <input className="plain-input" type="number" aria-label={`Width of ${name}`} min={LEAST} max={MOST} placeholder="auto" defaultValue={kept.widths[name] ?? ""} onChange={(event) => size(name, event.currentTarget.value)} />
+            <input className="plain-input" type="number" aria-label={`Width of ${name}`} min={MIN_WIDTH} max={MAX_WIDTH} placeholder="auto" defaultValue={kept.widths[name] ?? ""} onChange={(event) => size(name, event.currentTarget.value)} />
           </div>
         ))}
       </fieldset>

@@ -3,20 +3,27 @@ import { useNavigate } from "@tanstack/react-router";
 import { Plus, Search, X } from "lucide-react";
 import { useState } from "react";
 import type { Query } from "../../api/client";
+import type { Job } from "../../api/types";
+import { GROUPS } from "./counts-of";
+import { outcomeOf, outcomesOf } from "../../shared/values/states";
 import { visible } from "../../shared/code/ansi";
 import { Icon } from "../../shared/values/icon";
 
 export const KINDS = ["execute", "transform", "document", "search", "ingest", "records", "flow", "detect"];
+/** The choice of a beginning and an end, which stand in the address as local times. */
+const BETWEEN = "between";
 const SINCE = [
   { value: "1", label: "Last hour" },
   { value: "24", label: "Last 24 h" },
   { value: "168", label: "Last 7 days" },
   { value: "720", label: "Last 30 days" },
+  { value: BETWEEN, label: "From … to …" },
 ];
 /** What the address may hold of the list's filters, and the words for a chip. */
 const NAMES: Readonly<Record<string, string>> = {
   kind: "Type",
   state: "State",
+  outcome: "Outcome",
   label: "Label",
   q: "Title",
   model: "Model",
@@ -29,6 +36,8 @@ const NAMES: Readonly<Record<string, string>> = {
   batch_id: "Batch",
   conversation_id: "Conversation",
   hours: "Created",
+  from: "From",
+  to: "To",
 };
 /** Those that a person types or switches on; the others come with a link. */
 const TYPED: readonly { name: string; placeholder: string }[] = [
@@ -47,15 +56,31 @@ export const chosen = (url: Url): string[] => Object.keys(NAMES).filter((name) =
 
 /** The address as a query of the API; several values are separated by commas. */
 export function queryOf(url: Url): Query {
-  const { kind, state, hours, ...others } = Object.fromEntries(chosen(url).map((name) => [name, url[name]!]));
-  const since = hours === undefined ? undefined : new Date(Math.floor(Date.now() / 60_000) * 60_000 - Number(hours) * 3_600_000).toISOString();
-  return { ...others, kind: kind?.split(","), state: state?.split(","), created_after: since };
+  const { kind, state, outcome, hours, from, to, ...others } = Object.fromEntries(chosen(url).map((name) => [name, url[name]!]));
+  const back = Number(hours) * 3_600_000;
+  const since = hours === undefined || Number.isNaN(back) ? timeOf(from) : new Date(Math.floor(Date.now() / 60_000) * 60_000 - back).toISOString();
+  return { ...others, kind: kind?.split(","), state: state?.split(","), outcome: outcome === undefined ? undefined : wantedOutcomes(outcome), created_after: since, created_before: timeOf(to) };
+}
+
+/** A local time of the address as one of the API; undefined of what is none. */
+function timeOf(text: string | undefined): string | undefined {
+  const at = Date.parse(text ?? "");
+  return Number.isNaN(at) ? undefined : new Date(at).toISOString();
+}
+
+/** The names of groups as their outcomes; an outcome stands for itself. */
+function wantedOutcomes(text: string): string[] {
+  return text.split(",").flatMap((name) => {
+    const those = outcomesOf(name);
+    return those.length > 0 ? those : [name];
+  });
 }
 
 /** Whether a new job may belong to the list, as far as that is known here. */
-export function fits(url: Url, job: { kind: string; state: string }): boolean {
+export function fits(url: Url, job: Pick<Job, "kind" | "state" | "verdict" | "error">): boolean {
   const among = (name: string, value: string): boolean => url[name] === undefined || url[name].split(",").includes(value);
-  return among("kind", job.kind) && among("state", job.state);
+  const wanted = url.outcome === undefined ? null : wantedOutcomes(url.outcome);
+  return among("kind", job.kind) && among("state", job.state) && (wanted === null || wanted.includes(job.state) || wanted.includes(outcomeOf(job)));
 }
 
 /** A pasted ID of a job, which is opened and not searched for; null of other words. */
@@ -72,7 +97,7 @@ export function Filters({ url, change }: { url: Url; change: Change }) {
     if (id !== null) void navigate({ to: "/jobs/$id", params: { id } });
     else change({ q: text.trim() || null });
   };
-  const shown = chosen(url).filter((name) => !["q", "state", "hours"].includes(name) && !(name === "kind" && !url.kind!.includes(",")));
+  const shown = chosen(url).filter((name) => !["q", "hours", "from", "to"].includes(name) && !(name === "outcome" && GROUPS.some((group) => group.name === url.outcome)) && !(name === "kind" && !url.kind!.includes(",")));
   return (
     <>
       <form
@@ -97,7 +122,10 @@ export function Filters({ url, change }: { url: Url; change: Change }) {
         />
       </form>
       <Select aria-label="Type" placeholder="Any type" data={KINDS} value={url.kind?.includes(",") ? null : (url.kind ?? null)} clearable onChange={(kind) => change({ kind })} w={130} />
-      <Select aria-label="Created" placeholder="Created: any time" data={SINCE} value={url.hours ?? null} clearable onChange={(hours) => change({ hours })} w={150} />
+      <Select aria-label="Created" placeholder="Created: any time" data={SINCE} value={url.hours ?? (url.from || url.to ? BETWEEN : null)} clearable onChange={(hours) => change({ hours, from: null, to: null })} w={150} />
+      {url.hours === BETWEEN || url.from || url.to
+        ? (["from", "to"] as const).map((end) => <TextInput key={end} type="datetime-local" aria-label={`Created ${end}`} defaultValue={url[end] ?? ""} onChange={(event) => change({ [end]: event.currentTarget.value || null })} w={190} />)
+        : null}
       {shown.map((name) => (
         <span key={name} className="chip">
           <span className="muted">{NAMES[name]}</span> {url[name] === "true" ? "yes" : visible(url[name]!)}

@@ -2,37 +2,48 @@ import { Button } from "@mantine/core";
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { List, Play, Plus, Search } from "lucide-react";
-import { useCallback, useEffect, useRef, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { patch, useLiveJobs, useRefresh } from "../../api/live";
-import { jobsPage } from "../../api/queries";
+import { jobsPage, SHOWN_ORDER } from "../../api/queries";
+import type { Job, JobCounts } from "../../api/types";
 import { useSession } from "../../app/shell";
 import { useAnnounced } from "../../shared/page/announce";
 import { Icon } from "../../shared/values/icon";
 import { LiveTag } from "../../shared/values/marks";
+import { sorted, sortOf, textOf, type Sort } from "../../shared/tables/sorting";
+import { count } from "../../shared/values/numbers";
 import { Rows } from "../../shared/tables/virtual-rows";
 import { Empty, Loaded } from "../../shared/page/loading-states";
 import { When } from "../../shared/values/time";
 import { useTitle } from "../../shared/page/title";
-import { LAST_FILTER, useUrl } from "../../shared/page/url";
-import { ColumnChoice, gridOf, shownOf, useColumns } from "./columns";
-import { Counts, COUNTS } from "./counts";
+import { useUrl } from "../../shared/page/url";
+import { ColumnChoice, gridOf, shownOf, sized, useColumns, type Column } from "./columns";
+import { Counts, COUNTS, countWords, useCounts } from "./counts";
+import { countsOf, type Counted } from "./counts-of";
 import { Export } from "./export";
 import { chosen, Filters, fits, queryOf } from "./filters";
-import { Cells, Titles } from "./row";
+import { JobMenu } from "./job-menu";
+import { BY, Cells, NEWEST, nextOf, Titles } from "./row";
 import { Selection } from "./selection";
 import { longestOf } from "./duration-strip";
 
-const NARROW = "24px 124px minmax(60px, 1fr)"; // type, age and duration are below the title
+/** Older jobs are not read to be sorted. */
+const MAX_SORTED = 2000;
+const NARROW = "24px 124px minmax(60px, 1fr) 24px"; // type, age and duration are below the title
 
 export function Page() {
   useTitle("Jobs");
   const [url, change] = useUrl();
   const navigate = useNavigate();
   const queried = queryOf(url);
-  const filter = { ...queried, limit: 100 };
+  const sort = sortOf(url.sort);
+  const filter = { ...queried, limit: sort === null ? 100 : 200 };
   const names = chosen(url);
   const filtered = names.length > 0;
   const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
+  const [matching, setMatching] = useState<readonly Job[] | null>(null);
+  const [menu, setMenu] = useState<{ job: Job; button: HTMLElement } | null>(null);
+  const counts = useCounts(url);
   const query = useInfiniteQuery({
     queryKey: ["jobs", filter],
     queryFn: ({ pageParam, signal }) => jobsPage({ ...filter, cursor: pageParam }, signal),
@@ -62,12 +73,21 @@ export function Page() {
     document.querySelector(".rows")?.scrollTo({ top: 0 });
     void client.resetQueries({ queryKey: ["jobs", filter] });
   };
-  useEffect(() => sessionStorage.setItem(LAST_FILTER, JSON.stringify(url)), [url]);
+  const items = useMemo(() => inOrder(query.data?.pages.flatMap((page) => page.items) ?? [], sort), [query.data, url.sort]);
+  useEffect(() => void client.setQueryData(SHOWN_ORDER, items.map(({ id }) => id)), [client, items]);
+  // An order needs all jobs, as far as they are read.
+  useEffect(() => {
+    if (sort !== null && items.length < MAX_SORTED && query.hasNextPage && !query.isFetching) void query.fetchNextPage();
+  }, [sort, items.length, query.hasNextPage, query.isFetching, query.fetchNextPage]);
   const more = useCallback(() => {
-    if (query.hasNextPage && !query.isFetching) void query.fetchNextPage();
-  }, [query.hasNextPage, query.isFetching, query.fetchNextPage]);
+    if (sort === null && query.hasNextPage && !query.isFetching) void query.fetchNextPage();
+  }, [sort, query.hasNextPage, query.isFetching, query.fetchNextPage]);
   const open = useCallback((id: string) => void navigate({ to: "/jobs/$id", params: { id } }), [navigate]);
   const clear = (): void => change(Object.fromEntries(names.map((name) => [name, null])));
+  const choose = useCallback((ids: ReadonlySet<string>, jobs: readonly Job[] | null = null) => {
+    setPicked(ids);
+    setMatching(jobs);
+  }, []);
   const pick = useCallback((id: string) => setPicked((now) => new Set(now.has(id) ? [...now].filter((each) => each !== id) : [...now, id])), []);
   const narrow = window.matchMedia("(max-width: 767px)").matches;
   const [kept, keep] = useColumns();
@@ -93,16 +113,16 @@ export function Page() {
         ) : null}
       </div>
       <div className="filter-line">
-        <Counts url={url} change={change} />
+        <Counts counts={counts} url={url} change={change} />
       </div>
       <Loaded query={query} rows={14}>
         {(data) => {
-          const items = data.pages.flatMap((page) => page.items);
           const back = data.pages[data.pages.length - 1]?.looked_back_to;
           if (items.length === 0 && back) return <LooksOn back={back} more={more} />;
           if (items.length === 0) return <Nothing filtered={filtered} clear={clear} />;
           const longest = Math.max(...data.pages.map(longestOf));
-          const chosenJobs = items.filter((job) => picked.has(job.id));
+          const chosenJobs = (matching ?? items).filter((job) => picked.has(job.id));
+          const total = totalOf(counts, url);
           return (
             <div className="stack">
               {waiting.size > 0 ? (
@@ -112,26 +132,65 @@ export function Page() {
                   </Button>
                 </span>
               ) : null}
-              {chosenJobs.length > 0 ? <Selection jobs={chosenJobs} onClear={() => setPicked(new Set())} /> : null}
+              {chosenJobs.length > 0 ? (
+                <Selection jobs={chosenJobs} matching={total} filter={queried} onAll={(all) => choose(new Set(all.map(({ id }) => id)), all)} onClear={() => choose(new Set())} />
+              ) : null}
             <Rows
               label="Jobs"
               items={items}
               columns={narrow ? NARROW : gridOf(kept)}
-              titles={<Titles shown={narrow ? ["State", "Task"] : shown} all={chosenJobs.length === items.length} onAll={() => setPicked(chosenJobs.length === items.length ? new Set() : new Set(items.map(({ id }) => id)))} />}
+              titles={
+                <Titles
+                  shown={narrow ? ["State", "Task"] : shown}
+                  sort={sort ?? NEWEST}
+                  onSort={(name) => change({ sort: textOf(nextOf(sort ?? NEWEST, name)) })}
+                  onWidth={narrow ? undefined : (name, width) => keep(sized(kept, name, width))}
+                  all={chosenJobs.length >= items.length}
+                  onAll={() => choose(chosenJobs.length >= items.length ? new Set() : new Set(items.map(({ id }) => id)))}
+                />
+              }
               idOf={(job) => job.id}
               cells={(job) => <Cells job={job} narrow={narrow} shown={shown} picked={picked.has(job.id)} longest={longest} />}
               onOpen={open}
-              height="calc(100vh - 196px)"
+              height="calc(100vh - 224px)"
               onEnd={more}
               onPick={pick}
+              onMenu={(id, button) => setMenu({ job: items.find((job) => job.id === id)!, button })}
+              foot={(first, last) => (
+                <>
+                  <span>
+                    {count(first)}–{count(last)} of {countWords(total.jobs < items.length ? { jobs: items.length, more: query.hasNextPage } : total)}
+                  </span>
+                  {sort === null ? null : (
+                    <span role="status">{query.hasNextPage ? (items.length < MAX_SORTED ? `Reading jobs to sort them: ${count(items.length)}` : `Sorted are the newest ${count(items.length)}`) : null}</span>
+                  )}
+                </>
+              )}
               onTop={(value) => (top.current = value)}
             />
             </div>
           );
         }}
       </Loaded>
+      {menu === null ? null : <JobMenu {...menu} onSelect={() => pick(menu.job.id)} onClose={() => setMenu(null)} />}
     </>
   );
+}
+
+/** Sorted as one chose; the server's order is that of the newest first. */
+function inOrder(jobs: readonly Job[], sort: Sort | null): readonly Job[] {
+  const by = sort === null ? undefined : BY[sort.name as Column];
+  return by === undefined ? jobs : sorted(jobs, by, sort!.down);
+}
+
+/** How many jobs match the filter, of the counts that are shown above the list. */
+function totalOf(counts: JobCounts | undefined, { outcome, state }: Readonly<Record<string, string>>): Counted {
+  const none = { jobs: 0, more: false };
+  if (counts === undefined) return none;
+  if (state !== undefined) return countsOf({ ...counts, items: counts.items.filter((each) => state.split(",").includes(each.state)) }).All;
+  const of = countsOf(counts);
+  if (outcome === undefined) return of.All;
+  return outcome in of ? of[outcome as keyof typeof of] : { jobs: counts.outcomes?.[outcome] ?? 0, more: true };
 }
 
 /** A search through jobs of which few fit the filter continues by itself, and reports its progress. */

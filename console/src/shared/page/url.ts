@@ -22,12 +22,19 @@ export function useUrl(): [Readonly<Record<string, string>>, (changes: Record<st
   return [search, change];
 }
 
-/** Where the list of jobs keeps its filter, for who comes back to it from a job. */
-export const LAST_FILTER = "assay.jobs.filter";
+/** Lists whose filter this tab keeps, for who comes back by the menu, a key or from a job. */
+const KEPT: ReadonlySet<string> = new Set(["/jobs", "/usage", "/evaluations"]);
 
-export function lastFilter(): Record<string, string> {
+/** Keep the filter of a list that is shown. */
+export function keepFilter(path: string, url: Readonly<Record<string, string>>): void {
+  if (KEPT.has(path)) sessionStorage.setItem(`assay.filter.${path}`, JSON.stringify(url));
+}
+
+/** The filter that a list had when it was left; none of a place that is shown, so that its link clears it. */
+export function lastFilter(path = "/jobs", now: string | null = null): Record<string, string> {
+  if (!KEPT.has(path) || path === now) return {};
   try {
-    return JSON.parse(sessionStorage.getItem(LAST_FILTER) ?? "{}") as Record<string, string>;
+    return JSON.parse(sessionStorage.getItem(`assay.filter.${path}`) ?? "{}") as Record<string, string>;
   } catch {
     return {};
   }

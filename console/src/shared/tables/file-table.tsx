@@ -6,6 +6,9 @@ import type { FileRows } from "../../api/types";
 import { visible } from "../code/ansi";
 import { cell, count } from "../values/numbers";
 import { Failed, Loading } from "../page/loading-states";
+import { ColumnHead } from "./column-head";
+import { scrollEnd } from "./scroll-end";
+import { sortOf } from "./sorting";
 import { alignment } from "./table";
 
 const PAGE = 100;
@@ -28,15 +31,13 @@ export function FileTable({ fileId, label, hints }: { fileId: string; label: str
   };
   return (
     <div className="tight" aria-busy={isFetching}>
-      <div className="scroll" tabIndex={0} role="region" aria-label={label}>
+      <div ref={scrollEnd} className="scroll" tabIndex={0} role="region" aria-label={label}>
         <table className="grid-table mono">
           <thead>
             <tr>
               {data.columns.map((column) => (
-                <th key={column.name} scope="col" className={alignment(column.type)} aria-sort={sort === column.name ? "ascending" : sort === `-${column.name}` ? "descending" : undefined}>
-                  <button type="button" className="link" onClick={() => by(column.name)} title={`Sort by this column\n${hints?.get(column.name) ?? ""}`.trim()}>
-                    {visible(column.name)} {sort === column.name ? "↑" : sort === `-${column.name}` ? "↓" : ""}
-                  </button>{" "}
+                <th key={column.name} scope="col" className={alignment(column.type)} title={hints?.get(column.name)} aria-sort={sort === column.name ? "ascending" : sort === `-${column.name}` ? "descending" : undefined}>
+                  <ColumnHead name={visible(column.name)} sort={sort === null ? null : sortOf(sort)} onSort={() => by(column.name)} />{" "}
                   <span className="muted">{column.type}</span>
                 </th>
               ))}

@@ -1,5 +1,9 @@
+import { useState } from "react";
 import { visible } from "../code/ansi";
 import { cell } from "../values/numbers";
+import { ColumnHead } from "./column-head";
+import { scrollEnd } from "./scroll-end";
+import { ariaSort, nextSort, sorted, type Sort, type SortValue } from "./sorting";
 
 const NUMERIC = new Set(["int", "float", "decimal"]);
 const MAX_CHARACTERS = 500;
@@ -23,24 +27,29 @@ interface Props {
 
 /** A result's first rows; the whole is a file. Cells are text, cut where they are long. */
 export function DataTable({ columns, rows, total, mark, label, hints }: Props) {
+  const [sort, setSort] = useState<Sort | null>(null);
+  const whole = total === undefined || total <= rows.length;
+  const by = columns.findIndex((column) => column.name === sort?.name);
+  const places = rows.map((_, place) => place);
+  const shown = sort === null || by < 0 || !whole ? places : sorted(places, (place) => valueOf(rows[place]![by]), sort.down);
   return (
     <div className="tight">
-      <div className="scroll" tabIndex={0} role="region" aria-label={label}>
+      <div ref={scrollEnd} className="scroll" tabIndex={0} role="region" aria-label={label}>
         <table className="grid-table mono">
           <thead>
             <tr>
               {columns.map((column) => (
-                <th key={column.name} scope="col" className={alignment(column.type)} title={hints?.get(column.name) ?? column.type}>
-                  {visible(column.name)}
+                <th key={column.name} scope="col" className={alignment(column.type)} title={hints?.get(column.name) ?? column.type} aria-sort={ariaSort(sort, column.name)}>
+                  <ColumnHead name={visible(column.name)} sort={sort} onSort={whole && rows.length > 1 ? () => setSort(nextSort(sort, column.name, alignment(column.type) === "num")) : undefined} />
                   {column.type === undefined ? null : <span className="muted"> {column.type}</span>}
                 </th>
               ))}
             </tr>
           </thead>
           <tbody>
-            {rows.map((row, index) => (
+            {shown.map((index) => (
               <tr key={index}>
-                {row.map((value, place) => (
+                {rows[index]!.map((value, place) => (
                   <td key={place} className={`${alignment(columns[place]?.type)} ${mark?.(index, place) ?? ""}`} title={hints?.get(columns[place]?.name ?? "")}>
                     {value === null ? <span className="muted">null</span> : visible(cell(value).slice(0, MAX_CHARACTERS))}
                   </td>
@@ -50,11 +59,15 @@ export function DataTable({ columns, rows, total, mark, label, hints }: Props) {
           </tbody>
         </table>
       </div>
-      {total === undefined || total <= rows.length ? null : (
+      {whole ? null : (
         <span className="muted">
           {rows.length} of {total.toLocaleString("en")} rows
         </span>
       )}
     </div>
   );
+}
+
+function valueOf(value: unknown): SortValue {
+  return typeof value === "number" || value === null || value === undefined ? value : cell(value);
 }

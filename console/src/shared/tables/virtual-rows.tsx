@@ -13,6 +13,10 @@ interface Props<T> {
   onOpen: (id: string) => void;
   onEnd?: () => void;
   onPick?: (id: string) => void;
+  /** Opens the menu of a row, below its button. */
+  onMenu?: (id: string, button: HTMLElement) => void;
+  /** Said below the rows, of the first and the last that are in sight, counted from 1. */
+  foot?: (first: number, last: number) => ReactNode;
   /** Whether the first row is in sight. */
   onTop?: (top: boolean) => void;
   height?: string;
@@ -21,7 +25,7 @@ interface Props<T> {
 }
 
 /** Many rows, of which only those in sight exist; plain elements and one handler, as library components cost too much. */
-export function Rows<T>({ items, titles, columns, idOf, cells, label, chosen, onOpen, onEnd, onPick, onTop, height = "calc(100vh - 190px)", minWidth }: Props<T>) {
+export function Rows<T>({ items, titles, columns, idOf, cells, label, chosen, onOpen, onEnd, onPick, onMenu, foot, onTop, height = "calc(100vh - 190px)", minWidth }: Props<T>) {
   const scroller = useRef<HTMLDivElement>(null);
   const rowHeight = window.matchMedia("(max-width: 767px)").matches ? 44 : 32;
   const virtual = useVirtualizer({ count: items.length, getScrollElement: () => scroller.current, estimateSize: () => rowHeight, overscan: 8 });
@@ -37,11 +41,18 @@ export function Rows<T>({ items, titles, columns, idOf, cells, label, chosen, on
       onPick?.(picked);
       return;
     }
+    const menu = (event.target as HTMLElement).closest<HTMLElement>("[data-menu]");
+    if (menu !== null) {
+      onMenu?.(menu.dataset.menu!, menu);
+      return;
+    }
     if ((event.target as HTMLElement).closest("a, button, input") !== null) return;
     const id = (event.target as HTMLElement).closest<HTMLElement>("[data-row]")?.dataset.row;
     if (id !== undefined) onOpen(id);
   };
+  const range = virtual.range;
   return (
+    <>
     <div ref={scroller} className="rows" role="table" aria-label={label} aria-rowcount={items.length} style={{ height }} onClick={click} onScroll={onTop && ((event) => onTop(event.currentTarget.scrollTop < rowHeight))} tabIndex={0}>
       <div role="row" className="row titles" style={{ gridTemplateColumns: columns, minWidth }}>
         {titles}
@@ -65,6 +76,8 @@ export function Rows<T>({ items, titles, columns, idOf, cells, label, chosen, on
         })}
       </div>
     </div>
+    {foot === undefined || range === null || items.length === 0 ? null : <div className="table-foot">{foot(range.startIndex + 1, Math.min(items.length, range.endIndex + 1))}</div>}
+    </>
   );
 }
 

@@ -136,6 +136,36 @@ export function stateOf(job: Pick<Job, "state"> & { verdict?: string | null; res
   return RESULT_STATES[verdict as keyof typeof RESULT_STATES] ?? state(words(verdict), "alert", "warn");
 }
 
+/** An outcome as the server counts them: the error of a failed job, what a result says of itself, else the state. */
+export function outcomeState(outcome: string, failed: boolean): State {
+  const known = RESULT_STATES[outcome as keyof typeof RESULT_STATES] ?? JOB_STATES[outcome as Job["state"]];
+  if (failed) return known?.tone === "bad" ? known : state(words(outcome), "cross", "bad");
+  if (outcome === "ok") return JOB_STATES.succeeded;
+  return known ?? state(words(outcome), "alert", "warn");
+}
+
+export type OutcomeGroup = "Active" | "Done" | "Unverified" | "Needs an answer" | "Failed" | "Canceled";
+
+/** Group of an outcome in filters and charts: every failure is in one, whatever the state of its job is. */
+export function groupOf(outcome: string, failed = false): OutcomeGroup {
+  if (outcome === "cancelled") return "Canceled";
+  if (outcome === "question") return "Needs an answer";
+  if (outcome === "queued" || outcome === "running") return "Active";
+  const { tone } = outcomeState(outcome, failed);
+  return tone === "bad" ? "Failed" : tone === "warn" ? "Unverified" : "Done";
+}
+
+/** What came of a job, in the words of the server. */
+export function outcomeOf(job: Pick<Job, "state" | "verdict" | "error">): string {
+  if (job.state === "failed" || job.state === "dead") return job.error?.code ?? job.state;
+  return (job.state === "succeeded" ? job.verdict : null) ?? job.state;
+}
+
+/** The outcomes of a group, as the list of jobs filters by them. */
+export function outcomesOf(group: string): string[] {
+  return [...new Set([...Object.keys(JOB_STATES), ...Object.keys(RESULT_STATES)])].filter((outcome) => groupOf(outcome) === group);
+}
+
 /** What a whole result says of itself, as the list of jobs has it. */
 export function verdictOf(result: Readonly<Record<string, unknown>> | null | undefined): string | null {
   if (blocksOf(result).some(({ status }) => status === "error")) return "block_failed";
