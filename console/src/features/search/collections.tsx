@@ -1,6 +1,6 @@
 import { Select, Textarea, TextInput } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { post } from "../../api/client";
 import type { CollectionView, IngestResult, Job } from "../../api/types";
 import { FollowedJob } from "../../results/followed-job";
@@ -18,14 +18,14 @@ const DECLARATION = `{
 }`;
 
 /** A new collection: its tables with their facets and fields, as JSON. */
-export function NewCollection({ first, onDone }: { first: boolean; onDone: () => void }) {
+export function NewCollection({ first, onDone }: { first: boolean; onDone: (name: string) => void }) {
   const [name, setName] = useState("");
   const [tables, setTables] = useState(DECLARATION);
   const make = useMutation({
     mutationFn: () => post<CollectionView>("/v1/collections", { name, tables: JSON.parse(tables) as unknown }),
     onSuccess: () => {
       setName("");
-      onDone();
+      onDone(name);
     },
   });
   const faults = faultsOf(make.error, ["name", "tables"]);
@@ -52,6 +52,8 @@ export function Ingest({ collection, onDone }: { collection: CollectionView; onD
   const [table, setTable] = useState(tables[0] ?? null);
   const [file, setFile] = useState<Uploaded | null>(null);
   const [job, setJob] = useState<string | null>(null);
+  // Of an empty collection this is the next step; it stays open when its records are there.
+  const [open] = useState(() => Object.values(collection.records ?? {}).every((records) => records === 0));
   const ingest = useMutation({
     mutationFn: ({ mapping, reading }: { mapping: RecordMapping | null; reading: ReadingOptions }) => post<Job>("/v1/jobs", { kind: "ingest", input: { collection: collection.name, table, file_id: file!.id, ...reading, ...(mapping === null ? {} : { mapping }) } }),
     onSuccess: (made) => {
@@ -61,7 +63,7 @@ export function Ingest({ collection, onDone }: { collection: CollectionView; onD
   });
   const wrong = faultsOf(ingest.error, ["input.table", "input.file_id"]);
   return (
-    <details className="panel">
+    <details className="panel" open={open}>
       <summary>Add records</summary>
       <div className="stack">
         <Select label="Table" error={wrong.at("input.table")} data={tables} value={table} onChange={setTable} />
@@ -77,13 +79,12 @@ export function Ingest({ collection, onDone }: { collection: CollectionView; onD
 }
 
 function Ingested({ result, onDone }: { result: IngestResult; onDone: () => void }) {
+  const latest = useRef(onDone);
+  useEffect(() => latest.current(), []);
   return (
     <div className="tight">
-      <span>
-        {result.ingested} new, {result.updated} changed, {result.unchanged} unchanged, {result.deleted} deleted{" "}
-        <button type="button" className="link" onClick={onDone}>
-          Refresh counts
-        </button>
+      <span role="status">
+        {result.ingested} new, {result.updated} changed, {result.unchanged} unchanged, {result.deleted} deleted
       </span>
       {result.errors.slice(0, 20).map((error) => (
         <span key={error.index} className="bad">

@@ -8,7 +8,7 @@ import { visible } from "../../shared/code/ansi";
 import { Tag } from "../../shared/values/marks";
 import { count } from "../../shared/values/numbers";
 import { Empty, Loaded } from "../../shared/page/loading-states";
-import { TableHead } from "../../shared/tables/table-head";
+import { SortedTable } from "../../shared/tables/sorted-table";
 
 const PAGE = 50;
 
@@ -75,23 +75,23 @@ function OnePage({ result, from, onBack, onNext }: { result: RecordsResult; from
   const next = result.next;
   return (
     <>
-      <div className="scroll" tabIndex={0} role="region" aria-label="Records of the table">
-        <table className="grid-table wide wrap">
-          <TableHead columns={["Id", "Name and text", "Facets", "Fields"]} />
-          <tbody>
-            {result.records.map((record) => (
-              <tr key={record.id}>
-                <td className="mono">{visible(record.id)}</td>
-                <td>
-                  <b>{visible(record.name)}</b> <span title={visible(record.text)}>{visible(cut(record.text, 200))}</span> {record.cut ? <Tag>cut</Tag> : null}
-                </td>
-                <td>{Object.entries(record.facets).map(([name, text]) => `${visible(name)}: ${visible(cut(text, 80))}`).join("; ")}</td>
-                <td className="mono">{visible(cut(JSON.stringify(record.fields), 300))}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <SortedTable
+        id="records"
+        label="Records of the table"
+        look="wide wrap"
+        columns={[{ name: "Id", by: (row) => row.id }, { name: "Name and text", by: (row) => row.name }, "Facets", "Fields"]}
+        items={result.records}
+        row={(record) => (
+          <tr key={record.id}>
+            <td className="mono">{visible(record.id)}</td>
+            <td>
+              <b>{visible(record.name)}</b> <span title={visible(record.text)}>{visible(cut(record.text, 200))}</span> {record.cut ? <Tag>cut</Tag> : null}
+            </td>
+            <td>{Object.entries(record.facets).map(([name, text]) => `${visible(name)}: ${visible(cut(text, 80))}`).join("; ")}</td>
+            <td className="mono">{visible(cut(JSON.stringify(record.fields), 300))}</td>
+          </tr>
+        )}
+      />
       <span className="bar">
         <span className="muted">
           {count(from)} to {count(from + result.records.length - 1)} of {count(result.total)}

@@ -4,7 +4,7 @@ import { TERMINAL, type Job, type SearchResult } from "../../api/types";
 import { visible } from "../../shared/code/ansi";
 import { Tag } from "../../shared/values/marks";
 import { compared, type Place } from "./wordings";
-import { TableHead } from "../../shared/tables/table-head";
+import { SortedTable } from "../../shared/tables/sorted-table";
 
 /** What two wordings of a question hit, and which hits only one of them has. */
 export function WordingComparison({ first, secondId }: { first: Job; secondId: string }) {
@@ -43,23 +43,27 @@ function Table({ first, second }: { first: SearchResult; second: SearchResult })
         </span>
       </div>
       {rows.length === 0 ? null : (
-        <div className="scroll" tabIndex={0} role="region" aria-label="Hits of both wordings">
-          <table className="grid-table wide">
-            <TableHead columns={["Record", "Table", { name: "First", num: true }, { name: "Second", num: true }]} />
-            <tbody>
-              {rows.map((row) => (
-                <tr key={`${row.table} ${row.id}`}>
-                  <td>
-                    {visible(row.name)} <span className="mono muted">{visible(row.id)}</span>
-                  </td>
-                  <td>{visible(row.table)}</td>
-                  <PlaceCell place={row.first} />
-                  <PlaceCell place={row.second} />
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <SortedTable
+          id="wordings"
+          label="Hits of both wordings"
+          columns={[
+            { name: "Record", by: (row) => row.name },
+            { name: "Table", by: (row) => row.table },
+            { name: "First", num: true, by: (row) => row.first?.score },
+            { name: "Second", num: true, by: (row) => row.second?.score },
+          ]}
+          items={rows}
+          row={(row) => (
+            <tr key={`${row.table} ${row.id}`}>
+              <td>
+                {visible(row.name)} <span className="mono muted">{visible(row.id)}</span>
+              </td>
+              <td>{visible(row.table)}</td>
+              <PlaceCell place={row.first} />
+              <PlaceCell place={row.second} />
+            </tr>
+          )}
+        />
       )}
     </>
   );
