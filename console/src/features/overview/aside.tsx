@@ -9,7 +9,7 @@ import { titleOf } from "../../shared/page/title";
 import { JobMark } from "../../shared/values/marks";
 import { cost, count, ordinal } from "../../shared/values/numbers";
 import { between, took, useNow, When } from "../../shared/values/time";
-import { TableHead } from "../../shared/tables/table-head";
+import { SortedTable } from "../../shared/tables/sorted-table";
 
 type Row = components["schemas"]["StatsRow"];
 
@@ -53,39 +53,44 @@ function Line({ job }: { job: Job }) {
   );
 }
 
-/** Who causes the load and what it costs, for administrators. */
-export function Tenants({ rows }: { rows: readonly Row[] }) {
+/** Who causes the load and the failures, and what that costs: tenants for administrators, else the keys of the own tenant. */
+export function Users({ of, rows, names }: { of: "tenant" | "key"; rows: readonly Row[]; names: ReadonlyMap<string, string> }) {
   if (rows.length === 0) return null;
+  const title = of === "tenant" ? "Tenants" : "Keys";
+  const nameOf = (row: Row): string => names.get(row.group) ?? (row.group || "–");
   return (
-    <section aria-label="Tenants">
+    <section aria-label={title}>
       <div className="sec">
-        <h2>Tenants</h2>
+        <h2>{title}</h2>
         <span className="spacer" />
-        <Link to="/usage" search={{ by: "tenant" } as never}>
+        <Link to="/usage" search={{ by: of } as never}>
           Usage
         </Link>
       </div>
-      <div className="scroll open" tabIndex={0} role="region" aria-label="Jobs by tenant">
-        <table className="grid-table wide">
-          <TableHead columns={["Tenant", { name: "Jobs", num: true }, { name: "Failed", num: true }, { name: "Spend", num: true }]} />
-          <tbody>
-            {[...rows]
-              .sort((one, other) => (other.jobs ?? 0) - (one.jobs ?? 0))
-              .slice(0, 8)
-              .map((row) => {
-                const share = (row.failed ?? 0) / Math.max(1, row.jobs ?? 0);
-                return (
-                  <tr key={row.group}>
-                    <td className="medium">{visible(row.group ?? "–")}</td>
-                    <td className="num">{count(row.jobs)}</td>
-                    <td className={`num ${share > 0.05 ? "bad bold" : ""}`}>{(100 * share).toFixed(1)}%</td>
-                    <td className="num">{cost(row.cost_usd)}</td>
-                  </tr>
-                );
-              })}
-          </tbody>
-        </table>
-      </div>
+      <SortedTable
+        id="users"
+        label={`Jobs by ${of}`}
+        frame="open"
+        columns={[
+          { name: of === "tenant" ? "Tenant" : "Key", by: nameOf },
+          { name: "Jobs", num: true, by: (row) => row.jobs },
+          { name: "Failed", num: true, by: failedShare },
+          { name: "Spend", num: true, by: (row) => row.cost_usd },
+        ]}
+        items={[...rows].sort((one, other) => other.jobs - one.jobs).slice(0, 8)}
+        row={(row) => (
+          <tr key={row.group}>
+            <td className="medium">{visible(nameOf(row))}</td>
+            <td className="num">{count(row.jobs)}</td>
+            <td className={`num ${failedShare(row) > 0.05 ? "bad bold" : ""}`}>{(100 * failedShare(row)).toFixed(1)}%</td>
+            <td className="num">{cost(row.cost_usd)}</td>
+          </tr>
+        )}
+      />
     </section>
   );
+}
+
+function failedShare(row: Row): number {
+  return (row.failed ?? 0) / Math.max(1, row.jobs);
 }

@@ -15,11 +15,12 @@ import { Segmented } from "../../shared/editing/segmented";
 import { useTitle } from "../../shared/page/title";
 import { useUrl } from "../../shared/page/url";
 import { Icon } from "../../shared/values/icon";
+import { useKeyNames } from "../../shared/values/key-names";
 import { useNow } from "../../shared/values/time";
-import { ActiveNow, Tenants } from "./aside";
+import { ActiveNow, Users } from "./aside";
 import { Failures } from "./failures";
 import { FirstSteps } from "./first-steps";
-import { barsOf, periodOf, PERIODS, reasonsOf, startOf, type Period } from "./period";
+import { barsOf, hoursOf, periodOf, PERIODS, reasonsOf, startOf, type Period } from "./period";
 import { Providers } from "./providers";
 import { Figures } from "./stats";
 import { Traffic } from "./traffic";
@@ -39,12 +40,14 @@ export function Page() {
   const now = Math.floor(minute / 60_000) * 60_000;
   const session = useSession();
   const capabilities = useCapabilities();
-  const { whole, before, parts, tenants, newest, failed, queues } = useFigures(period, now, session?.scopes.includes("admin") ?? false);
+  const admin = session?.scopes.includes("admin") ?? false;
+  const { whole, outcomes, before, parts, users, newest, failed, queues } = useFigures(period, now, admin);
+  const names = useKeyNames(!admin && (session?.scopes.includes("tenant_admin") ?? false));
   const refresh = useRefresh(["overview"], ["jobs", "active"], ["queues"]);
   useLiveJobs(session?.tenant, refresh);
   const jobs = newest.data?.items ?? [];
   const all = [...new Map([...(failed.data?.items ?? []), ...jobs].map((job) => [job.id, job])).values()];
-  const bars = barsOf(period, parts.data?.items ?? [], jobs, now);
+  const bars = barsOf(period, parts.data?.items ?? [], now);
   const few = newest.data !== undefined && jobs.length < FEW && newest.data.next_cursor === null;
   return (
     <>
@@ -60,17 +63,17 @@ export function Page() {
         <div className="stack">
           <Trouble />
           {few ? <FirstSteps capabilities={capabilities.data} none={jobs.length === 0} /> : null}
-          {whole.data === undefined || newest.data === undefined ? <Loading rows={4} /> : <Figures period={period} now={whole.data.items} before={before.data?.items ?? []} bars={bars} queues={queues.data?.items ?? []} />}
+          {whole.data === undefined || parts.data === undefined ? <Loading rows={4} /> : <Figures period={period} now={whole.data.items} before={before.data?.items ?? []} bars={bars} queues={queues.data?.items ?? []} />}
         </div>
         <Traffic period={period} bars={bars} />
         <div className="cols main">
           <div className="sections">
-            <Failures reasons={reasonsOf(all)} cut={newest.data?.next_cursor ? READ : null} />
+            <Failures reasons={reasonsOf(outcomes.data?.items ?? [], all)} hours={hoursOf(period)} />
             <Providers />
           </div>
           <div className="sections">
             <ActiveNow latest={jobs.slice(0, 6)} />
-            <Tenants rows={tenants.data?.items ?? []} />
+            <Users of={admin ? "tenant" : "key"} rows={users.data?.items ?? []} names={names} />
           </div>
         </div>
       </div>
@@ -87,9 +90,10 @@ function useFigures(period: Period, now: number, admin: boolean) {
   const since = { created_after: from, limit: READ };
   return {
     whole: useQuery({ queryKey: ["overview", "whole", from], queryFn: stats({ by: "state", bucket: "all", from }), ...options }),
-    before: useQuery({ queryKey: ["overview", "before", from], queryFn: stats({ by: "state", bucket: "all", from: earlier, to: from }), ...options }),
-    parts: useQuery({ queryKey: ["overview", "parts", from, period.bucket], queryFn: stats({ by: "state", bucket: period.bucket, from }), ...options }),
-    tenants: useQuery({ queryKey: ["overview", "tenants", from], queryFn: stats({ by: "tenant", bucket: "all", from }), enabled: admin, ...options }),
+    outcomes: useQuery({ queryKey: ["overview", "outcomes", from], queryFn: stats({ by: "outcome", bucket: "all", from }), ...options }),
+    before: useQuery({ queryKey: ["overview", "before", from], queryFn: stats({ by: "outcome", bucket: "all", from: earlier, to: from }), ...options }),
+    parts: useQuery({ queryKey: ["overview", "parts", from, period.bucket], queryFn: stats({ by: "outcome", bucket: period.bucket, from }), ...options }),
+    users: useQuery({ queryKey: ["overview", "users", admin, from], queryFn: stats({ by: admin ? "tenant" : "key", bucket: "all", from }), ...options }),
     newest: useQuery({ queryKey: ["overview", "newest", from], queryFn: () => jobsPage(since), ...options }),
     failed: useQuery({ queryKey: ["overview", "failed", from], queryFn: () => jobsPage({ ...since, state: ["failed", "dead"] }), ...options }),
     queues: useQuery({ queryKey: ["queues"], queryFn: () => get<components["schemas"]["Queues"]>("/v1/queues"), refetchInterval: 5_000 }),

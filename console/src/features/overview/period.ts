@@ -1,6 +1,6 @@
 import type { components } from "../../api/schema";
 import type { Job } from "../../api/types";
-import { stateOf } from "../../shared/values/states";
+import { groupOf, outcomeOf, outcomeState, type OutcomeGroup } from "../../shared/values/states";
 
 type Row = components["schemas"]["StatsRow"];
 
@@ -24,34 +24,33 @@ export function startOf({ step, buckets }: Period, now: number): number {
   return Math.floor(now / step) * step - (buckets - 1) * step;
 }
 
+export function hoursOf({ step, buckets }: Period): number {
+  return (step * buckets) / 3_600_000;
+}
+
 export interface BarOfTime {
   at: number;
   done: number;
   open: number;
   failed: number;
+  /** Queued, running, canceled, or waiting for an answer. */
+  other: number;
+  /** Jobs by the reason of their failure. */
+  reasons: ReadonlyMap<string, number>;
 }
 
-/**
- * Jobs of each bucket by outcome. The server counts what a job came to; of the newest jobs their results are known too, and a job
- * whose code failed or whose result is not verified is not counted as done.
- */
-export function barsOf(period: Period, rows: readonly Row[], newest: readonly Job[], now: number): BarOfTime[] {
+const PART = { Done: "done", Unverified: "open", Failed: "failed", Active: "other", Canceled: "other", "Needs an answer": "other" } as const satisfies Record<OutcomeGroup, string>;
+
+/** Jobs of each bucket by what came of them; a job whose code failed or whose result is not verified is not done. */
+export function barsOf(period: Period, rows: readonly Row[], now: number): BarOfTime[] {
   const start = startOf(period, now);
-  const bars = Array.from({ length: period.buckets }, (_, place) => ({ at: start + place * period.step, done: 0, open: 0, failed: 0 }));
-  const barAt = (at: string): BarOfTime | undefined => bars[Math.floor((Date.parse(at) - start) / period.step)];
+  const bars = Array.from({ length: period.buckets }, (_, place) => ({ at: start + place * period.step, done: 0, open: 0, failed: 0, other: 0, reasons: new Map<string, number>() }));
   for (const row of rows) {
-    const bar = barAt(row.at);
+    const bar = bars[Math.floor((Date.parse(row.at) - start) / period.step)];
     if (bar === undefined) continue;
-    bar.failed += row.failed ?? 0;
-    bar.done += Math.max(0, (row.jobs ?? 0) - (row.failed ?? 0));
-  }
-  for (const job of newest) {
-    const bar = barAt(job.created_at);
-    const { tone } = stateOf(job);
-    if (job.state !== "succeeded" || bar === undefined || bar.done === 0 || (tone !== "bad" && tone !== "warn")) continue;
-    bar.done -= 1;
-    if (tone === "bad") bar.failed += 1;
-    else bar.open += 1;
+    const part = PART[groupOf(row.group, (row.failed ?? 0) > 0)];
+    bar[part] += row.jobs;
+    if (part === "failed") bar.reasons.set(row.group, (bar.reasons.get(row.group) ?? 0) + row.jobs);
   }
   return bars;
 }
@@ -60,22 +59,26 @@ export interface Reason {
   word: string;
   code: string;
   jobs: number;
-  latest: Job;
+  cost: number | null;
+  /** Of the jobs that were read; absent where all of this reason are older. */
+  latest: Job | null;
 }
 
 /** Why jobs failed, the most frequent first: the error's code, or what its result says. */
-export function reasonsOf(jobs: readonly Job[]): Reason[] {
-  const reasons = new Map<string, Reason>();
-  for (const job of jobs) {
-    const state = stateOf(job);
-    if (state.tone !== "bad") continue;
-    const code = job.error?.code ?? job.verdict ?? job.state;
-    const known = reasons.get(code);
-    if (known === undefined) reasons.set(code, { word: job.error?.title ?? state.word, code, jobs: 1, latest: job });
-    else {
-      known.jobs += 1;
-      if (job.created_at > known.latest.created_at) known.latest = job;
-    }
-  }
-  return [...reasons.values()].sort((one, other) => other.jobs - one.jobs);
+export function reasonsOf(rows: readonly Row[], jobs: readonly Job[]): Reason[] {
+  const failed = rows.filter((row) => groupOf(row.group, (row.failed ?? 0) > 0) === "Failed");
+  return failed
+    .map((row) => {
+      const latest = jobs.filter((job) => outcomeOf(job) === row.group).sort((one, other) => other.created_at.localeCompare(one.created_at))[0] ?? null;
+      return { word: latest?.error?.title ?? outcomeState(row.group, (row.failed ?? 0) > 0).word, code: row.group, jobs: row.jobs, cost: row.cost_usd ?? null, latest };
+    })
+    .sort((one, other) => other.jobs - one.jobs);
+}
+
+/** "2 providers failed, 1 timed out" */
+export function reasonWords(reasons: ReadonlyMap<string, number>): string {
+  return [...reasons]
+    .sort(([, one], [, other]) => other - one)
+    .map(([code, jobs]) => `${jobs} ${outcomeState(code, true).word.toLowerCase()}`)
+    .join(", ");
 }

@@ -7,7 +7,7 @@ import { StateMark } from "../../shared/values/marks";
 import { count } from "../../shared/values/numbers";
 import { Sparkline } from "../../shared/values/sparkline";
 import { took } from "../../shared/values/time";
-import { TableHead } from "../../shared/tables/table-head";
+import { SortedTable } from "../../shared/tables/sorted-table";
 
 type Stats = components["schemas"]["Stats"];
 
@@ -28,28 +28,36 @@ export function Providers() {
         <span className="spacer" />
         <Link to="/models">Models</Link>
       </div>
-      <div className="scroll open" tabIndex={0} role="region" aria-label="State of the providers">
-        <table className="grid-table wide">
-          <TableHead columns={["Provider", "State", { name: "Calls", num: true }, { name: "Errors", num: true }, { name: "Error rate", num: true }, { name: "p50", num: true }, "Errors, 24 h"]} />
-          <tbody>
-            {shown.map(({ provider, state, calls, errors, median }) => (
-              <tr key={provider.name}>
-                <td className="medium">{provider.name}</td>
-                <td>
-                  <StateMark of={state} title={provider.last_error ? `Last error: ${provider.last_error}` : undefined} />
-                </td>
-                <td className="num">{count(calls)}</td>
-                <td className="num">{count(errors)}</td>
-                <td className="num">{calls === 0 ? "–" : <span className={errors / calls > 0.05 ? "bad bold" : ""}>{((100 * errors) / calls).toFixed(1)}%</span>}</td>
-                <td className="num">{took(median)}</td>
-                <td>
-                  <Errors rows={(day.data?.items ?? []).filter((row) => row.group === provider.name)} name={provider.name} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <SortedTable
+        id="providers"
+        label="State of the providers"
+        frame="open"
+        columns={[
+          { name: "Provider", by: (row) => row.provider.name },
+          { name: "State", by: (row) => row.state.word },
+          { name: "Calls", num: true, by: (row) => row.calls },
+          { name: "Errors", num: true, by: (row) => row.errors },
+          { name: "Error rate", num: true, by: (row) => row.calls === 0 ? null : row.errors / row.calls },
+          { name: "p50", num: true, by: (row) => row.median },
+          "Errors, 24 h",
+        ]}
+        items={shown}
+        row={({ provider, state, calls, errors, median }) => (
+          <tr key={provider.name}>
+            <td className="medium">{provider.name}</td>
+            <td>
+              <StateMark of={state} title={provider.last_error ? `Last error: ${provider.last_error}` : undefined} />
+            </td>
+            <td className="num">{count(calls)}</td>
+            <td className="num">{count(errors)}</td>
+            <td className="num">{calls === 0 ? "–" : <span className={errors / calls > 0.05 ? "bad bold" : ""}>{((100 * errors) / calls).toFixed(1)}%</span>}</td>
+            <td className="num">{took(median)}</td>
+            <td>
+              <Errors rows={(day.data?.items ?? []).filter((row) => row.group === provider.name)} name={provider.name} />
+            </td>
+          </tr>
+        )}
+      />
     </section>
   );
 }

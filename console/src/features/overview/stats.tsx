@@ -3,13 +3,14 @@ import type { ReactNode } from "react";
 import type { components } from "../../api/schema";
 import { cost, count } from "../../shared/values/numbers";
 import { took } from "../../shared/values/time";
-import type { BarOfTime, Period } from "./period";
+import { groupOf } from "../../shared/values/states";
+import { hoursOf, type BarOfTime, type Period } from "./period";
 
 type Row = components["schemas"]["StatsRow"];
 
 interface Props {
   period: Period;
-  /** A row per state, of this period and the one before. */
+  /** A row per state of this period, and a row per outcome of the one before. */
   now: readonly Row[];
   before: readonly Row[];
   bars: readonly BarOfTime[];
@@ -17,6 +18,8 @@ interface Props {
 }
 
 const sum = (rows: readonly Row[], of: (row: Row) => number | null | undefined): number => rows.reduce((total, row) => total + (of(row) ?? 0), 0);
+
+const failures = (row: Row): number => (groupOf(row.group, (row.failed ?? 0) > 0) === "Failed" ? row.jobs : 0);
 
 /** The figures of the period; each leads to what it counts. */
 export function Figures({ period, now, before, bars, queues }: Props) {
@@ -38,7 +41,7 @@ export function Figures({ period, now, before, bars, queues }: Props) {
       <Figure name="Succeeded" to="/jobs" more={`${count(done)} done${open > 0 ? `, ${count(open)} unverified` : ""}`}>
         {jobs === 0 ? "–" : `${((100 * done) / Math.max(1, done + open + failed)).toFixed(1)}%`}
       </Figure>
-      <Figure name="Failed" to="/jobs" search={{ state: "failed,dead" }} more={<Change now={sum(now, (row) => row.failed)} before={sum(before, (row) => row.failed)} period={period} bad />}>
+      <Figure name="Failed" to="/jobs" search={{ outcome: "Failed", hours: String(hoursOf(period)) }} more={<Change now={failed} before={sum(before, failures)} period={period} bad />}>
         {count(failed)}
       </Figure>
       <Figure name="Run time, p95" to="/usage" search={{ by: "kind" }} more={`median ${took(succeeded?.run_p50)}`}>

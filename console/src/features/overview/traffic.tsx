@@ -1,12 +1,18 @@
 import { useLayoutEffect, useRef, useState } from "react";
 import { count } from "../../shared/values/numbers";
-import type { BarOfTime, Period } from "./period";
+import { SortedTable } from "../../shared/tables/sorted-table";
+import { reasonWords, type BarOfTime, type Period } from "./period";
 
 const HEIGHT = 130;
 const LEFT = 34;
 
+interface Props {
+  period: Period;
+  bars: readonly BarOfTime[];
+}
+
 /** Jobs over time, failures on top; the same as a table for who does not see it. */
-export function Traffic({ period, bars }: { period: Period; bars: readonly BarOfTime[] }) {
+export function Traffic({ period, bars }: Props) {
   const place = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(900);
   useLayoutEffect(() => {
@@ -16,7 +22,7 @@ export function Traffic({ period, bars }: { period: Period; bars: readonly BarOf
     watch.observe(box);
     return () => watch.disconnect();
   }, []);
-  const total = (bar: BarOfTime): number => bar.done + bar.open + bar.failed;
+  const total = (bar: BarOfTime): number => bar.done + bar.open + bar.failed + bar.other;
   const peak = bars.reduce((most, bar) => (total(bar) > total(most) ? bar : most), bars[0]!);
   const top = niceTop(total(peak));
   const step = (width - LEFT) / bars.length;
@@ -42,6 +48,10 @@ export function Traffic({ period, bars }: { period: Period; bars: readonly BarOf
             <i style={{ background: "var(--bad-mark)" }} />
             Failed {all((bar) => bar.failed)}
           </span>
+          <span title="Queued, running, canceled, or waiting for an answer">
+            <i style={{ background: "var(--accent)" }} />
+            Other {all((bar) => bar.other)}
+          </span>
         </span>
       </div>
       <div ref={place}>
@@ -59,9 +69,9 @@ export function Traffic({ period, bars }: { period: Period; bars: readonly BarOf
             let base = HEIGHT;
             return (
               <g key={bar.at}>
-                <title>{`${timeOf(bar.at, period)}: ${count(bar.done)} done, ${count(bar.open)} unverified, ${count(bar.failed)} failed`}</title>
+                <title>{wordsOf(bar, period)}</title>
                 <rect x={LEFT + index * step} y={0} width={step} height={HEIGHT} fill="transparent" />
-                {(["done", "open", "failed"] as const).map((part) => {
+                {(["done", "other", "open", "failed"] as const).map((part) => {
                   if (bar[part] === 0) return null;
                   const high = Math.max(2, (bar[part] / top) * (HEIGHT - 10));
                   base -= high;
@@ -77,11 +87,50 @@ export function Traffic({ period, bars }: { period: Period; bars: readonly BarOf
           })}
         </svg>
       </div>
+      <TrafficTable period={period} bars={bars} />
     </section>
   );
 }
 
-const COLORS = { done: "var(--c-rest)", open: "var(--warn-mark)", failed: "var(--bad-mark)" } as const;
+function wordsOf(bar: BarOfTime, period: Period): string {
+  const why = bar.failed > 0 ? ` (${reasonWords(bar.reasons)})` : "";
+  return `${timeOf(bar.at, period)}: ${count(bar.done)} done, ${count(bar.open)} unverified, ${count(bar.failed)} failed${why}, ${count(bar.other)} other`;
+}
+
+/** The same as the bars, for who does not see them, and the reasons of each. */
+function TrafficTable({ period, bars }: Props) {
+  return (
+    <details>
+      <summary>View as table</summary>
+      <SortedTable
+        id="traffic"
+        label={`${period.title}, as a table`}
+        columns={[
+          { name: "Time", by: (bar) => bar.at },
+          { name: "Done", num: true, by: (bar) => bar.done },
+          { name: "Unverified", num: true, by: (bar) => bar.open },
+          { name: "Failed", num: true, by: (bar) => bar.failed },
+          { name: "Other", num: true, by: (bar) => bar.other },
+          "Reasons",
+        ]}
+        items={bars.filter((bar) => bar.done + bar.open + bar.failed + bar.other > 0)}
+        empty={<span className="muted">No jobs in this period.</span>}
+        row={(bar) => (
+          <tr key={bar.at}>
+            <td className="mono">{timeOf(bar.at, period)}</td>
+            <td className="num">{count(bar.done)}</td>
+            <td className="num">{count(bar.open)}</td>
+            <td className={`num ${bar.failed > 0 ? "bad bold" : ""}`}>{count(bar.failed)}</td>
+            <td className="num">{count(bar.other)}</td>
+            <td>{bar.failed > 0 ? reasonWords(bar.reasons) : "–"}</td>
+          </tr>
+        )}
+      />
+    </details>
+  );
+}
+
+const COLORS = { other: "var(--accent)", done: "var(--c-rest)", open: "var(--warn-mark)", failed: "var(--bad-mark)" } as const;
 
 function timeOf(at: number, { bucket }: Period): string {
   const moment = new Date(at);
