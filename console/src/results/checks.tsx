@@ -1,6 +1,7 @@
 import type { Check } from "../api/types";
 import { visible } from "../shared/code/ansi";
 import { Tag } from "../shared/values/marks";
+import { scrollEnd } from "../shared/tables/scroll-end";
 
 const WHOSE: Readonly<Record<Check["from"], string>> = { model: "stated by the model before it saw the result", assay: "always checked", caller: "asserted" };
 
@@ -46,7 +47,7 @@ function Spoilt({ names, checks }: { names: readonly string[]; checks: readonly 
       <summary>
         {seen} of {names.length} spoilt copies of the result would have been noticed
       </summary>
-      <div className="scroll" tabIndex={0} role="region" aria-label="Spoilt results">
+      <div ref={scrollEnd} className="scroll" tabIndex={0} role="region" aria-label="Spoilt results">
         <table className="grid-table wide wrap">
           <thead>
             <tr>

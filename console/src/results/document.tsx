@@ -10,7 +10,7 @@ import { SIGNS, TONES } from "./block-states";
 import { PageOfDocument } from "./document-page";
 import { DisplayView } from "./execute";
 import { Instruction } from "./instruction";
-import { TableHead } from "../shared/tables/table-head";
+import { SortedTable } from "../shared/tables/sorted-table";
 
 type Block = DocumentResult["blocks"][number];
 
@@ -111,32 +111,38 @@ function Variables({ block, onBlock }: { block: Block; onBlock: (id: string) => 
   const variables = block.variables ?? [];
   if (variables.length === 0) return null;
   return (
-    <div className="scroll" tabIndex={0} role="region" aria-label={`Variables of the block at line ${block.lines[0]}`}>
-      <table className="grid-table wide">
-        <TableHead columns={["Variable", "Kernel", "Type", { name: "Size", num: true }, "SHA-256", "Made by"]} />
-        <tbody>
-          {variables.map((variable) => (
-            <tr key={variable.name}>
-              <td className="mono">{visible(variable.name)}</td>
-              <td>{variable.kernel}</td>
-              <td className="mono">{visible(variable.type)}</td>
-              <td className="num">
-                {bytes(variable.bytes)} {variable.truncated ? <Tag tone="warn">cut</Tag> : null}
-              </td>
-              <td className="mono muted">{variable.sha256.slice(0, 12)}</td>
-              <td>
-                {variable.block ? (
-                  <button type="button" className="link" onClick={() => onBlock(variable.block!)}>
-                    {variable.block}
-                  </button>
-                ) : (
-                  <span className="muted">the request</span>
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <SortedTable
+      id="variables"
+      label={`Variables of the block at line ${block.lines[0]}`}
+      columns={[
+        { name: "Variable", by: (row) => row.name },
+        { name: "Kernel", by: (row) => row.kernel },
+        { name: "Type", by: (row) => row.type },
+        { name: "Size", num: true, by: (row) => row.bytes },
+        "SHA-256",
+        "Made by",
+      ]}
+      items={variables}
+      row={(variable) => (
+        <tr key={variable.name}>
+          <td className="mono">{visible(variable.name)}</td>
+          <td>{variable.kernel}</td>
+          <td className="mono">{visible(variable.type)}</td>
+          <td className="num">
+            {bytes(variable.bytes)} {variable.truncated ? <Tag tone="warn">cut</Tag> : null}
+          </td>
+          <td className="mono muted">{variable.sha256.slice(0, 12)}</td>
+          <td>
+            {variable.block ? (
+              <button type="button" className="link" onClick={() => onBlock(variable.block!)}>
+                {variable.block}
+              </button>
+            ) : (
+              <span className="muted">the request</span>
+            )}
+          </td>
+        </tr>
+      )}
+    />
   );
 }

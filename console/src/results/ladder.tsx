@@ -2,7 +2,7 @@ import type { SearchResult } from "../api/types";
 import { visible } from "../shared/code/ansi";
 import { Tag } from "../shared/values/marks";
 import { stepsOf, wordings, type ExecutedQuery, type PlannedQuery, type QueryChange, type QueryStep } from "./query-diff";
-import { TableHead } from "../shared/tables/table-head";
+import { SortedTable } from "../shared/tables/sorted-table";
 
 /** The id of the part below, for links to it. */
 export const LADDER = "how-it-was-searched";
@@ -59,24 +59,31 @@ export function Ladder({ result, onEdit }: Props) {
 
 function Queries({ number, queries }: { number: number; queries: readonly ExecutedQuery[] }) {
   return (
-    <div className="scroll" tabIndex={0} role="region" aria-label={`Queries of attempt ${number}`}>
-      <table className="grid-table wide">
-        <TableHead columns={["Table", "Mode", "Text", "Filters", { name: "Threshold", num: true }, { name: "Hits", num: true }, { name: "Time", num: true }]} />
-        <tbody>
-          {queries.map((query, index) => (
-            <tr key={index}>
-              <td>{visible(query.table)}</td>
-              <td>{MODES[query.search_mode] ?? query.search_mode}</td>
-              <td title={query.query_text}>{visible(query.query_text)}</td>
-              <td className="mono">{Object.keys(query.filters).length === 0 ? "–" : visible(JSON.stringify(query.filters))}</td>
-              <td className="num">{query.score_threshold?.toFixed(3) ?? "default"}</td>
-              <td className="num">{query.error ? <span className="bad">{visible(query.error)}</span> : query.hits}</td>
-              <td className="num">{query.ms.toFixed(0)} ms</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <SortedTable
+      id="queries"
+      label={`Queries of attempt ${number}`}
+      columns={[
+        { name: "Table", by: (row) => row.table },
+        { name: "Mode", by: (row) => row.search_mode },
+        { name: "Text", by: (row) => row.query_text },
+        "Filters",
+        { name: "Threshold", num: true, by: (row) => row.score_threshold },
+        { name: "Hits", num: true, by: (row) => row.hits },
+        { name: "Time", num: true, by: (row) => row.ms },
+      ]}
+      items={queries}
+      row={(query, index) => (
+        <tr key={index}>
+          <td>{visible(query.table)}</td>
+          <td>{MODES[query.search_mode] ?? query.search_mode}</td>
+          <td title={query.query_text}>{visible(query.query_text)}</td>
+          <td className="mono">{Object.keys(query.filters).length === 0 ? "–" : visible(JSON.stringify(query.filters))}</td>
+          <td className="num">{query.score_threshold?.toFixed(3) ?? "default"}</td>
+          <td className="num">{query.error ? <span className="bad">{visible(query.error)}</span> : query.hits}</td>
+          <td className="num">{query.ms.toFixed(0)} ms</td>
+        </tr>
+      )}
+    />
   );
 }
 

@@ -1,6 +1,7 @@
 import { visible } from "../shared/code/ansi";
 import { cell } from "../shared/values/numbers";
 import type { RowState, TableDiff } from "../shared/tables/table-diff";
+import { scrollEnd } from "../shared/tables/scroll-end";
 
 const NUMERIC = new Set(["int", "float", "decimal"]);
 const MAX_CHARACTERS = 500;
@@ -12,7 +13,7 @@ type Cell = TableDiff["rows"][number]["cells"][number];
 /** Two tables in one: new + and green, changed ~ and amber next to the value before, gone - and struck. */
 export function MarkedTable({ label, diff }: { label: string; diff: Pick<TableDiff, "columns" | "rows"> }) {
   return (
-    <div className="scroll" tabIndex={0} role="region" aria-label={label}>
+    <div ref={scrollEnd} className="scroll" tabIndex={0} role="region" aria-label={label}>
       <table className="grid-table mono">
         <thead>
           <tr>

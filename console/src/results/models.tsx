@@ -10,7 +10,7 @@ import { Loaded } from "../shared/page/loading-states";
 import { took } from "../shared/values/time";
 import { useUrl } from "../shared/page/url";
 import { requestsOf } from "./attempts-by-request";
-import { TableHead } from "../shared/tables/table-head";
+import { SortedTable } from "../shared/tables/sorted-table";
 
 /** The failover trail: which models were called in each turn, who was passed over and why, who answered, what it cost. */
 export function ModelCalls({ jobId, ended, turn }: { jobId: string; ended: boolean; turn: number | null }) {
@@ -69,58 +69,55 @@ function inside(sentence: string): string {
 
 function CallTable({ calls, turn, onRead }: { calls: readonly LlmCall[]; turn: number | null; onRead: (id: number) => void }) {
   return (
-    <div className="scroll" tabIndex={0} role="region" aria-label="Every model call">
-      <table className="grid-table wide">
-        <TableHead
-          columns={[
-            "Turn",
-            "Requested",
-            "Served",
-            "Reason",
-            "Outcome",
-            { name: "First token", num: true },
-            { name: "In", num: true },
-            { name: "Out", num: true },
-            { name: "Duration", num: true },
-            { name: "Cost", num: true },
-            "Prompt",
-            "Messages",
-          ]}
-        />
-        <tbody>
-          {calls.map((call, index) => (
-            <tr key={index} aria-current={call.turn === turn ? "true" : undefined}>
-              <td>{call.turn}</td>
-              <td>
-                {call.requested.provider}/{call.requested.model}
-              </td>
-              <td>{call.served ? `${call.served.provider}/${call.served.model}` : "–"}</td>
-              <td title={[call.cause, call.detail].filter(Boolean).join(": ")}>
-                {call.reason}
-                {call.cause ? <span className="muted"> {call.cause.replaceAll("_", " ")}</span> : null}
-              </td>
-              <td>
-                <span className={call.outcome === "ok" ? "good" : call.outcome === "skipped" ? "muted" : "bad"}>{call.outcome.replaceAll("_", " ")}</span> {call.http_status ?? ""}
-              </td>
-              <td className="num">{took(call.first_token_seconds)}</td>
-              <td className="num" title={call.cached_tokens ? `${call.cached_tokens} of them cached` : undefined}>
-                {count(call.input_tokens)}
-              </td>
-              <td className="num">{count(call.output_tokens)}</td>
-              <td className="num">{took(call.seconds)}</td>
-              <td className="num">{cost(call.cost_usd)}</td>
-              <td>{call.prompt ? `${call.prompt.key} v${call.prompt.version}` : "–"}</td>
-              <td>
-                {call.id == null || call.outcome === "skipped" ? null : (
-                  <button type="button" className="link" aria-label={`View messages of call ${index + 1}`} onClick={() => onRead(call.id!)}>
-                    View
-                  </button>
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <SortedTable
+      id="calls"
+      label="Every model call"
+      columns={[
+        { name: "Turn", by: (row) => row.turn },
+        { name: "Requested", by: (row) => `${row.requested.provider}/${row.requested.model}` },
+        "Served",
+        "Reason",
+        { name: "Outcome", by: (row) => row.outcome },
+        { name: "First token", num: true, by: (row) => row.first_token_seconds },
+        { name: "In", num: true, by: (row) => row.input_tokens },
+        { name: "Out", num: true, by: (row) => row.output_tokens },
+        { name: "Duration", num: true, by: (row) => row.seconds },
+        { name: "Cost", num: true, by: (row) => row.cost_usd },
+        "Prompt",
+        "Messages",
+      ]}
+      items={calls}
+      row={(call, index) => (
+        <tr key={index} aria-current={call.turn === turn ? "true" : undefined}>
+          <td>{call.turn}</td>
+          <td>
+            {call.requested.provider}/{call.requested.model}
+          </td>
+          <td>{call.served ? `${call.served.provider}/${call.served.model}` : "–"}</td>
+          <td title={[call.cause, call.detail].filter(Boolean).join(": ")}>
+            {call.reason}
+            {call.cause ? <span className="muted"> {call.cause.replaceAll("_", " ")}</span> : null}
+          </td>
+          <td>
+            <span className={call.outcome === "ok" ? "good" : call.outcome === "skipped" ? "muted" : "bad"}>{call.outcome.replaceAll("_", " ")}</span> {call.http_status ?? ""}
+          </td>
+          <td className="num">{took(call.first_token_seconds)}</td>
+          <td className="num" title={call.cached_tokens ? `${call.cached_tokens} of them cached` : undefined}>
+            {count(call.input_tokens)}
+          </td>
+          <td className="num">{count(call.output_tokens)}</td>
+          <td className="num">{took(call.seconds)}</td>
+          <td className="num">{cost(call.cost_usd)}</td>
+          <td>{call.prompt ? `${call.prompt.key} v${call.prompt.version}` : "–"}</td>
+          <td>
+            {call.id == null || call.outcome === "skipped" ? null : (
+              <button type="button" className="link" aria-label={`View messages of call ${index + 1}`} onClick={() => onRead(call.id!)}>
+                View
+              </button>
+            )}
+          </td>
+        </tr>
+      )}
+    />
   );
 }

@@ -10,7 +10,8 @@ import { Unverified } from "./unverified";
 import { AssertionMarks, EffectView } from "./effect";
 import { TableDownloads } from "./table-downloads";
 import { explainedWords, originsOf, told, type Origin } from "./origins";
-import { TableHead } from "../shared/tables/table-head";
+import { SortedTable } from "../shared/tables/sorted-table";
+import { scrollEnd } from "../shared/tables/scroll-end";
 
 /** What a transform gave: the table or plot, what it did to the data, and what holds of it. */
 export function TransformResultView({ jobId, result, onAssert }: { jobId: string; result: TransformResult; onAssert?: (text: string) => void }) {
@@ -48,7 +49,7 @@ function Origins({ origins, words }: { origins: readonly Origin[]; words: string
     <details>
       <summary>Column lineage</summary>
       {words === "" ? null : <p className="muted">{words}</p>}
-      <div className="scroll" tabIndex={0} role="region" aria-label="Column lineage">
+      <div ref={scrollEnd} className="scroll" tabIndex={0} role="region" aria-label="Column lineage">
         <table className="grid-table wide wrap">
           <tbody>
             {origins.map((origin) => (
@@ -80,10 +81,13 @@ function Sent({ result }: { result: TransformResult }) {
   return (
     <section className="panel" aria-label="What left this machine">
       <h3>Data sent to the model</h3>
-      <table className="grid-table wide wrap">
-        <TableHead columns={["Turn", "Table", "Cells of", "Masked"]} />
-        <tbody>
-          {audit.map((sent, index) => (
+      <SortedTable
+        id="sent"
+        label="Cells that models saw"
+        look="wide wrap"
+        columns={[{ name: "Turn", by: (sent) => sent.turn }, { name: "Table", by: (sent) => sent.table }, "Cells of", "Masked"]}
+        items={audit}
+        row={(sent, index) => (
             <tr key={index}>
               <td>{sent.turn}</td>
               <td className="mono">{visible(sent.table)}</td>
@@ -93,9 +97,8 @@ function Sent({ result }: { result: TransformResult }) {
               </td>
               <td>{(sent.masked ?? []).length === 0 ? <span className="muted">none</span> : <Tag tone="accent">{visible(sent.masked!.join(", "))}</Tag>}</td>
             </tr>
-          ))}
-        </tbody>
-      </table>
+        )}
+      />
     </section>
   );
 }

@@ -9,6 +9,7 @@ import { Loaded } from "../shared/page/loading-states";
 import { took } from "../shared/values/time";
 import { answerOf, turnPairs, type Ran, type TurnPair } from "./turn-pairs";
 import type { CallText } from "./call-messages";
+import { scrollEnd } from "../shared/tables/scroll-end";
 
 /** Two jobs turn by turn: who answered at what cost, the request, the attempt and its outcome. */
 export function TurnDifferences({ left, right }: { left: Job; right: Job }) {
@@ -56,7 +57,7 @@ function Turn({ pair: { number, left, right }, before, after }: { pair: TurnPair
 
 function Asked({ turn, sides }: { turn: number; sides: readonly (readonly LlmCall[])[] }) {
   return (
-    <div className="scroll" tabIndex={0} role="region" aria-label={`Models of turn ${turn}`}>
+    <div ref={scrollEnd} className="scroll" tabIndex={0} role="region" aria-label={`Models of turn ${turn}`}>
       <table className="grid-table wide">
         <thead>
           <tr>

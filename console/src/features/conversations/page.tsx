@@ -9,7 +9,7 @@ import { When } from "../../shared/values/time";
 import { useTitle } from "../../shared/page/title";
 import { useUrl } from "../../shared/page/url";
 import { Turns } from "./turns";
-import { TableHead } from "../../shared/tables/table-head";
+import { SortedTable } from "../../shared/tables/sorted-table";
 
 /** All conversations, next to the turns of the chosen one (`?id=`). */
 export function Page() {
@@ -32,8 +32,7 @@ export function Page() {
       <div className="cols even">
         <Loaded query={query}>
           {(data) => {
-            // Every job has one; those without messages have nothing to read.
-            const items = data.pages.flatMap((page) => page.items).filter((each) => each.messages_count > 0 || each.id === url.id);
+            const items = readable(data.pages.flatMap((page) => page.items), url.id);
             if (items.length === 0 && !query.hasNextPage) {
               return (
                 <Empty title="No conversations yet" icon={MessagesSquare}>
@@ -61,28 +60,38 @@ export function Page() {
   );
 }
 
+/** Every job has a conversation; those without messages have nothing to read. */
+export function readable(conversations: readonly ConversationSummary[], chosen: string | undefined): ConversationSummary[] {
+  return conversations.filter((each) => each.messages_count > 0 || each.id === chosen);
+}
+
 function List({ items, chosen, choose }: { items: readonly ConversationSummary[]; chosen: string | undefined; choose: (id: string) => void }) {
   return (
-    <div className="scroll tall" tabIndex={0} role="region" aria-label="Conversations, newest first">
-      <table className="grid-table wide">
-        <TableHead columns={["Started with", "Job types", { name: "Messages", num: true }, { name: "Last message", num: true }]} />
-        <tbody>
-          {items.map((each) => (
-            <tr key={each.id} aria-current={each.id === chosen ? "true" : undefined}>
-              <td className="grow">
-                <button type="button" className="link" onClick={() => choose(each.id)}>
-                  {visible(each.title ?? each.id)}
-                </button>
-              </td>
-              <td>{(each.kinds ?? []).join(", ")}</td>
-              <td className="num">{each.messages_count}</td>
-              <td className="num muted">
-                <When at={each.updated_at} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <SortedTable
+      id="conversations"
+      label="Conversations, newest first"
+      frame="tall"
+      columns={[
+        { name: "Started with", by: (row) => row.title ?? row.id },
+        { name: "Job types", by: (row) => (row.kinds ?? []).join() },
+        { name: "Messages", num: true, by: (row) => row.messages_count },
+        { name: "Last message", num: true, by: (row) => row.updated_at },
+      ]}
+      items={items}
+      row={(each) => (
+        <tr key={each.id} aria-current={each.id === chosen ? "true" : undefined}>
+          <td className="grow">
+            <button type="button" className="link" onClick={() => choose(each.id)}>
+              {visible(each.title ?? each.id)}
+            </button>
+          </td>
+          <td>{(each.kinds ?? []).join(", ")}</td>
+          <td className="num">{each.messages_count}</td>
+          <td className="num muted">
+            <When at={each.updated_at} />
+          </td>
+        </tr>
+      )}
+    />
   );
 }

@@ -10,7 +10,7 @@ import { JobMark } from "../../shared/values/marks";
 import { Failed, Loaded } from "../../shared/page/loading-states";
 import { When } from "../../shared/values/time";
 import { WriteButton } from "../../shared/editing/write-button";
-import { TableHead } from "../../shared/tables/table-head";
+import { SortedTable } from "../../shared/tables/sorted-table";
 
 /** What was said in a conversation, and the jobs that did it, oldest first. Each job can be opened to start again from there. */
 export function Turns({ id, onGone }: { id: string; onGone: () => void }) {
@@ -51,10 +51,12 @@ export function Turns({ id, onGone }: { id: string; onGone: () => void }) {
 function Jobs({ jobs }: { jobs: readonly Job[] }) {
   if (jobs.length === 0) return <p className="muted">The jobs of this conversation are deleted.</p>;
   return (
-    <table className="grid-table wide">
-      <TableHead columns={[{ name: "Turn", num: true }, "State", "Request", ""]} />
-      <tbody>
-        {jobs.map((job, index) => (
+    <SortedTable
+      id="turns"
+      label="Jobs of this conversation"
+      columns={[{ name: "Turn", num: true }, "State", "Request", ""]}
+      items={jobs}
+      row={(job, index) => (
           <tr key={job.id}>
             <td className="num">{index + 1}</td>
             <td>
@@ -73,9 +75,8 @@ function Jobs({ jobs }: { jobs: readonly Job[] }) {
               )}
             </td>
           </tr>
-        ))}
-      </tbody>
-    </table>
+      )}
+    />
   );
 }
 

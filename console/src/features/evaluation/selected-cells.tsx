@@ -13,6 +13,7 @@ import { took } from "../../shared/values/time";
 import { useUrl } from "../../shared/page/url";
 import { cellAt } from "./cell-selection";
 import { Expected } from "./expected";
+import { scrollEnd } from "../../shared/tables/scroll-end";
 
 /** The runs of the chosen cells; with two, what differs between a run of each. */
 export function SelectedCells({ evaluation }: { evaluation: Evaluation }) {
@@ -66,7 +67,7 @@ function CellRuns({ name, cell, runs, chosen }: { name: "a" | "b"; cell: Evaluat
       </span>
       <Loaded query={runs} rows={2}>
         {(items) => (
-          <div className="scroll" tabIndex={0} role="region" aria-label={`Runs of ${name}`}>
+          <div ref={scrollEnd} className="scroll" tabIndex={0} role="region" aria-label={`Runs of ${name}`}>
             <table className="grid-table wide wrap">
               <tbody>
                 {items.map((run) => (

@@ -16,7 +16,7 @@ import { useUrl } from "../../shared/page/url";
 import { History } from "./history";
 import { Shadows } from "./shadows";
 import { EVALUATION_STATES } from "../../shared/values/states";
-import { TableHead } from "../../shared/tables/table-head";
+import { SortedTable } from "../../shared/tables/sorted-table";
 
 const Start = lazy(() => import("./start"));
 
@@ -84,39 +84,46 @@ export function Page() {
 
 function List({ items }: { items: readonly EvaluationSummary[] }) {
   return (
-    <div className="scroll tall" tabIndex={0} role="region" aria-label="Evaluations">
-      <table className="grid-table wide">
-        <TableHead columns={["State", "Suite", { name: "Runs", num: true }, "Success by variant (95%)", { name: "Started", num: true }, ""]} />
-        <tbody>
-          {items.map((each) => (
-            <tr key={each.id}>
-              <td>
-                <StateMark of={EVALUATION_STATES[each.state]} />
-              </td>
-              <td>
-                <Link to="/evaluations/$id" params={{ id: each.id }} className="plain">
-                  {visible(each.name)}
-                </Link>
-              </td>
-              <td className="num">
-                {each.progress.finished}/{each.progress.runs}
-              </td>
-              <td>
-                <Variants of={each} />
-              </td>
-              <td className="num muted">
-                <When at={each.created_at} />
-              </td>
-              <td>
-                <Link to="/evaluations" search={{ suite: each.name } as never} className="plain">
-                  Over time
-                </Link>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <SortedTable
+      id="evaluations"
+      label="Evaluations"
+      frame="tall"
+      columns={[
+        { name: "State", by: (row) => row.state },
+        { name: "Suite", by: (row) => row.name },
+        { name: "Runs", num: true, by: (row) => row.progress.runs },
+        "Success by variant (95%)",
+        { name: "Started", num: true, by: (row) => row.created_at },
+        "",
+      ]}
+      items={items}
+      row={(each) => (
+        <tr key={each.id}>
+          <td>
+            <StateMark of={EVALUATION_STATES[each.state]} />
+          </td>
+          <td>
+            <Link to="/evaluations/$id" params={{ id: each.id }} className="plain">
+              {visible(each.name)}
+            </Link>
+          </td>
+          <td className="num">
+            {each.progress.finished}/{each.progress.runs}
+          </td>
+          <td>
+            <Variants of={each} />
+          </td>
+          <td className="num muted">
+            <When at={each.created_at} />
+          </td>
+          <td>
+            <Link to="/evaluations" search={{ suite: each.name } as never} className="plain">
+              Over time
+            </Link>
+          </td>
+        </tr>
+      )}
+    />
   );
 }
 

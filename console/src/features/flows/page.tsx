@@ -12,7 +12,7 @@ import { Empty, Failed, Loaded } from "../../shared/page/loading-states";
 import { When } from "../../shared/values/time";
 import { useTitle } from "../../shared/page/title";
 import { WriteButton } from "../../shared/editing/write-button";
-import { TableHead } from "../../shared/tables/table-head";
+import { SortedTable } from "../../shared/tables/sorted-table";
 
 const SAMPLE = "flowchart LR\n  cart[Cart] --> payment[Payment]\n  payment --> receipt[Receipt]\n";
 
@@ -43,28 +43,35 @@ export function Page() {
                 <span className="muted">Import the sample, or start with an empty one.</span>
               </Empty>
             ) : (
-              <div className="scroll" tabIndex={0} role="region" aria-label="All flows">
-                <table className="grid-table wide">
-                  <TableHead columns={["Name", { name: "Version", num: true }, { name: "Nodes", num: true }, { name: "Edges", num: true }, "Changed"]} />
-                  <tbody>
-                    {pages.flatMap((page) => page.items).map((flow) => (
-                      <tr key={flow.id}>
-                        <td>
-                          <Link to="/flows/$id" params={{ id: flow.id }} className="plain">
-                            {visible(flow.name)}
-                          </Link>
-                        </td>
-                        <td className="num">{flow.version}</td>
-                        <td className="num">{flow.nodes_count}</td>
-                        <td className="num">{flow.edges_count}</td>
-                        <td>
-                          <When at={flow.updated_at} />
-                        </td>
-                      </tr>
-                    ))}
-                  </tbody>
-                </table>
-                {query.hasNextPage ? (
+              <div className="stack">
+              <SortedTable
+                id="flows"
+                label="All flows"
+                columns={[
+                  { name: "Name", by: (row) => row.name },
+                  { name: "Version", num: true, by: (row) => row.version },
+                  { name: "Nodes", num: true, by: (row) => row.nodes_count },
+                  { name: "Edges", num: true, by: (row) => row.edges_count },
+                  { name: "Changed", by: (row) => row.updated_at },
+                ]}
+                items={pages.flatMap((page) => page.items)}
+                row={(flow) => (
+                  <tr key={flow.id}>
+                    <td>
+                      <Link to="/flows/$id" params={{ id: flow.id }} className="plain">
+                        {visible(flow.name)}
+                      </Link>
+                    </td>
+                    <td className="num">{flow.version}</td>
+                    <td className="num">{flow.nodes_count}</td>
+                    <td className="num">{flow.edges_count}</td>
+                    <td>
+                      <When at={flow.updated_at} />
+                    </td>
+                  </tr>
+                )}
+              />
+              {query.hasNextPage ? (
                   <Button variant="default" loading={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
                     Load more
                   </Button>

@@ -2,7 +2,7 @@ import { useMemo } from "react";
 import { visible } from "../../shared/code/ansi";
 import { took } from "../../shared/values/time";
 import type { Bar, Course, Lane } from "./lanes";
-import { TableHead } from "../../shared/tables/table-head";
+import { SortedTable } from "../../shared/tables/sorted-table";
 
 const MOST = 200;
 
@@ -17,12 +17,16 @@ export function TimelineTable({ course, turn, onTurn }: Props) {
   const { lanes, bars } = course;
   const shown = useMemo(() => partsOf(bars, Math.min(lanes.length, MOST)), [bars, lanes.length]);
   return (
-    <div className="scroll turns-table" tabIndex={0} role="region" aria-label="Timeline as a table">
-      <table className="grid-table wide wrap">
-        <TableHead columns={["Turn", { name: "Begins", num: true }, { name: "Prepared", num: true }, "Models", "Ran"]} />
-        <tbody>
-          {lanes.slice(0, MOST).map((lane, place) => (
-            <tr key={lane.name} aria-current={lane.turn !== null && lane.turn === turn ? "true" : undefined}>
+    <>
+      <SortedTable
+        id="turns"
+        label="Timeline as a table"
+        look="wide wrap"
+        frame="turns-table"
+        columns={["Turn", { name: "Begins", num: true }, { name: "Prepared", num: true }, "Models", "Ran"]}
+        items={lanes.slice(0, MOST)}
+        row={(lane, place) => (
+          <tr key={lane.name} aria-current={lane.turn !== null && lane.turn === turn ? "true" : undefined}>
               <th scope="row">
                 <Name lane={lane} turn={turn} onTurn={onTurn} />
               </th>
@@ -30,12 +34,11 @@ export function TimelineTable({ course, turn, onTurn }: Props) {
               <td className="num">{secondsOf(shown[place]!.filter((bar) => bar.tone === "prompt"))}</td>
               <td>{shown[place]!.filter((bar) => bar.provider !== null).map(told).join(" › ")}</td>
               <td>{shown[place]!.filter((bar) => bar.tone === "queue" || bar.tone === "run" || bar.tone === "failed").map(told).join(", ")}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+          </tr>
+        )}
+      />
       {lanes.length > MOST ? <p className="muted">The tab Events has the {lanes.length - MOST} others.</p> : null}
-    </div>
+    </>
   );
 }
 

@@ -5,8 +5,8 @@ import type { components } from "../../api/schema";
 import { visible } from "../../shared/code/ansi";
 import { cost, count } from "../../shared/values/numbers";
 import { Loaded } from "../../shared/page/loading-states";
-import { interval } from "../../shared/values/job-sums";
-import { TableHead } from "../../shared/tables/table-head";
+import { interval, successShare } from "../../shared/values/job-sums";
+import { SortedTable } from "../../shared/tables/sorted-table";
 
 type Stats = components["schemas"]["Stats"];
 
@@ -28,32 +28,29 @@ export function Tenants() {
           items.length === 0 ? (
             <span className="muted">No jobs yet.</span>
           ) : (
-            <div className="scroll" tabIndex={0} role="region" aria-label="Tenants">
-              <table className="grid-table wide">
-                <TableHead
-                  columns={[
-                    "Tenant",
-                    { name: "Jobs", num: true },
-                    { name: "Success (95 %, n)", num: true },
-                    { name: "Calls", num: true },
-                    { name: "Tokens", num: true },
-                    { name: "Cost", num: true },
-                  ]}
-                />
-                <tbody>
-                  {items.map((row) => (
-                    <tr key={row.group}>
-                      <td>{visible(row.group)}</td>
-                      <td className="num">{count(row.jobs)}</td>
-                      <td className="num">{interval(row)}</td>
-                      <td className="num">{count(row.calls)}</td>
-                      <td className="num">{count(row.input_tokens + row.output_tokens)}</td>
-                      <td className="num">{cost(row.cost_usd)}</td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </div>
+            <SortedTable
+              id="tenants"
+              label="Tenants"
+              columns={[
+                { name: "Tenant", by: (row) => row.group },
+                { name: "Jobs", num: true, by: (row) => row.jobs },
+                { name: "Success (95 %, n)", num: true, by: (row) => successShare(row) },
+                { name: "Calls", num: true, by: (row) => row.calls },
+                { name: "Tokens", num: true, by: (row) => row.input_tokens + row.output_tokens },
+                { name: "Cost", num: true, by: (row) => row.cost_usd },
+              ]}
+              items={items}
+              row={(row) => (
+                <tr key={row.group}>
+                  <td>{visible(row.group)}</td>
+                  <td className="num">{count(row.jobs)}</td>
+                  <td className="num">{interval(row)}</td>
+                  <td className="num">{count(row.calls)}</td>
+                  <td className="num">{count(row.input_tokens + row.output_tokens)}</td>
+                  <td className="num">{cost(row.cost_usd)}</td>
+                </tr>
+              )}
+            />
           )
         }
       </Loaded>

@@ -4,7 +4,7 @@ import { PROVIDER_STATES, type State } from "../../shared/values/states";
 import type { Models } from "../../api/types";
 import { count } from "../../shared/values/numbers";
 import { dollars, endsWords, nameOf, type Facts, type Price } from "./facts";
-import { TableHead } from "../../shared/tables/table-head";
+import { SortedTable } from "../../shared/tables/sorted-table";
 
 const AVAILABLE: State = { ...PROVIDER_STATES.healthy, word: "Available" };
 
@@ -16,27 +16,24 @@ export function ModelTable({ models, facts }: { models: Models; facts: Facts }) 
         <h2>Prices</h2>
         <span className="muted">US dollars per million tokens. Calls to a model without a price are counted as unpriced.</span>
       </div>
-      <div className="scroll" tabIndex={0} role="region" aria-label="Prices">
-        <table className="grid-table wide">
-          <TableHead
-            columns={[
-              "Model",
-              { name: "Input", num: true },
-              { name: "Output", num: true },
-              { name: "Cached", num: true, title: "Input that is read from the provider's cache; where its price is not known it counts as other input" },
-              "As of",
-              { name: "Window", num: true, title: "Tokens" },
-              "State",
-            ]}
-          />
-          <tbody>
-            {models.available.map((model) => {
-              const name = nameOf({ provider: String(model.provider), model: String(model.model) });
-              return <Row key={name} name={name} price={facts.prices.get(name)} window={typeof model.window === "number" ? model.window : null} facts={facts} />;
-            })}
-          </tbody>
-        </table>
-      </div>
+      <SortedTable
+        id="prices"
+        label="Prices"
+        columns={[
+          { name: "Model", by: (model) => model.name },
+          { name: "Input", num: true, by: (model) => model.price?.input },
+          { name: "Output", num: true, by: (model) => model.price?.output },
+          { name: "Cached", num: true, by: (model) => model.price?.cached, title: "Input that is read from the provider's cache; where its price is not known it counts as other input" },
+          { name: "As of", by: (model) => model.price?.as_of },
+          { name: "Window", num: true, by: (model) => model.window, title: "Tokens" },
+          { name: "State", by: (model) => (facts.configured.get(model.name) ? 0 : 1) },
+        ]}
+        items={models.available.map((model) => {
+          const name = nameOf({ provider: String(model.provider), model: String(model.model) });
+          return { name, price: facts.prices.get(name), window: typeof model.window === "number" ? model.window : null };
+        })}
+        row={(model) => <Row key={model.name} {...model} facts={facts} />}
+      />
     </section>
   );
 }

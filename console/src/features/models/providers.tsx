@@ -13,7 +13,7 @@ import { took, When } from "../../shared/values/time";
 import { Sparkline } from "../../shared/values/sparkline";
 import { minutesOf } from "./last-hour";
 import { DAY_MS, HOUR_MS, Strip } from "./latency-strip";
-import { TableHead } from "../../shared/tables/table-head";
+import { SortedTable } from "../../shared/tables/sorted-table";
 
 type Stats = components["schemas"]["Stats"];
 
@@ -32,54 +32,51 @@ export function Providers({ items }: { items: readonly ProviderState[] }) {
   const hour = useLastHour();
   const figures = (name: string): Figures => ({ calls: hour.whole(name)?.calls ?? 0, errors: hour.whole(name)?.errors ?? 0 });
   return (
-    <div className="scroll" tabIndex={0} role="region" aria-label="State of the providers">
-    <table className="grid-table wide">
-      <TableHead
-        columns={[
-          "Provider",
-          "State",
-          "Detail",
-          { name: "Calls", num: true, title: "Of your tenant, in the last hour" },
-          { name: "Errors", num: true },
-          { name: "Error rate", num: true },
-          { name: "p50", num: true, title: "Half of the answers of the last hour took no longer" },
-          "Last hour",
-          "Latency, 24 h",
-          "",
-        ]}
-      />
-      <tbody>
-        {items.map((provider) => (
-          <tr key={provider.name}>
-            <td className="medium">{provider.name}</td>
-            <td>
-              <StateMark of={providerState(provider.state, figures(provider.name))} />
-            </td>
-            <td className="muted">{detailOf(provider, figures(provider.name))}</td>
-            <td className="num">{count(figures(provider.name).calls)}</td>
-            <td className="num">{count(figures(provider.name).errors)}</td>
-            <td className="num">
-              <Rate of={figures(provider.name)} />
-            </td>
-            <td className="num">{took(hour.whole(provider.name)?.run_p50)}</td>
-            <td>
-              <Sparkline points={minutesOf(hour.minutes, provider.name, Date.now())} most={hour.most} label={`Calls and errors of ${provider.name} by the minute of the last hour`} />
-            </td>
-            <td>
-              <Strip hours={day.filter((row) => row.group === provider.name)} slowest={slowest} />
-            </td>
-            <td className="actions">
-              {provider.state === "closed" || provider.state === "unconfigured" ? null : (
-                <Button variant="default" className="small" disabled={!admin} title={admin ? "Forget its failures and limits" : "Needs the admin scope"} onClick={() => release.mutate(provider.name)}>
-                  Retry now
-                </Button>
-              )}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-    </div>
+    <SortedTable
+      id="providers"
+      label="State of the providers"
+      columns={[
+        { name: "Provider", by: (row) => row.name },
+        { name: "State", by: (row) => providerState(row.state, figures(row.name)).word },
+        "Detail",
+        { name: "Calls", num: true, by: (row) => figures(row.name).calls, title: "Of your tenant, in the last hour" },
+        { name: "Errors", num: true, by: (row) => figures(row.name).errors },
+        { name: "Error rate", num: true, by: (row) => rateOf(figures(row.name)) },
+        { name: "p50", num: true, by: (row) => hour.whole(row.name)?.run_p50, title: "Half of the answers of the last hour took no longer" },
+        "Last hour",
+        "Latency, 24 h",
+        "",
+      ]}
+      items={items}
+      row={(provider) => (
+      <tr key={provider.name}>
+        <td className="medium">{provider.name}</td>
+        <td>
+          <StateMark of={providerState(provider.state, figures(provider.name))} />
+        </td>
+        <td className="muted">{detailOf(provider, figures(provider.name))}</td>
+        <td className="num">{count(figures(provider.name).calls)}</td>
+        <td className="num">{count(figures(provider.name).errors)}</td>
+        <td className="num">
+          <Rate of={figures(provider.name)} />
+        </td>
+        <td className="num">{took(hour.whole(provider.name)?.run_p50)}</td>
+        <td>
+          <Sparkline points={minutesOf(hour.minutes, provider.name, Date.now())} most={hour.most} label={`Calls and errors of ${provider.name} by the minute of the last hour`} />
+        </td>
+        <td>
+          <Strip hours={day.filter((row) => row.group === provider.name)} slowest={slowest} />
+        </td>
+        <td className="actions">
+          {provider.state === "closed" || provider.state === "unconfigured" ? null : (
+            <Button variant="default" className="small" disabled={!admin} title={admin ? "Forget its failures and limits" : "Needs the admin scope"} onClick={() => release.mutate(provider.name)}>
+              Retry now
+            </Button>
+          )}
+        </td>
+      </tr>
+    )}
+    />
   );
 }
 
@@ -88,9 +85,14 @@ interface Figures {
   errors: number;
 }
 
-function Rate({ of: { calls, errors } }: { of: Figures }) {
-  if (calls === 0) return <>–</>;
-  return <span className={errors / calls > 0.05 ? "bad bold" : ""}>{((100 * errors) / calls).toFixed(1)}%</span>;
+function rateOf({ calls, errors }: Figures): number | null {
+  return calls === 0 ? null : errors / calls;
+}
+
+function Rate({ of }: { of: Figures }) {
+  const rate = rateOf(of);
+  if (rate === null) return <>–</>;
+  return <span className={rate > 0.05 ? "bad bold" : ""}>{(100 * rate).toFixed(1)}%</span>;
 }
 
 /** Why it is in its state, in a few words. */

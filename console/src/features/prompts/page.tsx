@@ -9,11 +9,12 @@ import { visible } from "../../shared/code/ansi";
 import { Tag } from "../../shared/values/marks";
 import { cost, count } from "../../shared/values/numbers";
 import { Loaded } from "../../shared/page/loading-states";
-import { interval, turns } from "../../shared/values/job-sums";
+import { interval, successShare, turns } from "../../shared/values/job-sums";
+import { ROLE_NAMES } from "../../shared/values/role-names";
 import { When } from "../../shared/values/time";
 import { useTitle } from "../../shared/page/title";
 import { groupsOf } from "./groups";
-import { TableHead } from "../../shared/tables/table-head";
+import { SortedTable } from "../../shared/tables/sorted-table";
 
 type Stats = components["schemas"]["Stats"];
 type Row = components["schemas"]["StatsRow"];
@@ -35,39 +36,7 @@ export function Page() {
         <Checkbox label="Show parts" checked={all} onChange={(event) => setAll(event.currentTarget.checked)} />
       </div>
       <Loaded query={query}>
-        {(page) => (
-          <div className="scroll tall" tabIndex={0} role="region" aria-label="Prompts">
-            <table className="grid-table wide">
-              <TableHead
-                columns={[
-                  "Prompt",
-                  { name: "Version", num: true },
-                  "State",
-                  { name: "Jobs", num: true, title: "Whose calls began with it; words that follow later in a conversation are counted with its first" },
-                  { name: "Success (95%, n)", num: true },
-                  { name: "Attempts to success", num: true, title: "Mean / median" },
-                  { name: "Cost", num: true },
-                  "Changed",
-                  "Variables",
-                ]}
-              />
-              {groupsOf(page.items, Object.keys(roles)).map(([group, prompts]) => (
-                <tbody key={group}>
-                  <tr>
-                    <th colSpan={9} scope="rowgroup">
-                      {group} <span className="muted">{roles[group]?.[0] === undefined ? "no role" : visible(`Primary model: ${roles[group][0].provider}/${roles[group][0].model}`)}</span>
-                    </th>
-                  </tr>
-                  {prompts
-                    .filter((prompt) => all || !isPart(prompt, group, sums))
-                    .map((prompt) => (
-                      <PromptRow key={prompt.key} prompt={prompt} sums={sums.get(`${prompt.key}@${prompt.version}`)} />
-                    ))}
-                </tbody>
-              ))}
-            </table>
-          </div>
-        )}
+        {(page) => <PromptTable groups={groupsOf(page.items, Object.keys(roles))} roles={roles} sums={sums} all={all} />}
       </Loaded>
     </>
   );
@@ -78,16 +47,77 @@ function isPart(prompt: Prompt, group: string, sums: ReadonlyMap<string, Row>): 
   return prompt.key !== group && prompt.key.startsWith(`${group}_`) && prompt.is_default && !sums.has(`${prompt.key}@${prompt.version}`);
 }
 
-function PromptRow({ prompt, sums }: { prompt: Prompt; sums: Row | undefined }) {
+interface TableProps {
+  groups: ReturnType<typeof groupsOf<Prompt>>;
+  roles: Models["roles"];
+  sums: ReadonlyMap<string, Row>;
+  all: boolean;
+}
+
+interface Line {
+  prompt: Prompt;
+  group: string;
+  sums: Row | undefined;
+}
+
+/** One row a prompt, by role unless one sorts; a column that would be dashes alone is left out. */
+function PromptTable({ groups, roles, sums, all }: TableProps) {
+  const lines = groups.flatMap(([group, prompts]) => prompts.filter((prompt) => all || !isPart(prompt, group, sums)).map((prompt): Line => ({ prompt, group, sums: sums.get(`${prompt.key}@${prompt.version}`) })));
+  const ran = lines.some((line) => line.sums !== undefined);
+  const costs = lines.some((line) => line.sums?.cost_usd != null);
   return (
-    <tr>
-      <td>
-        <Link to="/prompts/$key" params={{ key: prompt.key }} className="plain">
-          {prompt.key}
-        </Link>
-      </td>
-      <td className="num">{prompt.version}</td>
-      <td>{prompt.is_default ? <Tag>Default</Tag> : <Tag tone="accent">Customized</Tag>}</td>
+    <SortedTable
+      id="prompts"
+      label="Prompts"
+      frame="tall"
+      columns={[
+        { name: "Prompt", by: (line) => line.prompt.key },
+        { name: "Primary model", by: (line) => modelOf(roles, line.group) },
+        { name: "Version", num: true, by: (line) => line.prompt.version },
+        { name: "State", by: (line) => (line.prompt.is_default ? 1 : 0) },
+        ...(ran
+          ? [
+              { name: "Jobs", num: true, by: (line: Line) => line.sums?.jobs, title: "Whose calls began with it; words that follow later in a conversation are counted with its first" },
+              { name: "Success (95%, n)", num: true, by: (line: Line) => (line.sums === undefined ? null : successShare(line.sums)) },
+              { name: "Attempts to success", num: true, by: (line: Line) => line.sums?.turns_mean, title: "Mean / median" },
+            ]
+          : []),
+        ...(costs ? [{ name: "Cost", num: true, by: (line: Line) => line.sums?.cost_usd }] : []),
+        { name: "Changed", num: true, by: (line) => line.prompt.updated_at },
+        "Variables",
+      ]}
+      items={lines}
+      row={(line) => (
+        <tr key={line.prompt.key}>
+          <td>
+            <Link to="/prompts/$key" params={{ key: line.prompt.key }} className="plain">
+              {line.prompt.key}
+            </Link>
+            {ROLE_NAMES[line.prompt.key] === undefined ? null : <span className="sub">{ROLE_NAMES[line.prompt.key]}</span>}
+          </td>
+          <td className="mono muted">{visible(modelOf(roles, line.group) ?? "–")}</td>
+          <td className="num">{line.prompt.version}</td>
+          <td>{line.prompt.is_default ? <Tag>Default</Tag> : <Tag tone="accent">Customized</Tag>}</td>
+          {ran ? <Sums of={line} /> : null}
+          {costs ? <td className="num">{cost(line.sums?.cost_usd)}</td> : null}
+          <td className="num muted">
+            <When at={line.prompt.updated_at} />
+          </td>
+          <td className="mono muted">{[...line.prompt.variables.required, ...line.prompt.variables.optional.map((name) => `${name}?`)].join(", ")}</td>
+        </tr>
+      )}
+    />
+  );
+}
+
+function modelOf(roles: Models["roles"], group: string): string | null {
+  const first = roles[group]?.[0];
+  return first === undefined ? null : `${first.provider}/${first.model}`;
+}
+
+function Sums({ of: { prompt, sums } }: { of: Line }) {
+  return (
+    <>
       <td className="num">
         {sums === undefined ? (
           "–"
@@ -99,11 +129,6 @@ function PromptRow({ prompt, sums }: { prompt: Prompt; sums: Row | undefined }) 
       </td>
       <td className="num">{sums === undefined ? "–" : interval(sums)}</td>
       <td className="num">{sums === undefined ? "–" : turns(sums)}</td>
-      <td className="num">{cost(sums?.cost_usd)}</td>
-      <td>
-        <When at={prompt.updated_at} />
-      </td>
-      <td className="mono">{[...prompt.variables.required, ...prompt.variables.optional.map((name) => `${name}?`)].join(", ")}</td>
-    </tr>
+    </>
   );
 }

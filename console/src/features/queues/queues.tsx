@@ -7,7 +7,7 @@ import { count } from "../../shared/values/numbers";
 import { Sparkline, type Point } from "../../shared/values/sparkline";
 import { took } from "../../shared/values/time";
 import { endedOf, endedWords, waitedOf, waitedWords } from "./queue-history";
-import { TableHead } from "../../shared/tables/table-head";
+import { SortedTable } from "../../shared/tables/sorted-table";
 
 type Queues = components["schemas"]["Queues"];
 type QueueHistory = components["schemas"]["QueueHistory"];
@@ -19,48 +19,45 @@ export function QueueTable({ items }: { items: Queues["items"] }) {
   const past = new Map(history.data?.items.map((each) => [each.kind, each]));
   const most = Math.max(0, ...[...past.values()].flatMap((each) => each.queued));
   return (
-    <div className="scroll" tabIndex={0} role="region" aria-label="Queues">
-      <table className="grid-table wide">
-        <TableHead
-          columns={[
-            "Kind",
-            { name: "Queued", num: true },
-            { name: "Backlog (1 h)", title: "Jobs that waited at the end of each minute of the last hour, all kinds to the same scale" },
-            { name: "Oldest", num: true },
-            { name: "Running", num: true },
-            { name: "Submitted / h", num: true },
-            { name: "Ended / h", num: true },
-            { name: "Failed / h", num: true },
-            { name: "Throughput (per min)", title: "Jobs that ended in each minute of the last hour, each kind to its own scale; those that failed are marked" },
-            { name: "Workers", num: true },
-          ]}
-        />
-        <tbody>
-          {items.map((queue) => (
-            <tr key={queue.kind}>
-              <td>
-                <Link to="/jobs" search={{ kind: queue.kind } as never} className="plain">
-                  {queue.kind}
-                </Link>
-              </td>
-              <td className="num">{count(queue.queued)}</td>
-              <td>
-                <Line past={past.get(queue.kind)} points={waitedOf} words={waitedWords} most={most} />
-              </td>
-              <td className="num">{took(queue.oldest_seconds)}</td>
-              <td className="num">{count(queue.running)}</td>
-              <td className="num">{count(queue.submitted_last_hour)}</td>
-              <td className="num">{count(queue.ended_last_hour)}</td>
-              <td className="num">{queue.failed_last_hour ? <span className="bad">{queue.failed_last_hour}</span> : 0}</td>
-              <td>
-                <Line past={past.get(queue.kind)} points={endedOf} words={endedWords} />
-              </td>
-              <td className="num">{queue.workers === 0 ? <Tag tone="bad">none</Tag> : queue.workers}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <SortedTable
+      id="queues"
+      label="Queues"
+      columns={[
+        { name: "Kind", by: (row) => row.kind },
+        { name: "Queued", num: true, by: (row) => row.queued },
+        { name: "Backlog (1 h)", title: "Jobs that waited at the end of each minute of the last hour, all kinds to the same scale" },
+        { name: "Oldest", num: true, by: (row) => row.oldest_seconds },
+        { name: "Running", num: true, by: (row) => row.running },
+        { name: "Submitted / h", num: true, by: (row) => row.submitted_last_hour },
+        { name: "Ended / h", num: true, by: (row) => row.ended_last_hour },
+        { name: "Failed / h", num: true, by: (row) => row.failed_last_hour },
+        { name: "Throughput (per min)", title: "Jobs that ended in each minute of the last hour, each kind to its own scale; those that failed are marked" },
+        { name: "Workers", num: true, by: (row) => row.workers },
+      ]}
+      items={items}
+      row={(queue) => (
+        <tr key={queue.kind}>
+          <td>
+            <Link to="/jobs" search={{ kind: queue.kind } as never} className="plain">
+              {queue.kind}
+            </Link>
+          </td>
+          <td className="num">{count(queue.queued)}</td>
+          <td>
+            <Line past={past.get(queue.kind)} points={waitedOf} words={waitedWords} most={most} />
+          </td>
+          <td className="num">{took(queue.oldest_seconds)}</td>
+          <td className="num">{count(queue.running)}</td>
+          <td className="num">{count(queue.submitted_last_hour)}</td>
+          <td className="num">{count(queue.ended_last_hour)}</td>
+          <td className="num">{queue.failed_last_hour ? <span className="bad">{queue.failed_last_hour}</span> : 0}</td>
+          <td>
+            <Line past={past.get(queue.kind)} points={endedOf} words={endedWords} />
+          </td>
+          <td className="num">{queue.workers === 0 ? <Tag tone="bad">none</Tag> : queue.workers}</td>
+        </tr>
+      )}
+    />
   );
 }
 

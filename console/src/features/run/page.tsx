@@ -14,6 +14,7 @@ import { FileDrop, type Uploaded } from "../../shared/files/upload";
 import { useTitle } from "../../shared/page/title";
 import { useUrl } from "../../shared/page/url";
 import { Diff } from "../../shared/code/code";
+import { RunKeys, runKey } from "../../shared/editing/run-key";
 import { WriteButton } from "../../shared/editing/write-button";
 import { Readiness, useCapabilities } from "../../shared/page/readiness";
 import { NumberInput } from "../../shared/editing/number-input";
@@ -64,7 +65,7 @@ export function Page() {
       </div>
       <Readiness kind="execute" />
       <div className="cols">
-        <div className="stack">
+        <div className="stack" onKeyDownCapture={runKey(() => run.mutate(), draft.code.trim() !== "" && !run.isPending)}>
           <div className="bar">
             <Select
               aria-label="Language"
@@ -76,11 +77,11 @@ export function Page() {
             />
             <NumberInput aria-label="Timeout (s)" error={faults.at("input.limits.wall_seconds")} suffix=" s" min={1} max={300} value={draft.seconds} onChange={(seconds) => setDraft({ ...draft, seconds: Number(seconds) })} w={90} />
             <NumberInput aria-label="Memory limit" error={faults.at("input.limits.memory_mb")} suffix=" MB" min={16} max={4096} value={draft.memory} onChange={(memory) => setDraft({ ...draft, memory: Number(memory) })} w={100} />
-            <WriteButton loading={run.isPending} disabled={draft.code.trim() === ""} onClick={() => run.mutate()}>
+            <WriteButton loading={run.isPending} disabled={draft.code.trim() === ""} rightSection={<RunKeys />} onClick={() => run.mutate()}>
               Run
             </WriteButton>
           </div>
-          <CodeEditor label="Code" language={draft.language} value={draft.code} onChange={(code) => setDraft((now) => ({ ...now, code }))} minHeight={260} error={faults.at("input.code")} />
+          <CodeEditor label="Code" language={draft.language} value={draft.code} onChange={(code) => setDraft((now) => ({ ...now, code }))} minHeight={420} error={faults.at("input.code")} />
           <FileDrop label="Add files" error={faults.at("input.files")} files={draft.files} onChange={(files) => setDraft({ ...draft, files })} />
           {run.error === null ? null : <Failed error={run.error} faults={faults} />}
         </div>

@@ -10,7 +10,7 @@ import { visible } from "../../shared/code/ansi";
 import { Callout } from "../../shared/page/callout";
 import { Empty, Failed, Loaded } from "../../shared/page/loading-states";
 import { useUrl } from "../../shared/page/url";
-import { TableHead } from "../../shared/tables/table-head";
+import { SortedTable } from "../../shared/tables/sorted-table";
 import { Icon } from "../../shared/values/icon";
 import { count } from "../../shared/values/numbers";
 import { When } from "../../shared/values/time";
@@ -131,41 +131,41 @@ function Entries({ entries, names, withTenant }: { entries: readonly Entry[]; na
   const [open, setOpen] = useState<number | null>(null);
   const columns = ["", "Time", "Action", "Object", "Key", ...(withTenant ? ["Tenant"] : []), "Address"];
   return (
-    <div className="scroll tall" tabIndex={0} role="region" aria-label="Entries">
-      <table className="grid-table wide">
-        <TableHead columns={columns} />
-        <tbody>
-          {entries.map((entry) => (
-            <Fragment key={entry.seq}>
-              <tr>
-                <td className="actions">
-                  <button type="button" className="icon-button" aria-expanded={open === entry.seq} aria-label={`Details of entry ${entry.seq}`} onClick={() => setOpen(open === entry.seq ? null : entry.seq)}>
-                    <Icon of={open === entry.seq ? ChevronDown : ChevronRight} />
-                  </button>
-                </td>
-                <td>
-                  <When at={entry.at} />
-                </td>
-                <td className="mono">{entry.action}</td>
-                <td>{entry.object === null ? <span className="muted">–</span> : visible(entry.object)}</td>
-                <td>
-                  {visible(names.get(entry.actor) ?? "")} <span className="mono muted">{entry.actor}</span>
-                </td>
-                {withTenant ? <td>{visible(entry.tenant)}</td> : null}
-                <td className="mono">{entry.address ?? <span className="muted">–</span>}</td>
-              </tr>
-              {open === entry.seq ? (
-                <tr className="opened">
-                  <td colSpan={columns.length}>
-                    <Details of={entry} />
-                  </td>
-                </tr>
-              ) : null}
-            </Fragment>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <SortedTable
+      id="audit"
+      label="Entries"
+      frame="tall"
+      columns={columns}
+      items={entries}
+      row={(entry) => (
+        <Fragment key={entry.seq}>
+          <tr>
+            <td className="actions">
+              <button type="button" className="icon-button" aria-expanded={open === entry.seq} aria-label={`Details of entry ${entry.seq}`} onClick={() => setOpen(open === entry.seq ? null : entry.seq)}>
+                <Icon of={open === entry.seq ? ChevronDown : ChevronRight} />
+              </button>
+            </td>
+            <td>
+              <When at={entry.at} />
+            </td>
+            <td className="mono">{entry.action}</td>
+            <td>{entry.object === null ? <span className="muted">–</span> : visible(entry.object)}</td>
+            <td>
+              {visible(names.get(entry.actor) ?? "")} <span className="mono muted">{entry.actor}</span>
+            </td>
+            {withTenant ? <td>{visible(entry.tenant)}</td> : null}
+            <td className="mono">{entry.address ?? <span className="muted">–</span>}</td>
+          </tr>
+          {open === entry.seq ? (
+            <tr className="opened">
+              <td colSpan={columns.length}>
+                <Details of={entry} />
+              </td>
+            </tr>
+          ) : null}
+        </Fragment>
+      )}
+    />
   );
 }
 

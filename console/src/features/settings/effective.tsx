@@ -4,7 +4,7 @@ import { get } from "../../api/client";
 import type { SettingState } from "../../api/types";
 import { visible } from "../../shared/code/ansi";
 import { Loaded } from "../../shared/page/loading-states";
-import { TableHead } from "../../shared/tables/table-head";
+import { SortedTable } from "../../shared/tables/sorted-table";
 
 /** The gateway's settings: those that the environment sets, or all of them. */
 export function Effective() {
@@ -20,22 +20,21 @@ export function Effective() {
       </span>
       <Loaded query={settings}>
         {({ items }) => (
-          <div className="scroll tall" tabIndex={0} role="region" aria-label="Variables">
-          <table className="grid-table wide wrap">
-            <TableHead columns={["Variable", "Value", "From"]} />
-            <tbody>
-              {items
-                .filter((each) => all || each.source !== "default")
-                .map((each) => (
-                  <tr key={each.name} title={each.description}>
-                    <td className="mono">{each.name}</td>
-                    <td className="mono">{each.told ? visible(String(each.value ?? "–")) : <span className="muted">Hidden</span>}</td>
-                    <td>{each.source}</td>
-                  </tr>
-                ))}
-            </tbody>
-          </table>
-          </div>
+          <SortedTable
+            id="settings"
+            label="Variables"
+            look="wide wrap"
+            frame="tall"
+            columns={[{ name: "Variable", by: (row) => row.name }, "Value", { name: "From", by: (row) => row.source }]}
+            items={items.filter((each) => all || each.source !== "default")}
+            row={(each) => (
+              <tr key={each.name} title={each.description}>
+                <td className="mono">{each.name}</td>
+                <td className="mono">{each.told ? visible(String(each.value ?? "–")) : <span className="muted">Hidden</span>}</td>
+                <td>{each.source}</td>
+              </tr>
+            )}
+          />
         )}
       </Loaded>
       <span className="muted">Read when the gateway starts. Each worker has an environment of its own.</span>

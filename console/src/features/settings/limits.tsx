@@ -11,7 +11,7 @@ import { Callout } from "../../shared/page/callout";
 import { Failed, Loaded } from "../../shared/page/loading-states";
 import { Quotas, QUOTA_NAMES, amount } from "../../shared/page/quotas";
 import { useUrl } from "../../shared/page/url";
-import { TableHead } from "../../shared/tables/table-head";
+import { SortedTable } from "../../shared/tables/sorted-table";
 import { bodyOf, draftOf, shownOf, WEIGHT, type Draft, type TenantLimits } from "./limit-draft";
 
 type Stats = components["schemas"]["Stats"];
@@ -94,36 +94,36 @@ function Form({ path, limits }: { path: string; limits: TenantLimits }) {
         save.mutate();
       }}
     >
-      <div className="scroll" tabIndex={0} role="region" aria-label="Limits">
-        <table className="grid-table wide wrap">
-          <TableHead columns={["Limit", "Maximum", { name: "In use", num: true }, { name: "Default", num: true }]} />
-          <tbody>
-            {names.map((name) => {
-              const { word, used, usual, suffix } = shownOf(limits, name);
-              return (
-                <tr key={name}>
-                  <th scope="row">{word}</th>
-                  <td>
-                    <NumberInput
-                      aria-label={`${word}, maximum`}
-                      error={faults.at(name)}
-                      min={name === WEIGHT ? 1 : 0}
-                      step="any"
-                      placeholder="Default"
-                      suffix={suffix}
-                      value={draft[name]}
-                      onChange={(value) => setChanged({ ...changed, [name]: value })}
-                      w={150}
-                    />
-                  </td>
-                  <td className="num">{used === null ? <span className="muted">–</span> : amount(name, used)}</td>
-                  <td className="num">{usual === null ? "No limit" : amount(name, usual)}</td>
-                </tr>
-              );
-            })}
-          </tbody>
-        </table>
-      </div>
+      <SortedTable
+        id="limits"
+        label="Limits"
+        look="wide wrap"
+        columns={["Limit", "Maximum", { name: "In use", num: true }, { name: "Default", num: true }]}
+        items={names}
+        row={(name) => {
+          const { word, used, usual, suffix } = shownOf(limits, name);
+          return (
+            <tr key={name}>
+              <th scope="row">{word}</th>
+              <td>
+                <NumberInput
+                  aria-label={`${word}, maximum`}
+                  error={faults.at(name)}
+                  min={name === WEIGHT ? 1 : 0}
+                  step="any"
+                  placeholder="Default"
+                  suffix={suffix}
+                  value={draft[name]}
+                  onChange={(value) => setChanged({ ...changed, [name]: value })}
+                  w={150}
+                />
+              </td>
+              <td className="num">{used === null ? <span className="muted">–</span> : amount(name, used)}</td>
+              <td className="num">{usual === null ? "No limit" : amount(name, usual)}</td>
+            </tr>
+          );
+        }}
+      />
       <span className="muted">
         An empty field means the default. 0 turns off the limit on running jobs, tokens and requests. Weight is how many jobs of this tenant start for each job of a tenant with weight 1.
       </span>

@@ -9,7 +9,7 @@ import { faultsOf } from "../../shared/editing/field-errors";
 import { Segmented } from "../../shared/editing/segmented";
 import { WriteButton } from "../../shared/editing/write-button";
 import { Empty, Failed, Loaded } from "../../shared/page/loading-states";
-import { TableHead } from "../../shared/tables/table-head";
+import { SortedTable } from "../../shared/tables/sorted-table";
 import { Icon } from "../../shared/values/icon";
 import { When } from "../../shared/values/time";
 
@@ -51,16 +51,15 @@ export function Webhooks() {
               <span className="muted">
                 Every webhook carries a signature for each secret. To replace one: add a second secret, let the receiver accept both, then delete the first.
               </span>
-              <div className="scroll" tabIndex={0} role="region" aria-label="Secrets">
-                <table className="grid-table wide">
-                  <TableHead columns={["Secret", { name: "Created", num: true }, "Secret ID", ""]} />
-                  <tbody>
-                    {items.map((secret) => (
-                      <Row key={secret.id} secret={secret} onDelete={() => setDeleted(secret)} />
-                    ))}
-                  </tbody>
-                </table>
-              </div>
+              <SortedTable
+                id="secrets"
+                label="Secrets"
+                columns={["Secret", { name: "Created", num: true, by: (row) => row.created_at }, "Secret ID", ""]}
+                items={items}
+                row={(secret) => (
+                  <Row key={secret.id} secret={secret} onDelete={() => setDeleted(secret)} />
+                )}
+              />
             </>
           )
         }

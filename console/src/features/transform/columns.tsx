@@ -5,6 +5,7 @@ import { visible } from "../../shared/code/ansi";
 import { ReadingPart, type ReadingOptions } from "../../shared/files/reading";
 import { cell, count } from "../../shared/values/numbers";
 import { Failed, Loading } from "../../shared/page/loading-states";
+import { scrollEnd } from "../../shared/tables/scroll-end";
 
 interface Shown {
   names: readonly string[];
@@ -15,7 +16,7 @@ interface Shown {
 /** What the model will see of a data set; a click on a name hides its values. */
 export function Columns({ label, shown, masked, toggle }: { label: string; shown: Shown; masked: readonly string[]; toggle: (column: string) => void }) {
   return (
-    <div className="scroll" tabIndex={0} role="region" aria-label={label}>
+    <div ref={scrollEnd} className="scroll" tabIndex={0} role="region" aria-label={label}>
       <table className="grid-table mono">
         <thead>
           <tr>

@@ -11,6 +11,7 @@ import { faultsOf } from "../../shared/editing/field-errors";
 import { Empty, Failed, Loading } from "../../shared/page/loading-states";
 import { useTitle } from "../../shared/page/title";
 import { useUrl } from "../../shared/page/url";
+import { RunKeys, runKey } from "../../shared/editing/run-key";
 import { WriteButton } from "../../shared/editing/write-button";
 import { Readiness } from "../../shared/page/readiness";
 import { AssertionPart } from "./assertions";
@@ -47,6 +48,7 @@ export function Page() {
     },
   });
   const faults = faultsOf(run.error, FIELDS);
+  const ready = draft.task.trim() !== "" && draft.data.length > 0;
   const result = (job?.result ?? null) as unknown as TransformResult | null;
   const addAssertion = (text: string): void => setDraft((now) => ({ ...now, assertions: [...new Set([...now.assertions, text])] }));
   const askOn = (from: Job, task: string, more: Record<string, unknown> = {}): void => {
@@ -72,13 +74,13 @@ export function Page() {
       </div>
       <Readiness kind="transform" />
       <div className="cols">
-        <div className="stack">
+        <div className="stack" onKeyDownCapture={runKey(() => run.mutate({}), ready && !run.isPending)}>
           <DataPart draft={draft} change={setDraft} faults={faults} />
           <Textarea label="Task" placeholder="Total amount by region, largest first" autosize minRows={3} maxRows={10} value={draft.task} error={faults.at("input.task")} onChange={(event) => setDraft({ ...draft, task: event.currentTarget.value })} />
           <AssertionPart draft={draft} change={setDraft} checks={result?.assertions ?? []} error={faults.at("input.assertions")} />
           <Options draft={draft} faults={faults} change={(part) => setDraft((now) => ({ ...now, ...part }))} />
           <div className="bar">
-            <WriteButton loading={run.isPending} disabled={draft.task.trim() === "" || draft.data.length === 0} onClick={() => run.mutate({})}>
+            <WriteButton loading={run.isPending} disabled={!ready} rightSection={<RunKeys />} onClick={() => run.mutate({})}>
               Run
             </WriteButton>
             {result?.code ? (

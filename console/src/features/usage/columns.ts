@@ -1,7 +1,8 @@
 import type { components } from "../../api/schema";
 import { safeCell } from "../../shared/tables/csv";
 import { cost, count } from "../../shared/values/numbers";
-import { interval, turns } from "../../shared/values/job-sums";
+import type { SortValue } from "../../shared/tables/sorting";
+import { interval, successShare, turns } from "../../shared/values/job-sums";
 import { took } from "../../shared/values/time";
 
 type Row = components["schemas"]["StatsRow"];
@@ -10,21 +11,22 @@ interface Column {
   title: string;
   hint?: string;
   text: (row: Row) => string;
+  by: (row: Row) => SortValue;
 }
 
 export const COLUMNS: readonly Column[] = [
-  { title: "Jobs", text: (row) => count(row.jobs) },
-  { title: "Success (95 %, n)", hint: "The share of those that ended, Wilson's interval, and how many they are", text: (row) => interval(row) },
-  { title: "Attempts to success", hint: "Mean / median, of jobs that succeeded, that called models, and that began and ended in this time", text: (row) => turns(row) },
-  { title: "Calls", text: (row) => count(row.calls) },
-  { title: "Errors", hint: "Calls that brought no answer", text: (row) => count(row.errors) },
-  { title: "Failovers", hint: "Answers in place of another model", text: (row) => count(row.failovers) },
-  { title: "Tokens in", text: (row) => count(row.input_tokens) },
-  { title: "Tokens out", text: (row) => count(row.output_tokens) },
-  { title: "Cost", text: (row) => cost(row.cost_usd) },
-  { title: "Calls without price", hint: "Calls to models whose price is not known: they are not in the cost", text: (row) => count(row.unpriced) },
-  { title: "p50", hint: "Half took no longer", text: (row) => took(row.run_p50) },
-  { title: "p95", hint: "Of twenty, nineteen took no longer", text: (row) => took(row.run_p95) },
+  { title: "Jobs", text: (row) => count(row.jobs), by: (row) => row.jobs },
+  { title: "Success (95 %, n)", hint: "The share of those that ended, Wilson's interval, and how many they are", text: (row) => interval(row), by: (row) => successShare(row) },
+  { title: "Attempts to success", hint: "Mean / median, of jobs that succeeded, that called models, and that began and ended in this time", text: (row) => turns(row), by: (row) => row.turns_mean },
+  { title: "Calls", text: (row) => count(row.calls), by: (row) => row.calls },
+  { title: "Errors", hint: "Calls that brought no answer", text: (row) => count(row.errors), by: (row) => row.errors },
+  { title: "Failovers", hint: "Answers in place of another model", text: (row) => count(row.failovers), by: (row) => row.failovers },
+  { title: "Tokens in", text: (row) => count(row.input_tokens), by: (row) => row.input_tokens },
+  { title: "Tokens out", text: (row) => count(row.output_tokens), by: (row) => row.output_tokens },
+  { title: "Cost", text: (row) => cost(row.cost_usd), by: (row) => row.cost_usd },
+  { title: "Calls without price", hint: "Calls to models whose price is not known: they are not in the cost", text: (row) => count(row.unpriced), by: (row) => row.unpriced },
+  { title: "p50", hint: "Half took no longer", text: (row) => took(row.run_p50), by: (row) => row.run_p50 },
+  { title: "p95", hint: "Of twenty, nineteen took no longer", text: (row) => took(row.run_p95), by: (row) => row.run_p95 },
 ];
 
 /** What a file has: every number as the API returns it, so that nothing is rounded away. */
@@ -51,7 +53,7 @@ export function newest(rows: readonly Row[]): Row[] {
 /** The filter of the list of jobs that leaves those of a group; null where it has none. */
 export function jobsOf(by: string, group: string): Record<string, string> | null {
   if (group === "") return null;
-  if (by === "kind" || by === "state" || by === "provider" || by === "prompt") return { [by]: group };
+  if (by === "kind" || by === "state" || by === "outcome" || by === "provider" || by === "prompt") return { [by]: group };
   const [provider, ...model] = group.split("/");
   return by === "model" && model.length > 0 ? { provider: provider!, model: model.join("/") } : null;
 }

@@ -19,7 +19,7 @@ import { Table } from "./table";
 const Chart = lazy(() => import("./chart"));
 type Stats = components["schemas"]["Stats"];
 
-const GROUPS = ["kind", "state", "model", "provider", "role", "prompt", "source", "key"];
+const GROUPS = ["kind", "state", "outcome", "model", "provider", "role", "prompt", "source", "key"];
 const SPANS = [
   { value: "1", label: "last day" },
   { value: "7", label: "last 7 days" },

@@ -6,7 +6,7 @@ import { visible } from "../../shared/code/ansi";
 import { Tag } from "../../shared/values/marks";
 import { count } from "../../shared/values/numbers";
 import { Loaded } from "../../shared/page/loading-states";
-import { TableHead } from "../../shared/tables/table-head";
+import { SortedTable } from "../../shared/tables/sorted-table";
 
 type ServedBy = components["schemas"]["Served"];
 type Row = components["schemas"]["ServedRow"];
@@ -36,34 +36,31 @@ function Pairs({ items }: { items: readonly Row[] }) {
   const called = new Map<string, number>();
   for (const row of items) called.set(wordsOf(row.requested), (called.get(wordsOf(row.requested)) ?? 0) + row.requests);
   return (
-    <div className="scroll" tabIndex={0} role="region" aria-label="Who answered for whom">
-      <table className="grid-table wide">
-        <TableHead
-          columns={[
-            "Called first",
-            "Answered",
-            { name: "Requests", num: true },
-            { name: "Share", num: true, title: "Of those that called this model first" },
-            { name: "Jobs", num: true },
-            "Reason",
-          ]}
-        />
-        <tbody>
-          {items.map((row) => (
-            <tr key={`${wordsOf(row.requested)} ${row.served ? wordsOf(row.served) : ""}`}>
-              <td>{visible(wordsOf(row.requested))}</td>
-              <td>
-                <Answered row={row} />
-              </td>
-              <td className="num">{count(row.requests)}</td>
-              <td className="num">{Math.round((100 * row.requests) / called.get(wordsOf(row.requested))!)} %</td>
-              <td className="num">{count(row.jobs)}</td>
-              <td>{row.causes.length === 0 ? "–" : row.causes.map((cause) => cause.replaceAll("_", " ")).join(", ")}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <SortedTable
+      id="served"
+      label="Who answered for whom"
+      columns={[
+        { name: "Called first", by: (row) => wordsOf(row.requested) },
+        { name: "Answered", by: (row) => row.served === null ? null : wordsOf(row.served) },
+        { name: "Requests", num: true, by: (row) => row.requests },
+        { name: "Share", num: true, by: (row) => row.requests / called.get(wordsOf(row.requested))!, title: "Of those that called this model first" },
+        { name: "Jobs", num: true, by: (row) => row.jobs },
+        { name: "Reason", by: (row) => row.causes.join() },
+      ]}
+      items={items}
+      row={(row) => (
+        <tr key={`${wordsOf(row.requested)} ${row.served ? wordsOf(row.served) : ""}`}>
+          <td>{visible(wordsOf(row.requested))}</td>
+          <td>
+            <Answered row={row} />
+          </td>
+          <td className="num">{count(row.requests)}</td>
+          <td className="num">{Math.round((100 * row.requests) / called.get(wordsOf(row.requested))!)} %</td>
+          <td className="num">{count(row.jobs)}</td>
+          <td>{row.causes.length === 0 ? "–" : row.causes.map((cause) => cause.replaceAll("_", " ")).join(", ")}</td>
+        </tr>
+      )}
+    />
   );
 }
 

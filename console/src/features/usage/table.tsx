@@ -2,6 +2,8 @@ import { Link } from "@tanstack/react-router";
 import type { components } from "../../api/schema";
 import { visible } from "../../shared/code/ansi";
 import { Empty } from "../../shared/page/loading-states";
+import { SortedTable } from "../../shared/tables/sorted-table";
+import { words } from "../../shared/values/states";
 import { stamp, useTimes } from "../../shared/values/time";
 import { COLUMNS, jobsOf } from "./columns";
 
@@ -19,37 +21,28 @@ interface Props {
 export function Table({ stats, rows, names }: Props) {
   const moment = useMoment(stats);
   if (rows.length === 0) return <Empty title="No jobs in this period">Jobs, tokens, cost, attempts and success will appear here.</Empty>;
+  const time = { name: words(stats.bucket), by: (row: Row) => row.at };
   return (
-    <div className="scroll tall" tabIndex={0} role="region" aria-label="Sums">
-      <table className="grid-table wide">
-        <thead>
-          <tr>
-            {stats.bucket === "all" ? null : <th className="first-big">{stats.bucket}</th>}
-            <th className="first-big">{stats.by}</th>
-            {COLUMNS.map(({ title, hint }) => (
-              <th key={title} className="num" title={hint}>
-                {title}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr key={`${row.at} ${row.group}`}>
-              {stats.bucket === "all" ? null : <td className="mono">{moment(row.at)}</td>}
-              <td>
-                <Group by={stats.by} group={row.group} name={names.get(row.group)} />
-              </td>
-              {COLUMNS.map(({ title, text }) => (
-                <td key={title} className="num">
-                  {text(row)}
-                </td>
-              ))}
-            </tr>
+    <SortedTable
+      id="sums"
+      label="Sums"
+      frame="tall"
+      columns={[...(stats.bucket === "all" ? [] : [time]), { name: words(stats.by), by: (row: Row) => names.get(row.group) ?? row.group }, ...COLUMNS.map(({ title, hint, by }) => ({ name: title, num: true, title: hint, by }))]}
+      items={rows}
+      row={(row) => (
+        <tr key={`${row.at} ${row.group}`}>
+          {stats.bucket === "all" ? null : <td className="mono">{moment(row.at)}</td>}
+          <td>
+            <Group by={stats.by} group={row.group} name={names.get(row.group)} />
+          </td>
+          {COLUMNS.map(({ title, text }) => (
+            <td key={title} className="num">
+              {text(row)}
+            </td>
           ))}
-        </tbody>
-      </table>
-    </div>
+        </tr>
+      )}
+    />
   );
 }
 

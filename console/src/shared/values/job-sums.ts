@@ -20,3 +20,9 @@ export function interval({ succeeded, failed }: Pick<Row, "succeeded" | "failed"
   const percent = (value: number): string => `${Math.round(Math.max(0, Math.min(1, value)) * 100)}`;
   return `${percent(share)} % (${percent(middle - half)}–${percent(middle + half)}, ${count(n)})`;
 }
+
+/** The share that succeeded; null where none has ended. */
+export function successShare({ succeeded, failed }: Pick<Row, "succeeded" | "failed">): number | null {
+  const ended = (succeeded ?? 0) + (failed ?? 0);
+  return ended === 0 ? null : (succeeded ?? 0) / ended;
+}
