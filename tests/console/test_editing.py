@@ -141,10 +141,9 @@ def test_a_prompt_is_published_refused_without_its_variables_and_rolled_back(pag
 
     first, text = current()
     page.goto("/prompts")
-    role = page.get_by_role("rowgroup").filter(
-        has=page.get_by_role("rowheader", name=re.compile(f"^{PROMPT} Primary model: "))
-    )
-    role.get_by_role("link", name=PROMPT, exact=True).click()
+    row = page.get_by_role("row").filter(has=page.get_by_role("link", name=PROMPT, exact=True))
+    expect(row.get_by_role("cell").nth(1)).to_have_text(re.compile(r"^[\w-]+/"))
+    row.get_by_role("link", name=PROMPT, exact=True).click()
     editor = page.locator(".cm-content")
     publish = page.get_by_role("button", name="Publish")
     expect(publish).to_be_disabled()
@@ -391,8 +390,12 @@ def test_a_search_whose_filter_keeps_everything_out_says_why_and_runs_without_it
     assert "track" not in found["input"].get("filters", {})
     assert [hit["label"] for hit in found["result"]["hits"]["talks"]] == ["exact"] * 4
     expect(why).to_have_count(0)
-    page.get_by_text("Search history").click()
-    expect(page.get_by_text("4 hits, 4 new")).to_be_visible()
+    page.get_by_role("button", name="History").click()
+    tried = page.get_by_role("region", name="Queries of past searches").locator("tbody tr")
+    expect(tried.first.get_by_role("cell")).to_have_text(["postgres vacuum", "1st query", "4", "4", re.compile("")])
+    searches = page.get_by_role("region", name="Past searches")
+    expect(searches.get_by_role("row").nth(1)).not_to_contain_text("Not found")
+    expect(searches.get_by_role("row").nth(2)).to_contain_text("Not found")
     page.get_by_role("button", name=re.compile("^Collections")).click()
     page.locator("summary", has_text="Records").last.click()
     records = page.get_by_role("region", name="Records of the table")

@@ -423,14 +423,14 @@ def test_jobs_are_counted_by_state_and_the_whole_list_is_exported(page: Page, co
         [
             re.compile(r"^All\s*2$"),
             re.compile(r"^Active\s*0$"),
-            re.compile(r"^Succeeded\s*2$"),
+            re.compile(r"^Done\s*2$"),
             re.compile(r"^Failed\s*0$"),
             "Used fallback",
         ]
     )
-    states = states.filter(has_text="Succeeded")
+    states = states.filter(has_text="Done")
     states.click()
-    expect(page).to_have_url(re.compile("state=succeeded"))
+    expect(page).to_have_url(re.compile("outcome=Done"))
     expect(states).to_have_attribute("aria-pressed", "true")
     with page.expect_download() as csv:
         page.get_by_role("button", name="Export").click()
