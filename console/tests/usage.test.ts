@@ -1,7 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { csvOf, dearest, jobsOf, newest } from "../src/features/usage/columns";
 import { pointsOf } from "../src/features/usage/measures";
+import type { components } from "../src/api/schema";
+import { changeWords, sumsOf } from "../src/features/usage/sums";
 import { interval, turns } from "../src/shared/values/job-sums";
+
+type Row = components["schemas"]["StatsRow"];
 
 const ROW = { at: "2026-11-24T00:00:00Z", group: "groq/m", jobs: 2, succeeded: 1, failed: 1, turns_jobs: 1, calls: 3, errors: 1, input_tokens: 10, output_tokens: 5, unpriced: 0 };
 
@@ -47,5 +51,19 @@ describe("the chart of the usage", () => {
   it("shows one group alone", () => {
     const of = (group: string): number | undefined => pointsOf({ ...stats, items: [...stats.items] }, group, "cost").at(-1)?.value;
     expect([of("groq/m"), of("other")]).toEqual([0.5, 0]);
+  });
+});
+
+describe("the figures of a period", () => {
+  const row = (more: object): Row => ({ jobs: 1, succeeded: 1, failed: 0, calls: 2, errors: 0, input_tokens: 10, output_tokens: 1, unpriced: 0, cost_usd: null, run_p95: null, ...more }) as unknown as Row;
+
+  it("add up the job types, and have no cost where no call has a price", () => {
+    expect(sumsOf([row({ cost_usd: 0.5, run_p95: 3 }), row({ failed: 2, jobs: 3, run_p95: 8 })])).toMatchObject({ jobs: 4, failed: 2, tokens: 22, cost: 0.5, p95: 8 });
+    expect(sumsOf([row({})])).toMatchObject({ cost: null, p95: null });
+    expect(sumsOf([])).toMatchObject({ jobs: 0, cost: null, p95: null });
+  });
+
+  it("are told against the period before, which may have had none", () => {
+    expect([changeWords(11, 10, 7), changeWords(9, 10, 1), changeWords(5, 0, 30), changeWords(null, 1, 7)]).toEqual(["+10.0% vs. the 7 days before", "−10.0% vs. the day before", "none in the 30 days before", "none in the 7 days before"]);
   });
 });

@@ -392,7 +392,8 @@ def test_a_search_whose_filter_keeps_everything_out_says_why_and_runs_without_it
     expect(why).to_have_count(0)
     page.get_by_role("button", name="History").click()
     tried = page.get_by_role("region", name="Queries of past searches").locator("tbody tr")
-    expect(tried.first.get_by_role("cell")).to_have_text(["postgres vacuum", "1st query", "4", "4", re.compile("")])
+    expect(tried.first).to_contain_text("1st query")
+    assert tried.first.get_by_role("cell").all_inner_texts()[:4] == ["postgres vacuum", "1st query", "4", "4"]
     searches = page.get_by_role("region", name="Past searches")
     expect(searches.get_by_role("row").nth(1)).not_to_contain_text("Not found")
     expect(searches.get_by_role("row").nth(2)).to_contain_text("Not found")

@@ -1,7 +1,6 @@
 import type { SearchResult } from "../api/types";
 import { visible } from "../shared/code/ansi";
-import { RESULT_STATES } from "../shared/values/states";
-import { StateMark, Tag } from "../shared/values/marks";
+import { Tag } from "../shared/values/marks";
 import { cell } from "../shared/values/numbers";
 import { Ladder, LADDER, ladderOf } from "./ladder";
 import { type Citation, citedId, hitId, Passages } from "./passages";
@@ -37,7 +36,6 @@ function Verdict({ result }: { result: SearchResult }) {
   const confidence = result.evaluation?.confidence ?? null;
   return (
     <div className="bar">
-      <StateMark of={RESULT_STATES[result.verdict]} />
       {confidence === null ? null : (
         <span className="muted" title="From 0 (like an unrelated record) to 1 (like an answer)">
           Confidence: {confidence >= 0.75 ? "high" : confidence >= 0.4 ? "medium" : "low"} ({confidence.toFixed(2)})

@@ -21,7 +21,7 @@ export function TableDownloads({ jobId }: { jobId: string }) {
     <div className="bar" role="group" aria-label="Download the table">
       <span className="muted">Download</span>
       {FORMS.map(({ form, name, title }) => (
-        <Button key={form} variant="default" size="compact-sm" title={title} loading={save.isPending && save.variables === form} onClick={() => save.mutate(form)}>
+        <Button key={form} variant={form === "csv" ? "filled" : "default"} size="compact-sm" title={title} loading={save.isPending && save.variables === form} onClick={() => save.mutate(form)}>
           {name}
         </Button>
       ))}

@@ -23,7 +23,6 @@ export function TransformResultView({ jobId, result, onAssert }: { jobId: string
       {result.status === "unverified" ? <Unverified words="Unverified: the code ran, but nothing proves this result." reasons={result.unverified_because ?? []} /> : null}
       {result.question ? <p className="callout">{visible(result.question)}</p> : null}
       <AssertionMarks checks={result.assertions ?? []} />
-      <Checks checks={result.checks ?? []} />
       {result.table ? (
         <>
           {result.table.file_id && result.table.row_count > result.table.rows.length ? (
@@ -31,11 +30,12 @@ export function TransformResultView({ jobId, result, onAssert }: { jobId: string
           ) : (
             <DataTable label="The result" columns={result.table.columns} rows={result.table.rows as unknown[][]} total={result.table.row_count} hints={hints} />
           )}
-          <Origins origins={origins} words={explainedWords(result)} />
           {result.table.file_id ? <TableDownloads jobId={jobId} /> : null}
+          <Origins origins={origins} words={explainedWords(result)} />
         </>
       ) : null}
       {result.plot_file_id ? <Picture fileId={result.plot_file_id} alt="The plot that the code drew" /> : null}
+      <Checks checks={result.checks ?? []} />
       {result.effect ? <EffectView effect={result.effect} of={result} onAssert={onAssert} /> : null}
       {result.explanation ? <p>{visible(result.explanation)}</p> : null}
       <Sent result={result} />

@@ -21,6 +21,9 @@ export function Page() {
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next_cursor,
   });
+  const first = readable(query.data?.pages[0]?.items ?? [], undefined)[0]?.id;
+  // Where both fit next to each other the newest one is open.
+  const shown = url.id ?? (window.matchMedia("(min-width: 1024px)").matches ? first : undefined);
   return (
     <>
       <div className="head">
@@ -42,7 +45,7 @@ export function Page() {
             }
             return (
               <section className="stack" aria-label="All conversations">
-                <List items={items} chosen={url.id} choose={(id) => change({ id })} />
+                <List items={items} chosen={shown} choose={(id) => change({ id })} />
                 {query.hasNextPage ? (
                   <span>
                     <Button variant="default" loading={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
@@ -54,7 +57,7 @@ export function Page() {
             );
           }}
         </Loaded>
-        {url.id === undefined ? <Empty title="Select a conversation" icon={MessagesSquare}>Its messages and jobs will appear here.</Empty> : <Turns key={url.id} id={url.id} onGone={() => change({ id: null })} />}
+        {shown === undefined ? <Empty title="Select a conversation" icon={MessagesSquare}>Its messages and jobs will appear here.</Empty> : <Turns key={shown} id={shown} onGone={() => change({ id: null })} />}
       </div>
     </>
   );

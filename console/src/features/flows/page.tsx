@@ -34,8 +34,7 @@ export function Page() {
         <ChooseFlowFiles files={files} />
         <span className="muted not-narrow">to import, or drop them anywhere here</span>
       </div>
-      <div className="cols">
-        <Create />
+      <div className="cols aside">
         <Loaded query={query}>
           {({ pages }) =>
             pages[0]?.items.length === 0 ? (
@@ -80,6 +79,7 @@ export function Page() {
             )
           }
         </Loaded>
+        <Create />
       </div>
     </FlowDrop>
   );

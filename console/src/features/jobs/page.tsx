@@ -29,7 +29,7 @@ import { longestOf } from "./duration-strip";
 
 /** Older jobs are not read to be sorted. */
 const MAX_SORTED = 2000;
-const NARROW = "24px 124px minmax(60px, 1fr) 24px"; // type, age and duration are below the title
+const NARROW = "24px minmax(60px, 1fr) 24px"; // all else is below the title
 
 export function Page() {
   useTitle("Jobs");
@@ -141,7 +141,7 @@ export function Page() {
               columns={narrow ? NARROW : gridOf(kept)}
               titles={
                 <Titles
-                  shown={narrow ? ["State", "Task"] : shown}
+                  shown={narrow ? ["Task"] : shown}
                   sort={sort ?? NEWEST}
                   onSort={(name) => change({ sort: textOf(nextOf(sort ?? NEWEST, name)) })}
                   onWidth={narrow ? undefined : (name, width) => keep(sized(kept, name, width))}

@@ -71,7 +71,7 @@ function noteOf(job: Job): { text: string; tone: string } | null {
   return null;
 }
 
-/** One job as a row; on a narrow page type, age and duration are below its title. */
+/** One job as a row; on a narrow page state, type, age and duration are below its title. */
 export function Cells({ job, narrow, shown, picked, longest }: { job: Job; narrow: boolean; shown: readonly Column[]; picked: boolean; longest: number }) {
   const note = noteOf(job);
   const title = visible(titleOf(job));
@@ -85,7 +85,7 @@ export function Cells({ job, narrow, shown, picked, longest }: { job: Job; narro
         {note === null ? null : <span className={`note ${note.tone}`}>{visible(note.text)}</span>}
         {narrow ? (
           <div className="muted">
-            {job.kind}, <When at={job.created_at} />, <Duration job={job} />
+            <JobMark job={job} /> {job.kind}, <When at={job.created_at} />, <Duration job={job} />
           </div>
         ) : null}
       </>
@@ -107,7 +107,7 @@ export function Cells({ job, narrow, shown, picked, longest }: { job: Job; narro
       <span role="cell" data-pick={job.id}>
         <input type="checkbox" className="pick" checked={picked} readOnly aria-label={`Select ${title}, ${job.id.slice(0, 13)}`} />
       </span>
-      {(narrow ? (["State", "Task"] as const) : shown).map((name) => (
+      {(narrow ? (["Task"] as const) : shown).map((name) => (
         <span key={name} role="cell" className={`${NUMBERS.has(name) ? "num" : ""} ${name === "Duration" ? "strip" : ""} ${name === "Created" ? "muted" : ""}`} {...(name === "Duration" ? stripOf(job, longest) : {})}>
           {cells[name]()}
         </span>

@@ -1,4 +1,6 @@
+import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { jobsPage } from "../../api/queries";
 import { visible } from "../../shared/code/ansi";
 import { SortedTable } from "../../shared/tables/sorted-table";
 import { titleOf } from "../../shared/page/title";
@@ -39,35 +41,42 @@ export function Failures({ reasons, hours }: { reasons: readonly Reason[]; hours
             "",
           ]}
           items={reasons.slice(0, SHOWN)}
-          row={({ word, code, jobs, cost: spent, latest }) => (
-            <tr key={code}>
-              <td>
-                <Link to="/jobs" search={{ outcome: code, hours: since } as never}>
-                  {visible(word)}
-                </Link>{" "}
-                <span className="mono muted">{code}</span>
-              </td>
-              <td className="grow clip">
-                {latest === null ? (
-                  <span className="muted">–</span>
-                ) : (
-                  <Link to="/jobs/$id" params={{ id: latest.id }}>
-                    {visible(titleOf(latest))}
-                  </Link>
-                )}
-              </td>
-              <td className="num muted">{latest === null ? "–" : <When at={latest.created_at} />}</td>
-              <td className="num">{cost(spent)}</td>
-              <td className="num">{count(jobs)}</td>
-              <td>
-                <span className="meter bad" style={{ width: 96 }}>
-                  <i style={{ width: `${(100 * jobs) / most}%` }} />
-                </span>
-              </td>
-            </tr>
-          )}
+          row={(reason) => <ReasonRow key={reason.code} reason={reason} since={since} most={most} />}
         />
       )}
     </section>
+  );
+}
+
+/** One reason; its latest job is fetched where it is older than the jobs that the page has read. */
+function ReasonRow({ reason: { word, code, jobs, cost: spent, latest: read }, since, most }: { reason: Reason; since: string; most: number }) {
+  const older = useQuery({ queryKey: ["overview", "latest", code], queryFn: () => jobsPage({ outcome: [code], limit: 1 }), enabled: read === null, staleTime: 60_000 });
+  const latest = read ?? older.data?.items[0] ?? null;
+  return (
+    <tr>
+      <td>
+        <Link to="/jobs" search={{ outcome: code, hours: since } as never}>
+          {visible(word)}
+        </Link>{" "}
+        <span className="mono muted">{code}</span>
+      </td>
+      <td className="grow clip">
+        {latest === null ? (
+          <span className="muted">–</span>
+        ) : (
+          <Link to="/jobs/$id" params={{ id: latest.id }}>
+            {visible(titleOf(latest))}
+          </Link>
+        )}
+      </td>
+      <td className="num muted">{latest === null ? "–" : <When at={latest.created_at} />}</td>
+      <td className="num">{cost(spent)}</td>
+      <td className="num">{count(jobs)}</td>
+      <td>
+        <span className="meter bad" style={{ width: 96 }}>
+          <i style={{ width: `${(100 * jobs) / most}%` }} />
+        </span>
+      </td>
+    </tr>
   );
 }

@@ -5,6 +5,8 @@ import { reasonWords, type BarOfTime, type Period } from "./period";
 
 const HEIGHT = 130;
 const LEFT = 34;
+/** A page that is left has no width for a moment. */
+const MIN_PLOT = 120;
 
 interface Props {
   period: Period;
@@ -18,7 +20,7 @@ export function Traffic({ period, bars }: Props) {
   useLayoutEffect(() => {
     const box = place.current;
     if (box === null) return undefined;
-    const watch = new ResizeObserver(() => setWidth(box.clientWidth));
+    const watch = new ResizeObserver(() => setWidth(Math.max(MIN_PLOT, box.clientWidth)));
     watch.observe(box);
     return () => watch.disconnect();
   }, []);

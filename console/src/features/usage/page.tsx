@@ -11,6 +11,7 @@ import { Loaded, Loading } from "../../shared/page/loading-states";
 import { useTitle } from "../../shared/page/title";
 import { useUrl } from "../../shared/page/url";
 import { csvOf, dearest, newest } from "./columns";
+import { Headline } from "./headline";
 import { MEASURES } from "./measures";
 import { Served } from "./served";
 import { Sources } from "./sources";
@@ -38,6 +39,8 @@ export function Page() {
   const whole = useStats({ by, bucket: "all", source: url.source }, days);
   const parts = useStats({ by, bucket, source: url.source }, days);
   const sources = useStats({ by: "source", bucket: "all" }, days);
+  const sums = useStats({ by: "kind", bucket: "all", source: url.source }, days);
+  const earlier = useStats({ by: "kind", bucket: "all", source: url.source }, days, 1);
   const names = useKeyNames(admin && by === "key");
   const shown = inTime ? parts : whole;
   return (
@@ -55,6 +58,9 @@ export function Page() {
         </Button>
       </div>
       <div className="stack">
+        <Loaded query={sums} rows={3}>
+          {(stats) => <Headline now={stats.items} before={earlier.data?.items ?? []} days={days} />}
+        </Loaded>
         <Loaded query={parts}>
           {(stats) =>
             stats.items.length === 0 ? null : (
@@ -79,7 +85,7 @@ export function Page() {
         <Loaded query={shown}>{(stats) => <Table stats={stats} rows={inTime ? newest(stats.items) : dearest(stats.items)} names={names} />}</Loaded>
         <div className="cols">
           <Quotas title="Remaining quota" />
-          <Served time={{ from: sinceOf(days), source: url.source }} />
+          <Served time={{ from: sinceOf(days, 1), source: url.source }} />
         </div>
       </div>
     </>
@@ -87,16 +93,18 @@ export function Page() {
 }
 
 /** Midnight or the full hour: the query stays the same until then, and so does its answer's place. */
-function sinceOf(days: number): string {
+function sinceOf(days: number, periods: number): string {
   const step = days === 1 ? 3_600_000 : 86_400_000;
-  return new Date(Math.ceil((Date.now() - days * 86_400_000) / step) * step).toISOString();
+  return new Date(Math.ceil((Date.now() - days * 86_400_000) / step) * step - (periods - 1) * days * 86_400_000).toISOString();
 }
 
-function useStats(query: { by: string; bucket: string; source?: string | undefined }, days: number) {
-  const since = sinceOf(days);
+/** Sums of the last days, or of as many days further back. */
+function useStats(query: { by: string; bucket: string; source?: string | undefined }, days: number, back = 0) {
+  const since = sinceOf(days, back + 1);
+  const until = back === 0 ? undefined : sinceOf(days, back);
   return useQuery({
-    queryKey: ["stats", query, since],
-    queryFn: () => get<Stats>("/v1/stats", { ...query, from: since }),
+    queryKey: ["stats", query, since, until],
+    queryFn: () => get<Stats>("/v1/stats", { ...query, from: since, to: until }),
     refetchInterval: 15_000,
     placeholderData: (before) => before,
   });
