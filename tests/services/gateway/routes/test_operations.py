@@ -9,6 +9,7 @@ from uuid import uuid4
 
 import httpx2 as httpx
 import pytest
+from pydantic import JsonValue
 from sqlalchemy import insert, text
 
 from shared.jobs.record.listing import MAX_INSPECTED
@@ -172,7 +173,7 @@ def test_sums_tell_the_turns_of_jobs_that_succeeded_and_are_whole_for_the_whole_
 def test_sums_by_outcome_tell_why_jobs_failed(worked: Worked, gateway: Gateway) -> None:
     client, ids = worked
     code = client.get(f"/v1/jobs/{ids[1]}").json()["error"]["code"]
-    results = [
+    results: list[dict[str, JsonValue]] = [
         {"verdict": "timeout_wall"},
         {"status": "unverified"},
         {"success": False},
