@@ -24,13 +24,14 @@ export function Axis({ jobId, kind, candidates, onDisable, onRule }: { kind: str
     <div className="tight">
       <span className="muted">{kind.replace("_", " ")}</span>
       {candidates.map((candidate, index) => (
-        <CandidateView key={candidate.id} jobId={jobId} candidate={candidate} overruledBy={index > 0 ? candidates[0]! : null} onDisable={onDisable} onRule={onRule} />
+        <CandidateView key={candidate.id} jobId={jobId} candidate={candidate} alone={candidates.length === 1} overruledBy={index > 0 ? candidates[0]! : null} onDisable={onDisable} onRule={onRule} />
       ))}
     </div>
   );
 }
 
-function CandidateView({ jobId, candidate, overruledBy, onDisable, onRule }: { candidate: Candidate; overruledBy: Candidate | null } & Props) {
+/** Its confidence is drawn where it has rivals, and else a number. */
+function CandidateView({ jobId, candidate, alone, overruledBy, onDisable, onRule }: { candidate: Candidate; alone: boolean; overruledBy: Candidate | null } & Props) {
   const [open, setOpen] = useState(false);
   return (
     <div className={overruledBy === null ? "" : "indent"}>
@@ -39,8 +40,10 @@ function CandidateView({ jobId, candidate, overruledBy, onDisable, onRule }: { c
           {visible(candidate.name)}
         </button>
         {candidate.version ? <span className="mono">{visible(candidate.version)}</span> : null}
-        <meter min={0} max={1} value={candidate.confidence} aria-label={`Confidence ${candidate.confidence.toFixed(2)}`} />
-        <span className="muted">{candidate.confidence.toFixed(2)}</span>
+        {alone ? null : <meter min={0} max={1} value={candidate.confidence} aria-label={`Confidence ${candidate.confidence.toFixed(2)}`} />}
+        <span className="muted" title="Confidence, from 0 to 1">
+          {candidate.confidence.toFixed(2)}
+        </span>
         {candidate.source === "rule" ? null : <Tag tone="accent">{candidate.source}</Tag>}
         {overruledBy === null ? null : <span className="muted">overruled by {visible(overruledBy.name)}</span>}
         <span className="muted">{candidate.evidence.length} {candidate.evidence.length === 1 ? "source" : "sources"}</span>

@@ -15,7 +15,7 @@ export function Differences({ left, right }: { left: Job; right: Job }) {
   return (
     <>
       {left.kind === "detect" && right.kind === "detect" && left.result && right.result ? <Found lines={detectDiff(left.result as unknown as DetectResult, right.result as unknown as DetectResult)} /> : null}
-      <Part title="Input" before={left.input} after={right.input} />
+      <Part title="Input" before={left.input} after={right.input} folded={left.kind !== right.kind} />
       <TurnDifferences left={left} right={right} />
       {tables[0] !== null && tables[1] !== null ? <CellDiff before={tables[0]} after={tables[1]} /> : null}
       <Part title="Changes to the data" before={effectOf(left)} after={effectOf(right)} />
