@@ -339,6 +339,8 @@ _R: Sequence[Trap] = [
          " try(detach(name, character.only = TRUE), silent = TRUE)", ("raises", "returns")),
     Trap("the kernel emptied", _R_FORGE + "rm(list = ls(kernel, all.names = TRUE), envir = kernel)", ("raises",)),
     Trap("an exit of every function", "local({ on.exit(base::quit(status = 0)); stop('real') })", ("never",)),
+    Trap("an exit of a function that failed", "local({ on.exit(quit(status = 0)); stop('real') })", ("never",)),
+    Trap("an exit at last", "tryCatch(stop('real'), finally = quit(status = 0))", ("never",)),
     Trap("a trace", "suppressMessages(trace('stop', quote(base::quit(status = 0)), print = FALSE))", ("raises",)),
     Trap("a stop that lies in wait", ".Last <- function() quit(status = 0); .First <- .Last"),
     Trap("a language of its own", "Sys.setLanguage <- function(...) NULL; invisible(Sys.setlocale('LC_ALL', 'C'))", ("raises", "returns")),

@@ -249,6 +249,25 @@ def test_an_error_of_a_timer_between_two_calls_is_shown_by_the_next(sandbox: San
     assert "Error: late" in seen
 
 
+@pytest.mark.parametrize(
+    ("code", "verdict"),
+    [
+        ("f <- function() { on.exit(quit(status = 0)); stop('real') }\nf()", Verdict.USER_ERROR),
+        ("tryCatch(stop('real'), finally = quit(status = 0))", Verdict.USER_ERROR),
+        ("tryCatch(stop('real'), error = function(problem) quit(status = 0))", Verdict.OK),
+        ("try(stop('real'), silent = TRUE); quit(status = 0)", Verdict.OK),
+    ],
+)
+def test_an_exit_of_what_unwinds_does_not_undo_an_error_of_r(
+    sandbox: Sandbox, run_code: RunCode, code: str, verdict: Verdict
+) -> None:
+    if sandbox.languages()["r"] is None:
+        pytest.skip("not installed")
+    outcome = run_code(code, "r")
+    assert outcome.verdict is verdict
+    assert outcome.error is None or outcome.error.message == "real"
+
+
 def test_an_error_of_sql_has_no_frames_of_what_runs_it(run_code: RunCode) -> None:
     for code in ("SELEC 1", "SELECT no_such FROM range(3)", "SELECT error('broken')", "COPY (SELECT 1) TO '/etc/x'"):
         outcome = run_code(code, "sql")

@@ -284,6 +284,7 @@ local({
   # How the operation ended, and what is to be claimed of it. Only its return gives the first of these lists.
   judged <- function(request) {
     calls <- character()
+    failed <- NULL # the error that no handler of the code's has taken: what unwinds from it may still quit
     tryCatch(
       withRestarts(
         withCallingHandlers(
@@ -294,9 +295,13 @@ local({
             inner <- lines[seq_along(lines) > max(ours, 0L)]
             inner <- inner[!grepl("^(run|parse|h|stop|[.]handleSimpleError|described_result)\\(", inner)]
             calls <<- if (length(inner)) paste0("  at ", utils::head(inner, 20L)) else character()
+            failed <<- problem
           }
         ),
-        assay_quit = function(status) list(outcome = if (status == 0L) returned else raised, fields = list(exit = status))
+        assay_quit = function(status) {
+          if (!is.null(failed)) return(list(outcome = raised, problem = failed, calls = calls))
+          list(outcome = if (status == 0L) returned else raised, fields = list(exit = status))
+        }
       ),
       error = function(problem) list(outcome = raised, problem = problem, calls = calls),
       interrupt = function(problem) list(outcome = raised, problem = simpleError("interrupted"), interrupted = TRUE)
