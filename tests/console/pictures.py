@@ -30,6 +30,8 @@ _ROOT = Path(__file__).resolve().parents[2]
 _DEMO = _ROOT / "services" / "host" / "demo"
 _TASK = "One row per month: the mean adjusted close, the number of trading days, and the total volume"
 _SHOWN = ("job", "transform", "flow", "search", "document", "detect", "prompts", "models", "evaluation")
+#: Shown in the light alone: pictures of the documentation have 1.2 MB together.
+_SHOWN_LIGHT = ("overview", "jobs")
 #: Exit status of an evaluation some of whose runs fail, as those of the pictures do.
 _CASES_FAILED = 8
 _SUITE = """\
@@ -187,7 +189,8 @@ def _pages(server: Server) -> dict[str, str]:
 
 def _take(context: BrowserContext, server: Server, folder: Path, look: str, *, everything: bool) -> None:
     for page, path in _pages(server).items():
-        if not everything and page not in _SHOWN:
+        shown = (*_SHOWN, *_SHOWN_LIGHT) if look.startswith("light") else _SHOWN
+        if not everything and page not in shown:
             continue
         tab = context.new_page()
         tab.goto(path)
