@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
@@ -50,21 +51,31 @@ class Target:
     @property
     def proxy(self) -> str | None:
         """Return the variable and the URL of the proxy in use, without a password; None without a proxy."""
+        if (used := self._proxy()) is None:
+            return None
+        variable, url = used
+        try:
+            parts = urlsplit(url)
+            address = (parts.hostname or "") + (f":{parts.port}" if parts.port else "")
+        except ValueError:  # it is not an address, and may hold a password
+            return variable
+        return f"{variable} ({parts.scheme}://{address})"
+
+    @property
+    def proxy_url(self) -> str | None:
+        """Return the URL of the proxy in use, with its password; None without a proxy."""
+        used = self._proxy()
+        return used[1] if used else None
+
+    def _proxy(self) -> tuple[str, str] | None:
         parts = urlsplit(self.url)
         if self.is_loopback or proxy_bypass(parts.hostname or ""):
             return None
         named = getproxies()
         for scheme in (parts.scheme, "all"):
-            if scheme in named:
-                proxy = urlsplit(named[scheme] if "://" in named[scheme] else f"http://{named[scheme]}")
-                address = (proxy.hostname or "") + (f":{proxy.port}" if proxy.port else "")
-                return f"{scheme.upper()}_PROXY ({proxy.scheme}://{address})"
+            if url := named.get(scheme):
+                return f"{scheme.upper()}_PROXY", url if "://" in url else f"http://{url}"
         return None
-
-    @property
-    def direct(self) -> dict[str, None]:
-        """The addresses that are reached without a proxy, as the transport's ``mounts``."""
-        return {f"all://{urlsplit(self.url).hostname}": None} if self.is_loopback else {}
 
 
 def _address(url: str) -> str:
@@ -165,6 +176,23 @@ def fault_of(fault: Exception, target: Target) -> APIConnectionError:
     if "WRONG_VERSION_NUMBER" in str(fault):  # an answer without TLS
         return APIConnectionError(f"the server cannot be reached{through}: it does not speak TLS; try http:// instead")
     return APIConnectionError(f"the server cannot be reached{through}: {fault}")
+
+
+@contextmanager
+def usable_proxy(target: Target) -> Iterator[None]:
+    """Raise ValueError naming the proxy of the environment when a client cannot be made with it."""
+    try:
+        yield
+    except (ImportError, ValueError, httpx2.InvalidURL) as error:
+        if target.proxy is None:
+            raise
+        why = (
+            "SOCKS needs the package socksio" if isinstance(error, ImportError) else "it is not the address of a proxy"
+        )
+        host = urlsplit(target.url).hostname
+        raise ValueError(
+            f"the proxy of {target.proxy} cannot be used: {why}; if no proxy is needed: NO_PROXY={host}"
+        ) from None
 
 
 def answer_of_proxy(reply: Reply, target: Target) -> APIConnectionError | None:

@@ -25,6 +25,7 @@ REPLACED = (
     ("asynchronous", "synchronous"),
     ("assay._async", "assay._sync"),
     ("AsyncBaseTransport", "BaseTransport"),
+    ("AsyncHTTPTransport", "HTTPTransport"),
     ("AsyncIterator", "Iterator"),
     (", Coroutine, ", ", "),
     ("Coroutine[Any, Any, Answer]", "Answer"),

@@ -26,6 +26,7 @@ from assay.transport import (
     find_target,
     refuse,
     reply_of,
+    usable_proxy,
 )
 
 
@@ -47,8 +48,11 @@ class AsyncConnection:
         headers = {"User-Agent": "assay-python"}
         if self.target.api_key:
             headers["Authorization"] = f"Bearer {self.target.api_key}"
-        mounts: dict[str, httpx2.AsyncBaseTransport | None] = {**self.target.direct}
-        self._http = httpx2.AsyncClient(base_url=self.target.url, headers=headers, transport=transport, mounts=mounts)
+        proxy = self.target.proxy_url if transport is None else None
+        if transport is None and proxy is None:
+            transport = httpx2.AsyncHTTPTransport()  # without the proxies of the environment, which it does not need
+        with usable_proxy(self.target):
+            self._http = httpx2.AsyncClient(base_url=self.target.url, headers=headers, transport=transport, proxy=proxy)
 
     async def close(self) -> None:
         await self._http.aclose()

@@ -26,6 +26,7 @@ from assay.transport import (
     find_target,
     refuse,
     reply_of,
+    usable_proxy,
 )
 
 
@@ -47,8 +48,11 @@ class Connection:
         headers = {"User-Agent": "assay-python"}
         if self.target.api_key:
             headers["Authorization"] = f"Bearer {self.target.api_key}"
-        mounts: dict[str, httpx2.BaseTransport | None] = {**self.target.direct}
-        self._http = httpx2.Client(base_url=self.target.url, headers=headers, transport=transport, mounts=mounts)
+        proxy = self.target.proxy_url if transport is None else None
+        if transport is None and proxy is None:
+            transport = httpx2.HTTPTransport()  # without the proxies of the environment, which it does not need
+        with usable_proxy(self.target):
+            self._http = httpx2.Client(base_url=self.target.url, headers=headers, transport=transport, proxy=proxy)
 
     def close(self) -> None:
         self._http.close()

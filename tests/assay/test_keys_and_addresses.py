@@ -134,14 +134,53 @@ def test_the_password_of_an_address_is_not_shown(tmp_path: Path) -> None:
     assert "secret" not in ran.talk
 
 
+UNUSABLE = ["socks5://127.0.0.1:1", "socks5h://me:secret@h:1", "ftp://me:secret@h"]
+UNREACHABLE = ["http://me:secret@127.0.0.1:99999", "http://[b", "http://"]
+
+
 @pytest.mark.parametrize("name", ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+@pytest.mark.parametrize("proxy", ["http://127.0.0.1:1", *UNUSABLE, *UNREACHABLE])
 def test_a_proxy_is_not_used_for_this_machine(
-    server: tuple[str, list[str]], no_proxies: None, monkeypatch: pytest.MonkeyPatch, name: str, host: str
+    server: tuple[str, list[str]], no_proxies: None, monkeypatch: pytest.MonkeyPatch, name: str, host: str, proxy: str
 ) -> None:
-    monkeypatch.setenv(name, "http://127.0.0.1:1")
+    monkeypatch.setenv(name, proxy)
     with assay.Client(server[0].replace("127.0.0.1", host), KEY, max_retries=0) as client:
         assert client.jobs.list().items == []
+
+
+@pytest.mark.parametrize("name", ["HTTP_PROXY", "ALL_PROXY"])
+@pytest.mark.parametrize("proxy", UNUSABLE)
+def test_a_proxy_that_no_client_can_use_is_named_without_its_password(
+    no_proxies: None, monkeypatch: pytest.MonkeyPatch, name: str, proxy: str
+) -> None:
+    monkeypatch.setenv(name, proxy)
+    with pytest.raises(ValueError, match=rf"^the proxy of {name}.*cannot be used.*NO_PROXY=assay") as raised:
+        assay.Client("http://assay.example", KEY)
+    assert "secret" not in str(raised.value)
+    monkeypatch.setenv("NO_PROXY", "assay.example")
+    assay.Client("http://assay.example", KEY).close()
+
+
+@pytest.mark.parametrize("proxy", UNREACHABLE)
+def test_a_proxy_whose_address_is_none_is_named_without_its_password(
+    no_proxies: None, monkeypatch: pytest.MonkeyPatch, proxy: str
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", proxy)
+    client = assay.Client("http://assay.example", KEY, max_retries=0)
+    with client, pytest.raises(errors.APIConnectionError, match="through the proxy of HTTP_PROXY") as raised:
+        client.jobs.list()
+    assert "secret" not in str(raised.value)
+
+
+def test_the_proxy_of_the_scheme_is_used_though_another_cannot_be(
+    no_proxies: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:1")
+    with answering(200, {"x-request-id": "r", "Content-Type": "application/json"}) as (proxy, _):
+        monkeypatch.setenv("HTTP_PROXY", proxy)
+        with assay.Client("http://assay.example", KEY, max_retries=0) as client:
+            assert client.jobs.list().items == []
 
 
 def test_a_proxy_that_answers_itself_is_named(no_proxies: None, monkeypatch: pytest.MonkeyPatch) -> None:
