@@ -13,12 +13,12 @@ from cyclopts import App, Parameter
 
 from assay.calls import files
 from assay.commands import show
-from assay.commands.amounts import amount
 from assay.commands.describe import first_line
 from assay.commands.doc_output import content_of
 from assay.commands.doc_preview import watch
 from assay.commands.run import Sending, given, pair, readable, run
 from assay.commands.session import CommandLine, UsageError, current
+from shared.amounts import amount
 
 app = App(name="doc", help="Documents: run their code and their instructions, or only check them.")
 

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from assay.calls import files, jobs
-from assay.commands.amounts import amount
 from assay.commands.session import CommandLine, UsageError
 from assay.errors import APIError
+from shared.amounts import amount
 
 _LOOK_SECONDS = 0.3
 _PATIENCE = 600.0

@@ -14,13 +14,13 @@ from cyclopts import App, Parameter
 from assay.calls import evaluations, files, flows, jobs
 from assay.commands import evaluation_page, shadow, show
 from assay.commands import evaluation_table as table
-from assay.commands.amounts import amount
 from assay.commands.evaluation_verdict import failed_runs, reported, unmet
 from assay.commands.session import CommandLine, UsageError, answer, current
 from assay.suites.files import CaseFiles
 from assay.suites.from_job import CaseMaker, append, names_in
 from assay.suites.read import SuiteError, SuiteFile, in_suite, read_suite
 from assay.suites.words import said_of_a_field
+from shared.amounts import amount
 from shared.kinds import case_name
 
 app = App(name="eval", help="Evaluations: which model, which prompt, is it still right?")

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from assay.commands.amounts import amount
 from assay.commands.evaluation_table import failures, number, p_value, share
+from shared.amounts import amount
 
 View = Mapping[str, Any]
 

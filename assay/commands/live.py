@@ -10,10 +10,10 @@ from rich import markup
 from rich.console import Console
 from rich.status import Status
 
-from assay.commands.amounts import amount
 from assay.commands.describe import Attempts, describe
 from assay.commands.session import visible
 from assay.events import JobEvent
+from shared.amounts import amount
 
 _COLOURS = {"+": "green", "-": "red"}
 _BLOCKS = {"ok": "[green]✓[/]", "fresh": "[dim]✓[/]", "skipped": "[yellow]-[/]", "error": "[red]✗[/]"}

@@ -10,11 +10,11 @@ from typing import Any
 
 from assay.calls import jobs, rest
 from assay.commands import show
-from assay.commands.amounts import amount
 from assay.commands.infer import PROFILE, Inferred, infer, profiles
 from assay.commands.run import follow
 from assay.commands.session import UsageError, current
 from assay.errors import APIStatusError, JobFailed
+from shared.amounts import amount
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from assay.calls import jobs
 from assay.commands import show
-from assay.commands.amounts import amount
 from assay.commands.session import CommandLine, UsageError
+from shared.amounts import amount
 
 #: How rows are written to standard output.
 StreamFormat = Literal["csv", "tsv", "jsonl", "arrow", "md"]

@@ -19,6 +19,7 @@ from services.host.folder import InstallationFolder, current_status
 from services.host.installation import ServerSettings, plain_scheme
 from services.host.postgres import Postgres
 from shared import blobs
+from shared.amounts import amount
 from shared.errors import AssayError
 from shared.settings import explained
 
@@ -40,9 +41,10 @@ def back_up(folder: InstallationFolder, file: Path) -> int:
     except _FAULTS as error:
         return _failed("backed up", error)
     search = "with the search store" if made.search else "without a search store"
-    _say(f"{file}: {made.rows} rows of {len(made.tables)} tables, {made.blobs} files, {search}")
+    rows, tables, files = amount(made.rows, "row"), amount(len(made.tables), "table"), amount(made.blobs, "file")
+    _say(f"{file}: {rows} of {tables}, {files}, {search}")
     if made.missing_blobs:
-        _say(f"{len(made.missing_blobs)} files were not there any more")
+        _say(f"Missing by now, and not in it: {amount(len(made.missing_blobs), 'file')}")
     if os.environ.get("QDRANT_URL"):
         _say("The Qdrant server is not in it: take a snapshot of its collections, too.")
     return DONE
@@ -65,7 +67,8 @@ def bring_back(folder: InstallationFolder, file: Path, *, replace: bool) -> int:
         return FAILED
     except _FAULTS as error:
         return _failed("restored", error)
-    _say(f"{manifest.rows} rows and {manifest.blobs} files of {manifest.at} are back; `assay up` starts with them")
+    rows, files = amount(manifest.rows, "row"), amount(manifest.blobs, "file")
+    _say(f"Restored {rows} and {files} of {manifest.at}; `assay up` starts with them")
     return DONE
 
 

@@ -9,6 +9,7 @@ from redis import Redis
 from redis.exceptions import RedisError
 from sqlalchemy import Engine
 
+from shared.amounts import amount
 from shared.errors import WorkerCrashed
 from shared.jobs import metrics
 from shared.jobs.delivery import notifications
@@ -37,8 +38,8 @@ def reclaim_expired(engine: Engine, redis: Redis, crashes_until_dead: int, wait_
     """
     silences = crashes_until_dead * SILENCES_PER_CRASH
     death = WorkerCrashed(
-        f"This job ended {crashes_until_dead} workers, or silenced its workers {silences} times, so it will not be "
-        "tried again. The workers' logs say why; replay the job when the cause is gone."
+        f"This job ended {amount(crashes_until_dead, 'worker')}, or silenced its workers {amount(silences, 'time')}, "
+        "so it will not be tried again. The workers' logs say why; replay the job when the cause is gone."
     )
     with engine.begin() as connection:
         reclaimed = [

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from services.search.store.port import Bucket, Payload, TablePart
 from services.search.tables.library import WHOLE, Library, count_records
 from services.search.tables.points import point_id, record_of
+from shared.amounts import amount
 from shared.contracts.search import Record, RecordsInput, RecordsResult, StoredRecord
 from shared.errors import SearchStoreUnavailable
 from shared.jobs.job import Context
@@ -31,8 +32,8 @@ class Stored:
         if bucket is None:
             if statistics is not None and statistics.records:
                 raise SearchStoreUnavailable(
-                    f"the {statistics.records} records of table {request.table!r} are not in this search store; "
-                    "ingest them again"
+                    f"this search store does not hold table {request.table!r} "
+                    f"({amount(statistics.records, 'record')}); ingest it again"
                 )
             return RecordsResult(records=[], total=0, next=None)
         payloads, follows = self._library.store.page(bucket, request.after, request.limit, WHOLE)

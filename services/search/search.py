@@ -29,6 +29,7 @@ from services.search.tables.catalog import CollectionInfo
 from services.search.tables.field_values import FieldValues, sampled
 from services.search.tables.library import Library, OpenTable, TablesOf
 from services.search.tables.thresholds import Threshold
+from shared.amounts import amount
 from shared.contracts.evaluations import RUN_LABEL
 from shared.contracts.search import Evaluation, Hit, SearchInput, SearchResult
 from shared.errors import EmbeddingUnavailable, JobCancelled, SearchStoreUnavailable, UnknownField
@@ -385,7 +386,9 @@ class _SearchRun:
             )
             if answer is not None:
                 if answer.dropped:
-                    self._context.report.warn(f"The model cited {answer.dropped} records that were not found.")
+                    self._context.report.warn(
+                        f"The model cited {amount(answer.dropped, 'record')} that the search did not find."
+                    )
                 if answer.unsupported:
                     self._context.report.warn(
                         f"{answer.unsupported} sentences of the model were left out: no record that was found says so."

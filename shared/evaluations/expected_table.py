@@ -11,6 +11,7 @@ from datetime import datetime
 from math import isfinite
 from typing import Any
 
+from shared.amounts import amount
 from shared.contracts.evaluations import MAX_ROWS, ExpectedTable, Tolerance
 
 Cell = float | str | None
@@ -52,7 +53,7 @@ def difference(expected: Expected, table: Mapping[str, Any] | None) -> str | Non
     names = [str(column["name"]) for column in table["columns"]]
     if not expected.named:
         if len(names) != len(expected.columns):
-            return f"{len(names)} columns instead of {len(expected.columns)}"
+            return f"{amount(len(names), 'column')} instead of {len(expected.columns)}"
         names = list(expected.columns)
     missing = [name for name in expected.columns if name not in names]
     more = [name for name in names if name not in expected.columns]
@@ -60,11 +61,11 @@ def difference(expected: Expected, table: Mapping[str, Any] | None) -> str | Non
         told = [f"no column {', '.join(missing)}"] if missing else []
         return "; ".join([*told, f"unexpected column {', '.join(more)}"] if more else told)
     if table["row_count"] != len(expected.rows):
-        return f"{table['row_count']} rows instead of {len(expected.rows)}"
+        return f"{amount(table['row_count'], 'row')} instead of {len(expected.rows)}"
     places = [names.index(name) for name in expected.columns]
     rows = [tuple(_cell(row[place]) for place in places) for row in table["rows"]]
     if len(rows) != len(expected.rows):
-        return f"only {len(rows)} of {len(expected.rows)} rows came with the result"
+        return f"only {len(rows)} of {amount(len(expected.rows), 'row')} came with the result"
     return (_in_order if expected.ordered else _in_any_order)(expected, rows)
 
 
@@ -181,7 +182,9 @@ def _of_csv(text: str) -> tuple[tuple[str, ...], list[Row]]:
     head, *rows = lines
     for number, row in enumerate(rows, start=2):
         if len(row) != len(head):
-            raise NoTable(f"line {number} of the CSV text has {len(row)} cells, and there are {len(head)} columns")
+            raise NoTable(
+                f"line {number} of the CSV text has {amount(len(row), 'cell')} for {amount(len(head), 'column')}"
+            )
     return tuple(name.strip() for name in head), [tuple(map(_cell, row)) for row in rows]
 
 

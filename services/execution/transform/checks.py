@@ -11,6 +11,7 @@ import polars as pl
 from polars.exceptions import PolarsError
 
 from services.execution.transform.effect import same_sum, total
+from shared.amounts import amount
 from shared.contracts.transform import AssertionCheck
 from shared.declarations.assertions import (
     Assertion,
@@ -73,7 +74,7 @@ def holds_of(  # noqa: PLR0911 - one answer for each form
     """Return whether it holds, and what is the case instead, without any cell."""
     match assertion:
         case RowCount(compare, count):
-            return _COMPARE[compare](after.height, count), f"the result has {after.height} rows"
+            return _COMPARE[compare](after.height, count), f"the result has {amount(after.height, 'row')}"
         case RowsUnchanged():
             return before.height == after.height, f"rows went from {before.height} to {after.height}"
         case RowsAgainstInput():
@@ -102,7 +103,10 @@ def _holds_of_columns(  # noqa: PLR0911 - one answer for each form
             return list(names) == after.columns, f"the columns are {', '.join(after.columns[:50])}"
         case Unique(names):
             repeated = after.height - (after.select(names).n_unique() if after.height else 0)
-            return repeated == 0, f"{repeated} rows repeat an earlier one" if repeated else "unique"
+            return (
+                repeated == 0,
+                f"{amount(repeated, 'row')} repeat{'s' * (repeated == 1)} an earlier one" if repeated else "unique",
+            )
         case NoNulls(names):
             missing = {name: after[name].null_count() + _nans(after[name]) for name in names}
             counts = ", ".join(f"{name} has {count} missing" for name, count in missing.items() if count)
@@ -140,7 +144,7 @@ def _of_every_row(fails: Sequence[pl.Expr], after: pl.DataFrame) -> tuple[bool, 
         bad = after.filter(pl.any_horizontal(*fails)).height
     except PolarsError:
         return False, "it compares values of different types, or its pattern cannot be used"
-    return bad == 0, f"{bad} of {after.height} rows are otherwise" if bad else "every row"
+    return bad == 0, f"otherwise in {bad:,} of {amount(after.height, 'row')}" if bad else "every row"
 
 
 def _refers(
@@ -154,7 +158,7 @@ def _refers(
     if values.dtype != known.dtype and not (values.dtype.is_numeric() and known.dtype.is_numeric()):
         return False, f"{name} and {data}.{column} are of different types"
     alone = values.len() - int(values.is_in(known.implode()).sum())
-    return alone == 0, f"{alone} of {values.len()} values are not in {data}.{column}" if alone else "all there"
+    return alone == 0, f"not in {data}.{column}: {alone:,} of {amount(values.len(), 'value')}" if alone else "all there"
 
 
 def _rows_against_input(wanted: RowsAgainstInput, before: pl.DataFrame, after: pl.DataFrame) -> tuple[bool, str]:
@@ -166,7 +170,9 @@ def _rows_against_input(wanted: RowsAgainstInput, before: pl.DataFrame, after: p
         if counted is None:
             return False, problem
         count = counted
-    return _COMPARE[wanted.operator](after.height, count), f"{count} of the input, the result has {after.height} rows"
+    return _COMPARE[wanted.operator](
+        after.height, count
+    ), f"{count} of the input, the result has {amount(after.height, 'row')}"
 
 
 def _counted(conditions: Sequence[Condition], before: pl.DataFrame) -> tuple[int | None, str]:
@@ -203,7 +209,7 @@ def _sum_of_rows(
         return False, f"the result has no column of numbers {name}"
     added = total(after[name])
     rows, problem = _counted(conditions, before) if conditions else (before.height, "")
-    return added == rows, problem or f"the sum is {added}, of the input there are {rows} rows"
+    return added == rows, problem or f"the sum is {added}, not the {amount(rows, 'row')} of the input"
 
 
 def _sorted_by(keys: Sequence[tuple[str, bool]], after: pl.DataFrame) -> tuple[bool, str]:

@@ -12,6 +12,7 @@ from decimal import Decimal
 import polars as pl
 
 from services.execution.transform.replies import CHECK, fenced_blocks
+from shared.amounts import amount
 from shared.languages import LANGUAGES, language_of_word
 
 _MAX_ROWS = 100_000  #: that are compared one by one; of more, each column is compared alone
@@ -56,9 +57,9 @@ def difference(  # noqa: PLR0911 - one answer for each way to differ
     Columns are compared by position, rows in the order that the end of a query names, else in any.
     """
     if result.width != other.width:
-        return f"it has {other.width} columns, the result has {result.width}"
+        return f"it has {amount(other.width, 'column')}, the result has {result.width}"
     if result.height != other.height:
-        return f"it has {other.height} rows, the result has {result.height}"
+        return f"it has {amount(other.height, 'row')}, the result has {result.height}"
     if result.height > _MAX_ROWS:
         differing = [one.name for one, two in zip(result, other, strict=True) if not _same_values(one, two)]
         return f"other values in {', '.join(differing)}" if differing else None

@@ -8,6 +8,7 @@ from typing import cast
 import polars as pl
 from pydantic import JsonValue
 
+from shared.amounts import amount
 from shared.contracts.transform import Effect
 from shared.reading.columns import TypeName, type_name
 
@@ -84,7 +85,7 @@ def measure_shape(rows: int, types: Mapping[str, TypeName], after: pl.DataFrame)
 def summarise(effect: Effect) -> str:
     """Return the effect in one line."""
     if effect.no_op:
-        return f"no change: the result is identical to the input ({effect.rows['after']} rows)"
+        return f"no change: the result is identical to the input ({amount(effect.rows['after'], 'row')})"
     before, after = effect.rows["before"], effect.rows["after"]
     parts = [f"rows {before} -> {after}" if before != after else f"rows unchanged ({after})"]
     columns = effect.columns
@@ -92,7 +93,7 @@ def summarise(effect: Effect) -> str:
     for word, items in (
         ("renamed", [f"{old} -> {new}" for old, new in _items(columns["renamed"])]),
         ("types", [f"{name} {_pair(kinds)}" for name, kinds in _items(columns["types"])]),
-        ("values changed", [f"{name} ({count} cells)" for name, count in _items(columns["changed"])]),
+        ("values changed", [f"{name} ({amount(count, 'cell')})" for name, count in _items(columns["changed"])]),
         ("missing", [f"{name} {_pair(counts)}" for name, counts in effect.nulls.items()]),
         ("sum", [f"{name} {_pair(sums)}" for name, sums in effect.sums.items()]),
         ("no longer unique", _names(effect.keys.get("lost"))),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from shared.amounts import amount
 from shared.declarations.assertions import (
     ColumnsAre,
     ColumnsContain,
@@ -30,7 +31,7 @@ def in_prose(assertions: Sequence[str]) -> list[str]:
 def _sentence(text: str) -> str:  # noqa: C901, PLR0911 - one answer for each form
     match parse_assertion(text):
         case RowCount(operator, count):
-            return f"The result has {_OPERATORS[operator]} {count} rows."
+            return f"The result has {_OPERATORS[operator]} {amount(count, 'row')}."
         case RowsUnchanged():
             return "The result has as many rows as the data."
         case ColumnsAre(names):

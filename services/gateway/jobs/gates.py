@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from shared.amounts import amount
 from shared.contracts.models import Gate
 from shared.errors import Conflict, NotFound
 from shared.evaluations import report, statements
@@ -30,6 +31,6 @@ async def passed(
     totals = report.totals([variant["name"] for variant in row["variants"]], runs)
     worst = min((total for total in totals if total.variant in names), key=lambda total: total.successes / total.runs)
     if worst.successes < required * worst.runs:
-        came = f"{worst.successes} of {worst.runs} runs succeeded with the {what}"
+        came = f"{worst.successes} of {amount(worst.runs, 'run')} succeeded with the {what}"
         raise Conflict(f"{came}, and {required:g} of them is required. See assay eval show {id}.")
     return Gate(evaluation_id=id, runs=worst.runs, successes=worst.successes, required=required)

@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.dependencies import Dependencies
 from services.gateway.http.responses import JsonText
+from shared.amounts import amount
 from shared.db import READ_JSON
 from shared.jobs.record import queries
 
@@ -92,7 +93,7 @@ async def waiting_of(deps: Dependencies, connection: AsyncConnection, row: Row) 
         return {"reason": "retry_at", "position": None, "detail": None, "retry_at": row["run_at"]}
     tenant_running = (await deps.quotas.limits(row["tenant_id"]))["running_jobs"]
     if tenant_running and queue["running"] >= tenant_running:
-        detail = f"{tenant_running} jobs of this kind run for the tenant already."
+        detail = f"The tenant runs {amount(tenant_running, 'job')} of this kind already."
         return {"reason": "tenant_limit", "position": place(queue["ahead"]), "detail": detail, "retry_at": None}
     return in_queue(queue["ahead"])
 

@@ -12,6 +12,7 @@ from pydantic import JsonValue
 
 from services.search.records.notes import Notes
 from services.search.records.shape import Raw, Refused
+from shared.amounts import amount
 from shared.reading.source import read_text
 
 ENDINGS: Mapping[str, str] = MappingProxyType(
@@ -202,7 +203,7 @@ def _pdf(path: Path, name: str, notes: Notes) -> Iterator[Raw | Refused]:
         else:
             empty.append(number + 1)
     if len(empty) == count:
-        yield Refused("no_text", f"{name}: none of its {count} pages has text; it may be a scan", name[:_MAX_ID])
+        yield Refused("no_text", f"{name}: no text in {amount(count, 'page')}; it may be a scan", name[:_MAX_ID])
     elif empty:
         shown = ", ".join(map(str, empty[:10])) + ", ..." * (len(empty) > 10)
         notes.add(f"{name}: no text on page{'s' * (len(empty) > 1)} {shown}")

@@ -17,6 +17,7 @@ from services.search.tables.catalog import Catalog, CollectionInfo, TableStatist
 from services.search.tables.passages import Splitter
 from services.search.tables.thresholds import REFERENCE_LANGUAGE, Calibration, Probes, Thresholds, uncalibrated
 from services.search.tables.words import Words, is_english
+from shared.amounts import amount
 from shared.contracts.search import TableSpec
 from shared.errors import EmbeddingChanged, SearchStoreUnavailable, UnknownTable
 from shared.llm.chat import Meter
@@ -148,7 +149,8 @@ class Library:
             )
         if table.records and not table.layouts:
             raise SearchStoreUnavailable(
-                f"the {table.records} records of table {table.name!r} are not in this search store; ingest them again"
+                f"this search store does not hold table {table.name!r} ({amount(table.records, 'record')}); "
+                "ingest it again"
             )
 
     def outdated(self, table: OpenTable) -> Iterator[Bucket]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import structlog
 from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 
+from shared.amounts import amount
 from shared.contracts.jobs import JobState
 from shared.errors import AssayError, BudgetSpentError, InternalError
 from shared.jobs.running.report import storable
@@ -36,7 +37,7 @@ def explained(fault: Exception) -> AssayError:
             return BudgetSpentError(detail, attempts=fault.attempts)
         case ValidationError():
             log.exception("input_no_longer_fits")
-            return InternalError(f"The stored input no longer fits: {fault.error_count()} errors.")
+            return InternalError(f"The stored input no longer fits: {amount(fault.error_count(), 'error')}.")
         case _:
             log.exception("capability_failed")
             return InternalError("Assay failed to run the job. The log has the details under the job's id.")

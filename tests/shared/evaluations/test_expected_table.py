@@ -70,7 +70,7 @@ def test_columns_may_be_called_otherwise_when_the_suite_says_so() -> None:
 def test_what_is_other_is_told_in_words() -> None:
     made = table("city total", ["Oslo", 8])
     assert told("city,sum\nOslo,8", made) == "no column sum; unexpected column total"
-    assert told("city,total\nOslo,8\nRome,4", made) == "1 rows instead of 2"
+    assert told("city,total\nOslo,8\nRome,4", made) == "1 row instead of 2"
     assert told("city\nOslo", None) == "the result has no table"
     assert told("city,total\nOslo,8\nRome,4", {**made, "row_count": 2}) == "only 1 of 2 rows came with the result"
 

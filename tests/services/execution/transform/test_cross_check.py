@@ -179,7 +179,7 @@ def test_it_is_in_another_language_than_the_code() -> None:
         ({"x": ["b", "a", "c"], "y": [2, 2, 1]}, "SELECT x, rank() OVER (ORDER BY x) FROM t", None),
         ({"x": ["b", "a", "c"], "y": [2, 2, 1]}, "SELECT x FROM t ORDER BY y DESC, length(x) LIMIT 3;", None),
         ({"x": ["a", "b"], "y": [2, 2]}, "SELECT", "it has 2 rows, the result has 3"),
-        ({"x": ["a", "b", "c"]}, "SELECT", "it has 1 columns, the result has 2"),
+        ({"x": ["a", "b", "c"]}, "SELECT", "it has 1 column, the result has 2"),
         ({"x": ["a", "b", "c"], "y": [2, 2, 3]}, "SELECT", "other values in n"),
         ({"x": ["a", "b", "c"], "y": [1, 2, 2]}, "SELECT", "other combinations of the values"),
     ],
