@@ -62,6 +62,7 @@ def connect(url: str, connections: int = 5) -> Engine:
         pool_size=connections,
         max_overflow=0,
         pool_timeout=5,
+        pool_use_lifo=True,  # what Postgres caches for a connection is there once, not in each of the pool
         connect_args={**CONNECT, "options": f"{CONNECT['options']} -c assay.tenant=*"},
         json_deserializer=READ_JSON,
         hide_parameters=True,  # an error is logged, and parameters are what tenants sent
@@ -111,6 +112,7 @@ def connect_async(url: str, connections: int, wait_seconds: float) -> AsyncEngin
         pool_size=connections,
         max_overflow=0,
         pool_timeout=wait_seconds,
+        pool_use_lifo=True,
         connect_args=CONNECT,
         json_deserializer=READ_JSON,
         hide_parameters=True,

@@ -1,6 +1,7 @@
 """Prepare the database of an installation: create it, migrate it, and make the local API key work.
 
-``python -m services.host.bootstrap`` is a separate process, so that the supervisor stays small.
+``python -m services.host.bootstrap`` is a separate process, so that the supervisor stays small. It changes nothing
+where the database is ready.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from migrations.steps import Refused, check_step, remember, remembered
 from migrations.upgrade import current, upgrade
 from services.host import search_store
 from services.host.folder import InstallationFolder
+from services.host.installation import SERVICE_DATABASE_URL
 from services.host.postgres import DATABASE
 from shared import VERSION
 
@@ -88,8 +90,16 @@ def _create_key(url: str) -> str:
     return key
 
 
-if __name__ == "__main__":
+def main() -> None:
+    url, folder = os.environ["DATABASE_URL"], InstallationFolder(Path(os.environ["ASSAY_HOME"]))
     try:
-        prepare(os.environ["DATABASE_URL"], InstallationFolder(Path(os.environ["ASSAY_HOME"])))
+        if search_store.is_unfinished(folder) or not prepared(url, os.environ[SERVICE_DATABASE_URL], folder.api_key):
+            prepare(url, folder)
+    except psycopg.OperationalError as error:
+        sys.exit(f"Postgres (DATABASE_URL) does not answer: {error}")
     except Refused as refusal:
         sys.exit(str(refusal))
+
+
+if __name__ == "__main__":
+    main()

@@ -25,7 +25,7 @@ from services.host.programs import Program, Worker
 from services.host.redis import Redis
 from services.host.unprivileged import Accounts
 from shared.bounded_process import SOCKET_VARIABLE
-from shared.llm.vendors.table import VENDORS
+from shared.llm.vendors.table import VENDORS, sdks_called_first
 from shared.settings import PostgresUrl
 
 #: The script that ``assay up --demo`` lets the scripted LLM server play.
@@ -33,6 +33,7 @@ DEMO_SCRIPT = Path(__file__).parent / "demo" / "script.yaml"
 _SCRIPTED_KEY = "scripted"
 #: The limit of a process counts what it has mapped, stacks of threads for example, not only what it uses.
 _HEADROOM_MB = 1024
+SERVICE_DATABASE_URL = "ASSAY_SERVICE_DATABASE_URL"  #: as a service logs in, for the process that prepares the database
 OWNER = "owner"  #: of the tables: who migrates
 
 
@@ -42,7 +43,6 @@ class Installation:
     prefork: Prefork
     url: str
     stores: StoreUrls  #: as the owner of the tables reaches them
-    services: StoreUrls  #: as a service does
     servers: Sequence[Program]  #: first: the others need them
     workers: Sequence[Program]
     env: Mapping[str, str]  #: of the process that prepares the database
@@ -62,7 +62,8 @@ def compose(
 ) -> Installation:
     """Compose the installation. Raises: ValueError for invalid settings, RuntimeError when the port is taken."""
     folder = InstallationFolder(host.home)
-    prefork = Prefork(folder.logs / "prefork.log")
+    called = {**ours, **scripted_providers(0)} if script is not None else ours
+    prefork = Prefork(folder.logs / "prefork.log", sdks_called_first(called))
     table = [each for each in with_replicas(processes, parse_replicas(host.replicas)) if _exists(each)]
     port, why_port = _gateway_port(host)
     blobs = given.blob_url or folder.blobs.as_uri()
@@ -92,15 +93,15 @@ def compose(
             more["ASSAY_METRICS_PORT"] = str(free_port(host.host, host.metrics_port + position, "ASSAY_METRICS_PORT"))
         workers.append(_worker(ours, folder, prefork, stores, process, number, more, accounts))
     passwords = {} if given.database_url else {variable_of(name): folder.secret(name) for name in SERVICES}
+    as_service = {SERVICE_DATABASE_URL: stores["gateway"].database_url}
     return Installation(
         folder=folder,
         prefork=prefork,
         url=f"http://{_reachable(host.host)}:{port}",
         stores=stores[OWNER],
-        services=stores["gateway"],
         servers=servers,
         workers=[*scripted, *workers],
-        env=environment.of_child(ours, stores[OWNER], asks_models=False, more={**common, **passwords}),
+        env=environment.of_child(ours, stores[OWNER], asks_models=False, more={**common, **passwords, **as_service}),
         settings=settings_digest.digests(folder, ours, script),
         log_bytes=host.log_megabytes * 1_000_000,
         accounts=accounts,

@@ -26,10 +26,14 @@ _SPAWN_SECONDS = 60
 
 
 class Prefork:
-    """Spawns processes quickly. All of them end when the prefork process ends; the next spawn starts a new one."""
+    """Spawns processes quickly. All of them end when the prefork process ends; the next spawn starts a new one.
 
-    def __init__(self, log: Path) -> None:
+    ``imports``: modules that several of them are going to need, besides what all do.
+    """
+
+    def __init__(self, log: Path, imports: Sequence[str] = ()) -> None:
         self._log = log
+        self._imports = imports
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: socket.socket | None = None
         self._partial = b""  #: an incomplete line
@@ -45,7 +49,8 @@ class Prefork:
         """Let it begin to import; nothing waits for that yet."""
         ours, theirs = socket.socketpair()
         with theirs:
-            command = [sys.executable, "-P", "-m", "services.host.prefork_process", str(theirs.fileno()), _PADDING]
+            module = "services.host.prefork_process"
+            command = [sys.executable, "-P", "-m", module, str(theirs.fileno()), *self._imports, _PADDING]
             env = {"PATH": os.environ.get("PATH", os.defpath), "PYTHONPATH": python_path(os.environ)}
             self._process = child.spawn(command, self._log, env=env, keep=[theirs.fileno()])
         self._connection, self._partial = ours, b""

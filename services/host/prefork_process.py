@@ -5,7 +5,8 @@ It stays single-threaded, so that forking is safe, and does nothing else: for ev
 answers when that process has been spawned and when it has ended. With the byte comes a pipe that holds the
 ``SpawnRequest``, which the fork reads itself: a request holds keys that the next fork must not find in its memory.
 
-``python -m services.host.prefork_process FD PADDING``; PADDING is memory for the command lines of the forks.
+``python -m services.host.prefork_process FD MODULE... PADDING``: what it imports in addition, and memory for the
+command lines of the forks.
 """
 
 from __future__ import annotations
@@ -25,14 +26,27 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from services.host import bind_mounts
 from services.host.groups import DELEGATED, delegate_groups
 
-#: What every process of the platform imports; never a library that starts threads.
+#: What those load where it is installed and do not need: structlog and httpx for a terminal, redis-py for its metrics.
+#: A process that traces imports OpenTelemetry itself.
+_OPTIONAL = ("opentelemetry", "pygments", "rich")
+#: What several processes of the platform import, or all; never a library that starts threads. A page that none of them
+#: writes to is in memory once.
 _COMMON = (
-    "shared.jobs.worker", "shared.jobs.record.queries", "celery.bin.worker", "celery.apps.worker",
-    "celery.concurrency.thread", "kombu.transport.redis", "migrations.upgrade", "alembic.command",
+    "shared.jobs.worker", "shared.jobs.record.queries", "shared.jobs.record.submission", "shared.jobs.record.webhooks",
+    "shared.jobs.upkeep.deletion", "shared.llm.compact", "shared.llm.tagged", "shared.plugins",
+    "shared.evaluations.shadows", "shared.flows.session", "shared.flows.tools.table", "shared.stacks.proposals",
+    "billiard.dummy", "billiard.pool", "celery.apps.worker", "celery.app.amqp", "celery.app.control",
+    "celery.app.events", "celery.app.log", "celery.backends.base", "celery.concurrency.thread",
+    "celery.events.receiver", "celery.fixups.django", "celery.worker.autoscale", "celery.worker.components",
+    "celery.worker.consumer",
+    "celery.worker.consumer.delayed_delivery", "celery.worker.control", "celery.worker.loops", "celery.worker.pidbox",
+    "celery.worker.strategy", "kombu.mixins", "kombu.transport.redis",
+    "anyio", "encodings.idna", "h2.connection", "httpcore", "httpcore2", "httpx", "httpx2", "stringprep", "truststore",
 )  # fmt: skip
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NAME = 1, 4, 15
 
@@ -58,7 +72,7 @@ class SpawnRequest:
 
 def main() -> None:
     with socket.socket(fileno=int(sys.argv[1])) as connection:
-        import_common()
+        import_common(sys.argv[2:-1])
         request = serve(connection)
     if request is not None:
         sys.argv[1:] = request.arguments
@@ -72,13 +86,35 @@ def run(module: str) -> None:
     settings.run(lambda: runpy.run_module(module, run_name="__main__", alter_sys=True))
 
 
-def import_common() -> None:
+def import_common(additions: Sequence[str] = ()) -> None:
     gc.disable()  # the imports make half a million objects, and none of them is garbage: a fifth of the time
-    for name in _COMMON:
-        with suppress(ImportError):  # an image may carry less
-            importlib.import_module(name)
+    missing: dict[str, Any] = dict.fromkeys(_OPTIONAL)
+    sys.modules.update(missing)  # their import is an ImportError until they are removed
+    _import(_COMMON)
+    for name in missing:
+        del sys.modules[name]
+    _import(additions)
+    with suppress(ImportError):
+        _read_certificates()
     gc.freeze()  # memory that the children share is not touched again
     gc.enable()
+
+
+def _import(modules: Sequence[str]) -> None:
+    for name in modules:
+        with suppress(ImportError):  # an image may carry less
+            importlib.import_module(name)
+
+
+def _read_certificates() -> None:
+    """Read the certificates that most clients trust, which takes a megabyte each time."""
+    import httpx  # noqa: PLC0415 - as all that is common
+    import httpx2  # noqa: PLC0415
+
+    from shared.llm.wires import transport  # noqa: PLC0415
+
+    for http in (httpx, httpx2):
+        transport.tls(http)
 
 
 def serve(connection: socket.socket) -> SpawnRequest | None:

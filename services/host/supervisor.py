@@ -11,10 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import FrameType
 
-import psycopg
-
-from services.host import child, registry, search_store, unprivileged
-from services.host.bootstrap import prepared
+from services.host import child, registry, unprivileged
 from services.host.folder import Status
 from services.host.groups import remove_groups
 from services.host.installation import Installation
@@ -95,15 +92,7 @@ class Supervisor:
         return started
 
     def _prepare(self) -> None:
-        """Bring the database up to date, unless it is."""
-        url = self._stores.database_url
-        try:
-            if not search_store.is_unfinished(self._folder) and prepared(
-                url, self._installation.services.database_url, self._folder.api_key
-            ):
-                return
-        except psycopg.OperationalError as error:
-            raise RuntimeError(f"Postgres (DATABASE_URL) does not answer: {error}") from error
+        """Bring the database up to date, unless it is, in a process of its own: this one stays small."""
         log = self._folder.logs / "bootstrap.log"
         process = self._installation.prefork.spawn(
             "services.host.bootstrap", [], self._installation.env, self._folder.path, log

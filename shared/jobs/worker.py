@@ -27,7 +27,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from shared import VERSION, blobs, db, logs, tracing
 from shared.db import reason_of
 from shared.jobs import metrics
-from shared.jobs.celery_app import arguments, celery_app, serve_inspection_only
+from shared.jobs.celery_app import celery_app, run_worker, serve_inspection_only
 from shared.jobs.delivery.notifications import TASK
 from shared.jobs.delivery.polling import Poller
 from shared.jobs.job import Capability
@@ -119,7 +119,7 @@ class Worker:
         log.info("worker_started", worker=self.runner.id, kinds=kinds)
         # Celery warns root because of pickle; only JSON is accepted here, and jobs' code runs in the sandbox.
         warnings.filterwarnings("ignore", category=SecurityWarning)
-        app.worker_main(arguments(kinds, self.name, self._settings.concurrency))
+        run_worker(app, kinds, self.name, self._settings.concurrency)
 
     def _polling(self, kinds: list[str]) -> Poller:
         leases, slots = self.runner.leases, self._settings.concurrency

@@ -25,6 +25,7 @@ from shared.llm.wires import words
 from shared.llm.wires.connections import of_connection
 from shared.llm.wires.endpoint import Endpoint
 from shared.llm.wires.failures import moved_to
+from shared.llm.wires.transport import tls
 
 _SECONDS = 5.0  #: for each request
 _MAX_BYTES = 4_000_000
@@ -39,7 +40,7 @@ def discover(endpoint: Endpoint) -> EndpointFacts:
 
     base = (endpoint.base_url or "").rstrip("/")
     headers = {"Authorization": f"Bearer {endpoint.api_key}"} if endpoint.api_key else {}
-    with httpx.Client(headers=headers, timeout=_SECONDS, follow_redirects=False) as client:
+    with httpx.Client(headers=headers, timeout=_SECONDS, follow_redirects=False, verify=tls(httpx)) as client:
         lists = _Lists(client, base, endpoint.root)
         return lists.facts()
 

@@ -15,6 +15,7 @@ from shared.llm.chat import ChatRequest
 from shared.llm.discovery import bounded
 from shared.llm.tokens import IMAGE, MESSAGE, prompt_tokens, tokens_of, tool_text
 from shared.llm.wires.endpoint import Endpoint
+from shared.llm.wires.transport import tls
 
 _NEAR = 0.6  #: of the window: an estimate below it fits, however it is counted
 _SECONDS = 2.0  #: for a text
@@ -95,7 +96,9 @@ class TokenCounter:
             if self._client is None:
                 key = self._endpoint.api_key
                 headers = {"Authorization": f"Bearer {key}"} if key else {}
-                self._client = httpx.Client(headers=headers, timeout=_SECONDS, follow_redirects=False)
+                self._client = httpx.Client(
+                    headers=headers, timeout=_SECONDS, follow_redirects=False, verify=tls(httpx)
+                )
             return self._client
 
 

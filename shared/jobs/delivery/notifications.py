@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import base64
 import uuid
+from typing import TYPE_CHECKING
 
 import orjson
-from redis import Redis
-from redis.exceptions import RedisError
+
+if TYPE_CHECKING:
+    from redis import Redis
 
 #: The prefix of every queue, channel and lock of Assay in Redis.
 PREFIX = "assay:"
@@ -79,6 +81,8 @@ def message(kind: str, job_id: str) -> bytes:
 
 def notify(redis: Redis, kind: str, *job_ids: str) -> bool:
     """Notify for these jobs from a worker or the reconciler; False when Redis does not answer (not an error)."""
+    from redis.exceptions import RedisError  # noqa: PLC0415 - the supervisor only needs the names
+
     try:
         redis.lpush(queue_name(kind), *[message(kind, job_id) for job_id in job_ids])
     except RedisError:

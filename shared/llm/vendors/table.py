@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from shared.llm.vendors.spec import QUICK, Defaults, EnvironmentVariable, Variables, VendorSpec
 from shared.llm.wires.chat_completions import ChatCompletions
 from shared.llm.wires.messages import Messages
@@ -87,3 +89,19 @@ def key_variables() -> str:
     """Return the variables of all keys as a person would list them: ``GROQ_API_KEY, ... or OPENAI_API_KEY``."""
     *others, last = (vendor.variables.api_key.name for vendor in VENDORS.values())
     return f"{', '.join(others)} or {last}" if others else last
+
+
+def sdks_called_first(environment: Mapping[str, str]) -> list[str]:
+    """Return the modules of the SDKs that the default chains call first, as far as these variables configure them."""
+    configured = [vendor for vendor in VENDORS.values() if _is_set(vendor, environment)]
+    modules = set()
+    for effort in ("quick", "thorough"):
+        ordered = sorted(configured, key=lambda vendor: getattr(vendor.defaults, effort) or len(VENDORS) + 1)
+        modules |= {vendor.sdk.module for vendor in ordered[:1]}
+    return sorted(modules)
+
+
+def _is_set(vendor: VendorSpec, environment: Mapping[str, str]) -> bool:
+    variables = vendor.variables
+    keyless = vendor.keyless and environment.get(variables.base_url.name, "").strip()
+    return bool(keyless or environment.get(variables.api_key.name, "").strip())

@@ -23,9 +23,13 @@ def watched_client(http: Any, core: Any, endpoint: Endpoint) -> Any:
     return http.Client(transport=WatchedTransport(http, core), timeout=endpoint.last_resort)
 
 
+def tls(http: Any) -> Any:
+    """Return the TLS context of all clients of ``http``; reading the certificates takes longer than a call."""
+    return _tls(http, os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+
+
 @lru_cache
 def _tls(http: Any, file: str | None, folder: str | None) -> Any:
-    """Return the TLS context of all clients of ``http``; reading the certificates takes longer than a call."""
     return http.create_ssl_context()
 
 
@@ -40,7 +44,7 @@ class WatchedTransport:
         self._core = core
         self._proxies = {scheme: url for scheme, url in getproxies().items() if scheme in ("http", "https", "all")}
         shared = {
-            "ssl_context": _tls(http, os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")),
+            "ssl_context": tls(http),
             "network_backend": Backend(core),
             **_LIMITS,
         }

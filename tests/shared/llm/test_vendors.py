@@ -10,7 +10,7 @@ from shared.llm.registry import default_chain
 from shared.llm.scripted.wires import SERVED
 from shared.llm.settings import CallSettings, ProviderSettings, endpoints
 from shared.llm.vendors.spec import VendorSpec
-from shared.llm.vendors.table import VENDORS, key_variables
+from shared.llm.vendors.table import VENDORS, key_variables, sdks_called_first
 from shared.llm.wires.endpoint import Endpoint
 
 each_vendor = pytest.mark.parametrize("vendor", VENDORS.values(), ids=list(VENDORS))
@@ -75,3 +75,21 @@ def test_quick_roles_ask_the_quick_vendors_and_thorough_ones_begin_with_another(
 
 def test_a_person_is_told_the_variables_of_all_keys() -> None:
     assert key_variables() == "GROQ_API_KEY, CEREBRAS_API_KEY, ANTHROPIC_API_KEY or OPENAI_API_KEY"
+
+
+@pytest.mark.parametrize(
+    ("environment", "modules"),
+    [
+        ({}, []),
+        ({"OPENAI_API_KEY": " "}, []),
+        ({"OPENAI_API_KEY": "k"}, ["openai"]),
+        ({"OPENAI_BASE_URL": "http://127.0.0.1:11434/v1"}, ["openai"]),
+        ({"GROQ_BASE_URL": "http://127.0.0.1:1"}, []),
+        ({"GROQ_API_KEY": "k", "OPENAI_API_KEY": "k"}, ["groq"]),
+        ({"ANTHROPIC_API_KEY": "k", "CEREBRAS_API_KEY": "k"}, ["anthropic", "cerebras.cloud.sdk"]),
+    ],
+)
+def test_the_sdks_that_are_called_first_are_those_of_the_first_configured_vendors(
+    environment: Mapping[str, str], modules: list[str]
+) -> None:
+    assert sdks_called_first(environment) == modules
