@@ -209,7 +209,7 @@ def _sum_of_rows(
         return False, f"the result has no column of numbers {name}"
     added = total(after[name])
     rows, problem = _counted(conditions, before) if conditions else (before.height, "")
-    return added == rows, problem or f"the sum is {added}, not the {amount(rows, 'row')} of the input"
+    return added == rows, problem or f"the sum is {added}, not the {amount(rows or 0, 'row')} of the input"
 
 
 def _sorted_by(keys: Sequence[tuple[str, bool]], after: pl.DataFrame) -> tuple[bool, str]:

@@ -85,15 +85,16 @@ def measure_shape(rows: int, types: Mapping[str, TypeName], after: pl.DataFrame)
 def summarise(effect: Effect) -> str:
     """Return the effect in one line."""
     if effect.no_op:
-        return f"no change: the result is identical to the input ({amount(effect.rows['after'], 'row')})"
+        return f"no change: the result is identical to the input ({amount(cast(int, effect.rows['after']), 'row')})"
     before, after = effect.rows["before"], effect.rows["after"]
     parts = [f"rows {before} -> {after}" if before != after else f"rows unchanged ({after})"]
     columns = effect.columns
+    changed = {name: amount(cast(int, count), "cell") for name, count in _items(columns["changed"])}
     parts += [f"columns {word}: {_listed(_names(columns[word]))}" for word in ("added", "removed") if columns[word]]
     for word, items in (
         ("renamed", [f"{old} -> {new}" for old, new in _items(columns["renamed"])]),
         ("types", [f"{name} {_pair(kinds)}" for name, kinds in _items(columns["types"])]),
-        ("values changed", [f"{name} ({amount(count, 'cell')})" for name, count in _items(columns["changed"])]),
+        ("values changed", [f"{name} ({cells})" for name, cells in changed.items()]),
         ("missing", [f"{name} {_pair(counts)}" for name, counts in effect.nulls.items()]),
         ("sum", [f"{name} {_pair(sums)}" for name, sums in effect.sums.items()]),
         ("no longer unique", _names(effect.keys.get("lost"))),

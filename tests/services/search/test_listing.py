@@ -75,5 +75,5 @@ def test_what_is_not_there_is_named(empty: MemorySearchService) -> None:
 def test_records_that_are_in_another_store_are_missed(filled: MemorySearchService) -> None:
     for bucket in filled.store.buckets():
         filled.store.drop(bucket)
-    with pytest.raises(SearchStoreUnavailable, match="ingest them again"):
+    with pytest.raises(SearchStoreUnavailable, match="ingest it again"):
         filled.records("sessions")

@@ -610,7 +610,7 @@ def test_records_that_are_in_another_store_are_not_taken_for_missing(service: Me
     elsewhere = MemorySearchService(open_local(), service.models.embedder)
     elsewhere.catalog.collections = service.catalog.collections
     elsewhere.catalog.known = service.catalog.known
-    with pytest.raises(SearchStoreUnavailable, match="ingest them again"):
+    with pytest.raises(SearchStoreUnavailable, match="ingest it again"):
         elsewhere.search("q", plan=[query("postgres vacuum tuning")])
     elsewhere.store.close()
 
