@@ -14,8 +14,6 @@ from typing import Any
 
 import polars as pl
 
-from shared.amounts import amount
-
 from .cells import FLOAT
 from .drawn import is_mostly_drawn, may_be_drawn, redrawn
 from .header import find_header, no_header, with_names
@@ -506,7 +504,7 @@ def _read_row_by_row(
             if len(row) == len(names):
                 fitting.append(row)
             elif row:
-                what = f" has {amount(len(row), 'column')}, the header has {len(names)}"
+                what = f" has {len(row)} column{'s' * (len(row) > 1)}, the header has {len(names)}"
                 misfits.append(BadRow(len(fitting) + len(misfits), line + above, what))
                 check_misfits(misfits)
             line = reader.line_num + 1
