@@ -32,7 +32,7 @@ def test_every_difference_is_named() -> None:
     assert effect.columns["changed"] == {"city": 1, "amount": 2}
     assert effect.nulls == {"city": [1, 0]}
     assert effect.sums == {"amount": [7.0, 6]}
-    for words in ("rows unchanged (3)", "id -> key", "amount float -> int", "city (1 cells)", "amount 7.0 -> 6"):
+    for words in ("rows unchanged (3)", "id -> key", "amount float -> int", "city (1 cell)", "amount 7.0 -> 6"):
         assert words in effect.summary
 
 
