@@ -57,9 +57,9 @@ def difference(  # noqa: PLR0911 - one answer for each way to differ
     Columns are compared by position, rows in the order that the end of a query names, else in any.
     """
     if result.width != other.width:
-        return f"it has {amount(other.width, 'column')}, the result has {result.width}"
+        return f"it has {amount(other.width, 'column')}, the result has {result.width:,}"
     if result.height != other.height:
-        return f"it has {amount(other.height, 'row')}, the result has {result.height}"
+        return f"it has {amount(other.height, 'row')}, the result has {result.height:,}"
     if result.height > _MAX_ROWS:
         differing = [one.name for one, two in zip(result, other, strict=True) if not _same_values(one, two)]
         return f"other values in {', '.join(differing)}" if differing else None

@@ -140,7 +140,7 @@ def test_many_rows_are_compared_by_column() -> None:
     assert difference(one, two, "") is None
     assert difference(one, two.with_columns(a=pl.col("a") + 1e-3), "") == "other values in a"
     assert difference(one, two.with_columns(t=pl.lit(None, pl.String)), "") == "other values in t"
-    assert difference(one, two.head(rows - 1), "") == f"it has {rows - 1} rows, the result has {rows}"
+    assert difference(one, two.head(rows - 1), "") == f"it has {rows - 1:,} rows, the result has {rows:,}"
     assert not is_too_large(one, two)
     nested = one.with_columns(t=pl.concat_list("a"))
     assert is_too_large(nested, nested)
