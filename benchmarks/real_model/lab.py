@@ -1,7 +1,7 @@
 """Whether a real model does better with Assay than without: ``make real-model``.
 
     python -m benchmarks.real_model.lab [--models 0.5b,1.5b] [--ways assay,single] [--tasks short,full] [--calls N]
-    python -m benchmarks.real_model.lab --suites flows,documents,search,detect [--models 0.5b,1.5b] [--cases N]
+    python -m benchmarks.real_model.lab --suites flows,search,detect [--models 0.5b,1.5b] [--cases N]
 
 ``--tasks short`` are 20 of the 96 graded transforms, ``dev`` the 19 that prompts are chosen on, ``held`` 19 others, and
 ``full`` all of them. Every answer of a model is recorded in ``answers`` below ``--home``, so that equal messages are

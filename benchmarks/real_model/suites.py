@@ -1,4 +1,7 @@
-"""The graded tasks of the other kinds, evaluated in an installation of its own with a real model."""
+"""The graded tasks of the other kinds, evaluated in an installation of its own with a real model.
+
+Those of documents are left out: they expect the words of a script, not of a model.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.evaluation import fill
-from benchmarks.evaluation_suites import write_detect, write_documents, write_flows, write_search
+from benchmarks.evaluation_suites import write_detect, write_flows, write_search
 from benchmarks.real_model.figures import interval
 from benchmarks.real_model.installed import installation
 
 SUITES: Mapping[str, Callable[[Path], Path]] = {
     "flows": write_flows,
-    "documents": write_documents,
     "search": write_search,
     "detect": write_detect,
 }
