@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from services.search.queries.identifiers import identifier_keys, identifiers
-from services.search.queries.numbered import NamedNumber, named_numbers, numbered_keys
+from services.search.queries.numbered import RANKING, NamedNumber, named_numbers, numbered_keys
 from services.search.queries.quantities import BEFORE_AMOUNT, CAPITAL_UNITS, UNNAMING, YEAR, is_measured
 
 #: Forms of one sign: of full width, hyphens that do not break; and signs that are not seen.
@@ -64,12 +64,24 @@ _DECIMAL = re.compile(r"\d+[.,]\d+")
 _REVISION = re.compile(r"(?<=\d)v\d{1,2}$")
 _OLD_ISBN = re.compile(r"\d{9}[Xx]")
 _SERIES = re.compile(r"[A-Z]{1,4}\d{3,}[A-Z]?")
+#: Two or three digits after capitals: DR-17.
+_SHORT_CODE = re.compile(r"(?<![\w./:-])([A-Z]{2,5})-?(\d{2,3})(?![\w]|[-.,:/]\w)")
+_MIN_EXTENSION = 4  #: digits of a number after its noun: Durchwahl 4711
 _WORDS_BEFORE, _WORDS_AFTER = 3, 2  #: of a word with a digit
 _SIGNS = re.compile(r"[-/_:]")
 _MAX_PARTS = 8
 _MAX_TEXT = 200_000  #: characters of a record that are looked through
 _MIN_SHOUTED = 4  #: words
 _MIN_DIGITS = 6  #: of a number that is taken for a code
+
+
+@dataclass(frozen=True)
+class Family:
+    """A possible code that is written as others are: it binds in a table that holds others, and not it."""
+
+    key: str
+    number: str
+    name: str  #: key of all records that hold one of the family
 
 
 @dataclass(frozen=True)
@@ -80,10 +92,12 @@ class AskedCodes:
     possible: frozenset[str]  #: codes if a few records hold them, else ordinary words and numbers
     #: bind in a table whose records are numbered alike, or do not hold the number
     named: frozenset[NamedNumber] = frozenset()
+    families: frozenset[Family] = frozenset()
 
     def __or__(self, other: AskedCodes) -> AskedCodes:
         binding = self.binding | other.binding
-        return AskedCodes(binding, (self.possible | other.possible) - binding, self.named | other.named)
+        possible, families = (self.possible | other.possible) - binding, self.families | other.families
+        return AskedCodes(binding, possible, self.named | other.named, families)
 
     @property
     def every(self) -> frozenset[str]:
@@ -129,7 +143,20 @@ def asked_codes(text: str) -> AskedCodes:
         frozenset(binding),
         frozenset(possible - binding),
         frozenset(each for each in named if not (each.number.isdigit() and _is_long_number(each.number))),
+        frozenset(each for each in _families(rest) if each.key in possible - binding and not shouted),
     )
+
+
+def _families(text: str) -> Iterator[Family]:
+    """Yield the codes of a text that others may be written like: by their letters, or by the noun before them."""
+    for match in _SHORT_CODE.finditer(text):
+        if match[1] not in CAPITAL_UNITS and not is_measured(text, match.end()):
+            yield Family(f"{match[1]}{match[2]}".lower(), "", f"{match[1].lower()}~")
+    for match in _NAMED_NUMBER.finditer(text):
+        word, number = match[1].lower(), match[2]
+        is_code = len(number) >= _MIN_EXTENSION and int(number) % 100 and word not in RANKING
+        if is_code and _names(word, number) and not is_measured(text, match.end()):
+            yield Family(f"{word}{number}", number, f"{word}~{len(number)}")
 
 
 def held_codes(text: str) -> frozenset[str]:
@@ -146,6 +173,7 @@ def held_codes(text: str) -> frozenset[str]:
     for match in _NAMED_NUMBER.finditer(rest):
         if _names(match[1], match[2]):
             keys.add(f"{match[1]}{match[2]}".lower())
+    keys.update(each.name for each in _families(rest))
     keys.update(match[1] for match in _NUMBER.finditer(rest) if not YEAR.fullmatch(match[1]))
     for match in _TOKEN.finditer(rest):
         if re.search(r"\d", match[0]) and not match[0].isdigit():

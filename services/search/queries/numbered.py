@@ -114,7 +114,7 @@ _WORD_AFTER = re.compile(r"\s?\w")
 _NOT_NOUN = re.compile(r"\b(?:in|just in|to|can|could|must|should|will|would|we|i|you|they|please)\s$", re.IGNORECASE)
 _VERBS = frozenset({"order", "case", "request", "record", "document", "invoice", "ticket", "branch"})
 #: Words before a number that rank, count or bound.
-_RANKING = frozenset({
+RANKING = frozenset({
     "top", "best", "first", "last", "next", "every", "another", "other", "max", "min", "under", "beste", "besten",
     "ersten", "letzten", "nächsten", "alle", "mejores", "primeros", "últimos", "primeras", "últimas", "todos", "первые",
     "последние", "лучшие", "лучших", "топ", "все", "ll", "any", "each", "just", "least", "exactly", "nearly", "almost",
@@ -181,7 +181,7 @@ def named_numbers(text: str) -> frozenset[NamedNumber]:
     for match in _OPEN.finditer(_BARE.sub(" ; ", rest)):
         word, number = match[1].lower(), match[2]
         counts = _PAST_YEAR.fullmatch(number) or _counts(match.string, match.end())
-        if word not in _RANKING | UNNAMING and not counts:
+        if word not in RANKING | UNNAMING and not counts:
             named.add(NamedNumber(word, number, False))
     return frozenset(named)
 

@@ -41,7 +41,8 @@ def code_holders(store: VectorStore, table: OpenTable, codes: AskedCodes, condit
     Raises: SearchStoreUnavailable.
     """
     named = {each.key for each in codes.named if each.noun}
-    results = _records(store, table, codes.every | named, conditions)
+    results = _records(store, table, codes.every | named | {each.name for each in codes.families}, conditions)
+    families = {each.name: results.pop(each.name, {}) for each in codes.families}
     held: dict[str, set[str]] = {}
     points: dict[str, ScoredPoint] = {}
     decisive = set(codes.binding)
@@ -54,7 +55,12 @@ def code_holders(store: VectorStore, table: OpenTable, codes: AskedCodes, condit
             held.setdefault(record, set()).add(key)
             points.setdefault(record, point)
     unheld = _unheld(store, table, codes, {key for key, records in results.items() if records}, conditions)
-    binding = codes.binding | unheld
+    strange = {
+        each.key
+        for each in codes.families
+        if families[each.name] and not results.get(each.key) and not results.get(each.number)
+    }
+    binding = codes.binding | unheld | strange
     needed = binding or decisive
     whole = {record for record, own in held.items() if needed and own >= needed}
     if whole:

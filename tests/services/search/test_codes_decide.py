@@ -52,6 +52,8 @@ NOTES = [
     {"id": "n10", "name": "水中ポンプ", "text": "商品番号KZ-55120の水中ポンプです。"},
     {"id": "n11", "name": "Arrays", "text": "Cite https://doi.org/10.1038/s41586-020-2649-2 for arrays."},
     {"id": "n12", "name": "家", "text": "2024年5月3日に123456円で売れた家。"},
+    {"id": "n13", "name": "Dienstreisen", "text": "Eine Dienstreise wird mit Formular DR-17 beantragt."},
+    {"id": "n14", "name": "Helpdesk", "text": "Gesperrte Konten entsperrt der Helpdesk, Durchwahl 4711."},
 ]
 
 
@@ -99,6 +101,9 @@ def flat(text: str) -> str:
         ("商品番号KZ-55120の在庫はありますか", "notes", "n10"),
         ("品番：ＫＺ－５５１２０", "notes", "n10"),
         ("who wrote doi:10.1038/s41586-020-2649-2?", "notes", "n11"),
+        ("Formular DR-17", "notes", "n13"),
+        ("Wofür ist DR17?", "notes", "n13"),
+        ("Durchwahl 4711", "notes", "n14"),
     ],
 )
 def test_a_code_that_a_record_holds_is_found_first(
@@ -140,6 +145,8 @@ def test_an_isbn_is_found_however_it_is_written_among_many_that_begin_alike(
         "商品番号KZ-55121の水中ポンプ",
         "Cite 10.1038/s41586-020-2649-3 for arrays",
         "is the pump PX-1001 better than the pump PX-1009?",
+        "Mit welchem Formular DR-71 wird eine Dienstreise beantragt?",
+        "Helpdesk, Durchwahl 4712",
     ],
 )
 def test_a_code_that_no_record_holds_is_never_found(stocked: MemorySearchService, question: str, mode: str) -> None:

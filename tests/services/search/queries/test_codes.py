@@ -197,3 +197,18 @@ def test_a_long_text_of_numbers_is_read_in_bounded_time() -> None:
     assert len(held_codes("1-" * 100_000)) < 1000
     assert held_codes("A1.B2-C3/" * 20_000)
     assert asked_codes("9 " * 4000) is not None
+
+
+@pytest.mark.parametrize(
+    ("question", "is_alike"),
+    [
+        ("What is DR-71 for?", True), ("DR71", True), ("Durchwahl 4712", True), ("extension 4712", False),
+        ("COVID-19", False), ("a trip of 250 EUR", False), ("Jahr 1871", False), ("4700 Konten", False),
+        ("Durchwahl 4700", False), ("Durchwahl 471", False), ("WHAT IS THE DR-71 FOR", False),
+    ],
+)  # fmt: skip
+def test_a_short_code_binds_where_others_are_written_like_it(question: str, is_alike: bool) -> None:
+    held = held_codes("Forms DR-17 and Durchwahl 4711, 4711 times")
+    asked = asked_codes(question)
+    assert not asked.binding
+    assert any(family.name in held and family.key not in held for family in asked.families) is is_alike
