@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
@@ -27,6 +27,7 @@ MISSING_IN_NUMBERS = (
 )  # fmt: skip
 INT = re.compile(r"[+-]?\d+")
 FLOAT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.IGNORECASE)
+CODE_LIKE = re.compile(r"\d+[eE]\d+")
 LEADING_ZERO = re.compile(r"[+-]?0\d.*")
 #: From here on two floats may be further apart than two whole numbers are.
 LEAST_INEXACT = 1e15
@@ -92,12 +93,18 @@ def kind_of(sample: list[str]) -> Kind | None:
     if all(INT.fullmatch(cell) for cell in sample):
         return "int"
     if all(FLOAT.fullmatch(cell) for cell in sample):
-        return "float"
+        return None if may_be_codes(sample) else "float"
     if all(cell in _TRUE or cell in _FALSE for cell in sample):
         return "bool"
     if all(_ISO_DATE.fullmatch(cell) for cell in sample):
         return "date"
     return None if any(_looks_typed(cell) for cell in sample) else "text"
+
+
+def may_be_codes(sample: Iterable[str]) -> bool:
+    """Return whether cells such as 12E3 are codes: programs write a sign or a point with an exponent."""
+    cells = list(sample)
+    return any(CODE_LIKE.fullmatch(cell) for cell in cells) and not any("." in cell or "," in cell for cell in cells)
 
 
 def _looks_typed(cell: str) -> bool:

@@ -406,7 +406,10 @@ def _is_by_blanks(lines: list[str]) -> bool:
         rows = [row for row in _by_blanks(lines) if row]
     except csv.Error:
         return False
-    first = max(0, find_header(rows).first) if rows else 0
+    first = find_header(rows).first if rows else 0
+    if first < 0:  # values alone
+        cells = [row for row in rows if len(row) == len(rows[0]) and all(FLOAT.fullmatch(cell) for cell in row)]
+        return len(rows) > _MIN_ROWS and len(rows[0]) > 1 and len(cells) == len(rows)
     header, below = rows[first], rows[first + 1 :]
     width = len(below[0]) if below else 0
     is_drawn = any("  " in line.strip() or line[:1] in ' "' for line in lines if line.strip())

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import polars as pl
 
 from .cells import (
+    CODE_LIKE,
     FLOAT,
     INT,
     LEADING_ZERO,
@@ -20,6 +21,7 @@ from .cells import (
     cells_of,
     count_missing,
     counted,
+    may_be_codes,
     may_be_inexact,
     typed_at_once,
 )
@@ -36,6 +38,7 @@ _POINT_THOUSANDS_ALONE = re.compile(r"[+-]?\d{1,3}(\.\d{3})+")
 _SPACE_THOUSANDS = re.compile(r"[+-]?\d{1,3}([ '\u00a0\u202f\u2019]\d{3})+([.,]\d+)?")
 _TRUTH = {"true", "false"}
 POINT_THOUSANDS = "thousands separator '.'"
+_CODES = "kept as text: cells such as 12E3 may be codes"
 _MAYBE_THOUSANDS = "read as decimals: if the points separate thousands, state the decimal sign ','"
 
 
@@ -118,7 +121,9 @@ def _samples(frame: pl.DataFrame) -> dict[str, list[str]]:
 
 
 def _typed(column: pl.Series, sample: list[str], comma_decimal: bool, reading: ColumnReading) -> pl.Series:
-    if sample:
+    if may_be_codes(sample):
+        reading.note = _CODES
+    elif sample:
         for attempt in (_truth, _number, moment):
             typed = attempt(column, sample, comma_decimal, reading)
             if typed is not None:
@@ -240,6 +245,9 @@ def _number_beyond(cells: pl.Series, tentative: ColumnReading, reading: ColumnRe
     """Whole at the sample, but not everywhere: a later cell has a fraction; too many digits stay text."""
     if cells.str.len_chars().max() > 18 and cells.str.contains(r"^[+-]?\d{19,}$").any():  # type: ignore[operator]
         reading.note = "kept as text: more digits than a number keeps"
+        return None
+    if cells.str.contains(f"^{CODE_LIKE.pattern}$").any() and not cells.str.contains(".", literal=True).any():
+        reading.note = _CODES
         return None
     return _parsed(cells, tentative, reading)
 
