@@ -199,11 +199,16 @@ def _of_archive(file: RecordFile) -> Iterator[Item]:
         with member.content as content:
             inner = RecordFile(content, file.table, file.spec, "auto", member.path, file.mapping, file.stated, Notes())
             kind = sniff(content, member.path)
+            ending = PurePosixPath(member.path.lower()).suffix
             if kind == "archive":
-                yield Refused("unreadable_file", f"{member.path}: archives in archives are not read", member.path[:256])
+                is_known = ending in documents.ENDINGS or ending in _TABLE_ENDINGS
+                why = f"it is no readable {ending[1:]} file" if is_known else "archives in archives are not read"
+                yield Refused("unreadable_file", f"{member.path}: {why}", member.path[:256])
                 continue
-            if kind == "csv" and PurePosixPath(member.path).suffix.lower() not in (".csv", ".tsv", ".tab", ".txt"):
-                file.notes.add(f"{member.path}: not read, as its ending is that of no document and no table")
+            if kind == "csv" and ending not in (".csv", ".tsv", ".tab", ".txt"):
+                is_empty = content.seek(0, io.SEEK_END) == 0
+                why = "it is empty" if is_empty else "its ending is that of no document and no table"
+                file.notes.add(f"{member.path}: not read, as {why}")
                 continue
             try:
                 for item in read(inner):

@@ -295,3 +295,14 @@ def test_a_document_comes_through_the_process_with_bounds(tmp_path: Path) -> Non
         assert len(list(records)) == 9
         assert any(note.startswith("logo.png") for note in records.notes)
     assert not [name for name in os.listdir(tmp_path) if name != "h.zip"]
+
+
+def test_damaged_and_empty_files_of_a_folder_are_named_for_what_they_are() -> None:
+    notes = Notes()
+    content = {"a.docx": b"PK\x03\x04broken", "b.xlsx": b"PK\x03\x04broken", "c.pdf": b"%PDF-1.7\n", "d.pdf": b""}
+    found = items(zipped({**content, "ok.md": b"# Ok"}), "a.zip", notes)
+    refused = [item.message for item in found if isinstance(item, Refused)]
+    assert refused[:2] == ["a.docx: it is no readable docx file", "b.xlsx: it is no readable xlsx file"]
+    assert refused[2].startswith("c.pdf: the file cannot be read: it is not a readable PDF")
+    assert notes.texts() == ["d.pdf: not read, as it is empty"]
+    assert [item["id"] for item in found if not isinstance(item, Refused)] == ["ok.md"]
