@@ -90,9 +90,10 @@ def test_a_suite_that_cannot_be_read_is_told_with_its_line_and_field(shell: Shel
     mine = written(shell, "mine.yaml", SUITE.replace("verdict", "verdikt") % 42)
     ran = shell("eval", "run", mine)
     assert (ran.status, "mine.yaml:10: cases[1].expect.verdikt is not known" in ran.talk) == (2, True)
+    written(shell, "cities.csv", DATA)
     servers = written(shell, "servers.yaml", SUITE.replace("language: python", "language: cobol") % 42)
     ran = shell("eval", "run", servers)
-    assert (ran.status, "servers.yaml:9: cases[1].input.language: " in ran.talk) == (2, True)
+    assert (ran.status, "servers.yaml:9: cases[1].input.language" in ran.talk) == (2, True)
     assert shell("eval", "run", "none.yaml").status == 2
 
 
