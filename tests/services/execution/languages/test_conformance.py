@@ -137,7 +137,7 @@ def test_an_interrupt_ends_the_call_and_not_the_kernel(session: Session, sample:
 def test_too_long_a_call_is_a_timeout_and_the_kernel_lives(sandbox: Sandbox, sample: Sample) -> None:
     if not sandbox.languages()[sample.language]:
         pytest.skip("not installed")
-    with sandbox.session(sample.language, Limits(wall_seconds=0.6), {}) as session:
+    with sandbox.session(sample.language, Limits(wall_seconds=1.2), {}) as session:
         session.execute(sample.define)
         for forever in filter(None, (sample.forever, sample.waits)):
             assert session.execute(forever).verdict is Verdict.TIMEOUT_WALL
