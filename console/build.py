@@ -66,7 +66,7 @@ class Failed(Exception):
 
 
 def said(output: str) -> str:
-    """Return the program's own last words, a few lines without credentials, for the page that stands in."""
+    """Return the program's own last words, a few lines without credentials, for the page that is shown instead."""
     lines = [line.rstrip() for line in output.splitlines() if line.strip()]
     return _CREDENTIALS.sub("//", "\n".join(lines[-MAX_LINES:]))
 

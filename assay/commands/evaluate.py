@@ -19,7 +19,6 @@ from assay.commands.session import CommandLine, UsageError, answer, current
 from assay.suites.files import CaseFiles
 from assay.suites.from_job import CaseMaker, append, names_in
 from assay.suites.read import SuiteError, SuiteFile, in_suite, read_suite
-from assay.suites.words import said_of_a_field
 from shared.amounts import amount
 from shared.kinds import case_name
 
@@ -261,7 +260,7 @@ def _in_file(suite: SuiteFile, refusal: Any) -> SuiteError | None:
     for error in refusal.errors:
         loc = tuple(error.get("loc") or ())
         if loc[:2] == ("body", "suite"):
-            return suite.fault(in_suite(loc[2:], suite.content), said_of_a_field(str(error.get("msg"))))
+            return suite.fault(in_suite(loc[2:], suite.content), str(error.get("msg")))
     return None
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cyclopts import CycloptsError
 
-from assay.suites.words import said_of_a_field
+from assay.field_faults import field_fault
 
 if TYPE_CHECKING:
     from assay.errors import APIStatusError
@@ -68,9 +68,7 @@ def _fault(error: dict[str, Any]) -> str:
         places = places[1:]
     field = ".".join(part for part in places if not part.isdigit())
     text = str(error.get("msg", ""))
-    if (words := said_of_a_field(text)) != text:
-        return f"{field} {words}".strip()
-    return text if not field or text.lower().startswith("there is no ") else f"{field}: {text}"
+    return text if text.lower().startswith("there is no ") else field_fault(field, text)
 
 
 def _remedy(detail: str) -> str:

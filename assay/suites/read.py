@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.suites.words import said_of_a_field
+from assay.field_faults import field_fault
 
 if TYPE_CHECKING:
     import yaml
@@ -22,9 +22,7 @@ class SuiteError(Exception):
 
     def __init__(self, path: Path, line: int | None, loc: Loc, message: str) -> None:
         where = f"{path}:{line}" if line else str(path)
-        says_what_field_is = message.startswith(("is ", "must "))
-        field_and_message = (" " if says_what_field_is else ": ").join(filter(None, [field_of(loc), message]))
-        super().__init__(f"{where}: {field_and_message}")
+        super().__init__(f"{where}: {field_fault(field_of(loc), message)}")
         self.line = line
         self.field = field_of(loc)
 
@@ -150,7 +148,7 @@ def _check(suite: SuiteFile) -> None:
         Suite.model_validate(suite.content)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        raise suite.fault(in_suite(first["loc"], suite.content), said_of_a_field(first["msg"])) from None
+        raise suite.fault(in_suite(first["loc"], suite.content), first["msg"]) from None
 
 
 def _not_json(value: object, loc: Loc = ()) -> Loc:

@@ -52,7 +52,7 @@ def _evaluation(env: Mapping[str, str], suite: Path) -> dict[str, Any]:
     command = [sys.executable, "-P", "-m", "assay", "--json", "eval", "run", str(suite), "--yes", "--concurrency", "1"]
     ran = subprocess.run(command, env=dict(env), cwd=env["ASSAY_HOME"], capture_output=True, text=True, check=False)
     if not ran.stdout.strip():
-        sys.exit(f"{suite.stem}: no evaluation came of it:\n{ran.stderr[-2000:]}")
+        sys.exit(f"{suite.stem}: it gave no evaluation:\n{ran.stderr[-2000:]}")
     evaluation: dict[str, Any] = json.loads(ran.stdout)
     return evaluation
 

@@ -28,7 +28,7 @@ describe("jobs over time", () => {
 describe("why jobs failed", () => {
   const job = (id: string, created_at: string, more: object): Job => ({ id, created_at, ...more }) as Job;
 
-  it("is told with the number of jobs, what they cost, and the latest of them", () => {
+  it("is shown with the number of jobs, what they cost, and the latest of them", () => {
     const rows = [row("ok", 90), row("timeout_wall", 2, { cost_usd: null }), row("providers_failed", 7, { failed: 7, cost_usd: 0.5 }), row("unverified", 4)];
     const jobs = [
       job("a", "2026-11-27T11:00:00Z", { state: "failed", error: { code: "providers_failed", title: "All providers failed" } }),

@@ -63,7 +63,7 @@ describe("the figures of a period", () => {
     expect(sumsOf([])).toMatchObject({ jobs: 0, cost: null, p95: null });
   });
 
-  it("are told against the period before, which may have had none", () => {
+  it("are compared with the period before, which may have had none", () => {
     expect([changeWords(11, 10, 7), changeWords(9, 10, 1), changeWords(5, 0, 30), changeWords(null, 1, 7)]).toEqual(["+10.0% vs. the 7 days before", "−10.0% vs. the day before", "none in the 30 days before", "none in the 7 days before"]);
   });
 });

@@ -191,11 +191,10 @@ class Feedback:
 
     def result(self, run: CodeRun, reasons: Sequence[UnverifiedReason] = ()) -> str:
         """``reasons``: what speaks against the result."""
-        if self.short:
-            return self._short(
-                run.code, _WRONG, "\n".join([*self._suspect(run.visible), *(each.message for each in reasons)])
-            )
-        return self._text(
+        against = [*self._suspect(run.visible), *(each.message for each in reasons)]
+        if self.short and against:
+            return self._short(_WAS_WRONG, "\n".join(against))
+        shown = self._text(
             "result",
             effect=self._effect(run.visible),
             remarks="\n".join([*self._remarks(run.visible), self.unverified(reasons)]),
@@ -203,6 +202,7 @@ class Feedback:
             confirmation=self._confirmation(reasons),
             fence=self.fence,
         )
+        return self.first([*self.remarks, shown]) if self.short else shown
 
     def _confirmation(self, reasons: Sequence[UnverifiedReason]) -> str:
         """Return what to answer to a result that is right."""

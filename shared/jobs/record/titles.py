@@ -108,7 +108,7 @@ def verdict() -> ColumnElement[str]:
 
 
 def outcome() -> ColumnElement[str]:
-    """Return what came of the job."""
+    """Return the outcome of the job."""
     return literal_column(f"({outcome_sql('jobs')})", Text)
 
 

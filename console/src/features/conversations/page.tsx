@@ -1,4 +1,3 @@
-import { Button } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { MessagesSquare } from "lucide-react";
 import { get } from "../../api/client";
@@ -10,6 +9,7 @@ import { useTitle } from "../../shared/page/title";
 import { useUrl } from "../../shared/page/url";
 import { Turns } from "./turns";
 import { SortedTable } from "../../shared/tables/sorted-table";
+import { LoadMore } from "../../shared/page/load-more";
 
 /** All conversations, next to the turns of the chosen one (`?id=`). */
 export function Page() {
@@ -46,13 +46,7 @@ export function Page() {
             return (
               <section className="stack" aria-label="All conversations">
                 <List items={items} chosen={shown} choose={(id) => change({ id })} />
-                {query.hasNextPage ? (
-                  <span>
-                    <Button variant="default" loading={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
-                      Load more
-                    </Button>
-                  </span>
-                ) : null}
+                <LoadMore query={query} />
               </section>
             );
           }}

@@ -17,6 +17,7 @@ import { History } from "./history";
 import { Shadows } from "./shadows";
 import { EVALUATION_STATES } from "../../shared/values/states";
 import { SortedTable } from "../../shared/tables/sorted-table";
+import { LoadMore } from "../../shared/page/load-more";
 
 const Start = lazy(() => import("./start"));
 
@@ -65,13 +66,7 @@ export function Page() {
               <div className="stack">
                 {suite === undefined ? null : <History items={items} />}
                 <List items={items} />
-                {query.hasNextPage ? (
-                  <span>
-                    <Button variant="default" loading={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
-                      Load more
-                    </Button>
-                  </span>
-                ) : null}
+                <LoadMore query={query} />
               </div>
             );
           }}

@@ -1,4 +1,4 @@
-import { Button, Textarea, TextInput } from "@mantine/core";
+import { Textarea, TextInput } from "@mantine/core";
 import { useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
@@ -13,6 +13,7 @@ import { When } from "../../shared/values/time";
 import { useTitle } from "../../shared/page/title";
 import { WriteButton } from "../../shared/editing/write-button";
 import { SortedTable } from "../../shared/tables/sorted-table";
+import { LoadMore } from "../../shared/page/load-more";
 
 const SAMPLE = "flowchart LR\n  cart[Cart] --> payment[Payment]\n  payment --> receipt[Receipt]\n";
 
@@ -70,11 +71,7 @@ export function Page() {
                   </tr>
                 )}
               />
-              {query.hasNextPage ? (
-                  <Button variant="default" loading={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
-                    Load more
-                  </Button>
-                ) : null}
+              <LoadMore query={query} />
               </div>
             )
           }

@@ -68,7 +68,7 @@ function timeOf(text: string | undefined): string | undefined {
   return Number.isNaN(at) ? undefined : new Date(at).toISOString();
 }
 
-/** The names of groups as their outcomes; an outcome stands for itself. */
+/** The names of groups as their outcomes; an outcome is its own name. */
 function wantedOutcomes(text: string): string[] {
   return text.split(",").flatMap((name) => {
     const those = outcomesOf(name);

@@ -41,7 +41,7 @@ export interface BarOfTime {
 
 const PART = { Done: "done", Unverified: "open", Failed: "failed", Active: "other", Canceled: "other", "Needs an answer": "other" } as const satisfies Record<OutcomeGroup, string>;
 
-/** Jobs of each bucket by what came of them; a job whose code failed or whose result is not verified is not done. */
+/** Jobs of each bucket by outcome; a job whose code failed or whose result is not verified is not done. */
 export function barsOf(period: Period, rows: readonly Row[], now: number): BarOfTime[] {
   const start = startOf(period, now);
   const bars = Array.from({ length: period.buckets }, (_, place) => ({ at: start + place * period.step, done: 0, open: 0, failed: 0, other: 0, reasons: new Map<string, number>() }));

@@ -1,4 +1,4 @@
-import { Button, Select } from "@mantine/core";
+import { Select } from "@mantine/core";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Search } from "lucide-react";
@@ -15,6 +15,7 @@ import { JobMark } from "../../shared/values/marks";
 import { cost, count } from "../../shared/values/numbers";
 import { stateOf } from "../../shared/values/states";
 import { between, took, When } from "../../shared/values/time";
+import { LoadMore } from "../../shared/page/load-more";
 
 type PastAttempt = components["schemas"]["PastAttempt"];
 
@@ -69,13 +70,7 @@ function Searches() {
           empty={<Empty title="No searches yet" icon={Search}>Questions that you, the command line or a program ask appear here.</Empty>}
           row={(job) => <SearchRow key={job.id} job={job} />}
         />
-        {query.hasNextPage ? (
-          <span>
-            <Button variant="default" loading={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
-              Load more
-            </Button>
-          </span>
-        ) : null}
+        <LoadMore query={query} />
       </div>
     </section>
   );

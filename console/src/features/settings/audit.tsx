@@ -14,6 +14,7 @@ import { SortedTable } from "../../shared/tables/sorted-table";
 import { Icon } from "../../shared/values/icon";
 import { count } from "../../shared/values/numbers";
 import { When } from "../../shared/values/time";
+import { LoadMore } from "../../shared/page/load-more";
 
 type Entry = components["schemas"]["AuditEntry"];
 type Verification = components["schemas"]["AuditVerification"];
@@ -69,13 +70,7 @@ export function Audit() {
           )
         }
       </Loaded>
-      {query.hasNextPage ? (
-        <span>
-          <Button variant="default" loading={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
-            Load more
-          </Button>
-        </span>
-      ) : null}
+      <LoadMore query={query} />
     </section>
   );
 }

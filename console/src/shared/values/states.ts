@@ -155,7 +155,7 @@ export function groupOf(outcome: string, failed = false): OutcomeGroup {
   return tone === "bad" ? "Failed" : tone === "warn" ? "Unverified" : "Done";
 }
 
-/** What came of a job, in the words of the server. */
+/** The outcome of a job, as the server names it. */
 export function outcomeOf(job: Pick<Job, "state" | "verdict" | "error">): string {
   if (job.state === "failed" || job.state === "dead") return job.error?.code ?? job.state;
   return (job.state === "succeeded" ? job.verdict : null) ?? job.state;

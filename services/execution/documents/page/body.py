@@ -197,8 +197,8 @@ class PageBody:
         if not id and not caption:
             return code
         text = self._caption(caption) if caption else ""
-        told = f"{self.labels.number(id, 'lst')}{': ' if text else ''}{text}"
-        return f'<figure id="{html.escape(id)}"><figcaption>{told}</figcaption>{code}</figure>'
+        heading = f"{self.labels.number(id, 'lst')}{': ' if text else ''}{text}"
+        return f'<figure id="{html.escape(id)}"><figcaption>{heading}</figcaption>{code}</figure>'
 
     def _messages(self, block: Block) -> str:
         """Errors and warnings; of a block whose code is hidden the errors alone."""
@@ -224,11 +224,11 @@ class PageBody:
         for output in visible:
             made = self._output(output, alt, block.id, width)
             kind = "fig" if output.media_type in _PICTURES else "tbl" if "<table" in made else ""
-            told = ""
+            subcaption = ""
             if kind and counts[kind] < len(captions[kind]):
                 letter = chr(ord("a") + counts[kind] % 26)
-                told = f"<p class='subcaption'>({letter}) {self._caption(captions[kind][counts[kind]])}</p>"
-            cells.append(told + made if kind == "tbl" else made + told)
+                subcaption = f"<p class='subcaption'>({letter}) {self._caption(captions[kind][counts[kind]])}</p>"
+            cells.append(subcaption + made if kind == "tbl" else made + subcaption)
             if kind:
                 counts[kind] += 1
         columns = columns_of(options) if len(cells) > 1 else 0
@@ -251,9 +251,9 @@ class PageBody:
         if kind is None:
             return shown
         text = self._caption(caption) if caption and not _listed(caption) else ""
-        told = f"<figcaption>{self.labels.number(id, kind)}{': ' if text else ''}{text}</figcaption>"
+        figcaption = f"<figcaption>{self.labels.number(id, kind)}{': ' if text else ''}{text}</figcaption>"
         below = kind == "fig" and options.get("fig-cap-location") not in ("top", "true")
-        return f'<figure id="{html.escape(id)}">{shown + told if below else told + shown}</figure>'
+        return f'<figure id="{html.escape(id)}">{shown + figcaption if below else figcaption + shown}</figure>'
 
     def _caption(self, text: str) -> str:
         made = self.fragment(text).strip()

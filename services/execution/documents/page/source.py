@@ -307,15 +307,15 @@ class SourceWriter:
         return self.mark(self._captioned(shown, each.id, caption, "fig", below=True), "")
 
     def _captioned(self, shown: str, id: str, caption: str, kind: str, *, below: bool = False) -> str:
-        told = self._caption(id, caption, kind)
-        body = shown + told if below else told + shown
+        figcaption = self._caption(id, caption, kind)
+        body = shown + figcaption if below else figcaption + shown
         return f'<figure id="{html.escape(id)}">{body}</figure>'
 
     def _caption(self, id: str, caption: str, kind: str) -> str:
         number = self.labels.number(id, kind_of(id) or kind) if id else ""
         text = self._inline(caption) if caption else ""
-        told = f"{number}{': ' if number and text else ''}{text}"
-        return f"<figcaption>{told}</figcaption>" if told else ""
+        figcaption = f"{number}{': ' if number and text else ''}{text}"
+        return f"<figcaption>{figcaption}</figcaption>" if figcaption else ""
 
     # -- divs ----------------------------------------------------------------------------------------------------------
 
@@ -390,11 +390,11 @@ class SourceWriter:
         if not caption and is_text and not any(other.begin <= begin <= other.end for other in inner):
             caption = last
             self._skipped[begin] = end
-        told = self._caption(id, caption, kind)
+        figcaption = self._caption(id, caption, kind)
         columns = columns_of(each.options)
         grid, end_of_grid = (f'<section class="grid columns-{columns}">', "</section>") if columns else ("", "")
-        self._closings[each.end] = f"{end_of_grid}{'' if kind == 'tbl' else told}</figure>"
-        return self.mark(f'<figure id="{html.escape(id)}">{told if kind == "tbl" else ""}{grid}', ""), each.first
+        self._closings[each.end] = f"{end_of_grid}{'' if kind == 'tbl' else figcaption}</figure>"
+        return self.mark(f'<figure id="{html.escape(id)}">{figcaption if kind == "tbl" else ""}{grid}', ""), each.first
 
 
 def _line_block(line: str, following: Sequence[str]) -> str:

@@ -103,6 +103,16 @@ def test_a_result_without_rows_is_asked_about(jobs: TransformJobs) -> None:
     assert "no rows" in model.asked[1].messages[-1].content
 
 
+def test_a_good_result_is_confirmed_without_a_word_that_it_is_wrong(jobs: TransformJobs) -> None:
+    model = small(GOOD, "DONE")
+    solved(jobs, model, confirm="always")
+    shown = _shown(model.asked[1])
+    assert "total amount by city" in shown
+    assert '["Berlin", 15]' in shown
+    assert "wrong" not in shown
+    assert "groupby('city', as_index=False)['amount'].sum()" not in shown
+
+
 def test_the_same_failing_code_is_not_run_again_and_each_question_is_of_another_kind(jobs: TransformJobs) -> None:
     again = python('result = data["nothing"]  # the same')
     other = ChainLink("other", "large")

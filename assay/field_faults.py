@@ -1,11 +1,11 @@
-"""A validator's messages about a field, in the words of who wrote it."""
+"""What is wrong with a field, as a sentence about it: validators' messages in plain words."""
 
 from __future__ import annotations
 
 import re
 
-#: What follows the field's name.
-_MESSAGES = (
+#: Messages of pydantic, and what follows the field's name instead.
+_AFTER_NAME = (
     (re.compile(r"Input should be less than or equal to (\S+)"), r"must be at most \1"),
     (re.compile(r"Input should be greater than or equal to (\S+)"), r"must be at least \1"),
     (re.compile(r"Input should be less than (\S+)"), r"must be below \1"),
@@ -18,10 +18,10 @@ _MESSAGES = (
 )
 
 
-def said_of_a_field(message: str) -> str:
-    """Return what follows the field's name; a message that is not known stays as it is."""
+def field_fault(field: str, message: str) -> str:
+    """Return ``input is missing`` or, for a message that is not known, ``input: the message``."""
     message = message.removeprefix("Value error, ")
-    for pattern, words in _MESSAGES:
+    for pattern, words in _AFTER_NAME:
         if match := pattern.fullmatch(message):
-            return match.expand(words)
-    return message
+            return f"{field} {match.expand(words)}".strip()
+    return f"{field}: {message}" if field else message
