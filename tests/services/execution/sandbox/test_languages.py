@@ -236,12 +236,13 @@ def test_what_javascript_does_before_it_exits_counts(
     assert (outcome.verdict, outcome.stdout) == (verdict, prints)
 
 
-def test_an_error_of_a_timer_between_two_calls_is_shown_by_the_next(sandbox: Sandbox) -> None:
+def test_an_error_of_a_timer_after_its_call_is_shown_by_it_or_the_next(sandbox: Sandbox) -> None:
     _needs_javascript(sandbox)
     with sandbox.session("javascript", Limits(), {}) as session:
-        assert session.execute("setTimeout(() => { throw new Error('late') }, 5); 1").verdict is Verdict.OK
+        outcome = session.execute("setTimeout(() => { throw new Error('late') }, 5); 1")
+        assert outcome.verdict is Verdict.OK
         deadline = time.monotonic() + 10
-        seen = ""
+        seen = outcome.stderr  # what is written before the call's output has been read is its own
         while "Error: late" not in seen and time.monotonic() < deadline:
             outcome = session.execute("2")
             assert outcome.verdict is Verdict.OK
