@@ -67,8 +67,10 @@ def run(arguments: Sequence[str]) -> int:
         sys.stderr.write(f"assay: {error}\n")
         return USAGE
     session = begin(flags)
+    if rest[:1] in (["help"], ["version"]):  # as other programs have it
+        rest = [*rest[1:], f"--{rest[0]}"]
+    app = build()
     try:
-        app = build()
         if _HELP_FLAGS & set(rest):
             from assay.commands.examples import add_examples  # noqa: PLC0415 - imports every command
 
@@ -78,7 +80,7 @@ def run(arguments: Sequence[str]) -> int:
     except CycloptsError as error:
         from assay.commands import mistakes  # noqa: PLC0415
 
-        session.warn(f"assay: {mistakes.usage(error, rest)}")
+        session.warn(f"assay: {mistakes.usage(error, rest, app)}")
         return USAGE
     except (Exception, KeyboardInterrupt) as error:
         interrupts.is_handled()
@@ -95,6 +97,7 @@ def build() -> App:
         help_format="plaintext",  # Markdown would cost 60 ms
         suppress_keyboard_interrupt=False,
         version=VERSION,
+        version_flags=["--version", "-V"],
     )
     commands: list[Callable[..., object]] = [
         local.up,
@@ -138,6 +141,7 @@ def build() -> App:
         app.command(noun)
     app.command("assay.commands.tenants:app", name="tenants")
     app.command("assay.commands.conversations:app", name="conversations")
+    app.command(jobs.result)
     app.command(admin.providers)
     app.command(access.audit)
     app.command("assay.commands.admin:api", help="Send any request to the API and print the answer.")
@@ -203,7 +207,7 @@ def _explain(session: CommandLine, error: BaseException) -> int:
     elif isinstance(error, JobTimeout):
         session.warn(f"{error}: assay jobs wait {error.job_id}")
     elif isinstance(error, APIStatusError):
-        session.warn(f"assay: {mistakes.refusal(error)}")
+        session.warn("\n".join([f"assay: {mistakes.refusal(error)}", *getattr(error, "__notes__", ())]))
         if status == FAILED and error.request_id:
             session.say(f"request {error.request_id}")
     else:

@@ -15,7 +15,7 @@ from assay.commands.session import UsageError, current
 from assay.commands.uploading import UploadBar
 from assay.submits import TableFiles
 
-_TABLES = (
+TABLE_ENDINGS = (
     ".csv", ".tsv", ".tab", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".pq", ".arrow", ".feather", ".ipc",
     ".xlsx", ".xls", ".ods",
 )  # fmt: skip
@@ -49,9 +49,9 @@ def files_of(text: str) -> list[Path]:
     if path.is_file():
         return [path]
     if path.is_dir():
-        inside = (each for each in path.rglob("*") if each.suffix.lower() in _TABLES and each.is_file())
+        inside = (each for each in path.rglob("*") if each.suffix.lower() in TABLE_ENDINGS and each.is_file())
         paths = [each for each in inside if not any(part.startswith(".") for part in each.relative_to(path).parts)]
-        why = f"the folder {path} holds no tables ({' '.join(_TABLES)})"
+        why = f"the folder {path} holds no tables ({' '.join(TABLE_ENDINGS)})"
     elif any(sign in text for sign in "*?["):
         paths = [each for each in map(Path, glob.glob(text, recursive=True)) if each.is_file()]
         why = f"no file fits {text}"

@@ -13,12 +13,14 @@ from cyclopts import App, Parameter
 
 from assay.calls import files
 from assay.commands import show
+from assay.commands.datafiles import TABLE_ENDINGS
 from assay.commands.describe import first_line
 from assay.commands.doc_output import content_of
 from assay.commands.doc_preview import watch
 from assay.commands.run import Sending, given, pair, readable, run
 from assay.commands.session import CommandLine, UsageError, current
 from shared.amounts import amount
+from shared.languages import language_of_file
 
 app = App(name="doc", help="Documents: run their code and their instructions, or only check them.")
 
@@ -150,7 +152,12 @@ def preview_document(
 
 
 def _document(file: Path, flavour: str | None, set: Sequence[str], attach: Sequence[str]) -> dict[str, Any]:
-    content = readable(file).read_bytes()
+    ending = readable(file).suffix.lower()
+    if flavour is None and ending in TABLE_ENDINGS and ending != ".txt":
+        raise UsageError(f'{file} is a table, not a document; for a table: assay transform {file} "TASK"')
+    if flavour is None and language_of_file(file.name) is not None:
+        raise UsageError(f"{file} is a program, not a document; to run it: assay execute {file}")
+    content = file.read_bytes()
     client = current().client
     input: dict[str, Any] = {}
     if len(content) > _MAX_INLINE:

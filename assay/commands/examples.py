@@ -57,6 +57,7 @@ EXAMPLES: Mapping[str, str] = {
     "jobs events": "assay jobs events @last --limit 20",
     "jobs wait": "assay jobs wait @last --timeout 60",
     "jobs result": "assay jobs result @last -o totals.csv",
+    "result": "assay result @last -o totals.csv",
     "jobs cancel": "assay jobs cancel @last",
     "jobs replay": "assay jobs replay @last --model groq/openai/gpt-oss-20b",
     "jobs cancel-all": "assay jobs cancel-all --kind transform",

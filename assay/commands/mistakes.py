@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from cyclopts import CycloptsError
+from cyclopts import App, CycloptsError, MissingArgumentError, UnknownCommandError
 
 from assay.field_faults import field_fault
 
@@ -18,27 +19,79 @@ _LISTS = {
     "evaluation": "eval ls", "key": "keys ls", "endpoint": "endpoints ls", "secret": "webhooks secrets",
 }  # fmt: skip
 _SHORTEST_PREFIX = 4  #: characters of an id
+#: Words that other programs use for the same step.
+_SYNONYMS = (
+    {"get", "show", "view", "describe", "info", "inspect", "cat"}, {"ls", "list", "all"},
+    {"rm", "delete", "remove", "del", "drop", "revoke", "destroy"},
+    {"create", "add", "new", "set", "make", "put", "upload", "start", "import"},
+    {"execute", "exec", "run", "code", "python"}, {"replay", "retry", "rerun", "again"},
+    {"cancel", "stop", "kill", "abort", "down"}, {"up", "start", "serve", "server"},
+    {"watch", "follow", "tail", "logs", "log", "events"}, {"queues", "queue"},
+    {"conversations", "sessions", "session", "chats"}, {"stats", "usage", "costs"}, {"ingest", "index", "load"},
+)  # fmt: skip
+_SIMILAR = 0.75  #: a word is offered for one that is so much like it (difflib's ratio)
+_MAX_OFFERED = 3
 
 
-def usage(error: CycloptsError, arguments: Sequence[str]) -> str:
+def usage(error: CycloptsError, arguments: Sequence[str], app: App) -> str:
     """Return what is wrong with the arguments, and where to read on."""
     words = " ".join(getattr(error, "command_chain", None) or ())
     page = f"See `assay {words} --help`." if words else "See `assay --help`."
     kind, text = type(error).__name__, str(error).strip()
     if kind == "UnusedCliTokensError":
         return f"{_unexpected(getattr(error, 'unused_tokens', None) or [], arguments)} {page}"
-    if kind == "MissingArgumentError":
-        names = getattr(getattr(error, "argument", None), "names", ())
-        return f"{_name(names[0]) if names else 'an argument'} is missing. {page}"
+    if isinstance(error, MissingArgumentError):
+        return f"{_missing(error, arguments)} {page}"
+    if isinstance(error, UnknownCommandError) and error.unused_tokens:
+        return _unknown(error.unused_tokens[0], words, app, page)
     if match := re.match(r'Invalid value for (\S+): unable to convert "(.*)" into (\w+)', text):
         wanted = {"float": "a number", "int": "a whole number"}.get(match[3], f"a {match[3]}")
         return f"{match[1]} must be {wanted}, not {match[2]!r}. {page}"
     return f"{' '.join(text.split()).partition(' Available commands')[0]} {page}"
 
 
-def _name(option: str) -> str:
-    """Return an argument as the help shows it."""
-    return option if option.startswith("-") and len(option) > 2 else option.upper()
+def _missing(error: MissingArgumentError, arguments: Sequence[str]) -> str:
+    """Name what is missing as the help names it: an option with its hyphens, an argument in capitals."""
+    if error.argument is None:
+        return "An argument is missing."
+    names = error.argument.names
+    given = next((name for name in names if name in arguments), None)
+    if given is not None:
+        return f"{given} needs a value."
+    name = max(names, key=len)
+    by_place = error.argument.field_info.is_positional
+    return f"{name.strip('-').upper() if by_place else name} is missing."
+
+
+def _unknown(word: str, group: str, app: App, page: str) -> str:
+    """Say that there is no such command, with those that were probably meant."""
+    offered = _meant(word, group, list(_commands(app)))
+    if not offered:
+        return f'Unknown command "{word}". {page}'
+    return f'Unknown command "{word}". Did you mean {" or ".join(f"`assay {each}`" for each in offered)}? {page}'
+
+
+def _meant(word: str, group: str, commands: Sequence[str]) -> list[str]:
+    """Return the commands that a word may stand for: those of its group first, then of all others."""
+    start = f"{group} " if group else ""
+    near = {each[len(start) :]: each for each in commands if each.startswith(start)}
+    own = {name: each for name, each in near.items() if " " not in name}
+    same = next((each for each in _SYNONYMS if word.lower() in each and each & set(own)), set())
+    if same & set(own):
+        return [own[name] for name in sorted(same & set(own))][:_MAX_OFFERED]
+    if similar := get_close_matches(word, list(own), 1, _SIMILAR):
+        return [own[similar[0]]]
+    elsewhere = [each for each in commands if each.rpartition(" ")[2] == word]
+    return elsewhere if len(elsewhere) <= _MAX_OFFERED else []
+
+
+def _commands(app: App, above: str = "") -> Iterator[str]:
+    """Yield all commands, those of a group with its name."""
+    for name in app:
+        if name.startswith("-"):
+            continue
+        yield f"{above}{name}"
+        yield from _commands(app[name], f"{above}{name} ")
 
 
 def _unexpected(tokens: Sequence[str], arguments: Sequence[str]) -> str:

@@ -282,6 +282,8 @@ class _Filling:
         client = current().client
         if not self.source.is_dir():
             return client.send(files.put(self.source)).id
+        if not any(each.is_file() for each in self.source.rglob("*")):
+            raise UsageError(f"the folder {self.source} holds no files")
         with tempfile.TemporaryFile() as archive:
             pack(self.source, archive)
             return client.send(files.put(archive, name=f"{self.source.resolve().name or 'documents'}.tar.gz")).id
@@ -292,8 +294,8 @@ def _table_to_fill(collection: str) -> str:
 
     try:
         return _only_table(collection)
-    except NotFound:
-        current().warn("--create makes the collection from what the file holds, --dry-run shows how")
+    except NotFound as error:
+        error.add_note("--create makes the collection from what the file holds, --dry-run shows how")
         raise
 
 

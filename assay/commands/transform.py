@@ -89,6 +89,8 @@ def transform(
         task = answers.pop(0)
     if task is None and code is None:
         raise UsageError('missing task. Usage: assay transform FILE "TASK"')
+    if task is not None and not Path(file).exists() and Path(task).is_file():
+        raise UsageError(f'the file comes first, then the task: assay transform {task} "{file}"')
     fields = given(
         language=language or _language_of(code), dataframe=dataframe, output=output, strategy=strategy,
         assertions=checks, max_iterations=max_iterations, confirm=confirm,

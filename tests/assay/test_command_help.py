@@ -12,6 +12,7 @@ from cyclopts import App
 from assay.command import build, run, take_globals
 from assay.commands.examples import EXAMPLES, example_of
 from assay.commands.session import Globals, begin
+from shared import VERSION
 
 
 def commands(app: App, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], App]]:
@@ -60,3 +61,13 @@ def test_the_letter_o_names_a_file_to_write(words: tuple[str, ...]) -> None:
 def test_the_help_shows_the_example(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["flow", "edit", "--help"]) == 0
     assert 'assay flow edit shop.mmd "add a review step after cart"' in capsys.readouterr().out
+
+
+def test_help_and_version_are_words_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["help", "jobs"]) == 0
+    shown = capsys.readouterr().out
+    assert run(["jobs", "--help"]) == 0
+    assert capsys.readouterr().out == shown
+    for words in (["version"], ["--version"], ["-V"]):
+        assert run(words) == 0
+        assert capsys.readouterr().out.strip() == VERSION

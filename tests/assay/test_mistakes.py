@@ -25,6 +25,7 @@ def desk(shell: Shell) -> Shell:
     written(own, "empty.csv", "")
     written(own, "bad.json", '{"a": 1,')
     (folder / "mixed").mkdir()
+    (folder / "nothing").mkdir()
     written(own, "mixed/a.csv", "a\n1\n")
     written(own, "mixed/b.json", '[{"a": 1}]')
     (folder / "bin.csv").write_bytes(b"\x00\x01\x02binary")
@@ -61,8 +62,8 @@ MISTAKES: list[tuple[list[str], int, str]] = [
     (["transform", "sales.csv"], 2, "missing task"),
     (["execute"], 2, "missing program"),
     (["execute", "sales.csv"], 2, "cannot detect the language from '.csv'"),
-    (["transfrom", "sales.csv", "total"], 2, 'Did you mean "transform"?'),
-    (["jobs", "lss"], 2, 'Did you mean "ls"?'),
+    (["transfrom", "sales.csv", "total"], 2, "Did you mean `assay transform`?"),
+    (["jobs", "lss"], 2, "Did you mean `assay jobs ls`?"),
     (["transform", "sales.csv", "total", "--modle", "x"], 2, "Did you mean --model?"),
     (["transform", "sales.csv", "total", "by", "city"], 2, 'Put a text in quotes: "total by city"'),
     (["search", "what", "moves", "-c", "x"], 2, "put the question in quotes"),
@@ -70,6 +71,20 @@ MISTAKES: list[tuple[list[str], int, str]] = [
     (["jobs", "ls", "--limit", "x"], 2, "--limit must be a whole number"),
     (["execute", "a.py", "--language", "ruby"], 2, 'Choose from: "python"'),
     (["completion", "powershell"], 2, 'Choose from: "bash"'),
+    (["jobs", "list"], 2, "Did you mean `assay jobs ls`?"),
+    (["flow", "list"], 2, "Did you mean `assay flow ls`?"),
+    (["collection", "show", "x"], 2, "Did you mean `assay collection get`?"),
+    (["files", "delete", "x"], 2, "Did you mean `assay files rm`?"),
+    (["undo"], 2, "Did you mean `assay flow undo`?"),
+    (["run", "a.py"], 2, "Did you mean `assay execute`?"),
+    (["templates"], 2, 'Unknown command "templates". See'),
+    (["jobs", "get"], 2, "ID is missing"),
+    (["result"], 2, "ID is missing"),
+    (["search", "x", "-c"], 2, "-c needs a value"),
+    (["transform", "total", "sales.csv"], 2, 'the file comes first, then the task: assay transform sales.csv "total"'),
+    (["doc", "run", "sales.csv"], 2, "sales.csv is a table, not a document"),
+    (["doc", "check", "a.py"], 2, "a.py is a program, not a document"),
+    (["ingest", "nothing", "-c", "x", "--create"], 2, "the folder nothing holds no files"),
     (["keys", "create"], 2, "--name is missing"),
     (["listen"], 2, "--forward-to is missing"),
     (["flow", "edit", "x"], 2, "is missing"),
