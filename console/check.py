@@ -28,7 +28,7 @@ def main() -> int:
     subprocess.run([sys.executable, HERE / "build.py", "--tools", "--strict"], check=True)
     write_description()
     modules = HERE / "node_modules"
-    steps = [
+    steps: list[list[str | Path]] = [
         [modules / "openapi-typescript/bin/cli.js", "openapi.json", "-o", "src/api/schema.d.ts"],
         [modules / "typescript/bin/tsc", "--noEmit"],
         [modules / "vitest/vitest.mjs", "run", "--silent"],
