@@ -76,6 +76,7 @@ class Shown:
     text: str | None = None
     content: Path | None = None
     is_value: bool = False  #: what the last expression is worth, where the run takes ``shown``
+    printed: tuple[int, int] | None = None  #: characters of stdout and stderr before it; None when they are cut
 
 
 @dataclass(frozen=True)

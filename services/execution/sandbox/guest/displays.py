@@ -30,8 +30,10 @@ Form = tuple[str, str | bytes, str]  #: media type, content, suffix of a file fo
 class Displays:
     """Sends displays out, in order, within a cap."""
 
-    def __init__(self, announce: Callable[[Message], None]) -> None:
-        self._announce = announce
+    def __init__(self, announce: Callable[[Message], None], printed: Callable[[], list[int]]) -> None:
+        """``printed``: how many bytes each stream has so far."""
+        self._announce, self._printed = announce, printed
+        self._printed_before = [0, 0]  #: the call
         self._count = self._cleared = 0
         self._clears_next = False
         self.with_options: Callable[..., object] | None = None  #: what shows values where options are given
@@ -40,6 +42,7 @@ class Displays:
         """Restart the count for a new call; the displays of the last one have been fetched."""
         self._count = self._cleared = 0
         self._clears_next = False
+        self._printed_before = self._printed()
 
     def display(self, *values: object, **options: object) -> object:
         """Show values: tables as HTML, figures and images as pictures, the rest as text."""
@@ -61,7 +64,8 @@ class Displays:
                 self._announce({"t": "unshown"})
             return
         media_type, content, suffix = form
-        more: Message = {"id": display_id, "update": update, "value": is_value}
+        printed = [now - before for now, before in zip(self._printed(), self._printed_before, strict=True)]
+        more: Message = {"id": display_id, "update": update, "value": is_value, "printed": printed}
         if isinstance(content, str) and len(content) <= _LONGEST_TEXT:
             self._announce({"t": "display", "media_type": media_type, "text": content, **more})
             return

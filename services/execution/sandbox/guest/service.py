@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import io
 import os
 import select
 import signal
@@ -155,7 +156,7 @@ def serve(make: Callable[[Displays], Kernel], requests: int, replies: int) -> No
     _open_streams()
     _forget_exit_functions()
     answers = Replies(replies)
-    displays = Displays(answers.send)
+    displays = Displays(answers.send, printed)
     _answer_calls(_Calls(make(displays), displays, answers), requests)
 
 
@@ -317,10 +318,33 @@ def _tell_as_a_script_would(text: str) -> None:
         sys.stderr.write(text)
 
 
+class _Counted(io.FileIO):
+    """A stream that counts its bytes."""
+
+    count = 0
+
+    def write(self, data: Any, /) -> int:
+        written = super().write(data)
+        self.count += written
+        return written
+
+
+_COUNTED: list[_Counted] = []  #: standard output and standard error
+
+
+def printed() -> list[int]:
+    """Return how many bytes the code has printed to each stream so far; what it writes past them is not counted."""
+    flush()
+    return [stream.count for stream in _COUNTED]
+
+
 def _open_streams() -> None:
     sys.stdin = open(0, encoding="utf-8", errors="surrogateescape")  # noqa: SIM115
-    sys.stdout = open(1, "w", encoding="utf-8", errors="backslashreplace", buffering=1)  # noqa: SIM115
-    sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1)  # noqa: SIM115
+    _COUNTED[:] = [_Counted(number, "w") for number in (1, 2)]
+    sys.stdout, sys.stderr = (
+        io.TextIOWrapper(io.BufferedWriter(stream), encoding="utf-8", errors="backslashreplace", line_buffering=True)
+        for stream in _COUNTED
+    )
     sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr  # type: ignore[misc]
 
 

@@ -15,7 +15,7 @@ from services.execution.sandbox.host.streams import both, escaped
 from services.execution.sandbox.host.supervise import Facts
 from services.execution.sandbox.host.verdict import judge
 from services.execution.sandbox.language import Codec
-from services.execution.sandbox.protocol.wire import Json
+from services.execution.sandbox.protocol.wire import Json, Message
 from services.execution.sandbox.run import Frame, Isolation, Outcome, Product, Run, Shown
 from shared.contracts.execute import Limits, RunUsage, ValueView, Verdict
 
@@ -47,7 +47,7 @@ def bring_out(
     result = facts.result if judgement.verdict is Verdict.OK else {}
     files = _Files(facts, folder)
     notes = list(facts.refused) if run.collect else []
-    displays = files.displays(notes) if run.collect else []
+    displays = files.displays(notes, placed=not truncated) if run.collect else []
     if judgement.verdict is Verdict.OK and not result:
         notes.append("the value: the code has closed its way out, or changed what writes it")
     table = files.take(result.get("table"), _TABLE_BYTES)
@@ -137,8 +137,8 @@ class _Files:
             return None
         return Shown(media_type=str(media_type), content=content)
 
-    def displays(self, notes: list[str]) -> list[Shown]:
-        """Return the displays, in order; ``notes`` lists those left out."""
+    def displays(self, notes: list[str], *, placed: bool) -> list[Shown]:
+        """Return the displays, in order; ``notes`` lists those left out. ``placed``: with what was printed before."""
         shown: list[Shown] = []
         if any(frame.get("t") == "unshown" for frame in self._facts.shown):
             notes.append("some displays: a run may show 50")
@@ -147,16 +147,27 @@ class _Files:
             if frame.get("t") != "display" or not isinstance(media_type, str) or not _MEDIA_TYPE.fullmatch(media_type):
                 continue
             text, is_value = frame.get("text"), frame.get("value") is True
+            printed = self._printed(frame) if placed else None
             if isinstance(text, str):
-                shown.append(Shown(media_type=media_type, text=escaped(text), is_value=is_value))
+                shown.append(Shown(media_type, escaped(text), is_value=is_value, printed=printed))
                 continue
             content = self.take(frame.get("file"), _DISPLAY_BYTES - self._display_bytes)
             if content is not None:
                 self._display_bytes += content.stat().st_size
-                shown.append(Shown(media_type=media_type, content=content, is_value=is_value))
+                shown.append(Shown(media_type, content=content, is_value=is_value, printed=printed))
             else:
                 notes.append(f"a display of {media_type}: displays may be {_DISPLAY_BYTES // 1_000_000} MB in all")
         return shown
+
+    def _printed(self, frame: Message) -> tuple[int, int] | None:
+        """Return how many characters of standard output and of standard error came before a display, as its kernel has
+        counted their bytes.
+        """
+        claimed = frame.get("printed")
+        if not isinstance(claimed, list) or len(claimed) != 2 or not all(isinstance(size, int) for size in claimed):
+            return None
+        stdout, stderr = (max(0, size) for size in claimed)
+        return self._facts.stdout.length(stdout), self._facts.stderr.length(stderr)
 
     def artifacts(self) -> list[Product]:
         return [Product(path, self._path(descriptor, size), size) for path, size, descriptor in self._facts.files]

@@ -48,6 +48,10 @@ class Capture:
         while self._tail and self._tail_size - len(self._tail[0]) >= self.cap // 2:
             self._tail_size -= len(self._tail.popleft())
 
+    def length(self, size: int) -> int:
+        """Return how many characters the first ``size`` bytes are as text, of a stream that is not cut."""
+        return len(_readable((bytes(self._head) + b"".join(self._tail))[:size]))
+
     def text(self, budget: int) -> tuple[str, bool]:
         """Return at most ``budget`` bytes of text, and whether anything is missing."""
         head, tail = bytes(self._head), b"".join(self._tail)

@@ -28,7 +28,7 @@ _MAX_REPLIED = 32 << 20  #: bytes of all frames of a run, or of a call
 _MAX_SHOWN = 200
 _LONGEST_NAME = 255
 _SHOWING = ("display", "unshown", "clear")
-_OF_A_DISPLAY = ("t", "media_type", "text", "file", "value", "id")
+_OF_A_DISPLAY = ("t", "media_type", "text", "file", "value", "id", "printed")
 
 
 @dataclass

@@ -275,3 +275,43 @@ def test_figures_have_the_size_that_options_say(jobs: DocumentJobs, language: st
     (wide, low), (usual, high) = sizes
     assert wide / low > 2.5
     assert usual / high < 2
+
+
+INTERLEAVED = {
+    "python": "for n in (1, 2):\n    print(f'before {n}')\n    display(f'shown {n}')\nprint('after')\n'value'",
+    "javascript": "for (const n of [1, 2]) { console.log(`before ${n}`); display(`shown ${n}`) }\n"
+    "console.log('after'); 'value'",
+}
+
+
+@pytest.mark.parametrize("language", sorted(INTERLEAVED))
+def test_what_is_printed_and_what_is_displayed_keep_their_order(jobs: DocumentJobs, language: str) -> None:
+    result = jobs.run(f"```{language} exec\n{INTERLEAVED[language]}\n```\n")
+    shown = [(each.source, (each.text or "").strip()) for each in result.blocks[0].outputs]
+    assert [text for _, text in shown[:-1]] == ["before 1", "shown 1", "before 2", "shown 2", "after"]
+    assert shown[-1][0] == "value"
+
+
+def test_figures_and_warnings_are_where_the_code_showed_them(jobs: DocumentJobs) -> None:
+    code = (
+        "import matplotlib.pyplot as plt, sys\nfor n in (1, 2):\n    print('title', n)\n    plt.plot([n]); plt.show()\n"
+        "    print('late', file=sys.stderr)"
+    )
+    (one,) = jobs.run(python(code)).blocks
+    shown = [(each.source, each.text) for each in one.outputs]
+    assert [source for source, _ in shown] == ["stdout", "display", "stdout", "stderr", "display", "stderr"]
+    assert [text for _, text in shown if text] == ["title 1\n", "title 2\n", "late\n", "late\n"]
+
+
+def test_what_clear_output_takes_back_is_not_shown_after_a_display(jobs: DocumentJobs) -> None:
+    code = (
+        "from IPython.display import clear_output\nprint('old')\ndisplay('gone')\nclear_output()\nprint('new')\n"
+        "display('kept')\nprint('last')"
+    )
+    (one,) = jobs.run(python(code)).blocks
+    assert [(each.text or "").strip() for each in one.outputs] == ["new", "kept", "last"]
+
+
+def test_output_that_is_cut_stays_before_its_displays(jobs: DocumentJobs) -> None:
+    (one,) = jobs.run(python("display('shown')\nprint('x' * 3_000_000)")).blocks
+    assert [each.source for each in one.outputs] == ["stdout", "display"]

@@ -45,6 +45,8 @@ let nonce = "";
 let calls = 0;
 let answered = 0;
 let shown = 0;
+let printedBefore = [0, 0]; // this call
+const printed = () => [process.stdout, process.stderr].map((stream) => stream.bytesWritten ?? 0);
 
 /** Writes a claim; what its frame adds up to goes under the seal, so that no other frame takes its place. */
 function send(message) {
@@ -196,11 +198,13 @@ function show(mediaType, text, value = false) {
   shown += 1;
   if (shown === MAX_DISPLAYS + 1) send({ t: "unshown" });
   if (shown > MAX_DISPLAYS) return undefined;
-  if (text.length <= LONGEST_INLINE) return send({ t: "display", media_type: mediaType, text, value });
+  const before = printed().map((size, stream) => size - printedBefore[stream]);
+  const display = { t: "display", media_type: mediaType, value, printed: before };
+  if (text.length <= LONGEST_INLINE) return send({ ...display, text });
   const file = `display-${shown}`;
   fs.rmSync(path.join(OUT, file), { force: true }); // the code's umask may have closed the last one
   fs.writeFileSync(path.join(OUT, file), text);
-  return send({ t: "display", media_type: mediaType, file, value });
+  return send({ ...display, file });
 }
 
 /** A value as the last thing of its code: records are a table, what offers a richer form has that one. */
@@ -510,6 +514,7 @@ function answer(request) {
   nonce = request.nonce;
   answered += 1;
   shown = 0;
+  printedBefore = printed();
   ({ once } = request);
   if (process.listenerCount("SIGINT") > 0) {
     apply(removeAllListeners, process, ["SIGINT"]); // the code has put its own in the handler's place
