@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -23,6 +24,11 @@ _CHROMIUM = (
 )  # fmt: skip
 _ENGINES = ("typst", "weasyprint", "wkhtmltopdf")
 _SECONDS = 180.0
+_TITLE_BLOCK = re.compile(r"<main><header>(<h1[^>]*>.*?</h1>)", re.S)
+_TITLE = re.compile(r"<title>.*?</title>", re.S)
+_FIGURE = re.compile(r"<(/?)figure\b([^<>]*)>")
+_CAPTION = re.compile(r"<figcaption>(.*?)</figcaption>", re.S)
+_CALLOUT_TITLE = re.compile(r'<p class="callout-title">(.*?)</p>', re.S)
 
 
 def content_of(target: Path) -> Content:
@@ -39,7 +45,8 @@ def content_of(target: Path) -> Content:
         return _notebook
     if ending in (".pdf", ".docx"):
         convert = _to_pdf() if ending == ".pdf" else _to_word()
-        return lambda session, result: _converted(_page(session, result), ending, convert)
+        prepared = _for_word if ending == ".docx" else bytes
+        return lambda session, result: _converted(prepared(_page(session, result)), ending, convert)
     known = ", ".join((*_MARKDOWN, ".html", ".ipynb", ".pdf", ".docx"))
     raise UsageError(f"a document is not written as {target.name}: its ending may be {known}")
 
@@ -62,13 +69,29 @@ def _file(session: CommandLine, id: str) -> bytes:
 
 
 def _to_word() -> Converter:
-    """Return the converter to Word. Raises: UsageError."""
+    """Return the converter to Word. Raises: UsageError.
+
+    Without pandoc's ``--sandbox``: it hides the template of Word files from a pandoc that does not hold it in itself,
+    as Debian's. A page is cleaned and names no file, so there is nothing else to read.
+    """
     pandoc = shutil.which("pandoc")
     if pandoc is None:
         raise UsageError(
             "Word files are made by pandoc, which is not here: install it (Debian: apt-get install pandoc)"
         )
-    return lambda page, target: [pandoc, "--sandbox", "--from=html", "--to=docx", f"--output={target}", str(page)]
+    return lambda page, target: [pandoc, "--from=html", "--to=docx", f"--output={target}", str(page)]
+
+
+def _for_word(page: bytes) -> bytes:
+    """Return the page as pandoc understands it: of a figure pandoc keeps one picture, and it has the title twice."""
+    text = page.decode()
+    if (titled := _TITLE_BLOCK.search(text)) is not None:
+        text = text.replace(titled[1], "", 1)
+    else:
+        text = _TITLE.sub("", text, count=1)
+    text = _FIGURE.sub(lambda tag: f"<{tag[1]}div{tag[2]}>", text)
+    text = _CAPTION.sub(r'<div data-custom-style="Image Caption"><p>\1</p></div>', text)
+    return _CALLOUT_TITLE.sub(r"<p><strong>\1</strong></p>", text).encode()
 
 
 def _to_pdf() -> Converter:

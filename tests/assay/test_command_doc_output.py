@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx2 as httpx
 import pytest
 
-from assay.commands.doc_output import _CHROMIUM, content_of
+from assay.commands.doc_output import _CHROMIUM, _for_word, content_of
 from assay.commands.doc_preview import Preview
 from assay.commands.session import UsageError
 from tests.assay.terminal import Shell, written
@@ -78,6 +78,19 @@ def test_a_document_becomes_a_word_file(shell: Shell) -> None:
     assert shipped(shell, "ships.docx") == 1
     with zipfile.ZipFile(shell.folder / "ships.docx") as packed:
         assert "Hulls" in packed.read("word/document.xml").decode()
+
+
+def test_a_word_file_has_every_picture_of_a_figure_and_its_title_once() -> None:
+    page = (
+        "<title>T</title></head><body><main><header><h1>T</h1></header>"
+        '<figure id="fig-a"><img src="data:a"><img src="data:b"><figcaption>Figure 1: Both</figcaption></figure>'
+        '<aside class="callout note"><p class="callout-title">Note</p></aside>'
+    )
+    made = _for_word(page.encode()).decode()
+    assert made.count("T<") == 1
+    assert '<div id="fig-a"><img src="data:a"><img src="data:b"><div data-custom-style="Image Caption">' in made
+    assert "<p><strong>Note</strong></p>" in made
+    assert _for_word(b"<title>T</title><main><h1>T</h1>") == b"<main><h1>T</h1>"
 
 
 @pytest.mark.parametrize(
