@@ -100,7 +100,7 @@ class DocumentCheck:
     def _code(self, block: Block, language: str, code: str, line: int) -> list[Note]:
         block.language = language
         if language not in LANGUAGES:
-            text = f"There is no kernel for {language}: {', '.join(LANGUAGES)}."
+            text = f"No kernel runs {language}. Chunks may be in {', '.join(LANGUAGES)}."
             return [Note("error", "language_unavailable", text)]
         code, notes = runnable(language, code)
         names = names_of(language, code)

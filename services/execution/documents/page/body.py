@@ -38,7 +38,7 @@ from shared.contracts.document import Block
 from shared.contracts.execute import Display
 
 _PICTURES = ("image/png", "image/jpeg", "image/svg+xml", "image/gif", "image/webp")
-_SIGNS = re.compile(r"[\\`*_{}\[\]<>()#+!|~&$@^]")  #: that Markdown reads
+_SIGNS = re.compile(r"[\\`*_{}\[\]<>()#+!|~&$@^\"'.-]")  #: that Markdown reads
 _ESCAPED = {sign: f"&#{ord(sign)};" for sign in "()[]"}  #: behind a backslash they would begin a formula
 _NEEDS_SCRIPTS = "(An interactive output, which needs scripts: a page runs none.)"
 _NOT_SHOWN = re.compile(r"<(?!img\b|table\b)[^>]*>")  #: tags that show nothing by themselves
@@ -64,8 +64,14 @@ class PageBody:
         self._shown: list[str] = []
         self.pictures = Pictures(document)
         self._flavour = document.request.notation
-        self.labels = Labels(words_of(front.language))
+        words, own = words_of(front.language), front.crossref
+        self.labels = Labels(
+            {kind: own.get(f"{kind}-title", word) for kind, word in words.items()},
+            {kind: own[f"{kind}-prefix"] for kind in words if f"{kind}-prefix" in own},
+        )
         self.formulas = Formulas(self._mark)
+        for name, text in front.macros.items():
+            self.formulas.macros.define(name, text)
         self.places = ValueMarks(self._mark) if marked else None
         self._writer = SourceWriter(
             self._flavour, self.labels, self.formulas, self._marked, self.fragment, self.pictures.html,
@@ -197,7 +203,7 @@ class PageBody:
         if not id and not caption:
             return code
         text = self._caption(caption) if caption else ""
-        heading = f"{self.labels.number(id, 'lst')}{': ' if text else ''}{text}"
+        heading = f"{self.labels.lead(id, 'lst', captioned=bool(text))}{text}"
         return f'<figure id="{html.escape(id)}"><figcaption>{heading}</figcaption>{code}</figure>'
 
     def _messages(self, block: Block) -> str:
@@ -215,10 +221,7 @@ class PageBody:
         alt = _alternative_text(options, block)
         width = options.get("out-width") or options.get("width") or ""
         visible = [output for output in block.outputs if not output.hidden]
-        captions = {
-            kind: _parts(options.get(f"{kind}-subcap") or _listed(options.get(f"{kind}-cap", "")))
-            for kind in ("fig", "tbl")
-        }
+        captions = {kind: _subcaptions(options, kind) for kind in ("fig", "tbl")}
         cells: list[str] = []
         counts = {"fig": 0, "tbl": 0}
         for output in visible:
@@ -251,7 +254,9 @@ class PageBody:
         if kind is None:
             return shown
         text = self._caption(caption) if caption and not _listed(caption) else ""
-        figcaption = f"<figcaption>{self.labels.number(id, kind)}{': ' if text else ''}{text}</figcaption>"
+        figcaption = f"<figcaption>{self.labels.lead(id, kind, captioned=bool(text))}{text}</figcaption>"
+        for number in range(len(_subcaptions(options, kind))):
+            self.labels.part(f"{id}-{number + 1}", id, number)
         below = kind == "fig" and options.get("fig-cap-location") not in ("top", "true")
         return f'<figure id="{html.escape(id)}">{shown + figcaption if below else figcaption + shown}</figure>'
 
@@ -306,6 +311,11 @@ def _inside(tree: DocumentTree) -> list[bool]:
 def _listed(option: str) -> str:
     """Return an option that is a list; empty if it is a text."""
     return option if option.startswith("[") and option.endswith("]") else ""
+
+
+def _subcaptions(options: Mapping[str, str], kind: str) -> list[str]:
+    """Return the captions of the parts of a figure or table."""
+    return _parts(options.get(f"{kind}-subcap") or _listed(options.get(f"{kind}-cap", "")))
 
 
 def _parts(option: str) -> list[str]:

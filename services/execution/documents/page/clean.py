@@ -26,9 +26,9 @@ _CLASSES = (
     "a",
     "hr",
 )
-_ATTRIBUTES = {**nh3.ALLOWED_ATTRIBUTES}
+_ATTRIBUTES = {**nh3.ALLOWED_ATTRIBUTES, "abbr": {"title"}, "details": {"open"}}
 for _tag in _CLASSES:
-    _ATTRIBUTES[_tag] = _ATTRIBUTES.get(_tag, set()) | {"class"}
+    _ATTRIBUTES[_tag] = _ATTRIBUTES.get(_tag, set()) | ({"class", "type", "start"} if _tag == "ol" else {"class"})
 #: What a page links to within itself.
 _TARGETS = ("h1", "h2", "h3", "h4", "h5", "h6", "li", "a", "figure", "section")
 _WITH_IDS = {**_ATTRIBUTES, **{tag: _ATTRIBUTES.get(tag, set()) | {"id"} for tag in _TARGETS}}

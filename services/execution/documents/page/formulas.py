@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 
 from latex2mathml.converter import convert
 
+from services.execution.documents.page.macros import Macros
+
 _LONGEST, _MOST, _MAX_SECONDS = 2_000, 500, 5.0  #: characters of one; how many; for all of them
 _NAMESPACE = "http://www.w3.org/1998/Math/MathML"
 #: https://www.w3.org/TR/mathml-core/
@@ -91,6 +93,7 @@ class Formulas:
 
     mark: str
     made: list[str] = field(default_factory=list)
+    macros: Macros = field(default_factory=Macros)
     _seconds: float = 0.0
 
     def __call__(self, source: str, options: Mapping[str, object]) -> str:
@@ -105,10 +108,13 @@ class Formulas:
 
     def _written(self, source: str, display: str) -> str:
         began = time.monotonic()
+        source = self.macros.without_definitions(source)
+        if not source.strip():
+            return ""
         try:
             if len(source) > _LONGEST or len(self.made) >= _MOST or self._seconds > _MAX_SECONDS:
                 raise ValueError("too much of it")
-            return _plain(convert(_converters(source), display=display))
+            return _plain(convert(_converters(self.macros.expanded(source)), display=display))
         except Exception:  # of a formula that is none the library raises what it likes
             return f"<code>{html.escape(source)}</code>"
         finally:
@@ -122,6 +128,8 @@ _OVER_ARROW = re.compile(r"\\x((?:left|right)arrow)(?:\[[^\[\]]*\])?\{([^{}]*)\}
 _CHEMISTRY = re.compile(r"\\ce\{([^{}]*)\}")
 _QUANTITY = re.compile(r"\\(?:SI|qty)\{([^{}]*)\}\{([^{}]*)\}")
 _UNIT = re.compile(r"\\(?:si|unit)\{([^{}]*)\}")
+_UNDER_OPERATOR = re.compile(r"\{?\\operatorname\*\{([^{}]*)\}\}?\s*_(\{[^{}]*\}|[^\s{}\\])")
+_OPERATOR = re.compile(r"\\operatorname\*?\{([^{}]*)\}")
 _ARROWS = {"<->": r"\leftrightarrow ", "->": r"\rightarrow ", "<-": r"\leftarrow "}
 
 
@@ -131,6 +139,8 @@ def _converters(source: str) -> str:
     source = _CENTERED.sub(lambda match: r"\begin{array}{c}" if match[1] == "begin" else r"\end{array}", source)
     source = _OVER_ARROW.sub(r"\\overset{\2}{\\\1}", _NO_NUMBERS.sub("", source))
     source = _QUANTITY.sub(r"\1\\,\\mathrm{\2}", _UNIT.sub(r"\\mathrm{\1}", source))
+    source = _UNDER_OPERATOR.sub(r"\\underset{\2}{\\mathrm{\1}}", source)
+    source = _OPERATOR.sub(r"\\mathrm{\1}", source).replace("{dcases}", "{cases}")
     return _CHEMISTRY.sub(_chemical, source).replace(r"\middle", "").replace(r"\bm{", r"\boldsymbol{")
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import datetime
 import html
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
+from services.execution.documents.page.dates import written
 from services.execution.documents.page.labels import words_of
 from services.execution.documents.page.style import Theme
 from shared.declarations.documents import front_matter, front_matter_values
@@ -49,6 +51,21 @@ class Front:
     def references_title(self) -> str:
         return _text(self.values.get("reference-section-title")) or words_of(self.language)["references"]
 
+    @property
+    def crossref(self) -> Mapping[str, str]:
+        """The author's words for captions and references, by names such as ``fig-title`` and ``eq-prefix``."""
+        given = self.values.get("crossref") or _within(self.values.get("format"), "crossref")
+        return (
+            {name: word for name, value in given.items() if (word := _text(value))} if isinstance(given, dict) else {}
+        )
+
+    @property
+    def macros(self) -> Mapping[str, str]:
+        """The macros of formulas that MyST's ``math`` defines, by name."""
+        given = self.values.get("math")
+        values = given.items() if isinstance(given, dict) else ()
+        return {name: value for name, value in values if name.startswith("\\") and isinstance(value, str)}
+
     def text(self, name: str) -> str:
         """Return what the front matter says under a name, as text; behind a point the name within an object."""
         value: JsonValue = dict(self.values)
@@ -84,7 +101,11 @@ class Front:
         return f"<header>{shown}</header>"
 
     def _date(self) -> Iterator[str]:
-        if date := _text(self.values.get("date")):
+        date = _text(self.values.get("date"))
+        if date and "output" not in self.values:  # R Markdown has the date as it is written
+            wanted = self.values.get("date-format") or _within(self.values.get("format"), "date-format")
+            date = written(date, _text(wanted), self.language, datetime.datetime.now(datetime.UTC).date())
+        if date:
             yield date
 
 

@@ -59,20 +59,34 @@ def words_of(language: str) -> Mapping[str, str]:
 @dataclass
 class Labels:
     words: Mapping[str, str] = field(default_factory=lambda: _ENGLISH)
+    prefixes: Mapping[str, str] = field(default_factory=dict)  #: by kind, where references have another word
     known: dict[str, str] = field(default_factory=dict)  #: by id: word and number, as references have it
     _counts: Counter[str] = field(default_factory=Counter)
+    _titles: dict[str, str] = field(default_factory=dict)  #: by id: word and number, as captions have it
 
     def number(self, id: str, kind: str = "") -> str:
         """Return word and number of what has this id, the same each time; ``kind`` where the id does not say it."""
-        if id and id in self.known:
-            return self.known[id]
+        if id and id in self._titles:
+            return self._titles[id]
         match = _PREFIX.match(id)
         kind = kind or (match[1] if match else "fig")
         self._counts[kind] += 1
         text = f"{self.words[kind]} {self._counts[kind]}"
         if id:
-            self.known[id] = text
+            self._titles[id] = text
+            self.known[id] = f"{self.prefixes.get(kind, self.words[kind])} {self._counts[kind]}"
         return text
+
+    def part(self, id: str, of: str, number: int) -> str:
+        """Return the letter of a part of a figure or table, which has the id of its own; ``number`` is from 0."""
+        letter = f"({chr(ord('a') + number % 26)})"
+        self._titles[id], self.known[id] = letter, f"{self.known.get(of, '')} {letter}".strip()
+        return letter
+
+    def lead(self, id: str, kind: str = "", *, captioned: bool) -> str:
+        """Return what a caption begins with: word and number, or the letter of a part."""
+        text = self.number(id, kind)
+        return f"{text}{' ' if text.startswith('(') else ': '}" if captioned else text
 
 
 def kind_of(id: str) -> str | None:

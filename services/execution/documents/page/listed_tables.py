@@ -6,11 +6,13 @@ import csv
 import io
 import re
 from collections.abc import Callable, Sequence
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 
 _ROW = re.compile(r"\s{0,3}[*-][ \t]+[*-][ \t]?(.*)")
 _CELL = re.compile(r"\s{1,6}[*-][ \t]?(.*)")
 _BORDER = re.compile(r"\+(?:[-=:]{2,300}\+){1,100}")
+_DASHES = re.compile(r"-+")
+_RULE = re.compile(r" {0,3}-{2,300}(?: +-{2,300}){1,100} *")  #: at least two columns
 _MAX_ROWS = 2_000
 
 
@@ -65,10 +67,45 @@ def table_of_grid(lines: Sequence[str], at: int, markdown: Callable[[str], str])
     return (_table(rows, str(heads), markdown) if rows and not any(cells) else ""), number
 
 
-def _table(rows: Sequence[Sequence[str]], header_rows: str, markdown: Callable[[str], str]) -> str:
+def table_of_columns(lines: Sequence[str], at: int, markdown: Callable[[str], str]) -> tuple[str, int]:
+    """Return the HTML of a simple table, whose names are on this line and its columns below it, and the line after it.
+
+    Empty where it is none. https://pandoc.org/MANUAL.html#extension-simple_tables
+    """
+    rule = lines[at + 1].rstrip() if at + 1 < len(lines) else ""
+    head = lines[at].rstrip("\n")
+    if not _RULE.fullmatch(rule) or not head.strip() or _RULE.fullmatch(head.strip()):
+        return "", at
+    columns = [match.span() for match in _DASHES.finditer(rule)]
+    begins = [0, *(begin for begin, _ in columns[1:])]
+    end = at + 2
+    while end < len(lines) and end - at <= _MAX_ROWS and lines[end].strip() and not _RULE.fullmatch(lines[end].strip()):
+        end += 1
+    rows = [
+        [line[begin:after].strip() for begin, after in zip(begins, [*begins[1:], len(line)], strict=True)]
+        for line in (each.rstrip("\n") for each in (head, *lines[at + 2 : end]))
+    ]
+    sides = [_side(head[begin:stop], head[stop : stop + 1]) for begin, stop in columns]
+    if end < len(lines) and lines[end].strip():
+        end += 1  # the rule at its end
+    return _table(rows, "1", markdown, sides), end
+
+
+def _side(head: str, after: str) -> str:
+    """Return the alignment of a column, which its name shows above the dashes."""
+    left, right = head[:1].strip(), head[-1:].strip() or after.strip()
+    return "" if left and right else "left" if left else "right" if right else "center"
+
+
+def _table(
+    rows: Sequence[Sequence[str]], header_rows: str, markdown: Callable[[str], str], sides: Sequence[str] = ()
+) -> str:
     heads = int(header_rows) if header_rows.isdecimal() else 0
     made = [
-        "".join(f"<{tag}>{_cell(cell, markdown)}</{tag}>" for cell in row)
+        "".join(
+            f"<{tag}{f' align={side}' if side else ''}>{_cell(cell, markdown)}</{tag}>"
+            for cell, side in zip_longest(row, sides[: len(row)], fillvalue="")
+        )
         for number, row in enumerate(rows[:_MAX_ROWS])
         for tag in ["th" if number < heads else "td"]
     ]

@@ -24,11 +24,12 @@ from services.execution.documents.page.changes import change
 from services.execution.documents.page.citations.citations import Citations
 from services.execution.documents.page.formulas import Formulas
 from services.execution.documents.page.labels import PREFIXES, Labels
+from services.execution.documents.page.pandoc_lists import Lists, common_lists
 from services.execution.documents.parse.notation import attributes
 
 _MAX_SIGNS, _MAX_SECONDS = 500, 10.0  #: in one paragraph; for all of them
 _ALERT = re.compile(r"\[!(NOTE|TIP|IMPORTANT|WARNING|CAUTION)\][ \t]*(?:\n|\Z)", re.I)
-_HEADING_END = re.compile(r"[#.:-][^{}\n]{0,300}")
+_HEADING_END = re.compile(r"(?:[#.:-]|[A-Za-z][\w-]{0,60}=)[^{}\n]{0,300}")
 _ONE = rf"(-?)@((?:{PREFIXES}|{PREFIXES.title()})-[\w-]{{1,100}})"
 _REFERENCE = re.compile(rf"(?<![\w@]){_ONE}")
 _IN_BRACKETS = re.compile(rf"\[([^\[\]@]{{0,40}}{_ONE}(?:[^\[\]@]{{0,40}}{_ONE}){{0,9}}[^\[\]@]{{0,40}})\]")
@@ -38,7 +39,9 @@ _BOX = re.compile(r"\[([ xX])\][ \t]+")
 _FORMULA = re.compile(r"[\\^_=+{}]")
 _ROLE = re.compile(r"\{([A-Za-z][\w:-]{0,40})\}(`{1,3})([^`]{1,2000})\2")
 _TAGS_OF_ROLES = {"sub": "sub", "sup": "sup", "subscript": "sub", "superscript": "sup", "kbd": "kbd", "abbr": "abbr"}
+_MEANING = re.compile(r"([^()]{1,200}?)\s*\(([^()]{1,500})\)")
 _TAGS_OF_ROLES |= {"code": "code", "strike": "del", "del": "del", "command": "code", "file": "code"}
+_TAGS_OF_SPANS = {"mark": "mark", "underline": "u", "ul": "u", "kbd": "kbd"}
 Picture = Callable[[str, str, str], str]  #: address, alternative text, width -> HTML
 
 
@@ -86,7 +89,11 @@ def prose(source: str, reading: Reading) -> Prose:
     """Read Markdown as HTML; pictures, references and formulas by what ``reading`` says."""
     markdown = _reader(reading)
     environment: dict[str, object] = {}
-    tokens = markdown.parse(source, environment)
+    lists = common_lists(source) if reading.flavour == "quarto" else Lists(source)
+    tokens = markdown.parse(lists.text, environment)
+    for token in tokens:
+        if token.type == "ordered_list_open" and token.map and (style := lists.styles.get(token.map[0])):
+            token.attrSet(*(("class", "example") if style == "@" else ("type", style)))
     _tables(tokens, reading)
     made = Prose(headings=list(_headings(tokens, numbered=reading.numbered)) if reading.headings else [])
     _figures(tokens, reading)
@@ -94,6 +101,7 @@ def prose(source: str, reading: Reading) -> Prose:
     known = {heading.id: _as_referred(heading, reading) for heading in made.headings} | reading.labels.known
     for token in tokens:
         if token.type == "inline" and token.children:
+            _named_spans(token.children)
             token.children = list(_roles(_referring(token.children, known, made.unknown), reading, known))
             if reading.citations is not None:
                 token.children = list(_citing(token.children, reading.citations))
@@ -113,12 +121,40 @@ def _reader(reading: Reading) -> MarkdownIt:
     markdown.core.ruler.at("inline", _Inline())
     markdown.core.ruler.before("inline", "alerts", _alerts)
     markdown.inline.ruler.before("escape", "tex", _tex(reading.formulas))
+    if reading.flavour == "quarto":
+        markdown.options.update(typographer=True, quotes="“”‘’")
+        markdown.enable("smartquotes")
+        markdown.core.ruler.after("inline", "dashes", _dashes)
     if reading.flavour == "stencila":
         markdown.inline.ruler.push("change", change)
     else:
         markdown.use(attrs_plugin, spans=True).use(deflist_plugin)
         markdown.inline.ruler.before("backticks", "role", _role)
     return markdown
+
+
+def _dashes(state: StateCore) -> None:
+    """Write ``--``, ``---`` and ``...`` as Pandoc does."""
+    for token in state.tokens:
+        for child in token.children or () if token.type == "inline" else ():
+            if child.type == "text":
+                text = child.content.replace("---", "—").replace("--", "–")
+                child.content = text.replace("...", "…")
+
+
+def _named_spans(children: Sequence[Token]) -> None:
+    """Make elements of the spans whose class Pandoc knows."""
+    open_tags: list[str] = []
+    for child in children:
+        if child.type == "span_open":
+            names = str(child.attrGet("class") or "").split()
+            open_tags.append(next((_TAGS_OF_SPANS[name] for name in names if name in _TAGS_OF_SPANS), "span"))
+            if open_tags[-1] != "span":
+                child.attrs.pop("class")
+        if child.type in ("span_open", "span_close"):
+            child.tag = open_tags[-1] if open_tags else child.tag
+        if child.type == "span_close" and open_tags:
+            open_tags.pop()
 
 
 def _tex(formulas: Formulas) -> RuleFuncInlineType:
@@ -185,7 +221,9 @@ def _of_role(name: str, text: str, reading: Reading, known: Mapping[str, str]) -
         yield Token("text", "", 0, content=together if bare else f"[{together}]")
     elif name in _TAGS_OF_ROLES:
         tag = _TAGS_OF_ROLES[name]
-        yield Token(f"{name}_open", tag, 1)
+        meaning = _MEANING.fullmatch(text) if tag == "abbr" else None
+        words, title = (meaning[1], {"title": meaning[2]}) if meaning else (words, {})
+        yield Token(f"{name}_open", tag, 1, attrs={**title})
         yield Token("text", "", 0, content=words or text)
         yield Token(f"{name}_close", tag, -1)
     else:
@@ -231,13 +269,13 @@ def _figures(tokens: list[Token], reading: Reading) -> None:
         id, caption = str(image.attrGet("id") or ""), image.children or []
         if not id and (reading.flavour == "stencila" or not image.content):
             continue
-        number = reading.labels.number(id) if id else ""
+        number = reading.labels.lead(id, captioned=bool(caption)) if id else ""
         tokens[at].type, tokens[at].tag, tokens[at].hidden = "figure_open", "figure", False
         if id:
             tokens[at].attrSet("id", id)
         tokens[at + 2].type, tokens[at + 2].tag, tokens[at + 2].hidden = "figure_close", "figure", False
         opening, closing = Token("figcaption_open", "figcaption", 1), Token("figcaption_close", "figcaption", -1)
-        said = [Token("text", "", 0, content=f"{number}{': ' if caption else ''}")] if number else []
+        said = [Token("text", "", 0, content=number)] if number else []
         inline.children = [image, opening, *said, *caption, closing] if number or caption else [image]
 
 
@@ -260,7 +298,7 @@ def _tables(tokens: list[Token], reading: Reading) -> None:
         attributes_ = attributes(caption[2] or "")
         id = attributes_.get("id", "")
         paragraph[1].content = caption[1]
-        number = reading.labels.number(id, "tbl") if id else ""
+        number = reading.labels.lead(id, "tbl", captioned=bool(caption[1])) if id else ""
         opening, closing = (
             Token("figure_open", "figure", 1, block=True),
             Token("figure_close", "figure", -1, block=True),
@@ -273,7 +311,7 @@ def _tables(tokens: list[Token], reading: Reading) -> None:
         children = paragraph[1].children or []
         _take_off(children, caption)
         if number:
-            children.insert(0, Token("text", "", 0, content=f"{number}{': ' if caption[1] else ''}"))
+            children.insert(0, Token("text", "", 0, content=number))
         paragraph[1].children = children
         tokens[begin : end + 1] = [opening, *paragraph, *tokens[begin : end + 1], closing]
         at = end + 6
@@ -338,7 +376,7 @@ def _headings(tokens: Sequence[Token], *, numbered: bool) -> Iterator[Heading]:
         id = _free(given.get("id") or re.sub(r"[^\w]+", "-", text.lower()).strip("-")[:100] or "section", taken)
         opening.attrSet("id", id)
         level, number = int(opening.tag[1:]), ""
-        if numbered and not {".unnumbered", "-"} & given.keys():
+        if numbered and not {".unnumbered", ".appendix", "-"} & given.keys():
             counts[level] += 1
             counts[level + 1 :] = [0] * (6 - level)
             number = ".".join(str(count) for count in counts[top : level + 1])

@@ -14,7 +14,7 @@ from services.execution.documents.page.front_matter import Front, front_of
 from services.execution.documents.page.markdown import Prose
 from services.execution.documents.page.style import style
 from services.execution.documents.page.value_spans import Span
-from services.execution.documents.parse.nodes import DocumentTree
+from services.execution.documents.parse.nodes import DocumentTree, Expression
 from services.execution.documents.run.running import RunningDocument
 
 #: Of a longer page places are not looked for.
@@ -31,8 +31,9 @@ class Page:
 
 def page(document: RunningDocument, tree: DocumentTree) -> Page:
     """Return the written document with the outputs of its blocks, in the order of its lines."""
-    front = front_of(tree.lines)
-    works = library(front.values, document.kernels.files, document.warn)
+    front = front_of(_with_values(document, tree))
+    is_myst = document.request.notation == "myst"
+    works = library(front.values, document.kernels.files, document.warn, all_files=is_myst)
 
     def main(*, marked: bool) -> tuple[str, PageBody]:
         citations = Citations(works) if works or "bibliography" in front.values else None
@@ -52,6 +53,19 @@ def page(document: RunningDocument, tree: DocumentTree) -> Page:
         marked, body = main(marked=True)
         spans = [] if body.places is None else body.places.found(marked, clean)
     return Page(_whole(clean, front), spans)
+
+
+def _with_values(document: RunningDocument, tree: DocumentTree) -> list[str]:
+    """Return the document's lines with the values of code in its front matter, as texts of YAML."""
+    lines = list(tree.lines)
+    in_front = [node for node in tree.content if isinstance(node, Expression) and node.start < front_of(lines).lines]
+    for node in sorted(in_front, key=lambda one: -one.columns[0]):
+        block = document.blocks.get(node.id)
+        if block is not None and block.outputs:
+            value = " ".join(str(block.outputs[-1].text).replace("\\", "").replace('"', "'").split())
+            line = lines[node.start]
+            lines[node.start] = f"{line[: node.columns[0]]}{value}{line[node.columns[1] :]}"
+    return lines
 
 
 def _whole(clean: str, front: Front) -> bytes:

@@ -11,11 +11,11 @@ from services.execution.documents.page.directives import CALLOUTS, TITLED, Direc
 from services.execution.documents.page.formulas import Formulas
 from services.execution.documents.page.labels import NUMBERED, Labels, kind_of
 from services.execution.documents.page.layout import columns_of
-from services.execution.documents.page.listed_tables import table_of_csv, table_of_grid, table_of_list
+from services.execution.documents.page.listed_tables import table_of_columns, table_of_csv, table_of_grid, table_of_list
 
 _MATH = ("math", "latex", "tex", "asciimath", "mathml")
 _DROPPED = frozenset(
-    "toctree tableofcontents contents index bibliography eval-rst only comment code-cell autosummary list-of-figures"  # noqa: SIM905
+    "toctree tableofcontents contents index eval-rst only comment code-cell autosummary list-of-figures"  # noqa: SIM905
     " doctest testcode testoutput".split()
 )
 _PROOFS = {
@@ -38,6 +38,7 @@ _SUBSTITUTION = re.compile(r"\{\{[ \t]{0,9}([A-Za-z_][\w.-]{0,60})[ \t]{0,9}\}\}
 _PERCENT = re.compile(r"(\{[^{}\n]{0,300}?\b(?:width|height)=)(\d{1,4}(?:\.\d+)?%)")
 _BRACES = re.compile(r"[ \t]*\{[^{}\n]*\}[ \t]*")
 _HIDDEN = ("hidden", "notes")
+_DEFINITIONS = ("\\newcommand", "\\renewcommand", "\\providecommand", "\\def\\", "\\DeclareMathOperator")
 _MAX_FORMULA_LINES = 200
 
 
@@ -89,6 +90,9 @@ class SourceWriter:
             elif lines[at].startswith("+-") and (drawn := self._grid(lines, at)) is not None:
                 written, at = drawn
                 text.append(written)
+            elif "--" in lines[min(at + 1, len(lines) - 1)] and (ruled := self._simple(lines, at)) is not None:
+                written, at = ruled
+                text.append(written)
             elif (formula := self._formula(lines, at)) is not None:
                 written, at = formula
                 text.append(written)
@@ -102,8 +106,10 @@ class SourceWriter:
 
     def _plain(self, lines: Sequence[str], at: int, line: Callable[[int], str]) -> str:
         bare = lines[at].strip()
-        if bare.startswith(":::"):
+        if bare.startswith(":::") or (bare == ". . ." and self.flavour == "quarto"):  # the pause of a slide
             return "\n"
+        if bare.startswith(_DEFINITIONS):
+            return self._definition(lines, at, line)
         if self.flavour == "myst" and (own := self._of_myst(lines, at, line)) is not None:
             return own
         for match in _LABELLED.finditer(bare) if "{" in bare else ():
@@ -118,6 +124,19 @@ class SourceWriter:
         if _CAPTION.match(bare) and at and lines[at - 1].lstrip().startswith("|"):
             return f"\n{written}"
         return written if self.flavour != "quarto" else _line_block(written, lines[at + 1 : at + 2])
+
+    def _definition(self, lines: Sequence[str], at: int, line: Callable[[int], str]) -> str:
+        """Return a line that defines macros of formulas, without them; a definition may take several lines."""
+        end = at
+        while end < min(len(lines), at + _MAX_FORMULA_LINES):
+            end += 1
+            rest = self.formulas.macros.without_definitions("".join(lines[at:end]))
+            if not rest.strip():
+                self._skipped |= {number: number + 1 for number in range(at + 1, end)}
+                return "\n"
+            if not lines[end : end + 1] or not lines[end].strip():
+                break
+        return self.formulas.macros.without_definitions(line(at))
 
     def _of_myst(self, lines: Sequence[str], at: int, line: Callable[[int], str]) -> str | None:
         """Return a line of MyST that is more than Markdown."""
@@ -149,6 +168,8 @@ class SourceWriter:
         if name == "kbd":
             keys = rest.split()[0] if rest else ""
             return f"<kbd>{html.escape(keys)}</kbd>" if self.flavour != "stencila" else keys
+        if name == "pagebreak" and self.flavour != "stencila":
+            return '<hr class="pagebreak">'
         return "" if name in ("pagebreak", "fa", "placeholder", "version") else match[0]
 
     def _grid(self, lines: Sequence[str], at: int) -> tuple[str, int] | None:
@@ -159,6 +180,16 @@ class SourceWriter:
         if not table:
             self._no_grid = end
             return None
+        return self._with_caption(table, lines, end)
+
+    def _simple(self, lines: Sequence[str], at: int) -> tuple[str, int] | None:
+        """Return a table whose columns lines of dashes show, with the caption below it."""
+        if self.flavour == "stencila" or (at and lines[at - 1].strip()):
+            return None
+        table, end = table_of_columns(lines, at, self.markdown)
+        return self._with_caption(table, lines, end) if table else None
+
+    def _with_caption(self, table: str, lines: Sequence[str], end: int) -> tuple[str, int]:
         below = next((number for number in range(end, min(len(lines), end + 2)) if lines[number].strip()), None)
         caption = _GRID_CAPTION.fullmatch(lines[below].strip()) if below is not None else None
         if below is None or caption is None:
@@ -208,7 +239,7 @@ class SourceWriter:
 
     # -- directives ----------------------------------------------------------------------------------------------------
 
-    def _directive(  # noqa: PLR0911 - one for each kind of block
+    def _directive(  # noqa: C901, PLR0911 - one for each kind of block
         self, each: Directive, lines: Sequence[str], found: dict[int, Directive]
     ) -> tuple[str, int]:
         """Return what opens a block that goes on, or a whole block; and the line that comes next."""
@@ -229,6 +260,10 @@ class SourceWriter:
             caption = self._caption(each.id, each.argument, "tbl")
             self._closings[each.end] = "</figure>"
             return self.mark(f'<figure id="{html.escape(each.id)}">{caption}', ""), each.first
+        if each.name == "bibliography":
+            return self.mark('<a id="refs"></a>', ""), each.end + 1
+        if each.name == "glossary":
+            return _glossary(content), each.end + 1
         if each.name in _DROPPED:
             return "\n", each.end + 1
         if holds_markdown(each.name):
@@ -243,8 +278,13 @@ class SourceWriter:
         if kind is not None:
             named = each.options.get("class", "").split()
             kind = next((CALLOUTS[word] for word in named if word in CALLOUTS), kind)
-            self._closings[each.end] = "</aside>"
-            return self._callout(kind, each.argument), each.first
+            folded = each.options.get("open", "") != "true" if "dropdown" in named or "open" in each.options else None
+            self._closings[each.end] = "</aside>" if folded is None else "</details></aside>"
+            return self._callout(
+                kind, each.argument, folded=None if folded is None else str(folded).lower()
+            ), each.first
+        if each.name == "solution":
+            return self._solution(each), each.first
         if each.name in ("dropdown", "details"):
             self._closings[each.end] = "</details>"
             return self.mark(f"<details><summary>{self._inline(each.argument)}</summary>", ""), each.first
@@ -268,9 +308,23 @@ class SourceWriter:
             return self.mark(f'<p class="tab">{self._inline(each.argument)}</p>', ""), each.first
         return "\n", each.first
 
-    def _callout(self, kind: str, title: str) -> str:
-        shown = self._inline(title) if title else html.escape(self.labels.words[kind])
-        return self.mark(f'<aside class="callout {kind}"><p class="callout-title">{shown}</p>', "")
+    def _solution(self, each: Directive) -> str:
+        """Return what opens the solution of the exercise whose label it names."""
+        exercise = self.labels.known.get(each.argument)
+        title = f"Solution to {exercise}" if exercise else self._inline(each.argument) or "Solution"
+        if "dropdown" in each.options.get("class", "").split():
+            self._closings[each.end] = "</details>"
+            return self.mark(f"<details><summary>{title}</summary>", "")
+        self._closings[each.end] = "</section>"
+        return self.mark(f'<section><p class="callout-title">{title}</p>', "")
+
+    def _callout(self, kind: str, title: str, *, titled: bool = True, folded: str | None = None) -> str:
+        """``folded``: whether the callout is closed at first, if it can be (``true`` or ``false``)."""
+        shown = self._inline(title) if title else html.escape(self.labels.words[kind]) if titled or folded else ""
+        heading = f'<p class="callout-title">{shown}</p>' if shown else ""
+        if folded is not None:
+            heading = f"<details{'' if folded == 'true' else ' open'}><summary>{shown}</summary>"
+        return self.mark(f'<aside class="callout {kind}">{heading}', "")
 
     def _inline(self, text: str) -> str:
         """Markdown of one line, without the paragraph around it."""
@@ -312,9 +366,9 @@ class SourceWriter:
         return f'<figure id="{html.escape(id)}">{body}</figure>'
 
     def _caption(self, id: str, caption: str, kind: str) -> str:
-        number = self.labels.number(id, kind_of(id) or kind) if id else ""
         text = self._inline(caption) if caption else ""
-        figcaption = f"{number}{': ' if number and text else ''}{text}"
+        number = self.labels.lead(id, kind_of(id) or kind, captioned=bool(text)) if id else ""
+        figcaption = f"{number}{text}"
         return f"<figcaption>{figcaption}</figcaption>" if figcaption else ""
 
     # -- divs ----------------------------------------------------------------------------------------------------------
@@ -355,8 +409,10 @@ class SourceWriter:
         title, first = each.options.get("title", ""), each.first
         if not title and (heading := self._leading_heading(each, lines)) is not None:
             title, first = heading
-        self._closings[each.end] = "</aside>"
-        return self._callout(CALLOUTS[kind], title), first
+        folded = each.options.get("collapse")
+        self._closings[each.end] = "</aside>" if folded is None else "</details></aside>"
+        plain = each.options.get("appearance") in ("simple", "minimal")  # without a title of its own
+        return self._callout(CALLOUTS[kind], title, titled=not plain, folded=folded), first
 
     def _leading_heading(self, each: Directive, lines: Sequence[str]) -> tuple[str, int] | None:
         at = next((number for number in range(each.first, each.end) if lines[number].strip()), each.end)
@@ -391,10 +447,28 @@ class SourceWriter:
             caption = last
             self._skipped[begin] = end
         figcaption = self._caption(id, caption, kind)
+        for number, part in enumerate(
+            match[1] for line in lines[each.first : end] for match in _LABELLED.finditer(line)
+        ):
+            if kind_of(part) == kind:
+                self.labels.part(part, id, number)
         columns = columns_of(each.options)
         grid, end_of_grid = (f'<section class="grid columns-{columns}">', "</section>") if columns else ("", "")
         self._closings[each.end] = f"{end_of_grid}{'' if kind == 'tbl' else figcaption}</figure>"
         return self.mark(f'<figure id="{html.escape(id)}">{figcaption if kind == "tbl" else ""}{grid}', ""), each.first
+
+
+def _glossary(content: Sequence[str]) -> str:
+    """Return terms, each with the indented lines below it, as a list of definitions."""
+    made, begins = ["\n"], False
+    for line in content:
+        if line.strip() and not line[:1].isspace():
+            made.append(f"\n{line.strip()}\n")
+            begins = True
+        else:
+            made.append(f"{':   ' if begins and line.strip() else '    '}{line.strip()}\n")
+            begins = begins and not line.strip()
+    return "".join([*made, "\n"])
 
 
 def _line_block(line: str, following: Sequence[str]) -> str:

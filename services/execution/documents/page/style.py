@@ -33,6 +33,7 @@ _LAYOUT = (
     + "".join(f".columns-{n}{{grid-template-columns:repeat({n},minmax(0,1fr))}}" for n in range(2, MAX_COLUMNS + 1))
     + "figure{margin:1rem 0}figcaption{font-size:.9rem;color:var(--pale)}"
     ".footnotes{font-size:.9rem;border-top:1px solid var(--line);margin-top:2rem}"
+    "hr.pagebreak{display:none}summary{cursor:pointer}.callout summary{font-weight:bold}"
     "math[display=block]{margin:1rem 0}hr.footnotes-sep{display:none}.callout p{margin:.3rem 0}"
 )
 _LIGHT = ":root{--code:#f4f4f4;--line:#ccc;--pale:#666;--error:#a00;--warning:#850;--mark:#1565c0}"
@@ -42,7 +43,10 @@ _DARK = (
 )
 _PRINT = (
     "@media print{body{max-width:none;margin:0}pre{white-space:pre-wrap}a{color:inherit}"
-    "figure,table,pre{break-inside:avoid}}"
+    "figure,table,pre{break-inside:avoid}h1,h2,h3,h4,h5,h6{break-after:avoid}"
+    # What is folded is shown: paper cannot be opened.
+    "details::details-content{content-visibility:visible;block-size:auto}"
+    "hr.pagebreak{display:block;break-after:page;border:0;margin:0}}"
 )
 
 

@@ -80,6 +80,11 @@ class _LineReader:
             text = "".join(self.lines[1 : self.at - 1])
             for declared, line in in_front_matter(text):
                 self.open.root.append(Parameter(line + 1, line + 2, declared=declared))
+            if self.flavour == "quarto":  # such as ``date: "`r Sys.Date()`"``
+                for number, line_text in enumerate(self.lines[1 : self.at - 1], 1):
+                    if "`" in line_text:
+                        nodes = nodes_in(line_text.rstrip("\r\n"), number, self.flavour, knitr=self.knitr)
+                        self.open.root.extend(node for node in nodes if isinstance(node, Expression))
             if why := front_matter_fault(text):
                 self.notes.append((0, Note("warning", "bad_front_matter", f"The front matter cannot be read: {why}.")))
 

@@ -69,6 +69,10 @@ def text_of(value: Value, kernel: str) -> str:
     shown = _written(_shown(value.exact), kernel)
     if isinstance(shown, str):
         return shown
+    if kernel == "r" and isinstance(shown, (list, dict)):  # as knitr writes a vector, also one with names
+        parts = list(shown.values()) if isinstance(shown, dict) else shown
+        if parts and all(map(_scalar, parts)):
+            return ", ".join(map(str, parts))
     return str(shown) if _scalar(shown) else json.dumps(_written(value.json, kernel), ensure_ascii=False)
 
 

@@ -65,10 +65,13 @@ class Chunks:
         elif node.language not in LANGUAGES:
             named = node.language or "no language"
             document.note(
-                block, "error", "language_unavailable", f"There is no kernel for {named}: {', '.join(LANGUAGES)}."
+                block,
+                "error",
+                "language_unavailable",
+                f"No kernel runs {named}. Chunks may be in {', '.join(LANGUAGES)}.",
             )
         elif "lock" in node.options or node.options.get("eval") == "false":
-            document.skip(block, "info", "locked", "This chunk is locked.")
+            document.skip(block, "info", "locked", "This chunk does not run: `eval: false`, or it is locked.")
             return False
         elif document.spent:
             document.skip(
@@ -357,7 +360,7 @@ class Chunks:
         document = self.document
         language = language or self.last
         if language not in LANGUAGES:
-            document.note(block, "error", "language_unavailable", f"There is no kernel for {language}.")
+            document.note(block, "error", "language_unavailable", f"No kernel runs {language}.")
             return None
         if document.spent:
             document.skip(

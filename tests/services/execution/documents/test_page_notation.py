@@ -74,7 +74,7 @@ def test_words_of_packages_are_mathml(text: str) -> None:
         ("H~2~O and x^2^", "H<sub>2</sub>O and x<sup>2</sup>"),
         ("~5 min and ~6 min, 2^10", "~5 min and ~6 min, 2^10"),
         ("~~gone~~", "<s>gone</s>"),
-        ("[text]{.mark} and `x`{.python}", '<span class="mark">text</span> and <code class="python">x</code>'),
+        ("[text]{.mark} and `x`{.python}", '<mark>text</mark> and <code class="python">x</code>'),
     ],
 )
 def test_signs_within_a_line(text: str, shown: str) -> None:
@@ -209,7 +209,7 @@ def test_divs_and_raw_parts(jobs: DocumentJobs, text: str, seen: bool) -> None:
         (":::{admonition} Title\n:class: tip\nText.\n:::\n",
          '<aside class="callout tip">' + TITLE.format("Title")),
         ("```{danger}\nText.\n```\n", '<aside class="callout caution">' + TITLE.format("Caution")),
-        ("```{attention} Look\n:class: dropdown\nText.\n```\n", '<p class="callout-title">Look</p>'),
+        ("```{attention} Look\n:class: dropdown\nText.\n```\n", "<details><summary>Look</summary>"),
         (":::{dropdown} More\nText.\n:::\n", "<details><summary>More</summary>"),
         ("::: {#thm-a}\n## Name\nText.\n:::\n", 'id="thm-a">' + TITLE.format("Theorem 1 (Name)")),
     ],

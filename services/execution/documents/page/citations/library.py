@@ -15,11 +15,17 @@ from services.execution.documents.page.citations.work import Work, works_of_csl
 _MAX_FILES, _MAX_BYTES = 10, 1_000_000
 
 
-def library(values: Mapping[str, JsonValue], files: Mapping[str, Path], warn: Callable[[str], None]) -> dict[str, Work]:
-    """Return the works by key; the first work of a key counts. Unreadable files are reported by ``warn``."""
+def library(
+    values: Mapping[str, JsonValue], files: Mapping[str, Path], warn: Callable[[str], None], *, all_files: bool = False
+) -> dict[str, Work]:
+    """Return the works by key; the first work of a key counts. Unreadable files are reported by ``warn``.
+
+    ``all_files``: read every BibTeX file where the document names none, as MyST does.
+    """
     works: dict[str, Work] = {}
     _add(works, works_of_csl(values.get("references")))
-    for name in _names(values.get("bibliography")):
+    names = _names(values.get("bibliography"))
+    for name in names or sorted(path for path in files if all_files and path.endswith(".bib"))[:_MAX_FILES]:
         path = files.get(posixpath.normpath(name))
         if path is None:
             warn(f"The document's files have no bibliography {name[:200]} (give it with the document's files).")

@@ -109,6 +109,13 @@ local({
     invisible(NULL)
   }
 
+  # A warning of the code's own line names no call: ours is none of the reader's business.
+  warn_at_top <- function(problem) {
+    if (!identical(conditionCall(problem), quote(eval(parsed[[position]], globalenv()))) || getOption("warn") != 1L) return()
+    cat("Warning: ", conditionMessage(problem), "\n", sep = "", file = stderr())
+    invokeRestart("muffleWarning")
+  }
+
   # -- operations --------------------------------------------------------------------------------------------------
 
   # With ``show`` what has a richer form than text is a display, as the values of a page are.
@@ -116,7 +123,7 @@ local({
     parsed <- parse(text = gsub("\r\n", "\n", code, fixed = TRUE), keep.source = FALSE, encoding = "UTF-8")
     last <- list(value = NULL, visible = FALSE)
     for (position in seq_along(parsed)) {
-      last <- withVisible(eval(parsed[[position]], globalenv()))
+      last <- withCallingHandlers(withVisible(eval(parsed[[position]], globalenv())), warning = warn_at_top)
       if (last$visible && position < length(parsed) && !(show && show_value(last$value, FALSE))) print(last$value)
     }
     last

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import html
 import json
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
@@ -19,6 +20,7 @@ from services.execution.sandbox.protocol.exact import decode
 from services.execution.sandbox.protocol.wire import Json, Message
 
 _SHOWN_ROWS = 20
+_QUERY = re.compile(r"\s*(?:SELECT|WITH|FROM|VALUES)\b", re.I)
 _ROWS_OF_A_PAGE, _MAX_CELL = 50, 400
 _LOOKED_AT = 100
 _GIVEN = "__given"  #: the name under which a table is read in
@@ -128,7 +130,9 @@ class SqlKernel:
         self._database.unregister(_GIVEN)
 
     def evaluate(self, request: Message) -> Message:
-        result = self._run(f"SELECT {request['code']} AS value")
+        code = str(request["code"])
+        value = f"({code.rstrip('; ')})" if _QUERY.match(code) else code
+        result = self._run(f"SELECT {value} AS value")
         reply: dict[str, Json] = {"value": self._view(result), "class": "table"}
         if request.get("file") is not None:
             cell = result.column(0)[0].as_py() if result.num_rows else None
@@ -286,7 +290,10 @@ def _as_html(result: Any) -> str:
 
 
 def _cell(value: object) -> str:
-    return "NULL" if value is None else html.escape(str(_unpacked(value))[:_MAX_CELL])
+    """Return a value as SQL writes it."""
+    if value is None or isinstance(value, bool):
+        return "NULL" if value is None else str(value).lower()
+    return html.escape(str(_unpacked(value))[:_MAX_CELL])
 
 
 def _unpacked(value: object) -> object:
