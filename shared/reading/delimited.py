@@ -21,6 +21,7 @@ from .quotes import is_regular, note_on_kept, requoted, with_line_feeds
 from .sampled_types import LEAST_BYTES, read_large
 from .source import MAX_COLUMNS, Unreadable
 from .stated import NOTHING_STATED, Stated
+from .surroundings import note_on_remarks, remarks_begin, units_in
 
 _DELIMITERS = ",;\t|"
 BLANKS = " "  #: as a delimiter: one blank or more
@@ -75,6 +76,10 @@ def read_delimited(
     """
     csv.field_size_limit(_LONGEST_FIELD)
     head = _head(source)
+    is_doubled = b"\r\r\n" in head
+    if is_doubled:
+        source = _whole(source).replace(b"\r\r\n", b"\n")
+        head = _head(source)
     drawn = redrawn(_whole(source)) if _is_undescribed(stated) and may_be_drawn(head) else None
     if drawn is not None:
         source, stated = drawn.content, replace(stated, delimiter=drawn.delimiter)
@@ -94,6 +99,8 @@ def read_delimited(
     if layout.delimiter == BLANKS:
         source = _with_single_blanks(_whole(source))
     notes = [*(drawn.notes if drawn else ()), *layout.notes]
+    notes += ["each line ends with two carriage returns: one counts"] * is_doubled
+    source = _without_remarks(source, layout, notes)
     source = _made_regular(source, head, layout, above, notes, kept)
     frame = _cells(source, head, layout, above, stated, misfits)
     if layout.names[-1] == f"column_{len(layout.names)}" and frame.width > 1 and _is_empty(frame.to_series(-1)):
@@ -112,6 +119,16 @@ def read_delimited(
     if frame.height == 0:
         raise Unreadable(misfits[0].message if misfits else "there is a header but no rows")
     return frame, layout, notes
+
+
+def _without_remarks(source: Path | bytes, layout: Layout, notes: list[str]) -> Path | bytes:
+    """Return the text without remarks below the table; add a note on them."""
+    tail = _tail(source)
+    remarks = remarks_begin(tail, layout.delimiter, len(layout.names))
+    if remarks is None:
+        return source
+    notes.append(note_on_remarks(remarks[1]))
+    return _whole(source)[: remarks[0] - len(tail)]
 
 
 def _made_regular(
@@ -233,7 +250,11 @@ def layout_of(
         notes.insert(0, "the line above the header is that of a DATEV file")
     if lines and not separator:
         notes.insert(0, f"{lines} line{'s' * (lines > 1)} above the table skipped, as stated")
-    body = skipped + begins[header.first + 1]
+    after = header.first + 1
+    if header.first >= 0 and stated.header_row is None and (units := units_in(names, rows[after:])):
+        notes.append(units)
+        after += 1
+    body = skipped + begins[after]
     if _has_trailing(len(names), rows[header.first + 1 :]):
         names = [*names, f"column_{len(names) + 1}"]
     elif header.first >= 0 and _has_row_names(delimiter, rows[header.first :], head[skipped + begins[header.first] :]):
@@ -369,6 +390,15 @@ def _head(source: Path | bytes) -> bytes:
     with source.open("rb") as file:
         head = file.read(_HEAD)
     return head.removeprefix(b"\xef\xbb\xbf")
+
+
+def _tail(source: Path | bytes) -> bytes:
+    """Return the end of the text, or all of a short one."""
+    if isinstance(source, bytes):
+        return source[-_HEAD:]
+    with source.open("rb") as file:
+        file.seek(max(0, source.stat().st_size - _HEAD))
+        return file.read()
 
 
 def _whole(source: Path | bytes) -> bytes:

@@ -25,6 +25,7 @@ from .packed import unpacked
 from .sizes import too_large
 from .source import MAX_TABLE_BYTES, Format, TableTooLarge, Unreadable, decoded, detect, format_of, is_plain, read_text
 from .stated import NOTHING_STATED, Stated
+from .surroundings import note_on_totals
 from .type_inference import infer
 
 _MAX_HEAD_CELLS = 20_000
@@ -54,7 +55,7 @@ def read(path: Path, name: str, stated: Stated = NOTHING_STATED) -> TableRead:
     with unpacked(path, name) as (content, inner):
         table = _read(content, inner, stated)
     check_size(table.frame.height, table.frame.width)
-    return table
+    return table._replace(notes=[*table.notes, *note_on_totals(table.frame)])
 
 
 def _read(path: Path, name: str, stated: Stated) -> TableRead:

@@ -25,6 +25,7 @@ from .cells import (
     may_be_inexact,
     typed_at_once,
 )
+from .dressed import PERCENTAGES, is_percentages, undressed
 from .found import DECIMAL_COMMA
 from .stated import NOTHING_STATED, Stated
 from .timestamps import moment
@@ -52,6 +53,10 @@ def infer(
     if stated.na_values:
         text, stated_missing = _without(text, stated.na_values)
     samples = {**_samples(text), **{name: [] for name in as_text}}  # nothing seen, nothing claimed
+    written = text
+    dressed = {name: made for name in text.columns if (made := undressed(text[name], samples[name])) is not None}
+    text = text.with_columns(bare.alias(name) for name, (bare, _, _) in dressed.items())
+    samples |= {name: sample for name, (_, sample, _) in dressed.items()}
     comma_decimal = has_comma_decimals(delimiter, samples.values()) if stated.decimal is None else stated.decimal == ","
     quick = {} if comma_decimal else typed_at_once(text, samples)
     slow = {
@@ -63,6 +68,13 @@ def infer(
         for name, column in {**quick, **slow}.items():
             if column.dtype.is_float() and not readings[name].note and may_be_thousands(samples[name]):
                 readings[name].note = _MAYBE_THOUSANDS
+    for name, (_, _, note) in dressed.items():
+        typed = {**quick, **slow}[name]
+        if typed.dtype.is_numeric():
+            readings[name].note = "; ".join(filter(None, [note, readings[name].note]))
+        else:
+            slow[name] = written[name]
+            quick.pop(name, None)
     for name, counts in stated_missing.items():
         readings[name].missing = {**readings[name].missing, **counts}
     return frame.with_columns(*quick.values(), *slow.values()), readings
@@ -123,6 +135,8 @@ def _samples(frame: pl.DataFrame) -> dict[str, list[str]]:
 def _typed(column: pl.Series, sample: list[str], comma_decimal: bool, reading: ColumnReading) -> pl.Series:
     if may_be_codes(sample):
         reading.note = _CODES
+    elif is_percentages(sample):
+        reading.note = PERCENTAGES
     elif sample:
         for attempt in (_truth, _number, moment):
             typed = attempt(column, sample, comma_decimal, reading)

@@ -79,7 +79,7 @@ FILES: dict[str, tuple[str | bytes, list[list[Any]]]] = {
     "german.csv": ("a;p\nx;1,5\ny;2,5\n", [["x", 1.5], ["y", 2.5]]),
     "german_numbers.csv": ("a;b\n1,5;2,7\n3,5;4,7\n", [[1.5, 2.7], [3.5, 4.7]]),
     "german_title.csv": ("Bericht\n\na;b\n1,5;2,7\n3,5;4,7\n", [[1.5, 2.7], [3.5, 4.7]]),
-    "trailing_minus.csv": ("a;p\nx;1.234,50-\ny;3,00\n", [["x", "1.234,50-"], ["y", "3,00"]]),
+    "trailing_minus.csv": ("a;p\nx;1.234,50-\ny;3,00\n", [["x", -1234.5], ["y", 3.0]]),
     "sep_line.csv": ("sep=\t\na\tb\n1\t2\n", [[1, 2]]),
     "latin1.csv": ("name,n\nMüller,1\n".encode("latin-1"), [["Müller", 1]]),
     "latin1_name.csv": ("Größe,n\nx,1\n".encode("latin-1"), [["x", 1]]),

@@ -1,0 +1,178 @@
+"""What is around the rows of a table: units below the names, remarks below the last row, rows of totals among them."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Sequence
+
+import polars as pl
+
+from .cells import FLOAT, MISSING, MISSING_IN_NUMBERS
+
+_UNITS = frozenset(
+    [
+        "%",
+        "‰",
+        "°C",
+        "°F",
+        "K",
+        "°",
+        "deg",
+        "degC",
+        "C",
+        "F",
+        "m",
+        "cm",
+        "mm",
+        "km",
+        "µm",
+        "nm",
+        "m2",
+        "m²",
+        "m3",
+        "m³",
+        "ha",
+        "km²",
+        "l",
+        "L",
+        "ml",
+        "mL",
+        "g",
+        "kg",
+        "mg",
+        "t",
+        "s",
+        "sec",
+        "min",
+        "h",
+        "d",
+        "ms",
+        "hPa",
+        "kPa",
+        "Pa",
+        "bar",
+        "mbar",
+        "psi",
+        "m/s",
+        "km/h",
+        "kn",
+        "V",
+        "mV",
+        "kV",
+        "A",
+        "mA",
+        "W",
+        "kW",
+        "MW",
+        "kWh",
+        "MWh",
+        "Wh",
+        "J",
+        "kJ",
+        "N",
+        "kN",
+        "Hz",
+        "kHz",
+        "MHz",
+        "ohm",
+        "Ω",
+        "S",
+        "µS/cm",
+        "mS/cm",
+        "ppm",
+        "ppb",
+        "mg/l",
+        "mg/L",
+        "µg/m³",
+        "g/m³",
+        "W/m2",
+        "W/m²",
+        "lux",
+        "lx",
+        "dB",
+        "dBm",
+        "pH",
+        "-",
+        "EUR",
+        "€",
+        "USD",
+        "$",
+        "number",
+        "count",
+        "Mio.",
+        "TEUR",
+    ]
+)
+_IN_BRACKETS = re.compile(r"\[[^\[\]]{1,20}\]|\([^()\d]{1,20}\)")
+_RULE = re.compile(r"[_=*-]{4,200}")
+_TAIL, _MAX_REMARKS = 16_384, 40
+_TOTAL = (
+    r"(?i)^(?:grand |sub-?|overall )?totals?\b|\btotals?$|^(?:zwischen|gesamt|end)summe|^(?:summe|gesamt|insgesamt)\b"
+    r"|^sous-total"
+)
+_MAX_ROWS = 100_000
+
+
+def units_in(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a note on the units that the first row holds; empty where it is a row of the table.
+
+    It has units alone, and only above numbers.
+    """
+    if len(rows) < 3 or any(len(row) != len(names) for row in rows[:3]):
+        return ""
+    units = [cell.strip() for cell in rows[0]]
+    below = list(zip(*(row for row in rows[1:] if len(row) == len(names)), strict=True))
+    shown = [f"{name} {unit}" for name, unit in zip(names, units, strict=True) if unit]
+    for unit, column in zip(units, below, strict=True):
+        if unit and not ((unit in _UNITS or _IN_BRACKETS.fullmatch(unit)) and _are_numbers(column)):
+            return ""
+    return f"units below the names left out: {', '.join(shown[:20])}" if shown and shown != ["-"] else ""
+
+
+def _are_numbers(cells: Sequence[str]) -> bool:
+    filled = [cell.strip() for cell in cells if cell.strip() not in (*MISSING, *MISSING_IN_NUMBERS)]
+    return bool(filled) and all(FLOAT.fullmatch(cell.replace(",", ".", 1)) for cell in filled)
+
+
+def remarks_begin(content: bytes, delimiter: str, width: int) -> tuple[int, int] | None:
+    """Return where the remarks below a table begin, in bytes, and how many lines they have; None without remarks.
+
+    They are behind a blank line or a rule, at most 40 lines of one cell each, up to the end.
+    """
+    lines = content[-_TAIL:].splitlines(keepends=True)
+    if width < 2 or b'"' * 2 in content[-_TAIL:]:
+        return None
+    size = count = begin = lines_of = 0
+    for line in reversed(lines[1:] if len(content) > _TAIL else lines):
+        text = line.decode(errors="replace").strip()
+        if text.count('"') % 2 or count > _MAX_REMARKS:
+            return None
+        cells = [cell.strip() for cell in next(csv.reader([text], delimiter=delimiter), [])]
+        if any(cells[1:]):
+            break
+        size += len(line)
+        is_gap = not any(cells) or _RULE.fullmatch(text) is not None
+        count += not is_gap
+        if is_gap and count:
+            begin, lines_of = size, count
+    else:
+        return None
+    return (len(content) - begin, lines_of) if begin and count == lines_of else None
+
+
+def note_on_remarks(count: int) -> str:
+    return f"{count} line{'s' * (count > 1)} of remarks below the table left out"
+
+
+def note_on_totals(frame: pl.DataFrame) -> list[str]:
+    """Return a note on rows that repeat others as their sum; a table of more than 100,000 rows is not searched."""
+    if frame.height > _MAX_ROWS or not any(dtype.is_numeric() for dtype in frame.dtypes):
+        return []
+    for column in frame.select(pl.col(pl.String)).iter_columns():
+        found = column.filter(column.str.contains(_TOTAL).fill_null(value=False))
+        if 0 < len(found) <= max(1, frame.height // 2):
+            shown = ", ".join(str(cell)[:40] for cell in found.unique(maintain_order=True).head(5))
+            rows = "1 row seems to be a total" if len(found) == 1 else f"{len(found):,} rows seem to be totals"
+            return [f"{rows} of others ({column.name}: {shown})"]
+    return []
