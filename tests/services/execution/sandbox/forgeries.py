@@ -33,6 +33,7 @@ _FAILED = {Verdict.USER_ERROR, Verdict.REJECTED}
 _ALLOWED: Mapping[str, set[Verdict]] = {
     "returns": {Verdict.OK, Verdict.REJECTED},
     "raises": _FAILED,
+    "awaits": _FAILED,
     "exits": _FAILED,
     "hangs": {Verdict.TIMEOUT_WALL, Verdict.TIMEOUT_CPU, Verdict.REJECTED},
     "fills": {Verdict.MEMORY, Verdict.REJECTED, Verdict.USER_ERROR},
@@ -55,7 +56,7 @@ class Program:
 
 def programs(language: str, way: str) -> Iterator[Program]:
     for trap in TRAPS[language]:
-        for end in trap.ends or ("raises", "returns"):
+        for end in trap.ends or ("raises", "awaits", "returns"):
             if end in ENDS[language]:
                 yield Program(language, way, trap, end)
 

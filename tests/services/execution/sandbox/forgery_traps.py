@@ -11,7 +11,7 @@ from dataclasses import dataclass
 class Trap:
     name: str
     code: str
-    ends: tuple[str, ...] = ()  #: of ``ENDS``, or ``never``; none: it raises, and it returns
+    ends: tuple[str, ...] = ()  #: of ``ENDS``, or ``never``; none: it raises, also after an await, and it returns
 
 
 #: language -> end -> its code for a value, and for a table
@@ -19,6 +19,7 @@ ENDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "python": {
         "returns": ("42", "import pandas as pd\npd.DataFrame({'a': [42]})"),
         "raises": ("import time\ntime.sleep(.05)\nraise ValueError('real')",) * 2,
+        "awaits": ("import asyncio\nawait asyncio.sleep(.01)\nraise ValueError('real')",) * 2,
         "exits": ("import os\nos._exit(0)",) * 2,
         "hangs": ("import time\ntime.sleep(100)",) * 2,
         "fills": ("x = [bytearray(10**7) for _ in range(1000)]",) * 2,
@@ -28,6 +29,7 @@ ENDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "javascript": {
         "returns": ("42", ";[{ a: 42 }]"),  # without the semicolon, an index into what the trap ends with
         "raises": ("throw new Error('real')",) * 2,
+        "awaits": ("await new Promise((done) => setTimeout(done, 5)); throw new Error('real')",) * 2,
         "exits": ("process.reallyExit(0)",) * 2,
         "hangs": ("for (;;);",) * 2,
         "fills": ("const held = []; for (;;) held.push(Buffer.alloc(1e7, 1))",) * 2,
@@ -188,6 +190,57 @@ _PYTHON: Sequence[Trap] = [
          ("never",)),
     Trap("hooks for errors", "import os, sys, threading\nsys.unraisablehook = threading.excepthook = lambda *a: os._exit(0)\n"
          "class Last:\n    def __del__(self): 1 / 0\nkept = Last()", ("raises",)),
+    Trap("an event loop of its own", "import asyncio\nclass Loop(asyncio.SelectorEventLoop):\n"
+         "    def run_until_complete(self, work): work.cancel(); return 42\nasyncio.set_event_loop(Loop())", ("raises", "awaits")),
+    Trap("another future in place of the kernel's", "import asyncio\nasync def fine(): return 42\n"
+         "was = asyncio.tasks.ensure_future\n"
+         "asyncio.tasks.ensure_future = lambda work, *, loop=None: was(fine(), loop=loop)", ("raises", "awaits")),
+    Trap("a loop that hides errors", "import asyncio\nclass Loop(asyncio.SelectorEventLoop):\n"
+         "    def run_forever(self):\n        try: super().run_forever()\n        except BaseException: pass\n"
+         "    def call_exception_handler(self, context): pass\nasyncio.set_event_loop(Loop())"),
+    Trap("a task that begins again", "import asyncio\nasync def fine(): return 42\ndef again(task):\n"
+         "    task.__init__(fine(), loop=task.get_loop())\n    asyncio.events._set_running_loop(None)\n"
+         "    for _ in range(3): task.get_loop()._run_once()\nasync def lurk():\n    while True:\n"
+         "        for task in asyncio.all_tasks() - {kept}: task.add_done_callback(again)\n        await asyncio.sleep(0)\n"
+         "kept = asyncio.get_event_loop_policy().get_event_loop().create_task(lurk())", ("raises", "awaits")),
+    Trap("a task that ends the kernel's", "import asyncio\nasync def lurk():\n    while True:\n"
+         "        for task in asyncio.all_tasks() - {kept}: task.cancel()\n        await asyncio.sleep(0)\n"
+         "kept = asyncio.get_event_loop_policy().get_event_loop().create_task(lurk())", ("raises", "awaits")),
+    Trap("a weak reference's last word", _FORGE + "import weakref\nclass T: pass\nclass E(Exception): pass\ne = E(); e.t = T()\n"
+         "w = weakref.ref(e.t, lambda gone: forge())\nweakref.finalize(e, forge)\nraise e", ("never",)),
+    Trap("an error that comes back to life", _FORGE + "kept = []\nclass E(Exception):\n"
+         "    def __del__(self): kept.append(self); forge()\nraise E", ("never",)),
+    Trap("a descriptor", _FORGE + "class D:\n    def __get__(self, *a): forge(); return 'FORGED'\n"
+         "class E(Exception):\n    args = __traceback__ = __cause__ = __notes__ = D()\nraise E", ("never",)),
+    Trap("a context of its own", _FORGE + "import contextvars\ncontextvars.copy_context().run(forge)"),
+    Trap("an asynchronous generator left open", _FORGE + "async def held():\n    try: yield 1\n    finally: forge()\n"
+         "kept = held()\ntry: kept.asend(None).send(None)\nexcept StopIteration: pass"),
+    Trap("hooks of asynchronous generators", _FORGE + "sys.set_asyncgen_hooks(lambda g: forge(), lambda g: forge())"),
+    Trap("hooks at a fork", _FORGE + "os.register_at_fork(before=forge, after_in_parent=forge, after_in_child=forge)\n"
+         "if os.fork() == 0: os._exit(0)\nos.wait()"),
+    Trap("a trace of a fault handler", "import faulthandler\nfaulthandler.dump_traceback_later(.01, repeat=True, file=4)",
+         ("raises", "returns", "hangs")),
+    Trap("a fault behind a handler", "import faulthandler\nfaulthandler.enable(file=4)\nfaulthandler._sigsegv()", ("never",)),
+    Trap("signals that write", "import os, signal\nos.set_blocking(4, False)\nsignal.set_wakeup_fd(4, warn_on_full_buffer=False)\n"
+         "signal.signal(signal.SIGALRM, lambda *a: None)\nsignal.setitimer(signal.ITIMER_REAL, .005, .005)", ("raises", "returns")),
+    Trap("signals that are held back", "import signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())",
+         ("raises", "returns", "hangs")),
+    Trap("a value of a thread that ends", _FORGE + "class Last:\n    def __del__(self): forge()\nlocal = threading.local()\n"
+         "def work(): local.value = Last()\nthread = threading.Thread(target=work); thread.start(); thread.join()"),
+    Trap("an audit hook", _FORGE + "def heard(event, arguments):\n    if event in ('open', 'object.__getattr__'): raise SystemExit(0)\n"
+         "sys.addaudithook(heard)", ("raises",)),
+    Trap("a call that is due in the kernel", _FORGE + "import ctypes\nkind = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)\n"
+         "due = kind(lambda _: (forge(), 0)[1])\nfor _ in range(20): ctypes.pythonapi.Py_AddPendingCall(due, None)"),
+    Trap("an error that is sent later", _FORGE + "import ctypes\nmain = threading.main_thread().ident\n"
+         "def later():\n    for _ in range(50):\n        time.sleep(.005)\n"
+         "        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(main), ctypes.py_object(ZeroDivisionError))\n"
+         "threading.Thread(target=later, daemon=True).start()", ("raises",)),
+    Trap("modules of the kernel loaded again", _FORGE + "import importlib\nfor name in [n for n in sys.modules if n.startswith('services.')]:\n"
+         "    try: importlib.reload(sys.modules[name])\n    except BaseException: pass", ("raises",)),
+    Trap("modules of the kernel emptied", _FORGE + "for name in [n for n in sys.modules if n.startswith('services.')]: vars(sys.modules[name]).clear()",
+         ("raises",)),
+    Trap("a loader for all that comes", _FORGE + "class Finder:\n    def find_spec(self, *a): forge(); os._exit(0)\n"
+         "sys.meta_path.insert(0, Finder()); sys.modules.pop('traceback', None); sys.modules.pop('linecache', None)", ("raises",)),
     Trap("an error without a trace", "class E(Exception):\n    @property\n    def __traceback__(self): raise SystemExit(0)\n"
          "    __cause__ = __context__ = property(lambda self: self.nothing)\nraise E", ("never",)),
 ]  # fmt: skip
@@ -275,6 +328,22 @@ _JAVASCRIPT: Sequence[Trap] = [
     Trap("last words before the end", _JS_FORGE + "process.on('beforeExit', () => forge('0')); process.on('exit', () => forge('0')); 0"),
     Trap("natives", "try { require('v8').setFlagsFromString('--allow-natives-syntax') } catch {}; 0"),
     Trap("a wait for ever", "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)", ("never",)),
+    Trap("a finalizer of a registry", _JS_FORGE + "var held = new FinalizationRegistry(() => forge('0')); held.register({}, 1); try {"
+         " require('v8').setFlagsFromString('--expose-gc'); require('vm').runInNewContext('gc')() } catch {}"),
+    Trap("a getter on what is thrown", _JS_FORGE + "const e = new Error('real'); for (const key of ['name', 'message', 'stack', 'code'])"
+         " Object.defineProperty(e, key, { get() { forge('0'); return 'FORGED' } }); throw e", ("never",)),
+    Trap("a primitive of its own", "throw { [Symbol.toPrimitive]() { process.reallyExit(0) }, toString() { process.reallyExit(0) } }", ("never",)),
+    Trap("a way of being inspected", "throw { [require('util').inspect.custom]() { process.reallyExit(0) } }", ("never",)),
+    Trap("queues of microtasks", _JS_FORGE + "let left = 2000; const again = () => { if (left--) { forge('0'); queueMicrotask(again) } }; queueMicrotask(again)"),
+    Trap("hooks of promises", _JS_FORGE + "require('v8').promiseHooks.createHook({ settled() { forge('0') }, before() {}, after() {}, init() {} }); 0"),
+    Trap("asynchronous hooks", _JS_FORGE + "require('async_hooks').createHook({ init() {}, after() { forge('0') }, promiseResolve() { forge('0') } }).enable(); 0"),
+    Trap("a loader of modules", "require('module')._load = () => { process.reallyExit(0) }; require.cache = {}; 0", ("raises", "awaits")),
+    Trap("an emitter that catches", "process.emit = () => true; process.listeners = () => []; process._events = {}; 0", ("raises", "awaits")),
+    Trap("rejections that are caught", "process.on('unhandledRejection', () => {}); Promise.reject(new Error('a'));"
+         " await new Promise((done) => setTimeout(done, 20))"),
+    Trap("an await of what lies", "Object.prototype.then = function (done) { done(42) }; 0", ("raises", "awaits")),
+    Trap("a generator that is closed at the end", _JS_FORGE + "var held = (function* () { try { yield 1 } finally { forge('0') } })(); held.next(); 0"),
+    Trap("another realm's errors", "throw require('vm').runInNewContext('new Error(\"real\")')", ("never",)),
     Trap("a lock on iterators of arrays", "Array.prototype.push = Array.prototype.map = Array.prototype.join = () => 'FORGED'; 0"),
 ]  # fmt: skip
 
@@ -343,6 +412,22 @@ _R: Sequence[Trap] = [
     Trap("an exit at last", "tryCatch(stop('real'), finally = quit(status = 0))", ("never",)),
     Trap("a trace", "suppressMessages(trace('stop', quote(base::quit(status = 0)), print = FALSE))", ("raises",)),
     Trap("a stop that lies in wait", ".Last <- function() quit(status = 0); .First <- .Last"),
+    Trap("an active binding of the kernel's words", "makeActiveBinding('result', function(v) base::quit(status = 0), globalenv())", ("raises",)),
+    Trap("an active binding over conditions", "makeActiveBinding('conditionMessage', function() base::quit(status = 0), globalenv())", ("raises",)),
+    Trap("a promise of an error", "delayedAssign('x', stop('real')); x", ("never",)),
+    Trap("a promise that leaves", "f <- function(x) { on.exit(base::quit(status = 0)); x }; f(stop('real'))", ("never",)),
+    Trap("a reference class's last words", "A <- setRefClass('A', methods = list(finalize = function() base::quit(status = 0)))\n"
+         "a <- A$new(); rm(a)", ("raises",)),
+    Trap("a method for errors", "setOldClass(c('simpleError', 'error', 'condition'))\n"
+         "suppressWarnings(setMethod('show', 'simpleError', function(object) base::quit(status = 0)))\n"
+         "as.character.error <- print.error <- toString.error <- format.error <- function(...) base::quit(status = 0)", ("raises",)),
+    Trap("a warning that leaves", "options(warn = 1, warning.expression = quote(base::quit(status = 0)))", ("raises",)),
+    Trap("an error handler of the session", "options(error = function() base::quit(status = 0), show.error.messages = FALSE)", ("raises",)),
+    Trap("a restart of its own", "withRestarts(invokeRestart('mine'), mine = function() stop('real'))", ("never",)),
+    Trap("a frame that is restarted", "f <- function() { browser <- NULL; sys.on.exit(); stop('real') }; tryCatch(f(), error = function(e) stop(e))", ("never",)),
+    Trap("hooks of packages", "setHook(packageEvent('stats4', 'attach'), function(...) base::quit(status = 0)); 0", ("raises", "returns")),
+    Trap("functions of the search path", "attach(list(tryCatch = function(...) NULL, signalCondition = function(...) NULL), name = 'ours', warn.conflicts = FALSE)",
+         ("returns",)),
     Trap("a language of its own", "Sys.setLanguage <- function(...) NULL; invisible(Sys.setlocale('LC_ALL', 'C'))", ("raises", "returns")),
 ]  # fmt: skip
 
@@ -369,6 +454,15 @@ _SQL: Sequence[Trap] = [
     Trap("an export into the kernel's folder", "EXPORT DATABASE '/out/d';", ("never",)),
     Trap("an extension", "INSTALL httpfs; LOAD httpfs;", ("never",)),
     Trap("no memory", "SET memory_limit = '1TB';", ("never",)),
+    Trap("views over an error", "CREATE VIEW a AS SELECT error('real') AS x; CREATE VIEW b AS FROM a; CREATE VIEW c AS FROM b; FROM c;", ("never",)),
+    Trap("a macro of an error", "CREATE MACRO m() AS error('real'); CREATE MACRO n() AS m(); SELECT n();", ("never",)),
+    Trap("a default of an error", "CREATE TABLE t (a INT, b VARCHAR DEFAULT error('real')); INSERT INTO t (a) VALUES (1);", ("never",)),
+    Trap("a transaction that another failed", "BEGIN; CREATE TABLE t (a INT PRIMARY KEY); INSERT INTO t VALUES (1), (1);", ("never",)),
+    Trap("a view in place of the kernel's table", "CREATE OR REPLACE VIEW __given AS SELECT 'FORGED' AS a; CREATE OR REPLACE TEMP TABLE result AS FROM __given;",
+         ("raises", "returns")),
+    Trap("a setting of the session", "SET SESSION search_path = 'nowhere';", ("never",)),
+    Trap("a type under a name of DuckDB's", "CREATE TYPE varchar AS ENUM ('FORGED');", ("never",)),
+    Trap("a prepared answer", "PREPARE result AS SELECT 'FORGED' AS a; DEALLOCATE result;", ("raises", "returns")),
     Trap("a macro in place of a function", "CREATE MACRO upper(x) AS 'FORGED';", ("raises", "returns")),
 ]  # fmt: skip
 
