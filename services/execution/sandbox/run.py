@@ -157,6 +157,7 @@ class Digest:
     refs: tuple[str, ...] = ()  #: names and parts of the kernel that using the value may read
     why: str | None = None  #: why it cannot be compared
     keep: str | None = None  #: with which a part of the kernel becomes again what it is now
+    bound: str = ""  #: how the code made the name, where its language knows several ways
 
 
 @dataclass(frozen=True)

@@ -136,10 +136,13 @@ class Kernels:
                 crossings.append(Crossing("value_changed", text))
         return crossings
 
-    def find(self, names: Iterable[str], whole: Iterable[str] = ()) -> dict[str, tuple[str, Look]]:
+    def find(
+        self, names: Iterable[str], whole: Iterable[str] = (), *, passive: bool = False
+    ) -> dict[str, tuple[str, Look]]:
         """Find which kernel holds each name: the last to set it wins, then the first kernel that has it.
 
-        One request to each kernel; of the names in ``whole`` more rows are wanted than a glance takes.
+        One request to each kernel; of the names in ``whole`` more rows are wanted than a glance takes. A ``passive``
+        look changes nothing: it leaves out what only code of the document's could show.
         """
         wanted = list(dict.fromkeys(names))
         looks: dict[str, tuple[str, Look]] = {}
@@ -151,16 +154,18 @@ class Kernels:
             elif owner is not None:
                 asked.setdefault(owner, []).append(name)
         for language, owned in asked.items():
-            self._look(language, owned, whole, looks)
+            self._look(language, owned, whole, looks, passive)
         for language in list(self._open):
             unknown = [name for name in wanted if name not in looks and self.owner.get(name) in (None, language)]
-            self._look(language, unknown, whole, looks)
+            self._look(language, unknown, whole, looks, passive)
         return {name: looks[name] for name in wanted if name in looks}
 
-    def _look(self, language: str, names: list[str], whole: Iterable[str], looks: dict[str, tuple[str, Look]]) -> None:
+    def _look(
+        self, language: str, names: list[str], whole: Iterable[str], looks: dict[str, tuple[str, Look]], passive: bool
+    ) -> None:
         left = [name for name in names if name not in looks]
         if left:
-            fresh = self.session(language).look(left, [name for name in left if name in set(whole)])
+            fresh = self.session(language).look(left, [name for name in left if name in set(whole)], passive=passive)
             looks.update({name: (language, look) for name, look in fresh.items()})
 
     def picture(self, language: str, name: str) -> bytes:

@@ -191,7 +191,7 @@ class Restoring:
         try:
             if held is not None and held.keep is not None:
                 session.restore(name, held.keep)
-            elif session.set(name, self._value(step, name)):
+            elif session.set(name, self._value(step, name), "" if held is None else held.bound):
                 raise RunAgain([step.key])
         except (KernelError, NotFound):
             raise RunAgain([step.key]) from None
@@ -220,7 +220,7 @@ class Restoring:
         """Return those of the names' values that can be restored exactly."""
         saved: dict[str, CachedValue] = {}
         try:
-            for name, (kernel, look) in self.kernels.find(sorted(names)).items():
+            for name, (kernel, look) in self.kernels.find(sorted(names), passive=True).items():
                 value = _saved_value(self.kernels, self.files, kernel, name, look)
                 if value is not None:
                     saved[name] = value

@@ -74,6 +74,7 @@ def digested(claimed: Json) -> Digest:
         refs=tuple(sorted(_bounded(ref, 400) for ref in refs)) if isinstance(refs, list) else (),
         why=_bounded(claimed["why"], 200) if isinstance(claimed.get("why"), str) else None,
         keep=keep if isinstance(keep, str) and len(keep) <= _KEPT else None,
+        bound=_bounded(claimed.get("bound"), 20),
     )
 
 

@@ -20,7 +20,7 @@ from services.execution.sandbox.host.streams import escaped
 from services.execution.sandbox.host.supervise import Facts
 from services.execution.sandbox.language import Codec, Sent
 from services.execution.sandbox.protocol.exact import Encoder, NotPlain
-from services.execution.sandbox.protocol.wire import Json
+from services.execution.sandbox.protocol.wire import Json, Message
 from services.execution.sandbox.run import (
     Digest,
     Isolation,
@@ -166,13 +166,13 @@ class Session:
             finally:
                 facts.close()
 
-    def look(self, names: Sequence[str], whole: Sequence[str] = ()) -> Mapping[str, Look]:
+    def look(self, names: Sequence[str], whole: Sequence[str] = (), *, passive: bool = False) -> Mapping[str, Look]:
         """Return summaries of the existing names in one request; no table is moved, and those in ``whole`` are more
-        detailed.
+        detailed. A ``passive`` look runs none of the code's own: what could not be seen without is left out.
 
         Raises: KernelError.
         """
-        asked = {"op": "look", "names": list(names), "whole": list(whole)}
+        asked: Message = {"op": "look", "names": list(names), "whole": list(whole), "passive": passive}
         claimed = self._kernel.ask(asked).get("looks") if names else {}
         looks = {name: claims.looked(claimed.get(name)) for name in names} if isinstance(claimed, dict) else {}
         return {name: look for name, look in looks.items() if look is not None}
@@ -217,8 +217,10 @@ class Session:
             content = self._codec.brought(typed, content, self._folder.path / f"{content.name}.arrow")
         return claims.outward(typed, content, self._check)
 
-    def set(self, name: str, value: Value | JsonValue) -> tuple[str, ...]:
+    def set(self, name: str, value: Value | JsonValue, bound: str = "") -> tuple[str, ...]:
         """Set a variable, and return what differs from the value in this language, as sentences.
+
+        ``bound`` is that of the name's digest, for a variable that is restored.
 
         Raises: KernelError when the language cannot hold it.
         """
@@ -234,7 +236,7 @@ class Session:
                 self._kernel.put({file: sent.file}, "given")
                 typed["path"] = f"/store/given/{file}"
             try:
-                reply = self._kernel.ask({"op": "set", "name": name, "typed": typed})
+                reply = self._kernel.ask({"op": "set", "name": name, "typed": typed, "bound": bound})
             except (OverflowError, ValueError) as error:  # what its language has no notation for
                 raise KernelError(CodeError(type="NotPortable", message=f"It cannot cross: {error}.")) from None
             if isinstance(value, Value) and value.kind == "json":

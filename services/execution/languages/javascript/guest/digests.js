@@ -57,12 +57,16 @@ function reader({ Module, createHash, folders, fs, kernel, path, post, process, 
   const note = (name, value) => {
     if ((typeof value !== "object" && typeof value !== "function") || value === null || intrinsics.has(value)) return;
     intrinsics.set(value, name);
+    if (value === process || value === realm || name === "require" || name.startsWith("hidden ")) return;
+    for (const key of Reflect.ownKeys(value)) { // objects and classes within: Intl's, unscopables
+      const each = Reflect.getOwnPropertyDescriptor(value, key)?.value;
+      if (typeof each === "object" || key === "prototype" || (typeof each === "function" && each.prototype !== undefined)) note(`${name}.${String(key)}`, each);
+    }
   };
   for (const name of Reflect.ownKeys(realm)) {
     const held = Reflect.getOwnPropertyDescriptor(realm, name);
     if (typeof name !== "string" || !("value" in held) || !kernel.own.has(name)) continue;
     note(name, held.value);
-    if (typeof held.value === "function") note(`${name}.prototype`, held.value.prototype);
   }
   note("Buffer", realm.Buffer); // behind an accessor
   note("Buffer.prototype", realm.Buffer.prototype);
@@ -80,6 +84,10 @@ function reader({ Module, createHash, folders, fs, kernel, path, post, process, 
   const before = new Map();
   for (const [value, name] of intrinsics) if (!UNCOMPARED.has(name)) before.set(value, shape(value));
   const globals = shape(realm);
+  const processBefore = shape(process);
+  const VOLATILE = new Set(["_events", "_eventsCount", "_exiting", "domain", "exitCode", "title"]); // or read by themselves
+  const METHODS = new Set(["setImmediate", "setInterval", "setTimeout"]); // that built-in objects have
+  for (const value of before.keys()) for (const key of Reflect.ownKeys(value)) METHODS.add(key);
   const pending = () => {
     const counts = new Map();
     for (const each of process.getActiveResourcesInfo()) counts.set(each, (counts.get(each) ?? 0) + 1);
@@ -87,6 +95,20 @@ function reader({ Module, createHash, folders, fs, kernel, path, post, process, 
   };
   const waiting = pending();
   const listeners = new Set(process.eventNames().flatMap((name) => process.rawListeners(name)));
+
+  const SETTING = /\b(set[A-Z]\w*|createHook|subscribe|mark|measure)\b/g;
+  let searched = 0;
+  let set = false;
+  /** Whether the code calls what sets something within Node that no object shows. */
+  function settings() {
+    for (; !set && searched < kernel.codes.length; searched += 1) {
+      for (const [, word] of kernel.codes[searched].matchAll(SETTING)) {
+        const defined = new RegExp(`(?:function\\s+|(?:^|[^.\\w$]))${word}\\s*(?:[:=]|\\([^()]*\\)\\s*\\{)`);
+        if (!METHODS.has(word) && !kernel.codes.some((code) => defined.test(code))) set = true;
+      }
+    }
+    return set;
+  }
 
   // -- functions: what only the inspector sees ----------------------------------------------------------------------
 
@@ -110,6 +132,13 @@ function reader({ Module, createHash, folders, fs, kernel, path, post, process, 
     const internal = new Map((shown.internalProperties ?? []).map((each) => [each.name, each.value]));
     return { internal, secrets: shown.privateProperties ?? [] };
   };
+  /** What functions share that may see the same variables: the inspector makes each scope again for each of them. */
+  const marks = new Map();
+  const markOf = (variables) => {
+    const text = variables.join();
+    if (!marks.has(text)) marks.set(text, {});
+    return marks.get(text);
+  };
   const scopes = (value) => {
     const { internal } = inside(value);
     const list = internal.get("[[Scopes]]");
@@ -120,7 +149,8 @@ function reader({ Module, createHash, folders, fs, kernel, path, post, process, 
       if (kind === "Global" || kind === "Script" || scope === undefined) continue;
       if (kind === "Module") throw new NotDetermined("a function of a module cannot be compared");
       const made = real(scope.objectId);
-      found.push(made?.object ?? made);
+      const held = made?.object ?? made;
+      found.push({ held, mark: markOf(Reflect.ownKeys(held)) });
     }
     return found;
   };
@@ -217,18 +247,21 @@ function reader({ Module, createHash, folders, fs, kernel, path, post, process, 
         const { internal } = inside(value);
         if (!internal.has("[[TargetFunction]]")) return this.library(value);
         for (const name of ["[[TargetFunction]]", "[[BoundThis]]", "[[BoundArgs]]"]) this.inner(internal.get(name));
-        return this.properties(value, new Set(["name", "length"]));
+        return this.properties(value, new Set());
       }
       if (!kernel.codes.some((code) => code.includes(source))) return this.library(value);
       this.words(source);
-      for (const scope of scopes(value) ?? []) this.object(scope);
+      for (const { held, mark } of scopes(value) ?? []) {
+        this.changing.add(mark);
+        this.object(held);
+      }
       if (source.startsWith("class") && source.includes("#")) {
         for (const { name, value: held } of inside(value).secrets) {
           this.tag(name);
           this.inner(held);
         }
       }
-      const extra = new Set(["name", "length", "arguments", "caller"]);
+      const extra = new Set(["arguments", "caller"]);
       const made = Reflect.getOwnPropertyDescriptor(value, "prototype")?.value;
       if (made !== undefined && made !== null && Reflect.ownKeys(made).every((key) => key === "constructor") && !source.startsWith("class")) extra.add("prototype");
       this.properties(value, extra);
@@ -354,6 +387,7 @@ function reader({ Module, createHash, folders, fs, kernel, path, post, process, 
     if (known !== null) return known;
     known = new Map();
     const loaded = new Set(process.moduleLoadList);
+    known.set(kernel.require("node:fs/promises"), "module fs/promises");
     for (const name of Module.builtinModules) {
       if (!loaded.has(`NativeModule ${name}`)) continue;
       const held = process.getBuiltinModule?.(name) ?? kernel.require(name);
@@ -392,15 +426,31 @@ function reader({ Module, createHash, folders, fs, kernel, path, post, process, 
       }
       for (const [key, was] of globals) {
         const now = Reflect.getOwnPropertyDescriptor(realm, key);
-        if (same(was, now) || typeof key === "symbol") continue;
+        if (same(was, now)) continue;
         if (was.get !== undefined && now !== undefined && "value" in now && modules().has(now.value)) continue; // loaded when first used
         reader.tag(`global ${String(key)}`);
         changed(reader, now);
       }
+      for (const key of Object.getOwnPropertySymbols(realm)) {
+        if (globals.has(key)) continue;
+        reader.value(key);
+        changed(reader, Reflect.getOwnPropertyDescriptor(realm, key));
+      }
+      reader.tag(String(process.env.TZ)); // each date is shown by it
+      if (settings()) throw new NotDetermined("what the code has set of Node's modules cannot be compared");
     },
     "@process"(reader) {
       reader.tag(JSON.stringify(Object.entries({ ...process.env }).sort()));
-      reader.tag(JSON.stringify([process.cwd(), process.umask(), process.argv, String(process.exitCode)]));
+      reader.tag(JSON.stringify([process.cwd(), process.umask(), process.argv, String(process.exitCode), process.title]));
+      for (const [key, now] of shape(process)) {
+        if (VOLATILE.has(key) || same(processBefore.get(key), now)) continue;
+        reader.value(key);
+        changed(reader, now);
+      }
+      for (const [key, now] of shape(realm.console)) {
+        if (typeof key !== "symbol" || key.description !== "counts" || !types.isMap(now.value)) continue;
+        for (const [label, count] of read.map.call(now.value)) reader.tag(`${label} ${count}`);
+      }
       for (const name of process.eventNames()) {
         if (["uncaughtException", "SIGINT"].includes(name)) continue;
         for (const listener of process.rawListeners(name)) {
@@ -488,12 +538,18 @@ function reader({ Module, createHash, folders, fs, kernel, path, post, process, 
     }
   }
 
+  /** How each name was made: a value alone does not say what may be done with its name. */
+  const bound = new Map();
+
   function held() {
     const names = new Map();
+    for (const [name, how] of bound) if (how !== "let" && how !== "const") bound.delete(name);
     for (const name of Object.getOwnPropertyNames(realm)) {
       if (kernel.own.has(name) || kernel.emptied.has(name)) continue;
       const each = Reflect.getOwnPropertyDescriptor(realm, name);
       names.set(name, "value" in each ? each.value : new Accessor(each));
+      const { writable = true, enumerable, configurable } = each;
+      bound.set(name, configurable ? (writable && enumerable ? "" : `${writable} ${enumerable}`) : writable ? "var" : "fixed");
     }
     for (const name of post("Runtime.globalLexicalScopeNames", {}).names) {
       try {
@@ -501,6 +557,7 @@ function reader({ Module, createHash, folders, fs, kernel, path, post, process, 
       } catch {
         names.set(name, undefined); // declared, and never given a value
       }
+      if (!bound.has(name)) bound.set(name, kernel.isConstant(name) ? "const" : "let");
     }
     return names;
   }
@@ -542,7 +599,12 @@ function reader({ Module, createHash, folders, fs, kernel, path, post, process, 
     const read = (name) => {
       const reader = new Reader(names, until);
       const value = names.get(name);
-      now.set(name, { value, made: said(reader, () => reader.value(value)), changing: reader.changing });
+      const how = bound.get(name);
+      const made = said(reader, () => {
+        reader.tag(how);
+        reader.value(value);
+      });
+      now.set(name, { value, made: { ...made, bound: how }, changing: reader.changing });
       fresh.add(name);
     };
     for (const [name, value] of names) {

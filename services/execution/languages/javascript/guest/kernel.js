@@ -9,7 +9,7 @@ const { createRequire } = require("node:module");
 const digesting = require("./digests.js");
 const { htmlTable, isTableOfRecords, rowsOfConsole } = require("./html.js");
 const { asTable, lookAt, rowsFrom, tableOf, tableOrigin } = require("./tables.js");
-const { decode, exactly, shapeOf, typeOf, view } = require("./values.js");
+const { decode, exactly, isInert, shapeOf, typeOf, view } = require("./values.js");
 
 const REQUESTS = 3;
 const REPLIES = 4;
@@ -341,6 +341,8 @@ const programs = {
   },
 };
 
+const BINDINGS = { __proto__: null, var: "var", let: "let", const: "const" }; // ways to make a name that is restored
+
 const results = {
   execute(request, value) {
     if (request.take === "shown") showValue(value);
@@ -358,14 +360,16 @@ const operations = {
     const looks = Object.create(null);
     for (const name of request.names) {
       if (!IDENTIFIER.test(name) || own.has(name) || !isDefined(name)) continue;
+      if (request.passive && Object.getOwnPropertyDescriptor(globalThis, name)?.get !== undefined) continue;
       const value = evaluated(compiled(name, "name"));
       if (value === undefined && emptied.has(name)) continue;
+      if (request.passive && !isInert(value)) continue;
       looks[name] = lookAt(value, request.whole.includes(name) ? 10 : 1);
     }
     return { looks };
   },
   digests(request) {
-    digests ??= digesting.begin({ own, emptied, codes, require: globalThis.require, hidden, hand, valueOf });
+    digests ??= digesting.begin({ own, emptied, codes, require: globalThis.require, hidden, hand, isConstant, valueOf });
     return { digests: digests(request.reached) };
   },
   picture() {
@@ -383,11 +387,17 @@ const operations = {
     const { kind, exact, columns, rows, path: file } = request.typed;
     const name = identifier(request.name);
     emptied.delete(name);
+    const declare = BINDINGS[request.bound];
     const made = kind === "table" ? rowsFrom(columns, rows ?? JSON.parse(fs.readFileSync(file, "utf8"))) : decode(exact);
     if (lexical.has(name) && !Object.hasOwn(globalThis, name) && isDefined(name)) {
       handed = made; // let can be given a new value, const cannot: it says so
       evaluated(compiled(`${name} = globalThis[Symbol.for("assay.handed")]`, "name"));
       handed = undefined;
+    } else if (declare !== undefined && !Object.hasOwn(globalThis, name)) {
+      handed = made;
+      evaluated(compiled(`${declare} ${name} = globalThis[Symbol.for("assay.handed")]`, "name"));
+      handed = undefined;
+      if (declare !== "var") lexical.add(name);
     } else globalThis[name] = made;
     return kind === "table" ? {} : exactly(made);
   },
@@ -432,6 +442,16 @@ let digests = null; // from their first request on
 
 function valueOf(name) {
   return evaluated(compiled(name, "name"));
+}
+
+/** Whether a name of let, const or class takes no other value. */
+function isConstant(name) {
+  try {
+    evaluated(compiled(`${name} = ${name}`, "name"));
+    return false;
+  } catch {
+    return true;
+  }
 }
 
 function hand(value) {

@@ -103,6 +103,27 @@ function encoder() {
   return encode;
 }
 
+const PLAIN = [Object, Array, Map, Set, Date, ArrayBuffer, ...["Int8", "Uint8", "Uint8Clamped", "Int16", "Uint16", "Int32",
+  "Uint32", "Float32", "Float64", "BigInt64", "BigUint64"].map((kind) => globalThis[`${kind}Array`])];
+const PROTOTYPES = new Set([null, ...PLAIN.map((kind) => kind.prototype)]);
+const CALLED = ["toJSON", "constructor", Symbol.iterator, Symbol.toStringTag, util.inspect.custom];
+
+/** Whether a summary of this value runs nothing of the code's: no getter, no proxy, no method. */
+function isInert(value, seen = new Set()) {
+  if (value === null || typeof value !== "object") return typeof value !== "function";
+  if (seen.has(value)) return true;
+  seen.add(value);
+  if (seen.size > MAX_ITEMS || util.types.isProxy(value) || !PROTOTYPES.has(Object.getPrototypeOf(value))) return false;
+  if (ArrayBuffer.isView(value)) return true;
+  const descriptors = Object.getOwnPropertyDescriptors(value);
+  if (CALLED.some((key) => Object.hasOwn(descriptors, key))) return false;
+  const parts = util.types.isMap(value) ? [...value].flat() : util.types.isSet(value) ? [...value] : [];
+  return (
+    parts.every((each) => isInert(each, seen)) &&
+    Reflect.ownKeys(descriptors).every((key) => key === ORIGIN || ("value" in descriptors[key] && isInert(descriptors[key].value, seen)))
+  );
+}
+
 function exactly(value) {
   try {
     return { kind: "json", exact: encoder()(value) };
@@ -186,4 +207,4 @@ function view(value) {
   return { type: typeOf(value), shape: shapeOf(value), text: text.slice(0, LONGEST_VIEW) };
 }
 
-module.exports = { ORIGIN, decode, exactly, marked, shapeOf, typeOf, view };
+module.exports = { ORIGIN, decode, exactly, isInert, marked, shapeOf, typeOf, view };

@@ -56,6 +56,26 @@ def look(value: object, whole: bool = False) -> Message:
         return {**described, "kind": "opaque", "text": view(value, str)["text"]}
 
 
+_SEEN_THROUGH = frozenset(
+    ["builtins", "datetime", "decimal", "numpy", "pandas", "polars", "pyarrow", "uuid", "zoneinfo"]
+)
+_PARTS = (list, tuple, set, frozenset, dict)
+
+
+def _runs_code(value: object) -> bool:
+    """Return whether a summary of this value may call methods of the code's own classes."""
+    todo, seen = [value], set[int]()
+    while todo:
+        each = todo.pop()
+        if type(each).__module__.partition(".")[0] not in _SEEN_THROUGH:
+            return True
+        if type(each) not in _PARTS or id(each) in seen:
+            continue
+        seen.add(id(each))
+        todo += [*each.keys(), *each.values()] if isinstance(each, dict) else cast("list[object]", each)
+    return False
+
+
 def _table(value: Any, whole: bool) -> Message:
     first, rows = tables.first_rows(value, _ROWS * (_MORE if whole else 1))
     return {
@@ -108,9 +128,9 @@ def size_of(value: Any) -> int:
 def looks(space: Mapping[str, object], request: Message) -> Message:
     """Return summaries of the existing names; a value whose summary fails is shown by its type."""
     by_name: dict[str, Json] = {}
-    whole = cast("list[str]", request["whole"])
+    whole, passive = cast("list[str]", request["whole"]), bool(request["passive"])
     for name in cast("list[str]", request["names"]):
-        if name in space:
+        if name in space and not (passive and _runs_code(space[name])):
             try:
                 by_name[name] = look(space[name], name in whole)
             except Exception as error:

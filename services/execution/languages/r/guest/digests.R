@@ -8,6 +8,8 @@ digests_leads <- c(
   "rm", "remove", "save.image", "topenv", "pos.to.env", "list2env", "env2list"
 )
 digests_patches <- "assignInNamespace|assignInMyNamespace|unlockBinding|unlockNamespace|untrace|\\btrace\\b|makeActiveBinding"
+# Functions that set what a package keeps for itself.
+digests_settings <- "\\b(theme_(set|update|replace)|update_(geom|stat)_defaults|register_\\w+|\\w+\\.options|trellis\\.par\\.set)\\s*\\("
 
 undetermined <- function(why) stop(structure(class = c("undetermined", "error", "condition"), list(message = why, call = NULL)))
 
@@ -45,6 +47,7 @@ skeleton <- function(value, state) {
   if (kind == "list" || kind == "pairlist") {
     return(list("list", lapply(unname(unclass(value)), skeleton, state), attributes_skeleton(value, state)))
   }
+  if (kind == "character" && length(value) <= 100L) state$refs <- c(state$refs, intersect(value, globals)) # a function's name?
   if (is.null(attributes(value))) return(value)
   plain <- value
   attributes(plain) <- NULL
@@ -67,6 +70,7 @@ function_skeleton <- function(value, state) {
   words <- all.names(body(value))
   replacing <- if (any(c("<-", "<<-", "=") %in% words)) paste0(words, "<-")
   state$refs <- c(state$refs, words, replacing, unlist(lapply(formals(value), all.names)), texts_in(body(value)))
+  if (calls_by_text(body(value))) state$refs <- c(state$refs, "@everything")
   shown <- c("keepNA", "keepInteger", "digits17")
   list("function", deparse(formals(value), control = shown), deparse(body(value), control = shown), environment_skeleton(around, state), attributes_skeleton(value, state))
 }
@@ -75,6 +79,16 @@ texts_in <- function(value) {
   if (is.character(value)) return(unlist(regmatches(value, gregexpr("[A-Za-z.][A-Za-z0-9._]*", value))))
   if (is.call(value) || is.expression(value) || is.pairlist(value)) return(unlist(lapply(as.list(value), function(each) if (missing(each)) NULL else texts_in(each))))
   NULL
+}
+
+# Whether code calls a function by a text that it computes.
+calls_by_text <- function(value) {
+  if (!is.call(value) && !is.expression(value)) return(FALSE)
+  if (is.call(value) && length(value) > 1L && is.symbol(value[[1L]]) && as.character(value[[1L]]) %in% c("do.call", "match.fun")) {
+    called <- value[[2L]]
+    if (is.call(called) && !identical(called[[1L]], quote(`function`)) && !identical(called[[1L]], quote(`::`))) return(TRUE)
+  }
+  any(vapply(as.list(value), function(each) !missing(each) && calls_by_text(each), NA))
 }
 
 environment_skeleton <- function(environment, state) {
@@ -105,6 +119,13 @@ environment_skeleton <- function(environment, state) {
   list("environment", names, held, whole, environment_skeleton(parent.env(environment), state), environmentIsLocked(environment))
 }
 
+# Whether a global name is a promise whose value was not needed yet: reading it would be its first use.
+is_lazy <- function(name, code) {
+  if (!grepl("delayedAssign|env_bind_lazy", code)) return(FALSE)
+  if (!requireNamespace("rlang", quietly = TRUE)) return(TRUE)
+  rlang::env_binding_are_lazy(globalenv(), name)[[1L]]
+}
+
 digest_of <- function(made) {
   file <- "/out/digest.bin"
   on.exit(unlink(file))
@@ -123,11 +144,14 @@ said <- function(state, work) {
   c(made, list(refs = as.list(refs)))
 }
 
+globals <- character() # the names of the last request
+
 METADATA <- "^\\.__|^\\.requireCachedGenerics$"
 
 digests <- function(start, code) {
   global <- globalenv()
   all <- ls(global, all.names = TRUE)
+  globals <<- all
   names <- sort(all[!grepl(METADATA, all) & all != ".Random.seed" & all != ".Last.value"], method = "radix")
   made <- list()
   owners <- list()
@@ -136,6 +160,8 @@ digests <- function(start, code) {
     state <- reader()
     made[[name]] <- if (bindingIsActive(as.name(name), global)) {
       list(value = NULL, why = "an active binding cannot be compared", refs = list("@everything"))
+    } else if (is_lazy(name, code)) {
+      list(value = NULL, why = "a promise cannot be compared", refs = list("@everything"))
     } else {
       locked <- bindingIsLocked(name, global)
       said(state, function() {
@@ -163,7 +189,7 @@ digests <- function(start, code) {
   made[["@classes"]] <- part(function(state) lapply(sort(grep(METADATA, all, value = TRUE), method = "radix"), function(name) {
     list(name, skeleton(get(name, envir = global), state))
   }))
-  made[["@builtins"]] <- if (grepl(digests_patches, code)) {
+  made[["@builtins"]] <- if (grepl(digests_patches, code) || grepl(digests_settings, code)) {
     list(value = NULL, why = "a package may have been changed", refs = list())
   } else part(function(state) builtins_skeleton(start, state))
   made[["@methods"]] <- part(function(state) methods_skeleton(names, state))
@@ -206,7 +232,7 @@ builtins_skeleton <- function(start, state) {
   added <- added[vapply(added, function(name) !isNamespace(environment(methods[[name]])), NA)]
   set <- options()
   set <- set[!vapply(set, function(each) is.function(each) || is.environment(each), NA)]
-  list(attached, added, lapply(unname(methods[added]), skeleton, state), skeleton(set, state), RNGkind())
+  list(attached, added, lapply(unname(methods[added]), skeleton, state), skeleton(set, state), RNGkind(), if (isNamespaceLoaded("grDevices")) grDevices::palette())
 }
 
 # Functions that a generic function calls by the class of a value, without their names in the code.

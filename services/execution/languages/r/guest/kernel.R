@@ -200,6 +200,16 @@ local({
     Filter(function(name) exists(name, envir = globalenv(), inherits = FALSE), names)
   }
 
+  # Names whose values are seen without a run of the code's own: its bindings, promises, and methods for its classes.
+  passive_values <- function(names) {
+    known <- c("factor", "ordered", "AsIs", "Date", "POSIXct", "POSIXt", "difftime", "data.frame")
+    Filter(function(name) {
+      if (bindingIsActive(as.name(name), globalenv()) || comparing$is_lazy(name, code_so_far)) return(FALSE)
+      value <- get(name, envir = globalenv())
+      !is.object(value) || all(class(value) %in% known)
+    }, names)
+  }
+
   operations <- list(
     execute = function(request) {
       plot_size <<- if (is.null(request$figure)) NULL else as.numeric(unlist(request$figure))
@@ -216,6 +226,7 @@ local({
     },
     look = function(request) {
       names <- own_values(as.character(unlist(request$names)))
+      if (isTRUE(request$passive)) names <- passive_values(names)
       looks <- lapply(names, function(name) look_at(get(name, envir = globalenv()), name %in% unlist(request$whole)))
       names(looks) <- names
       list(looks = if (length(looks)) looks else structure("{}", class = "json"))

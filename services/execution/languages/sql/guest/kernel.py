@@ -146,7 +146,7 @@ class SqlKernel:
         return {}
 
     def look(self, request: Message) -> Message:
-        there = self._tables()
+        there = self._tables(views=not request["passive"])
         looks: dict[str, Json] = {}
         for name in cast("list[str]", request["names"]):
             if name in there:
@@ -163,9 +163,10 @@ class SqlKernel:
         size = first.nbytes * rows // max(1, first.num_rows)
         return {"kind": "table", "type": "table", "bytes": size, "rows": rows, **shown_table(first, whole)}
 
-    def _tables(self) -> set[str]:
-        asked = "SELECT table_name FROM duckdb_tables() WHERE NOT internal UNION ALL "
-        asked += "SELECT view_name FROM duckdb_views() WHERE NOT internal"
+    def _tables(self, *, views: bool = True) -> set[str]:
+        asked = "SELECT table_name FROM duckdb_tables() WHERE NOT internal"
+        if views:
+            asked += " UNION ALL SELECT view_name FROM duckdb_views() WHERE NOT internal"
         return {str(name) for (name,) in self._database.sql(asked).fetchall()}
 
     def _variable(self, name: str) -> tuple[object, str] | None:
