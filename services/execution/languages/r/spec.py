@@ -193,12 +193,19 @@ _LEADING = (
 )
 _LEADS = frozenset(_LEADING.split())  #: words through which code comes to names that it does not spell out
 
+#: A function by a text that is computed.
+_BY_TEXT = re.compile(
+    r"\b(?:do\.call|match\.fun)\s*\(\s*"
+    r"(?!(?:\w+\s*=\s*)?(?:(?:[\w.:]+|\"[^\"]*\"|'[^']*'|`[^`]*`)\s*[,)]|function\b|\\\())"
+)
+
 
 def _reads(code: str) -> frozenset[str]:
     words = {match[1] or match[0] for match in _WORD.finditer(code)}
     drawn = {"@random"} if ".Random.seed" in words else set()
     words |= {f"{word}<-" for word in words}  # ``part(x) <- 1`` calls the function of that name
-    return frozenset(words | drawn | set(_OPERATORS.split()) | ({EVERYTHING} if words & _LEADS else set()))
+    leads = {EVERYTHING} if words & _LEADS or _BY_TEXT.search(code) else set()
+    return frozenset(words | drawn | set(_OPERATORS.split()) | leads)
 
 
 _EXACT = "NULL logical integer numeric character complex raw factor ordered list AsIs Date POSIXct difftime data.frame"

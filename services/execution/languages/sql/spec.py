@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from importlib import metadata
 from typing import Any
 
-from services.execution.sandbox.language import EVERYTHING, Analysis, Codec, Guest, LanguageSpec, names_by_pattern
+from services.execution.languages.sql.guest import reach
+from services.execution.sandbox.language import Analysis, Codec, Guest, LanguageSpec, names_by_pattern
 
 _GUEST = "services.execution.languages.sql.guest"
 _SETS = re.compile(
@@ -18,16 +19,6 @@ _SETS = re.compile(
 )
 _WORD = re.compile(r"[^\W\d]\w*|\"((?:[^\"]|\"\")+)\"|'([^']+)'")
 _KINDS = ("macro", "sequence", "type", "schema", "index", "prepared")
-_FILES = re.compile(
-    r"\b(read_\w+|parquet_scan|glob|copy|export|import|attach|sniff_csv)\b|['\"][^'\"]*[./][^'\"]*['\"]", re.I
-)
-_DRAWS = re.compile(r"\b(random|uuid\w*|gen_random_uuid|sample|tablesample|shuffle)\b", re.I)
-_CATALOG = re.compile(
-    r"\b(duckdb_\w+|information_schema|pg_\w+|sqlite_\w+|pragma\w*|show|describe|summarize|query|query_table|columns"
-    r"|(?:export|from)\s+database)\b",
-    re.I,
-)
-_BY_NAME = re.compile(r"\b(?:getvariable|nextval|currval)\s*\(\s*(?!'[^']*'\s*\))", re.I)  #: a name that is computed
 
 
 def _reads(code: str) -> frozenset[str]:
@@ -36,9 +27,7 @@ def _reads(code: str) -> frozenset[str]:
     words = {part.lower().replace('""', '"') for part in parts}
     words |= {word.lower() for word in re.findall(r"\w+", code)}
     reads = words | {f"@{kind} {word}" for kind in _KINDS for word in words}
-    reads |= {"@files"} if _FILES.search(code) else set()
-    reads |= {"@random"} if _DRAWS.search(code) else set()
-    return frozenset(reads | ({EVERYTHING} if _CATALOG.search(code) or _BY_NAME.search(code) else set()))
+    return frozenset(reads | reach.leads(code))
 
 
 _PYTHON = "services.execution.languages.python.guest"  #: tables and looks are those of Python

@@ -134,7 +134,15 @@ class Reader:
         self._numbers[id(value)] = len(self._numbers)
         if kind not in _FIXED:
             self.changing.add(id(value))
+        if any(map(self._calls_back, weakref.getweakrefs(value))):
+            self.refs.add(reach.EVERYTHING)  # code runs when it is gone
         return False
+
+    def _calls_back(self, reference: Any) -> bool:
+        callback = reference.__callback__
+        if isinstance(callback, types.FunctionType | types.MethodType):
+            return self.around.is_own(callback.__module__)
+        return callback is not None and not isinstance(getattr(callback, "__self__", None), weakref.ref)
 
     def made(self, value: object) -> None:
         """Read what was made only to be read."""
@@ -205,6 +213,7 @@ class Reader:
                 self._cell(cell)
         if own:
             self.made((function.__defaults__, function.__kwdefaults__, function.__annotations__))
+            self.made((function.__name__, function.__qualname__, function.__doc__, function.__module__))
         if function.__dict__ and (own or "__wrapped__" in function.__dict__):
             self.mapping("attributes", function.__dict__)
 
@@ -279,7 +288,7 @@ class Reader:
             return
         if self._is_named(kind, kind.__name__):
             return
-        self.tag(f"own class {kind.__qualname__}")
+        self.tag(f"own class {kind.__qualname__} {kind.__name__}")
         self.value(type(kind))
         self.items("bases", kind.__bases__, len(kind.__bases__))
         content = {name: each for name, each in kind.__dict__.items() if name not in _SKIPPED}
@@ -366,7 +375,12 @@ class Reader:
     def _error(self, value: BaseException) -> None:
         if value.__traceback__ is not None:
             raise NotDetermined("it holds a traceback, which cannot be compared")
-        self.value(value.args)
+        self.made([*value.args, value.__cause__, value.__context__, value.__suppress_context__])
+        self.mapping("attributes", value.__dict__)
+        for kind in type(value).__mro__:
+            for name, place in kind.__dict__.items():
+                if isinstance(place, types.MemberDescriptorType) and name not in _OF_ERRORS:
+                    self.made(getattr(value, name, None))
 
     def _library_instance(self, value: object, kind: type) -> None:
         module = _module_of(kind)
@@ -438,6 +452,9 @@ def _module_of(kind: type) -> str:
 
 
 _COMMON_RANDOM: object = random.random.__self__  # type: ignore[attr-defined]
+
+#: What is read of an error by itself.
+_OF_ERRORS = frozenset(["__suppress_context__", "args"])
 
 _SUSPENDED = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
 _OPAQUE = (

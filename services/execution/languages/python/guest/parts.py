@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import _abc  # type: ignore[import-not-found]
 import abc
-import ast
 import base64
 import builtins
 import collections.abc
 import contextlib
 import decimal
+import faulthandler
+import fcntl
 import gc
 import io
 import locale
@@ -18,13 +19,13 @@ import numbers
 import os
 import pickle
 import random
-import re
 import resource
 import signal
 import stat
 import sys
 import threading
 import time
+import tracemalloc
 import types
 import warnings
 from collections.abc import Callable, Container, Iterator, Mapping
@@ -33,7 +34,9 @@ from typing import Any
 
 from services.execution.languages.python.guest import reach
 from services.execution.languages.python.guest.digests import NotDetermined, Reader, Surroundings
-from services.execution.sandbox.guest.awaiting import has_pending_tasks
+from services.execution.languages.python.guest.registries import Registries
+from services.execution.languages.python.guest.stores import stores_of
+from services.execution.sandbox.guest.awaiting import current_loop, has_pending_tasks
 from services.execution.sandbox.guest.isolate import CODE, OUT, SHARED_MEMORY, TEMPORARY, WORK
 from services.execution.sandbox.protocol.wire import Json
 
@@ -57,11 +60,14 @@ class Parts:
         self._threads = {thread.ident for thread in threading.enumerate()}
         self._streams = (sys.stdin, sys.stdout, sys.stderr, sys.displayhook, sys.excepthook)
         self._handlers = {number: signal.getsignal(number) for number in _SIGNALS}
+        self._hooks = [id(hook) for hook in _import_hooks()]
+        self._descriptors = _descriptors()
         self._rc: dict[str, object] | None = None
         self._files = Files()
         self._stored: set[str] = set()  #: attributes that the code may have set
         self._stores_any = False
-        self._registers = False  #: whether the code may have registered something that no module lists
+        self._hidden: str | None = None  #: why the code may have changed what nothing lists
+        self._registries = Registries(around)
         self._owned: tuple[int, list[tuple[object, Mapping[str, object]]]] = (0, [])
         self._before: dict[str, dict[int, tuple[object, object]]] = {}  #: attribute -> owner -> owner and value
 
@@ -69,10 +75,12 @@ class Parts:
 
     def will_run(self, code: str, space: Mapping[str, object]) -> None:
         """Note how the attributes of libraries are that this code may set, before it runs."""
-        self._registers |= _REGISTERS.search(code) is not None
-        self._will_store(stored_attributes(code, space))
+        stores = stores_of(code, space)
+        self._hidden = self._hidden or stores.hidden
+        self._registries.will_use(stores.modules)
+        self._will_store(stores.attributes)
 
-    def _will_store(self, attributes: set[str]) -> None:
+    def _will_store(self, attributes: frozenset[str]) -> None:
         new = attributes - self._stored
         if len(new) > _MANY:
             self._stores_any = True
@@ -95,6 +103,7 @@ class Parts:
                     reader.tag(f"{held.get('__module__')} {held.get('__qualname__')} {held.get('__name__')} {name}")
                     if now is not _MISSING:
                         reader.value(now)
+        self._registries.read(reader)
 
     def _is_patch(self, owner: object, held: Mapping[str, object], was: object, now: object, named: set[int]) -> bool:
         """Return whether the code made this change: a library that loads sets its own attributes."""
@@ -169,8 +178,14 @@ class Parts:
             raise NotDetermined("a task of the code is still running")
         if any(each.ident not in self._threads and each.is_alive() for each in threading.enumerate()):
             raise NotDetermined("a thread of the code is still running")
-        if self._registers:
-            raise NotDetermined("what the code has registered for texts and values cannot be listed")
+        if self._hidden is not None:
+            raise NotDetermined(self._hidden)
+        if sys.gettrace() is not None or sys.getprofile() is not None:
+            reader.refs.add(reach.EVERYTHING)  # it runs with whatever runs next
+            raise NotDetermined("a trace function of the code is set")
+        if any(signal.getitimer(timer)[0] for timer in _TIMERS):
+            reader.refs.add(reach.EVERYTHING)
+            raise NotDetermined("a timer of the code is still running")
         now = vars(sys.modules["builtins"])  # those that the code sees
         for name in sorted(now.keys() | self._builtins.keys()):
             if name != "_" and now.get(name, _MISSING) is not self._builtins.get(name, _MISSING):
@@ -205,14 +220,24 @@ class Parts:
             if signal.getsignal(number) is not self._handlers[number]:
                 reader.tag(str(number))
                 reader.value(signal.getsignal(number))
-        for hooks in (sys.meta_path, sys.path_hooks):
-            reader.tag(str([getattr(hook, "__qualname__", type(hook).__qualname__) for hook in hooks]))
+        if [id(hook) for hook in _import_hooks()] != self._hooks:
+            reader.items("hooks", _import_hooks(), 0)
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+        reader.made([gc.get_threshold(), gc.get_debug(), list(gc.callbacks), sorted(blocked), os.getpriority(0, 0)])
+        reader.made([sys.getswitchinterval(), sys.get_coroutine_origin_tracking_depth(), faulthandler.is_enabled()])
+        reader.made([tracemalloc.is_tracing(), threading.current_thread().name, threading.stack_size()])
+        if (socket := sys.modules.get("socket")) is not None:
+            reader.value(socket.getdefaulttimeout())
+        if (loop := current_loop()) is not None:
+            held = vars(loop)
+            reader.made({name: held.get(name) for name in sorted({*filter(_is_public, held), *_OF_LOOPS})})
 
     def _options(self, reader: Reader) -> None:
         reader.tag(repr(decimal.getcontext()) + repr(decimal.DefaultContext))
         reader.tag(locale.setlocale(locale.LC_ALL))
         reader.made([tuple(map(repr, each)) for each in warnings.filters])
-        reader.made(list(_loggers()))
+        for logger in _loggers():
+            reader.made(logger)
         numpy: Any = sys.modules.get("numpy")
         if numpy is not None:
             reader.made([numpy.get_printoptions(), numpy.geterr(), numpy.geterrcall()])
@@ -228,6 +253,9 @@ class Parts:
 
     def _file_contents(self, reader: Reader) -> None:
         reader.tag(self._files.read())
+        for number, kind in _descriptors().items():
+            if self._descriptors.get(number) != kind:
+                reader.tag(f"{number} {_position(number)}")
 
 
 class Files:
@@ -264,7 +292,44 @@ _ABSTRACT = tuple(
 )
 #: Limits that only code changes; the others are set by init when a run begins.
 _LIMITS = (resource.RLIMIT_NOFILE, resource.RLIMIT_STACK, resource.RLIMIT_CORE)
-_SIGNALS = (signal.SIGALRM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGTERM, signal.SIGCHLD)
+_SIGNALS = tuple(sorted(signal.valid_signals() - {signal.SIGINT}))
+_TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
+#: What an event loop is set to.
+_OF_LOOPS = ("_debug", "_task_factory", "_exception_handler", "_default_executor")
+
+
+def _is_public(name: str) -> bool:
+    return not name.startswith("_")
+
+
+def _import_hooks() -> list[object]:
+    return [*sys.meta_path, *sys.path_hooks]
+
+
+def _descriptors() -> dict[int, str]:
+    """Return what is behind each open descriptor."""
+    found: dict[int, str] = {}
+    for name in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(OSError):  # that of the listing itself is closed by now
+            found[int(name)] = os.readlink(f"/proc/self/fd/{name}")
+    return found
+
+
+def _position(number: int) -> str:
+    """Return where an open file is, and how it was opened. Raises: NotDetermined of what has no position."""
+    kind = os.readlink(f"/proc/self/fd/{number}")
+    loop = current_loop()
+    if kind.startswith("anon_inode:") or (loop is not None and number in _of_loop(loop)):
+        return ""
+    try:
+        return f"{kind} {os.lseek(number, 0, os.SEEK_CUR)} {fcntl.fcntl(number, fcntl.F_GETFL)}"
+    except OSError:
+        raise NotDetermined(f"what is in {kind.partition(':')[0]} {number} cannot be compared") from None
+
+
+def _of_loop(loop: Any) -> set[int]:
+    ends = (getattr(loop, name, None) for name in ("_ssock", "_csock", "_selector"))
+    return {end.fileno() for end in ends if end is not None}
 
 
 def _owners() -> Iterator[tuple[Any, Mapping[str, object]]]:
@@ -281,12 +346,20 @@ def _owners() -> Iterator[tuple[Any, Mapping[str, object]]]:
                 yield each, vars(each)
 
 
-def _loggers() -> Iterator[tuple[str, int, int, bool, bool]]:
-    known = {"root": logging.root, **logging.root.manager.loggerDict}
-    yield ("", logging.root.manager.disable, 0, False, False)
-    for name, logger in sorted(known.items()):
-        if isinstance(logger, logging.Logger) and (logger.level or logger.handlers or logger.disabled):
-            yield (name, logger.level, len(logger.handlers), logger.propagate, logger.disabled)
+def _loggers() -> Iterator[list[object]]:
+    yield [logging.root.manager.disable]
+    for name, logger in sorted({"root": logging.root, **logging.root.manager.loggerDict}.items()):
+        if isinstance(logger, logging.Logger) and (
+            logger.level or logger.handlers or logger.filters or logger.disabled
+        ):
+            handlers = [_handler(each) for each in logger.handlers]
+            yield [name, logger.level, logger.propagate, logger.disabled, logger.filters, handlers]
+
+
+def _handler(handler: logging.Handler) -> list[object]:
+    formatter = handler.formatter
+    words = None if formatter is None else (formatter._fmt, formatter.datefmt, type(formatter))
+    return [type(handler), handler.level, handler.filters, words]
 
 
 def _tree() -> Iterator[tuple[str, os.stat_result]]:
@@ -341,29 +414,3 @@ def restore_random(kept: str) -> None:
     numpy: Any = sys.modules.get("numpy")
     if numpy is not None and numpys is not None:
         numpy.random.set_state(numpys)
-
-
-# -- attributes that code sets -----------------------------------------------------------------------------------------
-
-_REGISTERS = re.compile(
-    r"\bregister_(?:error|adapter|converter)\b|\bcodecs\s*\.\s*(?:un)?register\b|from\s+codecs\s+import"
-)
-_SETTERS = ("setattr", "delattr", "__dict__", "vars", "patch", "__delattr__", "register_")
-_IDENTIFIER = re.compile(r"[^\W\d]\w*")
-
-
-def stored_attributes(code: str, space: Mapping[str, object]) -> set[str]:
-    """Return the names of the attributes that this code, and what it defines, may set."""
-    if "." not in code and not any(setter in code for setter in _SETTERS):
-        return set()
-    nodes = list(ast.walk(ast.parse(code)))
-    stored = {each.attr for each in nodes if isinstance(each, ast.Attribute) and not isinstance(each.ctx, ast.Load)}
-    if any(setter in code for setter in _SETTERS):
-        texts = [each.value for each in nodes if isinstance(each, ast.Constant) and isinstance(each.value, str)]
-        texts += [name for each in nodes if isinstance(each, ast.keyword) and (name := each.arg)]
-        for value in list(space.values()):
-            texts += [value] if type(value) is str else []
-            texts += [each for each in value if type(each) is str] if type(value) in (list, tuple, dict, set) else []  # type: ignore[attr-defined]
-        for text in texts[:10_000]:
-            stored |= set(_IDENTIFIER.findall(text[:1000]))
-    return stored
