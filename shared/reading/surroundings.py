@@ -11,100 +11,16 @@ import polars as pl
 from .cells import FLOAT, MISSING, MISSING_IN_NUMBERS
 
 _UNITS = frozenset(
-    [
-        "%",
-        "‰",
-        "°C",
-        "°F",
-        "K",
-        "°",
-        "deg",
-        "degC",
-        "C",
-        "F",
-        "m",
-        "cm",
-        "mm",
-        "km",
-        "µm",
-        "nm",
-        "m2",
-        "m²",
-        "m3",
-        "m³",
-        "ha",
-        "km²",
-        "l",
-        "L",
-        "ml",
-        "mL",
-        "g",
-        "kg",
-        "mg",
-        "t",
-        "s",
-        "sec",
-        "min",
-        "h",
-        "d",
-        "ms",
-        "hPa",
-        "kPa",
-        "Pa",
-        "bar",
-        "mbar",
-        "psi",
-        "m/s",
-        "km/h",
-        "kn",
-        "V",
-        "mV",
-        "kV",
-        "A",
-        "mA",
-        "W",
-        "kW",
-        "MW",
-        "kWh",
-        "MWh",
-        "Wh",
-        "J",
-        "kJ",
-        "N",
-        "kN",
-        "Hz",
-        "kHz",
-        "MHz",
-        "ohm",
-        "Ω",
-        "S",
-        "µS/cm",
-        "mS/cm",
-        "ppm",
-        "ppb",
-        "mg/l",
-        "mg/L",
-        "µg/m³",
-        "g/m³",
-        "W/m2",
-        "W/m²",
-        "lux",
-        "lx",
-        "dB",
-        "dBm",
-        "pH",
-        "-",
-        "EUR",
-        "€",
-        "USD",
-        "$",
-        "number",
-        "count",
-        "Mio.",
-        "TEUR",
-    ]
+    "% ‰ °C °F K ° deg degC C F m cm mm km µm nm m2 m² m3 m³ ha km² l L ml mL g kg mg t s sec min h d ms hPa kPa Pa bar"  # noqa: SIM905
+    " mbar psi m/s km/h kn V mV kV A mA W kW MW kWh MWh Wh J kJ N kN Hz kHz MHz ohm Ω S µS/cm mS/cm ppm ppb mg/l mg/L"
+    " µg/m³ g/m³ W/m2 W/m² lux lx dB dBm pH - EUR € USD $ number count Mio. TEUR".split()
 )
 _IN_BRACKETS = re.compile(r"\[[^\[\]]{1,20}\]|\([^()\d]{1,20}\)")
+REMARK = re.compile(
+    r"(source|note|remark|legend|as of|created|generated|exported|quelle|hinweis|anmerkung|stand|legende|erstellt|"
+    r"fuente|nota|remarque)\w{0,3}\b|©|\(c\)|\*|[¹²³]",
+    re.IGNORECASE,
+)
 _RULE = re.compile(r"[_=*-]{4,200}")
 _TAIL, _MAX_REMARKS = 16_384, 40
 _TOTAL = (
@@ -127,7 +43,7 @@ def units_in(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     for unit, column in zip(units, below, strict=True):
         if unit and not ((unit in _UNITS or _IN_BRACKETS.fullmatch(unit)) and _are_numbers(column)):
             return ""
-    return f"units below the names left out: {', '.join(shown[:20])}" if shown and shown != ["-"] else ""
+    return f"units below the names left out: {', '.join(shown[:20])}" if {*units} - {"", "-"} else ""
 
 
 def _are_numbers(cells: Sequence[str]) -> bool:
@@ -138,12 +54,15 @@ def _are_numbers(cells: Sequence[str]) -> bool:
 def remarks_begin(content: bytes, delimiter: str, width: int) -> tuple[int, int] | None:
     """Return where the remarks below a table begin, in bytes, and how many lines they have; None without remarks.
 
-    They are behind a blank line or a rule, at most 40 lines of one cell each, up to the end.
+    They are behind a blank line or a rule, at most 40 lines of one cell each, up to the end. With delimiters behind
+    that cell the first of them has to begin as a remark does: it may be a row with missing cells.
     """
     lines = content[-_TAIL:].splitlines(keepends=True)
     if width < 2 or b'"' * 2 in content[-_TAIL:]:
         return None
     size = count = begin = lines_of = 0
+    upper: list[str] = []  #: the line below the one that is read
+    is_remark = False
     for line in reversed(lines[1:] if len(content) > _TAIL else lines):
         text = line.decode(errors="replace").strip()
         if text.count('"') % 2 or count > _MAX_REMARKS:
@@ -156,9 +75,11 @@ def remarks_begin(content: bytes, delimiter: str, width: int) -> tuple[int, int]
         count += not is_gap
         if is_gap and count:
             begin, lines_of = size, count
+            is_remark = is_remark if not upper else len(upper) == 1 or REMARK.match(upper[0]) is not None
+        upper = [] if is_gap else cells
     else:
         return None
-    return (len(content) - begin, lines_of) if begin and count == lines_of else None
+    return (len(content) - begin, lines_of) if is_remark and count == lines_of else None
 
 
 def note_on_remarks(count: int) -> str:

@@ -6,7 +6,7 @@ import re
 import zipfile
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -22,15 +22,11 @@ from .found import FoundReading
 from .header import Header, find_header, no_header
 from .source import OLE, Unreadable
 from .stated import NOTHING_STATED, Stated
+from .surroundings import REMARK, units_in
 from .type_inference import infer_some
 
 _HEAD_ROWS = 60
 #: How a text below a table begins.
-_REMARK = re.compile(
-    r"(source|note|remark|legend|as of|created|generated|exported|quelle|hinweis|anmerkung|stand|legende|erstellt|"
-    r"fuente|nota|remarque)\w{0,3}\b|©|\(c\)|\*|[¹²³]",
-    re.IGNORECASE,
-)
 _MIN_WIDTH, _MAX_GAPS, _MAX_REMARKS = 2, 20, 10
 _NUMBER = r"^-?(?:0|[1-9]\d*)(?:[.,]\d+)?$"
 _SHEET = re.compile(r"xl/worksheets/sheet\d+\.xml")
@@ -169,7 +165,7 @@ def _are_remarks(rest: Sequence[Sequence[str]], above: pl.DataFrame) -> bool:
         return False
     are_numbers = all(FLOAT.fullmatch(cell) for cell in above.to_series(0) if cell)
     is_text = not any(FLOAT.fullmatch(row[0]) for row in rest)
-    return is_text and (are_numbers or _REMARK.match(rest[0][0]) is not None)
+    return is_text and (are_numbers or REMARK.match(rest[0][0]) is not None)
 
 
 def _is_header_of_other(names: Sequence[str], above: pl.DataFrame, below: Sequence[str]) -> bool:
@@ -206,7 +202,10 @@ def _header(rows: list[list[str]], stated: Stated) -> tuple[Header, int]:
     below = rows[skipped:]
     if stated.header_row == 0:
         return no_header(below), skipped
-    return find_header(below, may_merge=True, first=0 if stated.header_row else None), skipped
+    header = find_header(below, may_merge=True, first=0 if stated.header_row else None)
+    if stated.header_row is None and (units := units_in(header.names, below[header.first + header.rows :])):
+        header = replace(header, rows=header.rows + 1, notes=[*header.notes, units])
+    return header, skipped
 
 
 def _first_rows(reader: fastexcel.ExcelReader, sheet: str) -> list[list[str]]:

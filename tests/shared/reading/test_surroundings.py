@@ -6,6 +6,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
+import openpyxl
 import pytest
 
 from shared.reading.read import read
@@ -38,6 +39,7 @@ FILES: dict[str, tuple[str, dict[str, list[Any]], str]] = {
         "units below the names left out: temp °C, rh %",
     ),
     "units in brackets": ("n;v\n;[mm/d]\n1;2,5\n2;3\n", {"n": [1, 2], "v": [2.5, 3.0]}, "units below the names"),
+    "a row of missing cells": ("a,b\n-,-\n1,2\n3,4\n", {"a": [None, 1, 3], "b": [None, 2, 4]}, "read as missing"),
     "letters that are no units": (
         "n,grade\nm,A\nf,C\nm,K\n", {"n": ["m", "f", "m"], "grade": ["A", "C", "K"]}, ""
     ),
@@ -52,6 +54,9 @@ FILES: dict[str, tuple[str, dict[str, list[Any]], str]] = {
     "remarks below a rule": ("r;n\nNord;1\n____\n© Amt\n", {"r": ["Nord"], "n": [1]}, "1 line of remarks"),
     "a row with an empty cell is none": (
         "r,n\nNorth,1\n\nSouth,2\nEast,\n", {"r": ["North", "South", "East"], "n": [1, 2, None]}, "",
+    ),
+    "a row with missing cells below a blank line": (
+        "r,n\nNorth,1\nSouth,2\n,\nEast,\n", {"r": ["North", "South", "East"], "n": [1, 2, None]}, "1 blank row",
     ),
     "totals": (
         "r,n\nA,10\nB,20\nTotal,30\n", {"r": ["A", "B", "Total"], "n": [10, 20, 30]},
@@ -89,3 +94,15 @@ def test_an_ingest_reads_them_alike(tmp_path: Path, name: str) -> None:
     rows = list(table.rows)
     for column in numbers:
         assert [row[column] for row in rows if isinstance(row, dict)] == expected[column]
+
+
+def test_a_row_of_units_in_a_sheet_is_left_out(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    sheet = book.active
+    assert sheet is not None
+    for row in (["time", "temp", "rh"], ["h", "°C", "%"], [0, 21.5, 40], [1, 21.7, 41]):
+        sheet.append(row)
+    book.save(tmp_path / "a.xlsx")
+    frame, notes, _, _ = read(tmp_path / "a.xlsx", "a.xlsx")
+    assert frame.to_dict(as_series=False) == {"time": [0, 1], "temp": [21.5, 21.7], "rh": [40, 41]}
+    assert "units below the names left out: time h, temp °C, rh %" in notes
