@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
@@ -11,6 +12,7 @@ from shared.llm.scripted.demo.tables_seen import ColumnSeen, TableSeen
 from shared.llm.scripted.demo.words import Word
 
 _TRUE, _FALSE = frozenset({"true", "yes", "1", "on"}), frozenset({"false", "no", "0", "off"})
+_ORDERED = frozenset({">", ">=", "<", "<="})
 _OPPOSITE: dict[Operator, Operator] = {"missing": "present", "present": "missing", "=": "!=", "!=": "="}
 
 
@@ -200,6 +202,8 @@ class Conditions:
         if self.lower(end) == "between":
             return self._between(column, end + 1, at)
         operator, after = self.comparison(end)
+        if operator in _ORDERED and self._names_rows(start):
+            return [], at
         if operator in {"missing", "present"}:
             return [_signed(Predicate(column, operator), negated)], self.skip(after, {"value", "values"})
         said = operator is not None or end > start + 1
@@ -347,9 +351,10 @@ class Conditions:
             return [], at
         after = self.skip(end + 1, {"in", "of", "%", "the"})
         column = self.column(after)
-        if column is not None and column.is_number:
+        names_rows = self._names_rows(after)
+        if column is not None and column.is_number and not names_rows:
             return [Predicate(column, operator, word.number)], after + 1
-        if self.lower(after) in phrases.ROWS and (self.query.keys or self.bare):
+        if names_rows and (self.query.keys or self.bare):
             if not self.query.keys:
                 self.query.keys, self.bare = [Key(named.column) for named in self.bare if named.column], []
             self._bound(Measure("count", None, self.lower(after)), operator, word.number)
@@ -360,6 +365,17 @@ class Conditions:
         column = self.only_number()
         self.query.notes.append(f"compared {column.name}")
         return [Predicate(column, operator, word.number)], end + 1
+
+    def _names_rows(self, at: int) -> bool:
+        """Return whether a word names rows: ``orders over 500`` has nothing to do with the column ``order_id``."""
+        column = self.column(at)
+        if column is None:
+            return self.lower(at) in phrases.ROWS
+        return column.is_id and _letters(self.lower(at)) != _letters(column.name)
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[\W_]", "", name).lower()
 
 
 def _is_year(number: float) -> bool:

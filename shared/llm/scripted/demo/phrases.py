@@ -54,7 +54,7 @@ FILLERS = frozenset(
         "create what is are was were all data dataset table tables result results my our this that these those there "
         "i we want need would like to can could you then now and also so with their its it them they values value "
         "column columns which in for from do does let how much amongst among overall as using use each-of just simply "
-        "have has come output report file csv sheet also finally next afterwards respectively us help be"
+        "have has only come output report file csv sheet also finally next afterwards respectively us help be"
     ).split()
 )
 
