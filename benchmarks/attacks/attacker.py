@@ -42,6 +42,20 @@ class Attacker:
         self.outcomes[str(response.status_code)] += 1
         return response.text
 
+    async def hold(self, path: str, seconds: float) -> str:
+        """Open a stream and read it for some seconds; the answer is empty."""
+        headers = {"Authorization": f"Bearer {self.key}", "Accept": "text/event-stream"}
+        try:
+            async with asyncio.timeout(seconds), self.client.stream("GET", path, headers=headers) as response:
+                self.outcomes[str(response.status_code)] += 1
+                async for _ in response.aiter_bytes():
+                    pass
+        except TimeoutError:
+            pass
+        except httpx.HTTPError as error:
+            self.outcomes[type(error).__name__] += 1
+        return ""
+
     async def submit(self, kind: str, given: object, *, webhook: str | None = None, prefer: str = "") -> str:
         """Return a job; its id, empty when it was refused."""
         body: dict[str, object] = {"kind": kind, "input": given}

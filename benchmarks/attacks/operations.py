@@ -9,9 +9,10 @@ import asyncio
 import itertools
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
+from urllib.parse import urlencode
 
 from benchmarks.attacks.attacker import Attacker
 
@@ -25,10 +26,14 @@ _METHODS = ("get", "put", "post", "delete", "patch")
 _BYTES = 900_000
 _LARGE_BYTES = 8_000_000
 _MAX_ITEMS = 20_000
-_MAX_INPUTS = 24
-_MAX_SITES = 6  #: places of one body that are filled, each in a request of its own
+_MAX_INPUT_BYTES = 100_000_000  #: of all that one attack sends in turns
+_MAX_SITES = 12  #: places of one body that are filled, each in a request of its own
+_MAX_WIDTH = 200
+_MAX_REPAIRS = 6
+_SMALL_BYTES = 1_000
 _MAX_DEPTH = 8
 _QUERY_CHARACTERS = 4_000
+_HELD_SECONDS = 1.0  #: a stream is left, and opened again
 _FILE = b"a,b\n" + b"1,x\n" * 500_000
 #: Texts that cost more than their length: braces, brackets, nesting, words.
 _COSTLY = ("{a,b}", "[" * 40 + "]" * 40, "{{ x }}", "a --> b\n", "- &a [*a]\n", "é ", "select 1;\n")
@@ -42,7 +47,9 @@ class Operation:
     path: str
     body: Json | None = None  #: the schema of a JSON body, or of the arguments of a tool
     raw: bool = False  #: the body is a file's content
-    query: Sequence[Json] = ()
+    stream: bool = False  #: the answer is a stream of events, which is held open
+    parameters: Sequence[Json] = ()
+    examples: Sequence[Json] = ()  #: bodies that the server accepts
 
     @property
     def name(self) -> str:
@@ -50,16 +57,18 @@ class Operation:
 
 
 def operations(document: Json) -> list[Operation]:
-    """Return the operations that end: streams of events are attacked by name."""
+    """Return every operation of the document."""
     found = []
     for path, item in document["paths"].items():
         for method in _METHODS:
-            if method in item and not _is_stream(item[method]):
+            if method in item:
                 content = item[method].get("requestBody", {}).get("content", {})
-                schema = content.get("application/json", {}).get("schema")
+                of_json = content.get("application/json", {})
+                schema = of_json.get("schema")
+                examples = [each["value"] for each in of_json.get("examples", {}).values()]
                 parameters = [_resolved(each, document) for each in item[method].get("parameters", [])]
-                query = [each for each in parameters if each["in"] == "query"]
-                found.append(Operation(method.upper(), path, schema, bool(content) and schema is None, query))
+                raw, stream = bool(content) and schema is None, _is_stream(item[method])
+                found.append(Operation(method.upper(), path, schema, raw, stream, parameters, examples))
     return found
 
 
@@ -71,14 +80,17 @@ def _is_stream(operation: Json) -> bool:
     return any("text/event-stream" in answer.get("content", {}) for answer in operation["responses"].values())
 
 
-def bodies(schema: Json, document: Json, size: int = _BYTES) -> Iterator[Any]:
-    """Yield a value for each place of the schema that may be large, with that place filled up to ``size`` bytes."""
+def bodies(schema: Json, document: Json, size: int = _BYTES, examples: Sequence[Json] = ()) -> Iterator[Any]:
+    """Yield a value for each place of the schema that may be large, with that place filled up to ``size`` bytes.
+
+    The rest is that of an example, where there is one of the same kind, or what is required.
+    """
     for choice in _choices(schema, document):
-        small = smallest(choice, document)
-        sites = list(itertools.islice(_sites(choice, document, small), _MAX_SITES))
-        for number, (site, spec) in enumerate(sites):
-            value = json.loads(json.dumps(small))
-            yield _with(value, site, _filled(spec, document, size, _COSTLY[number % len(_COSTLY)]))
+        sites = list(itertools.islice(_sites(choice, document), _MAX_SITES))
+        small = _base(choice, document, examples)
+        for number, (site, specs) in enumerate(sites):
+            part = _filled(specs[-1], document, size, _COSTLY[number % len(_COSTLY)])
+            yield _with(json.loads(json.dumps(small)), site, specs, document, part)
         if not sites:
             yield small
 
@@ -90,43 +102,50 @@ def _choices(schema: Json, document: Json) -> Sequence[Json]:
     return [choice for choice in choices if _type(choice) != "null"]
 
 
+def _base(choice: Json, document: Json, examples: Sequence[Json]) -> Any:  # noqa: ANN401 - any JSON
+    """Return the example of this choice, or its smallest value."""
+    small = smallest(choice, document)
+    for example in examples:
+        constants = {
+            name: _resolved(spec, document).get("const") for name, spec in choice.get("properties", {}).items()
+        }
+        if all(value in (None, example.get(name)) for name, value in constants.items()):
+            return {**small, **example} if isinstance(small, dict) else example
+    return small
+
+
 def smallest(schema: Json, document: Json, depth: int = 0) -> Any:  # noqa: ANN401 - any JSON
-    """Return a small value that fits the schema, with every property that it names."""
+    """Return a small value that fits the schema, with the properties that it requires."""
     spec = _chosen(schema, document)
-    given = [spec["const"]] if "const" in spec else spec.get("enum", [])[:1]
+    given = [spec["const"]] if "const" in spec else [*spec.get("enum", [])[:1], *spec.get("examples", [])[:1]]
     given += [spec[name] for name in ("example", "default") if spec.get(name) is not None]
     kind = _type(spec)
     if given:
         return given[0]
     if kind == "object":
-        wanted = spec.get("properties", {}) if depth < _MAX_DEPTH else {}
-        names = [name for name in wanted if depth < 3 or name in spec.get("required", ())]
-        return {name: smallest(wanted[name], document, depth + 1) for name in names}
+        wanted = spec.get("required", ()) if depth < _MAX_DEPTH else ()
+        return {name: smallest(spec.get("properties", {}).get(name, {}), document, depth + 1) for name in wanted}
     if kind == "array":
         return [smallest(spec.get("items", {}), document, depth + 1)] * min(1, spec.get("maxItems", 1))
     if kind in ("integer", "number"):
-        return spec.get("minimum", spec.get("exclusiveMinimum", 0) + 1)
+        return int(spec.get("minimum", spec.get("exclusiveMinimum", 0) + 1))
     return {"boolean": False, "null": None}.get(kind or "", "a" * max(1, spec.get("minLength", 1)))
 
 
-def _sites(schema: Json, document: Json, value: Any) -> Iterator[tuple[Site, Json]]:  # noqa: ANN401 - any JSON
-    """Yield the places that may be large, the outer ones first."""
-    level: list[tuple[Json, Any, Site]] = [(schema, value, ())]
+def _sites(schema: Json, document: Json) -> Iterator[tuple[Site, Sequence[Json]]]:
+    """Yield the places that may be large, the outer ones first, with the schemas of the way to each."""
+    level: list[tuple[Site, Sequence[Json]]] = [((), (_chosen(schema, document),))]
     for _ in range(_MAX_DEPTH):
-        below = []
-        for each, inside, site in level:
-            spec = _chosen(each, document)
-            kind = _type(spec)
+        below: list[tuple[Site, Sequence[Json]]] = []
+        for site, specs in level:
+            spec, kind = specs[-1], _type(specs[-1])
             if kind is None:
-                yield site, {"type": "object", "additionalProperties": {"type": "string"}}
+                yield site, (*specs[:-1], {"type": "object", "additionalProperties": {"type": "string"}})
             elif _may_be_large(spec, kind):
-                yield site, spec
-            if kind == "object" and isinstance(inside, dict):
-                named = spec.get("properties", {})
-                below += [(named[name], inside[name], (*site, name)) for name in inside if name in named]
-            elif kind == "array" and inside:
-                below.append((spec.get("items", {}), inside[0], (*site, 0)))
-        level = below
+                yield site, specs
+            inner = spec.get("properties", {}) if kind == "object" else {0: spec["items"]} if "items" in spec else {}
+            below += [((*site, step), (*specs, _chosen(each, document))) for step, each in inner.items()]
+        level = below[:_MAX_WIDTH]
 
 
 def _may_be_large(spec: Json, kind: str) -> bool:
@@ -141,7 +160,8 @@ def _filled(spec: Json, document: Json, size: int, costly: str) -> Any:  # noqa:
         case "array":
             item = smallest(spec.get("items", {}), document)
             count = size // (len(json.dumps(item)) + 2) + 1
-            return [item] * max(spec.get("minItems", 0), min(count, spec.get("maxItems", _MAX_ITEMS), _MAX_ITEMS))
+            count = max(spec.get("minItems", 0), min(count, spec.get("maxItems", _MAX_ITEMS), _MAX_ITEMS))
+            return [_numbered(item, number) for number in range(count)]
         case "object":
             more = spec.get("additionalProperties")
             item = smallest(more if isinstance(more, dict) else {}, document)
@@ -152,14 +172,25 @@ def _filled(spec: Json, document: Json, size: int, costly: str) -> Any:  # noqa:
             return (costly * (length // len(costly) + 1))[:length]
 
 
-def _with(value: Any, site: Site, part: Any) -> Any:  # noqa: ANN401 - any JSON
+def _numbered(item: Any, number: int) -> Any:  # noqa: ANN401 - any JSON
+    """Return the item as one of many: where it has an id, with one of its own."""
+    return (
+        {**item, "id": f"{item['id']}{number}"} if isinstance(item, dict) and isinstance(item.get("id"), str) else item
+    )
+
+
+def _with(value: Any, site: Site, specs: Sequence[Json], document: Json, part: Any) -> Any:  # noqa: ANN401 - any JSON
+    """Put the part at its place, and what is required on the way to it."""
     if not site:
         return part
-    inside = value
-    for step in site[:-1]:
-        inside = inside[step]
-    inside[site[-1]] = part
-    return value
+    step, below = site[0], specs[1]
+    if step == 0:
+        inside = value[0] if value else smallest(below, document)
+        return [_with(inside, site[1:], specs[1:], document, part), *value[1:]]
+    inside = value.get(step)
+    if inside is None and len(site) > 1:
+        inside = smallest(below, document)
+    return {**value, step: _with(inside, site[1:], specs[1:], document, part)}
 
 
 def _resolved(schema: Json, document: Json) -> Json:
@@ -193,6 +224,39 @@ def _type(spec: Json) -> str | None:
     return kind
 
 
+@dataclass
+class Input:
+    """What one call sends."""
+
+    query: dict[str, str]
+    body: Any = None  #: JSON, or the bytes of a file
+
+    def without(self, errors: Sequence[Json]) -> bool:
+        """Leave out what the server refuses, unless that is what makes the input large; return whether it changed."""
+        changed = False
+        for place, *steps in (error["loc"] for error in errors):
+            if place == "query" and steps and steps[0] in self.query:
+                del self.query[steps[0]]
+                changed = True
+            elif place == "body":
+                changed = _left_out(self.body, steps) or changed
+        return changed
+
+
+def _left_out(body: Any, steps: Sequence[str | int]) -> bool:  # noqa: ANN401 - any JSON
+    """Delete the outermost small value on the way to the place."""
+    inside = body
+    for step in steps:
+        if not isinstance(inside, dict) or step not in inside:
+            if not (isinstance(inside, list) and isinstance(step, int) and step < len(inside)):
+                return False
+        elif len(json.dumps(inside[step])) < _SMALL_BYTES:
+            del inside[step]
+            return True
+        inside = inside[step]
+    return False
+
+
 class Caller:
     """Attacks one operation at a time with the ids that the attacker's own tenant has."""
 
@@ -207,13 +271,13 @@ class Caller:
         """Call it with each heavy input, twelve at a time."""
         limit = asyncio.Semaphore(AT_ONCE)
 
-        async def send(body: object) -> None:
+        async def send(given: Input) -> None:
             async with limit:
-                await self._send(operation, body)
+                await self._accepted(operation, given)
 
         async with asyncio.TaskGroup() as group:
-            for body in self.inputs(operation):
-                group.create_task(send(body))
+            for given in self.inputs(operation):
+                group.create_task(send(given))
 
     async def endlessly(self, operation: Operation) -> None:
         """Call it twelve at a time, again and again, with bodies of the limit of large ones where it takes them."""
@@ -221,51 +285,92 @@ class Caller:
             usual, self._size = self._size, _LARGE_BYTES
             if "too_large" in await self._send(operation, next(self.inputs(operation))):
                 self._size = usual
-        inputs = itertools.cycle(list(itertools.islice(self.inputs(operation), _MAX_INPUTS)))
-        await self._attacker.endlessly(lambda: self._send(operation, next(inputs)), AT_ONCE)
+        most = max(AT_ONCE, _MAX_INPUT_BYTES // self._size)
+        inputs = itertools.cycle(list(itertools.islice(self.inputs(operation), most)))
+        await self._attacker.endlessly(lambda: self._accepted(operation, next(inputs)), AT_ONCE)
 
-    def inputs(self, operation: Operation) -> Iterator[object]:
+    def inputs(self, operation: Operation) -> Iterator[Input]:
+        """Yield the heavy inputs."""
+        query = self._values(operation, "query")
         if operation.raw:
-            yield _FILE
+            yield Input(query, _FILE)
         elif operation.body is None:
-            yield None
-        elif operation.method == TOOL:
-            for arguments in bodies(operation.body, operation.body, self._size):
-                call = {"name": operation.path, "arguments": arguments}
-                yield json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}).encode()
+            yield Input(query)
         else:
-            for body in bodies(operation.body, self._document, self._size):
-                yield json.dumps(body).encode()
+            document = operation.body if operation.method == TOOL else self._document
+            for body in bodies(operation.body, document, self._size, operation.examples):
+                yield Input(dict(query), body)
 
-    async def _send(self, operation: Operation, body: object) -> str:
+    async def _accepted(self, operation: Operation, given: Input) -> None:
+        """Send the input; what the server refuses of it is left out, so that the rest is worked on."""
+        for _ in range(_MAX_REPAIRS):
+            answer = await self._send(operation, given)
+            if not given.without(_errors(answer)):
+                return
+
+    async def _send(self, operation: Operation, given: Input) -> str:
+        body = await self._with_ids(given.body)
         if operation.method == TOOL:
-            return await self._attacker.send("POST", "/mcp", body, Accept="application/json, text/event-stream")
-        path = await self._path(operation)
-        if operation.raw:
-            return await self._attacker.send(operation.method, path, body, Content_Type="application/octet-stream")
-        return await self._attacker.send(operation.method, path, body)
+            params = {"name": operation.path, "arguments": body}
+            call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+            return await self._attacker.send("POST", "/mcp", call, Accept="application/json, text/event-stream")
+        path = await self._path(operation, given.query)
+        if operation.stream:
+            return await self._attacker.hold(path, _HELD_SECONDS)
+        headers = {"Content-Type": "application/octet-stream"} if operation.raw else {}
+        headers |= self._values(operation, "header", lambda each: bool(each.get("required")))
+        return await self._attacker.send(operation.method, path, body, **headers)
 
-    async def _path(self, operation: Operation) -> str:
-        """Return the path with ids of the tenant, where a list has one, and with the largest query."""
+    def _values(self, operation: Operation, kind: str, wanted: Callable[[Json], bool] = bool) -> dict[str, str]:
+        """Return the largest values of the parameters of this kind."""
+        chosen = [each for each in operation.parameters if each["in"] == kind and wanted(each)]
+        return {each["name"]: _parameter_value(each["schema"], self._document) for each in chosen}
+
+    async def _path(self, operation: Operation, query: Mapping[str, str]) -> str:
+        """Return the path with ids of the tenant, where a list has one, and with the query."""
         path = operation.path
+        schemas = {each["name"]: _chosen(each["schema"], self._document) for each in operation.parameters}
         while match := re.search(r"\{(\w+)(:path)?\}", path):
-            before = path[: match.start()].rstrip("/")
-            path = path[: match.start()] + await self._id(before) + path[match.end() :]
-        query = "&".join(f"{each['name']}={_query_value(each['schema'], self._document)}" for each in operation.query)
-        return f"{path}?{query}" if query and operation.method == "GET" else path
+            spec = schemas.get(match[1], {})
+            own = "1" if _type(spec) == "integer" else str(spec["enum"][0]) if "enum" in spec else None
+            own = own or await self._id(path[: match.start()].rstrip("/"))
+            path = path[: match.start()] + own + path[match.end() :]
+        return f"{path}?{urlencode(query)}" if query else path
+
+    async def _with_ids(self, body: Any) -> Any:  # noqa: ANN401 - any JSON
+        """Name the tenant's own things where the body names some: ``flow_id`` is one of /v1/flows."""
+        if not isinstance(body, dict):
+            return body
+        named: dict[str, Any] = {}
+        for name, value in body.items():
+            collection = f"/v1/{name.removesuffix('_id')}s"
+            if isinstance(value, dict):
+                named[name] = await self._with_ids(value)
+            elif isinstance(value, str) and len(value) < _SMALL_BYTES and collection in self._document["paths"]:
+                named[name] = await self._id(collection)
+        return {**body, **named}
 
     async def _id(self, collection: str) -> str:
         if collection not in self._ids:
-            answer = await self._attacker.send("GET", f"{collection}?limit=1")
+            answer = await self._attacker.send("GET", collection)
             try:
-                items = json.loads(answer)["items"]
-                self._ids[collection] = str(items[0].get("id") or items[0].get("name"))
-            except (ValueError, LookupError, TypeError, AttributeError):
-                self._ids[collection] = "none"
+                item = json.loads(answer)["items"][0]
+                self._ids[collection] = str(next(item[name] for name in ("id", "name", "number") if name in item))
+            except (ValueError, LookupError, TypeError, AttributeError, StopIteration):
+                self._ids[collection] = "1"
         return self._ids[collection]
 
 
-def _query_value(schema: Json, document: Json) -> str:
+def _errors(answer: str) -> Sequence[Json]:
+    """Return what the server says is wrong with fields."""
+    if not answer.startswith("{") or '"errors"' not in answer:
+        return ()
+    problem: Json = json.loads(answer)
+    errors: Sequence[Json] = problem.get("errors") or ()
+    return errors
+
+
+def _parameter_value(schema: Json, document: Json) -> str:
     spec = _chosen(schema, document)
     if "enum" in spec:
         return str(spec["enum"][-1])
