@@ -6,9 +6,10 @@ a service's role. A table that is not named here is open to every role: name it.
 
 from __future__ import annotations
 
+import hashlib
 import logging
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:  # the supervisor reads the table too, and stays small
     from sqlalchemy import Connection
@@ -123,6 +124,21 @@ _OF_SERVICES: Mapping[str, Grants] = {
     },
 }
 SERVICES = {name: {"alembic_version": (_READ,), **grants} for name, grants in _OF_SERVICES.items()}
+#: The kinds of jobs that each service works on; kinds of plugins are open to every worker.
+KINDS_OF: Mapping[str, tuple[str, ...]] = {
+    "execution": ("execute", "transform", "document"),
+    "search": ("search", "ingest", "records"),
+    "flows": ("flow",),
+    "stacks": ("detect",),
+}
+#: Whose work is that of another service: the broker calls models for the jobs that execution runs.
+_WORKS_FOR = {"broker": "execution"}
+#: Where rows have a job: it must be of the service's own kinds.
+_OF_JOBS = ("job_events", "job_forms")
+#: Tables of which a worker's role sees and changes the rows of its own work only.
+NARROWED = (
+    "jobs", "job_turns", *_OF_JOBS, "files", "conversations", "messages", "llm_calls", "llm_texts", "workers",
+)  # fmt: skip
 #: As in ``shared.db.CONNECT``.
 _SETTINGS = {
     "statement_timeout": "30000",
@@ -130,14 +146,17 @@ _SETTINGS = {
     "timezone": "'UTC'",
     "plan_cache_mode": "force_generic_plan",
 }
-#: Functions that run as the owner of the tables and are called by statements: only the reconciler may execute them.
+#: Functions that run as the owner of the tables and are called by statements and policies, with who may execute them.
 #: The others of that kind are called by triggers and by each other, for which a role needs no right.
-_CALLED_BY_RECONCILER = (
-    "job_ready(text, text)",
-    "assay_delete_tenant(text, integer)",
-    "assay_add_event_days(integer)",
-    "assay_drop_event_days(text)",
-)
+CALLED: Mapping[str, tuple[str, ...]] = {
+    "job_ready(text, text)": ("reconciler",),
+    "assay_delete_tenant(text, integer)": ("reconciler",),
+    "assay_add_event_days(integer)": ("reconciler",),
+    "assay_drop_event_days(text)": ("reconciler",),
+    "assay_works(text, text, text[])": (*KINDS_OF, *_WORKS_FOR),
+    "assay_talks(text, text, text[])": (*KINDS_OF, *_WORKS_FOR),
+    "assay_serves(text, text[])": (*KINDS_OF, *_WORKS_FOR),
+}
 #: Read before it is known whose request it is; and the log, whose every row follows from the one before.
 _UNGUARDED = frozenset({"api_keys", "audit_log"})
 
@@ -168,10 +187,12 @@ def apply(connection: Connection) -> None:
             if named:
                 _run(connection, f"GRANT {statement} ON {', '.join(named)} TO {role}")
     _restrict_functions(connection)
-    for function in _CALLED_BY_RECONCILER:
+    for function, callers in CALLED.items():
         if connection.exec_driver_sql("SELECT to_regprocedure(%s)", (function,)).scalar() is not None:
-            _run(connection, f"GRANT EXECUTE ON FUNCTION {function} TO {PREFIX}reconciler")
+            roles = ", ".join(PREFIX + service for service in callers)
+            _run(connection, f"GRANT EXECUTE ON FUNCTION {function} TO {roles}")
     _guard(connection)
+    _narrow(connection)
 
 
 def _restrict_functions(connection: Connection) -> None:
@@ -225,6 +246,76 @@ def _guard(connection: Connection) -> None:
             """,
         )
         _run(connection, f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY")
+
+
+def _narrow(connection: Connection) -> None:
+    """Hold each worker to the work of its own kinds, with policies beside those of the tenants.
+
+    A policy's name holds the hash of what it says: one that is there is left alone, as making one locks the table.
+    """
+    if connection.exec_driver_sql("SELECT to_regprocedure('assay_serves(text, text[])')").scalar() is None:
+        return  # a database on its way to the revision that has it
+    query = "SELECT tablename || ' ' || policyname FROM pg_policies WHERE policyname LIKE 'own~_%' ESCAPE '~'"
+    there = set(connection.exec_driver_sql(query.replace("%", "%%")).scalars())
+    wanted = {
+        f"{policy.table} {policy.name}": policy for service in (*KINDS_OF, *_WORKS_FOR) for policy in _own(service)
+    }
+    for dropped in sorted(there - wanted.keys()):
+        table, name = dropped.split()
+        _run(connection, f"DROP POLICY {name} ON {table}")
+    if not connection.exec_driver_sql("SELECT relrowsecurity FROM pg_class WHERE relname = 'workers'").scalar():
+        _run(connection, "CREATE POLICY everyone ON workers USING (true)")
+        _run(connection, "ALTER TABLE workers ENABLE ROW LEVEL SECURITY")
+    for policy in (wanted[name] for name in sorted(wanted.keys() - there)):
+        _run(connection, policy.statement)
+
+
+class _Policy(NamedTuple):
+    table: str
+    role: str
+    action: str
+    condition: str
+
+    @property
+    def name(self) -> str:
+        return f"own_{hashlib.sha256('|'.join(self).encode()).hexdigest()[:12]}"
+
+    @property
+    def statement(self) -> str:
+        clause = "WITH CHECK" if self.action == _ADD else "USING"
+        head = f"CREATE POLICY {self.name} ON {self.table} AS RESTRICTIVE FOR {self.action} TO {self.role}"
+        return f"{head} {clause} ({self.condition})"
+
+
+def _own(service: str) -> Iterator[_Policy]:
+    """Yield what holds the role of a worker to its own work."""
+    own = _WORKS_FOR.get(service, service)
+    others = [name for name in KINDS_OF if name != own]
+    foreign = f"'{{{','.join(sorted(kind for name in others for kind in KINDS_OF[name]))}}}'::text[]"
+    of_served = f"assay_serves(tenant_id, {foreign})"
+    of_job = f"assay_works(job_id, tenant_id, {foreign})"
+    of_conversation = f"assay_talks(id, tenant_id, {foreign})"
+    of_call = "EXISTS (SELECT FROM llm_calls c WHERE c.id = llm_texts.call_id AND c.tenant_id = llm_texts.tenant_id)"
+    # Others' jobs: what is under way decides whose turn it is in a conversation, and all that a tenant stores counts.
+    seen = f"kind <> ALL ({foreign}) OR state IN ('queued', 'running') OR {of_served}"
+    everything = "ALL"
+    conditions = [
+        ("jobs", _READ, seen),
+        ("jobs", _CHANGE, f"kind <> ALL ({foreign})"),
+        ("job_turns", everything, f"kind <> ALL ({foreign})"),
+        *((table, everything, of_job) for table in _OF_JOBS),
+        ("files", _READ, of_served),
+        ("files", _ADD, of_job),
+        ("conversations", everything, of_conversation),
+        ("messages", _READ, of_served),
+        ("messages", _ADD, of_job),
+        ("llm_calls", _READ, f"{of_served} OR {of_job}"),
+        ("llm_calls", _ADD, of_job),
+        ("llm_texts", everything, of_call),
+        ("workers", everything, f"service <> ALL ('{{{','.join(sorted(others))}}}'::text[])"),
+    ]
+    granted = SERVICES[service]
+    return (_Policy(table, PREFIX + service, action, rule) for table, action, rule in conditions if table in granted)
 
 
 def allow_login(connection: Connection, passwords: Mapping[str, str]) -> None:

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Engine, RowMapping, Select, func, insert, sel
 from sqlalchemy.exc import DataError, SQLAlchemyError
 
 from shared.contracts.models import LlmCall, ModelName, PromptUsed
-from shared.db import reason_of
+from shared.db import reason_of, sqlstate_of
 from shared.llm import texts
 from shared.llm.catalog import cost
 from shared.llm.chat import SKIPPED, ProviderAttempt, TokenUsage
@@ -30,6 +30,7 @@ _TOKENS = func.coalesce(
 _ITS_TEXT = (llm_texts.c.tenant_id == llm_calls.c.tenant_id) & (llm_texts.c.call_id == llm_calls.c.id)
 _LONGEST_VALUE = 100  #: characters of a parameter that is recorded
 _TEXTS = ("detail", "served_model", "parameters")  #: of a row, that others than Assay wrote
+_NOT_OWN = "42501"  #: SQLSTATE of a row that is not of a job of the worker's (``migrations.roles``)
 _MAX_WAITING = 1000  #: rows that wait in memory while the database cannot be reached
 
 
@@ -98,11 +99,12 @@ class CallLedger:
         rows = [self._waiting.popleft() for _ in range(len(self._waiting))]
         try:
             self._insert(self._engine, rows)
-        except (DataError, ValueError) as error:  # what no row can hold must not keep the others back
-            log.error("model_call_defect: a row of the ledger cannot be written: %s", error)
-            for each in rows:
-                self._insert_alone(self._engine, each)
-        except SQLAlchemyError as error:
+        except (SQLAlchemyError, ValueError) as error:
+            if _is_defect(error):  # what no row can hold must not keep the others back
+                log.error("model_call_defect: a row of the ledger cannot be written: %s", error)
+                for each in rows:
+                    self._insert_alone(self._engine, each)
+                return
             self._waiting.extendleft(reversed(rows))
             log.warning("the ledger of model calls waits for the database: %s", reason_of(error))
 
@@ -113,9 +115,9 @@ class CallLedger:
         for values in ((call, kept), (plain, None)):
             try:
                 self._insert(engine, [values])
-            except (DataError, ValueError):
-                continue
-            except SQLAlchemyError:
+            except (SQLAlchemyError, ValueError) as error:
+                if _is_defect(error):
+                    continue
                 self._waiting.append(row)
             return
 
@@ -126,6 +128,11 @@ class CallLedger:
                 if kept is not None:
                     values = {"call_id": id, "tenant_id": call["tenant_id"], "body": kept}
                     connection.execute(insert(llm_texts).values(values))
+
+
+def _is_defect(error: Exception) -> bool:
+    """Return whether waiting does not help: no row can hold it, or its job was deleted meanwhile."""
+    return isinstance(error, (DataError, ValueError)) or sqlstate_of(error) == _NOT_OWN
 
 
 def row(owner: Owner, attempt: ProviderAttempt) -> dict[str, object]:
