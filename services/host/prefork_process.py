@@ -68,6 +68,7 @@ class SpawnRequest:
     gid: int | None = None
     hidden: Sequence[str] = ()  #: folders that it may not enter then ...
     shown: Sequence[str] = ()  #: ... and what it sees of them
+    read_only: Sequence[str] = ()  #: folders that it may not write to
 
 
 def main() -> None:
@@ -177,7 +178,7 @@ def _become(request: SpawnRequest, parent: int) -> None:
     if request.uid is not None and request.gid is not None:
         if request.module == DELEGATED:
             delegate_groups(request.uid)
-        bind_mounts.show(request.hidden, request.shown)
+        bind_mounts.show(request.hidden, request.shown, request.read_only)
         bind_mounts.drop(request.uid, request.gid)
         os.umask(0o007)  # what is written is the group's too, which all processes of the installation share
     if sys.platform == "linux":

@@ -24,6 +24,9 @@ PARSERS = "parsers"
 #: Each process has a user of its own, so that none can end another, or read its memory: in this order from the first
 #: user on. What is not listed runs as the first.
 _USERS = ("gateway", "execution", PARSERS, "broker", "search", "flows", "stacks", "reconciler", "scripted-llm")
+#: Processes whose work keeps no files: they read those of all tenants, and can neither change nor delete one.
+_READERS = ("broker", "search", "flows", "stacks")
+_PLUGINS = "ASSAY_PLUGINS"
 _FIRST_OPEN_PORT = Path("/proc/sys/net/ipv4/ip_unprivileged_port_start")
 _TRY_SECONDS = 30
 
@@ -36,6 +39,7 @@ class Account:
     gid: int
     hidden: Sequence[str] = ()  #: folders that only root may enter
     shown: Sequence[str] = ()  #: what the process sees of them
+    read_only: Sequence[str] = ()  #: folders that it may not write to
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,11 @@ def accounts(
     if "execution" in chosen and not _makes_user_namespaces(chosen["execution"]):
         reasons.append("the execution worker, as here only root may make the namespaces of a sandbox")
         del chosen["execution"]
+    if blobs == folder.blobs.as_uri() and not ours.get(_PLUGINS):  # what a plugin adds to a service may keep files
+        folder.blobs.mkdir(mode=0o700, exist_ok=True)
+        readers = {name: replace(chosen[name], read_only=(str(folder.blobs),)) for name in _READERS if name in chosen}
+        if all(_works(reader, needed) for reader in [*readers.values()][:1]):
+            chosen |= readers
     user = user_of(PARSERS, uid)
     parsers = Account(user, user, own.hidden, _shown_to_parsers(folder) if hidden else ())
     if _works(parsers, [path for path in parsers.shown if os.path.exists(path)]):
@@ -173,7 +182,8 @@ def _makes_user_namespaces(account: Account) -> bool:
 
 
 def _works(account: Account, shown_paths: Sequence[str], *command: str) -> bool:
-    words = [str(account.uid), str(account.gid), *account.hidden, "--", *shown_paths]
+    read_only = [bind_mounts.READ_ONLY + folder for folder in account.read_only]
+    words = [str(account.uid), str(account.gid), *account.hidden, *read_only, "--", *shown_paths]
     tried = [sys.executable, "-I", "-S", str(bind_mounts.__file__), *words, *(["--", *command] if command else [])]
     try:
         return subprocess.run(tried, capture_output=True, timeout=_TRY_SECONDS, check=False).returncode == 0

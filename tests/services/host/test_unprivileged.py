@@ -15,6 +15,7 @@ import pytest
 from services.host import bind_mounts, unprivileged
 from services.host.folder import InstallationFolder
 from services.host.processes import PROCESSES
+from shared import blobs
 from tests.services.host.root import gives_up_root
 
 pytestmark = gives_up_root
@@ -28,6 +29,18 @@ for act in (lambda: os.kill(pid, 9), lambda: open(f"/proc/{pid}/mem"), lambda: o
     except OSError as error:
         outcomes.append(type(error).__name__)
 print(outcomes)
+"""
+_CHANGE = """
+import os, sys
+path, outcomes = sys.argv[1], []
+size = len(open(path, "rb").read())
+added = f"{path}-{os.getuid()}"
+for act in (lambda: open(added, "w").close(), lambda: os.rename(path, path + "y"), lambda: os.unlink(path + "y")):
+    try:
+        act()
+    except OSError as error:
+        outcomes.append(error.errno)
+print(size, outcomes)
 """
 _WRITE = "import os, sys; open(sys.argv[1], 'w').close(); print(os.getuid(), sorted(os.listdir(sys.argv[2])))"
 
@@ -79,6 +92,36 @@ def test_no_process_ends_another_or_reads_its_memory(servers_folder: Path) -> No
         attack = subprocess.run(command, capture_output=True, text=True, check=False)
         assert attack.stdout == "['PermissionError', 'PermissionError', 'PermissionError']\n", attack.stderr
         victim.kill()
+
+
+@pytest.mark.parametrize("name", ["gateway", "execution", "reconciler", "broker", "search", "flows", "stacks"])
+def test_a_process_whose_work_keeps_no_files_changes_and_deletes_none(servers_folder: Path, name: str) -> None:
+    home = servers_folder / "home"
+    accounts = chosen(home)
+    account = accounts.of(name)
+    if account is None:
+        pytest.skip(accounts.why_not)
+    unprivileged.hand_over(InstallationFolder(home), _UID)
+    kept = blobs.write(blobs.open_store((home / "blobs").as_uri()), b"of a tenant")
+    unprivileged.hand_over(InstallationFolder(home), _UID)
+    for each in (home / "blobs", *(home / "blobs").rglob("*")):  # as the services leave it
+        os.chown(each, _UID, _UID)
+        each.chmod(0o2770 if each.is_dir() else 0o440)
+    read_only = [bind_mounts.READ_ONLY + folder for folder in account.read_only]
+    tried = [sys.executable, "-I", "-S", str(bind_mounts.__file__), str(account.uid), str(account.gid)]
+    command = [*tried, *account.hidden, *read_only, "--", *account.shown, "--", sys.executable, "-c", _CHANGE]
+    content = home / "blobs" / blobs.place(kept.sha256)
+    ran = subprocess.run([*command, str(content)], capture_output=True, text=True, check=False)
+    if name in ("gateway", "execution", "reconciler"):
+        assert ran.stdout == "11 []\n", ran.stderr
+        assert not content.exists()
+    else:
+        assert ran.stdout == "11 [30, 30, 30]\n", ran.stderr  # EROFS
+        assert content.read_bytes() == b"of a tenant"
+
+
+def test_where_plugins_add_to_services_they_keep_files(servers_folder: Path) -> None:
+    assert chosen(servers_folder / "home", ASSAY_PLUGINS="mine").by_name["search"].read_only == ()
 
 
 def test_only_root_listens_on_its_ports(servers_folder: Path) -> None:
