@@ -21,6 +21,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from threading import Event as Flag
 from threading import Lock
 from typing import BinaryIO, TypeVar
@@ -171,6 +172,7 @@ def _open_to_readers(source: int) -> None:
         os.fchmod(source, stat.S_IMODE(status.st_mode) | stat.S_IROTH)
 
 
+@lru_cache(64)
 def _request(task: FileTask | ValueTask, bounds: Bounds) -> bytes:
     name = task.split(":") if isinstance(task, str) else [task.__module__, task.__name__]
     return json.dumps({"task": name, "bounds": asdict(bounds)}).encode()

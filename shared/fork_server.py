@@ -48,6 +48,7 @@ ENVIRONMENT = {
 }
 _MAX_REQUEST_BYTES = 4096
 _MAX_FILES = 64
+_REHEARSAL = {"text": "words", "numbers": [1, 2.5, None, True]}
 #: The folder of a task's temporary files, by the server that made it.
 _FOLDER_PREFIX = "assay-task-"
 _FOLDER = re.compile(rf"{_FOLDER_PREFIX}(\d+)-.+")
@@ -92,7 +93,7 @@ class _ForkServer:
         self._poll.register(requests, select.EPOLLIN)
         self._tasks: dict[int, _Task] = {}  #: by the caller's descriptor
         self._ends: dict[int, int] = {}  #: the caller's descriptor by that of the fork
-        self._spare: _Spare | None = None
+        self._spares: dict[bool, _Spare] = {}  #: the one for tasks with files, and the one for those without
 
     def step(self) -> bool:
         """Wait for the next event and handle it; False once no client is left."""
@@ -113,7 +114,7 @@ class _ForkServer:
             os.kill(task.pid, signal.SIGKILL)
             os.waitpid(task.pid, 0)
             _remove(task.folder)
-        self._drop_spare()
+        self._drop_spares()
 
     def _accept(self) -> bool:
         message, descriptors, _, _ = socket.recv_fds(self._requests, _MAX_REQUEST_BYTES, 3)
@@ -126,7 +127,8 @@ class _ForkServer:
             self._load(request["task"][0])
             if descriptors[1:]:
                 folder = request["folder"] = _new_folder()
-            pid = self._dispatch(json.dumps(request).encode(), descriptors)
+                message = json.dumps(request).encode()
+            pid = self._dispatch(message, descriptors)
         except Exception:  # its caller sees that the socket closes
             caller.close()
             _close(descriptors[1:])
@@ -138,20 +140,22 @@ class _ForkServer:
         self._ends[process] = caller.fileno()
         self._poll.register(process, select.EPOLLIN)
         self._poll.register(caller, 0)  # closing is reported always
+        with_files = folder is not None
         with suppress(OSError):  # too few processes now: the next task tries again
-            self._spare = self._forked()
+            self._spares[with_files] = self._forked(with_files)
         return True
 
     def _load(self, module: str) -> None:
         """Import the module before the fork that needs it."""
         if module not in sys.modules:
             importlib.import_module(module)
-            self._drop_spare()
+            self._drop_spares()
 
     def _dispatch(self, message: bytes, descriptors: list[int]) -> int:
         """Send the task to the spare fork, or to a new one where it has died; return the fork's process id."""
-        for spare in (self._spare, None):
-            chosen, self._spare = spare or self._forked(), None
+        with_files = len(descriptors) > 1
+        for spare in (self._spares.pop(with_files, None), None):
+            chosen = spare or self._forked(with_files)
             with chosen.channel:
                 try:
                     socket.send_fds(chosen.channel, [message], descriptors)
@@ -161,7 +165,7 @@ class _ForkServer:
                     return chosen.pid
         raise OSError(errno.EAGAIN, "no fork takes the task")
 
-    def _forked(self) -> _Spare:
+    def _forked(self, with_files: bool) -> _Spare:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         gc.freeze()
         parent, pid = os.getpid(), os.fork()
@@ -170,26 +174,29 @@ class _ForkServer:
                 _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
                 ours.close()
                 self._leave()
+                begun = _prepare(None if with_files else self._confinement)
                 message, descriptors, _, _ = socket.recv_fds(theirs, _MAX_REQUEST_BYTES + 512, 3)
                 theirs.close()
                 if message and os.getppid() == parent:
-                    _run(self._confinement, json.loads(message), descriptors)
+                    _run(self._confinement, json.loads(message), descriptors, begun)
             finally:
                 os._exit(1)
         theirs.close()
         return _Spare(pid, ours)
 
-    def _drop_spare(self) -> None:
-        if self._spare is not None:
-            self._spare.channel.close()
-            os.kill(self._spare.pid, signal.SIGKILL)
-            os.waitpid(self._spare.pid, 0)
-            self._spare = None
+    def _drop_spares(self) -> None:
+        for spare in self._spares.values():
+            spare.channel.close()
+            os.kill(spare.pid, signal.SIGKILL)
+            os.waitpid(spare.pid, 0)
+        self._spares.clear()
 
     def _leave(self) -> None:
         """Close, in the fork, what belongs to the server and its other forks."""
         self._requests.close()
         self._poll.close()
+        for spare in self._spares.values():
+            spare.channel.close()
         for task in self._tasks.values():
             task.caller.close()
             os.close(task.process)
@@ -239,16 +246,33 @@ def _close(descriptors: list[int]) -> None:
         os.close(descriptor)
 
 
-def _run(confinement: Confinement, request: dict[str, Any], descriptors: list[int]) -> None:
+def _prepare(confinement: Confinement | None) -> int:
+    """Do, before there is a task, all that needs no knowledge of it; return the bytes of memory that the fork has.
+
+    The fork confines itself here unless its task will have files. It also rehearses what every task does, so that the
+    kernel copies the pages of that now.
+    """
+    begun = memory_bytes()
+    _LIBC.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    if confinement is not None:
+        confinement.enter()
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        written = json.dumps(_REHEARSAL).encode()
+        ours.sendall(LENGTH.pack(len(written)) + written + STATUS.pack(0))
+        json.loads(receive(theirs))
+    return begun
+
+
+def _run(confinement: Confinement, request: dict[str, Any], descriptors: list[int], begun: int) -> None:
     """Set the limits, read the argument, work, and end; runs in the fork."""
     status = 1
     caller, files = socket.socket(fileno=descriptors[0]), descriptors[1:]
     try:
-        _LIBC.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-        limit(**request["bounds"])
+        limit(begun, **request["bounds"])
         if files:
             _use_folder(request["folder"])
-        confinement.enter(files, request.get("folder"))
+            confinement.enter(files, request["folder"])
         task = getattr(sys.modules[request["task"][0]], request["task"][1])
         argument = json.loads(receive(caller))
         if files:
@@ -291,10 +315,14 @@ def _exactly(connection: socket.socket, size: int) -> bytes:
     return bytes(received)
 
 
-def limit(memory_mb: int, cpu_seconds: float, output_mb: int, **_: object) -> None:
-    """Bound this process from now on: memory beyond what it has, processor time, bytes of each file that it writes."""
+def memory_bytes() -> int:
+    """Return the address space that this process has."""
     with open("/proc/self/statm") as sizes:
-        begun = int(sizes.read().split()[0]) * resource.getpagesize()
+        return int(sizes.read().split()[0]) * resource.getpagesize()
+
+
+def limit(begun: int, memory_mb: int, cpu_seconds: float, output_mb: int, **_: object) -> None:
+    """Bound this process from now on: memory beyond ``begun`` bytes, processor time, bytes of each file it writes."""
     seconds = int(cpu_seconds) + 1
     for what, most in (
         (resource.RLIMIT_AS, begun + (memory_mb << 20)),

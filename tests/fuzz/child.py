@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from shared.bounded_process import Bounds
-from shared.fork_server import limit
+from shared.fork_server import limit, memory_bytes
 from tests.fuzz import corpus
 from tests.fuzz.targets import TARGETS, Target
 
@@ -98,7 +98,7 @@ def main() -> None:
     signal.signal(signal.SIGPROF, _too_slow)
     warnings.simplefilter("ignore")
     seeds = {name: [*TARGETS[name].seeds(), *corpus.inputs(name)] for name in names.split(",")}
-    limit(**asdict(_BOUNDS))
+    limit(memory_bytes(), **asdict(_BOUNDS))
     done = 0
     for name, known in seeds.items():
         print(name, file=sys.stderr, flush=True)

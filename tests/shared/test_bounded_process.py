@@ -142,6 +142,7 @@ def test_every_pool_of_threads_is_bounded() -> None:
 
 
 def test_a_server_that_was_killed_is_started_again() -> None:
+    bounded_process._SERVERS.stop()  # in the new one, one fork waits ahead: for tasks without files
     seen = call(surroundings, None, _SMALL)
     assert isinstance(seen, dict)
     server = int(str(seen["parent"]))
@@ -314,6 +315,8 @@ def test_an_event_loop_goes_on_meanwhile() -> None:
 
 
 def test_a_caller_that_is_cancelled_ends_its_task() -> None:
+    bounded_process._SERVERS.stop()  # in the new one, one fork waits ahead: for tasks without files
+
     async def cancel() -> None:
         async with started(surroundings, None, Bounds()) as process:
             seen = await process.answer()
@@ -325,6 +328,17 @@ def test_a_caller_that_is_cancelled_ends_its_task() -> None:
         await asyncio.to_thread(_until, lambda: _children(server) == 1)
 
     asyncio.run(cancel())
+
+
+def test_a_task_with_files_and_one_without_have_forks_of_their_own_that_wait(tmp_path: Path) -> None:
+    bounded_process._SERVERS.stop()
+    (tmp_path / "in").write_bytes(b"abc")
+    for _ in range(2):
+        with (tmp_path / "in").open("rb") as source, (tmp_path / "out").open("w+b") as output:
+            assert run(copies, 2, source, output, _SMALL, Flag()) == "copied"
+        seen: Any = call(surroundings, None, _SMALL)
+        assert len(seen["sockets"]) == 1
+    _until(lambda: _children(seen["parent"]) == 2)
 
 
 def _until(condition: Callable[[], bool]) -> None:
