@@ -16,7 +16,7 @@ from services.gateway.dependencies import Dependencies, Deps
 from services.gateway.http.auth import Caller, CurrentCaller
 from services.gateway.http.responses import JsonText
 from services.gateway.http.rules import EndpointRules
-from services.gateway.jobs import checks
+from services.gateway.jobs import checks, views
 from services.gateway.jobs.replay import replayed
 from services.gateway.jobs.submit import Row, new_id, notify
 from services.gateway.notifications import notify_watchers
@@ -25,7 +25,7 @@ from services.gateway.routing import routes
 from services.gateway.streams.waits import find
 from shared.contracts.common import Request as Strict
 from shared.contracts.jobs import BulkOutcome, BulkOutcomes, JobState, ReplayInput
-from shared.errors import AssayError, JobFinished, NotFound
+from shared.errors import AssayError, JobFinished, NotFound, TooLarge
 from shared.jobs.record import listing, queries, statements, submission
 from shared.jobs.record.listing import Place
 
@@ -72,21 +72,32 @@ async def cancel_jobs(body: BulkInput, caller: CurrentCaller, db: Db, unit: Unit
     return BulkOutcomes(items=await _cancelled(db, unit, deps, caller.tenant, ids), more=more)
 
 
+async def _reads_many_inputs(request: Request, db: AsyncConnection) -> bool:
+    """A body of a few bytes names a thousand jobs, and the input of each is checked again."""
+    del request, db
+    return True
+
+
 @router.post("/replay", summary="Run the inputs of many jobs again", status_code=202)
-@EndpointRules(large=True)
+@EndpointRules(large=True, refers_to_large=_reads_many_inputs)
 async def replay_jobs(
     request: Request, body: BulkReplayInput, caller: CurrentCaller, db: Db, unit: Unit, deps: Deps
 ) -> BulkOutcomes:
     """Run again, as one batch, those that can be run; the others report why not. `change` is that of a single
-    replay.
+    replay. Inputs above 64 kB may have 16 MB in all (`ASSAY_LARGE_BODY_BYTES`).
     """
     ids, more = await _ids(db, caller.tenant, body)
     batch_id = new_id()
+    left = most = deps.settings.http.large_body_bytes
     rows: list[Row] = []
     outcomes: list[BulkOutcome] = []
     for id in ids:
         try:
-            row = await _again(request, caller, deps, db, id, body.change, batch_id)
+            old = await find(db, id, caller.tenant)
+            if (size := _size(old["input"])) > left:
+                raise TooLarge(f"The large inputs of these jobs have more than {most} bytes in all. Replay {id} alone.")
+            left -= size
+            row = await _again(request, caller, deps, db, old, body.change, batch_id)
         except AssayError as error:
             outcomes.append(_refused(id, error))
         else:
@@ -134,10 +145,20 @@ def _ended(states: Mapping[str, str]) -> dict[str, bool]:
     return {id: state != JobState.RUNNING for id, state in states.items()}
 
 
+def _size(given: Mapping[str, Any] | JsonText) -> int:
+    """Return the bytes of a large input; 0 for another one."""
+    return len(given.text) if isinstance(given, JsonText) else 0
+
+
 async def _again(
-    request: Request, caller: Caller, deps: Dependencies, db: AsyncConnection, id: str, change: ReplayInput, batch: str
+    request: Request,
+    caller: Caller,
+    deps: Dependencies,
+    db: AsyncConnection,
+    old: views.Row,
+    change: ReplayInput,
+    batch: str,
 ) -> Row:
-    old = await find(db, id, caller.tenant)
     if isinstance(old["input"], JsonText):
         old = {**old, "input": await asyncio.to_thread(old["input"].read)}
     return await replayed(request, caller, deps, db, old, change, batch_id=batch)

@@ -57,6 +57,22 @@ def test_a_thousand_jobs_are_cancelled_with_a_few_statements(gateway: Gateway, c
     assert queue["queued"] == 0
 
 
+def test_inputs_that_are_large_together_are_run_again_as_far_as_one_body_may_be(
+    gateway: Gateway, client: httpx.Client
+) -> None:
+    """A body of a few bytes made the gateway hold and check a gigabyte."""
+    workers.advertise(gateway.engine)
+    ids = [*submitted(client, "large", 2), *submitted(client, "small")]
+    with gateway.engine.begin() as connection:
+        grown = text("UPDATE jobs SET input = input || jsonb_build_object('code', repeat('#', 9000000)) WHERE id = :id")
+        for id in ids[:2]:
+            connection.execute(grown, {"id": id})
+    with gateway.client() as mine:
+        told = mine.post("/v1/jobs/replay", json={"ids": ids}).json()["items"]
+    assert [(each["id"], each["code"]) for each in told][1:] == [(ids[1], "too_large"), (ids[2], None)]
+    assert "16000000 bytes" in told[1]["detail"]
+
+
 def test_two_who_cancel_the_same_jobs_at_once_both_get_an_answer(gateway: Gateway, client: httpx.Client) -> None:
     ids = submitted(client, "twice", 200)
     answers: list[httpx.Response] = []
