@@ -80,13 +80,13 @@ class Front:
         wanted = self.values.get("theme") or _within(self.values.get("format"), "theme")
         return "light" if wanted == "light" else "dark" if wanted == "dark" else "auto"
 
-    def html(self, markdown: Callable[[str], str], *, titled: bool = False) -> str:
+    def html(self, markdown: Callable[[str], str], *, titled: bool = False, is_quarto: bool = False) -> str:
         """Return the title block; empty without a title. ``titled``: the document has the title as its first
-        heading. ``markdown``: makes HTML of a text.
+        heading. ``markdown``: makes HTML of a text. ``is_quarto``: its date is written in words.
         """
         if not self.title:
             return ""
-        by = " · ".join([*_authors(self.values.get("author") or self.values.get("authors")), *self._date()])
+        by = " · ".join([*_authors(self.values.get("author") or self.values.get("authors")), *self._date(is_quarto)])
         parts = [
             ("h1", "", "" if titled else self.title),
             ("p", ' class="subtitle"', _text(self.values.get("subtitle"))),
@@ -100,9 +100,9 @@ class Front:
             shown += f'<p class="abstract">{made[3:]}' if is_one else f'<section class="abstract">{made}</section>'
         return f"<header>{shown}</header>"
 
-    def _date(self) -> Iterator[str]:
+    def _date(self, is_quarto: bool) -> Iterator[str]:
         date = _text(self.values.get("date"))
-        if date and "output" not in self.values:  # R Markdown has the date as it is written
+        if is_quarto and date and "output" not in self.values:  # R Markdown has the date as it is written
             wanted = self.values.get("date-format") or _within(self.values.get("format"), "date-format")
             date = written(date, _text(wanted), self.language, datetime.datetime.now(datetime.UTC).date())
         if date:

@@ -44,7 +44,11 @@ def page(document: RunningDocument, tree: DocumentTree) -> Page:
         if citations is not None and citations.unknown:
             document.warn(f"The bibliography has no {', '.join(list(citations.unknown)[:20])}.")
         titled = any(heading.level == 1 and heading.text == front.title for heading in made.headings[:1])
-        whole = front.html(body.fragment, titled=titled) + contents + _with_references(made, references)
+        whole = (
+            front.html(body.fragment, titled=titled, is_quarto=document.request.notation == "quarto")
+            + contents
+            + _with_references(made, references)
+        )
         return body.formulas.placed(cleaned(whole, body.pictures.address, ids=True)), body
 
     clean, _ = main(marked=False)

@@ -36,6 +36,8 @@ _LINE_BLOCK = re.compile(r"\| ([ ]*)([^|\n]*)\n?")
 _SHORTCODE = re.compile(r"\{\{<[ \t]{0,9}(\w[\w-]{0,40})\b([^<>\n]{0,500})>\}\}")
 _SUBSTITUTION = re.compile(r"\{\{[ \t]{0,9}([A-Za-z_][\w.-]{0,60})[ \t]{0,9}\}\}")
 _PERCENT = re.compile(r"(\{[^{}\n]{0,300}?\b(?:width|height)=)(\d{1,4}(?:\.\d+)?%)")
+_IN_BRACES = re.compile(r"(?<=[)\]])\{[^{}\n]{0,500}\}")  #: attributes of a picture, a link or a span
+_SINGLE_QUOTED = re.compile(r"='([^'\"]*)'")
 _BRACES = re.compile(r"[ \t]*\{[^{}\n]*\}[ \t]*")
 _HIDDEN = ("hidden", "notes")
 _DEFINITIONS = ("\\newcommand", "\\renewcommand", "\\providecommand", "\\def\\", "\\DeclareMathOperator")
@@ -119,6 +121,8 @@ class SourceWriter:
             return f"{written.rstrip()} {{.unnumbered .unlisted}}\n"
         if "%" in bare and "{" in bare:
             written = _PERCENT.sub(r'\1"\2"', written)
+        if "{" in bare and "='" in bare:
+            written = _IN_BRACES.sub(lambda braces: _SINGLE_QUOTED.sub(r'="\1"', braces[0]), written)
         if "{{<" in written:
             written = _SHORTCODE.sub(self._shortcode, written)
         if _CAPTION.match(bare) and at and lines[at - 1].lstrip().startswith("|"):
@@ -153,6 +157,9 @@ class SourceWriter:
         if following is not None and (heading := _heading(lines[following])) is not None:
             self._skipped[following] = following + 1
             return f"\n{heading[0]} {heading[1]} {{#{label}}}\n"
+        if following is not None and (formula := self._formula(lines, following, label)) is not None:
+            self._skipped[following] = formula[1]
+            return formula[0]
         return self.mark(f'<a id="{html.escape(label)}"></a>', "")
 
     def _substitution(self, match: re.Match[str]) -> str:
@@ -198,8 +205,8 @@ class SourceWriter:
 
     # -- formulas ------------------------------------------------------------------------------------------------------
 
-    def _formula(self, lines: Sequence[str], at: int) -> tuple[str, int] | None:
-        """Return a formula of its own lines: ``$$``, ``\\[`` or an environment of LaTeX."""
+    def _formula(self, lines: Sequence[str], at: int, name: str = "") -> tuple[str, int] | None:
+        """Return a formula of its own lines: ``$$``, ``\\[`` or an environment of LaTeX; ``name``: its label."""
         bare = lines[at].strip()
         if environment := _ENVIRONMENT.match(lines[at]):
             closing, keeps = f"\\end{{{environment[1]}}}", True
@@ -223,7 +230,7 @@ class SourceWriter:
             if label is None or (end == at and not inner.strip()):
                 return None
             body += inner + (mark if keeps else "")
-            return self.equation(body, label[1] or label[2] or ""), end + 1
+            return self.equation(body, label[1] or label[2] or name), end + 1
         return None
 
     def equation(self, source: str, label: str = "") -> str:

@@ -48,6 +48,7 @@ QUARTO = {
     "appendix": ("---\nnumber-sections: true\n---\n# One\n\n# More {.appendix}\n", ">More</h1>"),
     "attributes of a slide": ('## New {background-color="red"}\n', ">New</h2>"),
     "marked": ("[x]{.mark} [y]{.underline}\n", "<mark>x</mark> <u>y</u>"),
+    "attributes between single quotes": ("[x](https://a.b){title='more'} [y]{.mark k='v'}\n", "<mark>y</mark>"),
     "page break": ("{{< pagebreak >}}\n", '<hr class="pagebreak">'),
     "words of captions": (
         '---\ncrossref: {fig-title: "Abb.", fig-prefix: "Abb."}\n---\n![Cap](a.png){#fig-a}\n\nSee @fig-a.\n',
@@ -89,6 +90,7 @@ MYST = {
         "```{exercise}\n:label: ex\nRoll.\n```\n\n```{solution} ex\n:class: dropdown\nDone.\n```\n",
         "<details><summary>Solution to Exercise 1</summary> <p>Done.</p>",
     ),
+    "a name before a formula": ("(mass)=\n$$\nE = m\n$$\n\nSee {eq}`mass`.\n", ">(1)</a>."),
     "abbreviation": ("{abbr}`SE (standard error)`\n", '<abbr title="standard error">SE</abbr>'),
     "folded admonition": ("```{note}\n:class: dropdown\nText\n```\n", "<details><summary>Note</summary>"),
     "macros": ('---\nmath:\n  "\\\\R": "\\\\mathbb{R}"\n---\n$\\R$\n', "<mi>ℝ</mi>"),
