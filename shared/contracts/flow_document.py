@@ -27,7 +27,8 @@ def _at_most(most: int, what: str) -> BeforeValidator:
 
 
 ElementId = Annotated[str, Field(min_length=1, max_length=256)]
-Text = Annotated[str, Field(max_length=10_000)]
+MAX_LABEL = 10_000  #: characters
+Text = Annotated[str, Field(max_length=MAX_LABEL)]
 
 
 Coordinate = Annotated[float, Field(ge=-1e15, le=1e15)]

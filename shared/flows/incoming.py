@@ -8,7 +8,7 @@ from typing import cast
 import orjson
 from pydantic import JsonValue, ValidationError
 
-from shared.contracts.flow_document import FlowCreate, FlowSave
+from shared.contracts.flow_document import MAX_LABEL, FlowCreate, FlowSave
 from shared.contracts.flow_routes import ImportWarning
 from shared.errors import InvalidRequest
 from shared.flows import visuals
@@ -77,13 +77,20 @@ def import_document(form: str, text: str) -> tuple[str | None, Document, list[Im
 
 
 def _completed(node: Json) -> JsonValue:
-    """Return a node with the members that every node has; existing ones stay unchanged."""
+    """Return a node with the members that every node has; existing ones stay unchanged.
+
+    A node whose data has no label gets the one beside its data, where several programs write it.
+    """
     missing: Json = {}
     if "type" not in node:
         missing["type"] = "default"
     if "position" not in node:
         missing["position"] = {"x": 0, "y": 0}
-    if "data" not in node:
+    data = cast("Json", node.get("data", {}))
+    beside = node.get("label")
+    if "label" not in data and isinstance(beside, str) and len(beside) <= MAX_LABEL:
+        missing["data"] = {**data, "label": beside}
+    elif "data" not in node:
         missing["data"] = {"label": ""}
     return {**node, **missing}
 
