@@ -52,6 +52,8 @@ class FlowSummary(Answer):
     """Time at which the flow was created"""
     updated_at: Time
     """Time of the latest change"""
+    actor_name: str | None = None
+    """Name of the API key that made the latest change; null if unknown"""
 
 
 class ImportWarning(Answer):

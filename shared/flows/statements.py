@@ -69,7 +69,10 @@ def name_lock(tenant: str, name: str) -> Select[Any]:
 
 
 def listing(tenant: str, limit: int, after: tuple[object, str] | None) -> Select[Any]:
-    rows = select(flows).where(flows.c.tenant_id == tenant)
+    """Select the flows, newest first, each with the key that made its current version."""
+    current = (versions.c.tenant_id == tenant) & (versions.c.flow_id == flows.c.id)
+    joined = flows.outerjoin(versions, current & (versions.c.version == flows.c.version))
+    rows = select(flows, versions.c.actor).select_from(joined).where(flows.c.tenant_id == tenant)
     if after is not None:
         rows = rows.where(tuple_(flows.c.created_at, flows.c.id) < tuple_(*map(literal, after)))
     return rows.order_by(flows.c.created_at.desc(), flows.c.id.desc()).limit(limit)

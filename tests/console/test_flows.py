@@ -223,7 +223,7 @@ def _drop(page: Page, target: str, *files: tuple[str, str]) -> None:
 def test_dropped_files_become_flows_and_say_what_was_not_understood(visit: Visit, flow: str) -> None:
     page = visit("422").tab()
     page.goto("/flows")
-    expect(page.get_by_role("heading", name="New flow")).to_be_visible()
+    expect(page.get_by_role("button", name="New flow").first).to_be_visible()
     markdown = "# The shop\n\n```mermaid\nflowchart LR\n  a[Door] --> b[Till]\n  click b callback\n```\n"
     _drop(page, "h1", ("logo.png", "x"), ("broken.json", '{"nodes": [}'), ("plan.md", markdown))
     told = page.get_by_label("What was imported")
@@ -291,7 +291,7 @@ def test_an_undo_says_of_what_and_one_goes_on_from_any_version(page: Page, conso
             settled(page)
         else:
             dialog.get_by_role("button", name="Delete Three").click()
-    expect(page.get_by_role("heading", name="New flow")).to_be_visible()
+    expect(page.get_by_role("button", name="New flow").first).to_be_visible()
     flows = page.get_by_role("region", name="All flows")
     expect(flows.get_by_role("link", name="Without a receipt")).to_be_visible()
     expect(flows.get_by_role("link", name="Three")).to_have_count(0)

@@ -85,12 +85,13 @@ def _labels(console: Console, flow: str) -> list[str]:
 
 def test_a_flow_is_imported_and_exported(page: Page) -> None:
     page.goto("/flows")
+    page.get_by_role("button", name="New flow").first.click()
     page.get_by_label("Mermaid or JSON to import").fill("flowchart LR\n  a[Cart] --> b\n  click a href nowhere\n")
-    page.get_by_role("button", name="Import").click()
+    page.get_by_role("button", name="Import", exact=True).click()
     expect(page.get_by_role("alert")).to_contain_text("line 3: click a href nowhere")
     expect(page.get_by_role("link", name="Open the flow")).to_be_visible()
     page.get_by_role("button", name="Use a sample").click()
-    page.get_by_role("button", name="Import").click()
+    page.get_by_role("button", name="Import", exact=True).click()
     expect(page).to_have_url(re.compile("/flows/[0-9a-f]"))
     page.get_by_role("button", name="Export").click()
     with page.expect_download() as download:

@@ -53,7 +53,8 @@ async def create_flow(request: Request, service: Service, body: FlowCreate) -> P
 async def list_flows(service: Service, limit: Limit = 50, cursor: Cursor = None) -> Page[FlowSummary]:
     statement = statements.listing(service.caller.tenant, limit + 1, read_cursor(cursor))
     rows = (await service.db.execute(statement)).mappings().all()
-    return page(rows, limit, lambda row: FlowSummary.model_validate(dict(row)))
+    names = await service.key_names(rows)
+    return page(rows, limit, lambda row: FlowSummary.model_validate({**row, "actor_name": names.get(row["actor"])}))
 
 
 @router.post("/import", summary="Create a flow from Mermaid or JSON", status_code=201, response_model=FlowView)

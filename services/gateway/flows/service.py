@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated, TypeVar
 
 from fastapi import Depends, Request
-from sqlalchemy import Connection
+from sqlalchemy import Connection, RowMapping
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway import notifications
@@ -17,6 +17,7 @@ from services.gateway.dependencies import Deps
 from services.gateway.http.auth import CurrentCaller
 from services.gateway.http.responses import Prepared, has_tag
 from services.gateway.http.rules import is_sane
+from shared import keys
 from shared.flows import editing, statements
 from shared.flows.calls import Call
 from shared.flows.changes import stale_edit, version_in
@@ -88,6 +89,11 @@ class FlowService:
         )
         self.done(flow, after)
         return Edited(after, outcomes)
+
+    async def key_names(self, rows: Sequence[RowMapping]) -> dict[str, str]:
+        """Return the names of the keys that the rows name as actors, by id; without those that are deleted."""
+        named = await self.db.execute(keys.names(self.caller.tenant, {row["actor"] for row in rows}))
+        return {row.id: row.name for row in named}
 
     def done(self, before: Flow | None, after: Flow) -> None:
         """Cache the new version and notify the flow's followers, after the commit."""

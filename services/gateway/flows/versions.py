@@ -13,7 +13,6 @@ from services.gateway.flows.service import FlowService, Service, answer, is_larg
 from services.gateway.http.responses import Cursor, Limit, Prepared, page, read_cursor, read_number
 from services.gateway.http.rules import Id
 from services.gateway.routing import routes
-from shared import keys
 from shared.contracts.common import Page
 from shared.contracts.flow_routes import (
     AcceptInput,
@@ -47,7 +46,7 @@ Version = Annotated[int, Path(ge=1, le=2**62, description="The version")]
 async def list_changes(service: Service, id: Id, limit: Limit = 50, cursor: Cursor = None) -> Page[ChangeSetView]:
     flow = await service.read(id)
     rows = (await service.db.execute(statements.history(flow.key, limit + 1, read_number(cursor)))).mappings().all()
-    names = await _names(service, rows)
+    names = await service.key_names(rows)
     jobs = {job for row in rows if (job := origin_and_job(row["origin"])[1])}
     spent = (await service.db.execute(queries.tokens_of(flow.key.tenant, jobs))).all() if jobs else []
     tokens = {row.id: row.tokens for row in spent}
@@ -69,7 +68,7 @@ async def list_versions(service: Service, id: Id, limit: Limit = 50, cursor: Cur
         (await service.db.execute(statements.version_list(flow.key, limit + 1, read_number(cursor)))).mappings().all()
     )
 
-    names, sources = await _names(service, rows), await _sources(service, rows)
+    names, sources = await service.key_names(rows), await _sources(service, rows)
 
     def view(row: RowMapping) -> FlowVersion:
         told = {"time": row["at"], "actor_name": names.get(row["actor"]), "branched_from": sources.get(row["version"])}
@@ -169,12 +168,6 @@ async def at(service: FlowService, id: str, number: int | None) -> tuple[Flow, F
     if number is None or number == flow.version:
         return flow, flow
     return flow, await service.run(lambda connection: service.store.at(connection, flow, number))
-
-
-async def _names(service: FlowService, rows: Sequence[RowMapping]) -> dict[str, str]:
-    """Return the names of the keys in the rows."""
-    named = await service.db.execute(keys.names(service.caller.tenant, {row["actor"] for row in rows}))
-    return {row.id: row.name for row in named}
 
 
 async def _sources(service: FlowService, rows: Sequence[RowMapping]) -> dict[int, BranchSource]:

@@ -3,7 +3,7 @@ import { useMemo } from "react";
 import { get } from "../../api/client";
 import type { FlowView } from "../../api/types";
 import { canvasLook } from "./canvas/colours";
-import type { Operation } from "./canvas/elements";
+import type { Operation } from "../../shared/flows/elements";
 import { drawn } from "./canvas/merged-graph";
 import { leftOf } from "./chat/proposal";
 import { useFrame } from "./history/playback";

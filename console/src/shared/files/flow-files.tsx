@@ -32,7 +32,7 @@ export function useFlowFiles() {
     if (files.length === 0) return;
     setBusy(true);
     const made: Outcome[] = [];
-    for (const file of files) made.push(may ? await imported(file) : refused(file.name, "This key may not import: it Needs the write scope."));
+    for (const file of files) made.push(may ? await imported(file) : refused(file.name, "This key may not import: it needs the write scope."));
     setBusy(false);
     void client.invalidateQueries({ queryKey: ["flows"] });
     announce(made.map(told).join(". "), "import");
@@ -106,7 +106,7 @@ export function ChooseFlowFiles({ files }: { files: Files }) {
     <>
       <input ref={chooser} type="file" multiple hidden accept=".mmd,.mermaid,.md,.markdown,.json,.excalidraw,.canvas,.txt" aria-label="Files to import" onChange={(event) => choose(event.currentTarget)} />
       <WriteButton variant="default" loading={files.busy} onClick={() => chooser.current?.click()}>
-        Choose files…
+        Import files…
       </WriteButton>
     </>
   );

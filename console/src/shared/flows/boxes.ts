@@ -1,4 +1,4 @@
-import type { FlowView } from "../../../api/types";
+import type { FlowView } from "../../api/types";
 import { groupOf, isGroup, relativeParent, type FlowNode, type Point, type Rect, type Size } from "./elements";
 import { isTall, shapeOf } from "./shapes";
 

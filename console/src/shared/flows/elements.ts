@@ -1,4 +1,4 @@
-import type { FlowView } from "../../../api/types";
+import type { FlowView } from "../../api/types";
 import type { Shape } from "./shapes";
 
 export type Mark = "" | "added" | "changed" | "removed";

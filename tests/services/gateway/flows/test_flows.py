@@ -56,8 +56,25 @@ def test_a_flow_is_created_read_listed_and_deleted(client: httpx.Client, other: 
     listed = client.get("/v1/flows", params={"limit": 1}).json()
     assert listed["items"][0]["id"] == flow["id"]
     assert listed["items"][0]["nodes_count"] == 1
+    versions = client.get(f"/v1/flows/{flow['id']}/versions").json()
+    assert listed["items"][0]["actor_name"] == versions["items"][0]["actor_name"] is not None
     assert client.delete(f"/v1/flows/{flow['id']}").status_code == 204
     assert client.get(f"/v1/flows/{flow['id']}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("node", "label"),
+    [
+        ({"label": "Start"}, "Start"),
+        ({"label": "Start", "data": {"shape": "round"}}, "Start"),
+        ({"label": "Start", "data": {"label": "Begin"}}, "Begin"),
+        ({"label": 5}, ""),
+    ],
+)
+def test_a_label_beside_the_data_of_a_node_is_its_label(client: httpx.Client, node: Json, label: str) -> None:
+    flow = client.post("/v1/flows", json={"name": "Checkout", "nodes": [{"id": "a", **node}]}).json()
+    assert flow["nodes"][0]["data"]["label"] == label
+    assert {**node.get("data", {}), "label": label} == flow["nodes"][0]["data"]
 
 
 @pytest.mark.slow

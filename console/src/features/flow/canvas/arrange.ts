@@ -1,5 +1,5 @@
-import { around, framing } from "./boxes";
-import type { Point, Rect } from "./elements";
+import { around, framing } from "../../../shared/flows/boxes";
+import type { Point, Rect } from "../../../shared/flows/elements";
 import type { DrawnNode } from "./merged-graph";
 import { rectOf } from "./routes";
 

@@ -1,7 +1,7 @@
 import type { Edge, NodeChange } from "@xyflow/react";
 import { useCallback, type KeyboardEvent, type RefObject } from "react";
 import { along, ARROWS, moves } from "./arrow-moves";
-import type { Point, Rect } from "./elements";
+import type { Point, Rect } from "../../../shared/flows/elements";
 import type { DrawnNode } from "./merged-graph";
 import { rectOf } from "./routes";
 import { FAR, type Sight } from "./viewport";

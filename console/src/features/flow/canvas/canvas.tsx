@@ -5,9 +5,9 @@ import { lazy, Suspense, useCallback, useEffect, useImperativeHandle, useLayoutE
 import { HELP } from "../editing/announcements";
 import { reframed, savedMoves, withInside, type Move } from "./arrange";
 import type { CanvasHandle } from "./arrow-keys";
-import { around } from "./boxes";
+import { around } from "../../../shared/flows/boxes";
 import { EdgeBoxes } from "./edge-boxes";
-import type { Point, Rect, Size } from "./elements";
+import type { Point, Rect, Size } from "../../../shared/flows/elements";
 import { Heads, Link } from "./link";
 import { keepHeld, type DrawnEdge, type DrawnNode } from "./merged-graph";
 import { Box, HandsOf } from "./node-box";

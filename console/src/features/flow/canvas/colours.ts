@@ -1,5 +1,5 @@
 import type { FlowView } from "../../../api/types";
-import type { FlowNode } from "./elements";
+import type { FlowNode } from "../../../shared/flows/elements";
 
 /** Colours of ours: pale, so that the same dark ink is readable on each, whatever the scheme of the page. */
 export const PALETTE: readonly { name: string; value: string }[] = [

@@ -1,7 +1,7 @@
 import type { Grid } from "./grid";
-import type { Point, Rect } from "./elements";
+import type { Point, Rect } from "../../../shared/flows/elements";
 import type { Curve, End, Way } from "./lines";
-import type { Side } from "./shapes";
+import type { Side } from "../../../shared/flows/shapes";
 
 /** A way round what is between two nodes: the sides at which it leaves and arrives, and its corners. */
 export interface Detour {

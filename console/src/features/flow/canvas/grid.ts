@@ -1,4 +1,4 @@
-import type { Point, Rect } from "./elements";
+import type { Point, Rect } from "../../../shared/flows/elements";
 
 const CELL = 256;
 

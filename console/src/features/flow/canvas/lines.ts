@@ -1,5 +1,5 @@
-import type { Point, Rect } from "./elements";
-import type { Side } from "./shapes";
+import type { Point, Rect } from "../../../shared/flows/elements";
+import type { Side } from "../../../shared/flows/shapes";
 
 /** Which way most links of a flow lead. */
 export type Way = "LR" | "RL" | "TB" | "BT";

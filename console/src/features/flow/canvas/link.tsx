@@ -3,10 +3,10 @@ import { memo, useContext, type CSSProperties } from "react";
 import { visible } from "../../../shared/code/ansi";
 import { angled } from "./detours";
 import { EdgeBoxes } from "./edge-boxes";
-import type { Point } from "./elements";
+import type { Point } from "../../../shared/flows/elements";
 import { curveOf, loopOf, type End } from "./lines";
 import { HANDLE, type DrawnEdge } from "./merged-graph";
-import type { Side } from "./shapes";
+import type { Side } from "../../../shared/flows/shapes";
 
 /** A link with its words on it. */
 export const Link = memo(function Link({ id, source, target, sourceX, sourceY, targetX, targetY, sourcePosition, targetPosition, data, selected }: EdgeProps<DrawnEdge>) {

@@ -1,10 +1,10 @@
 import type { Edge, Node, NodeHandle, Position } from "@xyflow/react";
 import type { FlowView } from "../../../api/types";
-import { framesOf, placed } from "./boxes";
+import { framesOf, placed } from "../../../shared/flows/boxes";
 import { isPaint, looks, type Look } from "./colours";
-import { edgesOf, groupOf, isGroup, labelOf, nodesOf, relativeParent, type FlowEdge, type FlowNode, type Line, type Mark, type Operation, type Point } from "./elements";
+import { edgesOf, groupOf, isGroup, labelOf, nodesOf, relativeParent, type FlowEdge, type FlowNode, type Line, type Mark, type Operation, type Point } from "../../../shared/flows/elements";
 import { leads, leadsTo } from "./outline";
-import { portOf, RADIUS, shapeOf, type Shape, type Side } from "./shapes";
+import { portOf, RADIUS, shapeOf, type Shape, type Side } from "../../../shared/flows/shapes";
 
 /** What a node shows. */
 export interface Content extends Record<string, unknown> {

@@ -1,10 +1,10 @@
 import { Handle, type NodeProps, type Position } from "@xyflow/react";
 import { createContext, memo, useContext, type CSSProperties } from "react";
 import { visible } from "../../../shared/code/ansi";
-import type { Rect } from "./elements";
+import type { Rect } from "../../../shared/flows/elements";
 import { SIDES, type Content, type DrawnNode } from "./merged-graph";
 import { Resizer } from "./resizer";
-import { figureOf, portOf, radiusOf } from "./shapes";
+import { figureOf, portOf, radiusOf } from "../../../shared/flows/shapes";
 
 /** What a node can have done with it; null where nothing can be changed. */
 export interface Hands {

@@ -1,5 +1,5 @@
 import type { FlowView } from "../../../api/types";
-import { edgesOf, nodesOf, type Operation } from "./elements";
+import { edgesOf, nodesOf, type Operation } from "../../../shared/flows/elements";
 
 /** The flow as lines of text: every node with where it leads. */
 export function outline(flow: FlowView): { id: string; text: string }[] {

@@ -1,7 +1,7 @@
 import { useStore } from "@xyflow/react";
 import { useEffect, useRef } from "react";
 import { visible } from "../../../shared/code/ansi";
-import type { Rect } from "./elements";
+import type { Rect } from "../../../shared/flows/elements";
 import type { DrawnEdge, DrawnNode } from "./merged-graph";
 import { boxesOf, rectOf } from "./routes";
 

@@ -1,6 +1,6 @@
 import { useReactFlow } from "@xyflow/react";
 import { useRef, type PointerEvent } from "react";
-import type { Rect } from "./elements";
+import type { Rect } from "../../../shared/flows/elements";
 import type { DrawnNode } from "./merged-graph";
 
 const CORNERS = [["nw", -1, -1], ["ne", 1, -1], ["se", 1, 1], ["sw", -1, 1]] as const;

@@ -1,9 +1,9 @@
 import { angled, detourFor, isBlocked, takenBy, type Detour } from "./detours";
 import { Grid } from "./grid";
-import type { Point, Rect } from "./elements";
+import type { Point, Rect } from "../../../shared/flows/elements";
 import { curveOf, loopOf, sidesFor, wayOf, type Curve, type End } from "./lines";
 import type { DrawnEdge, DrawnNode } from "./merged-graph";
-import { portOf, type Side } from "./shapes";
+import { portOf, type Side } from "../../../shared/flows/shapes";
 
 // Of more links than this none is led round nodes: it would take seconds, and nobody could follow them.
 const MAX_LED = 3_000;

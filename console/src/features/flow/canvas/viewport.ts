@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef } from "react";
-import type { Rect, Size } from "./elements";
+import type { Rect, Size } from "../../../shared/flows/elements";
 
 /** The part of the diagram in sight: what is in its middle, and how large. So it is the same in a window of another size. */
 export interface Sight {

@@ -5,7 +5,7 @@ import type { FlowView, Job } from "../../../api/types";
 import { visible } from "../../../shared/code/ansi";
 import { Failed, Loaded } from "../../../shared/page/loading-states";
 import { WriteButton } from "../../../shared/editing/write-button";
-import type { Operation } from "../canvas/elements";
+import type { Operation } from "../../../shared/flows/elements";
 import { nameOf, words } from "../canvas/outline";
 
 interface View {

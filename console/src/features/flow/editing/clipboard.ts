@@ -1,7 +1,7 @@
 import type { FlowView } from "../../../api/types";
-import { placed } from "../canvas/boxes";
-import { edgesOf, groupOf, isGroup, labelOf, nodesOf, type Line, type Point, type Size } from "../canvas/elements";
-import type { Shape } from "../canvas/shapes";
+import { placed } from "../../../shared/flows/boxes";
+import { edgesOf, groupOf, isGroup, labelOf, nodesOf, type Line, type Point, type Size } from "../../../shared/flows/elements";
+import type { Shape } from "../../../shared/flows/shapes";
 import type { ToolCall } from "./announcements";
 
 interface Copied {

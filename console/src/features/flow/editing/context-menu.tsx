@@ -1,7 +1,7 @@
 import { Menu } from "@mantine/core";
 import type { FlowView } from "../../../api/types";
 import type { MenuAt } from "../canvas/canvas";
-import { isGroup, nodesOf } from "../canvas/elements";
+import { isGroup, nodesOf } from "../../../shared/flows/elements";
 import type { Actions } from "./actions";
 
 interface Props {

@@ -1,5 +1,5 @@
 import { useEffect, useRef } from "react";
-import type { Rect } from "../canvas/elements";
+import type { Rect } from "../../../shared/flows/elements";
 
 /** Something that is being named or written, where it is. */
 export interface Written {

@@ -2,7 +2,7 @@ import { Button } from "@mantine/core";
 import { useEffect, useMemo, useRef, useState } from "react";
 import type { FlowView } from "../../../api/types";
 import { visible } from "../../../shared/code/ansi";
-import { nodesOf } from "../canvas/elements";
+import { nodesOf } from "../../../shared/flows/elements";
 import { nameOf } from "../canvas/outline";
 
 // More would be too many to read: typing more of the name leaves fewer.

@@ -9,9 +9,9 @@ import { visible } from "../../../shared/code/ansi";
 import { Icon } from "../../../shared/values/icon";
 import type { Alignment } from "../canvas/arrange";
 import { looks, PALETTE, PLAIN } from "../canvas/colours";
-import { edgesOf, isGroup, nodesOf, type FlowNode, type Line } from "../canvas/elements";
+import { edgesOf, isGroup, nodesOf, type FlowNode, type Line } from "../../../shared/flows/elements";
 import { nameOf } from "../canvas/outline";
-import { figureOf, SHAPES, type Shape } from "../canvas/shapes";
+import { figureOf, SHAPES, type Shape } from "../../../shared/flows/shapes";
 import type { Actions } from "./actions";
 import type { Call } from "./announcements";
 

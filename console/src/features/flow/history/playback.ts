@@ -2,7 +2,7 @@ import { useQuery, type QueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { get } from "../../../api/client";
 import type { FlowView } from "../../../api/types";
-import type { Operation } from "../canvas/elements";
+import type { Operation } from "../../../shared/flows/elements";
 
 /** A version with what it changed; the one before it where something was there that is gone or otherwise now. */
 export interface Frame {

@@ -1,5 +1,5 @@
 import type { ChangeSet, FlowVersion } from "../../../api/types";
-import type { Operation } from "../canvas/elements";
+import type { Operation } from "../../../shared/flows/elements";
 import { sentence, walked } from "../editing/announcements";
 
 /** One version, and what is known of how it came about. */

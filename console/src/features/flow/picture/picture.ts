@@ -1,9 +1,9 @@
-import { around } from "../canvas/boxes";
-import type { Point } from "../canvas/elements";
+import { around } from "../../../shared/flows/boxes";
+import type { Point } from "../../../shared/flows/elements";
 import type { End } from "../canvas/lines";
 import type { DrawnEdge, DrawnNode } from "../canvas/merged-graph";
 import { boxesOf, curveOfLink, endOf, rectOf, routed, wordsOf as wordsOn } from "../canvas/routes";
-import { figureOf, type Side } from "../canvas/shapes";
+import { figureOf, type Side } from "../../../shared/flows/shapes";
 
 const MARGIN = 32;
 const MAX_PIXELS = 16_000_000; // of a PNG: browsers refuse canvases that are much larger
