@@ -29,6 +29,17 @@ SettingSource = TypeAliasType(
 )
 
 
+class QueueTenant(Answer):
+    """What one tenant has in a queue."""
+
+    tenant: str
+    """Tenant id"""
+    queued: int
+    """Number of its queued jobs"""
+    running: int
+    """Number of its running jobs"""
+
+
 class QueueState(Answer):
     """Queue and workers of one job kind."""
 
@@ -48,6 +59,8 @@ class QueueState(Answer):
     """Number of jobs that failed within the last hour"""
     workers: int = 0
     """Number of live workers that serve the kind"""
+    tenants: list[QueueTenant] = []
+    """The five tenants with the most queued and running jobs, most first; only the own one without `admin`"""
 
 
 class Queues(Answer):

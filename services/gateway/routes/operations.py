@@ -25,6 +25,7 @@ from shared.contracts.operations import (
     QueuePast,
     Queues,
     QueueState,
+    QueueTenant,
     Served,
     ServedRow,
     SettingStates,
@@ -47,6 +48,7 @@ _BUCKETS: Mapping[Bucket, timedelta] = {
     "all": timedelta(days=1),
 }
 _MINUTES = 60  #: of the past of the queues
+_TENANTS = 5  #: of each queue
 
 Until = Annotated[AwareDatetime | None, Query(description="End of the period; by default now")]
 Since = Annotated[AwareDatetime | None, Query(alias="from", description="By default a week ago")]
@@ -66,15 +68,15 @@ def _by_tenant(request: Request) -> bool:
 async def list_queues(db: Db, tenant: RowTenant, deps: Deps) -> Queues:
     """Per kind, also what came and went in the last hour. A key with `admin` sees the jobs of every tenant."""
     rows = {row["kind"]: row for row in (await db.execute(statistics.queues(tenant))).mappings()}
+    busiest = (await db.execute(statistics.queue_tenants(tenant, _TENANTS))).mappings().all()
     workers = await deps.workforce.all()
-    return Queues(
-        items=[
-            QueueState.model_validate(
-                {**rows.get(kind, {}), "kind": kind, "workers": sum(kind in worker.kinds for worker in workers)}
-            )
-            for kind in KINDS
-        ]
-    )
+
+    def state(kind: str) -> QueueState:
+        serving = sum(kind in worker.kinds for worker in workers)
+        tenants = [QueueTenant.model_validate(dict(row)) for row in busiest if row["kind"] == kind]
+        return QueueState.model_validate({**rows.get(kind, {}), "kind": kind, "workers": serving, "tenants": tenants})
+
+    return Queues(items=[state(kind) for kind in KINDS])
 
 
 @router.get("/queues/history", summary="See the queues of the last hour, by minute")

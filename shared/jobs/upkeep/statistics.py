@@ -203,6 +203,25 @@ def queues(tenant: str | None) -> TextClause:
     ).bindparams(bindparam("tenant", tenant, type_=Text))
 
 
+def queue_tenants(tenant: str | None, most: int) -> TextClause:
+    """Per kind the ``most`` tenants with the most queued and running jobs, most first."""
+    return text(
+        """
+        SELECT kind, tenant, queued, running
+        FROM (
+            SELECT kind, tenant_id AS tenant, count(*) FILTER (WHERE state = 'queued') AS queued,
+                   count(*) FILTER (WHERE state = 'running') AS running,
+                   row_number() OVER (PARTITION BY kind ORDER BY count(*) DESC, tenant_id) AS place
+            FROM jobs
+            WHERE (:tenant IS NULL OR tenant_id = :tenant) AND state IN ('queued', 'running')
+            GROUP BY kind, tenant_id
+        ) ranked
+        WHERE place <= :most
+        ORDER BY kind, place
+        """
+    ).bindparams(bindparam("tenant", tenant, type_=Text), bindparam("most", most))
+
+
 def queue_history(tenant: str | None, since: datetime) -> TextClause:
     """Select per kind and minute after ``since``: how many jobs were submitted, left the queue, ended and failed.
 

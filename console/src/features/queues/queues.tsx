@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { get } from "../../api/client";
 import type { components } from "../../api/schema";
+import { visible } from "../../shared/code/ansi";
 import { Tag } from "../../shared/values/marks";
 import { count } from "../../shared/values/numbers";
 import { Sparkline, type Point } from "../../shared/values/sparkline";
@@ -11,6 +12,7 @@ import { SortedTable } from "../../shared/tables/sorted-table";
 
 type Queues = components["schemas"]["Queues"];
 type QueueHistory = components["schemas"]["QueueHistory"];
+type Tenant = components["schemas"]["QueueTenant"];
 type Past = components["schemas"]["QueuePast"];
 
 /** What waits of each kind, for how long, and how it came and went. */
@@ -23,8 +25,9 @@ export function QueueTable({ items }: { items: Queues["items"] }) {
       id="queues"
       label="Queues"
       columns={[
-        { name: "Kind", by: (row) => row.kind },
+        { name: "Job type", by: (row) => row.kind },
         { name: "Queued", num: true, by: (row) => row.queued },
+        { name: "Whose", title: "The tenants with the most queued and running jobs", by: (row) => row.tenants?.[0]?.tenant ?? null },
         { name: "Backlog (1 h)", title: "Jobs that waited at the end of each minute of the last hour, all kinds to the same scale" },
         { name: "Oldest", num: true, by: (row) => row.oldest_seconds },
         { name: "Running", num: true, by: (row) => row.running },
@@ -44,6 +47,9 @@ export function QueueTable({ items }: { items: Queues["items"] }) {
           </td>
           <td className="num">{count(queue.queued)}</td>
           <td>
+            <Tenants of={queue.tenants ?? []} />
+          </td>
+          <td>
             <Line past={past.get(queue.kind)} points={waitedOf} words={waitedWords} most={most} />
           </td>
           <td className="num">{took(queue.oldest_seconds)}</td>
@@ -61,6 +67,14 @@ export function QueueTable({ items }: { items: Queues["items"] }) {
   );
 }
 
+/** Who has the work that waits or runs, most first. */
+function Tenants({ of }: { of: readonly Tenant[] }) {
+  const [first, ...others] = of;
+  if (first === undefined) return <span className="muted">–</span>;
+  const words = (each: Tenant): string => `${visible(each.tenant)} ${count(each.queued + each.running)}`;
+  return <span title={of.map((each) => `${each.tenant}: ${each.queued} queued, ${each.running} running`).join("\n")}>{others.length === 0 ? words(first) : [first, ...others.slice(0, 2)].map(words).join(", ")}</span>;
+}
+
 interface LineProps {
   past: Past | undefined;
   points: (past: Past) => Point[];
@@ -69,5 +83,13 @@ interface LineProps {
 }
 
 function Line({ past, points, words, most = 0 }: LineProps) {
-  return past === undefined ? null : <Sparkline points={points(past)} most={most} label={`${past.kind}: ${words(past)}`} />;
+  if (past === undefined) return null;
+  const drawn = points(past);
+  const top = Math.max(...drawn.map(({ value }) => value));
+  return (
+    <span className="bar line">
+      <Sparkline points={drawn} step={2} most={most} label={`${past.kind}: ${words(past)}`} />
+      <span className="small muted" title="The most in one minute">{top === 0 ? "" : `max ${count(top)}`}</span>
+    </span>
+  );
 }

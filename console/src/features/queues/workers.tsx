@@ -19,11 +19,11 @@ export function WorkerTable({ items }: { items: Workers["items"] }) {
       columns={[
         { name: "Service", by: (row) => row.service },
         { name: "State", by: (row) => row.alive ? 0 : 1 },
-        { name: "Kinds", by: (row) => row.kinds.join() },
+        { name: "Job types", by: (row) => row.kinds.join() },
         { name: "Busy", num: true, by: (row) => row.running },
         { name: "Version", by: (row) => row.version },
         { name: "Started", by: (row) => row.started_at },
-        { name: "Seen", by: (row) => row.seen_at },
+        { name: "Last seen", by: (row) => row.seen_at },
         "Limitations",
         "Capabilities",
       ]}

@@ -49,9 +49,11 @@ def _of_execute(answer: Any) -> dict[str, Any]:
 def _queues(operator: httpx.Client, busy: dict[str, httpx.Client]) -> None:
     seen = _of_execute(operator.get("/v1/queues").json())
     assert (seen["queued"], seen["ended_last_hour"]) == (sum(BUSY.values()), len(BUSY))
+    assert [(each["tenant"], each["queued"]) for each in seen["tenants"]] == [("flood", 5), ("calm", 2)]
     own = [_of_execute(client.get("/v1/queues").json()) for client in busy.values()]
     assert sum(each["queued"] for each in own) == seen["queued"]
     assert all(0 < each["queued"] < seen["queued"] for each in own)
+    assert [[tenant["tenant"] for tenant in each["tenants"]] for each in own] == [["calm"], ["flood"]]
 
 
 def _history(operator: httpx.Client, busy: dict[str, httpx.Client]) -> None:
