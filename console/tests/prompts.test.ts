@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { groupsOf } from "../src/features/prompts/groups";
+import { groupsOf } from "../src/shared/values/prompt-groups";
 
 it("prompts are listed by the role that uses them, and the rest of a service by itself", () => {
   const prompts = ["search.plan", "search.plan_again", "search.plans", "flows.edit", "flows.notes"].map((key) => ({ key }));

@@ -10,12 +10,15 @@ import { BothVersions } from "../../shared/editing/edited";
 import { useKeyNames } from "../../shared/values/key-names";
 import { useConditionalWrite } from "../../shared/editing/conditional-write";
 import { Failed } from "../../shared/page/loading-states";
+import { SortedTable } from "../../shared/tables/sorted-table";
+import { successShare } from "../../shared/values/job-sums";
 import { useUrl } from "../../shared/page/url";
 import { Names } from "./names";
 import { VersionRow } from "./version";
 import { VersionAuthor } from "./version-author";
 
 type Stats = components["schemas"]["Stats"];
+type Row = components["schemas"]["StatsRow"];
 
 const DAYS = 90;
 
@@ -36,6 +39,7 @@ export function Versions({ now, versions, read }: Props) {
     queryFn: () => get<Stats>("/v1/stats", { by: "prompt", bucket: "all", from: new Date(Date.now() - DAYS * 86_400_000).toISOString() }),
   });
   const sums = new Map(stats.data?.items.map((row) => [row.group, row]));
+  const sumsOf = (version: Prompt): Row | undefined => sums.get(`${prompt.key}@${version.version}`);
   const use = useConditionalWrite({
     base: now,
     partOf: (other) => other.text,
@@ -48,23 +52,36 @@ export function Versions({ now, versions, read }: Props) {
   const choices = versions.map((each) => ({ value: String(each.version), label: `version ${each.version}` }));
   const [before, after] = [url.a ?? String(versions[1]?.version ?? ""), url.b ?? String(versions[0]?.version ?? "")];
   return (
-    <div className="stack">
-      <section className="panel stack" aria-label="Versions">
-        <h2>Versions</h2>
-        <span className="muted">Last {DAYS} days</span>
-        <ol className="tight plain-list" style={{ maxHeight: 420 }}>
-          {versions.map((version) => (
+    <div className="sections">
+      <section className="stack" aria-label="Versions">
+        <div className="sec">
+          <h2>Versions</h2> <span className="muted">Last {DAYS} days</span>
+        </div>
+        <SortedTable
+          id="versions"
+          label="All versions"
+          columns={[
+            { name: "Version", by: (version) => version.version },
+            "Change",
+            { name: "Success (95%)", by: (version) => (sumsOf(version) === undefined ? null : successShare(sumsOf(version)!)) },
+            { name: "Jobs", num: true, by: (version) => sumsOf(version)?.jobs, title: "Whose calls began with it" },
+            { name: "Attempts", num: true, by: (version) => sumsOf(version)?.turns_mean, title: "To success: mean / median, and of how many jobs" },
+            { name: "Cost per job", num: true, by: (version) => sumsOf(version)?.cost_usd },
+            "",
+          ]}
+          items={versions}
+          row={(version) => (
             <VersionRow
               key={version.version}
               version={version}
               current={prompt.version}
-              sums={sums.get(`${prompt.key}@${version.version}`)}
+              sums={sumsOf(version)}
               who={version.actor == null ? null : (names.get(version.actor) ?? version.actor)}
               may={admin}
               onUse={() => (version.version > prompt.version ? use.act(version.version) : setRestored(version.version))}
             />
-          ))}
-        </ol>
+          )}
+        />
         {restored === null ? null : (
           <RestoreDialog
             version={restored}
@@ -81,9 +98,11 @@ export function Versions({ now, versions, read }: Props) {
         <Names prompt={prompt} versions={versions} may={admin} onChanged={() => void read()} />
       </section>
       {versions.length < 2 ? null : (
-        <section className="panel stack" aria-label="Difference of two versions">
+        <section className="stack" aria-label="Difference of two versions">
           <div className="bar">
+            <h2>Compare</h2>
             <Select aria-label="From version" data={choices} value={before} onChange={(a) => change({ a })} w={120} />
+            <span className="muted">to</span>
             <Select aria-label="To version" data={choices} value={after} onChange={(b) => change({ b })} w={120} />
           </div>
           <Diff before={textOf(before) ?? ""} after={textOf(after) ?? ""} />

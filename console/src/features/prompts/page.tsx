@@ -9,11 +9,12 @@ import { visible } from "../../shared/code/ansi";
 import { Tag } from "../../shared/values/marks";
 import { cost, count } from "../../shared/values/numbers";
 import { Loaded } from "../../shared/page/loading-states";
-import { interval, successShare, turns } from "../../shared/values/job-sums";
+import { successShare, turns, wilson } from "../../shared/values/job-sums";
 import { ROLE_NAMES } from "../../shared/values/role-names";
+import { ShareBar } from "../../shared/values/success";
 import { When } from "../../shared/values/time";
 import { useTitle } from "../../shared/page/title";
-import { groupsOf } from "./groups";
+import { groupsOf } from "../../shared/values/prompt-groups";
 import { SortedTable } from "../../shared/tables/sorted-table";
 
 type Stats = components["schemas"]["Stats"];
@@ -30,9 +31,10 @@ export function Page() {
   return (
     <>
       <div className="head">
-        <h1>Prompts</h1>
-        <span className="muted">Prompt templates. Metrics: current version, last 7 days.</span>
-        <span className="spacer" />
+        <div className="title">
+          <h1>Prompts</h1>
+          <p>Texts that models are asked with. Figures are of the current version, last 7 days.</p>
+        </div>
         <Checkbox label="Show parts" checked={all} onChange={(event) => setAll(event.currentTarget.checked)} />
       </div>
       <Loaded query={query}>
@@ -43,8 +45,8 @@ export function Page() {
 }
 
 /** A text that another prompt puts together, as it came and without calls of its own: few people edit those. */
-function isPart(prompt: Prompt, group: string, sums: ReadonlyMap<string, Row>): boolean {
-  return prompt.key !== group && prompt.key.startsWith(`${group}_`) && prompt.is_default && !sums.has(`${prompt.key}@${prompt.version}`);
+function isPart(prompt: Prompt, roles: Models["roles"], sums: ReadonlyMap<string, Row>): boolean {
+  return roles[prompt.key] === undefined && prompt.is_default && !sums.has(`${prompt.key}@${prompt.version}`);
 }
 
 interface TableProps {
@@ -62,7 +64,7 @@ interface Line {
 
 /** One row a prompt, by role unless one sorts; a column that would be dashes alone is left out. */
 function PromptTable({ groups, roles, sums, all }: TableProps) {
-  const lines = groups.flatMap(([group, prompts]) => prompts.filter((prompt) => all || !isPart(prompt, group, sums)).map((prompt): Line => ({ prompt, group, sums: sums.get(`${prompt.key}@${prompt.version}`) })));
+  const lines = groups.flatMap(([group, prompts]) => prompts.filter((prompt) => all || !isPart(prompt, roles, sums)).map((prompt): Line => ({ prompt, group, sums: sums.get(`${prompt.key}@${prompt.version}`) })));
   const ran = lines.some((line) => line.sums !== undefined);
   const costs = lines.some((line) => line.sums?.cost_usd != null);
   return (
@@ -78,13 +80,12 @@ function PromptTable({ groups, roles, sums, all }: TableProps) {
         ...(ran
           ? [
               { name: "Jobs", num: true, by: (line: Line) => line.sums?.jobs, title: "Whose calls began with it; words that follow later in a conversation are counted with its first" },
-              { name: "Success (95%, n)", num: true, by: (line: Line) => (line.sums === undefined ? null : successShare(line.sums)) },
+              { name: "Success (95%)", by: (line: Line) => (line.sums === undefined ? null : successShare(line.sums)) },
               { name: "Attempts to success", num: true, by: (line: Line) => line.sums?.turns_mean, title: "Mean / median" },
             ]
           : []),
         ...(costs ? [{ name: "Cost", num: true, by: (line: Line) => line.sums?.cost_usd }] : []),
         { name: "Changed", num: true, by: (line) => line.prompt.updated_at },
-        "Variables",
       ]}
       items={lines}
       row={(line) => (
@@ -103,7 +104,6 @@ function PromptTable({ groups, roles, sums, all }: TableProps) {
           <td className="num muted">
             <When at={line.prompt.updated_at} />
           </td>
-          <td className="mono muted">{[...line.prompt.variables.required, ...line.prompt.variables.optional.map((name) => `${name}?`)].join(", ")}</td>
         </tr>
       )}
     />
@@ -116,6 +116,7 @@ function modelOf(roles: Models["roles"], group: string): string | null {
 }
 
 function Sums({ of: { prompt, sums } }: { of: Line }) {
+  const success = sums === undefined ? null : wilson(sums);
   return (
     <>
       <td className="num">
@@ -127,7 +128,7 @@ function Sums({ of: { prompt, sums } }: { of: Line }) {
           </Link>
         )}
       </td>
-      <td className="num">{sums === undefined ? "–" : interval(sums)}</td>
+      <td>{success === null ? <span className="muted">No jobs yet</span> : <ShareBar {...success} />}</td>
       <td className="num">{sums === undefined ? "–" : turns(sums)}</td>
     </>
   );
