@@ -3,13 +3,15 @@ import { useState } from "react";
 import { get } from "../api/client";
 import { TERMINAL, type Job, type JobEvent, type LlmCall, type Page } from "../api/types";
 import { visible } from "../shared/code/ansi";
-import { Diff } from "../shared/code/code";
+import { SplitDiff } from "../shared/code/code";
 import { cost, count } from "../shared/values/numbers";
 import { Loaded } from "../shared/page/loading-states";
 import { took } from "../shared/values/time";
 import { answerOf, turnPairs, type Ran, type TurnPair } from "./turn-pairs";
 import type { CallText } from "./call-messages";
 import { scrollEnd } from "../shared/tables/scroll-end";
+
+const NAMES = ["A", "B"] as const;
 
 /** Two jobs turn by turn: who answered at what cost, the request, the attempt and its outcome. */
 export function TurnDifferences({ left, right }: { left: Job; right: Job }) {
@@ -44,12 +46,12 @@ function Turn({ pair: { number, left, right }, before, after }: { pair: TurnPair
   const tried = left.text !== null || right.text !== null;
   const [one, other] = [answerOf(left.calls), answerOf(right.calls)];
   return (
-    <section className="panel stack" aria-label={`Turn ${number}`}>
-      <h3>
-        Turn {number} {tried && left.text === right.text ? <span className="muted">tried the same</span> : null}
-      </h3>
+    <section className="stack" aria-label={`Turn ${number}`}>
+      <div className="sec">
+        <h2>Turn {number}</h2> {tried && left.text === right.text ? <span className="muted">Both tried the same</span> : null}
+      </div>
       {left.calls.length + right.calls.length === 0 ? null : <Asked turn={number} sides={[left.calls, right.calls]} />}
-      {tried && left.text !== right.text ? <Diff before={left.text ?? ""} after={right.text ?? ""} /> : null}
+      {tried && left.text !== right.text ? <SplitDiff before={left.text ?? ""} after={right.text ?? ""} names={NAMES} /> : null}
       {one?.id == null && other?.id == null ? null : <Words before={before} after={after} calls={[one?.id ?? null, other?.id ?? null]} />}
     </section>
   );
@@ -64,7 +66,7 @@ function Asked({ turn, sides }: { turn: number; sides: readonly (readonly LlmCal
             <th scope="col">Job</th>
             <th scope="col">Models</th>
             <th scope="col" className="num">
-              Seconds
+              Duration
             </th>
             <th scope="col" className="num">
               Tokens
@@ -77,7 +79,7 @@ function Asked({ turn, sides }: { turn: number; sides: readonly (readonly LlmCal
         <tbody>
           {sides.map((calls, place) => (
             <tr key={place}>
-              <th scope="row">{place === 0 ? "-" : "+"}</th>
+              <th scope="row">{NAMES[place]}</th>
               <td>{calls.map((call) => visible(`${call.requested.provider}/${call.requested.model} ${call.outcome.replaceAll("_", " ")}`)).join(" › ") || "–"}</td>
               <td className="num">{calls.length === 0 ? "–" : took(calls.reduce((sum, call) => sum + call.seconds, 0))}</td>
               <td className="num">{count(sumOf(calls, ({ input_tokens, output_tokens }) => (input_tokens === null && output_tokens === null ? null : (input_tokens ?? 0) + (output_tokens ?? 0))))}</td>
@@ -115,7 +117,7 @@ function WordsDiff({ before, after, calls }: { before: Job; after: Job; calls: r
   });
   return (
     <Loaded query={query} rows={3}>
-      {([one, other]) => (one === other ? <p className="muted">{one === NOT_KEPT ? one : "The same words."}</p> : <Diff before={one} after={other} />)}
+      {([one, other]) => (one === other ? <p className="muted">{one === NOT_KEPT ? one : "The same words."}</p> : <SplitDiff before={one} after={other} names={NAMES} />)}
     </Loaded>
   );
 }

@@ -55,27 +55,27 @@ function Compared({ left, right }: { left: Job; right: Job }) {
   return (
     <div className="stack">
       <div className="cols even">
-        <Facts side="A" sign="-" job={left} />
-        <Facts side="B" sign="+" job={right} />
+        <Facts side="A" job={left} />
+        <Facts side="B" job={right} />
       </div>
       <Differences left={left} right={right} />
     </div>
   );
 }
 
-function Facts({ side, sign, job }: { side: string; sign: string; job: Job }) {
+function Facts({ side, job }: { side: string; job: Job }) {
   const tokens = (job.usage?.input_tokens ?? 0) + (job.usage?.output_tokens ?? 0);
   return (
     <section className="panel tight">
       <span className="bar line">
-        <Tag>
-          {side} ({sign})
-        </Tag>
+        <Tag>{side}</Tag>
         <JobMark job={job} />
         <Link to="/jobs/$id" params={{ id: job.id }} className="plain clip">
           {visible(titleOf(job))}
         </Link>
-        <When at={job.created_at} />
+        <span className="muted">
+          <When at={job.created_at} />
+        </span>
       </span>
       <span className="muted">
         {job.kind}, queued {took(between(job.created_at, job.started_at))}, ran {took(between(job.started_at, job.finished_at))}

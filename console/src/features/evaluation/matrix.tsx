@@ -37,7 +37,7 @@ export function Matrix({ evaluation }: { evaluation: Evaluation }) {
         idOf={({ index }) => String(index)}
         columns={columns}
         minWidth={NAME + variants.length * (CELL + 12) + 16}
-        height={`min(60vh, ${(shown.length + 1) * rowHeight + 20}px)`}
+        height={`min(60vh, ${(shown.length + 1) * rowHeight + 2}px)`}
         titles={["Case", ...variants.map((variant) => variant.name)].map((name) => (
           <span key={name} role="columnheader" title={name}>
             {visible(name)}
@@ -66,11 +66,13 @@ function Place({ place, cell, name, chosen }: { place: string; cell: EvaluationC
   if (cell === undefined || cell.runs === 0) return <span className="muted">–</span>;
   const { successes, runs } = cell;
   const [sign, tone] = successes === runs ? ["✓", "good"] : successes === 0 ? ["✗", "bad"] : ["~", "warn"];
-  const words = `${name}: ${successes} of ${runs} succeeded`;
   return (
-    <button type="button" className={`matrix-cell mono ${tone}`} data-pick={place} aria-pressed={chosen !== null} aria-label={words} title={`${words}\n${causes(cell)}`}>
-      {chosen === null ? null : <b>{chosen} </b>}
-      {sign} {successes}/{runs} <span className="muted">{runs > 1 ? intervalWords(cell.interval) : ""}</span>
+    <button type="button" className={`matrix-cell ${tone}`} data-pick={place} aria-pressed={chosen !== null} title={causes(cell)}>
+      {chosen === null ? null : <b>{chosen.toUpperCase()} </b>}
+      <span aria-hidden="true">{sign} </span>
+      <span className="unseen">{visible(name)}: </span>
+      {successes} of {runs}
+      <span className="unseen"> succeeded</span> <span className="muted">{runs > 1 ? intervalWords(cell.interval) : ""}</span>
     </button>
   );
 }

@@ -1,10 +1,12 @@
 import { Button } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
+import { ChevronRight } from "lucide-react";
 import { get, post } from "../../api/client";
 import type { Evaluation } from "../../api/types";
 import { visible } from "../../shared/code/ansi";
 import { EVALUATION_STATES } from "../../shared/values/states";
+import { Icon } from "../../shared/values/icon";
 import { StateMark, Tag } from "../../shared/values/marks";
 import { Failed, Loaded } from "../../shared/page/loading-states";
 import { between, took, When } from "../../shared/values/time";
@@ -29,9 +31,15 @@ function Whole({ evaluation, refresh }: { evaluation: Evaluation; refresh: () =>
   return (
     <div className="stack">
       <div className="head">
-        <StateMark of={EVALUATION_STATES[evaluation.state]} />
-        <h1 className="clip">{visible(evaluation.name)}</h1>
-        <span className="spacer" />
+        <div className="title">
+          <div className="crumb">
+            <Link to="/evaluations">Evaluations</Link> <Icon of={ChevronRight} size={14} /> <span className="mono">{evaluation.id}</span>
+          </div>
+          <div className="bar">
+            <h1 className="clip">{visible(evaluation.name)}</h1>
+            <StateMark of={EVALUATION_STATES[evaluation.state]} />
+          </div>
+        </div>
         <Actions evaluation={evaluation} refresh={refresh} />
       </div>
       <Facts evaluation={evaluation} />
@@ -70,16 +78,18 @@ function Facts({ evaluation }: { evaluation: Evaluation }) {
   const limits = Object.entries(evaluation.budget ?? {}).filter(([, value]) => value !== null);
   return (
     <div className="chips">
-      <span className="mono">{evaluation.id}</span>
       <span>
-        begun <When at={evaluation.created_at} />
+        Started <When at={evaluation.created_at} />
         {evaluation.finished_at ? `, took ${took(between(evaluation.created_at, evaluation.finished_at))}` : ""}
       </span>
       <span>
-        <b>{evaluation.cases.length}</b> cases, <b>{evaluation.variants.length}</b> variants, <b>{evaluation.repeat}</b> {evaluation.repeat === 1 ? "run of each" : "runs of each"}
+        <b>{counted(evaluation.cases.length, "case")}</b> × <b>{counted(evaluation.variants.length, "variant")}</b>, {counted(evaluation.repeat, "run")} of each
       </span>
       <span className="bar">
-        <progress max={runs} value={finished} aria-label="Finished runs" /> <b>{finished}</b> of {runs} finished{running ? `, ${running} running` : ""}
+        {finished === runs ? null : <progress max={runs} value={finished} aria-label="Finished runs" />}
+        <span>
+          <b>{finished}</b> of {runs} runs finished{running ? `, ${running} running` : ""}
+        </span>
       </span>
       {limits.map(([name, value]) => (
         <Tag key={name}>
@@ -90,11 +100,15 @@ function Facts({ evaluation }: { evaluation: Evaluation }) {
   );
 }
 
+function counted(number: number, name: string): string {
+  return `${number} ${name}${number === 1 ? "" : "s"}`;
+}
+
 function Unstable({ evaluation }: { evaluation: Evaluation }) {
   const unstable = evaluation.unstable ?? [];
   if (unstable.length === 0) return null;
   return (
-    <details className="callout warn">
+    <details className="callout warn unmarked">
       <summary>
         {unstable.length} {unstable.length === 1 ? "cell is" : "cells are"} unstable: passed in some runs, failed in others
       </summary>

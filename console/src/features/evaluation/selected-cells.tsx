@@ -8,12 +8,13 @@ import { Differences } from "../../results/differences";
 import { visible } from "../../shared/code/ansi";
 import { count } from "../../shared/values/numbers";
 import { Loaded } from "../../shared/page/loading-states";
-import { Causes, Success } from "../../shared/values/success";
+import { Success } from "../../shared/values/success";
 import { took } from "../../shared/values/time";
 import { useUrl } from "../../shared/page/url";
 import { cellAt } from "./cell-selection";
 import { Expected } from "./expected";
-import { scrollEnd } from "../../shared/tables/scroll-end";
+import { SortedTable } from "../../shared/tables/sorted-table";
+import { StateMark } from "../../shared/values/marks";
 
 /** The runs of the chosen cells; with two, what differs between a run of each. */
 export function SelectedCells({ evaluation }: { evaluation: Evaluation }) {
@@ -57,44 +58,61 @@ function chosenRun(runs: readonly EvaluationRun[] | undefined, repetition: strin
 function CellRuns({ name, cell, runs, chosen }: { name: "a" | "b"; cell: EvaluationCell; runs: ReturnType<typeof useRuns>; chosen: EvaluationRun | undefined }) {
   const [, change] = useUrl();
   return (
-    <section className="panel tight" aria-label={`Cell ${name}`}>
-      <h3>
-        {name}: {visible(cell.case)}, {visible(cell.variant)}
-      </h3>
+    <section className="stack" aria-label={`Cell ${name}`}>
+      <h2>
+        {name.toUpperCase()}: {visible(cell.case)}, {visible(cell.variant)}
+      </h2>
       <Success of={cell} />
-      <span className="muted">
-        <Causes of={cell.failures} />
-      </span>
       <Loaded query={runs} rows={2}>
         {(items) => (
-          <div ref={scrollEnd} className="scroll" tabIndex={0} role="region" aria-label={`Runs of ${name}`}>
-            <table className="grid-table wide wrap">
-              <tbody>
-                {items.map((run) => (
-                  <tr key={run.repetition}>
-                    <td>
-                      <input type="radio" className="pick" name={`run-${name}`} aria-label={`Show run ${run.repetition + 1}`} checked={chosen?.repetition === run.repetition} disabled={run.job_id === null} onChange={() => change({ [`r${name}`]: String(run.repetition) })} />
-                    </td>
-                    <td>{run.success === null ? <span className="muted">{run.state}</span> : run.success ? <span className="good">✓</span> : <span className="bad">✗ {run.cause?.replaceAll("_", " ")}</span>}</td>
-                    <td>{visible(run.detail ?? "")}</td>
-                    <td className="num">{run.turns === null ? "" : `${run.turns} turns`}</td>
-                    <td className="num">{count(run.tokens)} tokens</td>
-                    <td className="num">{took(run.seconds)}</td>
-                    <td>
-                      {run.job_id === null ? null : (
-                        <Link to="/jobs/$id" params={{ id: run.job_id }} className="plain">
-                          job
-                        </Link>
-                      )}
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <SortedTable
+            id={`runs-${name}`}
+            label={`Runs of ${name}`}
+            look="wide wrap"
+            columns={[
+              "",
+              "Outcome",
+              { name: "Attempts", num: true, by: (run) => run.turns },
+              { name: "Tokens", num: true, by: (run) => run.tokens },
+              { name: "Duration", num: true, by: (run) => run.seconds },
+              "",
+            ]}
+            items={items}
+            row={(run) => (
+              <tr key={run.repetition} aria-selected={chosen?.repetition === run.repetition}>
+                <td className="actions">
+                  <input type="radio" className="pick" name={`run-${name}`} aria-label={`Show run ${run.repetition + 1}`} checked={chosen?.repetition === run.repetition} disabled={run.job_id === null} onChange={() => change({ [`r${name}`]: String(run.repetition) })} />
+                </td>
+                <td>
+                  <Outcome run={run} />
+                </td>
+                <td className="num">{count(run.turns)}</td>
+                <td className="num">{count(run.tokens)}</td>
+                <td className="num">{took(run.seconds)}</td>
+                <td className="actions fixed">
+                  {run.job_id === null ? null : (
+                    <Link to="/jobs/$id" params={{ id: run.job_id }} className="plain">
+                      Open job
+                    </Link>
+                  )}
+                </td>
+              </tr>
+            )}
+          />
         )}
       </Loaded>
     </section>
+  );
+}
+
+function Outcome({ run }: { run: EvaluationRun }) {
+  if (run.success === null) return <span className="muted">{run.state}</span>;
+  if (run.success) return <StateMark of={{ word: "Passed", icon: "tick", tone: "good" }} />;
+  return (
+    <>
+      <StateMark of={{ word: (run.cause ?? "failed").replaceAll("_", " "), icon: "times", tone: "bad" }} />
+      {run.detail ? <span className="sub">{visible(run.detail)}</span> : null}
+    </>
   );
 }
 
@@ -102,7 +120,6 @@ function TwoJobs({ a, b }: { a: string; b: string }) {
   const [one, other] = [useJob(a), useJob(b)];
   return (
     <section className="stack" aria-label="Differences of the two cells">
-      <h2>Differences</h2>
       <Loaded query={one}>{(left) => <Loaded query={other}>{(right) => <Differences left={left} right={right} />}</Loaded>}</Loaded>
     </section>
   );

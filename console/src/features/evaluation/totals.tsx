@@ -18,7 +18,7 @@ export function Totals({ totals }: { totals: readonly EvaluationTotal[] }) {
       label="Totals"
       columns={[
         { name: "Variant", by: (row) => row.variant },
-        { name: "Success (95 %)", by: (row) => row.runs === 0 ? null : row.successes / row.runs },
+        { name: "Success (95%)", by: (row) => row.runs === 0 ? null : row.successes / row.runs },
         { name: "Turns", num: true, by: (row) => row.turns },
         { name: "Tokens", num: true, by: (row) => row.tokens },
         { name: "Cost", num: true, by: (row) => row.cost_usd },
@@ -57,9 +57,9 @@ export function Comparisons({ comparisons }: { comparisons: Evaluation["comparis
         id="comparisons"
         label="Table of comparisons"
         columns={[
-          { name: "a", by: (row) => row.a },
-          { name: "b", by: (row) => row.b },
-          { name: "a - b (95 %)", by: (row) => row.difference },
+          { name: "A", by: (row) => row.a },
+          { name: "B", by: (row) => row.b },
+          { name: "A − B (95%)", by: (row) => row.difference },
           { name: "p", num: true, by: (row) => row.p },
           "",
         ]}

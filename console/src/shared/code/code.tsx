@@ -1,7 +1,7 @@
 import { Button, CopyButton } from "@mantine/core";
 import { useMemo, useState } from "react";
 import { visible } from "./ansi";
-import { changes } from "./diff";
+import { changes, pairsOf, type DiffLine } from "./diff";
 
 const MAX_LINES = 2000;
 
@@ -48,6 +48,39 @@ export function Diff({ before, after, marked = [], same = "No changes." }: { bef
         </button>
       ) : null}
     </CodeFrame>
+  );
+}
+
+/** Two texts side by side, the lines that both have at the same height; in one column where two do not fit. */
+export function SplitDiff({ before, after, names }: { before: string; after: string; names: readonly [string, string] }) {
+  const lines = useMemo(() => changes(before, after), [before, after]);
+  const wide = window.matchMedia("(min-width: 1024px)").matches;
+  if (!wide) return <Diff before={before} after={after} />;
+  const pairs = pairsOf(lines.filter((line, index) => line.sign !== " " || near(lines, index)));
+  return (
+    <div className="split" role="group" aria-label="Differences">
+      {names.map((name, side) => (
+        <div key={name} className="tight">
+          <span className="small muted">{name}</span>
+          <pre className="code" tabIndex={0} aria-label={`Lines of ${name}`}>
+            {pairs.map((pair, index) => (
+              <SplitLine key={index} line={pair[side]!} side={side} />
+            ))}
+          </pre>
+        </div>
+      ))}
+    </div>
+  );
+}
+
+function SplitLine({ line, side }: { line: DiffLine | null; side: number }) {
+  if (line === null) return <div className="ln void"> </div>;
+  return (
+    <div className={`ln ${line.sign === "+" ? "add" : line.sign === "-" ? "del" : ""}`}>
+      <span>{side === 0 ? line.before : line.after}</span>
+      <span>{line.sign}</span>
+      <span>{visible(line.text)}</span>
+    </div>
   );
 }
 

@@ -23,6 +23,19 @@ export function changes(before: string, after: string): DiffLine[] {
   return lines;
 }
 
+/** The lines of both sides at the same height: what one side lacks is null. */
+export function pairsOf(lines: readonly DiffLine[]): [DiffLine | null, DiffLine | null][] {
+  const pairs: [DiffLine | null, DiffLine | null][] = [];
+  let open = 0; // the first pair whose right side is still free
+  for (const line of lines) {
+    if (line.sign === "-") pairs.push([line, null]);
+    else if (line.sign === " ") open = pairs.push([line, line]);
+    else if (open < pairs.length) pairs[open++]![1] = line;
+    else open = pairs.push([null, line]);
+  }
+  return pairs;
+}
+
 function same(text: string, before: number, after: number): DiffLine {
   return { sign: " ", text, before, after };
 }
