@@ -44,6 +44,7 @@ function MarkedPage({ html, result, source = "", beside, onBlock }: Props & { ht
       found.push({ line: block.lines[0], element: elements[0]! });
     });
     setMarked(found);
+    markFailures(main, result.blocks);
   }, [page, result, blocks, source, tells]);
   useEffect(() => (page && beside ? together(beside, scrollsPage(page, source, marked)) : undefined), [page, beside, source, marked]);
   const go = (id: string): void => {
@@ -56,6 +57,12 @@ function MarkedPage({ html, result, source = "", beside, onBlock }: Props & { ht
       {shown === null ? null : <ValuePanel facts={shown.facts} place={shown.place} onBlock={go} onEnter={keep} onLeave={leave} />}
     </div>
   );
+}
+
+/** What a block failed with stands in the page like any other paragraph: it is told apart. */
+function markFailures(main: Element, blocks: DocumentResult["blocks"]): void {
+  const texts = new Set(blocks.flatMap((block) => (block.messages ?? []).filter(({ level }) => level === "error").map(({ text }) => text.trim())));
+  for (const paragraph of main.querySelectorAll("p, pre")) if (texts.has(paragraph.textContent.trim())) paragraph.classList.add("failed");
 }
 
 /** Lets the keyboard reach a value; one in several pieces at its first. */

@@ -5,6 +5,7 @@ import type { Job, JobEvent } from "../api/types";
 import { Empty } from "../shared/page/loading-states";
 import { useUrl } from "../shared/page/url";
 import { FollowedJob } from "./followed-job";
+import { RecentJobs } from "./recent-jobs";
 
 interface WorkbenchJob {
   id: string | undefined;
@@ -35,11 +36,14 @@ export function useWorkbenchJob(kind: string, fill: (job: Job) => void): Workben
 }
 
 /** A workbench's right side: what will appear here, or the job as it runs. */
-export function JobSide({ id, empty, hint, children }: { id: string | undefined; empty: string; hint?: string; children: (job: Job, events: readonly JobEvent[]) => ReactNode }) {
+export function JobSide({ id, kind, empty, hint, children }: { id: string | undefined; kind: string; empty: string; hint: string; children: (job: Job, events: readonly JobEvent[]) => ReactNode }) {
   return (
     <div className="stack">
       {id === undefined ? (
-        <Empty title={empty}>{hint === undefined ? null : <span className="muted">{hint}</span>}</Empty>
+        <>
+          <Empty title={empty}>{hint}</Empty>
+          <RecentJobs kind={kind} />
+        </>
       ) : (
         <FollowedJob id={id}>{children}</FollowedJob>
       )}

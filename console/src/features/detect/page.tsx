@@ -97,7 +97,7 @@ export function Page() {
           {run.error === null ? null : <Failed error={run.error} faults={faults} />}
           <Definitions />
         </div>
-        <JobSide id={id} empty="Services, their technologies and the evidence for each will appear here" hint="Rules alone need no model; every source opens its file at the line.">
+        <JobSide id={id} kind="detect" empty="Services, their technologies and the evidence for each will appear here" hint="Rules alone need no model; every source opens its file at the line.">
           {(job) =>
             job.result ? (
               <>

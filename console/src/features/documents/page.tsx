@@ -68,12 +68,14 @@ export function Page() {
   return (
     <>
       <div className="head">
-        <h1>Documents</h1>
-        <span className="muted">Markdown with runnable code and prompts</span>
+        <div className="title">
+          <h1>Documents</h1>
+          <p>Markdown with runnable code and prompts</p>
+        </div>
       </div>
       <Readiness kind="document" />
       <div className="cols even">
-        <div className="stack">
+        <div className="stack stay">
           <div className="bar">
             <Select aria-label="Markdown dialect" data={["stencila", "quarto", "myst"]} value={draft.flavour} onChange={(flavour) => setDraft({ ...draft, flavour: flavour as Draft["flavour"] })} w={110} />
             <WriteButton loading={sent({})} onClick={() => run.mutate({})}>
@@ -93,9 +95,9 @@ export function Page() {
           <CodeEditor label="Markdown" language="markdown" value={draft.markdown} onChange={(markdown) => setDraft((now) => ({ ...now, markdown }))} minHeight={420} marks={marks} handle={setEditor} names={names} error={faults.at("input.markdown")} />
           <LookBar look={look} disabled={past?.state !== "succeeded"} onLine={goTo} />
           <Parameters schema={result?.parameters_schema} error={faults.at("input.parameters")} values={draft.parameters} onChange={(parameters) => setDraft({ ...draft, parameters })} />
-          <FileDrop label="Add files" error={faults.at("input.files")} files={draft.files} onChange={(files) => setDraft({ ...draft, files })} />
+          <FileDrop label="Add files" preview error={faults.at("input.files")} files={draft.files} onChange={(files) => setDraft({ ...draft, files })} />
         </div>
-        <JobSide id={id} empty="The page will appear here" hint="With the outputs of each block, each prompt with its answer, and the source of each value.">
+        <JobSide id={id} kind="document" empty="The page will appear here" hint="With the outputs of each block, each prompt with its answer, and the source of each value.">
           {(job) =>
             job.result && job.kind === "document" ? (
               <>

@@ -1,11 +1,13 @@
 import { Select } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
+import { SquareTerminal } from "lucide-react";
 import { useEffect } from "react";
 import { post } from "../../api/client";
 import { jobQuery } from "../../api/queries";
 import type { ExecuteResult, Job } from "../../api/types";
 import { ResultView } from "../../results";
 import { FollowedJob } from "../../results/followed-job";
+import { RecentJobs } from "../../results/recent-jobs";
 import { useDraft } from "../../shared/editing/draft";
 import { CodeEditor } from "../../shared/code/editor";
 import { faultsOf } from "../../shared/editing/field-errors";
@@ -60,12 +62,14 @@ export function Page() {
   return (
     <>
       <div className="head">
-        <h1>Run code</h1>
-        <span className="muted">in the sandbox, without a model</span>
+        <div className="title">
+          <h1>Run code</h1>
+          <p>In the sandbox, without a model</p>
+        </div>
       </div>
       <Readiness kind="execute" />
-      <div className="cols">
-        <div className="stack" onKeyDownCapture={runKey(() => run.mutate(), draft.code.trim() !== "" && !run.isPending)}>
+      <div className="cols even">
+        <div className="stack stay" onKeyDownCapture={runKey(() => run.mutate(), draft.code.trim() !== "" && !run.isPending)}>
           <div className="bar">
             <Select
               aria-label="Language"
@@ -82,14 +86,17 @@ export function Page() {
             </WriteButton>
           </div>
           <CodeEditor label="Code" language={draft.language} value={draft.code} onChange={(code) => setDraft((now) => ({ ...now, code }))} minHeight={420} error={faults.at("input.code")} />
-          <FileDrop label="Add files" error={faults.at("input.files")} files={draft.files} onChange={(files) => setDraft({ ...draft, files })} />
+          <FileDrop label="Add files" preview error={faults.at("input.files")} files={draft.files} onChange={(files) => setDraft({ ...draft, files })} />
           {run.error === null ? null : <Failed error={run.error} faults={faults} />}
         </div>
         <div className="stack">
           {url.job === undefined ? (
-            <Empty title="Output will appear here">
-              <span className="muted">Its verdict, the value of its last expression, what it prints, and the files that it writes.</span>
-            </Empty>
+            <>
+              <Empty title="Output will appear here" icon={SquareTerminal}>
+                The verdict of the run, the value of the last expression, what the code prints and draws, and the files that it writes.
+              </Empty>
+              <RecentJobs kind="execute" />
+            </>
           ) : (
             <FollowedJob id={url.job}>
               {(job) => (

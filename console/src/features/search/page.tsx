@@ -4,7 +4,8 @@ import { Search as SearchIcon } from "lucide-react";
 import { get, post } from "../../api/client";
 import type { CollectionView, Job, Page as PageOf, SearchResult } from "../../api/types";
 import { SearchResultView } from "../../results/search";
-import { JobSide, useWorkbenchJob } from "../../results/workbench";
+import { FollowedJob } from "../../results/followed-job";
+import { useWorkbenchJob } from "../../results/workbench";
 import { visible } from "../../shared/code/ansi";
 import { useDraft } from "../../shared/editing/draft";
 import { count } from "../../shared/values/numbers";
@@ -122,7 +123,7 @@ export function Page() {
                 {id === undefined ? (
                   <RecentSearches onAll={() => change({ view: "history" })} />
                 ) : (
-                  <JobSide id={id} empty="">
+                  <FollowedJob id={id}>
                     {(job) => (
                       <>
                         {url.second === undefined ? null : <WordingComparison first={job} secondId={url.second} />}
@@ -135,7 +136,7 @@ export function Page() {
                         ) : null}
                       </>
                     )}
-                  </JobSide>
+                  </FollowedJob>
                 )}
                 <div className="stack">
                   {Object.keys(fieldsOf(chosen)).length === 0 ? null : (

@@ -1,10 +1,12 @@
 import { Button, Textarea } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
+import { WandSparkles } from "lucide-react";
 import { lazy, Suspense, useEffect, useRef } from "react";
 import { post } from "../../api/client";
 import { jobQuery } from "../../api/queries";
 import type { Job, TransformResult } from "../../api/types";
 import { FollowedJob } from "../../results/followed-job";
+import { RecentJobs } from "../../results/recent-jobs";
 import { attemptsOf } from "../../results/transform";
 import { useDraft } from "../../shared/editing/draft";
 import { faultsOf } from "../../shared/editing/field-errors";
@@ -93,9 +95,12 @@ export function Page() {
         </div>
         <div className="stack">
           {url.job === undefined ? (
-            <Empty title="Attempts will appear here as they happen">
-              <span className="muted">The code that the model proposes, what happened when it ran, and what it did to your data.</span>
-            </Empty>
+            <>
+              <Empty title="Attempts will appear here as they happen" icon={WandSparkles}>
+                The code that the model proposes, what happened when it ran, and what it did to your data.
+              </Empty>
+              <RecentJobs kind="transform" />
+            </>
           ) : (
             <FollowedJob id={url.job}>
               {(followed, events) => (

@@ -1,4 +1,4 @@
-import { useId, useRef, useState } from "react";
+import { lazy, Suspense, useId, useRef, useState } from "react";
 import { upload } from "../../api/client";
 import { Fault } from "../editing/field-errors";
 import { bytes } from "../values/numbers";
@@ -12,20 +12,26 @@ export interface Uploaded {
   size: number;
 }
 
+const FileTable = lazy(() => import("../tables/file-table").then((module) => ({ default: module.FileTable })));
+const TABLE = /\.(csv|tsv|parquet|xlsx|jsonl|ndjson)$/i;
+
 interface Props {
   files: readonly Uploaded[];
   onChange: (files: Uploaded[]) => void;
   many?: boolean;
   label: string;
+  /** Whether a file that is a table shows its rows on demand. */
+  preview?: boolean;
   /** What is wrong with the files. */
   error?: string;
 }
 
 /** Files by drop, choice or paste; they are uploaded at once, and a job refers to them. */
-export function FileDrop({ files, onChange, many = true, label, error }: Props) {
+export function FileDrop({ files, onChange, many = true, label, preview = false, error }: Props) {
   const chooser = useRef<HTMLInputElement>(null);
   const id = useId();
   const [over, setOver] = useState(false);
+  const [shown, setShown] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
   const [fault, setFault] = useState<unknown>(null);
   const take = async (given: Iterable<File>): Promise<void> => {
@@ -63,12 +69,24 @@ export function FileDrop({ files, onChange, many = true, label, error }: Props) 
         <span className="muted">or drop {many ? "them" : "it"} here</span>
       </div>
       {files.map((file) => (
-        <div key={file.id} className="bar">
-          <span className="mono">{visible(file.name)}</span>
-          {file.size > 0 ? <span className="muted">{bytes(file.size)}</span> : null}
-          <button type="button" className="link" aria-label={`Remove ${file.name}`} onClick={() => onChange(files.filter((each) => each.id !== file.id))}>
-            Remove
-          </button>
+        <div key={file.id} className="tight">
+          <div className="bar">
+            <span className="mono">{visible(file.name)}</span>
+            {file.size > 0 ? <span className="muted">{bytes(file.size)}</span> : null}
+            {preview && TABLE.test(file.name) ? (
+              <button type="button" className="link" aria-expanded={shown === file.id} aria-label={`Preview ${file.name}`} onClick={() => setShown(shown === file.id ? null : file.id)}>
+                Preview
+              </button>
+            ) : null}
+            <button type="button" className="link" aria-label={`Remove ${file.name}`} onClick={() => onChange(files.filter((each) => each.id !== file.id))}>
+              Remove
+            </button>
+          </div>
+          {shown === file.id ? (
+            <Suspense>
+              <FileTable fileId={file.id} label={`Rows of ${file.name}`} />
+            </Suspense>
+          ) : null}
         </div>
       ))}
       <Fault id={id} text={error} />
