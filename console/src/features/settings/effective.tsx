@@ -11,13 +11,15 @@ export function Effective() {
   const settings = useQuery({ queryKey: ["settings"], queryFn: () => get<{ items: SettingState[] }>("/v1/settings") });
   const [all, setAll] = useState(false);
   return (
-    <section className="panel stack" aria-label="The gateway's settings">
-      <span className="bar">
-        <h2>The gateway's settings</h2>
+    <section className="tight" aria-label="The gateway's settings">
+      <div className="sec">
+        <h2>The gateway’s settings</h2>
+        <span className="muted">Read when the gateway starts. Each worker has an environment of its own.</span>
+        <span className="spacer" />
         <button type="button" className="link" aria-pressed={all} onClick={() => setAll(!all)}>
           {all ? "Only those that are set" : "Show defaults"}
         </button>
-      </span>
+      </div>
       <Loaded query={settings}>
         {({ items }) => (
           <SortedTable
@@ -37,7 +39,6 @@ export function Effective() {
           />
         )}
       </Loaded>
-      <span className="muted">Read when the gateway starts. Each worker has an environment of its own.</span>
     </section>
   );
 }

@@ -15,15 +15,16 @@ import { Effective } from "./effective";
 export function System() {
   const admin = useSession()?.scopes.includes("admin") ?? false;
   return (
-    <div className="cols even">
-      <div className="stack">
+    <div className="sections">
+      {admin ? <Checks /> : <Needs />}
+      <div className="cols even">
         <JobTypes />
-        {admin ? <Effective /> : null}
+        <div className="sections">
+          <Sandbox />
+          <ProviderKeys />
+        </div>
       </div>
-      <div className="stack">
-        {admin ? <Checks /> : <Needs />}
-        <ProviderKeys />
-      </div>
+      {admin ? <Effective /> : null}
     </div>
   );
 }
@@ -31,11 +32,13 @@ export function System() {
 function JobTypes() {
   const capabilities = useCapabilities();
   return (
-    <section className="panel" aria-label="Capabilities">
-      <h2>Job types</h2>
+    <section aria-label="Capabilities">
+      <div className="sec">
+        <h2>Job types</h2>
+      </div>
       <Loaded query={capabilities}>
         {(data) => (
-          <dl className="facts">
+          <dl className="facts list">
             {Object.entries(data.kinds).map(([kind, { state, reason }]) => (
               <div key={kind} style={{ display: "contents" }}>
                 <dt>{kind}</dt>
@@ -47,9 +50,25 @@ function JobTypes() {
                 </dd>
               </div>
             ))}
-            <dt>Version</dt>
-            <dd>Assay {data.version ?? "unknown"}</dd>
-            <dt>Sandbox</dt>
+          </dl>
+        )}
+      </Loaded>
+    </section>
+  );
+}
+
+/** Where code runs, and in which languages. */
+function Sandbox() {
+  const capabilities = useCapabilities();
+  return (
+    <section aria-label="Where code runs">
+      <div className="sec">
+        <h2>Sandbox</h2>
+      </div>
+      <Loaded query={capabilities}>
+        {(data) => (
+          <dl className="facts list">
+            <dt>Isolation</dt>
             <dd>
               {tierWords(data.isolation.tier)}
               {data.isolation.minimum === data.isolation.tier ? " (required)" : `; required: ${tierWords(data.isolation.minimum)}`}
@@ -70,15 +89,17 @@ function JobTypes() {
 function ProviderKeys() {
   const providers = useQuery({ queryKey: ["providers"], queryFn: () => get<{ items: ProviderState[] }>("/v1/providers") });
   return (
-    <section className="panel" aria-label="Providers">
-      <h2>Provider keys</h2>
+    <section aria-label="Providers">
+      <div className="sec">
+        <h2>Provider keys</h2>
+      </div>
       <Loaded query={providers}>
         {({ items }) => (
-          <dl className="facts">
+          <dl className="facts list">
             {items.map((provider) => (
               <div key={provider.name} style={{ display: "contents" }}>
                 <dt>{provider.name}</dt>
-                <dd>{provider.configured ? "Set" : "Not set"}</dd>
+                <dd>{provider.configured ? <StateMark of={{ word: "Set", icon: "tick", tone: "good" }} /> : <StateMark of={{ word: "Not set", icon: "minus", tone: "neutral" }} />}</dd>
               </div>
             ))}
           </dl>

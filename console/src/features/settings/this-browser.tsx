@@ -10,10 +10,9 @@ export function ThisBrowser() {
   const session = useSession();
   const [keys, setKeys] = useState(keysAreOn());
   return (
-    <section className="panel stack" aria-label="This browser">
-      <h2>This browser</h2>
+    <section className="stack" aria-label="This browser">
       {session === undefined ? null : (
-        <dl className="facts">
+        <dl className="facts list">
           <dt>Tenant</dt>
           <dd>{session.tenant}</dd>
           <dt>Key</dt>
