@@ -119,7 +119,7 @@ def test_a_researcher_searches_a_file_of_her_own_in_eight_clicks(
     page.goto("/")
     click(page.get_by_role("link", name="Search", exact=True))
     page.get_by_label("Name", exact=True).fill("talks")
-    page.get_by_label("Tables", exact=True).fill('{"talks": {}}')
+    page.get_by_label("Table", exact=True).fill("talks")
     click(page.get_by_role("button", name="Create", exact=True))
     with page.expect_file_chooser() as chooser:
         click(page.get_by_role("button", name="Upload file (JSONL, CSV, Parquet)"))

@@ -523,7 +523,7 @@ def test_a_conversation_shows_what_was_said_and_opens_its_jobs(page: Page, conso
     page.locator("a[href*='conversations?id=']").click()
     turns = page.get_by_role("region", name="Turns")
     expect(turns.get_by_text("User", exact=True)).to_be_visible()
-    expect(turns.locator("pre").first).to_contain_text(TASK)
+    expect(turns.get_by_role("article").first).to_contain_text(TASK)
     expect(page.locator("tr[aria-current=true]")).to_contain_text("transform")
     turns.get_by_role("link", name="Continue").click()
     expect(page).to_have_url(re.compile(f"/transform\\?job={repaired}"))

@@ -1,3 +1,4 @@
+import { Button } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
@@ -6,26 +7,29 @@ import { jobsPage } from "../../api/queries";
 import type { Conversation, Job } from "../../api/types";
 import { WORKBENCHES } from "../../app/navigation";
 import { visible } from "../../shared/code/ansi";
+import { Code } from "../../shared/code/code";
 import { JobMark } from "../../shared/values/marks";
 import { Failed, Loaded } from "../../shared/page/loading-states";
 import { When } from "../../shared/values/time";
 import { WriteButton } from "../../shared/editing/write-button";
 import { SortedTable } from "../../shared/tables/sorted-table";
+import { partsOf } from "./message-parts";
 
 /** What was said in a conversation, and the jobs that did it, oldest first. Each job can be opened to start again from there. */
 export function Turns({ id, onGone }: { id: string; onGone: () => void }) {
   const query = useQuery({ queryKey: ["conversation", id], queryFn: () => get<Conversation>(`/v1/conversations/${encodeURIComponent(id)}`) });
   const jobs = useQuery({ queryKey: ["jobs", { conversation_id: id }], queryFn: ({ signal }) => jobsPage({ conversation_id: id, limit: 200 }, signal) });
   return (
-    <section className="panel stack" aria-label="Turns">
+    <section className="stack" aria-label="Turns">
       <Loaded query={query}>
         {(talk) => (
           <>
             <div className="bar">
               <h2>{visible(talk.title ?? id)}</h2>
-              <Link to="/jobs" search={{ conversation_id: id } as never} className="plain">
+              <span className="spacer" />
+              <Button component={Link} to="/jobs" search={{ conversation_id: id } as never} variant="default">
                 View jobs
-              </Link>
+              </Button>
               <Forget id={id} onGone={onGone} />
             </div>
             {talk.messages.length === 0 ? <p className="muted">No model messages.</p> : null}
@@ -37,7 +41,7 @@ export function Turns({ id, onGone }: { id: string; onGone: () => void }) {
                     <When at={message.time} />
                   </span>
                 </span>
-                <pre className="wrapped">{visible(message.content)}</pre>
+                <Content text={message.content} />
               </article>
             ))}
           </>
@@ -45,6 +49,24 @@ export function Turns({ id, onGone }: { id: string; onGone: () => void }) {
       </Loaded>
       <Loaded query={jobs}>{(page) => <Jobs jobs={[...page.items].reverse()} />}</Loaded>
     </section>
+  );
+}
+
+/** What was said: words as words, code as code, and what a model thought folded. */
+function Content({ text }: { text: string }) {
+  return partsOf(text).map((part, place) =>
+    part.kind === "code" ? (
+      <Code key={place} text={part.text} />
+    ) : part.kind === "thinking" ? (
+      <details key={place}>
+        <summary className="muted">Thinking</summary>
+        <p className="wrapped muted">{visible(part.text)}</p>
+      </details>
+    ) : (
+      <p key={place} className="wrapped">
+        {visible(part.text)}
+      </p>
+    ),
   );
 }
 

@@ -1,48 +1,94 @@
-import { Select, Textarea, TextInput } from "@mantine/core";
+import { Button, Select, TextInput } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
+import { X } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { post } from "../../api/client";
 import type { CollectionView, IngestResult, Job } from "../../api/types";
 import { FollowedJob } from "../../results/followed-job";
 import { visible } from "../../shared/code/ansi";
-import { faultsOf } from "../../shared/editing/field-errors";
+import { Fault, faultsOf } from "../../shared/editing/field-errors";
 import { Failed } from "../../shared/page/loading-states";
 import { FileDrop, type Uploaded } from "../../shared/files/upload";
 import { WriteButton } from "../../shared/editing/write-button";
 import type { ReadingOptions } from "../../shared/files/reading";
+import { Icon } from "../../shared/values/icon";
+import { declarationOf, USES, type ColumnDraft, type TableDraft, type Use } from "./declaration";
 import { Mapping } from "./mapping";
 import type { RecordMapping } from "./mapping-guess";
 
-const DECLARATION = `{
-  "articles": {"facets": {"topic": 1.0}, "fields": {"year": "integer"}}
-}`;
+const FIRST: TableDraft = { name: "", columns: [] };
 
-/** A new collection: its tables with their facets and fields, as JSON. */
+/** A new collection: its tables, with what their records are filtered and scored by. */
 export function NewCollection({ first, onDone }: { first: boolean; onDone: (name: string) => void }) {
   const [name, setName] = useState("");
-  const [tables, setTables] = useState(DECLARATION);
+  const [tables, setTables] = useState<readonly TableDraft[]>([FIRST]);
   const make = useMutation({
-    mutationFn: () => post<CollectionView>("/v1/collections", { name, tables: JSON.parse(tables) as unknown }),
+    mutationFn: () => post<CollectionView>("/v1/collections", { name, tables: declarationOf(tables) }),
     onSuccess: () => {
       setName("");
+      setTables([FIRST]);
       onDone(name);
     },
   });
   const faults = faultsOf(make.error, ["name", "tables"]);
+  const set = (place: number, table: TableDraft): void => setTables(tables.map((each, index) => (index === place ? table : each)));
   return (
     <details className="panel" open={first}>
       <summary>New collection</summary>
       <div className="stack">
-        <TextInput label="Name" error={faults.at("name")} value={name} onChange={(event) => setName(event.currentTarget.value)} />
-        <Textarea label="Tables" error={faults.at("tables")} autosize minRows={4} value={tables} classNames={{ input: "mono" }} onChange={(event) => setTables(event.currentTarget.value)} />
+        <TextInput label="Name" placeholder="e.g. talks" error={faults.at("name")} value={name} onChange={(event) => setName(event.currentTarget.value)} />
+        {tables.map((table, place) => (
+          <TableForm key={place} table={table} number={place + 1} onChange={(changed) => set(place, changed)} onRemove={tables.length === 1 ? undefined : () => setTables(tables.filter((_, index) => index !== place))} />
+        ))}
+        <Fault id="tables" text={faults.at("tables")} />
         {make.error === null ? null : <Failed error={make.error} faults={faults} />}
-        <span>
-          <WriteButton disabled={name === ""} loading={make.isPending} onClick={() => make.mutate()}>
+        <div className="bar">
+          <Button variant="default" onClick={() => setTables([...tables, FIRST])}>
+            Add table
+          </Button>
+          <span className="spacer" />
+          <WriteButton disabled={name === "" || tables.some((table) => table.name.trim() === "")} loading={make.isPending} onClick={() => make.mutate()}>
             Create
           </WriteButton>
-        </span>
+        </div>
       </div>
     </details>
+  );
+}
+
+interface TableFormProps {
+  table: TableDraft;
+  number: number;
+  onChange: (table: TableDraft) => void;
+  /** Absent of the only one. */
+  onRemove?: () => void;
+}
+
+function TableForm({ table, number, onChange, onRemove }: TableFormProps) {
+  const set = (place: number, column: ColumnDraft): void => onChange({ ...table, columns: table.columns.map((each, index) => (index === place ? column : each)) });
+  return (
+    <fieldset className="tight" aria-label={`Table ${number}`}>
+      <TextInput label="Table" placeholder="e.g. articles" description="Every record has an ID, a name and a text. Add what else one filters by (a type), or searches by on its own (a facet)." value={table.name} onChange={(event) => onChange({ ...table, name: event.currentTarget.value })} />
+      {table.columns.map((column, place) => (
+        <div key={place} className="bar line">
+          <TextInput className="clip" aria-label={`Name of column ${place + 1}`} placeholder="e.g. year" value={column.name} onChange={(event) => set(place, { ...column, name: event.currentTarget.value })} />
+          <Select aria-label={`Use of column ${place + 1}`} data={[...USES]} value={column.use} allowDeselect={false} onChange={(use) => set(place, { ...column, use: use as Use })} w={120} />
+          <button type="button" className="icon-button" aria-label={`Remove column ${place + 1}`} onClick={() => onChange({ ...table, columns: table.columns.filter((_, index) => index !== place) })}>
+            <Icon of={X} />
+          </button>
+        </div>
+      ))}
+      <span className="bar">
+        <button type="button" className="link" onClick={() => onChange({ ...table, columns: [...table.columns, { name: "", use: "keyword" }] })}>
+          Add column
+        </button>
+        {onRemove === undefined ? null : (
+          <button type="button" className="link" onClick={onRemove}>
+            Remove table
+          </button>
+        )}
+      </span>
+    </fieldset>
   );
 }
 
