@@ -1,5 +1,5 @@
 import { Skeleton } from "@mantine/core";
-import { useRef, useState, type ReactNode } from "react";
+import { useLayoutEffect, useRef, useState, type ReactNode } from "react";
 import { Failed } from "../page/loading-states";
 import { useUrl } from "../page/url";
 import { scrollEnd } from "./scroll-end";
@@ -49,6 +49,13 @@ export function SortedTable<T>({ id, label, columns, items, row, error, retry, e
     const heads = [...(table.current?.tHead?.rows[0]?.cells ?? [])].map((head) => head.offsetWidth);
     setWidths((widths ?? heads).map((before, index) => (index === place ? width : before)));
   };
+  const body = useRef<HTMLTableSectionElement>(null);
+  // On a phone a row is a card, in which each cell says its column.
+  useLayoutEffect(() => {
+    for (const each of body.current?.rows ?? []) {
+      if (each.cells.length === all.length) [...each.cells].forEach((cell, place) => (cell.dataset.column = all[place]!.name));
+    }
+  });
   const whole = (words: ReactNode): ReactNode => (
     <tr className="whole">
       <td colSpan={all.length}>{words}</td>
@@ -56,7 +63,7 @@ export function SortedTable<T>({ id, label, columns, items, row, error, retry, e
   );
   return (
     <div ref={scrollEnd} className={`scroll ${frame}`} style={{ maxHeight: height }} tabIndex={0} role="region" aria-label={label} aria-busy={items === undefined && !error ? true : undefined}>
-      <table ref={table} className={`grid-table ${look}`} style={widths === null ? undefined : { tableLayout: "fixed", width: widths.reduce((sum, width) => sum + width, 0) }}>
+      <table ref={table} className={`grid-table cards ${look}`} style={widths === null ? undefined : { tableLayout: "fixed", width: widths.reduce((sum, width) => sum + width, 0) }}>
         {widths === null ? null : (
           <colgroup>
             {widths.map((width, place) => (
@@ -78,7 +85,7 @@ export function SortedTable<T>({ id, label, columns, items, row, error, retry, e
             ))}
           </tr>
         </thead>
-        <tbody>
+        <tbody ref={body}>
           {error && items === undefined
             ? whole(<Failed error={error} retry={retry} />)
             : shown === undefined
