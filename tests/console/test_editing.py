@@ -443,7 +443,7 @@ def test_queries_are_edited_with_their_filters_and_the_ladder_says_what_it_chang
     expect(changed).to_contain_text("- filter track")
     expect(page.get_by_label("Allow dropping filters on retry")).to_be_checked()
 
-    ladder.get_by_role("button", name="Edit the queries of attempt 2").click()
+    ladder.get_by_role("button", name="Edit these queries of attempt 2").click()
     page.get_by_label("Text of query 1").fill("tuning")
     page.get_by_label("Add a filter of query 1").select_option("year")
     year = page.get_by_role("textbox", name="Filter year of query 1")

@@ -97,7 +97,7 @@ def test_the_last_line_of_a_running_program_stays_in_sight_until_one_scrolls_awa
 
 
 WRITES = {
-    "/transform": "Run", "/run": "Run", "/documents": "Run all", "/flows": "Create empty flow",
+    "/transform": "Run", "/run": "Run", "/documents": "Run all", "/flows": "New flow",
     "/detect": "Detect",
 }  # fmt: skip
 
@@ -119,9 +119,9 @@ def test_two_jobs_are_compared_turn_by_turn(page: Page, console: Console, repair
     turns = page.get_by_role("region", name=re.compile(r"^Turn \d"))
     first = turns.first
     # The provider has asked for a pause: the next call skips it.
-    asked = first.get_by_role("row", name=re.compile("^- groq.openai.gpt-oss-120b (rate limited|skipped) › cerebras"))
+    asked = first.get_by_role("row", name=re.compile("^A groq.openai.gpt-oss-120b (rate limited|skipped) › cerebras"))
     expect(asked).to_contain_text("$")
-    expect(first.get_by_label("Differences")).to_contain_text("Adj Close")
+    expect(first.get_by_label("Differences").first).to_contain_text("Adj Close")
     first.get_by_text("Messages").click()
     expect(first.get_by_label("Differences").last).to_contain_text("Total amount by city")
     effect = page.locator("section", has=page.get_by_role("heading", name="Changes to the data"))

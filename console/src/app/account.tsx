@@ -15,9 +15,7 @@ export function Account({ session }: { session: Session | undefined }) {
     <Menu position="top-start">
       <Menu.Target>
         <button type="button" aria-label={session === undefined ? "Account" : `${tenant}, account menu`}>
-          <span className="avatar" aria-hidden="true">
-            {tenant.charAt(0)}
-          </span>
+          <span className="avatar" data-letter={tenant.charAt(0)} aria-hidden="true" />
           <span className="grow">{tenant}</span>
           <span className="last">
             <Icon of={ChevronsUpDown} size={14} />

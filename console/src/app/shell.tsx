@@ -57,7 +57,7 @@ export function Shell() {
       </header>
       <nav className="side" aria-label="Places" data-open={open}>
         <Brand />
-        <button type="button" className="side-search" aria-label="Search or jump to… Ctrl K" onClick={() => setPalette(true)}>
+        <button type="button" className="side-search" onClick={() => setPalette(true)}>
           <Icon of={Search} />
           <span>Search or jump to…</span>
           <kbd>Ctrl K</kbd>

@@ -43,7 +43,7 @@ export function Ladder({ result, onEdit }: Props) {
             <b>{attempt.number}</b> <Tag tone={attempt.strategy === "initial" ? "" : "accent"}>{STRATEGIES[attempt.strategy] ?? attempt.strategy}</Tag>
             <span>{visible(attempt.user_message)}</span>
             {onEdit === undefined ? null : (
-              <button type="button" className="link" aria-label={`Edit the queries of attempt ${attempt.number}`} onClick={() => onEdit(index === 0 ? result.original_plan : attempt.queries)}>
+              <button type="button" className="link" aria-label={`Edit these queries of attempt ${attempt.number}`} onClick={() => onEdit(index === 0 ? result.original_plan : attempt.queries)}>
                 Edit these queries
               </button>
             )}

@@ -16,7 +16,7 @@ export function ZoomBar({ map, onMap, onFit }: { map: boolean; onMap: (shown: bo
       <ActionIcon variant="subtle" color="gray" aria-label="Zoom out" title="Zoom out" onClick={() => void zoomTo(zoom / 1.25)}>
         <Icon of={ZoomOut} />
       </ActionIcon>
-      <button type="button" className="zoom-now" aria-label="Zoom to 100%" title="Zoom to 100%" onClick={() => void zoomTo(1)}>
+      <button type="button" className="zoom-now" title="Zoom to 100%" onClick={() => void zoomTo(1)}>
         {Math.max(1, Math.round(zoom * 100))}%
       </button>
       <ActionIcon variant="subtle" color="gray" aria-label="Zoom in" title="Zoom in" onClick={() => void zoomTo(zoom * 1.25)}>
