@@ -347,7 +347,7 @@ def _owners() -> Iterator[tuple[Any, Mapping[str, object]]]:
 
 
 def _loggers() -> Iterator[list[object]]:
-    yield [logging.root.manager.disable]
+    yield [logging.root.manager.disable, dict(logging._levelToName), logging.raiseExceptions]
     for name, logger in sorted({"root": logging.root, **logging.root.manager.loggerDict}.items()):
         if isinstance(logger, logging.Logger) and (
             logger.level or logger.handlers or logger.filters or logger.disabled

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 _SETTERS = ("setattr", "delattr", "__dict__", "vars", "patch", "__delattr__", "register_")
 _REGISTERS = re.compile(r"(?:un)?register|addaudithook|(?:append|prepend)_?hook")
+_SETS = re.compile(r"(?:set|enable|disable)_")  #: functions of modules that set what the whole process uses
+_COMPARED = frozenset(["matplotlib", "numpy", "pandas", "seaborn"])  #: packages whose settings are compared
 #: Modules that do not list what is registered with them; of other modules of the standard library it is compared.
 _LISTS_NOTHING = frozenset(["atexit", "codecs", "faulthandler", "os", "sqlite3", "sys"])
 _SINGLE = frozenset(["decimal", "logging", "matplotlib"])  #: what their functions return is compared
@@ -94,9 +96,11 @@ def _library(value: object) -> str | None:
         name: object = value.__name__ if value.__spec__ is not None else None
     else:
         callables = types.FunctionType | types.BuiltinFunctionType | types.MethodType | type
-        name = value.__module__ if isinstance(value, callables) else None
-    top = name.partition(".")[0].lstrip("_") if isinstance(name, str) else ""
-    return top if top and top not in ("main", "builtins", "posix") else "os" if top == "posix" else None
+        name = value.__module__ if isinstance(value, callables) else type(value).__module__
+    if not isinstance(name, str) or name in ("__main__", "builtins"):
+        return None
+    top = name.partition(".")[0].lstrip("_")
+    return "os" if top == "posix" else top
 
 
 def _hidden(node: ast.AST, names: Mapping[str, object]) -> str | None:
@@ -115,10 +119,14 @@ def _hidden_call(call: ast.Call, names: Mapping[str, object]) -> str | None:
     if isinstance(called, ast.Name) and called.id in ("setattr", "delattr") and call.args:
         return _hidden_store(call.args[0], names)
     name = called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
-    if _REGISTERS.match(name) is None:
+    holder = _found(called.value if isinstance(called, ast.Attribute) else called, names)
+    library = _library(holder)
+    if _SETS.match(name) and isinstance(holder, types.ModuleType | _Unloaded) and library not in _COMPARED:
+        known = library is None or library in sys.stdlib_module_names
+        return None if known else f"what the code has set of {library} cannot be compared"
+    if _REGISTERS.match(name) is None or library is None:
         return None
-    library = _library(_found(called.value if isinstance(called, ast.Attribute) else called, names))
-    if library is None or (library in sys.stdlib_module_names and library not in _LISTS_NOTHING):
+    if library in sys.stdlib_module_names and library not in _LISTS_NOTHING:
         return None
     return f"what the code has registered with {library} cannot be listed"
 
