@@ -232,7 +232,8 @@ builtins_skeleton <- function(start, state) {
   added <- added[vapply(added, function(name) !isNamespace(environment(methods[[name]])), NA)]
   set <- options()
   set <- set[!vapply(set, function(each) is.function(each) || is.environment(each), NA)]
-  list(attached, added, lapply(unname(methods[added]), skeleton, state), skeleton(set, state), RNGkind(), if (isNamespaceLoaded("grDevices")) grDevices::palette())
+  hooks <- attached_skeleton(.userHooksEnv, state)
+  list(attached, hooks, added, lapply(unname(methods[added]), skeleton, state), skeleton(set, state), RNGkind(), if (isNamespaceLoaded("grDevices")) grDevices::palette())
 }
 
 # Functions that a generic function calls by the class of a value, without their names in the code.
