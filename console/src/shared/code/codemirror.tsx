@@ -10,6 +10,9 @@ import { invalid } from "../editing/field-errors";
 import type { EditorProps, LineMark } from "./editor-props";
 import type { Scrolls } from "./scroll-sync";
 
+/** Tab indents: whoever has no pointer is told the way out. */
+const LEAVING = "Tab indents. To leave the editor press Escape, then Tab.";
+
 // Each is a file of its own: most pages need one. Not the packages lang-python and its like: each brings a grammar, a parser and
 // completion, a third of the editor's size, for colours that these tokenizers give as well.
 const LANGUAGES: Readonly<Record<string, () => Promise<Extension>>> = {
@@ -140,7 +143,7 @@ export default function Editor({ value, onChange, language, label, minHeight = 1
           EditorView.lineWrapping,
           EditorView.cspNonce.of(nonce),
           // What is edited has the focus anyway; said aloud, it also makes what scrolls around it known to be reachable.
-          EditorView.contentAttributes.of(() => ({ "aria-label": label, tabindex: "0", ...invalid(latestFault.current ?? "", latestFault.current) })),
+          EditorView.contentAttributes.of(() => ({ "aria-label": label, "aria-description": LEAVING, tabindex: "0", ...invalid(latestFault.current ?? "", latestFault.current) })),
           EditorView.updateListener.of((update) => {
             if (update.docChanged) changed.current(update.state.doc.toString());
           }),
