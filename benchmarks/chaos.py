@@ -198,14 +198,14 @@ def run(plan: Plan) -> bool:
         kept, doubled = _counted(scene)
         unfinished = sum(job["state"] != "succeeded" for job, _ in scene.platform.histories(ids))
         print(f"{plan.jobs} jobs of {plan.tenants} tenants in {seconds:.0f} s; killed: {scene.killed}")
-        print(f"Redis restarted empty {plan.redis_restarts} times; failover: {_told(scene.failover_seconds)}")
+        print(f"Redis restarted empty {plan.redis_restarts} times; failover: {_seconds(scene.failover_seconds)}")
         lost, unanswered = plan.jobs - len(set(ids)) + unfinished, kept - plan.jobs
         print(f"lost {lost}, doubled {doubled}, kept without an answer {unanswered}")
         check_history(scene.platform, ids)
         return kept == len(set(ids)) == plan.jobs
 
 
-def _told(seconds: float | None) -> str:
+def _seconds(seconds: float | None) -> str:
     return "none" if seconds is None else f"ready {seconds:.1f} s after the promotion"
 
 

@@ -76,8 +76,8 @@ def peer(times: int) -> dict[str, float] | None:
         made = subprocess.run(
             [str(python), "-I", str(script), str(times)], check=True, capture_output=True, env=environment, timeout=120
         )
-    found: dict[str, float] = json.loads(made.stdout)
-    return {name: seconds * 1000 for name, seconds in found.items()}
+    measured: dict[str, float] = json.loads(made.stdout)
+    return {name: seconds * 1000 for name, seconds in measured.items()}
 
 
 def job(sandbox: Sandbox, renderer: Renderer, markdown: str) -> None:
@@ -106,16 +106,16 @@ def kernels(sandbox: Sandbox, renderer: Renderer, session: Session, times: int) 
         under("a chunk in a document of 50, all told", each, 10),
         under("a variable's fetch for a prompt", fetch, 2),
     ]
-    found = peer(times)
-    if found is None:
+    seconds = peer(times)
+    if seconds is None:
         Console().print("the peer cannot be installed here: its lines are left out")
         return lines
     first = statistics.median(cold)
     return [
         *lines,
-        at_most("a chunk on a warm session", execute, found["chunk"], "ms", 0.35),
-        at_most("a variable's fetch", fetch, found["fetch"], "ms", 0.35),
-        at_most("first chunk from a cold job", first, found["first"], "ms", 0.3),
+        at_most("a chunk on a warm session", execute, seconds["chunk"], "ms", 0.35),
+        at_most("a variable's fetch", fetch, seconds["fetch"], "ms", 0.35),
+        at_most("first chunk from a cold job", first, seconds["first"], "ms", 0.3),
     ]
 
 

@@ -200,9 +200,9 @@ def _bulk(int8: bool) -> Line:
 
 def _median(work: Callable[[str], object], questions: list[str]) -> float:
     """Return milliseconds; those of the ledger where the work reports them."""
-    told = [work(text) for text in questions]
-    if all(isinstance(value, float) for value in told):
-        return statistics.median(value for value in told if isinstance(value, float))
+    times = [work(text) for text in questions]
+    if all(isinstance(value, float) for value in times):
+        return statistics.median(value for value in times if isinstance(value, float))
     return statistics.median(_times(work, questions))
 
 

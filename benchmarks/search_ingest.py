@@ -95,6 +95,6 @@ def _peer(texts: Mapping[str, Sequence[str]], ours: MiniLm) -> Mapping[str, Mapp
 def _beside(what: str, rate: float, peers: Mapping[str, float]) -> Line:
     if not peers:
         return Line(what, f"{rate:.0f}/s", "fastembed cannot be installed", 1.0, "", True)
-    told = ", ".join(f"{other:.0f}/s by {batch}" for batch, other in peers.items())
+    rates = ", ".join(f"{other:.0f}/s by {batch}" for batch, other in peers.items())
     ratio = rate / max(peers.values())
-    return Line(what, f"{rate:.0f}/s", told, ratio, ">= 1.0x", ratio >= 1.0)
+    return Line(what, f"{rate:.0f}/s", rates, ratio, ">= 1.0x", ratio >= 1.0)

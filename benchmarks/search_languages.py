@@ -69,9 +69,9 @@ def _row(service: MemorySearchService, known: MultilingualSet) -> str:
     weak = sum(result.verdict != "found" for result in reached) / max(len(reached), 1)
     missed = sum(result.verdict == "not_found" for result in results) / len(results)
     absent = [_search(service, known.table, text).verdict for text in known.absent]
-    found = absent.count("found") / len(absent)
+    share = absent.count("found") / len(absent)
     cells = [*(f"{peer:.3f}" for peer in peers), f"{here:.3f}", f"{here / max(peers):.2f}"]
-    return f"| {known.half}, {known.language} | {' | '.join(cells)} | {weak:.1%} | {missed:.1%} | {found:.1%} |"
+    return f"| {known.half}, {known.language} | {' | '.join(cells)} | {weak:.1%} | {missed:.1%} | {share:.1%} |"
 
 
 def _across(service: MemorySearchService, sets: Sequence[MultilingualSet], asked: str, answers: str) -> str:

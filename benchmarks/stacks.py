@@ -127,10 +127,10 @@ def small(engine: StackEngine, base: Path, peers: bool) -> None:
     print(f"small repositories (8 x 38 files), median of the best of 20, in-process: {statistics.median(ours):.2f} ms")
     if peers:
         for name, times in peer_times(list(PEERS), roots, base, 20).items():
-            told = [min(taken) for taken in times.values() if taken]
-            if told:
+            fastest = [min(taken) for taken in times.values() if taken]
+            if fastest:
                 print(
-                    f"  {name:15} {statistics.median(told):8.2f} ms   {statistics.median(told) / statistics.median(ours):6.1f}x ours"
+                    f"  {name:15} {statistics.median(fastest):8.2f} ms   {statistics.median(fastest) / statistics.median(ours):6.1f}x ours"
                 )
 
 

@@ -27,11 +27,11 @@ def answers(case: Case) -> Iterator[tuple[str, str | None, str | None]]:
     result = detected(case.files)
     service = next((service for service in result.services if service.path == case.at), None)
     primary = service.primary if service else Primary()
-    told = {
+    by_axis = {
         "language": primary.language, "build": primary.build_system, "framework": primary.framework,
         "runtime": primary.runtime, "manager": primary.package_manager, "role": service.role if service else None,
     }  # fmt: skip
-    for axis, answer in told.items():
+    for axis, answer in by_axis.items():
         wanted = getattr(case, axis)
         if wanted != "-":
             yield axis, wanted, answer
@@ -44,12 +44,12 @@ def answers(case: Case) -> Iterator[tuple[str, str | None, str | None]]:
 def main() -> None:
     counts: dict[str, Counter[str]] = {axis: Counter() for axis in AXES}
     for case in CASES:
-        for axis, wanted, told in answers(case):
+        for axis, wanted, predicted in answers(case):
             counts[axis]["expected"] += wanted is not None
-            counts[axis]["told"] += told is not None
-            counts[axis]["right"] += told is not None and told == wanted
-            if told != wanted and "--misses" in sys.argv:
-                print(f"{axis:10} {wanted!s:24} told {told!s:24} {case.name}")
+            counts[axis]["told"] += predicted is not None
+            counts[axis]["right"] += predicted is not None and predicted == wanted
+            if predicted != wanted and "--misses" in sys.argv:
+                print(f"{axis:10} {wanted!s:24} told {predicted!s:24} {case.name}")
     print(
         f"{len(CASES)} projects\n{'axis':10} {'expected':>8} {'told':>6} {'right':>6} {'precision':>10} {'recall':>8}"
     )

@@ -39,14 +39,14 @@ def main() -> int:
 
 def banned() -> list[str]:
     """The places of what no page may hold."""
-    found = []
+    places = []
     for file in sorted((HERE / "src").rglob("*.ts*")):
         if file.name == "schema.d.ts":
             continue
         for number, line in enumerate(file.read_text("utf-8").splitlines(), 1):
             if _BANNED.search(line):
-                found.append(f"{file.relative_to(ROOT)}:{number}: {line.strip()}")
-    return found
+                places.append(f"{file.relative_to(ROOT)}:{number}: {line.strip()}")
+    return places
 
 
 def circle(sources: Path) -> list[str]:

@@ -23,6 +23,8 @@ ROOT = Path(__file__).parents[1]
 PER_THOUSAND = 1.0
 #: Kinds without a limit, each with the reason.
 NO_LIMIT = {"prompts": "recorded answers of models are found by the exact text of their prompt"}
+#: Names of variables that say nothing of the value; of the code, not of tests.
+VAGUE = frozenset({"found", "told", "it"})
 #: Each word with what is better, as -v shows it.
 WORDS: dict[str, tuple[str, str]] = {
     "tell": (r"tell(?:s|ing)?|told", "report, show, notify, log, return"),
@@ -67,12 +69,15 @@ class Text(NamedTuple):
 
 def texts(paths: Sequence[str]) -> Iterator[Text]:
     """Yield the texts of the files that git keeps under the paths."""
+    for name in _files(paths):
+        yield from texts_of(name, (ROOT / name).read_text("utf-8"))
+
+
+def _files(paths: Sequence[str]) -> list[str]:
     listed = subprocess.run(
         ["git", "ls-files", "--", *paths], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.split("\n")
-    for name in filter(None, listed):
-        if name.endswith((".py", ".md", ".ts", ".tsx")) and not _LEFT_OUT.search(name):
-            yield from texts_of(name, (ROOT / name).read_text("utf-8"))
+    return [name for name in listed if name.endswith((".py", ".md", ".ts", ".tsx")) and not _LEFT_OUT.search(name)]
 
 
 def texts_of(name: str, source: str) -> Iterator[Text]:
@@ -119,11 +124,11 @@ def _without_code(words: str) -> str:
     return _QUOTED.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), words)
 
 
-def counted(found: Iterable[Text]) -> tuple[Counter[str], dict[str, list[tuple[Text, str]]]]:
+def counted(listed: Iterable[Text]) -> tuple[Counter[str], dict[str, list[tuple[Text, str]]]]:
     """Return how many words each kind of text has, and its places with a word to replace."""
     sizes: Counter[str] = Counter()
     places: defaultdict[str, list[tuple[Text, str]]] = defaultdict(list)
-    for text in found:
+    for text in listed:
         plain = _without_code(text.words)
         sizes[text.kind] += len(_WORD.findall(plain))
         for name, pattern in _WORDS.items():
@@ -134,9 +139,9 @@ def counted(found: Iterable[Text]) -> tuple[Counter[str], dict[str, list[tuple[T
     return sizes, places
 
 
-def report(found: Iterable[Text], every: bool = False) -> tuple[list[str], bool]:
+def report(listed: Iterable[Text], every: bool = False) -> tuple[list[str], bool]:
     """Return the lines to print, and whether a kind of text is over its limit."""
-    sizes, places = counted(found)
+    sizes, places = counted(listed)
     lines: list[str] = []
     over = False
     for kind, size in sorted(sizes.items()):
@@ -150,15 +155,34 @@ def report(found: Iterable[Text], every: bool = False) -> tuple[list[str], bool]
     return lines, over
 
 
+def vague_names(name: str, source: str) -> Iterator[str]:
+    """Yield the places of a Python file where a variable has such a name; a field is read with its class's name."""
+    tree = ast.parse(source)
+    fields = {
+        each.target
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+        for each in node.body
+        if isinstance(each, ast.AnnAssign)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in VAGUE and node not in fields:
+            yield f"{name}:{node.lineno}: name {node.id!r}: say what the value is"
+        elif isinstance(node, ast.arg) and node.arg in VAGUE:
+            yield f"{name}:{node.lineno}: name {node.arg!r}: say what the value is"
+
+
 def main() -> int:
-    """Print the places of the kinds that are over the limit; the status is 1 if there is one."""
+    """Print vague names and the places of the kinds that are over the limit; the status is 1 if there is one."""
     parser = argparse.ArgumentParser(prog="python -m scripts.check_words")
     parser.add_argument("-v", action="store_true", help="list the places of all kinds")
     parser.add_argument("paths", nargs="*", default=["."])
     given = parser.parse_args()
     lines, over = report(texts(given.paths), given.v)
-    sys.stdout.writelines(f"{line}\n" for line in lines)
-    return int(over)
+    code = [name for name in _files(given.paths) if name.endswith(".py") and not name.startswith("tests/")]
+    vague = [place for name in code for place in vague_names(name, (ROOT / name).read_text("utf-8"))]
+    sys.stdout.writelines(f"{line}\n" for line in (*lines, *vague))
+    return int(over or bool(vague))
 
 
 if __name__ == "__main__":

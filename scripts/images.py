@@ -27,9 +27,9 @@ def images() -> dict[str, Path]:
 
 
 def version() -> str:
-    found = _VERSION.search((ROOT / "shared" / "__init__.py").read_text("utf-8"))
-    assert found is not None
-    return found[1]
+    match = _VERSION.search((ROOT / "shared" / "__init__.py").read_text("utf-8"))
+    assert match is not None
+    return match[1]
 
 
 def commands(engine: str, registry: str | None) -> list[list[str]]:

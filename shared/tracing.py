@@ -138,13 +138,13 @@ class Parent:
 
         inside = trace.get_current_span().get_span_context().is_valid
         end = time.time_ns()
-        told = tracer.start_span(
+        span = tracer.start_span(
             name, None if inside else self._context, _kind(kind), attributes, start_time=end - int(seconds * 1e9)
         )
         if error_type is not None:
-            told.set_attribute("error.type", error_type)
-            told.set_status(StatusCode.ERROR)
-        told.end(end)
+            span.set_attribute("error.type", error_type)
+            span.set_status(StatusCode.ERROR)
+        span.end(end)
 
 
 def traceparent() -> str | None:

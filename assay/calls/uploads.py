@@ -20,8 +20,8 @@ def begin(name: str, size: int, media_type: str | None = None) -> ApiCall[Upload
     """Begin an upload of ``size`` bytes."""
     kind = media_type or mimetypes.guess_type(name)[0] or "application/octet-stream"
     pairs = {"filename": name, "filetype": kind}
-    told = ",".join(f"{key} {base64.b64encode(text.encode()).decode()}" for key, text in pairs.items())
-    headers = {**_TUS, "Upload-Length": str(size), "Upload-Metadata": told}
+    metadata = ",".join(f"{key} {base64.b64encode(text.encode()).decode()}" for key, text in pairs.items())
+    headers = {**_TUS, "Upload-Length": str(size), "Upload-Metadata": metadata}
     return ApiCall("POST", "/v1/uploads", as_model("files.UploadInfo"), headers=headers)
 
 

@@ -36,8 +36,8 @@ def show_server() -> None:
     """Show which server the commands use from here, and which setting selects it; keys are not shown."""
     flags = current().flags
     target = find_target(flags.url, flags.api_key, os.environ, flags.profile)
-    told = {"url": target.url, "from": _reason(target.url), "key": "given" if target.api_key else "none"}
-    current().show(told, lambda each: f"{each['url']}\n{each['from']}\nkey: {each['key']}")
+    shown = {"url": target.url, "from": _reason(target.url), "key": "given" if target.api_key else "none"}
+    current().show(shown, lambda each: f"{each['url']}\n{each['from']}\nkey: {each['key']}")
 
 
 def _reason(url: str) -> str:
@@ -106,8 +106,9 @@ def _place(profile: Profile) -> str:
     return (profile.api_key_env and f"${profile.api_key_env}") or profile.api_key_file or ""
 
 
-def _table(told: Any) -> str | None:
+def _table(settings: Any) -> str | None:
     rows = [
-        [row["name"], "*" if row["default"] else "", row["url"], row["key"], row["output"]] for row in told["profiles"]
+        [row["name"], "*" if row["default"] else "", row["url"], row["key"], row["output"]]
+        for row in settings["profiles"]
     ]
     return show.table(["profile", "default", "url", "key", "output"], rows) if rows else None

@@ -211,15 +211,15 @@ def _has_errors(result: dict[str, Any]) -> bool:
 
 def _tell_problems(say: Callable[[str], None], warn: Callable[[str], None], file: Path, job: dict[str, Any]) -> None:
     """Print one line for each message, in the format of compilers; errors also with --quiet."""
-    told: list[tuple[int, str, str]] = []
+    lines: list[tuple[int, str, str]] = []
     known: set[str] = set()
     for block in job["result"]["blocks"]:
         for message in block["messages"]:
             known.add(f"{block['id']}: {message['text'][:500]}")
             hint = " (give it with --file)" if message["code"] == "include_not_found" else ""
             text = f"{first_line(message['text'], 300)}{hint}"
-            told.append((block["lines"][0], message["level"], f"{message['level']}: {text} [{message['code']}]"))
-    for line, level, text in sorted(told, key=lambda one: one[0]):
+            lines.append((block["lines"][0], message["level"], f"{message['level']}: {text} [{message['code']}]"))
+    for line, level, text in sorted(lines, key=lambda one: one[0]):
         (warn if level == "error" else say)(f"{file}:{line}: {text}")
     for warning in dict.fromkeys([*job["result"]["warnings"], *(job.get("warnings") or [])]):
         if warning not in known:

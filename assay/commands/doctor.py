@@ -101,10 +101,10 @@ def _checks(session: CommandLine) -> Iterator[Check]:
 def _of_server(client: Client) -> Iterator[Check]:
     """Yield the checks that only the server can make, if it reports them to this key."""
     try:
-        told = client.fetch(rest.doctor())["items"]
+        items = client.fetch(rest.doctor())["items"]
     except APIError:
         return
-    for check in told:
+    for check in items:
         if check["name"] in _OF_SERVER:
             name = f"server's {check['name']}"
             yield Check(name, check["ok"], check["finding"], check.get("remedy") or "", check["grave"])
@@ -139,7 +139,7 @@ def _provider(provider: dict[str, Any], others: Sequence[dict[str, Any]]) -> Che
     state, until = provider["state"], provider.get("until")
     if provider.get("reachable") is False and state == "closed":
         state = "unreachable"
-    told = {
+    shown = {
         "closed": "called when needed",
         "half_open": "failed, and is tried again",
         "open": f"failed, and is not called until {until}",
@@ -148,7 +148,7 @@ def _provider(provider: dict[str, Any], others: Sequence[dict[str, Any]]) -> Che
         "unconfigured": "has no key",
         "unreachable": "did not answer the last check",
     }.get(state, state)
-    finding = told + (f": {provider['last_error']}" if provider.get("last_error") else "")
+    finding = shown + (f": {provider['last_error']}" if provider.get("last_error") else "")
     ok = provider["configured"] and state not in ("open", "parked", "refusing", "unreachable")
     meanwhile = any(each["configured"] and each["state"] == "closed" and each is not provider for each in others)
     advice = "others answer meanwhile" if meanwhile else "no other is configured: start it, or set another one's key"

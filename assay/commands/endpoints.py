@@ -114,8 +114,8 @@ def _fact(fact: dict[str, Any]) -> str:
 
 def _limits(endpoint: Any) -> str:
     names = ("model", "concurrency", "window", "first_token", "idle", "total")
-    told = (f"{name.replace('_', ' ')} {endpoint[name]}" for name in names if endpoint.get(name) is not None)
-    return f"{endpoint['name']}: {', '.join(told)}"
+    limits = (f"{name.replace('_', ' ')} {endpoint[name]}" for name in names if endpoint.get(name) is not None)
+    return f"{endpoint['name']}: {', '.join(limits)}"
 
 
 def _added(endpoint: Any) -> str:

@@ -180,7 +180,7 @@ def gate(suite: Path, variant: Mapping[str, str | None], require: float) -> str 
         return None
     view = _waited(session, evaluation["id"], None)
     _delete_flows(session, view, made)
-    session.say(table.told(view))
+    session.say(table.as_text(view))
     reasons = unmet(view, require, None, None)
     for reason in reasons:
         session.warn(reason)
@@ -266,7 +266,7 @@ def _in_file(suite: SuiteFile, refusal: Any) -> SuiteError | None:
 
 def _agreed(session: CommandLine, estimate: Mapping[str, Any], budget: Mapping[str, Any], *, yes: bool) -> bool:
     """Print the estimate, and ask for confirmation where a person can answer."""
-    session.say(_told_estimate(estimate, budget))
+    session.say(_estimate_line(estimate, budget))
     if yes or not estimate["asking"] or session.json or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return True
     sys.stderr.write("begin? [y/N] ")
@@ -274,7 +274,7 @@ def _agreed(session: CommandLine, estimate: Mapping[str, Any], budget: Mapping[s
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def _told_estimate(estimate: Mapping[str, Any], budget: Mapping[str, Any]) -> str:
+def _estimate_line(estimate: Mapping[str, Any], budget: Mapping[str, Any]) -> str:
     parts = [amount(estimate["runs"], "run")]
     if estimate["asking"]:
         if estimate["tokens"] is None:
@@ -338,7 +338,7 @@ def _tell(
     alpha: float | None,
     target: Path | None,
 ) -> int:
-    session.show(reported(view) if session.json else view, table.told)
+    session.show(reported(view) if session.json else view, table.as_text)
     if target is not None:
         target.write_text(evaluation_page.page(view), "utf-8")
         session.say(f"report: {target}")

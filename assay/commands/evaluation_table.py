@@ -10,7 +10,7 @@ from assay.commands import show
 View = Mapping[str, Any]
 
 
-def told(view: View) -> str:
+def as_text(view: View) -> str:
     """Return the tables of an evaluation."""
     parts = [_totals(view)]
     if len(view["cases"]) > 1 or len(view["variants"]) > 1:

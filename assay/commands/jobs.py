@@ -64,13 +64,13 @@ def tail(
 ) -> None:
     """Print every job as it is submitted, begun and ended, until Ctrl-C."""
     session = current()
-    told: dict[str, str] = {}
+    titles: dict[str, str] = {}
     printed = 0
     while count is None or printed < count:
         page = session.client.fetch(jobs.changes(after))
         for job in page["items"]:
-            if told.get(job["id"]) != job["state"] and (count is None or printed < count):
-                told[job["id"]] = job["state"]
+            if titles.get(job["id"]) != job["state"] and (count is None or printed < count):
+                titles[job["id"]] = job["state"]
                 session.out(json.dumps(job, ensure_ascii=False) if session.json else _line(job))
                 printed += 1
         if page["next_after"] == after:
@@ -116,14 +116,14 @@ def events(
 
 
 def _events(page: Any) -> str:
-    rows = [[each["seq"], show.clock(each["at"]), each["type"], _told(each)] for each in page["items"]]
+    rows = [[each["seq"], show.clock(each["at"]), each["type"], _event_line(each)] for each in page["items"]]
     listed = show.table(["seq", "at", "type", "what"], rows)
     return listed if page["next_after"] is None else f"{listed}\nmore: --after {page['next_after']}"
 
 
-def _told(event: Mapping[str, Any]) -> str:
-    told = describe(JobEvent(event["type"], event["job_id"], event["seq"], event["at"], event))
-    return first_line((told or "").strip()) or ""
+def _event_line(event: Mapping[str, Any]) -> str:
+    line = describe(JobEvent(event["type"], event["job_id"], event["seq"], event["at"], event))
+    return first_line((line or "").strip()) or ""
 
 
 @app.command
@@ -221,11 +221,11 @@ def _filter(
 ) -> dict[str, Any]:
     """Return the filter that the options give. Raises: UsageError for an empty one."""
     lists = {"kind": list(kinds), "state": list(states), "label": list(labels)}
-    told: dict[str, Any] = {name: values for name, values in lists.items() if values}
-    told |= {name: value for name, value in (("error_code", error_code), ("q", words)) if value is not None}
-    if not told:
+    filters: dict[str, Any] = {name: values for name, values in lists.items() if values}
+    filters |= {name: value for name, value in (("error_code", error_code), ("q", words)) if value is not None}
+    if not filters:
         raise UsageError("say which jobs: --kind, --state, --label, --error-code or --q")
-    return told
+    return filters
 
 
 def _of_each(call: ApiCall[BulkOutcomes]) -> int:
@@ -255,10 +255,12 @@ def source(
     answer(jobs.source(id, path), _source)
 
 
-def _source(told: Any) -> str:
-    if told["text"] is None:
-        return "\n".join(told["files"])
-    return "\n".join(f"{number:5} {line}" for number, line in enumerate(told["text"]["lines"], told["text"]["first"]))
+def _source(source: Any) -> str:
+    if source["text"] is None:
+        return "\n".join(source["files"])
+    return "\n".join(
+        f"{number:5} {line}" for number, line in enumerate(source["text"]["lines"], source["text"]["first"])
+    )
 
 
 @app.command(name="llm-call")

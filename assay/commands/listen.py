@@ -39,7 +39,9 @@ def listen(
     while True:
         for job in ended.since_last_look():
             outcome = _forward(forward_to, secret, job)
-            session.show({"job": job["id"], "outcome": outcome}, lambda told: f"{told['job']} {told['outcome']}")
+            session.show(
+                {"job": job["id"], "outcome": outcome}, lambda delivery: f"{delivery['job']} {delivery['outcome']}"
+            )
         time.sleep(_LOOK_SECONDS)
 
 

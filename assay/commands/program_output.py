@@ -39,7 +39,7 @@ class _Stream:
     def finish(self, whole: str) -> None:
         """Show what of the result's text has not been shown, and end its line."""
         pairs = enumerate(zip(self.shown, whole, strict=False))
-        differs = next((at for at, (shown, told) in pairs if shown != told), min(len(self.shown), len(whole)))
+        differs = next((at for at, (shown, final) in pairs if shown != final), min(len(self.shown), len(whole)))
         self._show(whole[differs:])
         self.end_line()
 

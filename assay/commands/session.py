@@ -72,9 +72,9 @@ class CommandLine:
         if self.json:
             self.out(json.dumps(data, ensure_ascii=False))
             return
-        told = text(data)
-        if told:
-            self.out(told)
+        line = text(data)
+        if line:
+            self.out(line)
 
     def out(self, text: str) -> None:
         if sys.stdout.isatty():

@@ -23,7 +23,7 @@ def start_shadow(
     tokens_per_day: Annotated[int | None, Parameter(help="What it may take in 24 hours: 100,000 when left out")] = None,
 ) -> None:
     """Choose jobs from now on. The result is an evaluation: `assay eval shadow show ID`."""
-    answer(shadows.start(kind, model=model, prompt=prompt, share=share, tokens_per_day=tokens_per_day), _told)
+    answer(shadows.start(kind, model=model, prompt=prompt, share=share, tokens_per_day=tokens_per_day), _as_text)
 
 
 @app.command(name=["ls", "list"])
@@ -36,13 +36,13 @@ def list_shadows() -> None:
 @app.command(name=["show", "get"])
 def show_shadow(id: Annotated[str, Parameter(help="Shadow test id")]) -> None:
     """Show what it has spent and skipped, and its model's results compared with the live one."""
-    answer(shadows.get(id), _told)
+    answer(shadows.get(id), _as_text)
 
 
 @app.command(name="stop")
 def stop_shadow(id: Annotated[str, Parameter(help="Shadow test id")]) -> None:
     """Choose no further job."""
-    answer(shadows.stop(id), _told)
+    answer(shadows.stop(id), _as_text)
 
 
 def _row(shadow: dict[str, Any]) -> list[object]:
@@ -54,7 +54,7 @@ def _spent(shadow: dict[str, Any]) -> str:
     return f"{shadow['tokens_today']}/{shadow['tokens_per_day']}"
 
 
-def _told(shadow: dict[str, Any]) -> str:
+def _as_text(shadow: dict[str, Any]) -> str:
     other = " ".join(filter(None, (shadow["model"], shadow["prompt"])))
     head = f"{shadow['id']} {shadow['state']}: {shadow['share']:.3g} of {shadow['kind']} jobs again with {other}"
     lines = [head, f"tokens of 24 hours: {_spent(shadow)}"]

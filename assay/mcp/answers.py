@@ -34,8 +34,8 @@ async def answer(client: AsyncClient, tool: ToolSpec, answered: Answered) -> typ
 
 
 def _content(structured: dict[str, Any], extra: list[Any], *, is_error: bool = False) -> types.CallToolResult:
-    told = {name: value for name, value in structured.items() if value not in (None, [], {})}
-    text = types.TextContent(text=json.dumps(told, ensure_ascii=False))
+    content = {name: value for name, value in structured.items() if value not in (None, [], {})}
+    text = types.TextContent(text=json.dumps(content, ensure_ascii=False))
     return types.CallToolResult(content=[text, *extra], structured_content=structured, is_error=is_error)
 
 

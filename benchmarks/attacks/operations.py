@@ -58,7 +58,7 @@ class Operation:
 
 def operations(document: Json) -> list[Operation]:
     """Return every operation of the document."""
-    found = []
+    listed = []
     for path, item in document["paths"].items():
         for method in _METHODS:
             if method in item:
@@ -68,8 +68,8 @@ def operations(document: Json) -> list[Operation]:
                 examples = [each["value"] for each in of_json.get("examples", {}).values()]
                 parameters = [_resolved(each, document) for each in item[method].get("parameters", [])]
                 raw, stream = bool(content) and schema is None, _is_stream(item[method])
-                found.append(Operation(method.upper(), path, schema, raw, stream, parameters, examples))
-    return found
+                listed.append(Operation(method.upper(), path, schema, raw, stream, parameters, examples))
+    return listed
 
 
 def tools(listed: Sequence[Json]) -> list[Operation]:

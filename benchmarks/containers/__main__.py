@@ -91,8 +91,8 @@ def _compose(podman: Podman, _: bool) -> None:
             _say(f"execution to the internet: {compose.cut_off(this)}")
             with compose.repository_server(this) as url:
                 _say(f"detect, a repository: {jobs.check(client, jobs.repository(url)):.1f} s")
-            for name, told in compose.confined(this).items():
-                _say(f"{name}: {told}")
+            for name, result in compose.confined(this).items():
+                _say(f"{name}: {result}")
             for service in ("execution", "gateway"):
                 _say(compose.killed_on_the_way(this, client, service, _JOBS_UNDER_WAY))
             _say(compose.drained(this, client, _GRACE["execution"]))

@@ -228,7 +228,7 @@ def repository_server(this: Composition) -> Iterator[str]:
 
 def confined(this: Composition) -> Mapping[str, str]:
     """Return what the kernel says of each service's process, by name. Raises: Failed."""
-    told = {}
+    results = {}
     for process in PROCESSES:
         inside = this.process(process.name)
         child = max(_children(inside), default=inside)  # under the init that reaps
@@ -242,8 +242,8 @@ def confined(this: Composition) -> Mapping[str, str]:
         )
         if written.returncode == 0:
             raise Failed(f"{process.name} may write its own image")
-        told[process.name] = "user 10001, no capabilities, no new privileges, seccomp, read-only"
-    return told
+        results[process.name] = "user 10001, no capabilities, no new privileges, seccomp, read-only"
+    return results
 
 
 def _children(pid: int) -> list[int]:

@@ -149,8 +149,8 @@ def by_single_call(lab: Lab, llm: LlmLayer, task: Task) -> Outcome:
     with urllib.request.urlopen(request, timeout=1200) as response:
         answer = json.load(response)
     text = answer["choices"][0]["message"]["content"]
-    found = _CODE.search(text)
-    code = found[1] if found else text
+    match = _CODE.search(text)
+    code = match[1] if match else text
     held = MemoryContext()
     status, right = "done", False
     try:

@@ -100,7 +100,7 @@ class _Peer(socketserver.BaseRequestHandler):
         try:
             run = self.server.runs.of(token)
         except Exception as fault:
-            self._send(connection, Line(fault=_told(fault)))
+            self._send(connection, Line(fault=_fault_of(fault)))
             self._drain()
             raise ConnectionError("no token") from None
         text = connection.line(_after(_QUESTION_SECONDS))
@@ -109,7 +109,7 @@ class _Peer(socketserver.BaseRequestHandler):
         except JobCancelled:
             raise
         except Exception as fault:
-            line = Line(fault=_told(fault))
+            line = Line(fault=_fault_of(fault))
         self._send(connection, line)
 
     def _last_line(self, connection: Connection, run: AskingRun, text: bytes) -> Line:
@@ -168,7 +168,7 @@ def _without_texts(attempt: ProviderAttempt) -> ProviderAttempt:
     return replace(attempt, request=ChatRequest(attempt.request.role, ()), reply=reply)
 
 
-def _told(fault: Exception) -> Fault:
+def _fault_of(fault: Exception) -> Fault:
     match fault:
         case BudgetSpent():
             return Fault(BUDGET_SPENT, fault.what, {"attempts": fault.attempts} if fault.failed else {})

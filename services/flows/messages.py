@@ -66,8 +66,8 @@ def _tool_line(tool: ToolSpec) -> str:
     properties, required = tool.parameters.get("properties"), tool.parameters.get("required")
     assert isinstance(properties, dict)
     assert isinstance(required, list)
-    told = [f"{name}{'' if name in required else '?'}{_choices(schema)}" for name, schema in properties.items()]
-    return f"{tool.name}({', '.join(told)}): {tool.description.partition('. ')[0].rstrip('.')}."
+    parameters = [f"{name}{'' if name in required else '?'}{_choices(schema)}" for name, schema in properties.items()]
+    return f"{tool.name}({', '.join(parameters)}): {tool.description.partition('. ')[0].rstrip('.')}."
 
 
 def _choices(schema: JsonValue) -> str:

@@ -201,8 +201,8 @@ class _EditLoop:
     def _result(self, flow: Flow) -> FlowResult:
         outcomes = self.session.effective()
         unreadable = None if self.answer.error is None else _UNREADABLE + self.answer.error
-        told = (*(outcome.error for outcome in outcomes), unreadable, self.stopped)
-        errors = [error for error in told if error is not None]
+        reasons = (*(outcome.error for outcome in outcomes), unreadable, self.stopped)
+        errors = [error for error in reasons if error is not None]
         return FlowResult(
             success=not errors,
             thinking=self.answer.thinking,

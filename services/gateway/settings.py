@@ -110,11 +110,11 @@ def effective(settings: Settings) -> Iterator[SettingState]:
 
 def _state(owner: BaseSettings, name: str, variable: str, described: FieldInfo) -> SettingState:
     value = getattr(owner, name)
-    told = isinstance(value, (bool, int, float)) or value is None or name in _PLAIN_TEXT
+    plain = isinstance(value, (bool, int, float)) or value is None or name in _PLAIN_TEXT
     return SettingState(
         name=variable,
-        value=value if told else None,
-        told=told,
+        value=value if plain else None,
+        told=plain,
         source="environment" if name in owner.model_fields_set else "default",
         description=described.description or "",
     )

@@ -31,14 +31,14 @@ def main() -> int:
     deadline = time.monotonic() + float(os.environ.get("ASSAY_FIRST_JOB_SECONDS", _SECONDS))
     with _key(database) as key:
         while True:
-            found = _attempt(url, key)
-            if found is None:
+            outcome = _attempt(url, key)
+            if outcome is None:
                 print(f"the job ran in its sandbox at {url} and printed 42")  # noqa: T201
                 return 0
             if time.monotonic() > deadline:
-                print(f"the first job did not succeed: {found}", file=sys.stderr)  # noqa: T201
+                print(f"the first job did not succeed: {outcome}", file=sys.stderr)  # noqa: T201
                 return 1
-            print(f"not yet: {found}", flush=True)  # noqa: T201
+            print(f"not yet: {outcome}", flush=True)  # noqa: T201
             time.sleep(_PAUSE)
 
 

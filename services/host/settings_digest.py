@@ -37,10 +37,10 @@ def differences(started: Mapping[str, str] | None, now: Mapping[str, str]) -> st
     new = [f"{name} is new" for name in sorted(now.keys() - started.keys())]
     other = [f"{name} is different" for name in sorted(now.keys() & started.keys()) if now[name] != started[name]]
     gone = [f"{name} is not set here" for name in sorted(started.keys() - now.keys())]
-    told = [*new, *other, *gone]
-    if not told:
+    changes = [*new, *other, *gone]
+    if not changes:
         return ""
     return (
-        f"It still uses the settings that it was started with ({', '.join(told)}): "
+        f"It still uses the settings that it was started with ({', '.join(changes)}): "
         "`assay down`, then `assay up`, to use these."
     )

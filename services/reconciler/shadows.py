@@ -139,5 +139,5 @@ def case_from(job: Mapping[str, Any]) -> dict[str, Any] | None:
         case = rules.as_run(Case.model_validate(rules.case_of(job, name, None)))
     except ValidationError:
         return None
-    told = case.model_dump(mode="json", exclude_unset=True)
-    return told if len(json.dumps(told)) <= _MAX_BYTES else None
+    fields = case.model_dump(mode="json", exclude_unset=True)
+    return fields if len(json.dumps(fields)) <= _MAX_BYTES else None

@@ -120,12 +120,18 @@ class Figures:
     @classmethod
     def of(cls, text: str, counted: int = 0) -> Figures:
         """Return the figures of a text; ``counted``: what a sentence may count in words at its begin, else 0."""
-        found = cls()
-        text = scripts_apart(_MINUS.sub("-", found._take_words(_FRACTION.sub(_decimal_fraction, text), counted)))
-        for taken in (found._take_emails, found._take_dates, found._take_times, found._take_hours, found._take_scaled):
+        figures = cls()
+        text = scripts_apart(_MINUS.sub("-", figures._take_words(_FRACTION.sub(_decimal_fraction, text), counted)))
+        for taken in (
+            figures._take_emails,
+            figures._take_dates,
+            figures._take_times,
+            figures._take_hours,
+            figures._take_scaled,
+        ):
             text = taken(text)
-        found._take_rest(text)
-        return found
+        figures._take_rest(text)
+        return figures
 
     def hold(self, said: Figures) -> bool:
         """Return whether every figure of ``said`` is among these."""

@@ -56,14 +56,14 @@ def _fitting(payloads: Sequence[Payload]) -> Iterator[StoredRecord]:
     """Yield as many records as one answer can hold, and at least one."""
     size = 0
     for number, payload in enumerate(payloads):
-        record = _told(record_of(payload))
+        record = _stored(record_of(payload))
         size += len(record.model_dump_json())
         if number and size > _MAX_PAGE:
             return
         yield record
 
 
-def _told(record: Record) -> StoredRecord:
+def _stored(record: Record) -> StoredRecord:
     facets = {name: text[:_MAX_FACET] for name, text in record.facets.items()}
     return StoredRecord(
         id=record.id,

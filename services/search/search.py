@@ -355,14 +355,14 @@ class _SearchRun:
     def _answerable(self, result: SearchResult) -> float | None:
         """Return the estimate of the table that answers best; None without an estimate."""
         try:
-            told = [
+            known = [
                 self._engine.answerable(name, text, hits)
                 for name, hits in result.hits.items()
                 for text in self._wordings(name)
             ]
         except OUTAGES:
             return None
-        return max((each for each in told if each is not None), default=None)
+        return max((each for each in known if each is not None), default=None)
 
     def _wordings(self, table: str) -> list[str]:
         """Return the question, and what was searched in the table."""

@@ -33,9 +33,9 @@ class _Graph:
         for _ in range(_ROUNDS):
             around: list[list[object]] = [[] for _ in colours]
             for (source, target), labels in self.edges.items():
-                told = tuple(sorted(labels.items()))
-                around[source].append((1, told, colours[target]))
-                around[target].append((0, told, colours[source]))
+                frozen = tuple(sorted(labels.items()))
+                around[source].append((1, frozen, colours[target]))
+                around[target].append((0, frozen, colours[source]))
             colours = [hash((c, tuple(sorted(map(hash, near))))) for c, near in zip(colours, around, strict=True)]
         return colours
 
@@ -43,10 +43,10 @@ class _Graph:
 def difference(expected: Mapping[str, Any], flow: Mapping[str, Any]) -> str | None:
     """Return the first difference as a sentence, or None. Raises: NotAFlow, TooSymmetrical."""
     wanted, made = graph_of(expected), graph_of(flow)
-    if told := _other(Counter(map(str, wanted.looks)), Counter(map(str, made.looks)), "node"):
-        return told
-    if told := _other(_links(wanted), _links(made), "edge"):
-        return told
+    if differs := _other(Counter(map(str, wanted.looks)), Counter(map(str, made.looks)), "node"):
+        return differs
+    if differs := _other(_links(wanted), _links(made), "edge"):
+        return differs
     return None if _isomorphic(wanted, made) else "the same nodes are linked in another way"
 
 
@@ -100,9 +100,9 @@ def _links(graph: _Graph) -> Counter[str]:
 
 def _other(wanted: Counter[str], made: Counter[str], what: str) -> str | None:
     missing, more = wanted - made, made - wanted
-    told = [f"{what} missing: {next(iter(missing))}"] if missing else []
-    told += [f"unexpected {what}: {next(iter(more))}"] if more else []
-    return "; ".join(told) or None
+    parts = [f"{what} missing: {next(iter(missing))}"] if missing else []
+    parts += [f"unexpected {what}: {next(iter(more))}"] if more else []
+    return "; ".join(parts) or None
 
 
 def _isomorphic(wanted: _Graph, made: _Graph) -> bool:

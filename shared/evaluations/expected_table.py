@@ -58,8 +58,8 @@ def difference(expected: Expected, table: Mapping[str, Any] | None) -> str | Non
     missing = [name for name in expected.columns if name not in names]
     more = [name for name in names if name not in expected.columns]
     if missing or more:
-        told = [f"no column {', '.join(missing)}"] if missing else []
-        return "; ".join([*told, f"unexpected column {', '.join(more)}"] if more else told)
+        parts = [f"no column {', '.join(missing)}"] if missing else []
+        return "; ".join([*parts, f"unexpected column {', '.join(more)}"] if more else parts)
     if table["row_count"] != len(expected.rows):
         return f"{amount(table['row_count'], 'row')} instead of {len(expected.rows)}"
     places = [names.index(name) for name in expected.columns]

@@ -102,8 +102,8 @@ def _of_failure(expect: Expectation, run: FinishedRun) -> Outcome:
 
 
 def _failed(cause: str, detail: str) -> Outcome:
-    told = detail.replace("\0", "")
-    return Outcome(False, cause, told if len(told) <= _MAX_DETAIL else f"{told[: _MAX_DETAIL - 1]}…")
+    text = detail.replace("\0", "")
+    return Outcome(False, cause, text if len(text) <= _MAX_DETAIL else f"{text[: _MAX_DETAIL - 1]}…")
 
 
 def _findings(expect: Expectation, kind: str, result: Json) -> Iterator[_Finding]:
@@ -134,8 +134,8 @@ def _table(expect: Expectation, result: Json) -> _Finding | None:
         return None
     if result.get("status") == "question":
         return "question", str(result.get("question") or "the model has a question")
-    told = expected_table.difference(expected_table.expected_of(expect.table), result.get("table"))
-    return None if told is None else ("wrong_table", told)
+    differs = expected_table.difference(expected_table.expected_of(expect.table), result.get("table"))
+    return None if differs is None else ("wrong_table", differs)
 
 
 def _assertions(expect: Expectation, result: Json) -> _Finding | None:
@@ -153,8 +153,8 @@ def _assertions(expect: Expectation, result: Json) -> _Finding | None:
 def _flow(expect: Expectation, result: Json) -> _Finding | None:
     if expect.flow is None:
         return None
-    told = expected_flow.difference(expect.flow, result.get("flow") or {})
-    return None if told is None else ("wrong_flow", told)
+    differs = expected_flow.difference(expect.flow, result.get("flow") or {})
+    return None if differs is None else ("wrong_flow", differs)
 
 
 def _labels(expect: Expectation, result: Json) -> _Finding | None:
@@ -183,7 +183,7 @@ def _relevant(expect: Expectation, result: Json) -> _Finding | None:
     if expect.relevant is None:
         return None
     hits: Mapping[str, Sequence[Json]] = result.get("hits") or {}
-    by_table = {table: {hit["id"] for hit in found} for table, found in hits.items()}
+    by_table = {table: {hit["id"] for hit in listed} for table, listed in hits.items()}
     if isinstance(expect.relevant, Mapping):
         wanted = [(table, id) for table, ids in expect.relevant.items() for id in ids]
         missing = [f"{table}/{id}" for table, id in wanted if id not in by_table.get(table, ())]

@@ -61,6 +61,6 @@ def _entry(element: Element, done: Iterable[Operation]) -> Json:
 
 
 def _in_words(changed: Iterable[Mapping[str, JsonValue]]) -> str:
-    told = [f"{one['kind']} {str(one['id'])[:60]} {one['change']}" for one in changed]
-    more = len(told) - _NAMED
-    return ", ".join(told[:_NAMED]) + (f", and {more} more" if more > 0 else "")
+    words = [f"{one['kind']} {str(one['id'])[:60]} {one['change']}" for one in changed]
+    more = len(words) - _NAMED
+    return ", ".join(words[:_NAMED]) + (f", and {more} more" if more > 0 else "")

@@ -111,6 +111,6 @@ def _no_answer(made: Sequence[ProviderAttempt], overflows: Sequence[PromptTooLon
     )
     if overflows:
         largest = max(overflows, key=lambda fault: fault.window or 0)
-        told = {"window": largest.window, "prompt_tokens": largest.prompt}
-        return ContextTooLong(f"The prompt is too long. {named}", attempts=attempts, **told)
+        facts = {"window": largest.window, "prompt_tokens": largest.prompt}
+        return ContextTooLong(f"The prompt is too long. {named}", attempts=attempts, **facts)
     return ProvidersFailed(f"No model provider answered. {named}", attempts=attempts)

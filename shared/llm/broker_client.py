@@ -229,10 +229,10 @@ class BrokeredModels:
     def complete(self, request: ChatRequest) -> ChatReply:
         """Call the models. Raises: the broker's fault, BrokerUnavailable, BrokerRefused, JobCancelled."""
 
-        def told(attempt: ProviderAttempt) -> None:
+        def report(attempt: ProviderAttempt) -> None:
             self.on_attempt(replace(attempt, request=request))
 
-        line = self.client.ask(self.token, _question(request), told, self.cancelled)
+        line = self.client.ask(self.token, _question(request), report, self.cancelled)
         if line.reply is None:
             raise _error(line.fault)
         return line.reply

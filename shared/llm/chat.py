@@ -113,7 +113,7 @@ class TokenUsage:
     written: int | None = None  #: of the input, put into the cache, where that has a price
 
     @classmethod
-    def told(cls, input: object, output: object, cached: object = None, written: object = None) -> TokenUsage:
+    def reported(cls, input: object, output: object, cached: object = None, written: object = None) -> TokenUsage:
         """Return the usage; invalid counts (negative, absurdly large, text) are treated as missing."""
         return cls(_count(input), _count(output), _count(cached), _count(written))
 

@@ -73,8 +73,8 @@ class _Lists:
             if isinstance(name, str) and len(name) <= 200 and len(names) < _MAX_MODELS:
                 names.append(name)
                 meta = each.get("meta")
-                told = meta.get("n_ctx") if isinstance(meta, dict) else None
-                self._window(name, told, each.get("max_model_len"), each.get("context_length"))
+                window = meta.get("n_ctx") if isinstance(meta, dict) else None
+                self._window(name, window, each.get("max_model_len"), each.get("context_length"))
         return names
 
     def _server(self, models: list[str]) -> tuple[str | None, str | None, int | None]:
@@ -99,8 +99,8 @@ class _Lists:
             return isinstance((self._get(f"{self.root}/tokenize", body={"content": "ready"}) or {}).get("tokens"), list)
         if server != "vllm" or not models:
             return False
-        told = self._get(f"{self.root}/tokenize", body={"model": models[0], "prompt": "ready"})
-        return _count((told or {}).get("count")) is not None
+        answer = self._get(f"{self.root}/tokenize", body={"model": models[0], "prompt": "ready"})
+        return _count((answer or {}).get("count")) is not None
 
     def _show(self, models: list[str]) -> None:
         """Ollama gives a model the window that it is loaded with, not the one that it was trained for."""
@@ -109,7 +109,7 @@ class _Lists:
                 self._window(str(each.get("name")), each.get("context_length"))
         for name in models[:_SHOWN_MODELS]:
             shown = self._get(f"{self.root}/api/show", body={"model": name}) or {}
-            told = next(
+            window = next(
                 (line.split()[1] for line in _lines(shown.get("parameters")) if line.startswith("num_ctx ")), ""
             )
             info = shown.get("model_info")
@@ -119,10 +119,10 @@ class _Lists:
                 else None
             )
             most = _count(trained)
-            self._window(name, int(told) if told.isdecimal() else min(most, _OLLAMA_WINDOW) if most else None)
+            self._window(name, int(window) if window.isdecimal() else min(most, _OLLAMA_WINDOW) if most else None)
 
-    def _window(self, name: str, *told: object) -> None:
-        if (window := next((count for each in told if (count := _count(each))), None)) is not None:
+    def _window(self, name: str, *values: object) -> None:
+        if (window := next((count for each in values if (count := _count(each))), None)) is not None:
             self.windows.setdefault(name, window)
 
     def _get(self, url: str, *, needed: bool = False, body: Mapping[str, str] | None = None) -> dict[str, Any] | None:

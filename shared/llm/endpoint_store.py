@@ -63,17 +63,17 @@ class EndpointStore:
         self._rows.expire()
 
     def learn(self, name: str, facts: EndpointFacts) -> None:
-        told = facts.model_dump(mode="json")
+        fields = facts.model_dump(mode="json")
         with self._writing() as connection:
-            connection.execute(update(model_endpoints).where(model_endpoints.c.name == name).values(facts=told))
+            connection.execute(update(model_endpoints).where(model_endpoints.c.name == name).values(facts=fields))
         self._rows.expire()
 
     def learn_vendor(self, name: str, facts: EndpointFacts, address: str) -> None:
         """Store what was discovered of the self-hosted server that replaces a vendor's."""
-        told = {"facts": facts.model_dump(mode="json"), "address": address}
-        statement = insert(model_vendors).values(name=name, settings={}, **told)
+        fields = {"facts": facts.model_dump(mode="json"), "address": address}
+        statement = insert(model_vendors).values(name=name, settings={}, **fields)
         with self._writing() as connection:
-            connection.execute(statement.on_conflict_do_update(index_elements=["name"], set_=told))
+            connection.execute(statement.on_conflict_do_update(index_elements=["name"], set_=fields))
         self._rows.expire()
 
     def remove(self, name: str) -> None:
@@ -115,5 +115,5 @@ def _given(settings: Mapping[str, object]) -> EndpointInput:
     )
 
 
-def _facts(told: object) -> EndpointFacts | None:
-    return None if told is None else EndpointFacts.model_validate(told)
+def _facts(stored: object) -> EndpointFacts | None:
+    return None if stored is None else EndpointFacts.model_validate(stored)

@@ -134,9 +134,11 @@ class EndpointRegistry(Mapping[str, Endpoint]):
     def choose(self, name: str, facts: EndpointFacts) -> None:
         """Use what was found of an endpoint of the environment: its windows, its slots, and its only model."""
         models, known = tuple((model.id, model.window) for model in facts.models), self._fixed[name]
-        told = replace(known, models=models, concurrency=known.concurrency or facts.slots, tokenizer=_tokenizer(facts))
-        unnamed = told.model == VENDORS[name].defaults.model
-        self._fixed[name] = replace(told, model=models[0][0]) if unnamed and len(models) == 1 else told
+        chosen = replace(
+            known, models=models, concurrency=known.concurrency or facts.slots, tokenizer=_tokenizer(facts)
+        )
+        unnamed = chosen.model == VENDORS[name].defaults.model
+        self._fixed[name] = replace(chosen, model=models[0][0]) if unnamed and len(models) == 1 else chosen
         self._seen[name] = facts
         self._shown = None
 

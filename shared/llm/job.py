@@ -188,8 +188,8 @@ def _observe(attempt: ProviderAttempt) -> None:
     _COST.labels(*labels).inc(cost(attempt.link.provider, attempt.link.model, usage) or 0)
 
 
-def _count(told: JsonValue) -> int | None:
-    return told if isinstance(told, int) else None
+def _count(value: JsonValue) -> int | None:
+    return value if isinstance(value, int) else None
 
 
 def _named(link: ChainLink) -> dict[str, JsonValue]:

@@ -57,8 +57,8 @@ class LlmLayer:
     ) -> None:
         self._calls = calls
         self._states = SharedStates(redis_url) if redis_url else LocalStates()
-        found = find_endpoints(providers, calls)
-        self.endpoints = EndpointRegistry(engine, providers, calls, found, self._states)
+        discovered = find_endpoints(providers, calls)
+        self.endpoints = EndpointRegistry(engine, providers, calls, discovered, self._states)
         self._adapters = Adapters(self.endpoints.current, self._states)
         self._closed = Event()
         self._looked: dict[str, str | None] = {}  #: the fault of the last check of a server, None when it answered

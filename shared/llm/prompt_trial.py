@@ -44,12 +44,12 @@ class Trial:
             )
             for each in self.request.messages
         ]
-        told: dict[str, Any] = {"messages": asked, "before": self.before, "before_version": self.before_version}
+        fields: dict[str, Any] = {"messages": asked, "before": self.before, "before_version": self.before_version}
         try:
             reply = models.complete(self.request)
         except (AssayError, BudgetSpent) as failed:
             why = f"{failed.code}: {failed.detail}" if isinstance(failed, AssayError) else str(failed)
-            return PromptTest(ok=False, seconds=time.monotonic() - began, error=why, **told)
+            return PromptTest(ok=False, seconds=time.monotonic() - began, error=why, **fields)
         return PromptTest(
             ok=True,
             answer=texts.clean(reply.text),
@@ -59,7 +59,7 @@ class Trial:
             input_tokens=reply.usage.input,
             output_tokens=reply.usage.output,
             cost_usd=cost(reply.provider, reply.model, reply.usage),
-            **told,
+            **fields,
         )
 
 

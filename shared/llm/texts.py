@@ -26,7 +26,7 @@ def packed(attempt: ProviderAttempt) -> bytes:
     """Pack the call's request and reply for ``unpacked``. Images are only counted."""
     request, reply = attempt.request, attempt.reply
     messages, is_cut = _messages(request.messages)
-    told: dict[str, object] = {
+    fields: dict[str, object] = {
         "messages": messages,
         "tools": [_tool(tool) for tool in request.tools],
         "schema": None if request.schema is None else {"name": request.schema.name, "schema": request.schema.schema},
@@ -37,7 +37,7 @@ def packed(attempt: ProviderAttempt) -> bytes:
         "tool_calls": [_use(use) for use in reply.tool_calls] if reply else [],
         "cut": is_cut,
     }
-    return zlib.compress(_written(told), 6)
+    return zlib.compress(_written(fields), 6)
 
 
 def unpacked(body: bytes) -> dict[str, Any]:
@@ -48,8 +48,8 @@ def unpacked(body: bytes) -> dict[str, Any]:
     text = opened.decompress(body, _MAX_BYTES)
     if opened.unconsumed_tail:
         raise ValueError("the text of the call is too long")
-    told: dict[str, Any] = json.loads(text)
-    return told
+    fields: dict[str, Any] = json.loads(text)
+    return fields
 
 
 Value = TypeVar("Value", str, dict[str, JsonValue])
@@ -61,14 +61,14 @@ def clean(value: Value) -> Value:
     return cleaned
 
 
-def request_of(told: dict[str, Any], role: str, messages: Sequence[ChatMessage]) -> ChatRequest:
+def request_of(fields: dict[str, Any], role: str, messages: Sequence[ChatMessage]) -> ChatRequest:
     """Return the call's request with these messages instead of the recorded ones."""
-    schema = told["schema"] and JsonSchema(told["schema"]["name"], told["schema"]["schema"])
-    tools = tuple(Tool(tool["name"], tool["description"], tool["parameters"]) for tool in told["tools"])
-    return ChatRequest(role, tuple(messages), tools, schema, max_tokens=told["max_tokens"])
+    schema = fields["schema"] and JsonSchema(fields["schema"]["name"], fields["schema"]["schema"])
+    tools = tuple(Tool(tool["name"], tool["description"], tool["parameters"]) for tool in fields["tools"])
+    return ChatRequest(role, tuple(messages), tools, schema, max_tokens=fields["max_tokens"])
 
 
-def messages_of(told: dict[str, Any]) -> list[ChatMessage]:
+def messages_of(fields: dict[str, Any]) -> list[ChatMessage]:
     return [
         ChatMessage(
             each["role"],
@@ -76,7 +76,7 @@ def messages_of(told: dict[str, Any]) -> list[ChatMessage]:
             tool_calls=tuple(ToolUse(use["id"], use["name"], use["params"]) for use in each["tool_calls"]),
             tool_call_id=each["tool_call_id"],
         )
-        for each in told["messages"]
+        for each in fields["messages"]
     ]
 
 

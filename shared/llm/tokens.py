@@ -21,8 +21,8 @@ def tokens_of(text: str) -> int:
 
 def prompt_tokens(request: ChatRequest) -> int:
     """Everything that is sent: messages, images, tools; a schema costs its text on many servers."""
-    told = sum(tokens_of(message.content) + MESSAGE + IMAGE * len(message.images) for message in request.messages)
-    return told + sum(tokens_of(tool_text(tool)) + MESSAGE for tool in request.tools)
+    total = sum(tokens_of(message.content) + MESSAGE + IMAGE * len(message.images) for message in request.messages)
+    return total + sum(tokens_of(tool_text(tool)) + MESSAGE for tool in request.tools)
 
 
 def tool_text(tool: Tool) -> str:

@@ -416,15 +416,15 @@ def find_delimiter(head: bytes, tab_first: bool = False) -> str:
     best, best_score = ("\t" if tab_first else ","), (0.0, -len(lines), 0)
     for delimiter in _DELIMITERS:
         rows = list(csv.reader(lines, delimiter=delimiter))
-        found = find_header(rows).first
-        first = max(0, found)
+        header = find_header(rows).first
+        first = max(0, header)
         widths = Counter(len(row) for row in rows[first:])
         width, count = widths.most_common(1)[0]
         if width > 1 and len(rows[first]) > 1:
             share = count / sum(widths.values())
             # A delimiter that splits the first line too goes before one for which it is a title, as in 1,5;2,5; and one
             # that makes values of it before one that makes names of parts of them.
-            score = (round(share, 2), -found, width)
+            score = (round(share, 2), -header, width)
             if score > best_score:
                 best, best_score = delimiter, score
     return BLANKS if best_score[0] == 0 and _is_by_blanks(lines) else best

@@ -46,10 +46,10 @@ def undressed(column: pl.Series, sample: Collection[str]) -> tuple[pl.Series, li
         return None
     cells = column.str.strip_chars(" \t\u00a0")
     distinct = cells.unique().to_list()
-    found = {cell: _plain(cell) for cell in distinct if cell not in (None, *MISSING, *MISSING_IN_NUMBERS)}
-    if any(each is None or each[1] not in currencies for each in found.values()):
+    undressed = {cell: _plain(cell) for cell in distinct if cell not in (None, *MISSING, *MISSING_IN_NUMBERS)}
+    if any(each is None or each[1] not in currencies for each in undressed.values()):
         return None
-    numbers = {cell: each[0] for cell, each in found.items() if each is not None}
+    numbers = {cell: each[0] for cell, each in undressed.items() if each is not None}
     bare = cells.replace(list(numbers), list(numbers.values()))
     (currency,) = currencies
     return bare, [numbers.get(cell, cell) for cell in sample], _note(currency, sample)

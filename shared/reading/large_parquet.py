@@ -47,19 +47,19 @@ def look_at(source: pa.NativeFile) -> LargeTable:
             if max((group.total_byte_size for group in _groups(meta)), default=0) > _MAX_GROUP_BYTES:
                 raise Unreadable("a row group unpacks to more than 2 GB: write the file with smaller row groups")
             sample = framed(pa.Table.from_batches(list(_sampled(file)), file.schema_arrow))
-            told = {name: _Told() for name in sample.columns}
+            summaries = {name: _GroupSummary() for name in sample.columns}
             for group in _groups(meta):
-                _take_in(told, group)
+                _take_in(summaries, group)
     except (pa.ArrowException, OSError, OverflowError):
         raise Unreadable("the Parquet file is damaged") from None
-    profiles = [_of_all(one, told[one.name]) for one in profile(sample)]
-    uncounted = {name for name, one in told.items() if one.missing is None}
+    profiles = [_of_all(one, summaries[one.name]) for one in profile(sample)]
+    uncounted = {name for name, one in summaries.items() if one.missing is None}
     uncounted |= {each.name for each in sample.iter_columns() if each.dtype.is_float() and each.is_nan().any()}
     return LargeTable(meta.num_rows, sample, profiles, frozenset(uncounted))
 
 
 @dataclass
-class _Told:
+class _GroupSummary:
     """What the footer says of a column; None from the first row group on that does not say it."""
 
     missing: int | None = 0
@@ -83,9 +83,9 @@ def _first(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return
 
 
-def _take_in(told: dict[str, _Told], group: pq.RowGroupMetaData) -> None:
+def _take_in(summaries: dict[str, _GroupSummary], group: pq.RowGroupMetaData) -> None:
     for chunk in map(group.column, range(group.num_columns)):
-        column = told.get(chunk.path_in_schema)
+        column = summaries.get(chunk.path_in_schema)
         if column is None:  # within a list or a struct
             continue
         stats = chunk.statistics
@@ -97,12 +97,12 @@ def _take_in(told: dict[str, _Told], group: pq.RowGroupMetaData) -> None:
             column.missing = None
 
 
-def _of_all(sampled: ColumnSummary, told: _Told) -> ColumnSummary:
+def _of_all(sampled: ColumnSummary, summary: _GroupSummary) -> ColumnSummary:
     """Return sampled counts and quartiles; the rest is that of the whole file, or left out."""
     spread = sampled.distribution
     if spread is not None:
-        lows = [low for low, _ in told.spans or [] if isinstance(low, type(spread.least))]
-        highs = [high for _, high in told.spans or [] if isinstance(high, type(spread.least))]
-        complete = told.missing is not None and lows and len(lows) == len(highs) == len(told.spans or [])
+        lows = [low for low, _ in summary.spans or [] if isinstance(low, type(spread.least))]
+        highs = [high for _, high in summary.spans or [] if isinstance(high, type(spread.least))]
+        complete = summary.missing is not None and lows and len(lows) == len(highs) == len(summary.spans or [])
         spread = Distribution(min(lows), max(highs), spread.quartiles) if complete else None  # type: ignore[type-var]
-    return replace(sampled, missing=told.missing or 0, sampled=True, distribution=spread)
+    return replace(sampled, missing=summary.missing or 0, sampled=True, distribution=spread)

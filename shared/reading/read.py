@@ -79,9 +79,9 @@ def _read(path: Path, name: str, stated: Stated) -> TableRead:
             text = read_text(path) if stated.encoding is None else decoded(path, stated.encoding)
             table_text, notes = table_of(text.content)
             table_read = _typed(table_text, text.encoding, replace(stated, delimiter=DELIMITER), [text.note, *notes])
-            found = replace(table_read.found, format="html", delimiter=None)
+            reading = replace(table_read.found, format="html", delimiter=None)
             notes = [note for note in table_read.notes if note not in text_notes("utf-8", DELIMITER)]
-            return table_read._replace(notes=notes, found=found)
+            return table_read._replace(notes=notes, found=reading)
         case _:
             return _read_text_table(path, name.lower().endswith((".tsv", ".tab")), stated)
 
@@ -116,7 +116,7 @@ def read_parts(folder: Path, name: str, stated: Stated) -> TableRead:
     frames: list[pl.DataFrame] = []
     notes: list[str] = []
     columns: dict[str, str] = {}
-    found: FoundReading | None = None
+    reading: FoundReading | None = None
     for number, path in enumerate(sorted(folder.iterdir()), 1):
         try:
             frame, own, own_columns, own_found = read(path, name, stated)
@@ -128,15 +128,15 @@ def read_parts(folder: Path, name: str, stated: Stated) -> TableRead:
         frames.append(frame if not frames else frame.select(frames[0].columns))
         notes += [note for note in own if note not in notes]
         columns = {**own_columns, **columns}
-        found = found or own_found
+        reading = reading or own_found
         check_size(sum(each.height for each in frames), frame.width)
     try:
         whole = pl.concat(frames, how="vertical_relaxed")
     except pl.exceptions.PolarsError:
         names = [each for each in frames[0].columns if len({frame.schema[each] for frame in frames}) > 1]
         raise Unreadable(f"columns are of different types in the files: {', '.join(names[:5])}") from None
-    assert found is not None
-    return TableRead(whole, [f"{len(frames)} files", *notes], columns, found)
+    assert reading is not None
+    return TableRead(whole, [f"{len(frames)} files", *notes], columns, reading)
 
 
 def _text_kind(name: str) -> Literal["csv", "json", "jsonl"]:
@@ -163,8 +163,8 @@ def _typed(
     frame, readings = infer(cells, layout.delimiter, stated=stated)
     notes = [*text_notes(encoding, layout.delimiter), *filter(None, own), *notes]
     decimal = stated.decimal or decimal_of(readings.values())
-    found = FoundReading("csv", encoding, layout.delimiter, layout.header_row, decimal)
-    return TableRead(frame, notes, column_notes_of(readings), found)
+    reading = FoundReading("csv", encoding, layout.delimiter, layout.header_row, decimal)
+    return TableRead(frame, notes, column_notes_of(readings), reading)
 
 
 def as_seen_by(frame: pl.DataFrame, reader: Reader) -> pl.DataFrame:
@@ -179,9 +179,9 @@ def answer(path: str, name: str, reader: Reader, rows: int, options: Mapping[str
     """
     try:
         source, stated = Path(path), Stated.of(options)
-        frame, notes, columns, found = (read_parts if source.is_dir() else read)(source, name, stated)
+        frame, notes, columns, reading = (read_parts if source.is_dir() else read)(source, name, stated)
         frame = _unrounded(frame, reader, columns)
-        _check_bytes(frame, _most_text(source, found))
+        _check_bytes(frame, _most_text(source, reading))
     except TableTooLarge as refusal:
         _tell({"refused": str(refusal), "too_large": True})
         return None
@@ -273,11 +273,11 @@ def _unrounded(frame: pl.DataFrame, reader: Reader, notes: dict[str, str]) -> pl
     return frame.with_columns(pl.col(kept).cast(pl.String)) if kept else frame
 
 
-def _most_text(source: Path, found: FoundReading) -> int | None:
+def _most_text(source: Path, reading: FoundReading) -> int | None:
     """Return the bytes of a text table's file: its cells hold no more. None for other files, and where it is not
     known.
     """
-    if source.is_dir() or found.format != "csv" or found.encoding != "utf-8":
+    if source.is_dir() or reading.format != "csv" or reading.encoding != "utf-8":
         return None
     with source.open("rb") as file:
         is_packed = file.read(2) in (b"\x1f\x8b", b"PK")

@@ -91,9 +91,9 @@ def note_on_totals(frame: pl.DataFrame) -> list[str]:
     if frame.height > _MAX_ROWS or not any(dtype.is_numeric() for dtype in frame.dtypes):
         return []
     for column in frame.select(pl.col(pl.String)).iter_columns():
-        found = column.filter(column.str.contains(_TOTAL).fill_null(value=False))
-        if 0 < len(found) <= max(1, frame.height // 2):
-            shown = ", ".join(str(cell)[:40] for cell in found.unique(maintain_order=True).head(5))
-            rows = "1 row seems to be a total" if len(found) == 1 else f"{len(found):,} rows seem to be totals"
+        totals = column.filter(column.str.contains(_TOTAL).fill_null(value=False))
+        if 0 < len(totals) <= max(1, frame.height // 2):
+            shown = ", ".join(str(cell)[:40] for cell in totals.unique(maintain_order=True).head(5))
+            rows = "1 row seems to be a total" if len(totals) == 1 else f"{len(totals):,} rows seem to be totals"
             return [f"{rows} of others ({column.name}: {shown})"]
     return []

@@ -100,15 +100,15 @@ def infer_some(
 
 def _without(text: pl.DataFrame, marks: Sequence[str]) -> tuple[pl.DataFrame, dict[str, dict[str, int]]]:
     """Empty the cells that hold one of the marks; also return how often each column had which."""
-    found: dict[str, dict[str, int]] = {}
+    examples: dict[str, dict[str, int]] = {}
     columns = []
     for column in text.iter_columns():
         cells = column.str.strip_chars(" \t\u00a0")
         absent = cells.is_in(list(marks))
         if absent.any():
-            found[column.name] = dict(counted(cells.filter(absent)))
+            examples[column.name] = dict(counted(cells.filter(absent)))
         columns.append(column.set(absent, "") if absent.any() else column)
-    return pl.DataFrame(columns), found
+    return pl.DataFrame(columns), examples
 
 
 def has_comma_decimals(delimiter: str, samples: Iterable[Collection[str]]) -> bool:

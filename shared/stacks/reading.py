@@ -26,7 +26,7 @@ def read_definitions(text: str) -> list[Definition]:
         node = yaml.compose(text, yaml.CSafeLoader)
         value = yaml.load(text, yaml.CSafeLoader)
     except (yaml.YAMLError, ValueError, OverflowError) as error:
-        raise _refused([(_LOC, _told(error))]) from None
+        raise _refused([(_LOC, _reason(error))]) from None
     if value is None:
         return []
     items, nodes, loc = _listed(value, node)
@@ -105,7 +105,7 @@ def _check_events(text: str) -> None:
                 wrong = "more than one document" if documents > 1 else "more than a list of definitions"
                 raise _refused([(_LOC, _at(line, wrong))])
     except (yaml.YAMLError, ValueError) as error:
-        raise _refused([(_LOC, _told(error))]) from None
+        raise _refused([(_LOC, _reason(error))]) from None
 
 
 def _listed(value: object, node: Any) -> tuple[list[object], list[Any], list[str | int]]:  # noqa: ANN401 - a YAML node
@@ -155,7 +155,7 @@ def _at(line: int | None, message: str) -> str:
     return message if line is None else f"line {line}: {message}"
 
 
-def _told(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or "not valid YAML"
     return _at(mark.line + 1 if mark else None, str(problem))

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from scripts.check_words import NO_LIMIT, ROOT, counted, report, texts_of
+from scripts.check_words import NO_LIMIT, ROOT, counted, report, texts_of, vague_names
 
 _PYTHON = '''"""Rows of the file.
 
@@ -83,6 +83,14 @@ def test_prompts_have_no_limit_and_say_why() -> None:
     lines, over = report(heavy, every=True)
     assert not over
     assert lines[-1] == f"prompts: 2 in 2 words, 1000.0 in a thousand (no limit: {NO_LIMIT['prompts']})"
+
+
+def test_a_variable_with_a_vague_name_is_listed() -> None:
+    source = "def read(told):\n    found = told.found\n    return [row for it in found for row in it]\n"
+    assert [place.partition(": say")[0] for place in vague_names("services/rows.py", source)] == [
+        "services/rows.py:1: name 'told'", "services/rows.py:2: name 'found'", "services/rows.py:3: name 'it'",
+    ]  # fmt: skip
+    assert list(vague_names("services/rows.py", "class Row:\n    found: int\n\n\nprint(Row.found)\n")) == []
 
 
 def test_the_texts_of_this_project_are_within_the_limit() -> None:

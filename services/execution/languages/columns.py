@@ -33,7 +33,7 @@ def table_from_columns(claimed: Json, source: Path, target: Path) -> bool:
             return False
         try:
             array, used = _read(str(column.get("kind")), content, rows)
-            array = _told(array, column)
+            array = _converted(array, column)
         except (ValueError, pyarrow.ArrowException):
             return False
         content = content[used:]
@@ -45,7 +45,7 @@ def table_from_columns(claimed: Json, source: Path, target: Path) -> bool:
     return True
 
 
-def _told(array: Any, column: Mapping[str, Json]) -> Any:
+def _converted(array: Any, column: Mapping[str, Json]) -> Any:
     """Return the column as the kernel describes it: a factor's levels, a time zone, the type it came with."""
     import pyarrow
     import pyarrow.compute

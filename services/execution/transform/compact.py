@@ -28,8 +28,8 @@ def compacted(
             continue
         said = [message for exchange in exchanges[len(exchanges) - kept :] for message in exchange]
         for shown in openings if kept == len(exchanges) else openings[2:]:
-            told = _told(shown, len(exchanges) - kept)
-            left = rest - tokens_in([told, *said]) - NOTE
+            note = _with_note(shown, len(exchanges) - kept)
+            left = rest - tokens_in([note, *said]) - NOTE
             if left >= 0:
                 earlier = latest(history, left)
                 dropped = len(history) - len(earlier)
@@ -38,7 +38,7 @@ def compacted(
                     ("rows and columns of the preview", shown is not first),
                     ("turns before the last ones", kept < len(exchanges)),
                 )
-                messages = (system, *noted([*earlier, told], dropped), *said)
+                messages = (system, *noted([*earlier, note], dropped), *said)
                 return Compacted(messages, tuple(words for words, holds in left_out if holds))
     return None
 
@@ -53,7 +53,7 @@ def _exchanges(turns: Sequence[ChatMessage]) -> list[list[ChatMessage]]:
     return exchanges
 
 
-def _told(first: ChatMessage, dropped: int) -> ChatMessage:
+def _with_note(first: ChatMessage, dropped: int) -> ChatMessage:
     if not dropped:
         return first
     return replace(first, content=f"{first.content}\n\n({dropped} of your earlier answers are left out here.)")

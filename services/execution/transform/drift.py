@@ -25,7 +25,7 @@ def breaks(drift: Sequence[Drift]) -> bool:
 
 def in_words(drift: Sequence[Drift], inputs: Mapping[str, Sequence[Column]]) -> str:
     """Return the changes and the existing columns as a sentence."""
-    parts = [part for part in map(_told, drift[:_MAX_LISTED]) if part]
+    parts = [part for part in map(_sentence, drift[:_MAX_LISTED]) if part]
     changed = dict.fromkeys(each.data for each in drift)
     return "; ".join([*parts, there_are({data: inputs.get(data, ()) for data in changed})])
 
@@ -40,7 +40,7 @@ def there_are(inputs: Mapping[str, Sequence[Column]]) -> str:
     return "; ".join(parts)
 
 
-def _told(one: Drift) -> str:
+def _sentence(one: Drift) -> str:
     if one.change == "missing":
         renamed = f", probably renamed to {one.renamed_to!r}" if one.renamed_to else ""
         return f"{one.data} has no column {one.column!r} any more{renamed}"

@@ -161,9 +161,9 @@ class Loader:
             code = f"{_IMPORT} Reader, answer_parquet\nresult = answer_parquet(source, {self._reader}, {self.rows})\n"
             run = replace(run, code=code, frames={"source": Frame(source.path, "source")})
         else:
-            told = f"'input/data', {source.file_name!r}, {self._reader}, {self.rows}, {source.stated!r}"
+            arguments = f"'input/data', {source.file_name!r}, {self._reader}, {self.rows}, {source.stated!r}"
             files = {f"input/data/{part.name}": part for part in source.parts} or {"input/data": source.path}
-            run = replace(run, code=f"{_IMPORT} Reader, answer\nresult = answer({told})\n", files=files)
+            run = replace(run, code=f"{_IMPORT} Reader, answer\nresult = answer({arguments})\n", files=files)
         with self.sandbox.run(run, self.cancelled, _ReportListener(early)) as outcome:
             report = _report(outcome.stdout)
             if report.refused is None and not report.lazy:
@@ -191,8 +191,8 @@ class Loader:
         self, name: str, source: _DataFile, loc: list[str | int], early: Queue[_Report]
     ) -> tuple[_Report, LoadedTable]:
         """Make a Parquet file of a text table that is larger than memory."""
-        told = f"source, {source.file_name!r}, {self.rows}, {_STREAMED!r}, {source.stated!r}"
-        code = f"{_IMPORT} answer_streamed\nanswer_streamed({told})\n"
+        arguments = f"source, {source.file_name!r}, {self.rows}, {_STREAMED!r}, {source.stated!r}"
+        code = f"{_IMPORT} answer_streamed\nanswer_streamed({arguments})\n"
         frames = {"source": Frame(source.path, "file")}
         run = Run(DEFAULT_LANGUAGE, code, frames=frames, limits=self.limits.read, artifact_mb=self.limits.read.disk_mb)
         with self.sandbox.run(run, self.cancelled, _ReportListener(early)) as outcome:

@@ -255,10 +255,10 @@ def _came_of(iteration: Iteration | None) -> dict[str, JsonValue]:
     """Return what an event shows of an attempt that gave a table."""
     if iteration is None or iteration.effect is None:
         return {}
-    told: dict[str, JsonValue] = iteration.model_dump(
+    fields: dict[str, JsonValue] = iteration.model_dump(
         mode="json", include={"effect", "table", "assertions", "unverified_because"}
     )
-    return told if len(json.dumps(told)) <= _MAX_TOLD else {"effect": {"summary": iteration.effect.summary[:2000]}}
+    return fields if len(json.dumps(fields)) <= _MAX_TOLD else {"effect": {"summary": iteration.effect.summary[:2000]}}
 
 
 def problem_of(reply: ChatReply) -> str | None:

@@ -227,8 +227,8 @@ async def auto_layout(service: Service, body: Sent = None) -> Response:
     if outcome.error is not None:
         return Json({"success": False, "error": outcome.error}, 400)
     still: dict[str, object] = {"didChange": False} if outcome.did_change is False else {}
-    told = {"success": True, "flow": content(edited.flow), "tool": "autoLayout", **still}
-    return Json(told, headers=tag_of(edited.flow))
+    reply = {"success": True, "flow": content(edited.flow), "tool": "autoLayout", **still}
+    return Json(reply, headers=tag_of(edited.flow))
 
 
 async def find_main(service: FlowService) -> Flow | None:

@@ -120,10 +120,10 @@ def _answer(job: views.Row) -> Response:
 def _execution(tool: str, entry: Mapping[str, Any]) -> dict[str, object]:
     """Return the entry as the page reads it: a layout is marked, because the page then animates and refits."""
     names = {"node_id": "nodeId", "edge_id": "edgeId", "group_id": "groupId", "error": "error"}
-    told = {"success": entry["success"], **{new: entry[old] for old, new in names.items() if entry[old] is not None}}
+    body = {"success": entry["success"], **{new: entry[old] for old, new in names.items() if entry[old] is not None}}
     if tool == "autoLayout":
-        told |= {"tool": tool, **({"didChange": False} if entry["did_change"] is False else {})}
-    return told
+        body |= {"tool": tool, **({"didChange": False} if entry["did_change"] is False else {})}
+    return body
 
 
 @compatible("GET", "/conversation/debug", "Failed to load conversation")

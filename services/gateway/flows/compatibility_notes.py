@@ -47,8 +47,8 @@ async def add_notes(service: Service, body: Sent = None) -> Response:
     flow = await main_flow(service)
     bullets = await _bullets(service, flow)
     if not await service.deps.llm.configured("flows.edit"):
-        told = {"success": False, "thinking": DISABLED, "error": not_configured(), "response": not_configured()}
-        return Json({**told, "bullets": bullets, "newBullets": []})
+        reply = {"success": False, "thinking": DISABLED, "error": not_configured(), "response": not_configured()}
+        return Json({**reply, "bullets": bullets, "newBullets": []})
     try:
         answer = await _ask(service, flow, bullets, message)
     except (TooManyRequests, QuotaExceeded):

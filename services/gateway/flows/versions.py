@@ -54,9 +54,9 @@ async def list_changes(service: Service, id: Id, limit: Limit = 50, cursor: Curs
     def view(row: RowMapping) -> ChangeSetView:
         origin, job = origin_and_job(row["origin"])
         undone = {"undone": row["undone_at"] is not None, "undone_version": row["undone_at"]}
-        told = {"time": row["at"], "actor_name": names.get(row["actor"]), **undone}
+        extra = {"time": row["at"], "actor_name": names.get(row["actor"]), **undone}
         of_job = {"origin": origin, "job_id": job if job in tokens else None, "tokens": tokens.get(job)}
-        return ChangeSetView.model_validate({**row, **told, **of_job})
+        return ChangeSetView.model_validate({**row, **extra, **of_job})
 
     return page(rows, limit, view, key=("at", "id"))
 
@@ -71,8 +71,8 @@ async def list_versions(service: Service, id: Id, limit: Limit = 50, cursor: Cur
     names, sources = await service.key_names(rows), await _sources(service, rows)
 
     def view(row: RowMapping) -> FlowVersion:
-        told = {"time": row["at"], "actor_name": names.get(row["actor"]), "branched_from": sources.get(row["version"])}
-        return FlowVersion.model_validate({**row, **told})
+        extra = {"time": row["at"], "actor_name": names.get(row["actor"]), "branched_from": sources.get(row["version"])}
+        return FlowVersion.model_validate({**row, **extra})
 
     return page(rows, limit, view, key=("at", "id"))
 
@@ -172,13 +172,13 @@ async def at(service: FlowService, id: str, number: int | None) -> tuple[Flow, F
 
 async def _sources(service: FlowService, rows: Sequence[RowMapping]) -> dict[int, BranchSource]:
     """Return the origins of branches, by the first version."""
-    found = {row["version"]: source for row in rows if (source := branch_source(row["origin"]))}
-    if not found:
+    sources = {row["version"]: source for row in rows if (source := branch_source(row["origin"]))}
+    if not sources:
         return {}
-    ids = {flow_id for flow_id, _ in found.values()}
+    ids = {flow_id for flow_id, _ in sources.values()}
     kept = (await service.db.execute(statements.names_of(service.caller.tenant, ids))).all()
     names = {row.id: row.name for row in kept}
-    return {at: BranchSource(flow_id=id, version=number, name=names.get(id)) for at, (id, number) in found.items()}
+    return {at: BranchSource(flow_id=id, version=number, name=names.get(id)) for at, (id, number) in sources.items()}
 
 
 async def _proposal(service: FlowService, flow: Flow, row: RowMapping) -> ProposalView:

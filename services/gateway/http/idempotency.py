@@ -63,8 +63,8 @@ def read_key(header: str) -> str:
 
 def fingerprint(method: str, target: str, content: object) -> bytes:
     """Return the identity of a request: method, path with query, and the body regardless of its fields' order."""
-    told = content if isinstance(content, bytes) else orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
-    return hashlib.sha256(b"\n".join([method.encode(), target.encode(), told])).digest()
+    payload = content if isinstance(content, bytes) else orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
+    return hashlib.sha256(b"\n".join([method.encode(), target.encode(), payload])).digest()
 
 
 def _at_header(message: str) -> JsonValue:

@@ -21,8 +21,8 @@ async def viewing(
     calls = await _calls(db, tenant, [row["id"] for row in rows])
 
     def view(row: views.Row) -> views.View:
-        told = {"title": row["title"] or None, "verdict": row["verdict"], **calls.get(row["id"], _NO_CALLS)}
-        return {**views.summary(row, waiting.get(row["id"])), **told}
+        extra = {"title": row["title"] or None, "verdict": row["verdict"], **calls.get(row["id"], _NO_CALLS)}
+        return {**views.summary(row, waiting.get(row["id"])), **extra}
 
     return view
 

@@ -178,8 +178,8 @@ async def _view(
     earlier: tuple[RowMapping, Sequence[RowMapping]] | None = None
     if baseline is not None:
         earlier = await _baseline(db, baseline, tenant)
-    told = await asyncio.to_thread(_told, row, runs, earlier)
-    return {**summary(row, counted), "cases": row["cases"], "budget": row["budget"], "suite": row.get("suite"), **told}
+    view = await asyncio.to_thread(_figures, row, runs, earlier)
+    return {**summary(row, counted), "cases": row["cases"], "budget": row["budget"], "suite": row.get("suite"), **view}
 
 
 async def _baseline(db: AsyncConnection, id: str, tenant: str) -> tuple[RowMapping, Sequence[RowMapping]]:
@@ -189,7 +189,7 @@ async def _baseline(db: AsyncConnection, id: str, tenant: str) -> tuple[RowMappi
         raise InvalidRequest(f"query.baseline: {absent.detail}", [(["query", "baseline"], absent.detail)]) from None
 
 
-def _told(row: _Row, runs: Sequence[_Row], earlier: tuple[_Row, Sequence[_Row]] | None) -> dict[str, Any]:
+def _figures(row: _Row, runs: Sequence[_Row], earlier: tuple[_Row, Sequence[_Row]] | None) -> dict[str, Any]:
     """Return the report of the runs; it may take a while."""
     names = [variant["name"] for variant in row["variants"]]
     cells: list[Cell] = report.cells(row["cases"], names, runs)

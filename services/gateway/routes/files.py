@@ -99,8 +99,8 @@ async def _filed(
     attempt = None
     header = request.headers.get("idempotency-key")
     if header is not None:
-        told = f"{blob.sha256} {label} {kind}".encode()
-        mark = idempotency.fingerprint("POST", request.url.path, told)
+        identity = f"{blob.sha256} {label} {kind}".encode()
+        mark = idempotency.fingerprint("POST", request.url.path, identity)
         attempt = idempotency.KeyedRequest(caller.tenant, idempotency.read_key(header), mark)
         if (replayed := await attempt.begin(db)) is not None:
             return replayed

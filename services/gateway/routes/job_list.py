@@ -159,11 +159,11 @@ async def count_jobs(caller: CurrentCaller, db: Db, query: Annotated[CountQuery,
     alone = listing.is_counted_by_state(wanted)
     end = None if alone else await end_of_look(db, caller.tenant, wanted, None)
     rows = (await db.execute(listing.by_state(caller.tenant, wanted, end))).all()
-    found: dict[str, int] = {row.state: row.jobs for row in rows}
-    cut = end is not None or (not alone and sum(found.values()) > listing.MAX_INSPECTED)
+    counts: dict[str, int] = {row.state: row.jobs for row in rows}
+    cut = end is not None or (not alone and sum(counts.values()) > listing.MAX_INSPECTED)
     items = []
     for state in wanted.states or JobState:
-        jobs = found.get(state, 0)
+        jobs = counts.get(state, 0)
         most = listing.MAX_OF_A_STATE if alone else listing.MAX_INSPECTED
         items.append(StateCount(state=JobState(state), jobs=min(jobs, most), more=cut or jobs > most))
     outcomes = None

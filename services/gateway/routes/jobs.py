@@ -184,9 +184,9 @@ async def get_job_llm_call(
     row = (await db.execute(call_with_text(caller.tenant, id, call))).mappings().one_or_none()
     if row is None:
         raise NotFound(f"There is no model call {call} of a job {id}.")
-    told = {} if row["body"] is None else await deps.llm.ask(lambda: unpacked(row["body"]))
+    texts = {} if row["body"] is None else await deps.llm.ask(lambda: unpacked(row["body"]))
     return LlmCallText.model_validate(
-        {**as_call(row).model_dump(), **told, "keeps": deps.settings.calls.texts}, strict=False
+        {**as_call(row).model_dump(), **texts, "keeps": deps.settings.calls.texts}, strict=False
     )
 
 

@@ -93,5 +93,5 @@ async def _view(db: AsyncConnection, id: str, tenant: str) -> ShadowView:
     rows = (await db.execute(statements.evaluations(id, tenant, _MAX_EVALUATIONS))).mappings().all()
     ids = [row["id"] for row in rows]
     counted = (await db.execute(evaluation_statements.totals(ids, tenant))).mappings().all()
-    found = [summary(row, [each for each in counted if each["evaluation_id"] == row["id"]]) for row in rows]
-    return ShadowView.model_validate({**shadow, "evaluations": found})
+    summaries = [summary(row, [each for each in counted if each["evaluation_id"] == row["id"]]) for row in rows]
+    return ShadowView.model_validate({**shadow, "evaluations": summaries})

@@ -71,11 +71,11 @@ async def begin_upload(
     if length > most:
         raise bodies.upload_too_large(most)
     blobs.check_space(deps.blobs, 2 * length)  # its parts, and the file that they are joined to
-    told = _metadata(metadata)
-    name = safe_name(told.get("filename"))
+    fields = _metadata(metadata)
+    name = safe_name(fields.get("filename"))
     await db.execute(uploads.remove_expired(caller.tenant))
     await deps.quotas.reserve_bytes(db, caller.tenant, length)
-    kind = media_type(told.get("filetype", ""), name)
+    kind = media_type(fields.get("filetype", ""), name)
     row = (await db.execute(uploads.create(new_id(), caller.tenant, name, kind, length))).mappings().one()
     response.headers.update({**_headers(row), "Location": f"/v1/uploads/{row['id']}"})
     return _view(row)
@@ -169,8 +169,8 @@ async def _parts(body: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 async def _keep(deps: Dependencies, id: str, tenant: str, offset: int, part: bytes) -> RowMapping:
     """Write a part that is here already, under the lock of the upload: of two that begin at one place, one is kept."""
     async with deps.database.write(tenant) as db:
-        found = (await db.execute(uploads.find(id, tenant).with_for_update())).mappings().one_or_none()
-        _demand(_known(found, id), offset)
+        row = (await db.execute(uploads.find(id, tenant).with_for_update())).mappings().one_or_none()
+        _demand(_known(row, id), offset)
         await blobs.keep_part(deps.blobs, id, offset, part)
         await db.execute(uploads.receive(id, tenant, offset + len(part)))
         return await _find(db, id, tenant)
@@ -220,14 +220,14 @@ def _check(version: str) -> None:
 
 def _metadata(header: str) -> dict[str, str]:
     """Parse the header. Raises: InvalidRequest."""
-    told = {}
+    fields = {}
     for pair in filter(None, map(str.strip, header.split(","))):
         key, _, value = pair.partition(" ")
         try:
-            told[key] = base64.b64decode(value, validate=True).decode()
+            fields[key] = base64.b64decode(value, validate=True).decode()
         except (binascii.Error, UnicodeDecodeError):
             raise InvalidRequest(f"Upload-Metadata: the value of {key[:50]!r} is not text in Base64.") from None
-    return told
+    return fields
 
 
 def _view(row: RowMapping) -> UploadInfo:

@@ -61,7 +61,7 @@ async def stream_jobs(
         seen, is_old = await _beginning(deps, caller.tenant, given)
         rows, views = await _changed(deps, caller.tenant, seen)
         return Json({"items": views, "next_after": _last(rows, seen), "reset": is_old})
-    told: dict[str, tuple[str, int]] = {}  # the state of each reported job, and when that began
+    reported: dict[str, tuple[str, int]] = {}  # the state of each reported job, and when that began
 
     async def begin() -> News:
         seen, is_old = await _beginning(deps, caller.tenant, given)
@@ -69,9 +69,9 @@ async def stream_jobs(
 
     async def look(seen: int) -> News:
         rows, views = await _changed(deps, caller.tenant, seen)
-        changes = [(row, view) for row, view in zip(rows, views, strict=True) if _is_news(told, row)]
+        changes = [(row, view) for row, view in zip(rows, views, strict=True) if _is_news(reported, row)]
         last = _last(rows, seen)
-        _forget(told, last)
+        _forget(reported, last)
         return News([_frame(row, view) for row, view in changes], last, more=len(rows) == _PAGE and last > seen)
 
     return await event_stream.stream(deps, caller, f"jobs of {caller.tenant}", begin, look, _POLL_SECONDS)
@@ -103,17 +103,17 @@ async def _changed(deps: Dependencies, tenant: str, seen: int) -> tuple[Sequence
     return rows, [view(row) for row in rows]
 
 
-def _is_news(told: dict[str, tuple[str, int]], row: Row) -> bool:
-    before, _ = told.get(row["id"], (None, 0))
-    told[row["id"]] = (row["state"], _microseconds(row["changed_at"]))
+def _is_news(reported: dict[str, tuple[str, int]], row: Row) -> bool:
+    before, _ = reported.get(row["id"], (None, 0))
+    reported[row["id"]] = (row["state"], _microseconds(row["changed_at"]))
     return before is None or before != row["state"]
 
 
-def _forget(told: dict[str, tuple[str, int]], last: int) -> None:
+def _forget(reported: dict[str, tuple[str, int]], last: int) -> None:
     """Drop entries that no poll can return again."""
     oldest = last - 2 * (_OVERLAP // timedelta(microseconds=1))
-    for id in [id for id, (_, at) in told.items() if at < oldest]:
-        del told[id]
+    for id in [id for id, (_, at) in reported.items() if at < oldest]:
+        del reported[id]
 
 
 def _last(rows: Sequence[Row], seen: int) -> int:

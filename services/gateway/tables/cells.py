@@ -132,7 +132,7 @@ def _text(column: pa.Array) -> pa.Array:
         return pc.replace_substring_regex(column.cast(pa.string()), r"^(-?\d+)$", r"\1.0")
     if any(test(kind) for test in (*_AS_JSON, *_AS_JSON_LARGE)):
         cells = _without_finer(column).to_pylist()
-        return pa.array([None if cell is None else _told(cell) for cell in cells], pa.large_string())
+        return pa.array([None if cell is None else _as_json(cell) for cell in cells], pa.large_string())
     return column.cast(pa.large_string() if pa.types.is_string_view(kind) else pa.string())
 
 
@@ -150,8 +150,8 @@ def _duration(nanoseconds: int | None) -> str | None:
     return str(timedelta(seconds=seconds)) + (f".{rest:09}".rstrip("0") if rest else "")
 
 
-def _told(cell: object) -> str:
+def _as_json(cell: object) -> str:
     if isinstance(cell, (str, timedelta)):
         return str(cell)
-    told = orjson.dumps(with_infinities(cell), default=to_json, option=orjson.OPT_NON_STR_KEYS).decode()
-    return told.strip('"') if isinstance(cell, bytes) else told
+    encoded = orjson.dumps(with_infinities(cell), default=to_json, option=orjson.OPT_NON_STR_KEYS).decode()
+    return encoded.strip('"') if isinstance(cell, bytes) else encoded

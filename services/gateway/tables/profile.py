@@ -10,7 +10,7 @@ import duckdb
 
 from services.gateway.tables.forms import CannotHold
 from services.gateway.tables.opened import OpenedTable, batches, first, quoted
-from services.gateway.tables.rows import told
+from services.gateway.tables.rows import shown_cell
 
 _MAX_COLUMNS = 200
 _BINS = 20
@@ -46,8 +46,8 @@ def _column(database: duckdb.DuckDBPyConnection, name: str, type: str, total: in
     distinct = min(distinct, total - nulls)  # which is estimated, and may come to more than there are
     known: dict[str, Any] = {"name": name, "type": type, "nulls": nulls, "distinct": distinct}
     if type in _ORDERED:
-        known |= {"lowest": told(rest[0]), "highest": told(rest[1])}
-        known["quartiles"] = None if rest[2] is None else [told(each) for each in rest[2]]
+        known |= {"lowest": shown_cell(rest[0]), "highest": shown_cell(rest[1])}
+        known["quartiles"] = None if rest[2] is None else [shown_cell(each) for each in rest[2]]
     if type in _NUMBERS:
         known |= {"mean": rest[3], "histogram": _histogram(database, column, rest[0], rest[1])}
     if distinct <= _MAX_COUNTED and type not in ("struct", "list"):
@@ -73,4 +73,6 @@ def _frequent(database: duckdb.DuckDBPyConnection, column: str) -> list[dict[str
         f"SELECT {column}, count(*) FROM rows WHERE {column} IS NOT NULL "  # noqa: S608 - a quoted name
         f"GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {_FREQUENT}"
     )
-    return [{"value": told(value), "count": count} for batch in batches(database, query) for value, count in batch]
+    return [
+        {"value": shown_cell(value), "count": count} for batch in batches(database, query) for value, count in batch
+    ]

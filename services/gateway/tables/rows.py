@@ -96,7 +96,7 @@ def _bounded(read: Iterator[list[list[Any]]]) -> list[list[Any]]:
     size = 0
     for batch in read:
         for row in batch:
-            cells = [told(cell) for cell in row]
+            cells = [shown_cell(cell) for cell in row]
             size += len(orjson.dumps(cells, default=str))
             if page and size > _MAX_BYTES:
                 return page
@@ -104,7 +104,7 @@ def _bounded(read: Iterator[list[list[Any]]]) -> list[list[Any]]:
     return page
 
 
-def told(cell: object) -> JsonValue:
+def shown_cell(cell: object) -> JsonValue:
     """Return a cell as JSON, shortened if it is long."""
     if isinstance(cell, str):
         return cell if len(cell) <= _MAX_CHARS else cell[:_MAX_CHARS] + "…"
@@ -117,7 +117,7 @@ def told(cell: object) -> JsonValue:
     if isinstance(cell, list | dict):
         text = orjson.dumps(cell, default=str, option=orjson.OPT_NON_STR_KEYS)
         return orjson.loads(text) if len(text) <= _MAX_CHARS else text[:_MAX_CHARS].decode("utf-8", "ignore") + "…"
-    return told(_words(cell))
+    return shown_cell(_words(cell))
 
 
 def _words(cell: object) -> str:

@@ -164,9 +164,9 @@ def _searched(stage: Stage, number: int) -> None:
         _print(f"  {answer.partition('; these')[0][:110]}")
         cited = ", ".join(f"{each['table']}/{each['id']}" for each in result.get("citations", ()))
         _print(f"  verdict: {result.get('verdict')}{f'; source: {cited}' if cited else ''}\n")
-    found, absent = results
-    cites = "csv" in [each["id"] for each in found.get("citations", ())]
-    holds = found.get("verdict") == "found" and cites and absent.get("verdict") in {"weak", "not_found"}
+    answered, absent = results
+    cites = "csv" in [each["id"] for each in answered.get("citations", ())]
+    holds = answered.get("verdict") == "found" and cites and absent.get("verdict") in {"weak", "not_found"}
     stage.check(holds, "One answer with its source, one honest no")
 
 

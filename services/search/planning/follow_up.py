@@ -85,10 +85,10 @@ def refers(question: str) -> bool:
     text = question.strip()
     if _DEMONSTRATIVE.search(text) or _START.search(text):
         return True
-    pointer, it = _POINTERS.search(text), None if _EXPLETIVE.search(text) else _IT.search(text)
+    pointer, pronoun = _POINTERS.search(text), None if _EXPLETIVE.search(text) else _IT.search(text)
     if pointer and _words(text[: pointer.start()]) <= _MAX_BEFORE:  # after more words it refers to one of those
         return True
-    if it and _words(text[: it.start()]) <= _MAX_BEFORE_IT:
+    if pronoun and _words(text[: pronoun.start()]) <= _MAX_BEFORE_IT:
         return True
     bare = _EMPTY_WORDS.sub(" ", text)
     for ordinal in (*_ORDINAL, _LAST):

@@ -251,8 +251,8 @@ def _noun(word: str, first: bool = False) -> tuple[str | None, bool]:
     if _UNSPACED.match(word):
         plain = _UNSPACED_LABEL.sub("", word)
         patterns = ((noun, (rf"(?:{nouns})" if first else rf"(?:{nouns})$")) for noun, nouns in _NOUNS.items())
-        found = re.match if first else re.search
-        noun = next((noun for noun, pattern in patterns if found(pattern, plain)), None)
+        match = re.match if first else re.search
+        noun = next((noun for noun, pattern in patterns if match(pattern, plain)), None)
         return noun, plain != word
     noun = concept_of(word)
     if noun in _NOUNS:

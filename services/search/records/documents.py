@@ -126,7 +126,7 @@ def _html(path: Path, name: str, notes: Notes) -> Iterator[Raw | Refused]:
         page = html.document_fromstring(raw, parser=parser)
     except (etree.ParserError, etree.XMLSyntaxError, ValueError):
         raise UnreadableDocument("it is not HTML") from None
-    title = next((found.text_content() for found in page.iter("title", "h1") if found.text_content().strip()), "")
+    title = next((heading.text_content() for heading in page.iter("title", "h1") if heading.text_content().strip()), "")
     for hidden in list(page.iter(*_HIDDEN)):
         hidden.drop_tree()
     for element in page.iter():

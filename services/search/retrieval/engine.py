@@ -109,16 +109,16 @@ class SearchEngine:
 
     def _distinct(self, table: OpenTable, query: Query, conditions: Conditions) -> list[Match]:
         """Return the matches without copies of a record; further searches replace the hits that copies displaced."""
-        found = self._ranked(table, query, conditions)
-        kept = _collapsed(found)
+        ranked = self._ranked(table, query, conditions)
+        kept = _collapsed(ranked)
         for _ in range(_MAX_REFILLS):
-            if len(kept) >= query.limit or len(found) < query.limit:
+            if len(kept) >= query.limit or len(ranked) < query.limit:
                 break
             known = tuple(match.content for match in kept if match.content is not None)
             others = (*conditions, Not((AnyOf(CONTENT, "integer", known),)))
-            found = self._ranked(table, query, others, fill=True)
-            top, least = max((match.score for match in found), default=1.0), kept[-1].score
-            below = [replace(match, score=least * min(match.score / (top or 1.0), 1.0) * _BELOW) for match in found]
+            ranked = self._ranked(table, query, others, fill=True)
+            top, least = max((match.score for match in ranked), default=1.0), kept[-1].score
+            below = [replace(match, score=least * min(match.score / (top or 1.0), 1.0) * _BELOW) for match in ranked]
             kept = [*kept, *_collapsed(below)][: query.limit]
         return kept
 
@@ -379,9 +379,9 @@ class SearchEngine:
         limit = max(_LEAST_RETRIEVED, query.limit * 2)
         while True:
             retrieved = self._retrieve(table, TablePart.MASTER, query, query.text, limit, conditions)
-            found = retrieved.points
-            records = len(ranking.best_of_each(found))
-            if len(found) < limit or records == len(found) or records >= query.limit or limit >= _MAX_RETRIEVED:
+            points = retrieved.points
+            records = len(ranking.best_of_each(points))
+            if len(points) < limit or records == len(points) or records >= query.limit or limit >= _MAX_RETRIEVED:
                 return retrieved
             limit *= 4
 
@@ -529,12 +529,12 @@ class SearchEngine:
             payload = payloads.get(own[match.id], {})
             texts = payload.get("whole_facets", payload.get("facets"))
             best = sorted(parts[match.id], key=lambda part: -part[0])[:_FACET_PASSAGES]
-            found = (
+            candidates = (
                 passages.facet_passage(passage_of(part), str(part["facet"]), texts, score * 10)
                 for score, part in best
                 if isinstance(texts, dict)
             )
-            out.append(replace(match, passages=tuple(passage for passage in found if passage is not None)))
+            out.append(replace(match, passages=tuple(passage for passage in candidates if passage is not None)))
         return out
 
     def _retrieve(

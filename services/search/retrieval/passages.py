@@ -53,11 +53,11 @@ def passage_in(payload: Payload, score: float, asked: frozenset[int], words: Wor
         return FoundPassage(at, text, score)
     facets = payload.get("facets")
     parts = {"": text, **(facets if isinstance(facets, dict) else {})}
-    told = {facet: str(part) for facet, part in parts.items() if str(part).strip()}
-    if not told:
+    shown = {facet: str(part) for facet, part in parts.items() if str(part).strip()}
+    if not shown:
         return None
-    facet = max(told, key=lambda key: len(asked & words.distinct(told[key]))) if len(told) > 1 else next(iter(told))
-    return whole(told[facet], facet, score)
+    facet = max(shown, key=lambda key: len(asked & words.distinct(shown[key]))) if len(shown) > 1 else next(iter(shown))
+    return whole(shown[facet], facet, score)
 
 
 def whole(text: str, facet: str, score: float) -> FoundPassage:

@@ -100,10 +100,10 @@ class AskedWords:
         needed = 0.5 if cosine is None else max(threshold.words_needed(cosine, roomy=has_room), least)
         if not has_room or cosine is None:
             return self._share(held, unseen) < needed
-        found = {word: self._found(word, held, unseen) for word in self._asked}
-        weights = {word: self._unseen_weight if word in unseen and not found[word] else 1 for word in self._asked}
+        held_words = {word: self._found(word, held, unseen) for word in self._asked}
+        weights = {word: self._unseen_weight if word in unseen and not held_words[word] else 1 for word in self._asked}
         total = sum(weights.values())
-        return (sum(found.values()) / total if total else 1.0) < needed
+        return (sum(held_words.values()) / total if total else 1.0) < needed
 
     def _has_room(self, held: HeldWords) -> bool:
         """Return whether the record has as many words as the question, so that it could hold them all."""
@@ -112,8 +112,8 @@ class AskedWords:
     def _share(self, held: HeldWords, unseen: frozenset[AskedWord] = frozenset()) -> float:
         if not self._asked:
             return 1.0
-        found = sum(self._found(word, held, unseen) for word in self._asked)
-        return min(found / max(min(len(self._asked), len(held.stems)), 1), 1.0)
+        matched = sum(self._found(word, held, unseen) for word in self._asked)
+        return min(matched / max(min(len(self._asked), len(held.stems)), 1), 1.0)
 
     def _found(self, word: AskedWord, held: HeldWords, unseen: frozenset[AskedWord]) -> float:
         """Return how far the record holds the word, 0..1. A word that no record holds may be misspelt."""

@@ -101,14 +101,14 @@ class FieldValues:
         close = [] if self.holds(field, value) else self.similar(field, value, _MISSPELT)
         if len(close) != 1:
             if not self.holds(field, value):
-                warnings.append(self._told(field, value))
+                warnings.append(self._warning(field, value))
             return [value]
         warnings.append(
             f"No record of table {self._table.name} has the {field} {value[:100]!r}: {close[0]!r} was taken."
         )
         return close
 
-    def _told(self, field: str, value: str) -> str:
+    def _warning(self, field: str, value: str) -> str:
         close = ", ".join(map(repr, self.similar(field, value)))
         hint = f"; similar values are {close}" if close else ""
         return f"No record of table {self._table.name} has the {field} {value[:100]!r}{hint}."

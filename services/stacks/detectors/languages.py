@@ -132,8 +132,8 @@ class Languages:
             yield "html", Proof(page, None, "", None, 0.8)
             yield "javascript", Proof(manifest.path, None, "", None, 0.3)
             return
-        told = self._typescript_told(survey, package)
-        if not typed and told and plain is None:
+        declared = self._typescript_proof(survey, package)
+        if not typed and declared and plain is None:
             typed = [
                 sources
                 for sources in (package.sources.get(name) for name in _COMPONENTS)
@@ -143,12 +143,12 @@ class Languages:
             yield "typescript", package.file_proof(self._typescript_settings(package), "", 0.8)
             yield "javascript", Proof(manifest.path, None, "", None, 0.5)
             return
-        if typed and (told or plain is None):
+        if typed and (declared or plain is None):
             yield "typescript", Proof(typed[0].first, None, "", None, 0.6)
-            if told:
-                yield "typescript", told
+            if declared:
+                yield "typescript", declared
         if not typed or plain is not None:
-            weight = 0.5 if typed and told else 0.9
+            weight = 0.5 if typed and declared else 0.9
             yield "javascript", Proof(manifest.path, None, "", None, weight)
 
     def _typescript_settings(self, package: Package) -> str:
@@ -156,7 +156,7 @@ class Languages:
         names = (name for name in package.files if name == "tsconfig.json" or name.endswith(".config.ts"))
         return min(names, default="")
 
-    def _typescript_told(self, survey: Survey, package: Package) -> Proof | None:
+    def _typescript_proof(self, survey: Survey, package: Package) -> Proof | None:
         for folder, names, markers, manifests in survey.above(package.path):
             if markers and ("tsconfig.json" in names or "tsconfig.base.json" in names):
                 name = "tsconfig.json" if "tsconfig.json" in names else "tsconfig.base.json"

@@ -78,7 +78,7 @@ def _described(name: str, rule: _Rule) -> JsonValue:
 
 
 def _result(finding: StackFinding, index: int) -> JsonValue:
-    told: dict[str, JsonValue] = {
+    result: dict[str, JsonValue] = {
         "ruleId": finding.rule,
         "ruleIndex": index,
         "level": _RULES[finding.rule].level,
@@ -90,10 +90,10 @@ def _result(finding: StackFinding, index: int) -> JsonValue:
         physical: dict[str, JsonValue] = {"artifactLocation": {"uri": quote(place), "uriBaseId": "%SRCROOT%"}}
         if finding.line:
             physical["region"] = {"startLine": finding.line}
-        told["locations"] = [{"physicalLocation": physical}]
+        result["locations"] = [{"physicalLocation": physical}]
     elif finding.service is not None:
-        told["locations"] = [{"logicalLocations": [{"fullyQualifiedName": finding.service or ".", "kind": "module"}]}]
-    return told
+        result["locations"] = [{"logicalLocations": [{"fullyQualifiedName": finding.service or ".", "kind": "module"}]}]
+    return result
 
 
 def _fingerprint(finding: StackFinding) -> str:

@@ -113,8 +113,8 @@ class Collector:
         return path or None
 
     def refuse(self, why: str, raw: str) -> None:
-        told = self.unsafe.setdefault(why, [])
-        told.append(raw[:120].encode("utf-8", "backslashreplace").decode() if len(told) < _MAX_TOLD else "")
+        refused = self.unsafe.setdefault(why, [])
+        refused.append(raw[:120].encode("utf-8", "backslashreplace").decode() if len(refused) < _MAX_TOLD else "")
 
     def tree(self, strip: bool = True) -> Tree:
         """Return the tree of what was admitted; an archive's single top folder is stripped."""
@@ -137,15 +137,15 @@ class Collector:
         return Tree(folders, self.kept, self.warnings())
 
     def warnings(self) -> list[str]:
-        told = [
+        texts = [
             f"skipped {len(names)} unsafe archive {'entry' if len(names) == 1 else 'entries'} with {why}: "
             + ", ".join(names[:3])
             + (", ..." if len(names) > 3 else "")
             for why, names in self.unsafe.items()
         ]
         if self.full:
-            told.append(f"the manifests exceed {self.limits.kept_bytes >> 20} MB; the rest were not read")
-        return told
+            texts.append(f"the manifests exceed {self.limits.kept_bytes >> 20} MB; the rest were not read")
+        return texts
 
 
 def _single_top_folder(sizes: Mapping[str, int]) -> str:

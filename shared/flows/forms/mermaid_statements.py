@@ -228,12 +228,12 @@ class _ChainReader:
         for opening, closings in _SHAPES:
             if self._text.startswith(opening, start) and (opening != ">" or start == self.at):
                 begin = start + len(opening)
-                found = [
+                shapes = [
                     (end, closing, shape) for closing, shape in closings if (end := self._closing(begin, closing)) >= 0
                 ]
-                if not found:
+                if not shapes:
                     continue
-                end, closing, shape = min(found)
+                end, closing, shape = min(shapes)
                 self.at = end + len(closing)
                 text = self._text[begin:end]
                 if opening == "[|" and ":" in text.partition("|")[0]:

@@ -79,17 +79,17 @@ class JobFilter:
             (columns.replayed_from, self.replayed_from),
             (columns.error["code"].astext, self.error_code),
         )
-        found = [columns.tenant_id == tenant, *(column == value for column, value in exact if value is not None)]
-        found += [or_(*(columns.labels.contains({key: value}) for key, value in either)) for either in self.labels]
+        conditions = [columns.tenant_id == tenant, *(column == value for column, value in exact if value is not None)]
+        conditions += [or_(*(columns.labels.contains({key: value}) for key, value in either)) for either in self.labels]
         if self.words:
             # The text first: most jobs do not have the words, and a title costs ten times as much to make.
-            found += [read.icontains(self.words, autoescape=True) for read in (source(), title())]
+            conditions += [read.icontains(self.words, autoescape=True) for read in (source(), title())]
         if self.outcomes:
-            found.append(or_(columns.state.in_(self.outcomes), outcome().in_(self.outcomes)))
+            conditions.append(or_(columns.state.in_(self.outcomes), outcome().in_(self.outcomes)))
         if self.warned is not None:
             none = columns.warnings == literal([], JSONB)
-            found.append(~none if self.warned else none)
-        return [*found, *self._of_calls()]
+            conditions.append(~none if self.warned else none)
+        return [*conditions, *self._of_calls()]
 
     def marks(self) -> list[tuple[str, str]]:
         """Return the marks of which a job must have one: of several filters, those that are likely the most
@@ -180,9 +180,9 @@ def _page(
     if not wanted.marks() and len(places) == 1:
         return ordered.where(*wanted.conditions(tenant), *places[0], *_between(wanted, jobs, before, end))
     # Each by its key, whatever the statistics say.
-    found = _by_key(tenant, query, _ids(tenant, wanted, limit, before, end))
-    told = found.selected_columns
-    return found.order_by(told.created_at.desc(), told.id.desc()).limit(_literal(limit))
+    page = _by_key(tenant, query, _ids(tenant, wanted, limit, before, end))
+    columns = page.selected_columns
+    return page.order_by(columns.created_at.desc(), columns.id.desc()).limit(_literal(limit))
 
 
 def changed(tenant: str, since: datetime, limit: int) -> Select[Any]:
@@ -227,15 +227,15 @@ def by_state(tenant: str, wanted: JobFilter, end: Place | None = None) -> Execut
     if is_counted_by_state(wanted):
         states = wanted.states or [str(state) for state in JobState]
         return union_all(*[_of_state(tenant, replace(wanted, states=[state])) for state in states])
-    found = _by_key(tenant, select(jobs.c.state), _ids(tenant, wanted, MAX_INSPECTED + 1, end=end)).subquery()
-    return select(found.c.state, func.count().label("jobs")).group_by(found.c.state)
+    newest = _by_key(tenant, select(jobs.c.state), _ids(tenant, wanted, MAX_INSPECTED + 1, end=end)).subquery()
+    return select(newest.c.state, func.count().label("jobs")).group_by(newest.c.state)
 
 
 def by_outcome(tenant: str, wanted: JobFilter, end: Place | None = None) -> Select[str, int]:
     """Select ``outcome, jobs`` of the newest ``MAX_INSPECTED`` matching jobs: results are large."""
     newest = _ids(tenant, wanted, MAX_INSPECTED, end=end)
-    found = _by_key(tenant, select(outcome().label("outcome")), newest).subquery()
-    return select(found.c.outcome, func.count().label("jobs")).group_by(found.c.outcome)
+    rows = _by_key(tenant, select(outcome().label("outcome")), newest).subquery()
+    return select(rows.c.outcome, func.count().label("jobs")).group_by(rows.c.outcome)
 
 
 def _of_state(tenant: str, wanted: JobFilter) -> Select[str, int]:
@@ -250,8 +250,8 @@ def _of_state(tenant: str, wanted: JobFilter) -> Select[str, int]:
 def _by_key(tenant: str, query: Select[Any], ids: CompoundSelect[Any]) -> Select[Any]:
     """Select the columns of ``query`` for each of these jobs."""
     given = func.unnest(func.array(ids.scalar_subquery())).table_valued("id", name="wanted").render_derived()
-    found = query.where(jobs.c.tenant_id == tenant, jobs.c.id == given.c.id).limit(_literal(1)).lateral("found")
-    return select(*found.c).select_from(given.join(found, true()))
+    row = query.where(jobs.c.tenant_id == tenant, jobs.c.id == given.c.id).limit(_literal(1)).lateral("found")
+    return select(*row.c).select_from(given.join(row, true()))
 
 
 def _ids(
@@ -277,8 +277,8 @@ def _marked(
     its_job = (jobs.c.tenant_id == marks.c.tenant_id, jobs.c.id == marks.c.job_id)
     of_mark = select(jobs.c.id).where(*its_job, *wanted.conditions(tenant), *kept)
     job = of_mark.offset(_literal(0)).lateral()
-    found = select(job.c.id).select_from(marks.join(job, true()))
-    return _newest(found.where(*_has(tenant, mark), *_between(wanted, marks, before, end)), marks)
+    marked = select(job.c.id).select_from(marks.join(job, true()))
+    return _newest(marked.where(*_has(tenant, mark), *_between(wanted, marks, before, end)), marks)
 
 
 def _places_of_mark(tenant: str, wanted: JobFilter, mark: tuple[str, str], before: Place | None) -> Select[Any]:

@@ -43,8 +43,8 @@ def list_at(path: str, body: bytes, server: ServedModels | None) -> dict[str, An
 
 def _tokenized(asked: dict[str, Any], server: ServedModels) -> dict[str, Any]:
     count = len(str(asked.get("prompt" if server.kind == "vllm" else "content", ""))) // 4 + 1
-    told: dict[str, Any] = {"tokens": list(range(count))}
-    return {**told, "count": count, "max_model_len": server.window} if server.kind == "vllm" else told
+    answer: dict[str, Any] = {"tokens": list(range(count))}
+    return {**answer, "count": count, "max_model_len": server.window} if server.kind == "vllm" else answer
 
 
 def _model(server: ServedModels, name: str) -> dict[str, Any]:

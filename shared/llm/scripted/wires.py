@@ -140,7 +140,7 @@ def _chunks(served: ServedReply) -> list[bytes]:
     finish = _CHAT_FINISH[served.finish]
     if not served.reply.usage:
         out.append(chunk({}, finish))
-    elif _tells_usage_unasked(served.provider):
+    elif _sends_usage_unasked(served.provider):
         out.append(chunk({}, finish, x_groq={"id": "req_scripted", "usage": _usage(served)}))
     else:
         out.append(chunk({}, finish))
@@ -148,7 +148,7 @@ def _chunks(served: ServedReply) -> list[bytes]:
     return [*out, b"data: [DONE]\n\n"]
 
 
-def _tells_usage_unasked(provider: str) -> bool:
+def _sends_usage_unasked(provider: str) -> bool:
     wire = VENDORS[provider].wire
     return isinstance(wire, ChatCompletions) and wire.usage == "unasked"
 

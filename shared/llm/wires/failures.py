@@ -136,21 +136,23 @@ def _of_error(status: int, error: ErrorBody, limits: RateLimits) -> ProviderFaul
     if status in (400, 422, 500) and (_is_malformed(error) or words.is_malformed_call(error.text)):
         generation = error.inner.get("failed_generation")
         text = generation if isinstance(generation, str) else json.dumps(generation) if generation else ""
-        return faults.ToolUseFailed(_told("The model's tool call does not fit its format", error.shown), text, status)
+        return faults.ToolUseFailed(
+            _with_message("The model's tool call does not fit its format", error.shown), text, status
+        )
     return _by_status(status, error, limits)
 
 
 def _by_status(status: int, error: ErrorBody, limits: RateLimits) -> ProviderFault:
     if status == 403:
-        return faults.Forbidden(_told("It forbids this request", error.shown), status)
+        return faults.Forbidden(_with_message("It forbids this request", error.shown), status)
     if status in (404, 410) and any("model" in said for said in (*error.codes, error.text.lower())):
         return faults.UnknownModel(f"It does not have this model: {error.shown}", status)
     if status in _BY_STATUS:
         fault_class, said = _BY_STATUS[status]
         wait = _wait(error, limits) if status == 429 else limits.retry_after
-        return fault_class(said if said.endswith(".") else _told(said, error.shown), status, wait)
+        return fault_class(said if said.endswith(".") else _with_message(said, error.shown), status, wait)
     if status >= 500 and not words.refuses_template(error.text):
-        return faults.ServerError(_told("It failed inside", error.shown), status)
+        return faults.ServerError(_with_message("It failed inside", error.shown), status)
     if status < 400:
         return faults.UnreadableAnswer(f"It answered with the status {status}.", status)
     return faults.RequestRefused(f"It refuses the request: {error.shown}", status)
@@ -161,7 +163,7 @@ def _is_malformed(error: ErrorBody) -> bool:
 
 
 def _of_row(row: Refusal, status: int, error: ErrorBody, limits: RateLimits) -> ProviderFault:
-    said = row.words if row.fault is faults.InvalidKey else _told(row.words.removesuffix("."), error.shown)
+    said = row.words if row.fault is faults.InvalidKey else _with_message(row.words.removesuffix("."), error.shown)
     wait = limits.retry_after
     if row.park is not None:
         wait = max(row.park, wait or 0.0)
@@ -170,7 +172,7 @@ def _of_row(row: Refusal, status: int, error: ErrorBody, limits: RateLimits) -> 
     return row.fault(said, status, wait)
 
 
-def _told(said: str, message: str) -> str:
+def _with_message(said: str, message: str) -> str:
     return f"{said}." if message == UNSAID else f"{said}: {message}"
 
 

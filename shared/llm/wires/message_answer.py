@@ -40,7 +40,7 @@ class MessageAnswer:
         counted = self.counted
         if counted.input is None:
             return counted
-        return TokenUsage.told(
+        return TokenUsage.reported(
             counted.input + (counted.cached or 0) + (counted.written or 0),
             counted.output, counted.cached, counted.written,
         )  # fmt: skip
@@ -87,7 +87,7 @@ class MessageAnswer:
 
     def _count(self, usage: Json) -> None:
         read, written = usage.get("cache_read_input_tokens"), usage.get("cache_creation_input_tokens")
-        usage_now = TokenUsage.told(usage.get("input_tokens"), usage.get("output_tokens"), read, written)
+        usage_now = TokenUsage.reported(usage.get("input_tokens"), usage.get("output_tokens"), read, written)
         self.counted = usage_now.over(self.counted)
 
     def reply(self, provider: str, request: ChatRequest) -> ChatReply:

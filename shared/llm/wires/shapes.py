@@ -62,7 +62,7 @@ def usage_of(usage: object) -> TokenUsage | None:
     if not isinstance(usage, dict):
         return None
     cached = member(usage.get("prompt_tokens_details"), "cached_tokens")
-    counted = TokenUsage.told(_any(usage, _SENT), _any(usage, _RECEIVED), cached)
+    counted = TokenUsage.reported(_any(usage, _SENT), _any(usage, _RECEIVED), cached)
     return None if counted == TokenUsage() else counted
 
 

@@ -28,12 +28,12 @@ def compacted(sent: Sequence[ChatMessage], message: str, content: str, errors: s
     left = characters_of(rest - bare - NOTE) - 8
     if left < _LEAST:
         return None
-    told = cut_lines(errors, left // 3)
-    about = cut_lines(content, left - len(told))
+    shortened = cut_lines(errors, left // 3)
+    about = cut_lines(content, left - len(shortened))
     left_out = (
         (EARLIER, dropped > 0),
         ("lines of the document", about != content),
-        ("lines of the errors", told != errors),
+        ("lines of the errors", shortened != errors),
     )
-    shorter = replace(user, content=body_of(message, about, told))
+    shorter = replace(user, content=body_of(message, about, shortened))
     return Compacted((system, *noted([*kept, shorter], dropped)), tuple(words for words, holds in left_out if holds))

@@ -84,9 +84,9 @@ class _Writer:
         texts = [text_of(cell) for cell in original["cells"] if cell.get("cell_type") == "markdown"]
         named = {posixpath.normpath(unquote(address)) for text in texts for address in _addresses(text)}
         for path in sorted(named):
-            found = picture_of(self.document, path) if self.document.writers.get(path) == id else None
-            if found is not None and len(found[1]) <= MAX_PICTURE:
-                yield {"output_type": "display_data", "data": dict([_bundled(*found)]), "metadata": {}}
+            picture = picture_of(self.document, path) if self.document.writers.get(path) == id else None
+            if picture is not None and len(picture[1]) <= MAX_PICTURE:
+                yield {"output_type": "display_data", "data": dict([_bundled(*picture)]), "metadata": {}}
 
     # -- from Markdown -------------------------------------------------------------------------------------------------
 
@@ -115,14 +115,14 @@ class _Writer:
             if at in skipped:
                 at = skipped[at]
                 continue
-            found = chunks.get(at)
-            if isinstance(found, Chunk):
-                self._chunk(found, self.document.blocks.get(f"{prefix}{found.id}"), main)
-            elif isinstance(found, Include):
-                self._include(f"{prefix}{found.id}", main)
+            chunk = chunks.get(at)
+            if isinstance(chunk, Chunk):
+                self._chunk(chunk, self.document.blocks.get(f"{prefix}{chunk.id}"), main)
+            elif isinstance(chunk, Include):
+                self._include(f"{prefix}{chunk.id}", main)
             elif not _CELL.match(tree.lines[at]):
                 self._prose.append(self._line(tree.lines[at], inline.get(at, []), prefix))
-            at = max(at + 1, found.end if found is not None else at)
+            at = max(at + 1, chunk.end if chunk is not None else at)
 
     def _line(self, line: str, expressions: Sequence[Expression], prefix: str) -> str:
         for node in sorted(expressions, key=lambda one: -one.columns[0]):
@@ -168,10 +168,10 @@ class _Writer:
         attachments: Json = {}
 
         def attach(match: re.Match[str]) -> str:
-            found = picture_of(self.document, match[2])
-            if found is None or len(found[1]) > MAX_PICTURE:
+            picture = picture_of(self.document, match[2])
+            if picture is None or len(picture[1]) > MAX_PICTURE:
                 return match[0]
-            name, bundle = _UNSAFE.sub("-", posixpath.normpath(unquote(match[2]))), dict([_bundled(*found)])
+            name, bundle = _UNSAFE.sub("-", posixpath.normpath(unquote(match[2]))), dict([_bundled(*picture)])
             while attachments.setdefault(name, bundle) != bundle:
                 name = f"other-{name}"
             return f"{match[1]}attachment:{name}"

@@ -143,8 +143,8 @@ class PageBody:
             return "\n"
         included = self._document.included.get(block.id)
         if included is None:
-            told = self._messages(block)
-            return self._marked(told, "") if told else "\n"
+            messages = self._messages(block)
+            return self._marked(messages, "") if messages else "\n"
         tree = parse(included(), self._flavour, self._document.defaults)
         front = front_of(tree.lines)
         return f"\n\n{self._text(tree, f'{block.id}/', front.lines if front.values else 0)}\n\n"

@@ -63,7 +63,7 @@ class _Opened:
 
 def directives(lines: Sequence[str], inside: Sequence[bool], flavour: str) -> dict[int, Directive]:
     """Return every block that ends, by its first line; lines ``inside`` blocks that run are left alone."""
-    found: dict[int, Directive] = {}
+    by_line: dict[int, Directive] = {}
     stack: list[_Opened] = []
     for at, line in enumerate(lines):
         if inside[at] or not ("`" in line or "~" in line or ":::" in line):
@@ -76,17 +76,17 @@ def directives(lines: Sequence[str], inside: Sequence[bool], flavour: str) -> di
             if fences and not rest and width >= stack[fences[-1]].width:
                 opened = stack[fences[-1]]
                 del stack[fences[-1] :]
-                found[opened.line] = _directive(opened, at, lines, flavour)
+                by_line[opened.line] = _directive(opened, at, lines, flavour)
             elif not opaque and len(stack) < _MAX_OPEN and not (sign == "`" and "`" in rest):
                 stack.append(_Opened(sign, width, at, rest))
         elif not opaque and (match := _COLONS.match(line)):
-            _colons(stack, found, at, lines, match, flavour)
-    return found
+            _colons(stack, by_line, at, lines, match, flavour)
+    return by_line
 
 
 def _colons(
     stack: list[_Opened],
-    found: dict[int, Directive],
+    by_line: dict[int, Directive],
     at: int,
     lines: Sequence[str],
     match: re.Match[str],
@@ -102,7 +102,7 @@ def _colons(
             same = [number for number in colons if stack[number].width == width]
             opened = stack[(same or colons)[-1]]
             del stack[(same or colons)[-1] :]
-            found[opened.line] = _directive(opened, at, lines, flavour)
+            by_line[opened.line] = _directive(opened, at, lines, flavour)
 
 
 def holds_markdown(name: str) -> bool:

@@ -49,23 +49,23 @@ def _lines(lines: list[str], made: Lists) -> Iterator[str]:
         item = None if fence or match else _ITEM.match(line)
         indent = len(line) - len(line.lstrip(" "))
         begins = not previous.strip(" >") or _ANY_ITEM.match(previous) is not None
-        found = None if item is None else _item(item, open_at.get(indent), begins)
-        if not fence and line.strip() and not indent and found is None and not previous.strip():
+        opened = None if item is None else _item(item, open_at.get(indent), begins)
+        if not fence and line.strip() and not indent and opened is None and not previous.strip():
             open_at.clear()
-        if item is None or found is None:
+        if item is None or opened is None:
             yield line
             previous = line
             continue
         previous = line
-        if found.style == "@":
+        if opened.style == "@":
             examples += 1
-            found = _Open("@", found.ending, examples)
+            opened = _Open("@", opened.ending, examples)
             if item[3]:
                 made.examples[item[3]] = examples
-        if found.style != "1" and (indent not in open_at or open_at[indent].style != found.style):
-            made.styles[number] = found.style
-        open_at = {each: kept for each, kept in open_at.items() if each < indent} | {indent: found}
-        marker = f"{found.number}{item[7]}"
+        if opened.style != "1" and (indent not in open_at or open_at[indent].style != opened.style):
+            made.styles[number] = opened.style
+        open_at = {each: kept for each, kept in open_at.items() if each < indent} | {indent: opened}
+        marker = f"{opened.number}{item[7]}"
         yield f"{item[1]}{marker}{' ' * max(1, item.end() - len(item[1]) - len(marker))}{line[item.end() :]}"
 
 

@@ -28,17 +28,17 @@ class Pictures:
             return f'<img alt="{html.escape(alt)}" src="{html.escape(address)}"{_sized(width)}>'
         if "://" in address:
             return f'<a href="{html.escape(address)}">{html.escape(alt or address)}</a>'
-        found = picture_of(self._document, address)
-        if found is None:
+        picture = picture_of(self._document, address)
+        if picture is None:
             path = _path(address)[:200]
             self._document.warn(f"The picture {path} is not among the document's files, and no code has written it.")
             return f"<em>{html.escape(alt or path)}</em>"
-        return self.data(*found, alt, width)
+        return self.data(*picture, alt, width)
 
     def address(self, address: str) -> str | None:
         """Return the address of a picture that HTML names, with its data; ``None`` if there is no such picture."""
-        found = None if ":" in address else picture_of(self._document, address)
-        return None if found is None else self._data_address(*found)
+        picture = None if ":" in address else picture_of(self._document, address)
+        return None if picture is None else self._data_address(*picture)
 
     def text(self, path: str) -> str | None:
         """Read the text of one of the document's files."""

@@ -72,7 +72,7 @@ class SourceWriter:
         comments: dict[int, int],
     ) -> str:
         """``block``: what stands at a line: HTML or Markdown, its prefix, and the line after it."""
-        found = directives(lines, inside, self.flavour)
+        by_line = directives(lines, inside, self.flavour)
         outer = (self._closings, self._skipped, self._tabs, self._no_grid)
         self._closings, self._skipped, self._tabs, self._no_grid = {}, {}, set(), 0
         text: list[str] = []
@@ -86,8 +86,8 @@ class SourceWriter:
             elif at in self._closings:
                 text.append(self.mark(self._closings[at], ""))
                 at += 1
-            elif at in found:
-                written, at = self._directive(found[at], lines, found)
+            elif at in by_line:
+                written, at = self._directive(by_line[at], lines, by_line)
                 text.append(written)
             elif lines[at].startswith("+-") and (drawn := self._grid(lines, at)) is not None:
                 written, at = drawn
@@ -247,14 +247,14 @@ class SourceWriter:
     # -- directives ----------------------------------------------------------------------------------------------------
 
     def _directive(  # noqa: C901, PLR0911 - one for each kind of block
-        self, each: Directive, lines: Sequence[str], found: dict[int, Directive]
+        self, each: Directive, lines: Sequence[str], by_line: dict[int, Directive]
     ) -> tuple[str, int]:
         """Return what opens a block that goes on, or a whole block; and the line that comes next."""
         content = lines[each.first : each.end]
         if each.name in ("code", "raw", "math") or each.name in _CODE or each.name in _MATH:
             return self._code(each, lines, content), each.end + 1
         if each.name == "div":
-            return self._div(each, lines, found)
+            return self._div(each, lines, by_line)
         if each.name in ("figure", "image"):
             return self._figure(each, content), each.end + 1
         if each.name in ("list-table", "csv-table"):
@@ -381,7 +381,7 @@ class SourceWriter:
     # -- divs ----------------------------------------------------------------------------------------------------------
 
     def _div(  # noqa: PLR0911 - one for each kind of div
-        self, each: Directive, lines: Sequence[str], found: dict[int, Directive]
+        self, each: Directive, lines: Sequence[str], by_line: dict[int, Directive]
     ) -> tuple[str, int]:
         if _is_hidden(each):
             return "\n", each.end + 1
@@ -391,7 +391,7 @@ class SourceWriter:
         id = each.options.get("id", "")
         kind = kind_of(id)
         if kind in ("fig", "tbl", "lst"):
-            return self._figure_div(each, lines, found, id, kind)
+            return self._figure_div(each, lines, by_line, id, kind)
         if kind is not None and kind != "eq":
             return self._theorem(each, lines, id)
         if "panel-tabset" in each.classes:
@@ -437,7 +437,7 @@ class SourceWriter:
         return self.mark(opening, ""), first
 
     def _figure_div(
-        self, each: Directive, lines: Sequence[str], found: dict[int, Directive], id: str, kind: str
+        self, each: Directive, lines: Sequence[str], by_line: dict[int, Directive], id: str, kind: str
     ) -> tuple[str, int]:
         """The last paragraph is the caption, unless an option is."""
         caption = each.options.get(f"{kind}-cap", "")
@@ -449,7 +449,7 @@ class SourceWriter:
             begin -= 1
         last = "".join(lines[begin:end])
         is_text = begin < end and not last.lstrip().startswith(("!", "|", "`", ":::", "~~~", "<"))
-        inner = (found[at] for at in range(each.first, begin + 1) if at in found)
+        inner = (by_line[at] for at in range(each.first, begin + 1) if at in by_line)
         if not caption and is_text and not any(other.begin <= begin <= other.end for other in inner):
             caption = last
             self._skipped[begin] = end

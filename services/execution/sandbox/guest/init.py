@@ -115,7 +115,7 @@ class Init:
                 "t": "ended",
                 "reason": reason,
                 "status": self._status,
-                **self._usage.told(last),
+                **self._usage.report(last),
                 **self._limits,
             },
         )
@@ -161,7 +161,7 @@ class Init:
         self._settled = True
         outcome, claimed = self._ended or (None, None)
         seen: Message = {"outcome": outcome, "checksum": claimed}
-        self._control.send({"t": "settled", **seen, **self._usage.told(now), **self._at_limits()})
+        self._control.send({"t": "settled", **seen, **self._usage.report(now), **self._at_limits()})
 
     def _rest(self, now: Reading) -> None:
         """Let a session wait for its next call."""

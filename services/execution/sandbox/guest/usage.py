@@ -78,7 +78,7 @@ class JobUsage:
         """Record a process that has ended with this maximum of resident memory."""
         self._most_resident_kb = max(self._most_resident_kb, resident_kb)
 
-    def told(self, now: Reading) -> Message:
+    def report(self, now: Reading) -> Message:
         """Return the usage of the run, or of a session's last call; memory is all that the code has added so far.
 
         The kernel's own maximum covers what came and went between two checks. It counts resident pages: a page that a

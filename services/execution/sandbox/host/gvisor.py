@@ -33,12 +33,12 @@ _OVERHEAD = Overhead(megabytes=1536, tasks=800, each=4, breaks=True)
 
 def find_runsc(settings: SandboxSettings) -> Path:
     """Return the path of runsc. Raises: SandboxUnavailable."""
-    found = settings.runsc or shutil.which("runsc")
-    if found is None or not os.access(found, os.X_OK):
+    path = settings.runsc or shutil.which("runsc")
+    if path is None or not os.access(path, os.X_OK):
         raise SandboxUnavailable(
             "gVisor's runsc is missing: install it (Debian: apt-get install runsc), or set ASSAY_SANDBOX_RUNSC."
         )
-    return Path(found).resolve()
+    return Path(path).resolve()
 
 
 class GvisorLauncher:

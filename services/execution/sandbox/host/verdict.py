@@ -153,12 +153,12 @@ def _of_claim(result: Message) -> Judgement | None:
     error = result.get("error")
     if not isinstance(error, Mapping):
         return None
-    told = CodeError(
+    described = CodeError(
         type=escaped(str(error.get("type", "Error")))[:200],
         message=escaped(str(error.get("message", "")))[:20_000],
         traceback=escaped(str(error.get("traceback", "")))[:40_000],
     )
-    return Judgement(_LIMITS.get(str(error.get("limit")), Verdict.USER_ERROR), told)
+    return Judgement(_LIMITS.get(str(error.get("limit")), Verdict.USER_ERROR), described)
 
 
 _WORDS = {

@@ -109,8 +109,10 @@ def _node(package: Package, technology: Technology | None) -> Start:
         for task in ("start", "serve", "preview", "dev"):
             if task in tasks:
                 return ["deno", "task", task], _stated(deno, task, "tasks")
-        found = "main.ts" in package.files
-        return (["deno", "run", "-A", "main.ts"], Place("code", join(package.path, "main.ts"))) if found else _NOTHING
+        has_main = "main.ts" in package.files
+        return (
+            (["deno", "run", "-A", "main.ts"], Place("code", join(package.path, "main.ts"))) if has_main else _NOTHING
+        )
     starts = technology.text("start") if technology else None
     if starts:
         return command_of(starts) if starts.startswith("node ") else ["npx", *command_of(starts)], DEFAULT

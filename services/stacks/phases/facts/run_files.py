@@ -387,8 +387,8 @@ class _ServiceLines:
         if match is None:
             return None
         at = match.start()
-        if value is not None and 0 <= (found := self.text.find(str(value), at)) < at + 2000:
-            at = found
+        if value is not None and 0 <= (position := self.text.find(str(value), at)) < at + 2000:
+            at = position
         return self.text.count("\n", 0, at) + 1
 
 

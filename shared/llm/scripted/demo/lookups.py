@@ -37,7 +37,7 @@ def plan(system: str, question: Mapping[str, Any]) -> JsonValue:
     text = str(question.get("question", ""))
     tables = [(match[1], match[3]) for match in _TABLE.finditer(system)]
     named = [(name, fields) for name, fields in tables if {stem(name)} & _stems(text)]
-    limit = int(found[1]) if (found := _LIMIT.search(system)) else 10
+    limit = int(limited[1]) if (limited := _LIMIT.search(system)) else 10
     queries: list[JsonValue] = []
     for name, fields in (named or tables)[:_MAX_TABLES]:
         filters, left = _filters(text, fields)

@@ -61,11 +61,11 @@ def entry(work: Work, year: str) -> str:
 
 
 def long_authors(names: Sequence[Name]) -> str:
-    told = [f"{name.family}, {name.initials}" if name.given else name.family for name in names]
-    if len(told) > _MAX_LISTED:
-        told = [*told[: _MAX_LISTED - 1], f"… {told[-1]}"]
-        return ", ".join(told)
-    return ", & ".join([", ".join(told[:-1]), told[-1]]) if len(told) > 1 else "".join(told)
+    authors = [f"{name.family}, {name.initials}" if name.given else name.family for name in names]
+    if len(authors) > _MAX_LISTED:
+        authors = [*authors[: _MAX_LISTED - 1], f"… {authors[-1]}"]
+        return ", ".join(authors)
+    return ", & ".join([", ".join(authors[:-1]), authors[-1]]) if len(authors) > 1 else "".join(authors)
 
 
 def _address(work: Work) -> str:

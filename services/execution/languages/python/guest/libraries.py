@@ -56,8 +56,8 @@ _CJK_NAMES = (
 
 def _add_fonts(matplotlib: Any, font_manager: Any) -> None:
     """Let plots fall back to a font for Chinese, Japanese and Korean, where its package is installed."""
-    found = importlib.util.find_spec(_FONTS)
-    files = [] if found is None or found.origin is None else sorted(Path(found.origin).parent.glob("*.ttc"))
+    package = importlib.util.find_spec(_FONTS)
+    files = [] if package is None or package.origin is None else sorted(Path(package.origin).parent.glob("*.ttc"))
     if not files:
         return
     manager = font_manager.fontManager

@@ -308,11 +308,11 @@ def _import_hooks() -> list[object]:
 
 def _descriptors() -> dict[int, str]:
     """Return what is behind each open descriptor."""
-    found: dict[int, str] = {}
+    kinds: dict[int, str] = {}
     for name in os.listdir("/proc/self/fd"):
         with contextlib.suppress(OSError):  # that of the listing itself is closed by now
-            found[int(name)] = os.readlink(f"/proc/self/fd/{name}")
-    return found
+            kinds[int(name)] = os.readlink(f"/proc/self/fd/{name}")
+    return kinds
 
 
 def _position(number: int) -> str:

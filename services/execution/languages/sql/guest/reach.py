@@ -20,5 +20,5 @@ _BY_NAME = re.compile(r"\b(?:getvariable|nextval|currval)\s*\(\s*(?!'[^']*'\s*\)
 
 def leads(text: str) -> set[str]:
     """Return where SQL leads, be it a statement, a view or a macro."""
-    found = {part for part, words in ((FILES, _FILES), (RANDOM, _DRAWS)) if words.search(text)}
-    return found | ({EVERYTHING} if _CATALOG.search(text) or _BY_NAME.search(text) else set())
+    places = {part for part, words in ((FILES, _FILES), (RANDOM, _DRAWS)) if words.search(text)}
+    return places | ({EVERYTHING} if _CATALOG.search(text) or _BY_NAME.search(text) else set())
