@@ -58,6 +58,22 @@ def test_links_lead_somewhere() -> None:
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
+def test_lines_of_text_have_at_most_120_characters() -> None:
+    """Rows of tables and lines of code may be longer."""
+    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
+        assert [line for line in _prose(page) if len(line) > 120] == [], page.name
+
+
+def _prose(page: Path) -> Iterator[str]:
+    """Yield the lines of a page outside fenced code and tables."""
+    fence = ""
+    for line in page.read_text("utf-8").splitlines():
+        if match := re.match(r"\s*(`{3,}|~{3,})", line):
+            fence = "" if fence and match[1].startswith(fence) else fence or match[1]
+        elif not fence and not line.lstrip().startswith("|"):
+            yield line
+
+
 def test_make_help_lists_every_target_that_the_readme_names() -> None:
     shown = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     listed = set(re.findall(r"^  make (\w+)", shown, re.MULTILINE))
