@@ -22,7 +22,7 @@ describe("the mark of a job", () => {
       "Process limit: bad",
       "Rejected: bad",
     ]);
-    expect(mark({ success: false })).toBe("Failed: bad");
+    expect(mark({ success: false })).toBe("No valid result: bad");
   });
 
   it("of a document is that of its blocks", () => {

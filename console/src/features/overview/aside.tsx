@@ -74,7 +74,7 @@ export function Users({ of, rows, names }: { of: "tenant" | "key"; rows: readonl
         columns={[
           { name: of === "tenant" ? "Tenant" : "Key", by: nameOf },
           { name: "Jobs", num: true, by: (row) => row.jobs },
-          { name: "Failed", num: true, by: failedShare },
+          { name: "No result", num: true, by: failedShare },
           { name: "Spend", num: true, by: (row) => row.cost_usd },
         ]}
         items={[...rows].sort((one, other) => other.jobs - one.jobs).slice(0, 8)}

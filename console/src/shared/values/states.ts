@@ -48,7 +48,7 @@ export const RESULT_STATES: Readonly<Record<Schemas["TransformStatus"] | Schemas
   unverified: state("Unverified", "dashed-check", "warn"),
   best_so_far: state("Best so far", "dashed-check", "warn"),
   question: state("Needs an answer", "question", "accent"),
-  failed: state("Failed", "cross", "bad"),
+  failed: state("No valid result", "cross", "bad"),
   found: state("Found", "check", "good"),
   weak: state("Weak match", "alert", "warn"),
   not_found: state("Not found", "minus", "neutral"),
