@@ -34,7 +34,7 @@ export function Tenants() {
               columns={[
                 { name: "Tenant", by: (row) => row.group },
                 { name: "Jobs", num: true, by: (row) => row.jobs },
-                { name: "Success (95 %, n)", num: true, by: (row) => successShare(row) },
+                { name: "Completed (95 %, n)", num: true, by: (row) => successShare(row) },
                 { name: "Calls", num: true, by: (row) => row.calls },
                 { name: "Tokens", num: true, by: (row) => row.input_tokens + row.output_tokens },
                 { name: "Cost", num: true, by: (row) => row.cost_usd },

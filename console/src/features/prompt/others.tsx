@@ -21,7 +21,7 @@ export function OtherPrompts({ open }: { open: string }) {
   return (
     <aside className="others">
       <div className="sec">
-        <h2>Prompts</h2> <span className="spacer" /> <span className="small muted">Success, 7 days</span>
+        <h2>Prompts</h2> <span className="spacer" /> <span className="small muted">Completed, 7 days</span>
       </div>
       <nav className="tight" aria-label="Prompts">
         {groupsOf(prompts.data.items, Object.keys(models.data.roles)).map(([group, all]) => {

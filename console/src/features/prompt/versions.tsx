@@ -63,7 +63,7 @@ export function Versions({ now, versions, read }: Props) {
           columns={[
             { name: "Version", by: (version) => version.version },
             "Change",
-            { name: "Success (95%)", by: (version) => (sumsOf(version) === undefined ? null : successShare(sumsOf(version)!)) },
+            { name: "Completed (95%)", by: (version) => (sumsOf(version) === undefined ? null : successShare(sumsOf(version)!)) },
             { name: "Jobs", num: true, by: (version) => sumsOf(version)?.jobs, title: "Whose calls began with it" },
             { name: "Attempts", num: true, by: (version) => sumsOf(version)?.turns_mean, title: "To success: mean / median, and of how many jobs" },
             { name: "Cost per job", num: true, by: (version) => sumsOf(version)?.cost_usd },

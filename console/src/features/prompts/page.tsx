@@ -33,7 +33,7 @@ export function Page() {
       <div className="head">
         <div className="title">
           <h1>Prompts</h1>
-          <p>Texts that models are asked with. Figures are of the current version, last 7 days.</p>
+          <p>Texts that are sent to models. Figures are of the current version in the last 7 days. Completed jobs gave a result; evaluations say whether it is right.</p>
         </div>
         <Checkbox label="Show parts" checked={all} onChange={(event) => setAll(event.currentTarget.checked)} />
       </div>
@@ -80,8 +80,8 @@ function PromptTable({ groups, roles, sums, all }: TableProps) {
         ...(ran
           ? [
               { name: "Jobs", num: true, by: (line: Line) => line.sums?.jobs, title: "Whose calls began with it; words that follow later in a conversation are counted with its first" },
-              { name: "Success (95%)", by: (line: Line) => (line.sums === undefined ? null : successShare(line.sums)) },
-              { name: "Attempts to success", num: true, by: (line: Line) => line.sums?.turns_mean, title: "Mean / median" },
+              { name: "Completed (95%)", by: (line: Line) => (line.sums === undefined ? null : successShare(line.sums)) },
+              { name: "Attempts to a result", num: true, by: (line: Line) => line.sums?.turns_mean, title: "Mean / median" },
             ]
           : []),
         ...(costs ? [{ name: "Cost", num: true, by: (line: Line) => line.sums?.cost_usd }] : []),

@@ -16,8 +16,8 @@ interface Column {
 
 export const COLUMNS: readonly Column[] = [
   { title: "Jobs", text: (row) => count(row.jobs), by: (row) => row.jobs },
-  { title: "Success (95 %, n)", hint: "The share of those that ended, Wilson's interval, and how many they are", text: (row) => interval(row), by: (row) => successShare(row) },
-  { title: "Attempts to success", hint: "Mean / median, of jobs that succeeded, that called models, and that began and ended in this time", text: (row) => turns(row), by: (row) => row.turns_mean },
+  { title: "Completed (95 %, n)", hint: "Of the jobs that ended, the share that gave a result, right or wrong; Wilson's interval, and how many they are", text: (row) => interval(row), by: (row) => successShare(row) },
+  { title: "Attempts to a result", hint: "Mean / median, of jobs that succeeded, that called models, and that began and ended in this time", text: (row) => turns(row), by: (row) => row.turns_mean },
   { title: "Calls", text: (row) => count(row.calls), by: (row) => row.calls },
   { title: "Errors", hint: "Calls that brought no answer", text: (row) => count(row.errors), by: (row) => row.errors },
   { title: "Failovers", hint: "Answers in place of another model", text: (row) => count(row.failovers), by: (row) => row.failovers },

@@ -26,7 +26,7 @@ export function Headline({ now, before, days }: { now: readonly Row[]; before: r
       <Figure name="Jobs" more={against((each) => each.jobs)}>
         {count(sums.jobs)}
       </Figure>
-      <Figure name="Success" more={`${count(sums.failed)} failed`}>
+      <Figure name="Completed" more={`${count(sums.failed)} failed`}>
         {success === null ? "–" : `${(100 * success).toFixed(1)}%`}
       </Figure>
       <Figure name="Run time, p95" more="of the slowest job type">
