@@ -53,6 +53,7 @@ def search_worker(shell: Shell) -> Iterator[None]:
 
 
 @pytest.mark.slow(seconds=20)
+@pytest.mark.timeout(600)  # two installations are started; a minute by itself
 def test_a_backup_is_restored_into_a_fresh_installation(shell: Shell, servers_folder: Path) -> None:
     program = shell.folder / "kept.py"
     program.write_text("open('out.txt', 'w').write('kept')\n6 * 7\n")

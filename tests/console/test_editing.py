@@ -264,7 +264,7 @@ def test_two_versions_of_a_prompt_are_shown_when_somebody_else_published_meanwhi
     expect(button).to_be_disabled()
     with console.api as api:
         assert api.get(f"/v1/prompts/{PROMPT}").json()["text"].startswith("Mine after all.")
-    for name, do in (("Reset to the built-in text", "Take theirs"), ("Restore", "Save mine over it")):
+    for name, do in (("Reset to default", "Take theirs"), ("Restore", "Save mine over it")):
         publish(f"Theirs, before {name}.\n{text}")
         page.get_by_role("button", name=name).first.click()
         if name == "Restore":
