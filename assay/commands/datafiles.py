@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import io
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -46,9 +47,9 @@ def _table_files(text: str, reading: Reading) -> TableFiles:
 def files_of(text: str) -> list[Path]:
     """Return the file, the folder's tables, or the files that match the pattern. Raises: UsageError."""
     path = Path(text)
-    if path.is_file():
+    if os.path.isfile(path):  # false, too, of a text that is longer than a name can be
         return [path]
-    if path.is_dir():
+    if os.path.isdir(path):
         inside = (each for each in path.rglob("*") if each.suffix.lower() in TABLE_ENDINGS and each.is_file())
         paths = [each for each in inside if not any(part.startswith(".") for part in each.relative_to(path).parts)]
         why = f"the folder {path} holds no tables ({' '.join(TABLE_ENDINGS)})"

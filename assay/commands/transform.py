@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
@@ -89,8 +90,8 @@ def transform(
         task = answers.pop(0)
     if task is None and code is None:
         raise UsageError('missing task. Usage: assay transform FILE "TASK"')
-    if task is not None and not Path(file).exists() and Path(task).is_file():
-        raise UsageError(f'the file comes first, then the task: assay transform {task} "{file}"')
+    if task is not None and _are_swapped(file, task):
+        raise UsageError(f'the file comes first, then the task: assay transform {task} "{file[:200]}"')
     fields = given(
         language=language or _language_of(code), dataframe=dataframe, output=output, strategy=strategy,
         assertions=checks, max_iterations=max_iterations, confirm=confirm,
@@ -111,6 +112,12 @@ def transform(
             return ASKED
         input = {**input, "task": answers.pop(0)}
         sending = replace(sending, conversation=saving.asked["conversation_id"])
+
+
+def _are_swapped(file: str, task: str) -> bool:
+    """Return whether the task was given first: it names a file, and what should be the file does not."""
+    is_pattern = file == "-" or any(sign in file for sign in "*?[")
+    return not is_pattern and not os.path.exists(file) and os.path.isfile(task)
 
 
 @dataclass
