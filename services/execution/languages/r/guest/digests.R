@@ -232,8 +232,7 @@ builtins_skeleton <- function(start, state) {
   added <- added[vapply(added, function(name) !isNamespace(environment(methods[[name]])), NA)]
   set <- options()
   set <- set[!vapply(set, function(each) is.function(each) || is.environment(each), NA)]
-  hooks <- attached_skeleton(.userHooksEnv, state)
-  list(attached, hooks, added, lapply(unname(methods[added]), skeleton, state), skeleton(set, state), RNGkind(), if (isNamespaceLoaded("grDevices")) grDevices::palette())
+  list(attached, hooks_skeleton(start$hooks, state), added, lapply(unname(methods[added]), skeleton, state), skeleton(set, state), RNGkind(), if (isNamespaceLoaded("grDevices")) grDevices::palette())
 }
 
 # Functions that a generic function calls by the class of a value, without their names in the code.
@@ -252,6 +251,24 @@ methods_skeleton <- function(names, state) {
 attached_skeleton <- function(environment, state) {
   names <- sort(ls(environment, all.names = TRUE), method = "radix")
   list(names, lapply(names, function(name) skeleton(get(name, envir = environment, inherits = FALSE), state)))
+}
+
+# Functions that setHook was given, without those that were there at the start.
+hooks_skeleton <- function(start, state) {
+  hooks <- hooks_set()
+  lapply(names(hooks), function(name) {
+    each <- hooks[[name]]
+    if (identical(each, start[[name]])) return(name)
+    if (is.function(each)) each <- list(each)
+    # A package that is loaded waits for others with functions in frames of its own.
+    own <- vapply(each, function(hook) startsWith(name, "UserHook::") && is.function(hook) && isNamespace(topenv(environment(hook))), NA)
+    list(name, lapply(each[own], deparse), lapply(each[!own], skeleton, state))
+  })
+}
+
+hooks_set <- function() {
+  held <- as.list.environment(.userHooksEnv, all.names = TRUE)
+  held[order(names(held), method = "radix")]
 }
 
 # Methods that were registered with generics of base.
@@ -274,5 +291,5 @@ files_skeleton <- function() {
 }
 
 digests_start <- function() {
-  list(connections = getAllConnections(), methods = names(registered_methods()))
+  list(connections = getAllConnections(), hooks = hooks_set(), methods = names(registered_methods()))
 }
