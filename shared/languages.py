@@ -59,6 +59,7 @@ class Language:
     result: Literal["variable", "query"] = "variable"  #: where a transform's result is when its code has ended
     plots: bool = False  #: a transform may draw in it
     whole_floats: bool = False  #: it writes 4 for the number 4.0
+    vectors: bool = False  #: its values are vectors, which stand within prose as "1, 2"
     is_reserved: Callable[[str], bool] = lambda _name: False  #: whether no variable may have this name
     notebook: NotebookKernel | None = None
     magics: bool = False  #: its notebooks have IPython's magics
@@ -122,6 +123,7 @@ LANGUAGES: SpecTable[Language] = SpecTable(
             readers=(TableReader("r", prompt="r", rounds="always", frame="data.frame"),),
             plots=True,
             whole_floats=True,
+            vectors=True,
             notebook=NotebookKernel("ir", "R", "R"),
             cell_magics=("R",),
             warning=r"^Warning(?: message:| in .*:|: ).*\n?(?:^ {2}.*\n?)*",

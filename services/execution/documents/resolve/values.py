@@ -69,7 +69,7 @@ def text_of(value: Value, kernel: str) -> str:
     shown = _written(_shown(value.exact), kernel)
     if isinstance(shown, str):
         return shown
-    if kernel == "r" and isinstance(shown, (list, dict)):  # as knitr writes a vector, also one with names
+    if _has_vectors(kernel) and isinstance(shown, (list, dict)):  # as knitr writes a vector, also one with names
         parts = list(shown.values()) if isinstance(shown, dict) else shown
         if parts and all(map(_scalar, parts)):
             return ", ".join(map(str, parts))
@@ -96,6 +96,11 @@ def _tagged(kind: str, value: JsonValue) -> JsonValue:
     if kind == "map" and isinstance(value, list):
         return {str(_shown(pair[0])): _shown(pair[1]) for pair in value if isinstance(pair, list) and len(pair) == 2}
     return _shown(value)
+
+
+def _has_vectors(kernel: str) -> bool:
+    language = LANGUAGES.get(kernel)
+    return language is not None and language.vectors
 
 
 def _scalar(value: JsonValue) -> bool:
