@@ -54,7 +54,7 @@ function MarkedPage({ html, result, source = "", beside, onBlock }: Props & { ht
   return (
     <div className="over">
       <SafeHtml html={html} title="The document as a page" height={520} onPage={setPage} />
-      {shown === null ? null : <ValuePanel facts={shown.facts} place={shown.place} onBlock={go} onEnter={keep} onLeave={leave} />}
+      {shown === null || shown.place === null ? null : <ValuePanel facts={shown.facts} place={shown.place} onBlock={go} onEnter={keep} onLeave={leave} />}
     </div>
   );
 }

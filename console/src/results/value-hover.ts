@@ -7,7 +7,8 @@ const LEAVES_MS = 250; // for the pointer to get from the value to its panel
 interface Shown {
   element: HTMLElement;
   facts: ValueFacts;
-  place: Place;
+  /** Null where it is scrolled out of sight: it is described again when it is back. */
+  place: Place | null;
 }
 
 export interface HoveredValue {
@@ -74,7 +75,6 @@ function focused(element: HTMLElement): boolean {
   return element.ownerDocument.hasFocus() && element.ownerDocument.activeElement === element;
 }
 
-function at(element: HTMLElement, facts: ValueFacts): Shown | null {
-  const place = placeIn(element);
-  return place === null ? null : { element, facts, place };
+function at(element: HTMLElement, facts: ValueFacts): Shown {
+  return { element, facts, place: placeIn(element) };
 }
