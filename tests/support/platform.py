@@ -31,7 +31,7 @@ T = TypeVar("T")
 ROOT = Path(__file__).parents[2]
 
 
-def wait_for(condition: Callable[[], T | None], seconds: float = 30, what: str = "the condition") -> T:
+def wait_for(condition: Callable[[], T | None], seconds: float = 90, what: str = "the condition") -> T:
     """Wait like ``until``, for conditions that query servers which the test may have stopped."""
 
     def answered() -> T | None:
@@ -153,11 +153,11 @@ class Platform:
                 events[event["job_id"]].append(event)
         return [(rows[job_id], events[job_id]) for job_id in job_ids]
 
-    def wait(self, job_id: str, seconds: float = 30) -> RowMapping:
+    def wait(self, job_id: str, seconds: float = 90) -> RowMapping:
         self.wait_all([job_id], seconds)
         return self.job(job_id)
 
-    def wait_all(self, job_ids: Iterable[str], seconds: float = 60) -> None:
+    def wait_all(self, job_ids: Iterable[str], seconds: float = 120) -> None:
         wanted = list(job_ids)
         wait_for(lambda: self.ended(wanted) == len(wanted), seconds, f"the end of {len(wanted)} jobs")
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def until(condition: Callable[[], T | None], what: str, seconds: float = 20) -> T:
+def until(condition: Callable[[], T | None], what: str, seconds: float = 60) -> T:
     """The first truthy answer of ``condition``; fails after ``seconds``."""
     deadline = time.monotonic() + seconds
     while True:

@@ -15,7 +15,7 @@ from tests.services.gateway.flows.conftest import flows_worker, wait_until_ready
 from tests.services.gateway.flows.test_flows import make, operate
 from tests.support.scripted import ScriptedLlm
 
-EDITS = 1_000  #: of one gateway, before the others use the flow again; 70 versions are kept
+EDITS = 300  #: of one gateway, before the others use the flow again; 70 versions are kept
 ROUNDS = 2
 
 
