@@ -23,6 +23,7 @@ from services.search.tables.words import Words, average_words, language_of
 from shared.contracts.search import IngestInput, IngestResult, Record, RecordError
 from shared.errors import JobCancelled
 from shared.jobs.job import Context
+from shared.reading.names import warnings_of
 
 _BATCH = 256
 _BATCH_CHARACTERS = 500_000  # of long texts, so that progress is reported and a cancellation seen
@@ -268,9 +269,8 @@ def _records(context: Context, request: IngestInput, table: OpenTable) -> Iterat
             file, request.format, request.table, table.spec, context.cancelled, mapping=request.mapping, name=name,
             stated=request.reading(),
         ) as records:  # fmt: skip
-            for note in records.notes:
-                if "\ufffd" in note:  # something of the file is lost
-                    context.report.warn(note)
+            for warning in warnings_of(records.notes):
+                context.report.warn(warning)
             yield records
 
 

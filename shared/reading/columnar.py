@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.ipc as pa_ipc
 import pyarrow.parquet as pq
 
-from .delimited import check_names
+from .names import usable_names
 from .portable import portable
 from .sizes import check_expanded
 from .source import MAX_CELLS, MAX_ROWS, MAX_TABLE_BYTES, MAX_UNPACKED_BYTES, TableTooLarge, Unreadable
@@ -23,21 +23,21 @@ _TAIL = 10  #: bytes behind the footer of the file form: its length, and six let
 _CONTINUES = 0xFFFFFFFF  #: before the length of a message, in all but old files
 
 
-def read_parquet(source: Path | pa.NativeFile) -> pl.DataFrame:
-    """Read a Parquet file. Raises: Unreadable."""
+def read_parquet(source: Path | pa.NativeFile) -> tuple[pl.DataFrame, list[str]]:
+    """Read a Parquet file; also return notes on its names. Raises: Unreadable."""
     try:
         with pq.ParquetFile(source) as file:
             meta = file.metadata
             unpacked = sum(meta.row_group(index).total_byte_size for index in range(meta.num_row_groups))
             names = [field.name for field in file.schema_arrow]
             check_size(meta.num_rows, len(names), unpacked)
-            check_names(names)
+            _, notes = usable_names(names)
         with pq.ParquetFile(source, read_dictionary=_repeating(meta)) as file:
             table = file.read()
         table.validate()
     except (pa.ArrowException, OSError, OverflowError):
         raise Unreadable("the Parquet file is damaged") from None
-    return framed(table)
+    return framed(table), notes
 
 
 def _repeating(meta: pq.FileMetaData) -> list[str]:
@@ -53,8 +53,8 @@ def _repeating(meta: pq.FileMetaData) -> list[str]:
     return sorted(names)
 
 
-def read_arrow(path: Path) -> pl.DataFrame:
-    """Arrow IPC, the file or the stream form. Raises: Unreadable."""
+def read_arrow(path: Path) -> tuple[pl.DataFrame, list[str]]:
+    """Read Arrow IPC, the file or the stream form; also return notes on its names. Raises: Unreadable."""
     try:
         with path.open("rb") as file:
             is_file = file.read(6) == b"ARROW1"
@@ -64,12 +64,12 @@ def read_arrow(path: Path) -> pl.DataFrame:
             check_size(rows, 1, unpacked, _MAX_ARROW_BYTES)
         with pa.OSFile(str(path)) as source:
             reader = pa_ipc.open_file(source) if is_file else pa_ipc.open_stream(source)
-            check_names(reader.schema.names)
+            _, notes = usable_names(reader.schema.names)
             table = pa.Table.from_batches(_bounded(reader), reader.schema)
         table.validate(full=True)
     except (pa.ArrowException, OSError, OverflowError, ValueError, IndexError, struct.error):
         raise Unreadable("the Arrow file is damaged") from None
-    return framed(table)
+    return framed(table), notes
 
 
 def _bounded(reader: pa_ipc.RecordBatchFileReader | pa_ipc.RecordBatchStreamReader) -> Iterator[pa.RecordBatch]:

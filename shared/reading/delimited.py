@@ -17,9 +17,10 @@ import polars as pl
 from .cells import FLOAT
 from .drawn import is_mostly_drawn, may_be_drawn, redrawn
 from .header import find_header, no_header, with_names
+from .names import usable_names
 from .quotes import is_regular, note_on_kept, requoted, with_line_feeds
 from .sampled_types import LEAST_BYTES, read_large
-from .source import MAX_COLUMNS, Unreadable
+from .source import Unreadable
 from .stated import NOTHING_STATED, Stated
 from .surroundings import note_on_remarks, remarks_begin, units_in
 
@@ -56,6 +57,11 @@ class Layout:
         csv.writer(line, delimiter=self.delimiter, lineterminator="\n").writerow(self.names)
         return line.getvalue().encode()
 
+    def usable(self) -> Layout:
+        """Return the layout with names that differ. Raises: Unreadable."""
+        names, notes = usable_names(self.names)
+        return replace(self, names=names, notes=[*self.notes, *notes], is_plain=self.is_plain and not notes)
+
 
 def read_delimited(
     source: Path | bytes,
@@ -90,7 +96,7 @@ def read_delimited(
         assert layout is not None
     if any("\ufffd" in name for name in layout.names):
         _whole(source)  # is it what the file holds, or are its names in another encoding?
-    check_names(layout.names)
+    layout = layout.usable()
     above = 0
     if not layout.is_plain:
         content = _whole(source)
@@ -474,19 +480,6 @@ def _sample(head: bytes) -> list[str]:
         lines = lines[:-1]  # the last one is cut
     sample = lines[:_SAMPLE_LINES]
     return sample if any(line.strip() for line in sample) else [""]
-
-
-def check_names(names: list[str]) -> None:
-    """Refuse columns that are too many, nameless or named alike. Raises: Unreadable."""
-    if len(names) > MAX_COLUMNS:
-        raise Unreadable(f"there are {len(names):,} columns, at most {MAX_COLUMNS:,} can be worked with")
-    empty = [position for position, name in enumerate(names, 1) if not name]
-    if empty:
-        raise Unreadable(f"column {empty[0]} of {len(names)} has an empty name: give every column a name")
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    if twice:
-        places = [str(position) for position, name in enumerate(names, 1) if name == twice[0]]
-        raise Unreadable(f"the column name {twice[0][:100]!r} is used more than once (columns {', '.join(places[:5])})")
 
 
 def _read_carefully(

@@ -61,7 +61,8 @@ def find_header(sample: Sequence[Row], *, may_merge: bool = False, first: int | 
 
 def _is_missing(rows: Sequence[Row]) -> bool:
     """Return whether the first row holds values as the rows below do: a date or a fraction above others, and a date or
-    a number as the first cell. Whole numbers alone may be names, such as years, and so may values behind a text.
+    a number as the first cell. Whole numbers alone may be names, such as years, unless one is there twice, and so may
+    values behind a text.
     """
     filled = [row for row in rows if _filled(row)]
     if len(filled) < _MIN_ALIKE or not all(cell.strip() for cell in filled[0]):
@@ -71,7 +72,9 @@ def _is_missing(rows: Sequence[Row]) -> bool:
     numbers = [column for column in columns if all(_PLAIN_NUMBER.fullmatch(cell.strip()) for cell in column)]
     are_named = any(not _is_value(column[0]) and any(map(_is_value, column[1:])) for column in columns)
     with_fraction = any(_FRACTION.fullmatch(column[0].strip()) for column in numbers)
-    return not are_named and (columns[0] in dated or (columns[0] in numbers and (bool(dated) or with_fraction)))
+    is_repeated = len(numbers) == len(columns) and len(set(filled[0])) < len(filled[0])
+    is_sure = bool(dated) or with_fraction or is_repeated
+    return not are_named and (columns[0] in dated or (columns[0] in numbers and is_sure))
 
 
 def no_header(sample: Sequence[Row]) -> Header:

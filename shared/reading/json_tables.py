@@ -15,7 +15,7 @@ import polars as pl
 import pyarrow as pa
 
 from .cells import ColumnReading
-from .delimited import check_names
+from .names import usable_names
 from .portable import portable
 from .records import NO_OBJECTS, NO_OBJECTS_IN_LINES, Records, records_of, wrapped_records
 from .source import MAX_COLUMNS, MAX_JSON_BYTES, Unreadable
@@ -167,7 +167,7 @@ def frame_of(rows: list[object]) -> tuple[pl.DataFrame, dict[str, ColumnReading]
             raise Unreadable(f"there are more than {MAX_COLUMNS:,} columns")
     if not rows:
         raise Unreadable("there are no rows")
-    check_names(list(names))
+    usable_names(list(names))
     if not names:
         raise Unreadable("the objects have no fields, so there are no columns")
     readings = {name: ColumnReading() for name in names}

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from .columnar import framed
 from .columns import ColumnSummary, Distribution, profile
-from .delimited import check_names
+from .names import usable_names
 from .source import Unreadable
 
 _SAMPLED_GROUPS = 8  #: spread evenly over the file
@@ -43,7 +43,8 @@ def look_at(source: pa.NativeFile) -> LargeTable:
     try:
         with pq.ParquetFile(source) as file:
             meta = file.metadata
-            check_names(file.schema_arrow.names)
+            if usable_names(file.schema_arrow.names)[1]:
+                raise Unreadable("two columns have one name: in a Parquet file larger than memory each needs its own")
             if max((group.total_byte_size for group in _groups(meta)), default=0) > _MAX_GROUP_BYTES:
                 raise Unreadable("a row group unpacks to more than 2 GB: write the file with smaller row groups")
             sample = framed(pa.Table.from_batches(list(_sampled(file)), file.schema_arrow))

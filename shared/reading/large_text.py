@@ -18,7 +18,6 @@ from .delimited import (
     Layout,
     NotUtf8,
     check_misfits,
-    check_names,
     layout_of,
     note_on_blanks,
     read_delimited,
@@ -170,12 +169,12 @@ def _text(file: BinaryIO, tabs: bool, stated: Stated, encoding: str, *, is_damag
     head = _utf8(head[mark:], encoding, cut=True)
     layout = layout_of(head, tabs, stated, is_whole=True)
     assert layout is not None
+    layout = layout.usable()
     if encoding == "utf-8" and not is_damaged and any("\ufffd" in name for name in layout.names):
         try:
             head[: layout.body].decode()
         except UnicodeDecodeError:
             raise NotUtf8 from None
-    check_names(layout.names)
     begins = mark
     for _ in range(head.count(b"\n", 0, layout.body)):
         begins = _behind_line(file, begins)

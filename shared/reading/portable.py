@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from itertools import count
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -16,6 +15,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.ipc as pa_ipc
+
+from .names import numbered
 
 # pyarrow has no types for its arrays here, so those values are Any.
 
@@ -49,15 +50,7 @@ def portable(table: pa.Table) -> pl.DataFrame:
     """Return the frame; a column that polars cannot hold becomes text. Raises: what the libraries raise for broken
     tables.
     """
-    names: dict[str, None] = {}
-    for name in table.column_names:
-        names[_numbered(name, {*names, *table.column_names}) if name in names else name] = None
-    return pl.DataFrame([_series(name, table.column(at)) for at, name in enumerate(names)])
-
-
-def _numbered(name: str, taken: set[str]) -> str:
-    """Return a name for a second column of that name."""
-    return next(each for number in count(1) if (each := f"{name}_{number}") not in taken)
+    return pl.DataFrame([_series(name, table.column(at)) for at, name in enumerate(numbered(table.column_names))])
 
 
 def _series(name: str, column: Any) -> pl.Series:

@@ -61,9 +61,9 @@ def read(path: Path, name: str, stated: Stated = NOTHING_STATED) -> TableRead:
 def _read(path: Path, name: str, stated: Stated) -> TableRead:
     match kind_of(path, name, stated):
         case "parquet":
-            return TableRead(read_parquet(path), [], {}, FoundReading("parquet"))
+            return TableRead(*read_parquet(path), {}, FoundReading("parquet"))
         case "arrow":
-            return TableRead(read_arrow(path), [], {}, FoundReading("arrow"))
+            return TableRead(*read_arrow(path), {}, FoundReading("arrow"))
         case "excel":
             from .workbook import note_numbers, read_workbook
 
@@ -201,7 +201,8 @@ def answer_parquet(source: pa.NativeFile, reader: Reader, rows: int) -> pl.DataF
             if reader.lazy and claimed_bytes(source) > MAX_TABLE_BYTES:
                 _answer_lazily(source, rows)
                 return None
-            frame = _unrounded(read_parquet(source), reader, columns)
+            whole, notes = read_parquet(source)
+            frame = _unrounded(whole, reader, columns)
             check_size(frame.height, frame.width)
             _check_bytes(frame, None)
         except TableTooLarge as refusal:
@@ -214,7 +215,7 @@ def answer_parquet(source: pa.NativeFile, reader: Reader, rows: int) -> pl.DataF
     except Unreadable as refusal:
         _tell({"refused": str(refusal)})
         return None
-    _tell_of(frame, rows, notes=[], columns=columns, height=frame.height, profiles=profile(frame, _types(frame)))
+    _tell_of(frame, rows, notes=notes, columns=columns, height=frame.height, profiles=profile(frame, _types(frame)))
     return as_seen_by(frame, reader)
 
 

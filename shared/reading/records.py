@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from .names import usable_names
 from .source import Unreadable
 
 NAMES_FIRST = "written as rows, the first of which has the names"
@@ -44,9 +45,9 @@ class Records:
 def records_of(document: object) -> Records:
     """Return the records of a JSON document. Raises: Unreadable for a document that holds no object."""
     if isinstance(document, list):
-        names = names_of(document[0]) if len(document) > 1 else None
-        if names is not None and all(is_row_of(names, row) for row in document[1:]):
-            return Records([dict(zip(names, row, strict=True)) for row in document[1:]], [NAMES_FIRST])
+        names, notes = (names_of(document[0]) if len(document) > 1 else None) or ([], [])
+        if names and all(is_row_of(names, row) for row in document[1:]):
+            return Records([dict(zip(names, row, strict=True)) for row in document[1:]], notes)
         return Records(document)
     if not isinstance(document, dict):
         raise Unreadable(NO_OBJECTS)
@@ -64,10 +65,16 @@ def records_of(document: object) -> Records:
     return Records([document], [f"one object, read as one row{why}"])
 
 
-def names_of(row: object) -> list[str] | None:
-    """Return the names of columns that the first row of a list of rows holds; None where it is no such row."""
+def names_of(row: object) -> tuple[list[str], list[str]] | None:
+    """Return the names of columns that the first row of a list of rows holds, and notes; None where it is no such row.
+
+    Raises: Unreadable for too many columns.
+    """
     is_header = isinstance(row, list) and len(row) > 0 and all(isinstance(name, str) and name.strip() for name in row)
-    return row if is_header and isinstance(row, list) and len(set(row)) == len(row) else None
+    if not is_header or not isinstance(row, list):
+        return None
+    names, numbered = usable_names(row)
+    return names, [NAMES_FIRST, *numbered]
 
 
 def is_row_of(names: list[str], row: object) -> bool:
@@ -130,11 +137,13 @@ def _by_column(document: Mapping[str, object]) -> Records | None:
     note = "written column by column"
     names, cells = document.get("columns"), document.get("data")
     if isinstance(names, list) and isinstance(cells, list) and {*document} <= {"columns", "data", "index"} and cells:
-        fits = all(isinstance(name, str) for name in names) and len(set(names)) == len(names)
+        fits = all(isinstance(name, str) and name for name in names)
         if fits and all(isinstance(row, list) and len(row) == len(names) for row in cells):
+            unique, notes = usable_names(names)
             left_out = " (not read: 'index')" if "index" in document else ""
             return Records(
-                [dict(zip(names, row, strict=True)) for row in cells], [f"written as names and rows{left_out}"]
+                [dict(zip(unique, row, strict=True)) for row in cells],
+                [f"written as names and rows{left_out}", *notes],
             )
     columns = list(document.values())
     lists = [column for column in columns if isinstance(column, list)]

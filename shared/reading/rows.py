@@ -19,9 +19,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from .columnar import framed, read_arrow
-from .delimited import BadRow, check_names, read_delimited
+from .delimited import BadRow, read_delimited
 from .html_tables import DELIMITER, table_of
 from .large_text import PIECE_BYTES, to_parquet
+from .names import usable_names
 from .read import column_notes_of, kind_of, text_notes
 from .source import Unreadable, decoded, is_plain, read_text
 from .stated import Stated
@@ -49,7 +50,7 @@ def open_rows(path: Path, name: str, stated: Stated, is_typed: Callable[[str], b
         case "parquet":
             return _of_parquet(path)
         case "arrow":
-            return _of_frame(read_arrow(path))
+            return _of_frame(*read_arrow(path))
         case "excel":
             from .workbook import read_workbook
 
@@ -114,7 +115,7 @@ def _of_parquet(path: Path) -> TableRows:
         infinite = _infinite(file)
     except (pa.ArrowException, OSError, OverflowError):
         raise Unreadable("the Parquet file is damaged") from None
-    check_names(names)
+    names, notes = usable_names(names)
 
     def batches() -> Iterator[Row]:
         try:
@@ -127,7 +128,8 @@ def _of_parquet(path: Path) -> TableRows:
         except (pa.ArrowException, OSError, OverflowError):
             raise Unreadable("the Parquet file is damaged") from None
 
-    return TableRows(names, batches(), [f"{name}: infinite numbers are read as missing" for name in infinite])
+    notes += [f"{name}: infinite numbers are read as missing" for name in infinite]
+    return TableRows(names, batches(), notes)
 
 
 def _infinite(file: pq.ParquetFile) -> list[str]:

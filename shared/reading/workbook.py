@@ -17,9 +17,9 @@ import pyarrow as pa
 
 from .cells import FLOAT, MISSING, MISSING_IN_NUMBERS, ColumnReading, counted
 from .columnar import framed
-from .delimited import check_names
 from .found import FoundReading
 from .header import Header, find_header, no_header
+from .names import usable_names
 from .source import OLE, Unreadable
 from .stated import NOTHING_STATED, Stated
 from .surroundings import REMARK, units_in
@@ -62,7 +62,8 @@ def read_workbook(
         if chosen not in sheets:
             raise Unreadable(f"the workbook has no filled sheet {chosen!r}; it has {', '.join(map(repr, sheets[:20]))}")
         header, skipped = _header(_first_rows(reader, chosen), stated)
-        check_names(header.names)
+        names, named = usable_names(header.names)
+        header = replace(header, names=names, notes=[*header.notes, *named])
         table = _table(reader, chosen, skip_rows=skipped + header.first + header.rows, column_names=header.names)
     except (fastexcel.FastExcelError, OSError) as error:
         with path.open("rb") as file:

@@ -12,6 +12,7 @@ import polars as pl
 from services.execution.transform.preview import ShownTable, TableSummary, summary_of
 from shared.contracts.transform import Column, InputSeen
 from shared.reading.columns import TypeName
+from shared.reading.names import warnings_of
 from shared.reading.portable import read_portable
 
 
@@ -63,8 +64,8 @@ class DataRead:
 
     @property
     def losses(self) -> list[str]:
-        """Notes that say what of the file could not be read."""
-        return [note for note in self.notes if "\ufffd" in note]
+        """Notes that are warnings of the job."""
+        return warnings_of(self.notes)
 
     def shown(self) -> ShownTable:
         return ShownTable(self.name, self.summary, self.masked, self.notes, self.column_notes)

@@ -14,6 +14,7 @@ import polars as pl
 from services.execution.transform.dataset import DataRead
 from services.execution.transform.effect import equal, summarise
 from services.execution.transform.results import CodeRun, ResultTable
+from shared.reading.names import is_copy
 from shared.reading.portable import read_portable, write_portable
 
 #: Beyond this many distinct values, pseudonyms are numbered instead of shaped like the value.
@@ -40,7 +41,12 @@ class Redactor:
 
 def masked_columns(data: Sequence[DataRead], mask: Sequence[str], schema_only: bool) -> dict[str, frozenset[str]]:
     """Map each data set to its columns that no model may see; all of them when only the schema is shown."""
-    return {each.name: frozenset(each.types if schema_only else set(mask) & each.types.keys()) for each in data}
+    return {
+        each.name: frozenset(
+            name for name in each.types if schema_only or name in mask or is_copy(name, mask, each.notes)
+        )
+        for each in data
+    }
 
 
 def redactor_of(data: Sequence[DataRead], masked: dict[str, frozenset[str]]) -> Redactor:

@@ -18,9 +18,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from services.gateway.tables.forms import CannotHold
-from shared.reading.delimited import check_names
 from shared.reading.found import FoundReading
 from shared.reading.large_text import PIECE_BYTES, to_parquet
+from shared.reading.names import usable_names
 from shared.reading.packed import unpacked
 from shared.reading.read import TableRead, column_notes_of, kind_of, read, text_notes
 from shared.reading.source import Unreadable, is_plain
@@ -85,11 +85,9 @@ def _create(
     """Return how the file was read, and notes on it. Raises: Unreadable."""
     kind = kind_of(file, name, stated)
     if kind == "parquet":
-        _view_parquet(database, file)
-        return FoundReading("parquet"), []
+        return FoundReading("parquet"), _view_parquet(database, file)
     if kind == "arrow":
-        _view_arrow(database, file)
-        return FoundReading("arrow"), []
+        return FoundReading("arrow"), _view_arrow(database, file)
     if kind == "csv" and file.stat().st_size > PIECE_BYTES and is_plain(file):
         with file.open("rb") as content:
             table = to_parquet(content, name.lower().endswith((".tsv", ".tab")), stated, target)
@@ -101,28 +99,31 @@ def _create(
     return table_read.found, [*table_read.notes, *_by_column(table_read.columns)]
 
 
-def _view_parquet(database: duckdb.DuckDBPyConnection, file: Path) -> None:
+def _view_parquet(database: duckdb.DuckDBPyConnection, file: Path) -> list[str]:
+    """Create the view of a Parquet file; return notes on its names. Raises: Unreadable."""
     with pq.ParquetFile(file) as content:
-        check_names(content.schema_arrow.names)
+        names, notes = usable_names(content.schema_arrow.names)
     allowed = str(file).replace("'", "''")
     database.execute(f"SET allowed_paths = ['{allowed}']")
-    database.execute(f"CREATE VIEW rows AS SELECT * FROM read_parquet('{allowed}')")  # noqa: S608 - the path is ours
+    named = f"({', '.join(map(quoted, names))})" if notes else ""
+    database.execute(f"CREATE VIEW rows{named} AS SELECT * FROM read_parquet('{allowed}')")  # noqa: S608 - path is ours
+    return notes
 
 
-def _view_arrow(database: duckdb.DuckDBPyConnection, file: Path) -> None:
-    with file.open("rb") as content:
-        is_file = content.read(6) == b"ARROW1"
-    if is_file:
-        import pyarrow.dataset as ds  # noqa: PLC0415 - a tenth of a second
-
-        dataset = ds.dataset(file, format="feather")
-        check_names(dataset.schema.names)
-        database.register("rows", dataset)
-        return
+def _view_arrow(database: duckdb.DuckDBPyConnection, file: Path) -> list[str]:
+    """Create the view of an Arrow file; return notes on its names. Raises: Unreadable."""
     with pa.memory_map(str(file)) as mapped:
-        table = pa.ipc.open_stream(mapped).read_all()
-    check_names(table.schema.names)
-    database.register("rows", table)
+        is_file = mapped.read(6) == b"ARROW1"
+        mapped.seek(0)
+        reader = pa.ipc.open_file(mapped) if is_file else pa.ipc.open_stream(mapped)
+        names, notes = usable_names(reader.schema.names)
+        if is_file and not notes:
+            import pyarrow.dataset as ds  # noqa: PLC0415 - a tenth of a second
+
+            database.register("rows", ds.dataset(file, format="feather"))
+        else:
+            database.register("rows", reader.read_all().rename_columns(names))
+    return notes
 
 
 def _by_column(notes: Mapping[str, str]) -> list[str]:

@@ -24,7 +24,7 @@ from shared.contracts.search import IngestFormat, RecordMapping, TableSpec
 from shared.errors import InvalidRequest, UnreadableFile
 from shared.reading.delimited import BadRow, is_even, layout_of
 from shared.reading.json_tables import FieldTwice, decoder, load, load_documents
-from shared.reading.records import NAMES_FIRST, is_row_of, names_of, records_of, wrapped_records
+from shared.reading.records import is_row_of, names_of, records_of, wrapped_records
 from shared.reading.rows import open_rows
 from shared.reading.source import Unreadable, encoding_of, utf16_of
 from shared.reading.stated import NOTHING_STATED, Stated
@@ -370,14 +370,14 @@ def _records_of_list(entries: Iterator[JsonValue], notes: Notes) -> Iterator[Ite
     if first is None:
         return
     second = next(entries, None)
-    names = names_of(first)
-    if names is None or not is_row_of(names, second):
-        names, rows = None, chain([first], [] if second is None else [second], entries)
+    names, own = names_of(first) or ([], [])
+    if not names or not is_row_of(names, second):
+        names, rows = [], chain([first], [] if second is None else [second], entries)
     else:
-        notes.add(NAMES_FIRST)
+        notes.add_all(own)
         rows = chain([second], entries)
     for value in rows:
-        if names is not None and is_row_of(names, value) and isinstance(value, list):
+        if names and is_row_of(names, value) and isinstance(value, list):
             yield dict(zip(names, value, strict=True))
         else:
             yield value if isinstance(value, dict) else Refused("not_an_object", "the entry is not an object")

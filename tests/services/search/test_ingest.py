@@ -235,6 +235,16 @@ def test_json_lines_with_a_bad_line_lose_only_that_line(empty: MemorySearchServi
     assert [error.code for error in result.errors] == ["malformed_json", "not_an_object"]
 
 
+def test_a_column_name_used_twice_loses_nothing_and_is_a_warning_of_the_job(empty: MemorySearchService) -> None:
+    job = MemoryContext()
+    identity = job.files.add("labels.csv", b"id,name,labels,labels\ns1,Vacuum,red,blue\n")
+    result = empty.ingest("sessions", None, job=job, file_id=identity)
+    assert counts(result) == (1, 0, 0, 0, 0)
+    assert job.report.warnings == ["column names used more than once were numbered: labels_2"]
+    [hit] = empty.search("vacuum", tables=["sessions"]).hits["sessions"]
+    assert hit.fields == {"labels": "red", "labels_2": "blue"}
+
+
 @pytest.mark.slow
 def test_a_file_that_cannot_be_read_writes_nothing(empty: MemorySearchService) -> None:
     with pytest.raises(UnreadableFile):

@@ -87,12 +87,18 @@ def test_what_parts_read_differently_is_text(tmp_path: Path) -> None:
         (rows_of(WORDS) + b"7\n" + rows_of(WORDS), "line 62 has 1 fields, the header has 2"),
         (b'"a\nb",c\n' + rows_of([*WORDS, "a,b"], "1,2"), "line 64 has 3 fields"),
         (b"a,b\n", "no rows"),
-        (b"a,a\n" + b"1,2\n" * 200, "more than once"),
     ],
 )
 def test_bad_rows_are_named_by_their_line_in_the_file(content: bytes, message: str, tmp_path: Path) -> None:
     with pytest.raises(Unreadable, match=message):
         stream(content, tmp_path)
+
+
+def test_names_that_are_used_more_than_once_are_numbered(tmp_path: Path) -> None:
+    frame, table = stream(b"a,b,a\n" + b"1,x,2\n" * 200, tmp_path)
+    assert frame.rows() == [(1, "x", 2)] * 200
+    assert frame.columns == ["a", "b", "a_2"]
+    assert table.notes == ["column names used more than once were numbered: a_2"]
 
 
 def test_other_encodings(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import re
 import zipfile
 from collections.abc import Callable
 from datetime import date, time, timedelta
@@ -27,6 +28,7 @@ from shared.contracts.search import RecordMapping, TableSpec
 from shared.errors import UnreadableFile
 from shared.reading.columns import profile
 from shared.reading.large_text import to_parquet
+from shared.reading.names import NUMBERED, warnings_of
 from shared.reading.read import TableRead, read
 from shared.reading.rows import json_rows
 from shared.reading.source import Unreadable
@@ -148,14 +150,47 @@ FILES: dict[str, tuple[str | bytes, list[list[Any]]]] = {
     "stream.arrows": (_written(pl.DataFrame(TABLE).write_ipc_stream), [["a", 1, 0.5], ["b", 2, None]]),
 }  # fmt: skip
 
+_PAIR = pa.table([pa.array([1]), pa.array([2]), pa.array([3])], names=["a", "b", "a"])
+
+
+def _arrow(open_writer: Callable[[io.BytesIO, pa.Schema], Any]) -> bytes:
+    def write(buffer: io.BytesIO) -> None:
+        with open_writer(buffer, _PAIR.schema) as writer:
+            writer.write_table(_PAIR)
+
+    return _written(write)
+
+
+#: files with names that are used more than once: the names and the first row of each
+REPEATED: dict[str, tuple[str | bytes, list[str], list[Any]]] = {
+    "jira.csv": (
+        "Key,Labels,Labels,Labels,Comment,Comment\nP-1,x,y,,first,\nP-2,,,,,\n",
+        ["Key", "Labels", "Labels_2", "Labels_3", "Comment", "Comment_2"], ["P-1", "x", "y", "", "first", ""],
+    ),
+    "taken.csv": ("a,a_2,a,A_3,a\n1,2,3,4,5\n", ["a", "a_2", "a_4", "A_3", "a_5"], [1, 2, 3, 4, 5]),
+    "unnamed.csv": (",a,,a\n1,2,3,4\n", ["column_1", "a", "column_3", "a_2"], [1, 2, 3, 4]),
+    "title.csv": ("Report\n\nTag;Wert;Wert\nMo;1,5;2,5\n", ["Tag", "Wert", "Wert_2"], ["Mo", 1.5, 2.5]),
+    "quoted.tsv": ('"a b"\t"a b"\nx\ty\n', ["a b", "a b_2"], ["x", "y"]),
+    "latin1.csv": ("Größe,Größe\nx,y\n".encode("latin-1"), ["Größe", "Größe_2"], ["x", "y"]),
+    "numbers.csv": ("5,5,7\n6,6,8\n7,5,9\n", ["column_1", "column_2", "column_3"], [5, 5, 7]),
+    "years.csv": ("city,2023,2023\nx,1,2\n", ["city", "2023", "2023_2"], ["x", 1, 2]),
+    "sheet.xlsx": (_excel(["a", "b", "a"], [1, 2, 3]), ["a", "b", "a_2"], [1, 2, 3]),
+    "merged.xlsx": (
+        _excel(["Region", "Jan", "", "Jan"], ["", "Qty", "Rev", "Qty"], ["N", 1, 2, 3]),
+        ["Region", "Jan Qty", "Jan Rev", "Jan Qty_2"], ["N", 1, 2, 3],
+    ),
+    "page.xls": (
+        "<table><tr><th>a</th><th>a</th></tr><tr><td>1</td><td>2</td></tr></table>", ["a", "a_2"], [1, 2],
+    ),
+    "names_first.json": (json.dumps([["a", "b", "a"], [1, 2, 3]]), ["a", "b", "a_2"], [1, 2, 3]),
+    "split.json": (json.dumps({"columns": ["a", "a"], "data": [[1, 2], [3, 4]]}), ["a", "a_2"], [1, 2]),
+    "pair.parquet": (_written(lambda out: pq.write_table(_PAIR, out)), ["a", "b", "a_2"], [1, 2, 3]),
+    "pair.arrow": (_arrow(pa.ipc.new_file), ["a", "b", "a_2"], [1, 2, 3]),
+    "pair.arrows": (_arrow(pa.ipc.new_stream), ["a", "b", "a_2"], [1, 2, 3]),
+}  # fmt: skip
+
 #: files that no reader takes: a part of the reason
 REFUSED: dict[str, tuple[str | bytes, str]] = {
-    "twice.csv": ("a,b,a\n1,2,3\n", "'a' is used more than once"),
-    "twice.xlsx": (_excel(["a", "b", "a"], [1, 2, 3]), "'a' is used more than once"),
-    "twice.parquet": (
-        _written(lambda out: pq.write_table(pa.table([pa.array([1]), pa.array([2])], names=["a", "a"]), out)),
-        "'a' is used more than once",
-    ),
     "open_quote.csv": ('a,b\n1,"x\n2,y\n3,z\n', "line 2: a quoted cell that begins here is not closed"),
     "russian.csv": ("имя,n\nИван,1\nПётр,2\n".encode("cp1251"), "state its encoding"),
     "zero.csv": (b"a,b\n1,\x00x\n", "binary data"),
@@ -179,9 +214,11 @@ def _shown(path: Path, options: dict[str, Any]) -> dict[str, Any]:
         return rows(database, open_table(database, path, path.name, options), page)
 
 
-def _records(path: Path, options: dict[str, Any], types: dict[str, Any]) -> list[dict[str, Any]]:
+def _records(
+    path: Path, options: dict[str, Any], types: dict[str, Any], notes: Notes | None = None
+) -> list[dict[str, Any]]:
     """Return the records that an ingest makes of the file, as rows."""
-    notes = Notes()
+    notes = notes or Notes()
     with path.open("rb") as stream:
         spec, mapping = TableSpec(fields=types), RecordMapping(id=None)
         made = list(
@@ -218,6 +255,27 @@ def test_every_reader_reads_the_same_rows(tmp_path: Path, name: str) -> None:
         [str(row[each])[:10] if each in days and each in row else row.get(each) for each in names] for row in records
     ]
     assert ingested == expected
+
+
+@pytest.mark.parametrize("name", REPEATED)
+def test_every_reader_numbers_names_that_are_used_more_than_once(tmp_path: Path, name: str) -> None:
+    content, names, first = REPEATED[name]
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    table = _read(path, {})
+    assert table.frame.columns == names
+    assert [cell or "" for cell in table.frame.row(0)] == first
+    made = [each for each in names if re.search("(?<!column)_[2-9]$", each) and f",{each}," not in str(content)]
+    warnings = warnings_of(table.notes)
+    assert warnings == [f"{NUMBERED}{', '.join(made)}"] * bool(made)
+    shown = _shown(path, {})
+    assert [each["name"] for each in shown["columns"]] == names
+    assert [cell or "" for cell in shown["rows"][0]] == first
+    assert warnings_of(shown["notes"]) == warnings
+    notes = Notes()
+    record = _records(path, {}, _declared(table.frame), notes)[0]
+    assert [record.get(each, "") for each in names] == first
+    assert warnings_of(notes.texts()) == warnings
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -55,6 +55,16 @@ def test_no_masked_value_is_in_any_message(jobs: TransformJobs, code: str, strat
     assert leaked(jobs) == []
 
 
+def test_a_second_column_of_a_masked_name_is_masked_and_a_warning_names_it(jobs: TransformJobs) -> None:
+    data = "name,email,email\nAnn,ann.smith@corp.example,bob.jones@corp.example\n"
+    result = jobs.transform(python("result = data"), "DONE", data=data, preview={"mask": ["email"]})
+    assert leaked(jobs) == []
+    assert result.table is not None
+    assert result.table.rows == [["Ann", "ann.smith@corp.example", "bob.jones@corp.example"]]
+    assert set(result.masked_columns) == {"email", "email_2"}
+    assert "data: column names used more than once were numbered: email_2" in jobs.report.warnings
+
+
 @pytest.mark.slow
 def test_a_look_sees_pseudonyms_only(jobs: TransformJobs) -> None:
     look = "```python look\nprint(data.email.tolist(), data.salary.sum())\ndata\n```"

@@ -471,7 +471,6 @@ def test_gzip_that_is_cut_or_packed_twice_is_refused() -> None:
             "line 2: a quoted cell that begins here is not closed",
         ),
         ('id,name\n1,a\n2,"b\n3,c\n', "line 3: a quoted cell"),
-        ("id,name,name\n1,a,b\n", r"column name 'name' is used more than once \(columns 2, 3\)"),
     ],
 )
 def test_a_row_is_a_row_or_the_file_is_refused_with_the_line(content: str | bytes, why: str) -> None:
