@@ -12,6 +12,8 @@ from typing import Any, Literal
 
 import polars as pl
 
+from .month_names import begins_with_a_name
+
 Kind = Literal["int", "float", "bool", "date", "text"]
 #: Read as missing in every column; those of the second list only where the rest of the column holds numbers, dates or
 #: the like.
@@ -34,8 +36,6 @@ LEAST_INEXACT = 1e15
 _TRUE, _FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _TYPED_START = "0123456789+-."
-_MONTHS = {"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"}
-_WEEKDAYS = {"Mon, ", "Tue, ", "Wed, ", "Thu, ", "Fri, ", "Sat, ", "Sun, "}
 
 
 @dataclass
@@ -108,12 +108,7 @@ def may_be_codes(sample: Iterable[str]) -> bool:
 
 
 def _looks_typed(cell: str) -> bool:
-    return (
-        cell[:1] in _TYPED_START
-        or cell.lower()[:3] in _MONTHS
-        or cell[:5] in _WEEKDAYS
-        or cell.lower() in ("true", "false")
-    )
+    return cell[:1] in _TYPED_START or cell.lower() in ("true", "false") or begins_with_a_name(cell)
 
 
 def typed_at_once(frame: pl.DataFrame, samples: Mapping[str, list[str]]) -> dict[str, pl.Series]:

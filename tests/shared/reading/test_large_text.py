@@ -47,6 +47,8 @@ SAME = {
     "missing in text": ["NA", *WORDS, "NULL", "-"],
     "days": [f"2024-01-{day:02}" for day in range(1, 29)] * 3,
     "days and text": [*[f"2024-01-{day:02}" for day in range(1, 29)] * 3, "soon"],
+    "names of months": [*["5 April 2024"] * 60, *["14 août 2024"] * 60, *["1. März 2024"] * 60],
+    "times of day": ["8:30", "10:15"] * 60,
     "moments": [f"2024-01-{day:02} 10:{day:02}:00" for day in range(1, 29)] * 3,
     "truths": ["true", "false"] * 50,
     "leading zeros": [*map(str, range(100, 200)), "007"],

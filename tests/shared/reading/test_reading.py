@@ -20,6 +20,7 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 import pytest
 
+from shared.reading import month_names
 from shared.reading.columns import type_name
 from shared.reading.large_text import to_parquet
 from shared.reading.read import Reader, answer, read
@@ -85,6 +86,43 @@ def types(frame: pl.DataFrame) -> dict[str, str]:
         (["a", "-", "?"], "string", ["a", "-", "?"]),
         (["1", "x"], "string", ["1", "x"]),
         ([" 1", "2 "], "int", [1, 2]),
+        (["31. Januar 2024", "5. März 2024", "NA"], "date", [date(2024, 1, 31), date(2024, 3, 5), None]),
+        (["Mittwoch, 31. Januar 2024", "Freitag, 1. März 2024"], "date", [date(2024, 1, 31), date(2024, 3, 1)]),
+        (["Mittwoch, 30. Januar 2024"], "string", ["Mittwoch, 30. Januar 2024"]),  # it was a Tuesday
+        (["Wednesday, January 31, 2024"], "date", [date(2024, 1, 31)]),
+        (
+            ["5 mars 2024", "1er avril 2024", "14 août 2024"],
+            "date",
+            [date(2024, 3, 5), date(2024, 4, 1), date(2024, 8, 14)],
+        ),
+        (["5 de marzo de 2024", "12 de setiembre de 2024"], "date", [date(2024, 3, 5), date(2024, 9, 12)]),
+        (["quinta-feira, 1 de fevereiro de 2024"], "date", [date(2024, 2, 1)]),
+        (["5 maggio 2024", "1º giugno 2024"], "date", [date(2024, 5, 5), date(2024, 6, 1)]),
+        (["5 mei 2024", "6 maart 2024"], "date", [date(2024, 5, 5), date(2024, 3, 6)]),
+        (["5 марта 2024 г.", "12 мая 2024 г."], "date", [date(2024, 3, 5), date(2024, 5, 12)]),
+        (["12-Mar-2024", "01-DEC-2024"], "date", [date(2024, 3, 12), date(2024, 12, 1)]),
+        (["12-Mrz-24", "1-Dez-99"], "date", [date(2024, 3, 12), date(1999, 12, 1)]),
+        (["March 5, 2024", "Sept. 6th, 2024"], "date", [date(2024, 3, 5), date(2024, 9, 6)]),
+        (["31JAN24", "01FEB24"], "date", [date(2024, 1, 31), date(2024, 2, 1)]),
+        (["12set24", "13out24"], "string", ["12set24", "13out24"]),
+        (["2024-Mar-05", "2024-Dec-31"], "date", [date(2024, 3, 5), date(2024, 12, 31)]),
+        (
+            ["5 Mar 2024 10:30", "6 Mar 2024 11:00"],
+            "datetime",
+            [datetime(2024, 3, 5, 10, 30), datetime(2024, 3, 6, 11)],
+        ),
+        (["5. Mai 2024, 8:30 Uhr"], "datetime", [datetime(2024, 5, 5, 8, 30)]),
+        (["5 Mar 2024, 8:30 PM"], "datetime", [datetime(2024, 3, 5, 20, 30)]),
+        (["31 feb 2024", "1 mar 2024"], "string", ["31 feb 2024", "1 mar 2024"]),
+        (["5 mars 2024", "2024-03-06"], "string", ["5 mars 2024", "2024-03-06"]),
+        (["5 mars 2024", "6 mars 24"], "string", ["5 mars 2024", "6 mars 24"]),
+        (["5 listopada 2024"], "string", ["5 listopada 2024"]),  # October in Croatian, November in Polish
+        (["March 2024", "April 2024"], "string", ["March 2024", "April 2024"]),
+        (["12 Mar", "13 Mar"], "string", ["12 Mar", "13 Mar"]),
+        (["Room 5 2024", "Room 7 2024"], "string", ["Room 5 2024", "Room 7 2024"]),
+        (["08:30:15.250", "9:00:00"], "string", ["08:30:15.250", "9:00:00"]),
+        (["8:30 PM", "9:00 am"], "string", ["8:30 PM", "9:00 am"]),
+        (["yes", "no"], "string", ["yes", "no"]),
         (["12:30", "13:45"], "string", ["12:30", "13:45"]),
         (["20240131", "20240229"], "int", [20240131, 20240229]),
     ],
@@ -94,6 +132,11 @@ def test_types_are_inferred_from_every_cell(table: Read, cells: list[str], kind:
     frame = table("n,x\n" + quoted)
     assert types(frame)["x"] == kind
     assert frame["x"].to_list() == values
+
+
+def test_a_name_of_a_month_or_weekday_means_one_in_all_languages() -> None:
+    for words, names in ((month_names._MONTHS, month_names.MONTHS), (month_names._WEEKDAYS, month_names.WEEKDAYS)):
+        assert len(" ".join(words).split()) == len(names)
 
 
 def test_a_late_cell_decides_too(table: Read) -> None:
