@@ -22,7 +22,8 @@ MISSING = (
 )  # fmt: skip
 MISSING_IN_NUMBERS = (
     "-", "--", ".", "?", "na", "none", "missing", "unknown", "nil", "NaT", "(null)", "n.a.", "N.A.", "k.A.", "k. A.",
-    # Statistical offices; spreadsheets, where a formula failed; Stata's reasons for a missing value.
+    # Loggers, databases, offices of statistics; spreadsheets, where a formula failed; Stata's reasons for a gap.
+    "NAN", "\\N",
     ":", "..", "...", "\u2013", "\u2014", "\u2026",
     "#DIV/0!", "#NULL!", "#NUM!", "#REF!", "#VALUE!", "#NAME?",
     *(f".{letter}" for letter in ascii_lowercase),

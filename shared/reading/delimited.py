@@ -37,6 +37,9 @@ _TEXT_FORMULA = r'^="([^"]*)"$'
 _BLANK_LINE = re.compile(rb"^[ \t]+(?=\r?\n|\Z)", re.MULTILINE)
 #: What Excel takes for the delimiter, and does not show.
 _DATEV_LINE = re.compile(rb'"?(EXTF|DTVF)"?;\d+;[^\n]*\n')
+#: Data loggers of Campbell: facts about the station, names, units, and how each value was processed.
+_LOGGER_LINE = re.compile(rb'"?TOA5"?,[^\n]*\n')
+_ROWS_OF_LOGGER = 2
 _SEPARATOR_LINE = re.compile(rb'"?sep=([^"\r\n])"?[\t,; ]*\r?\n', re.IGNORECASE)
 
 
@@ -241,8 +244,8 @@ def layout_of(
     """``head``: the first bytes, without a byte order mark. None when the header may go on behind them."""
     separator = _SEPARATOR_LINE.match(head)
     lines = stated.skip if stated.header_row is None else max(0, stated.header_row - 1)
-    datev = _DATEV_LINE.match(head) if _is_undescribed(stated) else None
-    skipped = max(*(first.end() if first else 0 for first in (separator, datev)), _after_lines(head, lines))
+    datev, logger = (each.match(head) if _is_undescribed(stated) else None for each in (_DATEV_LINE, _LOGGER_LINE))
+    skipped = max(*(first.end() if first else 0 for first in (separator, datev, logger)), _after_lines(head, lines))
     delimiter = stated.delimiter or (separator[1].decode() if separator else find_delimiter(head[skipped:], tab_first))
     rows, begins = _rows_of(head[skipped:], delimiter)
     if not is_whole and len(head) >= _HEAD and len(rows) < 2:
@@ -254,10 +257,14 @@ def layout_of(
         notes.insert(0, "the first line names the delimiter")
     if datev:
         notes.insert(0, "the line above the header is that of a DATEV file")
+    if logger:
+        notes.insert(0, "the line above the header and two rows of units below it are those of a TOA5 file")
     if lines and not separator:
         notes.insert(0, f"{lines} line{'s' * (lines > 1)} above the table skipped, as stated")
-    after = header.first + 1
-    if header.first >= 0 and stated.header_row is None and (units := units_in(names, rows[after:])):
+    after = header.first + header.rows
+    if logger:
+        after = min(after + _ROWS_OF_LOGGER, len(begins) - 1)
+    elif header.first >= 0 and stated.header_row is None and (units := units_in(names, rows[after:])):
         notes.append(units)
         after += 1
     body = skipped + begins[after]
@@ -420,7 +427,7 @@ def find_delimiter(head: bytes, tab_first: bool = False) -> str:
     """Return the delimiter that splits the first lines most evenly; a comma when none does."""
     lines = _sample(head)
     best, best_score = ("\t" if tab_first else ","), (0.0, -len(lines), 0)
-    for delimiter in _DELIMITERS:
+    for delimiter in ["\t", *_DELIMITERS] if tab_first else _DELIMITERS:
         rows = list(csv.reader(lines, delimiter=delimiter))
         header = find_header(rows).first
         first = max(0, header)

@@ -15,7 +15,7 @@ Row = Sequence[str]
 _MAX_ABOVE = 30
 _COMMENT = re.compile(r"\s*(#|%|//|--|\*)")
 _NUMBER = re.compile(rf"[-+]?[€$£]?\s?({FLOAT.pattern}|\d{{1,3}}([., '\u00a0\u202f]\d{{3}})*([.,]\d+)?)\s?[%€$£]?")
-_DATE = re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}([ T]\d{1,2}:\d\d.*)?|\d{1,2}:\d\d(:\d\d)?")
+DATE = re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}([ T]\d{1,2}:\d\d.*)?|\d{1,2}:\d\d(:\d\d)?")
 _DAY = re.compile(r"(\d{4}-\d\d-\d\d|\d\d?[./]\d\d?[./]\d{4})($|[ T])")
 _PLAIN_NUMBER = re.compile(r"[-+]?\d+([.,]\d+)?")
 _FRACTION = re.compile(r"[-+]?\d+[.,]\d+")
@@ -34,27 +34,27 @@ class Header:
     notes: list[str]
 
 
-def find_header(sample: Sequence[Row], *, may_merge: bool = False, first: int | None = None) -> Header:
+def find_header(sample: Sequence[Row], *, is_sheet: bool = False, first: int | None = None) -> Header:
     """Find the header of a table of which ``sample`` are the first rows, unchanged; blank ones are empty.
 
-    ``may_merge``: names may be in two rows, the upper of which has a cell for several columns.
+    ``is_sheet``: it has merged cells, so that a row of names with a gap is more likely the upper one of two.
     ``first``: the row of the names, from 0, where the caller states it.
     """
     if first is not None:
         row = [_as_name(cell) for cell in sample[first]] if first < len(sample) else []
         names, named = with_names(row)
         return Header(first, 1, names, named)
-    first = _first_row(sample)
+    first = _first_row(sample, is_sheet=is_sheet)
     if not any(map(_filled, sample[:first])) and _is_missing(sample[first : first + _MAX_BELOW]):
         return no_header(sample)
     notes = [f"{_lines(first)} above the header skipped"] if any(map(_filled, sample[:first])) else []
     row = [_as_name(cell) for cell in sample[first]] if sample else []
     rows = 1
-    if may_merge and _is_upper(row, sample[first + 1 : first + 3]):
+    if _is_upper(row, sample[first + 1 : first + 2 + _MAX_BELOW], is_sheet=is_sheet):
         row, rows = _merged(row, [_as_name(cell) for cell in sample[first + 1]]), 2
         notes.append("the names are in two rows, and were joined")
     if first and _COMMENT.match(row[0]) and len(row) > 1:
-        row[0] = _COMMENT.sub("", row[0], count=1).strip()
+        row[0] = _COMMENT.sub("", row[0], count=1).strip() or row[0]
     names, named = with_names(row)
     return Header(first, rows, names, notes + named)
 
@@ -83,7 +83,7 @@ def no_header(sample: Sequence[Row]) -> Header:
     return Header(-1, 1, names, ["no header: the columns are numbered"])
 
 
-def _first_row(sample: Sequence[Row]) -> int:
+def _first_row(sample: Sequence[Row], *, is_sheet: bool) -> int:
     """Return the row of names: the first one that is as wide as the table, if a title or a comment is above it."""
     width = _width(sample)
     candidate = next((n for n, row in enumerate(sample) if _filled(row)), 0)
@@ -91,8 +91,11 @@ def _first_row(sample: Sequence[Row]) -> int:
         return candidate
     for number in range(candidate, min(len(sample), _MAX_ABOVE)):
         row = sample[number]
-        below = next((other for other in sample[number + 1 :] if _filled(other)), None)
         is_wide = _filled(row) >= 2 and len(_trimmed(row)) >= max(2, width - 1)
+        rest = sample[number + 1 :]
+        if _filled(row) == width and _is_upper(row, rest[: _MAX_BELOW + 1], is_sheet=is_sheet):
+            rest = rest[1:]
+        below = next((other for other in rest if _filled(other)), None)
         if len(_trimmed(row)) < width and len(row) < width:  # names, or a pair such as "Account:" and its number?
             following = sample[number + 1] if number + 1 < len(sample) else ()
             is_wide &= len(following) >= width and not any(_is_value(cell) for cell in row if cell.strip())
@@ -126,7 +129,7 @@ def differs(names: Row, below: Row) -> bool:
 
 def _is_value(cell: str) -> bool:
     text = cell.strip()
-    return text in MISSING or _NUMBER.fullmatch(text) is not None or _DATE.fullmatch(text) is not None
+    return text in MISSING or _NUMBER.fullmatch(text) is not None or DATE.fullmatch(text) is not None
 
 
 def _width(sample: Sequence[Row]) -> int:
@@ -149,8 +152,8 @@ def _trimmed(row: Row) -> Row:
     return row[:end]
 
 
-def _is_upper(row: Row, below: Sequence[Row]) -> bool:
-    """Return whether the next row holds the rest of the names: it has cells where this one has gaps."""
+def _is_upper(row: Row, below: Sequence[Row], *, is_sheet: bool) -> bool:
+    """Return whether the next row holds the rest of the names: it has cells where this one has gaps, or repeats one."""
     if len(below) < 2 or len(below[0]) != len(row):
         return False
     lower = below[0]
@@ -160,7 +163,24 @@ def _is_upper(row: Row, below: Sequence[Row]) -> bool:
         (low.strip() or high.strip()) and not _is_value(low or high) for high, low in zip(row, lower, strict=True)
     )
     has_rest = any(low.strip() for high, low in zip(row, lower, strict=True) if not high.strip())
-    return 0 < gaps < len(row) and is_text and has_rest and differs(lower, below[1])
+    has_gap = gaps < len(row) and has_rest
+    if not gaps:  # the upper name is repeated for each of its columns; that of the first column has nothing below it
+        pairs = set(zip(row, lower, strict=True))
+        has_gap = not lower[0].strip() and len(set(row)) < len(row) == len(pairs)
+    if is_sheet:
+        return has_gap and is_text and differs(lower, below[1])
+    # In a text, a gap at the first column alone is that of row names, as pandas and R write them.
+    is_index = gaps == 1 and not row[0].strip()
+    return has_gap and is_text and not is_index and _are_above_values(lower, below[1:])
+
+
+def _are_above_values(names: Row, below: Sequence[Row]) -> bool:
+    """Return whether a text is above values in all rows of the table."""
+    columns = zip(*(row for row in below if len(row) == len(names)), strict=True)
+    return any(
+        name.strip() and not _is_value(name) and all(_is_value(cell) for cell in cells if cell.strip()) and any(cells)
+        for name, cells in zip(names, columns, strict=False)
+    )
 
 
 def _merged(upper: Row, lower: Row) -> list[str]:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from .cells import FLOAT, MISSING, MISSING_IN_NUMBERS
+from .header import DATE
 
 _UNITS = frozenset(
     "% ‰ °C °F K ° deg degC C F m cm mm km µm nm m2 m² m3 m³ ha km² l L ml mL g kg mg t s sec min h d ms hPa kPa Pa bar"  # noqa: SIM905
@@ -16,6 +17,7 @@ _UNITS = frozenset(
     " µg/m³ g/m³ W/m2 W/m² lux lx dB dBm pH - EUR € USD $ number count Mio. TEUR".split()
 )
 _IN_BRACKETS = re.compile(r"\[[^\[\]]{1,20}\]|\([^()\d]{1,20}\)")
+_DATE_FORMAT = re.compile(r"(?=.*yy)[dmyhst.:/ -]{6,25}", re.IGNORECASE)
 REMARK = re.compile(
     r"(source|note|remark|legend|as of|created|generated|exported|quelle|hinweis|anmerkung|stand|legende|erstellt|"
     r"fuente|nota|remarque)\w{0,3}\b|©|\(c\)|\*|[¹²³]",
@@ -33,7 +35,7 @@ _MAX_ROWS = 100_000
 def units_in(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a note on the units that the first row holds; empty where it is a row of the table.
 
-    It has units alone, and only above numbers.
+    It has units or formats of dates alone, and only above numbers and dates.
     """
     if len(rows) < 3 or any(len(row) != len(names) for row in rows[:3]):
         return ""
@@ -41,14 +43,15 @@ def units_in(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     below = list(zip(*(row for row in rows[1:] if len(row) == len(names)), strict=True))
     shown = [f"{name} {unit}" for name, unit in zip(names, units, strict=True) if unit]
     for unit, column in zip(units, below, strict=True):
-        if unit and not ((unit in _UNITS or _IN_BRACKETS.fullmatch(unit)) and _are_numbers(column)):
+        is_unit = unit in _UNITS or any(shape.fullmatch(unit) for shape in (_IN_BRACKETS, _DATE_FORMAT))
+        if unit and not (is_unit and _are_values(column)):
             return ""
     return f"units below the names left out: {', '.join(shown[:20])}" if {*units} - {"", "-"} else ""
 
 
-def _are_numbers(cells: Sequence[str]) -> bool:
+def _are_values(cells: Sequence[str]) -> bool:
     filled = [cell.strip() for cell in cells if cell.strip() not in (*MISSING, *MISSING_IN_NUMBERS)]
-    return bool(filled) and all(FLOAT.fullmatch(cell.replace(",", ".", 1)) for cell in filled)
+    return bool(filled) and all(FLOAT.fullmatch(cell.replace(",", ".", 1)) or DATE.fullmatch(cell) for cell in filled)
 
 
 def remarks_begin(content: bytes, delimiter: str, width: int) -> tuple[int, int] | None:
@@ -58,7 +61,7 @@ def remarks_begin(content: bytes, delimiter: str, width: int) -> tuple[int, int]
     that cell the first of them has to begin as a remark does: it may be a row with missing cells.
     """
     lines = content[-_TAIL:].splitlines(keepends=True)
-    if width < 2 or b'"' * 2 in content[-_TAIL:]:
+    if width < 2:
         return None
     size = count = begin = lines_of = 0
     upper: list[str] = []  #: the line below the one that is read

@@ -203,7 +203,7 @@ def _header(rows: list[list[str]], stated: Stated) -> tuple[Header, int]:
     below = rows[skipped:]
     if stated.header_row == 0:
         return no_header(below), skipped
-    header = find_header(below, may_merge=True, first=0 if stated.header_row else None)
+    header = find_header(below, is_sheet=True, first=0 if stated.header_row else None)
     if stated.header_row is None and (units := units_in(header.names, below[header.first + header.rows :])):
         header = replace(header, rows=header.rows + 1, notes=[*header.notes, units])
     return header, skipped
