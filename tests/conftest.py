@@ -86,5 +86,5 @@ def pytest_unconfigure() -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """With ``-n auto`` three more than there are cores: many tests wait for processes."""
-    return len(os.sched_getaffinity(0)) + 3
+    """With ``-n auto`` two more than there are cores: many tests wait for processes."""
+    return len(os.sched_getaffinity(0)) + 2

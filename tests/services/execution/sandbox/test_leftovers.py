@@ -20,10 +20,10 @@ from tests.services.execution.sandbox.leftovers import children_of
 from tests.support.wait import until
 
 
-@pytest.mark.slow(seconds=60)
+@pytest.mark.slow(seconds=20)
 @pytest.mark.timeout(600)  # next to a busy machine
 def test_closing_leaves_no_process_mount_group_file_or_descriptor(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "tests.services.execution.sandbox.leftovers", str(tmp_path), "200"]
+    command = [sys.executable, "-m", "tests.services.execution.sandbox.leftovers", str(tmp_path), "60"]
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
     assert answer.returncode == 0, answer.stderr
     assert json.loads(answer.stdout) == {}

@@ -19,8 +19,12 @@ def test_there_are_at_least_forty_tasks() -> None:
     assert len({task.name for task in TRANSFORM}) == len(TRANSFORM)
 
 
+#: Each task in two of the languages, by turns: `make eval` solves all of them with pandas.
 SOLUTIONS = [
-    (task, language) for task in TRANSFORM for language in ("pandas", "polars", "sql", "r") if code_of(task, language)
+    (task, language)
+    for number, task in enumerate(TRANSFORM)
+    for language in (("pandas", "sql"), ("polars", "r"))[number % 2]
+    if code_of(task, language)
 ]
 
 

@@ -10,7 +10,7 @@ from tests.services.execution.transform.support import TransformJobs, calls
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("task", TRANSFORM, ids=lambda task: task.name)
+@pytest.mark.parametrize("task", TRANSFORM[::3], ids=lambda task: task.name)
 def test_the_tools_strategy_solves_it(jobs: TransformJobs, task: Task) -> None:
     finish = calls(("finish", {"second": task.sql}))
     replies = [calls(("look", {})), calls(("run_code", {"code": task.pandas})), finish]
