@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import io
 from collections.abc import Callable, Iterator
 from typing import IO, cast
 
@@ -12,7 +13,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from services.gateway.tables.cells import as_text, batches, in_python, may_be_infinite, to_json, with_infinities
+from services.gateway.tables.cells import (
+    BATCH_ROWS,
+    as_text,
+    batches,
+    in_python,
+    joined,
+    may_be_infinite,
+    to_json,
+    with_infinities,
+)
 
 Write = Callable[[pq.ParquetFile, IO[bytes]], None]
 _JSON = orjson.OPT_NON_STR_KEYS | orjson.OPT_UTC_Z
@@ -37,13 +47,15 @@ def _delimited(file: pq.ParquetFile, out: IO[bytes], delimiter: str) -> None:
     if not names:
         return
     out.write(_lines(pl.DataFrame([names], orient="row"), delimiter))
-    for batch in batches(file):
+    for batch in joined(batches(file)):
         columns = [column if _is_alike(column) else _text_of(column) for column in batch.columns]
         out.write(_lines(_framed(columns, names), delimiter))
 
 
 def _lines(rows: pl.DataFrame, delimiter: str) -> bytes:
-    return rows.write_csv(include_header=False, separator=delimiter).encode()
+    lines = io.BytesIO()
+    rows.write_csv(lines, include_header=False, separator=delimiter, batch_size=BATCH_ROWS)
+    return lines.getvalue()
 
 
 def _text_of(column: pa.Array) -> pa.Array:
