@@ -34,13 +34,14 @@ def numbered(names: Sequence[str]) -> list[str]:
     A made name differs from every other one also in lower case, as SQL compares names.
     """
     taken = {name.casefold() for name in names}
-    seen: Counter[str] = Counter()
+    last: Counter[str] = Counter()  #: the number of the last column of a name, so that none is tried again
     unique = []
     for name in names:
-        seen[name] += 1
+        last[name] += 1
         own = name
-        if seen[name] > 1:
-            own = next(each for at in count(seen[name]) if (each := f"{name}_{at}").casefold() not in taken)
+        if last[name] > 1:
+            last[name] = next(at for at in count(last[name]) if f"{name}_{at}".casefold() not in taken)
+            own = f"{name}_{last[name]}"
             taken.add(own.casefold())
         unique.append(own)
     return unique

@@ -28,7 +28,7 @@ from shared.contracts.search import RecordMapping, TableSpec
 from shared.errors import UnreadableFile
 from shared.reading.columns import profile
 from shared.reading.large_text import to_parquet
-from shared.reading.names import NUMBERED, warnings_of
+from shared.reading.names import NUMBERED, numbered, warnings_of
 from shared.reading.read import TableRead, read
 from shared.reading.rows import json_rows
 from shared.reading.source import Unreadable
@@ -276,6 +276,11 @@ def test_every_reader_numbers_names_that_are_used_more_than_once(tmp_path: Path,
     record = _records(path, {}, _declared(table.frame), notes)[0]
     assert [record.get(each, "") for each in names] == first
     assert warnings_of(notes.texts()) == warnings
+
+
+def test_many_names_are_numbered_in_linear_time() -> None:
+    names = ["a"] * 100_000 + [f"a_{at}" for at in range(2, 100_002)]
+    assert len(set(numbered(names))) == len(names)
 
 
 @pytest.mark.parametrize("name", REFUSED)
