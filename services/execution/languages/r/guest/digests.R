@@ -7,7 +7,7 @@ digests_leads <- c(
   ".GlobalEnv", "parent.frame", "sys.frame", "sys.function", "environment", "eapply", "dynGet", "source", "as.environment",
   "rm", "remove", "save.image", "topenv", "pos.to.env", "list2env", "env2list"
 )
-digests_patches <- "assignInNamespace|assignInMyNamespace|unlockBinding|unlockNamespace|untrace|\\btrace\\b|makeActiveBinding"
+digests_patches <- "assignInNamespace|assignInMyNamespace|unlockBinding|unlockNamespace|untrace|\\btrace\\b"
 # Functions that set what a package keeps for itself.
 digests_settings <- "\\b(theme_(set|update|replace)|update_(geom|stat)_defaults|register_\\w+|\\w+\\.options|trellis\\.par\\.set)\\s*\\("
 
@@ -126,6 +126,23 @@ is_lazy <- function(name, code) {
   rlang::env_binding_are_lazy(globalenv(), name)[[1L]]
 }
 
+# Whether code may make an active binding in another environment than the global one, where each is seen.
+binds_elsewhere <- function(code) {
+  if (!grepl("makeActiveBinding", code, fixed = TRUE)) return(FALSE)
+  binds <- function(value) {
+    if (is.symbol(value)) return(identical(value, quote(makeActiveBinding)))
+    if (is.character(value)) return("makeActiveBinding" %in% value)
+    if (!is.call(value) && !is.expression(value)) return(FALSE)
+    parts <- as.list(value)
+    if (is.call(value) && identical(value[[1L]], quote(makeActiveBinding))) {
+      around <- tryCatch(match.call(function(sym, fun, env) NULL, value)$env, error = function(problem) NULL)
+      if (list(around) %in% list(quote(globalenv()), quote(.GlobalEnv))) parts <- parts[-1L]
+    }
+    any(vapply(parts, function(part) !missing(part) && binds(part), NA))
+  }
+  tryCatch(binds(parse(text = code, keep.source = FALSE)), error = function(problem) TRUE)
+}
+
 digest_of <- function(made) {
   file <- "/out/digest.bin"
   on.exit(unlink(file))
@@ -189,7 +206,7 @@ digests <- function(start, code) {
   made[["@classes"]] <- part(function(state) lapply(sort(grep(METADATA, all, value = TRUE), method = "radix"), function(name) {
     list(name, skeleton(get(name, envir = global), state))
   }))
-  made[["@builtins"]] <- if (grepl(digests_patches, code) || grepl(digests_settings, code)) {
+  made[["@builtins"]] <- if (grepl(digests_patches, code) || grepl(digests_settings, code) || binds_elsewhere(code)) {
     list(value = NULL, why = "a package may have been changed", refs = list())
   } else part(function(state) builtins_skeleton(start, state))
   made[["@methods"]] <- part(function(state) methods_skeleton(names, state))
