@@ -8,10 +8,16 @@ _SPLIT = """
 DO $$
 DECLARE
     start timestamptz;
+    part regclass;
 BEGIN
     SET LOCAL timezone = 'UTC';
-    ALTER TABLE job_events DETACH PARTITION job_events_first;
-    DROP TABLE job_events_first;
+    FOR part IN  -- the first, and days that were added since the database was made
+        SELECT inhrelid::regclass FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid
+        WHERE inhparent = 'job_events'::regclass AND pg_get_expr(relpartbound, inhrelid) <> 'DEFAULT'
+    LOOP
+        EXECUTE format('ALTER TABLE job_events DETACH PARTITION %s', part);
+        EXECUTE format('DROP TABLE %s', part);
+    END LOOP;
     FOR number IN -{days} .. 1 LOOP
         start := date_trunc('day', statement_timestamp()) + number * interval '1 day';
         EXECUTE format('CREATE TABLE %I (LIKE job_events INCLUDING ALL)', 'job_events_' || to_char(start, 'YYYYMMDD'));
@@ -23,7 +29,7 @@ END $$
 
 
 def split_into_days(connection: Connection, days: int) -> None:
-    """Days before today that have a partition, in place of the empty first one; as the owner of the tables."""
+    """Days before today that have a partition, in place of the empty ones; as the owner of the tables."""
     connection.execute(text(_SPLIT.format(days=days)))
 
 

@@ -166,6 +166,12 @@ LOST = "PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL;"
 FAULTS = {"full disk": (FULL, 507), "lost server": (LOST, 503)}
 
 
+@pytest.fixture(autouse=True)
+def _stored_prompts(gateway: Gateway, admin: httpx.Client) -> None:
+    """The gateway stores the shipped prompts when it first needs them: no request of a test is to do it."""
+    until(lambda: admin.get("/v1/prompts").status_code == 200 and state(gateway.engine)["prompt_labels"], "the prompts")
+
+
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("name", REQUESTS)
 def test_a_request_without_space_or_server_changes_nothing(
