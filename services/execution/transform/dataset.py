@@ -63,7 +63,7 @@ class DataRead:
         )
 
     @property
-    def losses(self) -> list[str]:
+    def warnings(self) -> list[str]:
         """Notes that are warnings of the job."""
         return warnings_of(self.notes)
 

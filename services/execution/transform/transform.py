@@ -137,8 +137,8 @@ class _Job:
         ]
         data += [loader.load(index, other) for index, other in enumerate(others, 1)]
         for each in data:
-            for loss in each.losses:
-                self.context.report.warn(f"{each.name}: {loss}")
+            for warning in each.warnings:
+                self.context.report.warn(f"{each.name}: {warning}")
         return data if self.start.code is None else [self._branched(loader, data, self.start.code), *data[1:]]
 
     def _branched(self, loader: Loader, data: list[DataRead], code: str) -> DataRead:

@@ -108,7 +108,7 @@ def test_jobs_of_every_kind_that_compute_without_end_give_their_slots_back(platf
     for job in jobs:
         _cancel(platform, job)
     assert {platform.wait(job, seconds=20)["state"] for job in jobs} == {"cancelled"}
-    platform.wait_all([platform.submit("effect") for _ in KINDS], seconds=30)
+    platform.wait_all([platform.submit("effect") for _ in KINDS], seconds=5)
     assert platform.job(neighbour)["state"] == "running"
     assert platform.job(neighbour)["attempt"] == 1
 

@@ -129,14 +129,15 @@ is_lazy <- function(name, code) {
 # Whether code may make an active binding in another environment than the global one, where each is seen.
 binds_elsewhere <- function(code) {
   if (!grepl("makeActiveBinding", code, fixed = TRUE)) return(FALSE)
+  words <- c("makeActiveBinding", "globalenv") # by another name, or redefined
   binds <- function(value) {
-    if (is.symbol(value)) return(identical(value, quote(makeActiveBinding)))
-    if (is.character(value)) return("makeActiveBinding" %in% value)
-    if (!is.call(value) && !is.expression(value)) return(FALSE)
+    if (is.symbol(value)) return(as.character(value) %in% words)
+    if (is.character(value)) return(any(words %in% value))
+    if ((!is.call(value) && !is.expression(value)) || identical(value, quote(globalenv()))) return(FALSE)
     parts <- as.list(value)
     if (is.call(value) && identical(value[[1L]], quote(makeActiveBinding))) {
       around <- tryCatch(match.call(function(sym, fun, env) NULL, value)$env, error = function(problem) NULL)
-      if (list(around) %in% list(quote(globalenv()), quote(.GlobalEnv))) parts <- parts[-1L]
+      if (identical(around, quote(globalenv()))) parts <- parts[-1L]
     }
     any(vapply(parts, function(part) !missing(part) && binds(part), NA))
   }
