@@ -35,6 +35,7 @@ from urllib.parse import urlsplit
 import httpx2 as httpx
 import psycopg
 
+from benchmarks.attacks.__main__ import READY
 from benchmarks.attacks.attacker import Attacker
 from benchmarks.attacks.operations import described
 from benchmarks.attacks.table import ATTACKS
@@ -144,10 +145,11 @@ class Installation:
         command = [sys.executable, "-m", "benchmarks.attacks", name, self.host, str(self.port), key, str(seconds + 1)]
         outcomes: dict[str, int] = {}
         with subprocess.Popen(command, cwd=_ROOT, stdout=subprocess.PIPE, text=True) as attack:
+            assert attack.stdout is not None
+            assert attack.stdout.readline().strip() == READY
             time.sleep(1)  # until it is in progress
             yield outcomes
             attack.wait(seconds + 120)
-            assert attack.stdout is not None
             outcomes.update(json.loads(attack.stdout.read() or "{}"))
         self._forget(_tenant(name))
 

@@ -1,4 +1,7 @@
-"""``python -m benchmarks.attacks NAME HOST PORT KEY SECONDS``: one attack in a process of its own, and its outcomes."""
+"""``python -m benchmarks.attacks NAME HOST PORT KEY SECONDS``: one attack in a process of its own.
+
+It prints ``READY`` when the attack begins, and the outcomes when it is over.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +15,21 @@ from functools import partial
 import httpx2 as httpx
 
 from benchmarks.attacks import operations
-from benchmarks.attacks.attacker import ADDRESS, Attack, Attacker
+from benchmarks.attacks.attacker import ADDRESS, Attacker
 from benchmarks.attacks.table import ATTACKS
 
+READY = "ready"
 
-async def run(attack: Attack, host: str, port: int, key: str, seconds: float) -> dict[str, int]:
-    """Attack for some seconds, at least until something is answered; how often it was answered what."""
+
+async def run(name: str, host: str, port: int, key: str, seconds: float) -> dict[str, int]:
+    """Attack for some seconds, at least until something is answered; return how often it was answered what."""
     limits = httpx.Limits(max_connections=None)
     transport = httpx.AsyncHTTPTransport(limits=limits, local_address=ADDRESS)
     async with httpx.AsyncClient(base_url=f"http://{host}:{port}", timeout=60, transport=transport) as client:
         attacker = Attacker(host, port, key, client)
-        under_way = asyncio.ensure_future(attack(attacker))
+        attack = partial(ATTACKS[name], attacker) if name in ATTACKS else await operations.prepared(attacker, name)
+        print(READY, flush=True)
+        under_way = asyncio.ensure_future(attack())
         await asyncio.wait({under_way}, timeout=seconds)
         while not attacker.outcomes and not under_way.done():
             await asyncio.wait({under_way}, timeout=0.1)
@@ -35,8 +42,7 @@ async def run(attack: Attack, host: str, port: int, key: str, seconds: float) ->
 def main() -> None:
     name, host, port, key, seconds = sys.argv[1:]
     os.nice(19)  # in place of another machine: its own work should not be measured
-    attack = ATTACKS.get(name) or partial(operations.attack, name=name)
-    print(json.dumps(asyncio.run(run(attack, host, int(port), key, float(seconds)))))
+    print(json.dumps(asyncio.run(run(name, host, int(port), key, float(seconds)))))
 
 
 if __name__ == "__main__":

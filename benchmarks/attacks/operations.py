@@ -11,10 +11,11 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 from urllib.parse import urlencode
 
-from benchmarks.attacks.attacker import Attacker
+from benchmarks.attacks.attacker import Act, Attacker
 
 Json: TypeAlias = dict[str, Any]
 Site: TypeAlias = tuple[str | int, ...]  #: a path in a value
@@ -279,15 +280,15 @@ class Caller:
             for given in self.inputs(operation):
                 group.create_task(send(given))
 
-    async def endlessly(self, operation: Operation) -> None:
-        """Call it twelve at a time, again and again, with bodies of the limit of large ones where it takes them."""
+    async def endless(self, operation: Operation) -> Act:
+        """Return what calls it twelve at a time, again and again, with large bodies where it takes them."""
         if operation.body is not None:
             usual, self._size = self._size, _LARGE_BYTES
             if "too_large" in await self._send(operation, next(self.inputs(operation))):
                 self._size = usual
         most = max(AT_ONCE, _MAX_INPUT_BYTES // self._size)
         inputs = itertools.cycle(list(itertools.islice(self.inputs(operation), most)))
-        await self._attacker.endlessly(lambda: self._accepted(operation, next(inputs)), AT_ONCE)
+        return partial(self._attacker.endlessly, lambda: self._accepted(operation, next(inputs)), AT_ONCE)
 
     def inputs(self, operation: Operation) -> Iterator[Input]:
         """Yield the heavy inputs."""
@@ -407,9 +408,10 @@ async def prepare(attacker: Attacker) -> None:
     await attacker.send("POST", "/v1/evaluations", {"suite": {"name": "s", "cases": [case]}})
 
 
-async def attack(attacker: Attacker, name: str) -> None:
-    """Attack the operation of this name until it is stopped."""
+async def prepared(attacker: Attacker, name: str) -> Act:
+    """Return the attack on the operation of this name, when all that it sends is made."""
     document, known = await described(attacker)
     await prepare(attacker)
+    act = await Caller(attacker, document).endless(known[name])
     attacker.outcomes.clear()
-    await Caller(attacker, document).endlessly(known[name])
+    return act

@@ -97,7 +97,7 @@ def page(
     shown = rows[:limit]
     more = len(rows) > limit
     at, identity = key
-    return Page[Item](
+    return Page(
         items=[view(row) for row in shown],
         next_cursor=cursor_after(shown[-1][at], str(shown[-1][identity])) if more else None,
     )
@@ -108,7 +108,7 @@ def page_of_list(items: Sequence[Item], limit: int, cursor: str | None) -> Page[
     start = 0 if cursor is None else _parse_cursor(cursor, _read_offset)
     rest = items[start : start + limit]
     more = start + limit < len(items)
-    return Page[Item](items=list(rest), next_cursor=_write_cursor(start + limit) if more else None)
+    return Page(items=list(rest), next_cursor=_write_cursor(start + limit) if more else None)
 
 
 def cursor_after(created_at: datetime, id: str) -> str:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import lru_cache
+from collections.abc import Callable, Sequence
 from typing import Literal
 
-from sqlalchemy import ColumnElement, Text, case, cast, func, literal, literal_column, null
+from sqlalchemy import ColumnElement, Text, literal_column
 
-from shared.jobs.record.tables import jobs
 from shared.kinds import KINDS
 
 _LONGEST = 120
+_LINE_END = "\n"
+_SPACES = r"\s+"
+_QUOTES = "\"'"
 #: A title is at the beginning of a text, so no more of it is searched.
 _READ = 4_000
 #: A line that has a letter or a digit; none of ``---``, ``***`` or ```` ``` ````.
@@ -33,73 +34,76 @@ def title() -> ColumnElement[str]:
     """Return what a person calls the job: a document's title or heading, a task's first sentence, the code's first
     comment.
     """
-    return _title(tuple((kind.name, kind.title, kind.title_form) for kind in KINDS.values() if kind.title))
-
-
-@lru_cache(maxsize=8)
-def _title(kinds: tuple[tuple[str, tuple[str, ...], Literal["text", "code", "markdown"]], ...]) -> ColumnElement[str]:
-    """Return the title for kinds and the paths of its text; made once, as making it takes longer than the query."""
-    read = case(
-        *[(jobs.c.kind == kind, _FORMS[form](_text(paths))) for kind, paths, form in kinds],
-        else_=null(),
-    )
-    return func.left(func.btrim(func.regexp_replace(read, r"\s+", " ", "g")), _LONGEST)
+    forms = [(kind.name, _FORMS[kind.title_form](_text(kind.title))) for kind in KINDS.values() if kind.title]
+    return _column(f"left(btrim({_replaced(_by_kind(forms), _SPACES, ' ', 'g')}), {_LONGEST})")
 
 
 def source() -> ColumnElement[str]:
     """Return the beginning of the text that the title is made of."""
-    return _source(tuple((kind.name, kind.title) for kind in KINDS.values() if kind.title))
+    return _column(_by_kind([(kind.name, _text(kind.title)) for kind in KINDS.values() if kind.title]))
 
 
-@lru_cache(maxsize=8)
-def _source(kinds: tuple[tuple[str, tuple[str, ...]], ...]) -> ColumnElement[str]:
-    return case(*[(jobs.c.kind == kind, _text(paths)) for kind, paths in kinds], else_=null())
+def _column(sql: str) -> ColumnElement[str]:
+    """Return a column of constants written out: as parameters they cost a list more than its query does."""
+    return literal_column(f"({sql})", Text)
 
 
-def _text(paths: tuple[str, ...]) -> ColumnElement[str]:
-    said = func.coalesce(*[jobs.c.input[tuple(path.split("."))].astext for path in paths], "")
-    return func.left(func.btrim(cast(said, Text), " \t\r\n"), _READ)
+def _by_kind(forms: Sequence[tuple[str, str]]) -> str:
+    cases = " ".join(f"WHEN {_quoted(kind)} THEN {form}" for kind, form in forms)
+    return f"CASE jobs.kind {cases} END"
 
 
-def _of_text(text: ColumnElement[str]) -> ColumnElement[str]:
+def _text(paths: Sequence[str]) -> str:
+    said = ", ".join(f"jobs.input #>> {_quoted('{' + path.replace('.', ',') + '}')}" for path in paths)
+    return rf"left(btrim(coalesce({said}, ''), E' \t\r\n'), {_READ})"
+
+
+def _of_text(text: str) -> str:
     """Return the first sentence, without marks of Markdown before it and the full stop behind it."""
-    line = func.regexp_replace(_first(text, f"({_LINE})", "n"), r"^[\s#>*-]+", "")
-    sentence = func.coalesce(_first(line, _SENTENCE), line)
-    return func.regexp_replace(sentence, r"([^.])\.$", r"\1")
+    line = _replaced(_first(text, f"({_LINE})", "n"), r"^[\s#>*-]+", "")
+    sentence = f"coalesce({_first(line, _SENTENCE)}, {line})"
+    return _replaced(sentence, r"([^.])\.$", r"\1")
 
 
-def _of_markdown(text: ColumnElement[str]) -> ColumnElement[str]:
+def _of_markdown(text: str) -> str:
     """Return the front matter's title, else the first heading, else the first sentence outside of code."""
-    front = _first(text, _FRONT_MATTER)
-    titled = func.btrim(_first(front, _TITLE_KEY, "n"), "\"'")
-    body = func.regexp_replace(func.regexp_replace(text, _FRONT_MATTER, ""), _FENCE, "\n", "g")
-    code = func.regexp_replace(text, _FENCE_LINE, "", "gn")  # of a document that is code alone
-    return func.coalesce(func.nullif(titled, ""), _first(body, _HEADING, "n"), _of_text(body), _of_text(code))
+    titled = f"btrim({_first(_first(text, _FRONT_MATTER), _TITLE_KEY, 'n')}, {_quoted(_QUOTES)})"
+    body = _replaced(_replaced(text, _FRONT_MATTER, ""), _FENCE, "\n", "g")
+    code = _replaced(text, _FENCE_LINE, "", "gn")  # of a document that is code alone
+    return f"coalesce(nullif({titled}, ''), {_first(body, _HEADING, 'n')}, {_of_text(body)}, {_of_text(code)})"
 
 
-def _of_code(text: ColumnElement[str]) -> ColumnElement[str]:
+def _of_code(text: str) -> str:
     """Return the comment at the beginning, else language, number of lines and the first one that does something."""
-    code = func.regexp_replace(text, _PREAMBLE, "")
-    line = func.btrim(_first(func.regexp_replace(code, _IMPORTED, "", "gn"), f"({_LINE})", "n"))
-    lines = func.array_length(func.string_to_array(text, "\n"), 1)
-    language = func.coalesce(jobs.c.input["language"].astext, "code")
-    described = case(
-        (lines > 1, language + ": " + cast(lines, Text) + " lines" + func.coalesce(", " + line, "")),
-        else_=language + ": " + func.coalesce(line, text),
-    )
-    return func.coalesce(_first(code, _COMMENT, "w"), case((text == "", ""), else_=described))
+    code = _replaced(text, _PREAMBLE, "")
+    line = f"btrim({_first(_replaced(code, _IMPORTED, '', 'gn'), f'({_LINE})', 'n')})"
+    lines = f"array_length(string_to_array({text}, {_quoted(_LINE_END)}), 1)"
+    language = "coalesce(jobs.input ->> 'language', 'code')"
+    several = f"{language} || ': ' || {lines} || ' lines' || coalesce(', ' || {line}, '')"
+    one = f"{language} || ': ' || coalesce({line}, {text})"
+    described = f"CASE WHEN {text} = '' THEN '' WHEN {lines} > 1 THEN {several} ELSE {one} END"
+    return f"coalesce({_first(code, _COMMENT, 'w')}, {described})"
 
 
-_FORMS: dict[Literal["text", "code", "markdown"], Callable[[ColumnElement[str]], ColumnElement[str]]] = {
+_FORMS: dict[Literal["text", "code", "markdown"], Callable[[str], str]] = {
     "text": _of_text,
     "code": _of_code,
     "markdown": _of_markdown,
 }
 
 
-def _first(text: ColumnElement[str], pattern: str, flags: str = "") -> ColumnElement[str]:
+def _first(text: str, pattern: str, flags: str = "") -> str:
     """Return the pattern's group where it matches first; null where it does not."""
-    return func.array_to_string(func.regexp_match(text, literal(pattern), literal(flags)), "")
+    return f"array_to_string(regexp_match({text}, {_quoted(pattern)}, '{flags}'), '')"
+
+
+def _replaced(text: str, pattern: str, by: str, flags: str = "") -> str:
+    return f"regexp_replace({text}, {_quoted(pattern)}, {_quoted(by)}, '{flags}')"
+
+
+def _quoted(constant: str) -> str:
+    """Return the SQL literal."""
+    return "'" + constant.replace("'", "''") + "'"
 
 
 def verdict() -> ColumnElement[str]:

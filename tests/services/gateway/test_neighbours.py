@@ -46,7 +46,7 @@ def test_a_neighbour_is_answered_during(name: str, gateway: Gateway) -> None:
     address = urlsplit(gateway.url)
     assert address.hostname is not None
     assert address.port is not None
-    attack = run(ATTACKS[name], address.hostname, address.port, gateway.key("attacker"), seconds=1)
+    attack = run(name, address.hostname, address.port, gateway.key("attacker"), seconds=1)
     with ThreadPoolExecutor(1) as threads, gateway.client("neighbour") as neighbour:
         attacking = threads.submit(asyncio.run, attack)
         answered = {neighbour.get("/healthz").status_code: neighbour.post("/v1/jobs", json=JOB).status_code}
