@@ -2,17 +2,23 @@
 
 A request is a sequence of steps between which it waits. The event loop runs the steps that are ready in the order in
 which they became ready: a tenant that sends many requests at once would have that many run between two of another's.
+After a step that computes for long, the tenant pauses for as long: another's request waits for Postgres between its
+short steps, and a long step at each of these moments would make it many times as slow.
 """
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Coroutine, Generator
 from typing import Any, Generic, TypeVar
 
 from services.gateway.admission.slots import SEVERAL_SECONDS, Share, Slots
 
 Result = TypeVar("Result")
+
+#: Seconds of processor time; a step that takes longer is followed by a pause.
+SHORT_SECONDS = 0.001
 
 
 class Steps:
@@ -45,20 +51,27 @@ class _Stepped(Generic[Result]):
                     has_slot = True
                 except BaseException as raised:  # the request is cancelled
                     error = raised
+            began = time.thread_time()
             try:
                 awaited = self._work.send(None) if error is None else self._work.throw(error)
             except StopIteration as end:
                 result: Result = end.value
                 return result
             finally:
-                # The tenant's next step runs in the next iteration of the loop at the earliest.
-                if has_slot and not slots.hand_on(share):
-                    asyncio.get_running_loop().call_soon(slots.free, share)
+                if has_slot:
+                    self._return_slot(time.thread_time() - began)
             error = None
             try:
                 yield awaited
             except BaseException as raised:
                 error = raised
+
+    def _return_slot(self, seconds: float) -> None:
+        """Let the tenant's next step run, in the next iteration of the loop at the earliest."""
+        if seconds > SHORT_SECONDS:
+            asyncio.get_running_loop().call_later(seconds, self._slots.free, self._share)
+        elif not self._slots.hand_on(self._share):
+            asyncio.get_running_loop().call_soon(self._slots.free, self._share)
 
     def _slot(self) -> Generator[Any, None, None]:
         """Wait for a slot. Raises: CancelledError, and then no slot is held."""

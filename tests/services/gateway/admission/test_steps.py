@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import time
 from collections.abc import Coroutine
 from math import inf
 from typing import Any
@@ -39,6 +40,30 @@ def test_of_many_requests_of_one_caller_one_step_is_made_between_two_of_anothers
     between = [after - before for before, after in itertools.pairwise(numbers)]
     assert max(between) <= 3  # 31 without slots
     assert made.count("many") == 600
+
+
+def test_after_a_long_step_its_tenant_pauses_for_as_long_while_another_is_served() -> None:
+    began: list[float] = []
+    ended: list[float] = []
+
+    async def computing() -> None:
+        for _ in range(5):
+            began.append(time.monotonic())
+            until = time.thread_time() + 0.01
+            while time.thread_time() < until:
+                pass
+            ended.append(time.monotonic())
+            await asyncio.sleep(0)
+
+    async def served() -> None:
+        steps = Steps(inf)
+        works: list[Coroutine[Any, Any, Any]] = [steps.run("few", _steps("few", 5, []))]
+        await asyncio.gather(*works, *[steps.run("many", computing()) for _ in range(2)])
+
+    asyncio.run(served())
+    pauses = [after - before for before, after in zip(ended, began[1:], strict=False)]
+    assert len(pauses) == 9
+    assert min(pauses) > 0.009
 
 
 def test_every_request_of_one_caller_alone_comes_to_its_end() -> None:
