@@ -18,6 +18,9 @@ from shared.settings import PluginSettings, run
 
 #: A tenth of Python's own: a request lets go some twenty times.
 _SWITCH_SECONDS = 0.0005
+_COLLECTED_SECONDS = 30
+#: Collections of the younger objects before a full one.
+_NEVER = 2**31 - 1
 
 
 def main() -> None:
@@ -28,11 +31,25 @@ def main() -> None:
     server = _behind_another(socket=sys.argv[2]) if is_behind else GatewayServer(Settings())
     # Whenever the event loop has let go of the interpreter, a thread that computes keeps it for that long.
     sys.setswitchinterval(_SWITCH_SECONDS)
-    # What the application is made of lives as long as the process: a full collection that scans it takes 0.1 s.
-    gc.collect()
-    gc.freeze()
+    _collect_rarely(server)
     server.run()
     tracing.close()
+
+
+def _collect_rarely(server: GatewayServer) -> None:
+    """Leave what the application is made of out of full collections, and make one every ``_COLLECTED_SECONDS``.
+
+    It takes 0.1 s, in which no one is answered, and by Python's own threshold came several times in ten seconds.
+    """
+
+    async def collect() -> None:
+        gc.collect()
+
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*gc.get_threshold()[:2], _NEVER)
+    server.config.callback_notify = collect
+    server.config.timeout_notify = _COLLECTED_SECONDS
 
 
 def _behind_another(socket: str) -> GatewayServer:
