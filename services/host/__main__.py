@@ -136,6 +136,9 @@ def _supervise(
     except RuntimeError as error:
         _say(str(error))
         return FAILED
+    except OSError as error:  # a folder or file of the installation
+        _say(f"Assay cannot start: {error.filename}: {error.strerror}")
+        return FAILED
     _say("Assay has stopped.")
     return DONE
 

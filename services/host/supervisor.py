@@ -137,8 +137,8 @@ class Supervisor:
                 return
             failed = [service for service in self._services if service.state == "restarting"]
             if failed or time.monotonic() > deadline:
-                names = ", ".join(service.program.name for service in failed) or "something"
-                raise RuntimeError(f"gave up before {what}: {names} did not start; see {self._folder.logs.name}/")
+                ends = [f"{each.program.name} did not start:\n{child.tail(each.program.log, 3)}" for each in failed]
+                raise RuntimeError(f"gave up before {what}: " + ("\n".join(ends) or "they do not answer"))
             self._signals.wait(0.01)
 
     def _end(self) -> None:

@@ -107,6 +107,16 @@ def _without_servers() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name not in servers}
 
 
+def test_a_server_that_does_not_start_says_why(servers_folder: Path, prepared: Path) -> None:
+    folder = servers_folder / "refused"
+    subprocess.run(["cp", "-a", prepared, folder], check=True)
+    (folder / "postgres" / "data").chmod(0o755)
+    with _running(folder, "steady", {}) as installation:
+        assert installation.process.wait(60) != 0
+        assert installation.process.stderr is not None
+        assert "invalid permissions" in installation.process.stderr.read()
+
+
 def test_everything_starts_and_stops_softly_and_nothing_is_left(run: Run) -> None:
     installation = run("steady")
     status = installation.ready()
