@@ -16,7 +16,6 @@ import pyarrow.parquet as pq
 
 #: Rows that are in memory at once.
 BATCH_ROWS = 8192
-_MAX_JOINED, _SMALL_BYTES = 8, 4_000_000
 _TIMES = (pa.types.is_timestamp, pa.types.is_time)
 _AS_JSON = (pa.types.is_nested, pa.types.is_dictionary, pa.types.is_duration, pa.types.is_binary)
 _AS_JSON_LARGE = (pa.types.is_large_binary, pa.types.is_fixed_size_binary)
@@ -30,18 +29,6 @@ def batches(file: pq.ParquetFile) -> Iterator[pa.RecordBatch]:
         while (batch := coming.result()) is not None:
             coming = ahead.submit(next, source, None)
             yield batch
-
-
-def joined(source: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield up to eight small batches as one, for a writer to which each costs a little."""
-    group: list[pa.RecordBatch] = []
-    for batch in source:
-        group.append(batch)
-        if len(group) == _MAX_JOINED or sum(each.nbytes for each in group) > _SMALL_BYTES:
-            yield pa.concat_batches(group)
-            group = []
-    if group:
-        yield pa.concat_batches(group)
 
 
 def as_text(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import html
-import io
 from collections.abc import Callable, Iterator
+from itertools import groupby
 from typing import IO, cast
 
 import orjson
@@ -12,19 +12,22 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from polars.io.plugins import register_io_source
 
 from services.gateway.tables.cells import (
     BATCH_ROWS,
     as_text,
     batches,
     in_python,
-    joined,
     may_be_infinite,
     to_json,
     with_infinities,
 )
 
 Write = Callable[[pq.ParquetFile, IO[bytes]], None]
+Sink = Callable[[pl.LazyFrame], None]
+#: Small batches are written as one, since each costs a little: so many at most, and no more once they have the bytes.
+_MAX_JOINED, _SMALL_BYTES = 8, 4_000_000
 _JSON = orjson.OPT_NON_STR_KEYS | orjson.OPT_UTC_Z
 _STYLE = (
     "body{font:14px system-ui,sans-serif;margin:2em}table{border-collapse:collapse}"
@@ -46,16 +49,37 @@ def _delimited(file: pq.ParquetFile, out: IO[bytes], delimiter: str) -> None:
     names = file.schema_arrow.names
     if not names:
         return
-    out.write(_lines(pl.DataFrame([names], orient="row"), delimiter))
-    for batch in joined(batches(file)):
-        columns = [column if _is_alike(column) else _text_of(column) for column in batch.columns]
-        out.write(_lines(_framed(columns, names), delimiter))
+
+    def sink(rows: pl.LazyFrame) -> None:
+        rows.sink_csv(out, include_header=False, separator=delimiter, batch_size=BATCH_ROWS)
+
+    sink(pl.LazyFrame([names], orient="row"))
+    _sink_each(map(_as_csv, batches(file)), sink)
 
 
-def _lines(rows: pl.DataFrame, delimiter: str) -> bytes:
-    lines = io.BytesIO()
-    rows.write_csv(lines, include_header=False, separator=delimiter, batch_size=BATCH_ROWS)
-    return lines.getvalue()
+def _as_csv(batch: pa.RecordBatch) -> pl.DataFrame:
+    columns = [column if _is_alike(column) else _text_of(column) for column in batch.columns]
+    return _framed(columns, batch.schema.names)
+
+
+def _sink_each(frames: Iterator[pl.DataFrame], sink: Sink) -> None:
+    """Write the rows in order while the next ones are read; those of one schema in one stream."""
+    for schema, run in groupby(frames, lambda frame: frame.schema):
+        rows = _joined(run)
+        sink(register_io_source(lambda *_, rows=rows: rows, schema=schema))
+
+
+def _joined(frames: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    group: list[pl.DataFrame] = []
+    size = 0.0
+    for frame in frames:
+        group.append(frame)
+        size += frame.estimated_size()
+        if len(group) == _MAX_JOINED or size > _SMALL_BYTES:
+            yield pl.concat(group)
+            group, size = [], 0.0
+    if group:
+        yield pl.concat(group)
 
 
 def _text_of(column: pa.Array) -> pa.Array:
@@ -76,26 +100,48 @@ def _is_alike(column: pa.Array) -> bool:
 
 
 def write_jsonl(file: pq.ParquetFile, out: IO[bytes]) -> None:
-    for lines in _objects(file):
-        out.write(lines)
+    """Write one object a line; rows that polars does not write as they have to be are written one by one."""
+    frames = (_as_json_frame(batch) for batch in batches(file) if batch.num_rows and batch.num_columns)
+    for is_plain, run in groupby(frames, lambda each: isinstance(each, pl.DataFrame)):
+        if is_plain:
+            _sink_each(cast(Iterator[pl.DataFrame], run), lambda rows: rows.sink_ndjson(out))
+        else:
+            out.writelines(_one_by_one(batch) for batch in run)
 
 
 def write_records(file: pq.ParquetFile, out: IO[bytes]) -> None:
-    before = b"[\n"
-    for lines in _objects(file):
-        out.write(before + lines.removesuffix(b"\n").replace(b"\n", b",\n"))  # within a text it is \\n
-        before = b",\n"
-    out.write(b"\n]\n" if before == b",\n" else b"[]\n")
+    rows = _Commas(out)
+    write_jsonl(file, cast(IO[bytes], rows))
+    out.write(b"[]\n" if rows.before == b"[\n" else b"\n]\n")
 
 
-def _objects(file: pq.ParquetFile) -> Iterator[bytes]:
-    """Yield lines of objects, many at a time."""
-    for batch in batches(file):
-        if batch.num_rows and batch.num_columns:
-            columns = [_as_json(column) for column in batch.columns]
-            known = [column for column in columns if column is not None]
-            is_plain = len(known) == len(columns)
-            yield _framed(known, batch.schema.names).write_ndjson().encode() if is_plain else _one_by_one(batch)
+class _Commas:
+    """Makes one list of lines of JSON."""
+
+    def __init__(self, out: IO[bytes]) -> None:
+        self._out = out
+        self.before = b"[\n"
+
+    def write(self, lines: bytes) -> int:
+        is_whole = lines.endswith(b"\n")
+        self._out.write(self.before)
+        self._out.write(lines.removesuffix(b"\n").replace(b"\n", b",\n"))  # within a text it is \\n
+        self.before = b",\n" if is_whole else b""
+        return len(lines)
+
+    def writelines(self, lines: Iterator[bytes]) -> None:
+        for each in lines:
+            self.write(each)
+
+    def flush(self) -> None:
+        self._out.flush()
+
+
+def _as_json_frame(batch: pa.RecordBatch) -> pl.DataFrame | pa.RecordBatch:
+    """Return the rows as polars has to write them; the batch itself if it cannot."""
+    columns = [_as_json(column) for column in batch.columns]
+    known = [column for column in columns if column is not None]
+    return _framed(known, batch.schema.names) if len(known) == len(columns) else batch
 
 
 def _as_json(column: pa.Array) -> pa.Array | None:
