@@ -22,7 +22,7 @@ from .quotes import is_regular, note_on_kept, requoted, with_line_feeds
 from .sampled_types import LEAST_BYTES, read_large
 from .source import Unreadable
 from .stated import NOTHING_STATED, Stated
-from .surroundings import note_on_remarks, remarks_begin, units_in
+from .surroundings import note_on_remarks, remarks_begin, rows_below
 
 _DELIMITERS = ",;\t|"
 BLANKS = " "  #: as a delimiter: one blank or more
@@ -264,9 +264,10 @@ def layout_of(
     after = header.first + header.rows
     if logger:
         after = min(after + _ROWS_OF_LOGGER, len(begins) - 1)
-    elif header.first >= 0 and stated.header_row is None and (units := units_in(names, rows[after:])):
-        notes.append(units)
-        after += 1
+    elif header.first >= 0 and stated.header_row is None:
+        count, note = rows_below(names, rows[after:])
+        notes += [note] * bool(count)
+        after += count
     body = skipped + begins[after]
     if _has_trailing(len(names), rows[header.first + 1 :]):
         names = [*names, f"column_{len(names) + 1}"]

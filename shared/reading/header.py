@@ -171,7 +171,16 @@ def _is_upper(row: Row, below: Sequence[Row], *, is_sheet: bool) -> bool:
         return has_gap and is_text and differs(lower, below[1])
     # In a text, a gap at the first column alone is that of row names, as pandas and R write them.
     is_index = gaps == 1 and not row[0].strip()
-    return has_gap and is_text and not is_index and _are_above_values(lower, below[1:])
+    is_names = _are_above_values(lower, below[1:]) or _has_answers(row, lower, below[1:])
+    return has_gap and is_text and not is_index and is_names
+
+
+def _has_answers(row: Row, lower: Row, below: Sequence[Row]) -> bool:
+    """Return whether the lower row names every column that the upper one leaves out, and no respondent: below a
+    question that several columns answer.
+    """
+    is_full = all(low.strip() for high, low in zip(row, lower, strict=True) if not high.strip())
+    return is_full and not lower[0].strip() and all(other[0].strip() for other in below if _filled(other))
 
 
 def _are_above_values(names: Row, below: Sequence[Row]) -> bool:

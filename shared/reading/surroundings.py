@@ -23,6 +23,7 @@ REMARK = re.compile(
     r"fuente|nota|remarque)\w{0,3}\b|©|\(c\)|\*|[¹²³]",
     re.IGNORECASE,
 )
+_ROWS_OF_QUALTRICS, _IMPORT_ID = 2, '{"ImportId":'  #: the text of each question, and its id
 _RULE = re.compile(r"[_=*-]{4,200}")
 _TAIL, _MAX_REMARKS = 16_384, 40
 _TOTAL = (
@@ -32,7 +33,18 @@ _TOTAL = (
 _MAX_ROWS = 100_000
 
 
-def units_in(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def rows_below(names: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[int, str]:
+    """Return how many rows below the names are about the columns, and a note on them: units, or what Qualtrics asks."""
+    if len(rows) > _ROWS_OF_QUALTRICS and rows[1] and all(cell.startswith(_IMPORT_ID) for cell in rows[1]):
+        return (
+            _ROWS_OF_QUALTRICS,
+            "the questions and the import ids below the names, as Qualtrics writes them, left out",
+        )
+    units = _units_in(names, rows)
+    return int(bool(units)), units
+
+
+def _units_in(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a note on the units that the first row holds; empty where it is a row of the table.
 
     It has units or formats of dates alone, and only above numbers and dates.

@@ -22,7 +22,7 @@ from .header import Header, find_header, no_header
 from .names import usable_names
 from .source import OLE, Unreadable
 from .stated import NOTHING_STATED, Stated
-from .surroundings import REMARK, units_in
+from .surroundings import REMARK, rows_below
 from .type_inference import infer_some
 
 _HEAD_ROWS = 60
@@ -204,8 +204,9 @@ def _header(rows: list[list[str]], stated: Stated) -> tuple[Header, int]:
     if stated.header_row == 0:
         return no_header(below), skipped
     header = find_header(below, is_sheet=True, first=0 if stated.header_row else None)
-    if stated.header_row is None and (units := units_in(header.names, below[header.first + header.rows :])):
-        header = replace(header, rows=header.rows + 1, notes=[*header.notes, units])
+    count, note = rows_below(header.names, below[header.first + header.rows :])
+    if stated.header_row is None and count:
+        header = replace(header, rows=header.rows + count, notes=[*header.notes, note])
     return header, skipped
 
 

@@ -35,6 +35,29 @@ def _book(*sheets: tuple[str, str, list[list[Any]], tuple[str, ...]]) -> bytes:
 
 #: name of the file: its content, the table that it means, and what has to be reported
 EXPORTS: dict[str, tuple[str | bytes, dict[str, list[Any]], tuple[str, ...]]] = {
+    "qualtrics.csv": (
+        'StartDate,Finished,Q1,Q2\nStart Date,Finished,How satisfied are you?,"Age, in years"\n'
+        '"{""ImportId"":""startDate"",""timeZone"":""UTC""}","{""ImportId"":""finished""}","{""ImportId"":""QID1""}",'
+        '"{""ImportId"":""QID2""}"\n2024-01-31 10:00:00,True,5,33\n2024-02-01 11:00:00,False,4,41\n',
+        {"StartDate": [T(2024, 1, 31, 10), T(2024, 2, 1, 11)], "Finished": [True, False], "Q1": [5, 4], "Q2": [33, 41]},
+        ("import ids below the names",),
+    ),
+    "qualtrics.xlsx": (
+        _book(("S", "visible", [["Q1", "Q2"], ["How?", "Age"], ['{"ImportId":"QID1"}', '{"ImportId":"QID2"}'],
+                                [5, 33], [4, 41]], ())),
+        {"Q1": [5, 4], "Q2": [33, 41]},
+        ("import ids below the names",),
+    ),
+    "surveymonkey.csv": (
+        "Respondent ID,Start Date,What do you like?,,,Any comments?\n"
+        ",,Price,Quality,Other (please specify),Open-Ended Response\n"
+        "118000000001,01/31/2024 10:00:00 AM,Price,,,none\n118000000002,02/01/2024 11:00:00 AM,,Quality,Colour,\n",
+        {"Respondent ID": [118000000001, 118000000002], "Start Date": [T(2024, 1, 31, 10), T(2024, 2, 1, 11)],
+         "What do you like? Price": ["Price", None], "What do you like? Quality": [None, "Quality"],
+         "What do you like? Other (please specify)": [None, "Colour"],
+         "Any comments? Open-Ended Response": ["none", None]},
+        ("in two rows",),
+    ),
     "camt.csv": (
         '"Auftragskonto";"Buchungstag";"Verwendungszweck";"Verwendungszweck";"Betrag";"Waehrung"\r\n'
         '"DE89370400440532013000";"31.01.24";"Müller GmbH";"RE 12";"-12,50";"EUR"\r\n'
